@@ -1,0 +1,401 @@
+//! Block headers: a view into encoded bytes, and an owned value.
+//!
+//! Fields stand in the order of their encoding. Those after `nonce` were added by later forks and
+//! are present from their fork on: base fee (EIP-1559), withdrawals root (EIP-4895), blob gas
+//! (EIP-4844), parent beacon block root (EIP-4788), requests hash (EIP-7685), block access list
+//! hash (EIP-7928), slot number (EIP-7843).
+
+use crate::{Address, Hash, U256};
+use rlp::{Encode, Error, Reader};
+
+/// The hash of an empty list of ommers: Keccak-256 of the byte 0xc0.
+pub const EMPTY_OMMERS: Hash = [
+    0x1d, 0xcc, 0x4d, 0xe8, 0xde, 0xc7, 0x5d, 0x7a, 0xab, 0x85, 0xb5, 0x67, 0xb6, 0xcc, 0xd4, 0x1a,
+    0xd3, 0x12, 0x45, 0x1b, 0x94, 0x8a, 0x74, 0x13, 0xf0, 0xa1, 0x42, 0xfd, 0x40, 0xd4, 0x93, 0x47,
+];
+
+/// The root of an empty trie: Keccak-256 of the byte 0x80.
+pub const EMPTY_ROOT: Hash = [
+    0x56, 0xe8, 0x1f, 0x17, 0x1b, 0xcc, 0x55, 0xa6, 0xff, 0x83, 0x45, 0xe6, 0x92, 0xc0, 0xf8, 0x6e,
+    0x5b, 0x48, 0xe0, 0x1b, 0x99, 0x6c, 0xad, 0xc0, 0x01, 0x62, 0x2f, 0xb5, 0xe3, 0x63, 0xb4, 0x21,
+];
+
+/// A header decoded in place: numbers by value, everything else borrowed from the encoding.
+#[derive(Clone, Copy, Debug)]
+pub struct HeaderView<'a> {
+    /// The whole encoding; its Keccak-256 is the block hash.
+    pub raw: &'a [u8],
+    /// Hash of the parent's header.
+    pub parent_hash: &'a Hash,
+    /// Keccak-256 of the encoded list of ommer headers.
+    pub ommers_hash: &'a Hash,
+    /// Receiver of the reward and of priority fees.
+    pub beneficiary: &'a Address,
+    /// State after this block.
+    pub state_root: &'a Hash,
+    /// Root of the transactions trie.
+    pub transactions_root: &'a Hash,
+    /// Root of the receipts trie.
+    pub receipts_root: &'a Hash,
+    /// Union of the receipts' blooms.
+    pub logs_bloom: &'a [u8; 256],
+    /// Proof-of-work difficulty; 0 after the merge.
+    pub difficulty: U256,
+    /// Height.
+    pub number: u64,
+    /// Most gas that the block may use.
+    pub gas_limit: u64,
+    /// Gas that it used.
+    pub gas_used: u64,
+    /// Seconds since 1970.
+    pub timestamp: u64,
+    /// At most 32 free bytes.
+    pub extra_data: &'a [u8],
+    /// Ethash mix; after the merge the beacon chain's randomness.
+    pub mix_hash: &'a Hash,
+    /// Ethash nonce; after the merge 0.
+    pub nonce: &'a [u8; 8],
+    /// Wei for each unit of gas, from London on.
+    pub base_fee: Option<U256>,
+    /// Root of the withdrawals trie, from Shanghai on.
+    pub withdrawals_root: Option<&'a Hash>,
+    /// Blob gas that the block used, from Cancun on.
+    pub blob_gas_used: Option<u64>,
+    /// Running excess of blob gas, from Cancun on.
+    pub excess_blob_gas: Option<u64>,
+    /// Root of the parent beacon block, from Cancun on.
+    pub parent_beacon_root: Option<&'a Hash>,
+    /// Hash of the execution requests, from Prague on.
+    pub requests_hash: Option<&'a Hash>,
+    /// Hash of the block access list, from Amsterdam on.
+    pub block_access_list_hash: Option<&'a Hash>,
+    /// Slot of the beacon chain, from Amsterdam on.
+    pub slot_number: Option<u64>,
+}
+
+/// Reads the next field when there is one.
+fn optional<'a, T>(
+    list: &mut Reader<'a>,
+    read: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    if list.is_empty() { Ok(None) } else { read(list).map(Some) }
+}
+
+fn u256(list: &mut Reader<'_>) -> Result<U256, Error> {
+    Ok(U256::from_be_bytes(list.uint::<32>()?))
+}
+
+impl<'a> HeaderView<'a> {
+    /// Decodes one header that fills `raw` exactly.
+    #[inline]
+    pub fn decode(raw: &'a [u8]) -> Result<Self, Error> {
+        let mut outer = Reader::new(raw);
+        let mut list = outer.list()?;
+        outer.finish()?;
+        let header = Self {
+            raw,
+            parent_hash: list.fixed()?,
+            ommers_hash: list.fixed()?,
+            beneficiary: list.fixed()?,
+            state_root: list.fixed()?,
+            transactions_root: list.fixed()?,
+            receipts_root: list.fixed()?,
+            logs_bloom: list.fixed()?,
+            difficulty: u256(&mut list)?,
+            number: list.u64()?,
+            gas_limit: list.u64()?,
+            gas_used: list.u64()?,
+            timestamp: list.u64()?,
+            extra_data: list.bytes()?,
+            mix_hash: list.fixed()?,
+            nonce: list.fixed()?,
+            base_fee: optional(&mut list, u256)?,
+            withdrawals_root: optional(&mut list, Reader::fixed)?,
+            blob_gas_used: optional(&mut list, Reader::u64)?,
+            excess_blob_gas: optional(&mut list, Reader::u64)?,
+            parent_beacon_root: optional(&mut list, Reader::fixed)?,
+            requests_hash: optional(&mut list, Reader::fixed)?,
+            block_access_list_hash: optional(&mut list, Reader::fixed)?,
+            slot_number: optional(&mut list, Reader::u64)?,
+        };
+        list.finish()?;
+        Ok(header)
+    }
+
+    /// The block hash.
+    pub fn hash(&self) -> Hash {
+        crypto::keccak256(self.raw)
+    }
+
+    /// The encoding without mix hash and nonce: what the ethash seal signs. `out` is reused.
+    pub fn seal_preimage(&self, out: &mut Vec<u8>) {
+        // mix hash and nonce stand together as 0xa0 + 32 bytes + 0x88 + 8 bytes
+        const SEAL: usize = 33 + 9;
+        let payload = match self.raw[0] {
+            prefix @ 0xc0..=0xf7 => usize::from(prefix - 0xc0),
+            _ => self.raw.len() - 1 - usize::from(self.raw[0] - 0xf7),
+        };
+        let prefix = self.raw.len() - payload;
+        let seal = self.mix_hash.as_ptr() as usize - 1 - self.raw.as_ptr() as usize;
+        out.clear();
+        rlp::put_list_prefix(out, payload - SEAL);
+        out.extend_from_slice(&self.raw[prefix..seal]);
+        out.extend_from_slice(&self.raw[seal + SEAL..]);
+    }
+
+    /// What the seal signs: Keccak-256 of [`HeaderView::seal_preimage`].
+    pub fn seal_hash(&self) -> Hash {
+        let mut preimage = Vec::with_capacity(self.raw.len());
+        self.seal_preimage(&mut preimage);
+        crypto::keccak256(&preimage)
+    }
+
+    /// The nonce as a number.
+    pub fn nonce(&self) -> u64 {
+        u64::from_be_bytes(*self.nonce)
+    }
+
+    /// An owned copy.
+    pub fn to_owned(&self) -> Header {
+        Header {
+            parent_hash: *self.parent_hash,
+            ommers_hash: *self.ommers_hash,
+            beneficiary: *self.beneficiary,
+            state_root: *self.state_root,
+            transactions_root: *self.transactions_root,
+            receipts_root: *self.receipts_root,
+            logs_bloom: Box::new(*self.logs_bloom),
+            difficulty: self.difficulty,
+            number: self.number,
+            gas_limit: self.gas_limit,
+            gas_used: self.gas_used,
+            timestamp: self.timestamp,
+            extra_data: self.extra_data.to_vec(),
+            mix_hash: *self.mix_hash,
+            nonce: *self.nonce,
+            base_fee: self.base_fee,
+            withdrawals_root: self.withdrawals_root.copied(),
+            blob_gas_used: self.blob_gas_used,
+            excess_blob_gas: self.excess_blob_gas,
+            parent_beacon_root: self.parent_beacon_root.copied(),
+            requests_hash: self.requests_hash.copied(),
+            block_access_list_hash: self.block_access_list_hash.copied(),
+            slot_number: self.slot_number,
+        }
+    }
+}
+
+/// A header that owns its fields; they mean the same as in [`HeaderView`].
+#[allow(missing_docs)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    pub parent_hash: Hash,
+    pub ommers_hash: Hash,
+    pub beneficiary: Address,
+    pub state_root: Hash,
+    pub transactions_root: Hash,
+    pub receipts_root: Hash,
+    pub logs_bloom: Box<[u8; 256]>,
+    pub difficulty: U256,
+    pub number: u64,
+    pub gas_limit: u64,
+    pub gas_used: u64,
+    pub timestamp: u64,
+    pub extra_data: Vec<u8>,
+    pub mix_hash: Hash,
+    pub nonce: [u8; 8],
+    pub base_fee: Option<U256>,
+    pub withdrawals_root: Option<Hash>,
+    pub blob_gas_used: Option<u64>,
+    pub excess_blob_gas: Option<u64>,
+    pub parent_beacon_root: Option<Hash>,
+    pub requests_hash: Option<Hash>,
+    pub block_access_list_hash: Option<Hash>,
+    pub slot_number: Option<u64>,
+}
+
+impl Default for Header {
+    /// An empty Frontier header: no ommers, no transactions, every number 0.
+    fn default() -> Self {
+        Self {
+            parent_hash: [0; 32],
+            ommers_hash: EMPTY_OMMERS,
+            beneficiary: [0; 20],
+            state_root: EMPTY_ROOT,
+            transactions_root: EMPTY_ROOT,
+            receipts_root: EMPTY_ROOT,
+            logs_bloom: Box::new([0; 256]),
+            difficulty: U256::ZERO,
+            number: 0,
+            gas_limit: 0,
+            gas_used: 0,
+            timestamp: 0,
+            extra_data: vec![],
+            mix_hash: [0; 32],
+            nonce: [0; 8],
+            base_fee: None,
+            withdrawals_root: None,
+            blob_gas_used: None,
+            excess_blob_gas: None,
+            parent_beacon_root: None,
+            requests_hash: None,
+            block_access_list_hash: None,
+            slot_number: None,
+        }
+    }
+}
+
+impl Header {
+    /// The block hash.
+    pub fn hash(&self) -> Hash {
+        crypto::keccak256(&self.to_rlp())
+    }
+
+    /// The same fields as a view; `raw` is the encoding, which the caller made with `to_rlp`.
+    pub fn view<'a>(&'a self, raw: &'a [u8]) -> HeaderView<'a> {
+        HeaderView {
+            raw,
+            parent_hash: &self.parent_hash,
+            ommers_hash: &self.ommers_hash,
+            beneficiary: &self.beneficiary,
+            state_root: &self.state_root,
+            transactions_root: &self.transactions_root,
+            receipts_root: &self.receipts_root,
+            logs_bloom: &self.logs_bloom,
+            difficulty: self.difficulty,
+            number: self.number,
+            gas_limit: self.gas_limit,
+            gas_used: self.gas_used,
+            timestamp: self.timestamp,
+            extra_data: &self.extra_data,
+            mix_hash: &self.mix_hash,
+            nonce: &self.nonce,
+            base_fee: self.base_fee,
+            withdrawals_root: self.withdrawals_root.as_ref(),
+            blob_gas_used: self.blob_gas_used,
+            excess_blob_gas: self.excess_blob_gas,
+            parent_beacon_root: self.parent_beacon_root.as_ref(),
+            requests_hash: self.requests_hash.as_ref(),
+            block_access_list_hash: self.block_access_list_hash.as_ref(),
+            slot_number: self.slot_number,
+        }
+    }
+
+    /// Calls `put` with the big-endian bytes of each later field that is present; the flag says
+    /// whether it is a number.
+    fn later_fields(&self, mut put: impl FnMut(bool, &[u8])) {
+        if let Some(fee) = self.base_fee {
+            put(true, &fee.to_be_bytes::<32>());
+        }
+        let mut hash = |field: &Option<Hash>, put: &mut dyn FnMut(bool, &[u8])| {
+            if let Some(hash) = field {
+                put(false, hash);
+            }
+        };
+        let number = |field: Option<u64>, put: &mut dyn FnMut(bool, &[u8])| {
+            if let Some(number) = field {
+                put(true, &number.to_be_bytes());
+            }
+        };
+        hash(&self.withdrawals_root, &mut put);
+        number(self.blob_gas_used, &mut put);
+        number(self.excess_blob_gas, &mut put);
+        hash(&self.parent_beacon_root, &mut put);
+        hash(&self.requests_hash, &mut put);
+        hash(&self.block_access_list_hash, &mut put);
+        number(self.slot_number, &mut put);
+    }
+}
+
+impl Encode for Header {
+    fn payload_len(&self) -> usize {
+        // six 32-byte hashes, the address, the bloom, and the nonce with their prefixes
+        let mut len = 6 * 33 + 21 + 259 + 9;
+        len += rlp::uint_len(&self.difficulty.to_be_bytes::<32>());
+        for number in [self.number, self.gas_limit, self.gas_used, self.timestamp] {
+            len += rlp::u64_len(number);
+        }
+        len += rlp::bytes_len(&self.extra_data);
+        self.later_fields(|number, bytes| {
+            len += if number { rlp::uint_len(bytes) } else { rlp::bytes_len(bytes) };
+        });
+        len
+    }
+
+    fn encode_payload(&self, out: &mut Vec<u8>) {
+        rlp::put_bytes(out, &self.parent_hash);
+        rlp::put_bytes(out, &self.ommers_hash);
+        rlp::put_bytes(out, &self.beneficiary);
+        rlp::put_bytes(out, &self.state_root);
+        rlp::put_bytes(out, &self.transactions_root);
+        rlp::put_bytes(out, &self.receipts_root);
+        rlp::put_bytes(out, &self.logs_bloom[..]);
+        rlp::put_uint(out, &self.difficulty.to_be_bytes::<32>());
+        for number in [self.number, self.gas_limit, self.gas_used, self.timestamp] {
+            rlp::put_u64(out, number);
+        }
+        rlp::put_bytes(out, &self.extra_data);
+        rlp::put_bytes(out, &self.mix_hash);
+        rlp::put_bytes(out, &self.nonce);
+        self.later_fields(|number, bytes| {
+            if number { rlp::put_uint(out, bytes) } else { rlp::put_bytes(out, bytes) }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn newest() -> Header {
+        Header {
+            difficulty: U256::from(7u8),
+            extra_data: vec![1, 2, 3],
+            mix_hash: [9; 32],
+            nonce: [8; 8],
+            base_fee: Some(U256::from(7_000_000_000u64)),
+            withdrawals_root: Some([1; 32]),
+            blob_gas_used: Some(0),
+            excess_blob_gas: Some(131_072),
+            parent_beacon_root: Some([2; 32]),
+            requests_hash: Some([3; 32]),
+            block_access_list_hash: Some([4; 32]),
+            slot_number: Some(5),
+            ..Header::default()
+        }
+    }
+
+    #[test]
+    fn headers_round_trip() {
+        for header in [Header::default(), newest()] {
+            let raw = header.to_rlp();
+            let view = HeaderView::decode(&raw).unwrap();
+            assert_eq!(view.to_owned(), header);
+            assert_eq!(header.encoded_len(), raw.len());
+        }
+    }
+
+    #[test]
+    fn seal_preimage_leaves_out_mix_hash_and_nonce_only() {
+        let raw = newest().to_rlp();
+        let mut preimage = vec![];
+        HeaderView::decode(&raw).unwrap().seal_preimage(&mut preimage);
+        let mut whole = Reader::new(&raw).list().unwrap();
+        let mut cut = Reader::new(&preimage).list().unwrap();
+        for field in 0..23 {
+            let item = whole.item().unwrap();
+            if field != 13 && field != 14 {
+                assert_eq!(cut.item().unwrap().raw, item.raw);
+            }
+        }
+        cut.finish().unwrap();
+    }
+
+    #[test]
+    fn truncation_at_every_byte_is_an_error() {
+        let raw = newest().to_rlp();
+        for len in 0..raw.len() {
+            assert!(HeaderView::decode(&raw[..len]).is_err());
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use std::fmt;
+
+/// Why bytes are not the expected RLP, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// Offset of the offending item's first byte from the start of the outermost buffer.
+    pub offset: usize,
+    /// What is wrong there.
+    pub kind: ErrorKind,
+}
+
+/// The ways in which RLP can be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The prefix announces more bytes than there are.
+    Truncated {
+        /// Bytes that the item needs after its prefix's first byte.
+        needed: u64,
+        /// Bytes that are left.
+        available: u64,
+    },
+    /// A length of 55 or less in the long form, or a length with leading zeros.
+    NonCanonicalLength,
+    /// A single byte below 0x80 written with a prefix.
+    NonCanonicalByte,
+    /// An integer with leading zero bytes.
+    LeadingZero,
+    /// A byte string stands where a list belongs.
+    ExpectedList,
+    /// A list stands where a byte string belongs.
+    ExpectedBytes,
+    /// A byte string of fixed size has another size.
+    WrongLength {
+        /// Bytes that the type has.
+        expected: usize,
+        /// Bytes that were found.
+        found: usize,
+    },
+    /// An integer does not fit its type.
+    TooLarge {
+        /// Bytes that the type has.
+        max: usize,
+        /// Bytes that were found.
+        found: usize,
+    },
+    /// Bytes follow the last expected item.
+    TrailingBytes {
+        /// How many.
+        count: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RLP at byte {}: ", self.offset)?;
+        match self.kind {
+            ErrorKind::Truncated { needed, available } => {
+                write!(f, "item needs {needed} bytes, {available} are left")
+            }
+            ErrorKind::NonCanonicalLength => f.write_str("length is not in its shortest form"),
+            ErrorKind::NonCanonicalByte => f.write_str("single byte below 0x80 has a prefix"),
+            ErrorKind::LeadingZero => f.write_str("integer has leading zeros"),
+            ErrorKind::ExpectedList => f.write_str("expected a list, found a byte string"),
+            ErrorKind::ExpectedBytes => f.write_str("expected a byte string, found a list"),
+            ErrorKind::WrongLength { expected, found } => {
+                write!(f, "expected {expected} bytes, found {found}")
+            }
+            ErrorKind::TooLarge { max, found } => {
+                write!(f, "integer of {found} bytes, at most {max} fit")
+            }
+            ErrorKind::TrailingBytes { count } => {
+                write!(f, "{count} bytes follow the last expected item")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
