@@ -136,7 +136,13 @@ impl<'a> HeaderView<'a> {
             _ => self.raw.len() - 1 - usize::from(self.raw[0] - 0xf7),
         };
         let prefix = self.raw.len() - payload;
-        let seal = self.mix_hash.as_ptr() as usize - 1 - self.raw.as_ptr() as usize;
+        // before them: five hashes, the address, the bloom, five numbers, the extra data
+        let mut seal = prefix + 5 * 33 + 21 + 259;
+        seal += rlp::uint_len(&self.difficulty.to_be_bytes::<32>());
+        for number in [self.number, self.gas_limit, self.gas_used, self.timestamp] {
+            seal += rlp::u64_len(number);
+        }
+        seal += rlp::bytes_len(self.extra_data);
         out.clear();
         rlp::put_list_prefix(out, payload - SEAL);
         out.extend_from_slice(&self.raw[prefix..seal]);
@@ -287,7 +293,7 @@ impl Header {
         if let Some(fee) = self.base_fee {
             put(true, &fee.to_be_bytes::<32>());
         }
-        let mut hash = |field: &Option<Hash>, put: &mut dyn FnMut(bool, &[u8])| {
+        let hash = |field: &Option<Hash>, put: &mut dyn FnMut(bool, &[u8])| {
             if let Some(hash) = field {
                 put(false, hash);
             }
