@@ -1,1 +1,47 @@
-//! Under construction.
+//! Archives of Ethereum chains on disk, read and written: bytes and positions, no consensus.
+//!
+//! [`Archive::open`] finds out what a path holds; [`Archive::reader`] hands out [`Packed`] chunks
+//! on one thread, which any worker unpacks into [`Chunk`]s of header, body and receipt RLP.
+//! [`ArchiveWriter`] takes such chunks. The bytes of each format are described in `docs/formats`.
+
+#![forbid(unsafe_code)]
+
+mod chunk;
+mod column;
+mod deep;
+mod detect;
+mod difficulty;
+pub mod era1;
+mod error;
+pub mod freezer;
+pub mod headers;
+mod inspect;
+mod open;
+mod output;
+mod place;
+pub mod rlp_export;
+#[cfg(test)]
+mod sample;
+mod snappy;
+mod stream;
+mod write;
+
+pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
+pub use column::Column;
+pub use detect::Format;
+pub use error::Error;
+pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
+pub use open::{Archive, Reader};
+pub use place::{Part, Place};
+pub use write::{ArchiveWriter, WriteOptions};
+
+/// The largest header that is read. A header is below 1 KiB; only a clique checkpoint, which
+/// lists 20 bytes for each signer in its extra data, is larger.
+pub const MAX_HEADER: usize = 64 << 10;
+
+/// The largest body that is read. The gas limit of any main network block so far keeps it below
+/// 4 MiB, and EIP-7934 caps a block at 8 MiB; test networks with a huge gas limit go further.
+pub const MAX_BODY: usize = 64 << 20;
+
+/// The largest list of receipts that is read, for the same reason.
+pub const MAX_RECEIPTS: usize = 128 << 20;

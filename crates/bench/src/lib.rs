@@ -1,1 +1,7 @@
-//! Under construction.
+//! Workloads and measurements: generated chains, the ladder of designs, the ablation of each
+//! switch, and the peers as processes of their own.
+
+pub mod generate;
+pub mod headers;
+pub mod output;
+pub mod peers;

@@ -1,1 +1,78 @@
-fn main() {}
+//! `blockmill`: imports blockchain archives, verifies them, and shows where the time went.
+
+mod args;
+mod bench_headers;
+mod chain;
+mod config;
+mod convert;
+mod demo;
+mod generate;
+mod import;
+mod inspect;
+mod output;
+mod progress;
+mod report;
+
+use anyhow::{Context, Result};
+use args::{Bench, Cli, Command};
+use clap::{CommandFactory, Parser};
+use output::Exit;
+use pipeline::Cancel;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<Exit> {
+    let args = config::with_config(std::env::args_os().collect())?;
+    let cli = Cli::parse_from(args);
+    match &cli.command {
+        Command::Import(args) => import::run_import(args, cli.json, stop_on_signal()?),
+        Command::Verify(args) => import::run_verify(args, cli.json, stop_on_signal()?),
+        Command::Inspect(args) => inspect::run(args, cli.json),
+        Command::Convert(args) => convert::run(args, cli.json),
+        Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
+        Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),
+        Command::Generate(command) => generate::run(command, cli.json),
+        Command::Report(args) => report::run(args, cli.json),
+        Command::Demo(args) => demo::run(args, cli.json),
+        Command::Completions { shell } => {
+            let mut stdout = std::io::stdout();
+            clap_complete::generate(*shell, &mut Cli::command(), "blockmill", &mut stdout);
+            Ok(Exit::Success)
+        }
+        Command::Man { folder } => man_pages(folder),
+    }
+}
+
+/// The first Ctrl-C lets the run finish the chunk at hand; the second one ends the process, which
+/// loses nothing that is committed.
+fn stop_on_signal() -> Result<Cancel> {
+    let cancel = Cancel::new();
+    let handler = cancel.clone();
+    ctrlc::set_handler(move || {
+        if handler.is_cancelled() {
+            std::process::exit(130);
+        }
+        handler.cancel();
+        eprintln!("stopping after the chunk at hand; press Ctrl-C again to stop at once");
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(cancel)
+}
+
+fn man_pages(folder: &Path) -> Result<Exit> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
+    clap_mangen::generate_to(Cli::command(), folder)
+        .with_context(|| format!("cannot write man pages to {}", folder.display()))?;
+    Ok(Exit::Success)
+}

@@ -1,1 +1,19 @@
-//! Under construction.
+//! What every chain's import is made of: stages with bounded queues, order, busy and waiting
+//! clocks, cancellation, and the run record that all tables and charts are drawn from.
+
+pub mod machine;
+pub mod percentile;
+pub mod queue;
+pub mod record;
+pub mod usage;
+
+mod cancel;
+mod clock;
+mod record_file;
+mod reorder;
+mod stages;
+
+pub use cancel::Cancel;
+pub use clock::{StageClock, StageTimes};
+pub use reorder::Reorder;
+pub use stages::{Flow, Times, run};

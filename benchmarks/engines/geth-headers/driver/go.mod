@@ -1,0 +1,5 @@
+module blockmill/geth-headers/driver
+
+go 1.25
+
+require github.com/golang/snappy v0.0.1

@@ -1,0 +1,185 @@
+//! What readers hand out: chunks of blocks, packed as on disk and unpacked.
+
+use serde::Serialize;
+
+use crate::place::Track;
+use crate::{Column, Error, Format, Part, Place, era1, freezer, headers, rlp_export, stream};
+
+/// What to read besides headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Want {
+    /// Transactions, ommers and withdrawals.
+    pub bodies: bool,
+    /// Receipts, where the format has them.
+    pub receipts: bool,
+}
+
+/// Bounds of one chunk, so that memory stays bounded. A chunk always has at least one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkLimit {
+    /// At most this many blocks; 0 counts as 1.
+    pub blocks: usize,
+    /// About this many bytes as they are on disk; the last block may go beyond it. Readers take
+    /// no more than [`ChunkLimit::MAX_BYTES`].
+    pub bytes: usize,
+}
+
+impl ChunkLimit {
+    /// The most packed bytes of one chunk. Snappy unpacks to at most 22 times its input, so a
+    /// column of this many packed bytes and one last item of 128 MiB stays below 4 GiB.
+    pub const MAX_BYTES: usize = 64 << 20;
+
+    /// The same limits, brought into the allowed range.
+    pub(crate) fn clamped(self) -> Self {
+        Self { blocks: self.blocks.max(1), bytes: self.bytes.min(Self::MAX_BYTES) }
+    }
+}
+
+impl Default for ChunkLimit {
+    /// 2,048 blocks (the benchmark's chunk) and 8 MiB.
+    fn default() -> Self {
+        Self { blocks: 2048, bytes: 8 << 20 }
+    }
+}
+
+/// How an archive writes receipts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum ReceiptEncoding {
+    /// As in the receipts root: type, status or state, gas, bloom, logs (era1).
+    #[default]
+    Consensus,
+    /// As in geth's database: status or state, gas, logs (ancient folders).
+    Storage,
+}
+
+/// What the last chunk of an era1 file says about the whole file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EraEnd {
+    /// Root of the accumulator that the file states.
+    pub accumulator: [u8; 32],
+    /// Number of the file's first block.
+    pub first: u64,
+    /// Number of blocks in the file.
+    pub blocks: u64,
+}
+
+/// Blocks, unpacked. Buffers are reused from chunk to chunk.
+#[derive(Clone, Debug, Default)]
+pub struct Chunk {
+    /// Number of the first block, where the container states it (era1, ancient folders).
+    pub first: Option<u64>,
+    /// The RLP of each header.
+    pub headers: Column,
+    /// The RLP of each body, `[transactions, ommers]` or `[transactions, ommers, withdrawals]`;
+    /// empty unless wanted and present.
+    pub bodies: Column,
+    /// The RLP list of each block's receipts; empty unless wanted and present.
+    pub receipts: Column,
+    /// How `receipts` are written.
+    pub receipt_encoding: ReceiptEncoding,
+    /// Total difficulty after each block, big-endian; empty where the format has none.
+    pub total_difficulties: Vec<[u8; 32]>,
+    /// Hash of each block as the archive states it, to be compared with the header's own; empty
+    /// where the format has none (only ancient folders have them).
+    pub stated_hashes: Vec<[u8; 32]>,
+    /// Set on the last chunk of an era1 file.
+    pub era_end: Option<EraEnd>,
+    /// Places of headers, bodies, receipts and total difficulties, by [`Part`].
+    pub(crate) tracks: [Track; 4],
+    /// True when places count the bytes that a gzip file unpacks to.
+    pub(crate) unpacked_offsets: bool,
+}
+
+impl Chunk {
+    /// An empty chunk.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.headers.len()
+    }
+
+    /// Where `part` of block `i` of this chunk stands on disk; none when it was not read from
+    /// an archive.
+    pub fn place(&self, part: Part, i: usize) -> Option<Place> {
+        let place = self.tracks[part as usize].get(i)?;
+        Some(Place { unpacked: self.unpacked_offsets, ..place })
+    }
+
+    /// Drops the blocks and keeps the memory.
+    pub fn clear(&mut self) {
+        self.first = None;
+        self.headers.clear();
+        self.bodies.clear();
+        self.receipts.clear();
+        self.receipt_encoding = ReceiptEncoding::default();
+        self.total_difficulties.clear();
+        self.stated_hashes.clear();
+        self.era_end = None;
+        self.tracks.iter_mut().for_each(Track::clear);
+        self.unpacked_offsets = false;
+    }
+
+    /// The places of `part`, for a format to fill in while it unpacks.
+    pub(crate) fn track(&mut self, part: Part) -> &mut Track {
+        &mut self.tracks[part as usize]
+    }
+}
+
+/// Bytes of one chunk as read from disk, perhaps compressed. Cheap to make on the thread that
+/// reads; unpacked on any worker. Buffers are reused from chunk to chunk.
+#[derive(Debug, Default)]
+pub struct Packed {
+    /// The format of the last read; the content of the others is empty or stale.
+    pub(crate) format: Option<Format>,
+    pub(crate) era1: era1::Packed,
+    pub(crate) freezer: freezer::Packed,
+    /// RLP exports and header streams.
+    pub(crate) stream: stream::Packed,
+}
+
+impl Packed {
+    /// An empty buffer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        match self.format {
+            None => 0,
+            Some(Format::Era1) => self.era1.blocks(),
+            Some(Format::Freezer) => self.freezer.blocks(),
+            Some(Format::RlpExport | Format::HeaderStream) => self.stream.blocks(),
+        }
+    }
+
+    /// Bytes that were read from disk for this chunk.
+    pub fn disk_bytes(&self) -> u64 {
+        match self.format {
+            None => 0,
+            Some(Format::Era1) => self.era1.disk_bytes(),
+            Some(Format::Freezer) => self.freezer.disk_bytes(),
+            Some(Format::RlpExport | Format::HeaderStream) => self.stream.disk_bytes(),
+        }
+    }
+
+    /// Replaces the blocks in `into` by these: decompresses, checks checksums, splits records.
+    /// Buffers may be swapped instead of copied, so a chunk of headers unpacks
+    /// only once; after that it has no blocks.
+    pub fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error> {
+        if self.format == Some(Format::HeaderStream) {
+            headers::unpack(&mut self.stream, into);
+            return Ok(());
+        }
+        into.clear();
+        match self.format {
+            None | Some(Format::HeaderStream) => Ok(()),
+            Some(Format::Era1) => self.era1.unpack(into),
+            Some(Format::Freezer) => self.freezer.unpack(into),
+            Some(Format::RlpExport) => rlp_export::unpack(&self.stream, into),
+        }
+    }
+}

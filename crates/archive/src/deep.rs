@@ -1,0 +1,76 @@
+//! Decodes every block of an indexed archive and goes on after damage, for `inspect`.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use crate::{Archive, Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part, Place, Want};
+
+const EVERYTHING: Want = Want { bodies: true, receipts: true };
+const ONE_BLOCK: ChunkLimit = ChunkLimit { blocks: 1, bytes: 0 };
+
+/// Damages that are listed for one file. More of them tell nothing new.
+const MOST: usize = 100;
+
+/// Reads `blocks` of the archive at `path`, records what is damaged, and calls `each` for every
+/// chunk that is not. A chunk with damage in it is read again block by block.
+pub(crate) fn check_blocks(
+    path: &Path,
+    blocks: RangeInclusive<u64>,
+    report: &mut FileReport,
+    mut each: impl FnMut(&Chunk, &mut FileReport),
+) {
+    let archive = match Archive::open(&[path.to_path_buf()]) {
+        Ok(archive) => archive,
+        Err(error) => return report.damaged(&error),
+    };
+    let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
+    let (mut next, last) = blocks.into_inner();
+    let mut one_by_one_to = next;
+    while next <= last {
+        if report.damage.len() >= MOST {
+            return report.notes.push(format!("more damage than listed from block {next} on"));
+        }
+        let one = next < one_by_one_to;
+        let (limit, end) = if one { (ONE_BLOCK, next) } else { (ChunkLimit::default(), last) };
+        let from = next;
+        let result = archive.reader(EVERYTHING, limit, from..=end).and_then(|mut reader| {
+            while reader.read(&mut packed)? {
+                packed.unpack(&mut chunk)?;
+                check_rlp(&chunk, report);
+                each(&chunk, report);
+                next += chunk.blocks() as u64;
+            }
+            Ok(())
+        });
+        match result {
+            Ok(()) => next = next.max(from + 1),
+            Err(error) if one => {
+                report.damaged(&error);
+                next += 1;
+            }
+            Err(_) => one_by_one_to = next.saturating_add(ChunkLimit::default().blocks as u64),
+        }
+    }
+}
+
+/// Every part of every block must be one canonical RLP item.
+fn check_rlp(chunk: &Chunk, report: &mut FileReport) {
+    let parts: [(Part, &Column, _); 3] = [
+        (Part::Header, &chunk.headers, "header"),
+        (Part::Body, &chunk.bodies, "body"),
+        (Part::Receipts, &chunk.receipts, "receipts"),
+    ];
+    for (part, column, what) in parts {
+        for (i, item) in column.iter().enumerate() {
+            if let Err(source) = rlp::validate(item) {
+                let place = place_of(chunk, part, i);
+                report.damaged(&Error::Rlp { place, what, source });
+            }
+        }
+    }
+}
+
+/// The place of a part of a block that was read from an archive.
+pub(crate) fn place_of(chunk: &Chunk, part: Part, i: usize) -> Place {
+    chunk.place(part, i).unwrap_or_else(|| Place::new("", 0))
+}

@@ -1,0 +1,167 @@
+//! Finds archives and their formats by content.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::{Error, freezer, stream};
+
+/// A format of archives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// e2store files of 8,192 blocks with bodies, receipts and an accumulator.
+    Era1,
+    /// geth's "ancient" folder of append-only tables.
+    Freezer,
+    /// What `geth export` writes: one RLP list for each block. Plain or gzip.
+    RlpExport,
+    /// The RLP of headers, one after the other. Plain or gzip.
+    HeaderStream,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Era1 => "era1 file",
+            Self::Freezer => "ancient folder",
+            Self::RlpExport => "RLP export",
+            Self::HeaderStream => "header stream",
+        })
+    }
+}
+
+/// The record that opens every e2store file: type "e2", length 0.
+const E2STORE_VERSION: [u8; 8] = [0x65, 0x32, 0, 0, 0, 0, 0, 0];
+
+/// A file, or an ancient folder, and its format.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// The file, or the folder that holds the tables (the `chain` folder where there is one).
+    pub path: PathBuf,
+    pub format: Format,
+}
+
+/// Finds the archives in `paths`, all in natural order. Fails at the first path that holds none;
+/// files in a folder that are no archives and do not claim to be any are passed over.
+pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
+    let mut found = vec![];
+    for path in paths {
+        if !is_folder(path)? {
+            let format = format_of_file(path)?;
+            found.push(Found { path: path.clone(), format });
+            continue;
+        }
+        let before = found.len();
+        for path in candidates(path)? {
+            let format = if path.is_dir() { Ok(Format::Freezer) } else { format_of_file(&path) };
+            match format {
+                Ok(format) => found.push(Found { path, format }),
+                Err(Error::UnknownFormat { .. }) if !claims_to_be_archive(&path) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if found.len() == before {
+            let found = "a folder without any of them".into();
+            return Err(Error::UnknownFormat { path: path.clone(), found });
+        }
+    }
+    found.sort_by(|a, b| natural_order(&a.path, &b.path));
+    Ok(found)
+}
+
+fn is_folder(path: &Path) -> Result<bool, Error> {
+    Ok(fs::metadata(path).map_err(Error::io("cannot open", path))?.is_dir())
+}
+
+/// What a folder may stand for: the tables in it or in its `chain` folder, else each of its files.
+/// In natural order.
+pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    if let Some(tables) = freezer::tables_folder(folder) {
+        return Ok(vec![tables]);
+    }
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
+        let path = entry.map_err(Error::io("cannot list", folder))?.path();
+        let hidden = path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+        if path.is_file() && !hidden {
+            files.push(path);
+        }
+    }
+    files.sort_by(|a, b| natural_order(a, b));
+    Ok(files)
+}
+
+/// The format of one file, by its first bytes.
+pub(crate) fn format_of_file(path: &Path) -> Result<Format, Error> {
+    let mut head = vec![];
+    let file = fs::File::open(path).map_err(Error::io("cannot open", path))?;
+    file.take(8).read_to_end(&mut head).map_err(Error::io("cannot read", path))?;
+    if head == E2STORE_VERSION {
+        return Ok(Format::Era1);
+    }
+    stream::detect(path)
+}
+
+/// True for the endings that archives usually have. Such a file of another content is damaged,
+/// while others in a folder, such as a list of checksums, are nobody's business.
+pub(crate) fn claims_to_be_archive(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    [&b".era1"[..], b".rlp", b".rlp.gz"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// Compares paths so that a run of digits counts as one number: `x-2` before `x-10`.
+pub(crate) fn natural_order(a: &Path, b: &Path) -> Ordering {
+    let (mut x, mut y) = (a.as_os_str().as_encoded_bytes(), b.as_os_str().as_encoded_bytes());
+    while !x.is_empty() && !y.is_empty() {
+        let (left, right) = (digits(x), digits(y));
+        let order = if left > 0 && right > 0 {
+            compare_numbers(&x[..left], &y[..right])
+        } else {
+            x[0].cmp(&y[0])
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+        (x, y) = (&x[left.max(1)..], &y[right.max(1)..]);
+    }
+    // equal as numbers but written differently (1 and 01): any fixed order will do
+    x.len().cmp(&y.len()).then_with(|| a.cmp(b))
+}
+
+fn digits(text: &[u8]) -> usize {
+    text.iter().take_while(|c| c.is_ascii_digit()).count()
+}
+
+fn compare_numbers(a: &[u8], b: &[u8]) -> Ordering {
+    let zeros = |n: &[u8]| n.iter().take_while(|c| **c == b'0').count();
+    let (a, b) = (&a[zeros(a)..], &b[zeros(b)..]);
+    a.len().cmp(&b.len()).then_with(|| a.cmp(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_in_names_count_as_numbers() {
+        let mut names =
+            ["x-10", "x-9", "x-010b", "x-2/b", "x-2/a", "a", "x-", "x-99999999999999999"];
+        names.sort_by(|a, b| natural_order(Path::new(a), Path::new(b)));
+        let expected =
+            ["a", "x-", "x-2/a", "x-2/b", "x-9", "x-10", "x-010b", "x-99999999999999999"];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn order_is_total_for_numbers_with_zeros_in_front() {
+        let (a, b) = (Path::new("f1"), Path::new("f01"));
+        assert_ne!(natural_order(a, b), Ordering::Equal);
+        assert_eq!(natural_order(a, b), natural_order(b, a).reverse());
+        assert_eq!(natural_order(a, a), Ordering::Equal);
+    }
+}

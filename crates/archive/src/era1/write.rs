@@ -1,0 +1,198 @@
+//! Writes era1 files, byte for byte as go-ethereum does.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::accumulator::{Accumulator, ERA_BLOCKS};
+use super::e2store::{
+    ACCUMULATOR, BLOCK_INDEX, COMPRESSED_BODY, COMPRESSED_HEADER, COMPRESSED_RECEIPTS,
+    TOTAL_DIFFICULTY, VERSION, put_header,
+};
+use super::file_name;
+use super::framing::FrameEncoder;
+use crate::difficulty::ChainTotals;
+use crate::output::OutputFile;
+use crate::{Chunk, Error, ReceiptEncoding};
+
+/// Writes a chain into a folder, one file for each era (8,192 blocks from a multiple of 8,192).
+/// A file appears under its name when its last block is there. Published files end at the merge;
+/// later blocks are written in the same way, with a total difficulty that no longer grows.
+#[derive(Debug)]
+pub struct Writer {
+    folder: PathBuf,
+    network: String,
+    frames: FrameEncoder,
+    totals: ChainTotals,
+    current: Option<EraFile>,
+    files: u64,
+}
+
+impl Writer {
+    /// Begins an archive in `folder`, which is created when missing. `network` begins the names
+    /// of the files; it consists of letters, digits and `_`.
+    pub fn create(folder: &Path, network: &str) -> Result<Self, Error> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if network.is_empty() || !network.chars().all(plain) {
+            return Err(Error::Unwritable {
+                path: folder.to_path_buf(),
+                expected: "a network name of letters, digits and _".into(),
+                found: format!("{network:?}"),
+            });
+        }
+        fs::create_dir_all(folder).map_err(Error::io("cannot create", folder))?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            network: network.to_string(),
+            frames: FrameEncoder::new(),
+            totals: ChainTotals::default(),
+            current: None,
+            files: 0,
+        })
+    }
+
+    /// Appends blocks that follow those before. They need bodies and receipts in consensus
+    /// encoding; total difficulties where the chain did not begin at block 0.
+    pub fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        let blocks = chunk.blocks();
+        let needs = [
+            ("a body for each header", chunk.bodies.len() == blocks),
+            ("receipts for each header", chunk.receipts.len() == blocks),
+            (
+                "receipts in consensus encoding",
+                chunk.receipt_encoding == ReceiptEncoding::Consensus,
+            ),
+        ];
+        if let Some((expected, _)) = needs.iter().find(|(_, holds)| !holds) {
+            let path = self.folder.clone();
+            let found = format!(
+                "{blocks} headers, {} bodies, {} receipts in {:?} encoding",
+                chunk.bodies.len(),
+                chunk.receipts.len(),
+                chunk.receipt_encoding
+            );
+            return Err(Error::Unwritable { path, expected: (*expected).into(), found });
+        }
+        (0..blocks).try_for_each(|i| self.append_block(chunk, i))
+    }
+
+    fn append_block(&mut self, chunk: &Chunk, i: usize) -> Result<(), Error> {
+        let number = self.totals.follow(&self.folder, chunk, i)?;
+        let total = self.totals.total(&self.folder)?;
+        let mut file = match self.current.take() {
+            Some(file) => file,
+            None => EraFile::create(&self.folder, &self.network, number)?,
+        };
+        file.append(&mut self.frames, chunk, i, total)?;
+        if (number + 1).is_multiple_of(ERA_BLOCKS as u64) {
+            self.finish_file(file)
+        } else {
+            self.current = Some(file);
+            Ok(())
+        }
+    }
+
+    fn finish_file(&mut self, file: EraFile) -> Result<(), Error> {
+        self.files += 1;
+        file.finish(&self.folder, &self.network)
+    }
+
+    /// Ends the last file. Fails when there was no block at all.
+    pub fn finish(mut self) -> Result<(), Error> {
+        match self.current.take() {
+            Some(file) => self.finish_file(file),
+            None if self.files > 0 => Ok(()),
+            None => Err(Error::Unwritable {
+                path: self.folder,
+                expected: "at least one block".into(),
+                found: "none".into(),
+            }),
+        }
+    }
+}
+
+/// One file under construction.
+#[derive(Debug)]
+struct EraFile {
+    output: OutputFile,
+    first: u64,
+    offsets: Vec<u64>,
+    written: u64,
+    accumulator: Accumulator,
+    /// The records of one block.
+    buffer: Vec<u8>,
+}
+
+impl EraFile {
+    fn create(folder: &Path, network: &str, first: u64) -> Result<Self, Error> {
+        let era = first / ERA_BLOCKS as u64;
+        let output = OutputFile::create(&folder.join(format!("{network}-{era:05}")))?;
+        let mut file = Self {
+            output,
+            first,
+            offsets: vec![],
+            written: 0,
+            accumulator: Accumulator::default(),
+            buffer: vec![],
+        };
+        put_header(&mut file.buffer, VERSION, 0);
+        file.flush()?;
+        Ok(file)
+    }
+
+    /// Writes the records of one block; `total` is the total difficulty after it.
+    fn append(
+        &mut self,
+        frames: &mut FrameEncoder,
+        chunk: &Chunk,
+        i: usize,
+        total: [u8; 32],
+    ) -> Result<(), Error> {
+        self.offsets.push(self.written);
+        let header = chunk.headers.get(i);
+        for (kind, data) in [
+            (COMPRESSED_HEADER, header),
+            (COMPRESSED_BODY, chunk.bodies.get(i)),
+            (COMPRESSED_RECEIPTS, chunk.receipts.get(i)),
+        ] {
+            let at = self.buffer.len();
+            put_header(&mut self.buffer, kind, 0);
+            let start = self.buffer.len();
+            frames.pack(data, &mut self.buffer);
+            let len = (self.buffer.len() - start) as u32;
+            self.buffer[at + 2..at + 6].copy_from_slice(&len.to_le_bytes());
+        }
+        put_header(&mut self.buffer, TOTAL_DIFFICULTY, 32);
+        self.buffer.extend(total.iter().rev());
+        // The caller ends a file at each multiple of 8,192, so it never has more blocks.
+        self.accumulator.push(&crypto::keccak256(header), &total);
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let written = self.output.write_all(&self.buffer);
+        written.map_err(Error::io("cannot write", self.output.path()))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes accumulator and block index and gives the file its name.
+    fn finish(mut self, folder: &Path, network: &str) -> Result<(), Error> {
+        let root = self.accumulator.root();
+        put_header(&mut self.buffer, ACCUMULATOR, 32);
+        self.buffer.extend_from_slice(&root);
+        self.flush()?;
+        let index_at = self.written;
+        put_header(&mut self.buffer, BLOCK_INDEX, 16 + 8 * self.offsets.len() as u32);
+        self.buffer.extend_from_slice(&self.first.to_le_bytes());
+        for offset in &self.offsets {
+            let relative = offset.wrapping_sub(index_at);
+            self.buffer.extend_from_slice(&relative.to_le_bytes());
+        }
+        self.buffer.extend_from_slice(&(self.offsets.len() as u64).to_le_bytes());
+        self.flush()?;
+        let era = self.first / ERA_BLOCKS as u64;
+        self.output.finish(&folder.join(file_name(network, era, &root)))
+    }
+}

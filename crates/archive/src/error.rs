@@ -1,0 +1,248 @@
+//! Why an archive cannot be read or written, and where.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Place;
+
+/// What went wrong. Each variant that concerns bytes names the place, what stands there, what
+/// was expected and what was found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused to open, read, write or rename a file.
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried, as in "cannot open".
+        action: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The file ends inside an item.
+    Truncated {
+        /// Where the item begins.
+        place: Place,
+        /// What the item is.
+        what: &'static str,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are there.
+        available: u64,
+    },
+    /// A file begins with other bytes than its format demands.
+    BadMagic {
+        /// The place.
+        place: Place,
+        /// What was expected, in words or hex.
+        expected: &'static str,
+        /// The bytes that are there, at most 8.
+        found: Vec<u8>,
+    },
+    /// A record, an index entry or a field is not what the format demands.
+    BadRecord {
+        /// The place.
+        place: Place,
+        /// What the record is.
+        what: &'static str,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// An index points outside of the data, or contradicts it.
+    Index {
+        /// The place of the index entry.
+        place: Place,
+        /// What the entry points to.
+        what: &'static str,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+    /// Snappy data cannot be decompressed.
+    Snappy {
+        /// The place of the compressed item.
+        place: Place,
+        /// What the item is.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A checksum does not agree.
+    Crc {
+        /// The place of the checksummed data.
+        place: Place,
+        /// What the data is.
+        what: &'static str,
+        /// The checksum that is stored.
+        expected: u32,
+        /// The checksum of the data.
+        found: u32,
+    },
+    /// Gzip data cannot be decompressed; the place counts unpacked bytes.
+    Gzip {
+        /// How far it unpacked.
+        place: Place,
+        /// Why.
+        source: io::Error,
+    },
+    /// RLP is not what the format demands; `source` counts from the place.
+    Rlp {
+        /// Where the outermost item begins.
+        place: Place,
+        /// What the item is.
+        what: &'static str,
+        /// Why, and how far from the place.
+        source: rlp::Error,
+    },
+    /// An item announces more bytes than any genuine one has.
+    TooLarge {
+        /// The place.
+        place: Place,
+        /// What the item is.
+        what: &'static str,
+        /// The most that is read.
+        limit: u64,
+        /// What the item announces.
+        announced: u64,
+    },
+    /// A block does not follow the one before it.
+    Gap {
+        /// The number that should follow.
+        expected: u64,
+        /// The number that is there.
+        found: u64,
+        /// The file of the block before.
+        before: PathBuf,
+        /// The place of the block that does not follow.
+        place: Place,
+    },
+    /// No archive format that this program knows.
+    UnknownFormat {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was found there.
+        found: String,
+    },
+    /// The paths hold archives of different formats or networks, or several ancient folders.
+    Mixed {
+        /// The first one.
+        first: PathBuf,
+        /// What it is.
+        expected: String,
+        /// The one that does not go with it.
+        second: PathBuf,
+        /// What that is.
+        found: String,
+    },
+    /// A writer lacks what its format demands, or was given blocks that do not fit.
+    Unwritable {
+        /// What is being written.
+        path: PathBuf,
+        /// What the format demands.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+}
+
+impl Error {
+    /// Turns a system error into [`Error::Io`]; for `map_err`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { path: path.to_path_buf(), action, source }
+    }
+
+    /// Where in the archive the fault is, when it has an offset.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Truncated { place, .. }
+            | Self::BadMagic { place, .. }
+            | Self::BadRecord { place, .. }
+            | Self::Index { place, .. }
+            | Self::Snappy { place, .. }
+            | Self::Crc { place, .. }
+            | Self::Gzip { place, .. }
+            | Self::Rlp { place, .. }
+            | Self::TooLarge { place, .. }
+            | Self::Gap { place, .. } => Some(place),
+            Self::Io { .. }
+            | Self::UnknownFormat { .. }
+            | Self::Mixed { .. }
+            | Self::Unwritable { .. } => None,
+        }
+    }
+}
+
+/// Bytes as hex digits.
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, action, source } => {
+                write!(f, "{}: {action}: {source}", path.display())
+            }
+            Self::Truncated { place, what, needed, available } => {
+                write!(f, "{place}: {what}: expected {needed} bytes, found {available}")
+            }
+            Self::BadMagic { place, expected, found } => {
+                write!(f, "{place}: expected {expected}, found {}", Hex(found))
+            }
+            Self::BadRecord { place, what, expected, found }
+            | Self::Index { place, what, expected, found } => {
+                write!(f, "{place}: {what}: expected {expected}, found {found}")
+            }
+            Self::Snappy { place, what, reason } => {
+                write!(f, "{place}: {what}: expected Snappy data, found {reason}")
+            }
+            Self::Crc { place, what, expected, found } => {
+                write!(
+                    f,
+                    "{place}: {what}: expected checksum {expected:#010x}, found {found:#010x}"
+                )
+            }
+            Self::Gzip { place, source } => {
+                write!(f, "{place}: expected gzip data, found an error: {source}")
+            }
+            Self::Rlp { place, what, source } => write!(f, "{place}: {what}: {source}"),
+            Self::TooLarge { place, what, limit, announced } => {
+                write!(f, "{place}: {what}: expected at most {limit} bytes, found {announced}")
+            }
+            Self::Gap { expected, found, before, place } => {
+                write!(f, "{place}: expected block {expected} ")?;
+                write!(f, "(the last one of {} + 1), found block {found}", before.display())
+            }
+            Self::UnknownFormat { path, found } => {
+                write!(f, "{}: expected an era1 file, an ancient folder, an RLP ", path.display())?;
+                write!(f, "export or a header stream, found {found}")
+            }
+            Self::Mixed { first, expected, second, found } => {
+                write!(f, "{}: expected more of the archive ", second.display())?;
+                write!(f, "{} ({expected}), found another ({found})", first.display())
+            }
+            Self::Unwritable { path, expected, found } => {
+                write!(f, "{}: expected {expected}, found {found}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } | Self::Gzip { source, .. } => Some(source),
+            Self::Rlp { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

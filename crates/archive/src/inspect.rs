@@ -1,0 +1,176 @@
+//! What is in an archive: format, range, gaps, damage.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::detect::{candidates, claims_to_be_archive, format_of_file, natural_order};
+use crate::open::{disk_bytes, network_of};
+use crate::{Error, Format, Place, era1, freezer, stream};
+
+/// Faults that are listed of one file: a file of noise has one at every block.
+const MAX_DAMAGE: usize = 100;
+
+/// What was found in some paths.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Inspection {
+    /// One report for each file or ancient folder, in natural order.
+    pub files: Vec<FileReport>,
+    /// Block numbers that are missing between consecutive files, or that come twice.
+    pub gaps: Vec<Gap>,
+}
+
+impl Inspection {
+    /// True when there is no damage and no gap.
+    pub fn is_sound(&self) -> bool {
+        self.gaps.is_empty() && self.files.iter().all(|f| f.damage.is_empty())
+    }
+}
+
+/// One file or ancient folder.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FileReport {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// None when no format was recognised. That is damage when the file was named, or is named
+    /// like an archive, else a note.
+    pub format: Option<Format>,
+    /// The network that the file's name claims.
+    pub network: Option<String>,
+    /// Number of the first block.
+    pub first: Option<u64>,
+    /// Number of the last block.
+    pub last: Option<u64>,
+    /// Number of blocks.
+    pub blocks: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// How the bytes are compressed: "none", "gzip", "snappy", ...
+    pub compression: &'static str,
+    /// The tables of an ancient folder.
+    pub tables: Vec<TableReport>,
+    /// Everything that is wrong.
+    pub damage: Vec<Damage>,
+    /// What a user should know.
+    pub notes: Vec<String>,
+}
+
+impl FileReport {
+    /// Records an error as damage; beyond [`MAX_DAMAGE`] only that there was more.
+    pub(crate) fn damaged(&mut self, error: &Error) {
+        if self.damage.len() < MAX_DAMAGE {
+            self.damage.push(Damage { place: error.place().cloned(), text: error.to_string() });
+        } else if self.damage.len() == MAX_DAMAGE {
+            let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
+            self.damage.push(Damage { place: None, text });
+        }
+    }
+}
+
+/// One table of an ancient folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TableReport {
+    /// Such as "headers".
+    pub name: String,
+    /// Items, hidden and deleted ones included: the number of the item after the last.
+    pub items: u64,
+    /// Number of the first item that is still there and not hidden.
+    pub tail: u64,
+    /// Number of data files.
+    pub files: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// "none" or "snappy".
+    pub compression: &'static str,
+    /// Version of the `.meta` file, where there is one.
+    pub meta_version: Option<u64>,
+    /// Bytes of the index that the `.meta` file calls flushed (version 2).
+    pub flush_offset: Option<u64>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// Where, when it has an offset.
+    pub place: Option<Place>,
+    /// The place, what was expected and what was found, in one line.
+    pub text: String,
+}
+
+/// Consecutive files that do not join.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// The file before.
+    pub before: PathBuf,
+    /// The file after.
+    pub after: PathBuf,
+    /// Number of the block that should come first in `after`.
+    pub expected: u64,
+    /// Number of the block that does.
+    pub found: u64,
+}
+
+/// Looks at everything in `paths`, archives of any formats, and goes on after damage.
+///
+/// `deep` decodes every record: checksums, decompression, RLP shape; else only indexes and lengths
+/// are read (streams of RLP have no index and are always read whole). A folder stands for
+/// the archives in it. Fails only when a path cannot be opened at all.
+pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
+    let mut files = vec![];
+    for path in paths {
+        if std::fs::metadata(path).map_err(Error::io("cannot open", path))?.is_dir() {
+            let candidates = candidates(path)?.into_iter();
+            files.extend(candidates.map(|path| (claims_to_be_archive(&path), path)));
+        } else {
+            files.push((true, path.clone()));
+        }
+    }
+    files.sort_by(|a, b| natural_order(&a.1, &b.1));
+    files.dedup_by(|a, b| a.1 == b.1);
+    let files: Vec<_> = files.iter().map(|(meant, path)| inspect_one(path, *meant, deep)).collect();
+    let gaps = (1..files.len()).filter_map(|i| gap(&files[..i], &files[i])).collect();
+    Ok(Inspection { files, gaps })
+}
+
+/// Looks at one file or ancient folder, which is `meant` to be an archive or is just there.
+fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
+    let mut report = FileReport {
+        path: path.to_path_buf(),
+        bytes: disk_bytes(path),
+        compression: "none",
+        ..FileReport::default()
+    };
+    let format = if path.is_dir() { Ok(Format::Freezer) } else { format_of_file(path) };
+    match format {
+        Ok(format) => {
+            report.format = Some(format);
+            report.network = network_of(format, path);
+            match format {
+                Format::Era1 => era1::inspect(path, deep, &mut report),
+                Format::Freezer => freezer::inspect(path, deep, &mut report),
+                Format::RlpExport | Format::HeaderStream => {
+                    stream::inspect(format, path, deep, &mut report);
+                }
+            }
+        }
+        Err(Error::UnknownFormat { found, .. }) if !meant => {
+            report.notes.push(format!("not an archive: {found}"));
+        }
+        Err(error) => report.damaged(&error),
+    }
+    report
+}
+
+/// Does a file join the one before it of the same format and network? Unknown ranges say nothing.
+fn gap(before: &[FileReport], after: &FileReport) -> Option<Gap> {
+    let same = |b: &&FileReport| b.format == after.format && b.network == after.network;
+    let before = before.iter().rev().find(same)?;
+    let (last, found) = (before.last?, after.first?);
+    let expected = last.saturating_add(1);
+    (expected != found).then(|| Gap {
+        before: before.path.clone(),
+        after: after.path.clone(),
+        expected,
+        found,
+    })
+}

@@ -1,0 +1,181 @@
+//! The front door for reading: one archive out of files and folders.
+
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use crate::detect::{self, Found};
+use crate::{ChunkLimit, Error, Format, Packed, Want, era1, freezer, stream};
+
+/// An archive: an ancient folder, or one or more files of another format in the order of their
+/// blocks.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    format: Format,
+    files: Vec<PathBuf>,
+    network: Option<String>,
+    range: Option<(u64, Option<u64>)>,
+}
+
+impl Archive {
+    /// Opens what `paths` hold. A folder stands for the archives in it, in natural order. Content
+    /// decides on the format, not names.
+    ///
+    /// Files are ordered by their first block when every file tells it, else by name, numbers in
+    /// names counting as numbers. Fails when the paths hold no archive, archives of different
+    /// formats or networks, or more than one ancient folder.
+    pub fn open(paths: &[PathBuf]) -> Result<Self, Error> {
+        let found = detect::find(paths)?;
+        let Some(first) = found.first() else {
+            let path = paths.first().cloned().unwrap_or_default();
+            return Err(Error::UnknownFormat { path, found: "no files".into() });
+        };
+        if let Some(odd) = found[1..].iter().find(|odd| !belong_together(first, odd)) {
+            return Err(Error::Mixed {
+                first: first.path.clone(),
+                expected: describe(first),
+                second: odd.path.clone(),
+                found: describe(odd),
+            });
+        }
+        let format = first.format;
+        let mut files: Vec<_> = found.into_iter().map(|f| f.path).collect();
+        let mut ranges = vec![];
+        for file in &files {
+            ranges.push(block_range(format, file)?);
+        }
+        if ranges.iter().all(Option::is_some) {
+            let mut order: Vec<_> = ranges.drain(..).zip(files).collect();
+            order.sort_by_key(|(range, _)| range.map(|(first, _)| first));
+            (ranges, files) = order.into_iter().unzip();
+        }
+        let first = ranges.iter().flatten().next().map(|(first, _)| *first);
+        let last = ranges.last().copied().flatten().and_then(|(_, last)| last);
+        let network = files.first().and_then(|file| network_of(format, file));
+        Ok(Self { format, files, network, range: first.map(|first| (first, last)) })
+    }
+
+    /// The format of every file.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The files in reading order, or the one ancient folder.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Bytes on disk; what cannot be read counts as 0.
+    pub fn disk_bytes(&self) -> u64 {
+        self.files.iter().map(|file| disk_bytes(file)).sum()
+    }
+
+    /// Number of the first and of the last block as far as the archive tells without being read:
+    /// era1 files and ancient folders state both, streams of RLP the first one only. None when
+    /// there are no blocks.
+    pub fn range(&self) -> Option<(u64, Option<u64>)> {
+        self.range
+    }
+
+    /// The network's name, where file names carry it as in `mainnet-00000-5ec1ffb8.era1`. Only a
+    /// hint: nothing in the file confirms it.
+    pub fn network_hint(&self) -> Option<&str> {
+        self.network.as_deref()
+    }
+
+    /// Reads the blocks whose numbers are in `range`, in order.
+    pub fn reader(
+        &self,
+        want: Want,
+        limit: ChunkLimit,
+        range: RangeInclusive<u64>,
+    ) -> Result<Reader, Error> {
+        let limit = limit.clamped();
+        let source = match self.format {
+            Format::Era1 => {
+                Source::Era1(era1::Reader::new(self.files.clone(), want, limit, range)?)
+            }
+            Format::Freezer => {
+                let reader = freezer::Reader::new(&self.files[0], want, limit, range)?;
+                Source::Freezer(Box::new(reader))
+            }
+            format @ (Format::RlpExport | Format::HeaderStream) => {
+                let files = self.files.clone();
+                Source::Stream(stream::Reader::new(format, files, want, limit, range))
+            }
+        };
+        Ok(Reader { source })
+    }
+}
+
+/// Can two finds be one archive? Names of networks are only hints, but clear ones.
+fn belong_together(a: &Found, b: &Found) -> bool {
+    let network = |found: &Found| network_of(found.format, &found.path);
+    a.format == b.format && a.format != Format::Freezer && network(a) == network(b)
+}
+
+fn describe(found: &Found) -> String {
+    match network_of(found.format, &found.path) {
+        Some(network) => format!("{} of {network}", found.format),
+        None => found.format.to_string(),
+    }
+}
+
+/// First and, where it is cheap, last block of one file.
+fn block_range(format: Format, file: &Path) -> Result<Option<(u64, Option<u64>)>, Error> {
+    Ok(match format {
+        Format::Era1 => era1::block_range(file)?.map(|(first, last)| (first, Some(last))),
+        Format::Freezer => freezer::block_range(file)?.map(|(first, last)| (first, Some(last))),
+        Format::RlpExport | Format::HeaderStream => {
+            stream::first_number(format, file)?.map(|first| (first, None))
+        }
+    })
+}
+
+/// The part of an era1 file's name before the first dash.
+pub(crate) fn network_of(format: Format, file: &Path) -> Option<String> {
+    if format != Format::Era1 {
+        return None;
+    }
+    let (network, _) = file.file_name()?.to_str()?.split_once('-')?;
+    (!network.is_empty()).then(|| network.to_string())
+}
+
+/// Bytes of a file, or of the files of a folder and of its `chain` folder.
+pub(crate) fn disk_bytes(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else {
+        return fs::metadata(path).map_or(0, |m| m.len());
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(fs::Metadata::is_file)
+        .map(|m| m.len())
+        .sum()
+}
+
+/// Reads an archive from its first to its last chunk.
+#[derive(Debug)]
+pub struct Reader {
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Era1(era1::Reader),
+    Freezer(Box<freezer::Reader>),
+    Stream(stream::Reader),
+}
+
+impl Reader {
+    /// Reads the next chunk into `into`, whose buffers are reused. Returns false at the end.
+    pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
+        let (format, more) = match &mut self.source {
+            Source::Era1(reader) => (Format::Era1, reader.read(&mut into.era1)?),
+            Source::Freezer(reader) => (Format::Freezer, reader.read(&mut into.freezer)?),
+            Source::Stream(reader) => (reader.format(), reader.read(&mut into.stream)?),
+        };
+        into.format = more.then_some(format);
+        Ok(more)
+    }
+}

@@ -1,0 +1,101 @@
+//! Where an item stands on disk.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// What a block is made of in an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub enum Part {
+    /// The header's RLP.
+    Header,
+    /// The body's RLP.
+    Body,
+    /// The list of receipts.
+    Receipts,
+    /// The total difficulty after the block.
+    TotalDifficulty,
+}
+
+/// Where an item stands on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// Offset of the item's first byte.
+    pub offset: u64,
+    /// True when `offset` counts the bytes that a gzip file unpacks to, not those on disk.
+    pub unpacked: bool,
+}
+
+impl Place {
+    /// The byte at `offset` of `file`.
+    pub fn new(file: impl Into<PathBuf>, offset: u64) -> Self {
+        Self { file: file.into(), offset, unpacked: false }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unpacked = if self.unpacked { "unpacked " } else { "" };
+        write!(f, "{} at {unpacked}byte {}", self.file.display(), self.offset)
+    }
+}
+
+/// The places of all items of one part of a chunk, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Track {
+    /// Each file with the index of the first item that comes from it.
+    files: Vec<(u32, Arc<Path>)>,
+    offsets: Vec<u64>,
+}
+
+impl Track {
+    pub fn clear(&mut self) {
+        self.files.clear();
+        self.offsets.clear();
+    }
+
+    /// Appends the place of the next item.
+    #[inline]
+    pub fn push(&mut self, file: &Arc<Path>, offset: u64) {
+        if !self.files.last().is_some_and(|(_, last)| Arc::ptr_eq(last, file)) {
+            self.files.push((self.offsets.len() as u32, file.clone()));
+        }
+        self.offsets.push(offset);
+    }
+
+    /// The place of item `i`, if it is known.
+    pub fn get(&self, i: usize) -> Option<Place> {
+        let offset = *self.offsets.get(i)?;
+        let file = self.files.iter().rev().find(|(first, _)| *first as usize <= i)?;
+        Some(Place::new(&*file.1, offset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_track_names_the_file_of_each_item() {
+        let (a, b): (Arc<Path>, Arc<Path>) = (Path::new("a").into(), Path::new("b").into());
+        let mut track = Track::default();
+        track.push(&a, 8);
+        track.push(&a, 90);
+        track.push(&b, 0);
+        assert_eq!(track.get(1), Some(Place::new("a", 90)));
+        assert_eq!(track.get(2), Some(Place::new("b", 0)));
+        assert_eq!(track.get(3), None);
+    }
+
+    #[test]
+    fn places_say_whether_the_offset_counts_unpacked_bytes() {
+        let mut place = Place::new("x.rlp.gz", 7);
+        assert_eq!(place.to_string(), "x.rlp.gz at byte 7");
+        place.unpacked = true;
+        assert_eq!(place.to_string(), "x.rlp.gz at unpacked byte 7");
+    }
+}

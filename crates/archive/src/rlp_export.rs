@@ -1,0 +1,146 @@
+//! RLP exports, as `geth export` writes them: one list `[header, transactions, ommers]` for each
+//! block, with later items behind. Bytes: `docs/formats/rlp-export.md`.
+
+use std::path::Path;
+
+use rlp::{Reader, put_list_prefix};
+
+use crate::stream::{Packed, Sink};
+use crate::{Chunk, Error, Part};
+
+/// A block cut into its parts, all borrowed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Parts<'a> {
+    /// Where the header begins in the block.
+    pub offset: usize,
+    /// The header's RLP.
+    pub header: &'a [u8],
+    /// The items of the body without a list prefix.
+    pub body: &'a [u8],
+    /// True when a block access list follows the body (EIP-7928; geth 1.17 exports it). It is
+    /// no part of the body and is passed over.
+    pub access_list: bool,
+}
+
+/// Cuts a block. Only the outermost lists are looked at.
+pub(crate) fn split(block: &[u8]) -> Result<Parts<'_>, rlp::Error> {
+    let mut items = Reader::new(block).list()?;
+    let offset = items.offset();
+    items.list()?;
+    let body = items.offset();
+    // transactions and ommers, and from Shanghai on withdrawals (EIP-4895)
+    items.list()?;
+    items.list()?;
+    if !items.is_empty() {
+        items.list()?;
+    }
+    let end = items.offset();
+    let access_list = !items.is_empty();
+    if access_list {
+        items.list()?;
+    }
+    items.finish()?;
+    Ok(Parts { offset, header: &block[offset..body], body: &block[body..end], access_list })
+}
+
+/// Splits blocks into headers and bodies, which get a list prefix of their own.
+pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
+    let Some(file) = &packed.file else { return Ok(()) };
+    into.unpacked_offsets = packed.unpacked;
+    for i in 0..packed.blocks() {
+        let block = packed.item(i);
+        let Parts { offset, header, body, .. } = split(block).map_err(|source| {
+            let (place, what) = (packed.place(i), "block");
+            Error::Rlp { place, what, source }
+        })?;
+        let start = packed.offset + (packed.start(i) + offset) as u64;
+        into.headers.push(header);
+        into.track(Part::Header).push(file, start);
+        if packed.bodies {
+            put_list_prefix(&mut into.bodies.bytes, body.len());
+            into.bodies.push(body);
+            into.track(Part::Body).push(file, start + header.len() as u64);
+        }
+    }
+    Ok(())
+}
+
+/// Writes an RLP export.
+#[derive(Debug)]
+pub struct RlpExportWriter {
+    sink: Sink,
+    /// The prefix of a block.
+    prefix: Vec<u8>,
+}
+
+impl RlpExportWriter {
+    /// Begins a file that appears at `path` when it is finished; compressed when `gzip`.
+    pub fn create(path: &Path, gzip: bool) -> Result<Self, Error> {
+        Ok(Self { sink: Sink::create(path, gzip)?, prefix: vec![] })
+    }
+
+    /// Appends the chunk's blocks, which must have bodies.
+    pub fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        if chunk.bodies.len() != chunk.headers.len() {
+            return Err(self.unwritable(
+                format!("a body for each of {} headers", chunk.headers.len()),
+                format!("{} bodies", chunk.bodies.len()),
+            ));
+        }
+        for (header, body) in chunk.headers.iter().zip(chunk.bodies.iter()) {
+            let items = match Reader::new(body).list() {
+                Ok(list) => list.rest(),
+                Err(e) => {
+                    return Err(self.unwritable("a body that is a list".into(), e.to_string()));
+                }
+            };
+            self.prefix.clear();
+            put_list_prefix(&mut self.prefix, header.len() + items.len());
+            self.sink.write(&self.prefix)?;
+            self.sink.write(header)?;
+            self.sink.write(items)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the file complete, durable and visible.
+    pub fn finish(self) -> Result<(), Error> {
+        self.sink.finish()
+    }
+
+    fn unwritable(&self, expected: String, found: String) -> Error {
+        Error::Unwritable { path: self.sink.path().to_path_buf(), expected, found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list whose items are empty lists.
+    fn of_lists(count: u8) -> Vec<u8> {
+        let mut list = vec![0xc0 + count];
+        list.resize(1 + usize::from(count), 0xc0);
+        list
+    }
+
+    #[test]
+    fn a_body_is_two_or_three_lists_and_no_access_list() {
+        let cut = |count| split(&of_lists(count)).map(|p| (p.body.len(), p.access_list));
+        assert_eq!(cut(3), Ok((2, false)));
+        assert_eq!(cut(4), Ok((3, false)));
+        assert_eq!(cut(5), Ok((3, true)));
+    }
+
+    #[test]
+    fn rejects_blocks_of_too_few_or_too_many_items_or_with_bytes_for_lists() {
+        for count in [0, 1, 2, 6] {
+            split(&of_lists(count)).unwrap_err();
+        }
+        for position in 1..6 {
+            let mut block = of_lists(5);
+            block[position] = 0x80;
+            assert_eq!(split(&block).unwrap_err().kind, rlp::ErrorKind::ExpectedList);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Small made-up chains for tests.
+
+use crate::{Chunk, ReceiptEncoding};
+
+/// Bytes that do not compress, the same ones for a seed.
+pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut byte = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    (0..len).map(|_| byte()).collect()
+}
+
+fn list(items: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = vec![];
+    rlp::put_list_prefix(&mut out, items.iter().map(Vec::len).sum());
+    items.iter().for_each(|item| out.extend_from_slice(item));
+    out
+}
+
+fn bytes(content: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    rlp::put_bytes(&mut out, content);
+    out
+}
+
+fn number(value: u64) -> Vec<u8> {
+    let mut out = vec![];
+    rlp::put_u64(&mut out, value);
+    out
+}
+
+/// A header of difficulty 1,000 with `extra` bytes that do not compress after its number.
+pub(crate) fn header(n: u64, extra: usize) -> Vec<u8> {
+    let mut fields: Vec<_> = (0..6).map(|i| bytes(&noise(n * 8 + i, 32))).collect();
+    fields.push(bytes(&[0; 256]));
+    fields.extend([number(1000), number(n), bytes(&noise(n, extra))]);
+    list(&fields)
+}
+
+/// `count` blocks from number `first` on, each with one made-up transaction of `body` bytes and
+/// one receipt. Difficulty is 1,000 a block, total difficulty 1,000 for block 0.
+pub(crate) fn chain(first: u64, count: u64, body: usize) -> Chunk {
+    let mut chunk = Chunk::new();
+    chunk.first = Some(first);
+    chunk.receipt_encoding = ReceiptEncoding::Consensus;
+    for n in first..first + count {
+        chunk.headers.push(&header(n, 0));
+        chunk.bodies.push(&list(&[list(&[bytes(&noise(n, body))]), list(&[])]));
+        chunk.receipts.push(&list(&[list(&[number(1), number(21_000)])]));
+        let mut total = [0; 32];
+        total[24..].copy_from_slice(&(1000 * (n + 1)).to_be_bytes());
+        chunk.total_difficulties.push(total);
+    }
+    chunk
+}
+
+/// The folder of real archives; none, with a line that says so, when it is not there.
+pub(crate) fn fixtures() -> Option<std::path::PathBuf> {
+    let folder = std::env::var_os("BLOCKMILL_FIXTURES").map(Into::into);
+    if folder.is_none() {
+        println!("skipped: BLOCKMILL_FIXTURES is not set");
+    }
+    folder
+}

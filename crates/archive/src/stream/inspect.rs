@@ -1,0 +1,72 @@
+//! What is in an RLP export or a header stream.
+
+use std::path::Path;
+
+use super::{Items, Packed, number_of};
+use crate::inspect::FileReport;
+use crate::{ChunkLimit, Error, Format};
+
+/// Reads the whole file: there is no index. Stops at the first list that cannot be cut off, since
+/// nothing tells where the next one begins. `deep` checks the RLP at every depth.
+pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut FileReport) {
+    let mut items = match Items::open(format, path) {
+        Ok(items) => items,
+        Err(error) => return report.damaged(&error),
+    };
+    if items.is_gzip() {
+        report.compression = "gzip";
+        report.notes.push("offsets count the unpacked bytes".into());
+    }
+    let mut packed = Packed::default();
+    let mut access_lists = 0u64;
+    loop {
+        match items.read(ChunkLimit::default(), &mut packed) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                report.damaged(&error);
+                break;
+            }
+        }
+        for i in 0..packed.blocks() {
+            access_lists += u64::from(list(format, &packed, i, deep, report));
+        }
+    }
+    if access_lists > 0 {
+        report.notes.push(format!(
+            "{access_lists} blocks carry a block access list (EIP-7928), which is not read"
+        ));
+    }
+}
+
+/// Adds one block to the report. True when it carries a block access list.
+fn list(format: Format, packed: &Packed, i: usize, deep: bool, report: &mut FileReport) -> bool {
+    let item = packed.item(i);
+    let what = if format == Format::RlpExport { "block" } else { "header" };
+    let rlp_error = |source| Error::Rlp { place: packed.place(i), what, source };
+    report.blocks += 1;
+    let shape = match format {
+        Format::RlpExport => crate::rlp_export::split(item).map(|parts| parts.access_list),
+        _ => Ok(false),
+    };
+    let depth = if deep { rlp::validate(item) } else { Ok(()) };
+    if let Some(source) = shape.err().or(depth.err()) {
+        report.damaged(&rlp_error(source));
+    }
+    match number_of(format, item) {
+        Ok(found) => follow(found, packed, i, report),
+        Err(source) => report.damaged(&rlp_error(source)),
+    }
+    shape.unwrap_or(false)
+}
+
+/// Extends the range by a block, which should follow the last one.
+fn follow(found: u64, packed: &Packed, i: usize, report: &mut FileReport) {
+    let expected = report.last.map(|last| last.saturating_add(1));
+    if let Some(expected) = expected.filter(|expected| *expected != found) {
+        let place = packed.place(i);
+        report.damaged(&Error::Gap { expected, found, before: place.file.clone(), place });
+    }
+    report.first.get_or_insert(found);
+    report.last = Some(found);
+}

@@ -1,0 +1,142 @@
+//! What RLP exports and header streams share: files of RLP lists, one after the other, plain or
+//! gzip.
+
+mod input;
+mod inspect;
+mod items;
+mod reader;
+mod sink;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{ChunkLimit, Error, Format, MAX_BODY, MAX_HEADER, Place};
+
+pub(crate) use inspect::inspect;
+pub(crate) use items::Items;
+pub(crate) use reader::Reader;
+pub(crate) use sink::Sink;
+
+/// Whole RLP lists of one chunk, all from one file.
+#[derive(Debug, Default)]
+pub(crate) struct Packed {
+    /// The file; none before the first read.
+    pub file: Option<Arc<Path>>,
+    /// True when offsets count the bytes that a gzip file unpacks to.
+    pub unpacked: bool,
+    /// Offset of the first list in the file.
+    pub offset: u64,
+    /// The lists.
+    pub bytes: Vec<u8>,
+    /// Where each list ends in `bytes`.
+    pub ends: Vec<u32>,
+    /// Bytes that were read from disk, compressed ones for gzip.
+    pub disk_bytes: u64,
+    /// Whether bodies are wanted too.
+    pub bodies: bool,
+}
+
+impl Packed {
+    pub fn blocks(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn disk_bytes(&self) -> u64 {
+        self.disk_bytes
+    }
+
+    /// Start of list `i` in `bytes`.
+    pub fn start(&self, i: usize) -> usize {
+        if i == 0 { 0 } else { self.ends[i - 1] as usize }
+    }
+
+    /// List `i`.
+    pub fn item(&self, i: usize) -> &[u8] {
+        &self.bytes[self.start(i)..self.ends[i] as usize]
+    }
+
+    /// The place of list `i`.
+    pub fn place(&self, i: usize) -> Place {
+        let file = self.file.as_deref().unwrap_or(Path::new(""));
+        let offset = self.offset + self.start(i) as u64;
+        Place { file: file.to_path_buf(), offset, unpacked: self.unpacked }
+    }
+
+    /// Keeps the lists from `first` to before `end` only.
+    fn keep(&mut self, first: usize, end: usize) {
+        let start = self.start(first);
+        self.ends.truncate(end);
+        self.bytes.truncate(self.ends.last().map_or(0, |end| *end as usize));
+        self.bytes.drain(..start.min(self.bytes.len()));
+        self.ends.drain(..first.min(self.ends.len()));
+        self.ends.iter_mut().for_each(|end| *end -= start as u32);
+        self.offset += start as u64;
+    }
+}
+
+/// What one list is, for error texts, and the most bytes that it may have.
+fn item_kind(format: Format) -> (&'static str, usize) {
+    match format {
+        Format::RlpExport => ("block", MAX_HEADER + MAX_BODY),
+        _ => ("header", MAX_HEADER),
+    }
+}
+
+/// The block number in one list; nothing else of it is decoded.
+fn number_of(format: Format, item: &[u8]) -> Result<u64, rlp::Error> {
+    let mut header = rlp::Reader::new(item).list()?;
+    if format == Format::RlpExport {
+        header = header.list()?;
+    }
+    // parent, ommers, beneficiary, three roots, bloom, difficulty
+    for _ in 0..8 {
+        header.item()?;
+    }
+    header.u64()
+}
+
+/// Number of the first block of a file; none when the file is empty.
+pub(crate) fn first_number(format: Format, path: &Path) -> Result<Option<u64>, Error> {
+    let mut packed = Packed::default();
+    let mut items = Items::open(format, path)?;
+    if !items.read(ChunkLimit { blocks: 1, bytes: 0 }, &mut packed)? {
+        return Ok(None);
+    }
+    let what = "block number";
+    number_of(format, packed.item(0)).map(Some).map_err(|source| Error::Rlp {
+        place: packed.place(0),
+        what,
+        source,
+    })
+}
+
+/// Tells an export from a header stream: the first item of the first list is a list, the header,
+/// in the one and a hash of 32 bytes in the other.
+pub(crate) fn detect(path: &Path) -> Result<Format, Error> {
+    let mut head = [0; 16];
+    let mut input = input::Input::open(path)?;
+    let mut filled = 0;
+    while filled < head.len() {
+        match input.read(&mut head[filled..], filled as u64)? {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    let head = &head[..filled];
+    let prefix = match head.first() {
+        Some(0xc0..=0xf7) => 1,
+        Some(long @ 0xf8..) => 1 + usize::from(long - 0xf7),
+        _ => head.len(),
+    };
+    match head.get(prefix) {
+        Some(0xc0..) => Ok(Format::RlpExport),
+        Some(0xa0) => Ok(Format::HeaderStream),
+        _ => {
+            let found = match head {
+                [] => "an empty file".into(),
+                _ => format!("the first bytes {head:02x?}"),
+            };
+            Err(Error::UnknownFormat { path: path.to_path_buf(), found })
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Reads the files of an archive one after the other, within a range of block numbers.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use super::{Items, Packed, number_of};
+use crate::{ChunkLimit, Error, Format, Want};
+
+/// RLP exports or header streams, read in the given order.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    format: Format,
+    files: std::vec::IntoIter<PathBuf>,
+    current: Option<Items>,
+    want: Want,
+    limit: ChunkLimit,
+    range: RangeInclusive<u64>,
+    /// Number and file of the last block that was read.
+    last: Option<(u64, PathBuf)>,
+    /// True until the first chunk of a file has been read.
+    at_start: bool,
+}
+
+impl Reader {
+    /// Reads `files`, all of `format`, in this order.
+    pub fn new(
+        format: Format,
+        files: Vec<PathBuf>,
+        want: Want,
+        limit: ChunkLimit,
+        range: RangeInclusive<u64>,
+    ) -> Self {
+        let files = files.into_iter();
+        Self { format, files, current: None, want, limit, range, last: None, at_start: true }
+    }
+
+    /// The format of the files.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Reads the next chunk; false at the end.
+    ///
+    /// Numbers are compared where files join. Inside a file they are looked at only when a range
+    /// is asked for: the verifier of the headers compares each with the one before anyway.
+    pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
+        loop {
+            let Some(items) = &mut self.current else {
+                let Some(path) = self.files.next() else {
+                    into.ends.clear();
+                    return Ok(false);
+                };
+                self.current = Some(Items::open(self.format, &path)?);
+                self.at_start = true;
+                continue;
+            };
+            if !items.read(self.limit, into)? {
+                self.current = None;
+                continue;
+            }
+            into.bodies = self.want.bodies;
+            if self.at_start {
+                self.check_join(into)?;
+            }
+            let past_end = self.range != (0..=u64::MAX) && self.cut_to_range(into)?;
+            self.remember_last(into);
+            if past_end {
+                self.current = None;
+                self.files = vec![].into_iter();
+            }
+            if into.blocks() > 0 {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The first block of a file follows the last one of the file before.
+    fn check_join(&mut self, packed: &Packed) -> Result<(), Error> {
+        self.at_start = false;
+        match &self.last {
+            Some(last) => self.check_follows(packed, 0, last.clone()).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// List `i` carries the number after `last`'s; returns it.
+    fn check_follows(
+        &self,
+        packed: &Packed,
+        i: usize,
+        (last, before): (u64, PathBuf),
+    ) -> Result<u64, Error> {
+        let found = self.number(packed, i)?;
+        let expected = last.saturating_add(1);
+        if found != expected {
+            return Err(Error::Gap { expected, found, before, place: packed.place(i) });
+        }
+        Ok(found)
+    }
+
+    fn number(&self, packed: &Packed, i: usize) -> Result<u64, Error> {
+        let what = "block number";
+        number_of(self.format, packed.item(i)).map_err(|source| Error::Rlp {
+            place: packed.place(i),
+            what,
+            source,
+        })
+    }
+
+    /// Drops the blocks outside of the range. True when the range is over. Blocks must follow each
+    /// other, else blocks of the range could stand behind its end.
+    fn cut_to_range(&self, packed: &mut Packed) -> Result<bool, Error> {
+        let mut first = 0;
+        let mut previous = self.number(packed, 0)?;
+        for i in 0..packed.blocks() {
+            if i > 0 {
+                let file = packed.place(i).file;
+                previous = self.check_follows(packed, i, (previous, file))?;
+            }
+            if previous < *self.range.start() {
+                first = i + 1;
+            }
+            if previous > *self.range.end() {
+                packed.keep(first.min(i), i);
+                return Ok(true);
+            }
+        }
+        packed.keep(first, packed.blocks());
+        Ok(previous == *self.range.end())
+    }
+
+    /// Keeps the last number for the join with the next file. A header without a number is for the
+    /// verifier to report.
+    fn remember_last(&mut self, packed: &Packed) {
+        let Some(i) = packed.blocks().checked_sub(1) else { return };
+        self.last = number_of(self.format, packed.item(i)).ok().map(|n| (n, packed.place(i).file));
+    }
+}

@@ -1,0 +1,65 @@
+//! What `open` and `inspect` say of real archives of every format.
+
+use std::path::PathBuf;
+
+use blockmill_archive::{Archive, ChunkLimit, Error, Format, Packed, Want, inspect};
+
+fn fixtures(path: &str) -> Option<PathBuf> {
+    let Some(root) = std::env::var_os("BLOCKMILL_FIXTURES") else {
+        println!("skipped: BLOCKMILL_FIXTURES is not set");
+        return None;
+    };
+    Some(PathBuf::from(root).join("ethereum").join(path))
+}
+
+#[test]
+fn era1_files_are_ordered_and_name_their_network() {
+    let Some(folder) = fixtures("era1") else { return };
+    let second = folder.join("mainnet-00001-a5364e9a.era1");
+    let first = folder.join("mainnet-00000-5ec1ffb8.era1");
+    let archive = Archive::open(&[second.clone(), first.clone()]).unwrap();
+    assert_eq!(archive.format(), Format::Era1);
+    assert_eq!(archive.files(), [first, second]);
+    assert_eq!(archive.range(), Some((0, Some(16_383))));
+    assert_eq!(archive.network_hint(), Some("mainnet"));
+}
+
+#[test]
+fn files_of_two_networks_do_not_make_one_archive() {
+    let Some(folder) = fixtures("era1") else { return };
+    let error = Archive::open(&[folder]).unwrap_err();
+    assert!(matches!(error, Error::Mixed { .. }), "{error}");
+    assert!(error.to_string().contains("sepolia"), "{error}");
+}
+
+#[test]
+fn ancient_folders_open_with_and_without_the_chain_level() {
+    for path in ["freezer/geth-1.9", "freezer/geth-1.17", "freezer/geth-1.17/chain"] {
+        let Some(folder) = fixtures(path) else { return };
+        let archive = Archive::open(&[folder]).unwrap();
+        assert_eq!(archive.format(), Format::Freezer);
+        assert_eq!(archive.range(), Some((0, Some(16_383))), "{path}");
+        let range = 100..=9_999;
+        let mut reader = archive.reader(Want::default(), ChunkLimit::default(), range).unwrap();
+        let (mut packed, mut blocks) = (Packed::new(), 0);
+        while reader.read(&mut packed).unwrap() {
+            blocks += packed.blocks();
+        }
+        assert_eq!(blocks, 9_900);
+    }
+}
+
+#[test]
+fn a_folder_of_era1_files_of_two_networks_has_no_gaps() {
+    let Some(folder) = fixtures("era1") else { return };
+    let inspection = inspect(&[folder], false).unwrap();
+    assert!(inspection.is_sound(), "{inspection:?}");
+    let found: Vec<_> =
+        inspection.files.iter().map(|f| (f.network.as_deref(), f.first, f.last)).collect();
+    let expected = [
+        (Some("mainnet"), Some(0), Some(8_191)),
+        (Some("mainnet"), Some(8_192), Some(16_383)),
+        (Some("sepolia"), Some(0), Some(8_191)),
+    ];
+    assert_eq!(found, expected);
+}

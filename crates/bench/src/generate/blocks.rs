@@ -1,0 +1,145 @@
+//! Transactions and receipts of generated blocks.
+//!
+//! The transactions are well-formed and their roots are right; their signatures are random
+//! numbers, because the level `bodies` checks roots.
+
+use super::random::Random;
+use anyhow::Result;
+use archive::ReceiptEncoding;
+use ethereum::Hash;
+use ethereum::header::EMPTY_ROOT;
+use ethereum::receipts::{self, ReceiptView};
+use ethereum::transactions::TransactionType;
+use rlp::Reader;
+
+/// Gas of a plain transfer, which every generated transaction is taken to use.
+const GAS: u64 = 21_000;
+
+/// The order of secp256k1 divided by two begins with 0x7f; signatures stay below it.
+const MAX_S_TOP: u8 = 0x7e;
+
+/// What a header says about the block's content, and the content.
+#[derive(Clone, Debug)]
+pub struct Content {
+    pub body: Vec<u8>,
+    pub receipts: Vec<u8>,
+    pub transactions_root: Hash,
+    pub receipts_root: Hash,
+    pub logs_bloom: [u8; 256],
+    pub gas_used: u64,
+}
+
+impl Content {
+    /// No transactions.
+    pub fn empty() -> Self {
+        Self {
+            body: vec![0xc2, 0xc0, 0xc0],
+            receipts: vec![0xc0],
+            transactions_root: EMPTY_ROOT,
+            receipts_root: EMPTY_ROOT,
+            logs_bloom: [0; 256],
+            gas_used: 0,
+        }
+    }
+}
+
+/// A source of block contents.
+pub struct Blocks {
+    random: Random,
+    nonce: u64,
+}
+
+impl Blocks {
+    /// The same seed gives the same contents.
+    pub fn new(seed: u64) -> Self {
+        Self { random: Random(!seed), nonce: 0 }
+    }
+
+    /// The content of the next block: none to three transactions.
+    pub fn content(&mut self) -> Result<Content> {
+        let count = self.random.below(4);
+        if count == 0 {
+            return Ok(Content::empty());
+        }
+        let transactions: Vec<_> = (0..count).map(|_| self.transaction()).collect();
+        let stored: Vec<_> = (1..=count).map(|n| self.receipt(n * GAS)).collect();
+        let types = transactions.iter().map(|_| TransactionType::Legacy);
+        let mut list = vec![];
+        receipts::storage_to_consensus(&concat_list(&stored), types, &mut list)?;
+
+        let mut content = Content { receipts: list, gas_used: count * GAS, ..Content::empty() };
+        let mut encodings = vec![];
+        let mut reader = Reader::new(&content.receipts).list()?;
+        while !reader.is_empty() {
+            let item = reader.item()?;
+            encodings.push(item.raw);
+            let receipt = ReceiptView::decode(&item, ReceiptEncoding::Consensus)?;
+            let bloom = receipt.bloom.map_or(&[0; 256][..], |bloom| &bloom[..]);
+            content.logs_bloom.iter_mut().zip(bloom).for_each(|(sum, bits)| *sum |= bits);
+        }
+        content.receipts_root = trie::ordered_root(encodings.iter().copied());
+        let raw: Vec<_> = transactions.iter().map(Vec::as_slice).collect();
+        content.transactions_root = trie::ordered_root(raw.into_iter());
+        content.body = concat_list(&[concat_list(&transactions), vec![0xc0]]);
+        Ok(content)
+    }
+
+    /// A legacy transaction without replay protection (the only kind that all forks take).
+    fn transaction(&mut self) -> Vec<u8> {
+        let mut to = [0; 20];
+        let (mut r, mut s) = ([0; 32], [0; 32]);
+        self.random.fill(&mut to);
+        self.random.fill(&mut r);
+        self.random.fill(&mut s);
+        s[0] = s[0] % MAX_S_TOP + 1;
+        let mut payload = vec![];
+        rlp::put_u64(&mut payload, self.nonce);
+        rlp::put_u64(&mut payload, 20_000_000_000 + self.random.below(1 << 34));
+        rlp::put_u64(&mut payload, GAS);
+        rlp::put_bytes(&mut payload, &to);
+        rlp::put_u64(&mut payload, self.random.below(1 << 60));
+        rlp::put_bytes(&mut payload, &[]);
+        rlp::put_u64(&mut payload, 27 + self.random.below(2));
+        rlp::put_uint(&mut payload, &r);
+        rlp::put_uint(&mut payload, &s);
+        self.nonce += 1;
+        list(&payload)
+    }
+
+    /// A receipt in storage form: state root, cumulative gas, up to two logs.
+    fn receipt(&mut self, gas: u64) -> Vec<u8> {
+        let logs: Vec<_> = (0..self.random.below(3)).map(|_| self.log()).collect();
+        let mut state = [0; 32];
+        self.random.fill(&mut state);
+        let mut payload = vec![];
+        rlp::put_bytes(&mut payload, &state);
+        rlp::put_u64(&mut payload, gas);
+        payload.extend(concat_list(&logs));
+        list(&payload)
+    }
+
+    fn log(&mut self) -> Vec<u8> {
+        let mut bytes = [0; 20 + 64 + 32];
+        self.random.fill(&mut bytes);
+        let (address, rest) = bytes.split_at(20);
+        let (topics, data) = rest.split_at(64);
+        let mut payload = vec![];
+        rlp::put_bytes(&mut payload, address);
+        let mut topic_list = vec![];
+        topics.chunks(32).for_each(|topic| rlp::put_bytes(&mut topic_list, topic));
+        payload.extend(list(&topic_list));
+        rlp::put_bytes(&mut payload, data);
+        list(&payload)
+    }
+}
+
+fn list(payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(rlp::list_len(payload.len()));
+    rlp::put_list_prefix(&mut out, payload.len());
+    out.extend_from_slice(payload);
+    out
+}
+
+fn concat_list(items: &[Vec<u8>]) -> Vec<u8> {
+    list(&items.concat())
+}

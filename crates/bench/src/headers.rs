@@ -1,0 +1,244 @@
+//! `bench headers`: the ladder of designs, the ablation of each switch, and the peers, on the same
+//! headers, in turn, each run in a process of its own.
+
+use crate::peers::{self, Input, LeftOut, Ready};
+use anyhow::{Context, Result, bail, ensure};
+use archive::{Archive, ChunkLimit, Format};
+use ethereum::commit::Sink;
+use ethereum::ethash::Caches;
+use ethereum::import::{Options, import};
+use ethereum::params::ChainSpec;
+use ethereum::seal::{SealMode, SealPolicy};
+use ethereum::variants::{RUNGS, SWITCHES, Variants};
+use ethereum::{Level, record};
+use pipeline::Cancel;
+use pipeline::record::RunRecord;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use ethereum::tree_stub::Tree;
+use store::ChainStore;
+
+/// Seed of the seal sample: the same in every run, so that all check the same seals.
+const SEAL_SEED: u64 = 1;
+
+/// One run of one design: what a child process is asked to do.
+#[derive(Clone, Debug)]
+pub struct Once {
+    /// The archive.
+    pub paths: Vec<PathBuf>,
+    /// What the run is called in tables.
+    pub label: String,
+    /// Settings of switches, `name=value`, applied to `rung`.
+    pub with: Vec<String>,
+    /// The rung of the ladder to begin from.
+    pub rung: String,
+    /// Which seals to check.
+    pub seal: SealMode,
+    /// Threads that verify.
+    pub threads: usize,
+    /// An empty folder for the store.
+    pub scratch: PathBuf,
+    /// Folder of the ethash caches.
+    pub ethash_cache: PathBuf,
+}
+
+/// Imports the archive once, into a new store that is removed afterwards.
+pub fn once(once: &Once) -> Result<RunRecord> {
+    let archive = Archive::open(&once.paths)?;
+    let Some(spec) = ChainSpec::by_name("mainnet") else { bail!("mainnet is not built in") };
+    let Some(mut variants) = Variants::rung(&once.rung) else {
+        bail!("--rung {}: there is no such rung", once.rung)
+    };
+    once.with.iter().try_for_each(|assignment| variants.set(assignment))?;
+    let caches = Caches::new(Some(once.ethash_cache.clone()), 2);
+    if once.seal != SealMode::Off {
+        // the peers load their first cache before the clock starts, too
+        caches.get(0)?;
+    }
+    let options = Options {
+        spec: Arc::new(spec),
+        level: Level::Headers,
+        seal: SealPolicy { mode: once.seal, seed: SEAL_SEED },
+        variants,
+        threads: once.threads,
+        chunk: ChunkLimit::default(),
+        from: None,
+        until: None,
+        trust: vec![],
+        caches,
+        cancel: Cancel::new(),
+    };
+    let mut sink = if variants.plan().segment_storage {
+        let (store, _) = ChainStore::open(&once.scratch, &store::Options::default())?;
+        Sink::Segments(Box::new(store))
+    } else {
+        Sink::Tree(Box::new(Tree::open(&once.scratch)?))
+    };
+    let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
+    let record = record::of(&run, &outcome, &archive, &options, &once.label);
+    drop(sink);
+    outcome?;
+    Ok(record)
+}
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The archive.
+    pub paths: Vec<PathBuf>,
+    /// Run the rungs of the ladder.
+    pub ladder: bool,
+    /// Run the default with each switch turned back.
+    pub ablate: bool,
+    /// The file that names the peers, when they are to run.
+    pub engines: Option<PathBuf>,
+    /// Rounds.
+    pub runs: usize,
+    /// Which seals to check.
+    pub seal: SealMode,
+    /// Threads that verify.
+    pub threads: usize,
+    /// Folder for records; their charts are drawn beside them.
+    pub out: PathBuf,
+    /// Folder for stores.
+    pub scratch: PathBuf,
+    /// The program to run as a child, `blockmill` itself.
+    pub program: PathBuf,
+}
+
+/// A contestant: a design of ours or a peer.
+enum Contestant {
+    Ours { label: String, rung: String, with: Vec<String> },
+    Peer(Box<Ready>),
+}
+
+impl Contestant {
+    fn ours(label: &str, rung: &str, with: Vec<String>) -> Self {
+        Self::Ours { label: label.into(), rung: rung.into(), with }
+    }
+}
+
+/// Runs everything that `plan` names, round by round; the records of all runs. Fails when two runs
+/// do not end with the same block.
+pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<Vec<RunRecord>> {
+    let archive = Archive::open(&plan.paths)?;
+    let (contestants, left_out) = contestants(plan, &mut tell)?;
+    left_out.iter().for_each(|line| tell(&line.to_string()));
+    let folder = plan.out.join("records");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let mut records: Vec<RunRecord> = vec![];
+    for round in 1..=plan.runs {
+        for (i, contestant) in contestants.iter().enumerate() {
+            let path = folder.join(format!("{i:02}-round-{round}.json"));
+            let record = match contestant {
+                Contestant::Ours { label, rung, with } => plan.child(label, rung, with, &path)?,
+                Contestant::Peer(ready) => {
+                    let record = ready.import_headers(&input(&archive)?, freq(plan.seal), 2048)?;
+                    record.write(&path)?;
+                    record
+                }
+            };
+            tell(&format!(
+                "round {round} of {}: {:<28} {:>8.3} s",
+                plan.runs, record.label, record.totals.wall_s
+            ));
+            same_answer(records.first().unwrap_or(&record), &record)?;
+            records.push(record);
+        }
+    }
+    Ok(records)
+}
+
+/// The contestants of `plan`, and the peers that cannot take part.
+fn contestants(
+    plan: &Plan,
+    tell: &mut impl FnMut(&str),
+) -> Result<(Vec<Contestant>, Vec<LeftOut>)> {
+    let mut contestants = vec![];
+    let mut left_out = vec![];
+    if plan.ladder {
+        let rungs = RUNGS.iter().filter(|(name, _)| *name != "blockmill");
+        contestants.extend(rungs.map(|(name, _)| Contestant::ours(name, name, vec![])));
+    }
+    contestants.push(Contestant::ours("blockmill", "blockmill", vec![]));
+    if let Some(engines) = &plan.engines {
+        for peer in peers::load(engines)? {
+            if plan.seal != SealMode::Off && !peer.checks_seals() {
+                let reason = "it checks no seals; compare it with --seal off".to_string();
+                left_out.push(LeftOut { peer: peer.name().to_string(), reason });
+                continue;
+            }
+            tell(&format!("preparing peer {}", peer.name()));
+            match peer.prepare() {
+                Ok(ready) => contestants.push(Contestant::Peer(Box::new(ready))),
+                Err(line) => left_out.push(line),
+            }
+        }
+    }
+    if plan.ablate {
+        for switch in SWITCHES {
+            let slow = format!("{}={}", switch.name, switch.values[0]);
+            contestants.push(Contestant::ours(&slow, "blockmill", vec![slow.clone()]));
+        }
+    }
+    Ok((contestants, left_out))
+}
+
+impl Plan {
+    /// Runs one of our designs as a child process, which leaves its record at `path`.
+    fn child(&self, label: &str, rung: &str, with: &[String], path: &Path) -> Result<RunRecord> {
+        let store = self.scratch.join("store");
+        let _ = fs::remove_dir_all(&store);
+        let mut command = Command::new(&self.program);
+        command.args(["bench", "headers-once", "--label", label, "--rung", rung]);
+        command.args(["--seal", &self.seal.to_string()]);
+        command.args(["--threads", &self.threads.to_string()]);
+        command.arg("--scratch").arg(&store).arg("--record").arg(path);
+        command.arg("--ethash-cache").arg(self.scratch.join("ethash"));
+        with.iter().for_each(|assignment| {
+            command.args(["--with", assignment]);
+        });
+        let output = command.args(&self.paths).output().context("cannot run the program again")?;
+        let _ = fs::remove_dir_all(&store);
+        if !output.status.success() {
+            bail!("{label}: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        RunRecord::read(path).with_context(|| format!("{label} left no record"))
+    }
+}
+
+/// The archive as peers take it.
+fn input(archive: &Archive) -> Result<Input> {
+    match (archive.format(), archive.files()) {
+        (Format::Era1, files) => Ok(Input::Era1(files.to_vec())),
+        (Format::HeaderStream, [file]) => Ok(Input::Stream(file.clone())),
+        _ => bail!("peers take era1 files or one header stream; use `blockmill convert`"),
+    }
+}
+
+/// Peers check one seal in this many; 0 stands for none.
+fn freq(seal: SealMode) -> u32 {
+    match seal {
+        SealMode::Off => 0,
+        SealMode::Sample(one_in) => one_in,
+        SealMode::All => 1,
+    }
+}
+
+/// All contestants must end with the same block.
+fn same_answer(first: &RunRecord, record: &RunRecord) -> Result<()> {
+    let answer = |r: &RunRecord| (r.result.tip_number, r.result.tip_hash.clone());
+    ensure!(
+        answer(first) == answer(record),
+        "{} ends with block {} {}, {} with block {} {}",
+        first.label,
+        first.result.tip_number,
+        first.result.tip_hash,
+        record.label,
+        record.result.tip_number,
+        record.result.tip_hash
+    );
+    Ok(())
+}

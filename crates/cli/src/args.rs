@@ -1,0 +1,279 @@
+//! The command line: what can be said, and how it is explained.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
+#[derive(Debug, Parser)]
+#[command(name = "blockmill", version, about, max_term_width = 100)]
+#[command(args_override_self = true, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Read flags from this file [default: blockmill.toml, if there is one]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Verify and store an archive; goes on where an earlier run stopped
+    Import(Import),
+    /// Verify an archive and keep nothing; the exit code says whether it is good
+    Verify(Verify),
+    /// Say what is in an archive: format, chain, range, gaps, damage
+    Inspect(Inspect),
+    /// Write an archive in another format
+    Convert(Convert),
+    /// Measure, side by side with earlier designs and other clients
+    #[command(subcommand)]
+    Bench(Bench),
+    /// Make a deterministic archive of any size
+    #[command(subcommand)]
+    Generate(Generate),
+    /// Draw run records: tables, charts, one HTML page
+    Report(Report),
+    /// Generate a small chain, import it, damage a copy, and open the report
+    Demo(Demo),
+    /// Print completions for a shell
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+    /// Write man pages into a folder
+    Man {
+        /// The folder
+        folder: PathBuf,
+    },
+}
+
+/// What and how to verify; the same for `import` and `verify`.
+#[derive(Args, Clone, Debug)]
+pub struct Verification {
+    /// Archives: files or folders (era1, geth ancient folder, RLP export, header stream)
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: detected]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub chain: Option<String>,
+    /// How deep to verify [default: bodies where the archive has them]
+    #[arg(long, value_enum)]
+    pub level: Option<Level>,
+    /// Proof-of-work seals to check: off, all, or a sample such as 1/100
+    #[arg(long, default_value = "1/100", value_name = "SAMPLE")]
+    pub seal: String,
+    /// Seed of the sample [default: random, and printed]
+    #[arg(long, value_name = "N")]
+    pub seal_seed: Option<u64>,
+    /// Keep ethash caches in this folder and use those that are there
+    #[arg(long, value_name = "DIR")]
+    pub ethash_cache: Option<PathBuf>,
+    /// First block
+    #[arg(long, value_name = "N")]
+    pub from: Option<u64>,
+    /// Last block
+    #[arg(long, value_name = "N")]
+    pub until: Option<u64>,
+    /// A block hash that the chain must contain (may be repeated)
+    #[arg(long, value_name = "HASH")]
+    pub trust: Vec<String>,
+    /// Set a variant, such as difficulty=bigint (may be repeated; see docs/variants.md)
+    #[arg(long = "with", value_name = "NAME=VALUE")]
+    pub variants: Vec<String>,
+    /// Threads that verify [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Headers in a chunk
+    #[arg(long, default_value_t = 2048, value_name = "N")]
+    pub chunk: usize,
+    /// Write the run record here [import: default DATA/records/]
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Import {
+    #[command(flatten)]
+    pub verification: Verification,
+    /// Folder of the store
+    #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
+    pub data: PathBuf,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Verify {
+    #[command(flatten)]
+    pub verification: Verification,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Inspect {
+    /// Archives: files or folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Read and decode every record
+    #[arg(long)]
+    pub deep: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Convert {
+    /// Archives: files or folders
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Format to write
+    #[arg(long, value_enum)]
+    pub to: Target,
+    /// File or folder to write; era1 names its files itself inside a folder
+    #[arg(long, value_name = "PATH")]
+    pub out: PathBuf,
+    /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: detected]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub chain: Option<String>,
+    /// First block
+    #[arg(long, value_name = "N")]
+    pub from: Option<u64>,
+    /// Last block
+    #[arg(long, value_name = "N")]
+    pub until: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// Header import: the ladder of designs, one switch at a time, and other clients
+    Headers(BenchHeaders),
+    /// One run, in a process of its own
+    #[command(hide = true)]
+    HeadersOnce(HeadersOnce),
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct HeadersOnce {
+    #[arg(required = true)]
+    pub paths: Vec<PathBuf>,
+    #[arg(long)]
+    pub label: String,
+    #[arg(long)]
+    pub rung: String,
+    #[arg(long = "with")]
+    pub variants: Vec<String>,
+    #[arg(long)]
+    pub seal: String,
+    #[arg(long)]
+    pub threads: usize,
+    #[arg(long)]
+    pub scratch: PathBuf,
+    #[arg(long)]
+    pub ethash_cache: PathBuf,
+    #[arg(long)]
+    pub record: PathBuf,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct BenchHeaders {
+    /// Archives to import [default: a generated chain]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Headers to generate when no archive is given
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub headers: u64,
+    /// Run the rungs master, 21471, mod1 ... mod5, blockmill
+    #[arg(long)]
+    pub ladder: bool,
+    /// Run blockmill with each switch turned back, one at a time
+    #[arg(long)]
+    pub ablate: bool,
+    /// Run the other clients of benchmarks/engines.toml on the same headers
+    #[arg(long)]
+    pub peers: bool,
+    /// Rounds; each round runs everything once, in turn
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub runs: usize,
+    /// Proof-of-work seals to check: off, all, or a sample [default: off for generated headers, 1/100 otherwise]
+    #[arg(long, value_name = "SAMPLE")]
+    pub seal: Option<String>,
+    /// Threads that verify [default: one for each core]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Folder for records, tables, charts and the page
+    #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Folder for generated data, stores and peers' databases [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    /// Folder that holds engines.toml and the peers' sources
+    #[arg(long, default_value = "benchmarks", value_name = "DIR")]
+    pub engines: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Generate {
+    /// A chain of headers that obeys every rule of the main network but the seal
+    Ethereum(GenerateEthereum),
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct GenerateEthereum {
+    /// Number of the last header (the genesis block comes on top)
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    pub headers: u64,
+    /// The same seed gives the same bytes
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Format to write
+    #[arg(long, value_enum, default_value = "headers")]
+    pub format: Target,
+    /// File or folder to write
+    #[arg(long, value_name = "PATH")]
+    pub out: PathBuf,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Report {
+    /// Run records (JSON), or folders of them
+    #[arg(required = true, value_name = "RECORD")]
+    pub records: Vec<PathBuf>,
+    /// Folder for the page and the charts
+    #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Print the tables as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Demo {
+    /// Folder for the generated archive, the store and the report
+    #[arg(long, default_value = "blockmill-demo", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Headers to generate
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    pub headers: u64,
+}
+
+/// Depth of verification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Level {
+    /// Linkage, every header rule, seals
+    Headers,
+    /// Headers, and transactions, ommers, withdrawals and receipts against their roots
+    Bodies,
+}
+
+/// Formats that blockmill writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Target {
+    /// era1 files of 8,192 blocks
+    Era1,
+    /// A geth ancient folder
+    Freezer,
+    /// What `geth export` writes
+    Rlp,
+    /// The same, compressed
+    RlpGz,
+    /// Bare header RLP, back to back
+    Headers,
+}

@@ -1,0 +1,77 @@
+//! `bench headers`.
+
+use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Target};
+use crate::generate;
+use crate::import::cores;
+use crate::output::Exit;
+use anyhow::{Context, Result};
+use bench::headers::{self, Once, Plan};
+use ethereum::seal::SealMode;
+use report::Colour;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `blockmill bench headers`.
+pub fn run(args: &BenchHeaders, json: bool) -> Result<Exit> {
+    let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
+    fs::create_dir_all(&scratch)
+        .with_context(|| format!("cannot create {}", scratch.display()))?;
+    let generated = args.paths.is_empty();
+    let paths = if generated { vec![headers_in(&scratch, args.headers)?] } else { args.paths.clone() };
+    let seal = match &args.seal {
+        Some(seal) => seal.parse().context("--seal")?,
+        None if generated => SealMode::Off,
+        None => SealMode::Sample(100),
+    };
+    let plan = Plan {
+        paths,
+        ladder: args.ladder,
+        ablate: args.ablate,
+        engines: args.peers.then(|| args.engines.join("engines.toml")),
+        runs: args.runs.max(1),
+        seal,
+        threads: args.threads.unwrap_or_else(cores),
+        out: args.out.clone(),
+        scratch,
+        program: std::env::current_exe().context("cannot find this program")?,
+    };
+    let records = headers::run(&plan, |line| eprintln!("{line}"))?;
+    let files = bench::output::write(&records, &args.out)?;
+    fs::write(args.out.join("table.md"), report::ladder_markdown(&records))
+        .with_context(|| format!("cannot write to {}", args.out.display()))?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&records)?);
+        return Ok(Exit::Success);
+    }
+    print!("{}", report::ladder_table(&records, Colour::of_stdout()));
+    files.iter().for_each(|file| println!("wrote {}", file.display()));
+    Ok(Exit::Success)
+}
+
+/// The generated chain, made once.
+fn headers_in(scratch: &Path, headers: u64) -> Result<PathBuf> {
+    let out = scratch.join(format!("generated-{headers}.headers"));
+    if !out.exists() {
+        eprintln!("generating {headers} headers");
+        let format = Target::Headers;
+        let args = GenerateEthereum { headers, seed: 1, format, out: out.clone() };
+        generate::ethereum(&args, false)?;
+    }
+    Ok(out)
+}
+
+/// One run, for the parent process that compares.
+pub fn run_once(args: &HeadersOnce) -> Result<Exit> {
+    let record = headers::once(&Once {
+        paths: args.paths.clone(),
+        label: args.label.clone(),
+        with: args.variants.clone(),
+        rung: args.rung.clone(),
+        seal: args.seal.parse().context("--seal")?,
+        threads: args.threads,
+        scratch: args.scratch.clone(),
+        ethash_cache: args.ethash_cache.clone(),
+    })?;
+    record.write(&args.record)?;
+    Ok(Exit::Success)
+}

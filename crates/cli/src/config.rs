@@ -1,0 +1,131 @@
+//! The config file: the flags of each command under its name, in TOML.
+//!
+//! ```toml
+//! [import]
+//! data = "/srv/blockmill"
+//! seal = "1/1000"
+//! with = ["hash=single"]
+//! ```
+//!
+//! Its flags are put before those of the command line, so the command line wins.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Read when `--config` is not given.
+const DEFAULT: &str = "blockmill.toml";
+
+/// The command line with the flags of the config file in it.
+pub fn with_config(args: Vec<OsString>) -> Result<Vec<OsString>> {
+    let Some(path) = config_path(&args) else { return Ok(args) };
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read the config file {}", path.display()))?;
+    let table: Table =
+        text.parse().with_context(|| format!("{}: not valid TOML", path.display()))?;
+    insert(args, &table).with_context(|| format!("{}", path.display()))
+}
+
+fn config_path(args: &[OsString]) -> Option<PathBuf> {
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.to_str() {
+            Some("--config") => return args.next().map(PathBuf::from),
+            Some(arg) if arg.starts_with("--config=") => return Some(arg[9..].into()),
+            _ => {}
+        }
+    }
+    Some(PathBuf::from(DEFAULT)).filter(|path| Path::new(path).exists())
+}
+
+/// Puts the flags of `table` for the command that `args` name behind the command's words.
+fn insert(args: Vec<OsString>, table: &Table) -> Result<Vec<OsString>> {
+    let mut section = table;
+    let mut words = 0;
+    for (i, arg) in args.iter().enumerate().skip(1) {
+        let Some(name) = arg.to_str() else { break };
+        match section.get(name) {
+            Some(Value::Table(inner)) => {
+                section = inner;
+                words = i;
+            }
+            _ if words > 0 || !name.starts_with('-') => break,
+            _ => {}
+        }
+    }
+    if words == 0 {
+        return Ok(args);
+    }
+    let mut flags = vec![];
+    for (name, value) in section {
+        push_flag(&mut flags, name, value)?;
+    }
+    let (head, tail) = args.split_at(words + 1);
+    Ok(head.iter().cloned().chain(flags).chain(tail.iter().cloned()).collect())
+}
+
+fn push_flag(flags: &mut Vec<OsString>, name: &str, value: &Value) -> Result<()> {
+    let text = match value {
+        Value::Table(_) => return Ok(()), // a command below this one
+        Value::Boolean(false) => return Ok(()),
+        Value::Boolean(true) => {
+            flags.push(format!("--{name}").into());
+            return Ok(());
+        }
+        Value::Array(values) => {
+            return values.iter().try_for_each(|value| push_flag(flags, name, value));
+        }
+        Value::String(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        other => bail!("{name}: expected a string, a number, true, false or a list, found {other}"),
+    };
+    flags.push(format!("--{name}={text}").into());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inserted(args: &[&str], table: &str) -> Vec<String> {
+        let args = args.iter().map(OsString::from).collect();
+        let args = insert(args, &table.parse().unwrap()).unwrap();
+        args.into_iter().map(|arg| arg.into_string().unwrap()).collect()
+    }
+
+    const TABLE: &str = r#"
+        [import]
+        data = "d"
+        threads = 2
+        with = ["a=b", "c=d"]
+        [bench.headers]
+        ladder = true
+        peers = false
+    "#;
+
+    #[test]
+    fn flags_of_the_command_come_before_those_of_the_command_line() {
+        assert_eq!(
+            inserted(&["blockmill", "import", "x", "--data", "e"], TABLE),
+            ["blockmill", "import", "--data=d", "--threads=2", "--with=a=b", "--with=c=d", "x",
+             "--data", "e"],
+        );
+        assert_eq!(
+            inserted(&["blockmill", "--json", "bench", "headers", "--runs=1"], TABLE),
+            ["blockmill", "--json", "bench", "headers", "--ladder", "--runs=1"],
+        );
+    }
+
+    #[test]
+    fn other_commands_are_left_alone() {
+        let args = ["blockmill", "inspect", "import"];
+        assert_eq!(inserted(&args, TABLE), args);
+    }
+
+    #[test]
+    fn values_that_are_no_flags_are_errors() {
+        let table = "[import]\ndata = 1.5".parse().unwrap();
+        assert!(insert(vec!["blockmill".into(), "import".into()], &table).is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! `import` and `verify`.
+
+use crate::args::{Import, Level as LevelArg, Verification, Verify};
+use crate::chain;
+use crate::output::{self, Exit};
+use crate::progress::Display;
+use anyhow::{Context, Result};
+use archive::{Archive, ChunkLimit, Format};
+use ethereum::commit::Sink;
+use ethereum::ethash::Caches;
+use ethereum::import::{Options, Run, import};
+use ethereum::seal::{SealMode, SealPolicy};
+use ethereum::variants::Variants;
+use ethereum::{Hash, Level, record};
+use pipeline::Cancel;
+use pipeline::record::RunRecord;
+use report::Colour;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::ChainStore;
+
+/// Ethash caches in memory: those of two epochs, as a chunk may lie across their border.
+const CACHES: usize = 2;
+
+/// `blockmill import`.
+pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
+    let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
+        .with_context(|| format!("cannot open the store {}", args.data.display()))?;
+    if !json {
+        output::recovered(&recovery);
+    }
+    let stored = store.tip().map(|tip| tip.chain);
+    let records = args.data.join("records");
+    let mut job = Job::prepare(&args.verification, stored, cancel)?;
+    job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));
+    job.run("import", Sink::Segments(Box::new(store)), json)
+}
+
+/// `blockmill verify`.
+pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
+    Job::prepare(&args.verification, None, cancel)?.run("verify", Sink::Discard, json)
+}
+
+/// An archive and what to do with it.
+struct Job {
+    archive: Archive,
+    options: Options,
+    record_to: Option<PathBuf>,
+}
+
+impl Job {
+    fn prepare(args: &Verification, stored: Option<Hash>, cancel: Cancel) -> Result<Self> {
+        let archive = Archive::open(&args.paths)?;
+        let spec = chain::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
+        let mut variants = Variants::default();
+        args.variants.iter().try_for_each(|assignment| variants.set(assignment))?;
+        let mode: SealMode = args.seal.parse().context("--seal")?;
+        let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
+        let options = Options {
+            spec: Arc::new(spec),
+            level: level_of(args.level, &archive),
+            seal: SealPolicy { mode, seed: args.seal_seed.unwrap_or_else(random_seed) },
+            variants,
+            threads: args.threads.unwrap_or_else(cores),
+            chunk: ChunkLimit { blocks: args.chunk.max(1), ..ChunkLimit::default() },
+            from: args.from,
+            until: args.until,
+            trust: trust?,
+            caches: Caches::new(args.ethash_cache.clone(), CACHES),
+            cancel,
+        };
+        Ok(Self { archive, options, record_to: args.record.clone() })
+    }
+
+    fn run(self, label: &str, mut sink: Sink, json: bool) -> Result<Exit> {
+        let level = self.options.level.name();
+        let mut display = Display::new(self.archive.disk_bytes(), level, json);
+        let (run, outcome) =
+            import(&self.archive, &self.options, &mut sink, |progress| display.update(progress));
+        display.finish();
+        let stores = !matches!(sink, Sink::Discard);
+        let mut record = record::of(&run, &outcome, &self.archive, &self.options, label);
+        record.command = std::env::args().collect();
+        if stores {
+            record.result.committed = run.tip.as_ref().map(|tip| tip.id.number);
+        }
+        self.save(&record)?;
+        self.tell(&record, &run, json)?;
+        match outcome {
+            Ok(()) if run.stopped => Ok(Exit::Interrupted),
+            Ok(()) => Ok(Exit::Success),
+            Err(error) => {
+                output::failure(&error, &run, stores);
+                Ok(Exit::Failure)
+            }
+        }
+    }
+
+    fn save(&self, record: &RunRecord) -> Result<()> {
+        let Some(path) = &self.record_to else { return Ok(()) };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        record.write(path).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn tell(&self, record: &RunRecord, run: &Run, json: bool) -> Result<()> {
+        if json {
+            println!("{}", serde_json::to_string_pretty(record)?);
+            return Ok(());
+        }
+        if run.blocks == 0 && run.resumed.is_some() {
+            println!("nothing new: the store already has what this archive holds");
+        }
+        print!("{}", report::summary(record, Colour::of_stdout()));
+        if let Some(path) = &self.record_to {
+            println!("run record: {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+/// The level asked for, or the deepest that the archive's format can give.
+fn level_of(asked: Option<LevelArg>, archive: &Archive) -> Level {
+    match (asked, archive.format()) {
+        (Some(LevelArg::Headers), _) | (None, Format::HeaderStream) => Level::Headers,
+        _ => Level::Bodies,
+    }
+}
+
+/// Threads that this machine runs at the same time.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A number that nobody could know before: the standard library's random keys, hashed.
+pub fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+fn parse_hash(text: &str) -> Result<Hash> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let mut hash = [0; 32];
+    let valid = digits.len() == 64 && digits.is_ascii();
+    for (i, byte) in hash.iter_mut().enumerate().take_while(|_| valid) {
+        *byte = u8::from_str_radix(&digits[2 * i..2 * i + 2], 16)
+            .with_context(|| format!("--trust {text}: expected hexadecimal digits"))?;
+    }
+    anyhow::ensure!(valid, "--trust {text}: expected 0x and 64 hexadecimal digits");
+    Ok(hash)
+}

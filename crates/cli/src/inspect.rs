@@ -1,0 +1,70 @@
+//! `inspect`: what is in an archive.
+
+use crate::args::Inspect;
+use crate::output::Exit;
+use crate::progress::grouped;
+use anyhow::Result;
+use archive::{FileReport, Inspection, TableReport};
+use ethereum::record::format_name;
+
+/// `blockmill inspect`.
+pub fn run(args: &Inspect, json: bool) -> Result<Exit> {
+    let inspection = archive::inspect(&args.paths, args.deep)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&inspection)?);
+    } else {
+        print(&inspection, args.deep);
+    }
+    Ok(if inspection.is_sound() { Exit::Success } else { Exit::Failure })
+}
+
+fn print(inspection: &Inspection, deep: bool) {
+    for file in &inspection.files {
+        print_file(file);
+    }
+    for gap in &inspection.gaps {
+        println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
+        println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
+    }
+    let damaged = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
+    let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
+    match (damaged, inspection.gaps.len()) {
+        (0, 0) => println!("no damage, no gaps ({depth})"),
+        (damaged, gaps) => println!("{damaged} damaged, {gaps} gaps ({depth})"),
+    }
+}
+
+fn print_file(file: &FileReport) {
+    println!("{}", file.path.display());
+    let format = file.format.map_or("unknown format", format_name);
+    let network = file.network.as_deref().map_or(String::new(), |name| format!(", {name} by name"));
+    let range = match (file.first, file.last) {
+        (Some(first), Some(last)) => {
+            format!("blocks {} to {} ({})", grouped(first), grouped(last), grouped(file.blocks))
+        }
+        _ => "no blocks".to_string(),
+    };
+    let compression = file.compression;
+    println!("  {format}{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
+    file.tables.iter().for_each(print_table);
+    file.notes.iter().for_each(|note| println!("  note: {note}"));
+    file.damage.iter().for_each(|damage| println!("  DAMAGE: {}", damage.text));
+}
+
+fn print_table(table: &TableReport) {
+    let items = grouped(table.items);
+    let mut line = format!("  {:<9}{items:>12} items", table.name);
+    if table.tail > 0 {
+        line += &format!(", from {}", grouped(table.tail));
+    }
+    line += &format!(", {} files, {} bytes", table.files, grouped(table.bytes));
+    line += &format!(", {}", if table.compression == "none" { "raw" } else { table.compression });
+    match (table.meta_version, table.flush_offset) {
+        (Some(version), Some(offset)) => {
+            line += &format!(", meta v{version} (flushed up to index byte {})", grouped(offset));
+        }
+        (Some(version), None) => line += &format!(", meta v{version}"),
+        (None, _) => line += ", no meta",
+    }
+    println!("{line}");
+}

@@ -1,0 +1,95 @@
+//! How far a run has come: a bar on a terminal, plain lines otherwise.
+
+use ethereum::import::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Time between two plain lines.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows progress on standard error.
+pub struct Display {
+    bar: Option<ProgressBar>,
+    total_bytes: u64,
+    started: Instant,
+    next_line: Duration,
+    quiet: bool,
+}
+
+impl Display {
+    /// For an archive of `total_bytes`, verified at `level`.
+    pub fn new(total_bytes: u64, level: &str, quiet: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal() && !quiet;
+        let bar = terminal.then(|| {
+            let draw = ProgressDrawTarget::stderr_with_hz(10);
+            let bar = ProgressBar::with_draw_target(Some(total_bytes), draw);
+            let template = "{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("━╸─"));
+            }
+            bar.set_prefix(format!("verifying {level}"));
+            bar
+        });
+        let started = Instant::now();
+        Self { bar, total_bytes, started, next_line: LINE_EVERY, quiet }
+    }
+
+    /// Takes note of one more chunk.
+    pub fn update(&mut self, progress: &Progress) {
+        let elapsed = self.started.elapsed();
+        if let Some(bar) = &self.bar {
+            bar.set_position(progress.bytes.min(self.total_bytes));
+            bar.set_message(message(progress, elapsed));
+        } else if !self.quiet && elapsed >= self.next_line {
+            self.next_line = elapsed + LINE_EVERY;
+            let percent = 100 * progress.bytes / self.total_bytes.max(1);
+            let left = self.time_left(progress, elapsed);
+            eprintln!("{percent:>3}%  {}  about {} s left", message(progress, elapsed), left);
+        }
+    }
+
+    /// Seconds until the end at the rate so far.
+    fn time_left(&self, progress: &Progress, elapsed: Duration) -> u64 {
+        let rate = progress.bytes as f64 / elapsed.as_secs_f64().max(1e-9);
+        (self.total_bytes.saturating_sub(progress.bytes) as f64 / rate.max(1.0)) as u64
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn message(progress: &Progress, elapsed: Duration) -> String {
+    let rate = progress.blocks as f64 / elapsed.as_secs_f64().max(1e-9);
+    format!("block {}, {} blocks/s", grouped(progress.number), grouped(rate as u64))
+}
+
+/// A number with commas between its thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        for (number, text) in cases {
+            assert_eq!(grouped(number), text);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Vector code for x86-64. A value of a type below is the proof that the CPU has the features.
+#![allow(unsafe_code)]
+
+pub(crate) mod avx2;
+pub(crate) mod avx512;
+pub(crate) mod single;

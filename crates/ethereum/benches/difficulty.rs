@@ -1,0 +1,37 @@
+//! The difficulty calculators, in the four cases that go-ethereum measures
+//! (`BenchmarkDifficultyCalculator`: Frontier and Homestead rules, big and 256-bit integers), and
+//! with the rules from Byzantium on.
+//!
+//! `cargo bench -p blockmill-ethereum --bench difficulty`
+
+use blockmill_ethereum::U256;
+use blockmill_ethereum::difficulty::{Formula, Parent};
+use blockmill_ethereum::difficulty_bigint;
+use criterion::{Criterion, criterion_group, criterion_main};
+use std::hint::black_box;
+
+fn difficulty(c: &mut Criterion) {
+    let parent = Parent {
+        number: 500_000,
+        timestamp: 1_000_000,
+        difficulty: U256::from(0xff_ffff),
+        has_ommers: false,
+    };
+    let time = parent.timestamp + 14;
+    for (name, formula) in [
+        ("frontier", Formula::Frontier),
+        ("homestead", Formula::Homestead),
+        ("byzantium", Formula::Byzantium { bomb_delay: 1_000_000 }),
+    ] {
+        assert_eq!(formula.next(time, &parent), difficulty_bigint::next(formula, time, &parent));
+        c.bench_function(&format!("difficulty/bigint/{name}"), |b| {
+            b.iter(|| difficulty_bigint::next(black_box(formula), time, black_box(&parent)));
+        });
+        c.bench_function(&format!("difficulty/u256/{name}"), |b| {
+            b.iter(|| black_box(formula).next(time, black_box(&parent)));
+        });
+    }
+}
+
+criterion_group!(benches, difficulty);
+criterion_main!(benches);

@@ -1,0 +1,339 @@
+//! One chunk of blocks on its way through the stages: everything about it that can be checked
+//! without the chunks before it, so that any worker may take it.
+
+use crate::bodies::{self, BodyView};
+use crate::error::{Rule, Violation};
+use crate::ethash::{self, Caches, Seal};
+use crate::fault::{Cause, Fault, Hex};
+use crate::header::{EMPTY_OMMERS, Header, HeaderView};
+use crate::params::ChainSpec;
+use crate::receipts;
+use crate::seal::{SealMode, SealPolicy};
+use crate::variants::Plan;
+use crate::verify::{self, DifficultyArithmetic};
+use crate::{Hash, Level, U256};
+use archive::{Chunk, Packed, Part, Want};
+use crypto::ManyKeccak;
+use pipeline::Cancel;
+use trie::RootBuilder;
+use std::time::{Duration, Instant};
+
+/// Headers that are decoded, then verified, before the next ones: enough to make the two clock
+/// readings cheap, few enough to stay in the first-level cache.
+const RUN: usize = 64;
+
+/// Busy times of one batch in the stages before writing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BatchTimes {
+    /// Reading.
+    pub read: Duration,
+    /// Decompressing and decoding.
+    pub decode: Duration,
+    /// Hashing and verifying.
+    pub validate: Duration,
+}
+
+/// Buffers of one chunk; they circulate through the stages and are never freed in between.
+#[derive(Default)]
+pub struct Batch {
+    /// As read from disk.
+    pub(crate) packed: Packed,
+    /// Unpacked.
+    pub(crate) chunk: Chunk,
+    /// Hash of each header.
+    pub(crate) hashes: Vec<Hash>,
+    /// Difficulty of each header.
+    pub(crate) difficulties: Vec<U256>,
+    /// Number of the first header.
+    pub(crate) first_number: u64,
+    /// How many blocks, from the first one on, have passed every check so far.
+    pub(crate) good: usize,
+    /// What is wrong with block `good`.
+    pub(crate) fault: Option<Fault>,
+    /// Seals that were checked.
+    pub(crate) seals_checked: u64,
+    /// Transactions in the bodies that were checked.
+    pub(crate) transactions: u64,
+    /// Busy times.
+    pub(crate) times: BatchTimes,
+    roots: RootBuilder,
+}
+
+impl Batch {
+    /// Number of block `i`, as far as the containers and the first header can tell.
+    pub(crate) fn number(&self, i: usize) -> u64 {
+        self.first_number.saturating_add(i as u64)
+    }
+
+    /// Keeps the blocks before `i` only, and says why.
+    pub(crate) fn fail(&mut self, i: usize, part: Part, cause: Cause) {
+        if i >= self.good && self.fault.is_some() {
+            return;
+        }
+        self.good = i;
+        self.fault = Some(Fault {
+            block: self.number(i),
+            hash: self.hashes.get(i).copied(),
+            place: self.chunk.place(part, i),
+            cause,
+        });
+    }
+
+    /// Header `i`, decoded again; the checks have decoded it before.
+    pub(crate) fn header(&self, i: usize) -> Result<HeaderView<'_>, rlp::Error> {
+        HeaderView::decode(self.chunk.headers.get(i))
+    }
+}
+
+/// The checks of one run; shared by all workers.
+pub(crate) struct Checks<'a> {
+    pub spec: &'a ChainSpec,
+    pub level: Level,
+    pub want: Want,
+    pub seal: SealPolicy,
+    pub plan: Plan,
+    pub caches: &'a Caches,
+    pub cancel: &'a Cancel,
+    pub hasher: ManyKeccak,
+}
+
+impl Checks<'_> {
+    /// Unpacks, decodes, hashes and verifies one batch as far as it goes by itself. The first
+    /// header is compared with its parent later, in order.
+    pub fn check(&self, batch: &mut Batch) {
+        let start = Instant::now();
+        batch.fault = None;
+        batch.seals_checked = 0;
+        batch.transactions = 0;
+        let unpacked = batch.packed.unpack(&mut batch.chunk);
+        batch.good = match &unpacked {
+            Ok(()) => batch.chunk.blocks(),
+            Err(_) => complete_blocks(&batch.chunk, self.want),
+        };
+        batch.first_number = match batch.chunk.first {
+            Some(number) => number,
+            None if batch.good > 0 => batch.header(0).map_or(0, |header| header.number),
+            None => 0,
+        };
+        let decoded = Instant::now();
+        batch.times.decode = decoded - start;
+        self.hash(batch);
+        batch.times.validate = decoded.elapsed();
+        if let Err(error) = unpacked {
+            batch.fail(batch.good, Part::Header, Cause::Archive(error));
+        }
+        self.check_headers(batch);
+        let headers_end = Instant::now();
+        self.check_stated_hashes(batch);
+        if self.level >= Level::Bodies {
+            self.check_bodies(batch);
+        }
+        self.check_seals(batch);
+        batch.times.validate += headers_end.elapsed();
+    }
+
+    fn hash(&self, batch: &mut Batch) {
+        let headers = &batch.chunk.headers;
+        batch.hashes.clear();
+        if self.plan.multi_hash {
+            batch.hashes.resize(headers.len(), [0; 32]);
+            self.hasher.keccak256_column(&headers.bytes, &headers.ends, &mut batch.hashes);
+        } else {
+            batch.hashes.extend(headers.iter().map(crypto::keccak256));
+        }
+    }
+
+    /// Decodes and verifies the headers in runs, each header against the one before it.
+    fn check_headers(&self, batch: &mut Batch) {
+        batch.difficulties.clear();
+        let mut failure = None;
+        let mut at = 0;
+        while at < batch.good && failure.is_none() {
+            let end = (at + RUN).min(batch.good);
+            failure = self.check_run(batch, at, end);
+            at = end;
+        }
+        if let Some((i, cause)) = failure {
+            batch.fail(i, Part::Header, cause);
+        }
+    }
+
+    /// Decodes and verifies headers `at..end`; the first failure.
+    fn check_run(&self, batch: &mut Batch, at: usize, end: usize) -> Option<(usize, Cause)> {
+        let start = Instant::now();
+        let column = &batch.chunk.headers;
+        let mut failure = None;
+        let mut decoded = Vec::with_capacity(RUN + 1);
+        for i in at.saturating_sub(1)..end {
+            match HeaderView::decode(column.get(i)) {
+                Ok(header) => decoded.push(header),
+                Err(error) => {
+                    failure = Some((i, Cause::Header(error)));
+                    break;
+                }
+            }
+        }
+        let mut owned = vec![];
+        if !self.plan.decode_in_place {
+            owned.extend(decoded.iter().map(HeaderView::to_owned));
+            decoded.clear();
+            let raw = (at.saturating_sub(1)..end).map(|i| column.get(i));
+            decoded.extend(owned.iter().zip(raw).map(|(header, raw): (&Header, _)| header.view(raw)));
+        }
+        let middle = Instant::now();
+        batch.times.decode += middle - start;
+
+        let skip = usize::from(at > 0);
+        batch.difficulties.extend(decoded.iter().skip(skip).map(|header| header.difficulty));
+        let mut ticked = Duration::ZERO;
+        for (i, pair) in decoded.windows(2).enumerate() {
+            let tick = self.plan.clock_per_header.then(Instant::now);
+            if self.plan.stop_check_per_header && self.cancel.is_cancelled() {
+                break;
+            }
+            let at = at + 1 - skip + i;
+            if let Err(violation) = self.check_header(&pair[0], &batch.hashes[at - 1], &pair[1]) {
+                failure = Some((at, Cause::Rule(violation)));
+                break;
+            }
+            ticked += tick.map_or(Duration::ZERO, |tick| tick.elapsed());
+        }
+        let per_chunk = !self.plan.clock_per_header;
+        batch.times.validate += if per_chunk { middle.elapsed() } else { ticked };
+        failure
+    }
+
+    /// Every rule that needs the parent only.
+    pub(crate) fn check_header(
+        &self,
+        parent: &HeaderView<'_>,
+        parent_hash: &Hash,
+        header: &HeaderView<'_>,
+    ) -> Result<(), Violation> {
+        let arithmetic = match self.plan.bigint_difficulty {
+            true => DifficultyArithmetic::BigInt,
+            false => DifficultyArithmetic::U256,
+        };
+        verify::verify_header(self.spec, arithmetic, parent, parent_hash, header)
+    }
+
+    /// Compares the hashes that an archive states with those of its headers.
+    fn check_stated_hashes(&self, batch: &mut Batch) {
+        let stated = &batch.chunk.stated_hashes;
+        let differs = stated.iter().zip(&batch.hashes).take(batch.good).position(|(s, h)| s != h);
+        if let Some(i) = differs {
+            let violation = Violation::new(Rule::StatedHash, Hex(&stated[i]), Hex(&batch.hashes[i]));
+            batch.fail(i, Part::Header, Cause::Rule(violation));
+        }
+    }
+
+    /// Compares transactions, ommers, withdrawals and receipts with their roots.
+    fn check_bodies(&self, batch: &mut Batch) {
+        for i in 0..batch.good {
+            let mut roots = std::mem::take(&mut batch.roots);
+            let checked = self.check_body(batch, i, &mut roots);
+            batch.roots = roots;
+            match checked {
+                Ok(transactions) => batch.transactions += transactions,
+                Err((part, cause)) => return batch.fail(i, part, cause),
+            }
+        }
+    }
+
+    /// Checks the body and the receipts of block `i`; the number of its transactions.
+    fn check_body(
+        &self,
+        batch: &Batch,
+        i: usize,
+        roots: &mut RootBuilder,
+    ) -> Result<u64, (Part, Cause)> {
+        let chunk = &batch.chunk;
+        let in_body = |cause: Cause| (Part::Body, cause);
+        if i >= chunk.bodies.len() {
+            let violation = Violation::new(Rule::BodyMissing, "a body", "none in the archive");
+            return Err(in_body(Cause::Rule(violation)));
+        }
+        let header = batch.header(i).map_err(|e| (Part::Header, Cause::Header(e)))?;
+        let body = BodyView::decode(chunk.bodies.get(i)).map_err(|e| in_body(Cause::Body(e)))?;
+        let fork = self.spec.fork_of(&header);
+        bodies::verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
+        if i < chunk.receipts.len() {
+            let list = chunk.receipts.get(i);
+            receipts::verify_receipts(&header, &body, list, chunk.receipt_encoding, roots)
+                .map_err(|v| (Part::Receipts, Cause::Rule(v)))?;
+        }
+        Ok(body.transaction_count() as u64)
+    }
+
+    /// Checks the seals of the chosen headers, and of the ommers of all blocks where all are asked.
+    fn check_seals(&self, batch: &mut Batch) {
+        if self.seal.mode == SealMode::Off {
+            return;
+        }
+        let mut seals: Vec<Seal> = vec![];
+        let mut owners: Vec<(usize, Part)> = vec![];
+        let mut preimage = vec![];
+        let mut add = |i, part, header: &HeaderView<'_>| {
+            header.seal_preimage(&mut preimage);
+            seals.push(Seal {
+                seal_hash: crypto::keccak256(&preimage),
+                nonce: header.nonce(),
+                mix_hash: *header.mix_hash,
+                difficulty: header.difficulty,
+                number: header.number,
+            });
+            owners.push((i, part));
+        };
+        for i in 0..batch.good {
+            let number = batch.number(i);
+            if number == 0 || !self.seal.selects(number) || batch.difficulties[i].is_zero() {
+                continue;
+            }
+            // decoded and compared before
+            let Ok(header) = batch.header(i) else { continue };
+            add(i, Part::Header, &header);
+            if *header.ommers_hash == EMPTY_OMMERS || i >= batch.chunk.bodies.len() {
+                continue;
+            }
+            let Ok(body) = BodyView::decode(batch.chunk.bodies.get(i)) else { continue };
+            body.ommers().for_each(|ommer| add(i, Part::Body, &ommer));
+        }
+        batch.seals_checked = seals.len() as u64;
+        if let Some((index, violation)) = self.first_wrong_seal(&seals) {
+            let (i, part) = owners[index];
+            batch.fail(i, part, Cause::Rule(violation));
+        }
+    }
+
+    /// Checks seals, epoch by epoch: consecutive ones share a cache.
+    fn first_wrong_seal(&self, seals: &[Seal]) -> Option<(usize, Violation)> {
+        let epoch = |seal: &Seal| ethash::epoch_of(seal.number);
+        let mut verdicts = vec![];
+        let mut before = 0;
+        for of_epoch in seals.chunk_by(|a, b| epoch(a) == epoch(b)) {
+            let cache = match self.caches.get(epoch(&of_epoch[0])) {
+                Ok(cache) => cache,
+                Err(error) => return Some((before, error.into())),
+            };
+            ethash::check_seals(&cache, of_epoch, &mut verdicts);
+            let wrong = verdicts.iter().enumerate().find_map(|(i, v)| Some((i, v.err()?)));
+            if let Some((i, error)) = wrong {
+                return Some((before + i, error.into()));
+            }
+            before += of_epoch.len();
+        }
+        None
+    }
+}
+
+/// How many blocks were unpacked whole before an error.
+fn complete_blocks(chunk: &Chunk, want: Want) -> usize {
+    let mut blocks = chunk.headers.len();
+    if want.bodies {
+        blocks = blocks.min(chunk.bodies.len());
+    }
+    if want.receipts && !chunk.receipts.is_empty() {
+        blocks = blocks.min(chunk.receipts.len());
+    }
+    blocks
+}

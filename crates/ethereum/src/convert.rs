@@ -1,0 +1,299 @@
+//! One archive format into another.
+//!
+//! Formats differ in what they store: receipts with or without bloom and type, total difficulty,
+//! the genesis block. What the target needs and the source lacks is computed where it follows from
+//! the rest, and is an error where it does not.
+
+use crate::bodies::BodyView;
+use crate::error::{Rule, Violation};
+use crate::fault::{Cause, Fault};
+use crate::header::{EMPTY_ROOT, HeaderView};
+use crate::params::ChainSpec;
+use crate::{U256, receipts};
+use archive::{
+    Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
+    WriteOptions,
+};
+use std::fmt;
+use std::path::Path;
+
+/// What to write.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversion<'a> {
+    /// The chain, where it is known: its genesis block and name.
+    pub spec: Option<&'a ChainSpec>,
+    /// The format to write.
+    pub format: Format,
+    /// Compress with gzip, where the format can.
+    pub gzip: bool,
+    /// First block; none for the archive's first.
+    pub from: Option<u64>,
+    /// Last block; none for the archive's last.
+    pub until: Option<u64>,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// First and last block.
+    pub range: (u64, u64),
+}
+
+/// Why an archive cannot be converted.
+#[derive(Debug)]
+pub enum ConvertError {
+    /// Reading or writing failed.
+    Archive(archive::Error),
+    /// A block cannot be decoded or does not follow the one before.
+    Fault(Box<Fault>),
+    /// The target needs what the source does not have.
+    Lacking {
+        /// The first block that lacks it.
+        block: u64,
+        /// What it lacks.
+        what: &'static str,
+        /// The target.
+        format: Format,
+    },
+    /// There is no block in the range.
+    Empty,
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Archive(error) => error.fmt(f),
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Lacking { block, what, format } => {
+                write!(f, "block {block}: expected {what}, which {format:?} stores, found none ")?;
+                f.write_str("in the source and no way to compute it")
+            }
+            Self::Empty => f.write_str("the archive has no block in the range asked for"),
+        }
+    }
+}
+
+impl std::error::Error for ConvertError {}
+
+impl From<archive::Error> for ConvertError {
+    fn from(error: archive::Error) -> Self {
+        Self::Archive(error)
+    }
+}
+
+/// Writes the blocks of `archive` to `out`. Encodings are checked, the rules of the chain are not.
+pub fn convert(
+    archive: &Archive,
+    conversion: &Conversion<'_>,
+    out: &Path,
+) -> Result<Converted, ConvertError> {
+    let network = conversion.spec.map_or(String::new(), |spec| spec.name.clone());
+    let options = WriteOptions { gzip: conversion.gzip, network };
+    let mut writer = ArchiveWriter::create(conversion.format, out, &options)?;
+    let mut state = State::new(archive, *conversion);
+    let blocks = conversion.format != Format::HeaderStream;
+    let want = Want { bodies: blocks, receipts: state.needs_receipts() };
+    let mut reader = archive.reader(want, ChunkLimit::default(), state.read_from..=conversion.until.unwrap_or(u64::MAX))?;
+    let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
+    if let Some(genesis) = state.genesis_chunk()? {
+        writer.append(&genesis)?;
+    }
+    while reader.read(&mut packed)? {
+        packed.unpack(&mut chunk)?;
+        state.complete(&mut chunk)?;
+        if chunk.blocks() > 0 {
+            writer.append(&chunk)?;
+        }
+    }
+    writer.finish()?;
+    match (state.first, state.next) {
+        (Some(first), Some(next)) => Ok(Converted { range: (first, next - 1) }),
+        _ => Err(ConvertError::Empty),
+    }
+}
+
+/// What is carried from chunk to chunk.
+struct State<'a> {
+    conversion: Conversion<'a>,
+    read_from: u64,
+    starts_at_one: bool,
+    total: Option<U256>,
+    first: Option<u64>,
+    next: Option<u64>,
+}
+
+impl<'a> State<'a> {
+    fn new(archive: &Archive, conversion: Conversion<'a>) -> Self {
+        let first = archive.range().map_or(0, |(first, _)| first);
+        let from = conversion.from.unwrap_or(0).max(first);
+        let states_totals = archive.format() == Format::Era1;
+        let sums = conversion.format == Format::Era1 && !states_totals;
+        // totals are sums over all blocks, so the sum begins with the archive
+        let read_from = if sums { 0 } else { conversion.from.unwrap_or(0) };
+        let wants_genesis = matches!(conversion.format, Format::Era1 | Format::Freezer);
+        let starts_at_one = from == 1 && first == 1 && wants_genesis;
+        Self { conversion, read_from, starts_at_one, total: None, first: None, next: None }
+    }
+
+    fn needs_receipts(&self) -> bool {
+        matches!(self.conversion.format, Format::Era1 | Format::Freezer)
+    }
+
+    fn lacking(&self, block: u64, what: &'static str) -> ConvertError {
+        ConvertError::Lacking { block, what, format: self.conversion.format }
+    }
+
+    /// Block 0, where the source leaves it out and the target begins with it.
+    fn genesis_chunk(&mut self) -> Result<Option<Chunk>, ConvertError> {
+        if !self.starts_at_one {
+            return Ok(None);
+        }
+        let Some(spec) = self.conversion.spec else { return Err(self.lacking(0, "a genesis block")) };
+        let mut chunk = Chunk::new();
+        chunk.first = Some(0);
+        chunk.headers.push(&spec.genesis.raw);
+        let header = HeaderView::decode(&spec.genesis.raw).ok();
+        let withdrawals = header.is_some_and(|header| header.withdrawals_root.is_some());
+        chunk.bodies.push(if withdrawals { &[0xc3, 0xc0, 0xc0, 0xc0] } else { &[0xc2, 0xc0, 0xc0] });
+        chunk.receipts.push(&[0xc0]);
+        let total = header.map_or(U256::ZERO, |header| header.difficulty);
+        chunk.total_difficulties.push(total.to_be_bytes());
+        (self.total, self.first, self.next) = (Some(total), Some(0), Some(1));
+        Ok(Some(chunk))
+    }
+
+    /// Fills in what the target stores, and drops what it does not or what was not asked for.
+    fn complete(&mut self, chunk: &mut Chunk) -> Result<(), ConvertError> {
+        let blocks = chunk.headers.len();
+        let mut skip = 0;
+        let mut totals = Vec::with_capacity(blocks);
+        for i in 0..blocks {
+            let header = self.decoded(chunk, i)?;
+            let (number, difficulty) = (header.number, header.difficulty);
+            if self.conversion.from.is_some_and(|from| number < from) {
+                skip = i + 1;
+            } else if self.first.is_none() {
+                self.first = Some(number);
+            }
+            let before = match (self.total, number) {
+                (Some(total), _) => Some(total),
+                (None, 0) => Some(U256::ZERO),
+                (None, _) => None,
+            };
+            let stated = chunk.total_difficulties.get(i).map(|t| U256::from_be_bytes(*t));
+            self.total = stated.or(before.map(|total| total.saturating_add(difficulty)));
+            match self.total {
+                Some(total) => totals.push(total.to_be_bytes()),
+                None if self.conversion.format == Format::Era1 => {
+                    return Err(self.lacking(number, "a total difficulty"));
+                }
+                None => {}
+            }
+            self.next = Some(number + 1);
+        }
+        chunk.total_difficulties = totals;
+        if self.conversion.format != Format::HeaderStream && chunk.bodies.len() < blocks {
+            let block = self.next.unwrap_or(0).saturating_sub((blocks - chunk.bodies.len()) as u64);
+            return Err(self.lacking(block, "bodies"));
+        }
+        if self.needs_receipts() {
+            self.complete_receipts(chunk)?;
+        }
+        if skip > 0 {
+            drop_first(chunk, skip);
+        }
+        Ok(())
+    }
+
+    /// Header `i`, which must follow the one before.
+    fn decoded<'c>(&self, chunk: &'c Chunk, i: usize) -> Result<HeaderView<'c>, ConvertError> {
+        let block = self.next.unwrap_or(0);
+        let header = HeaderView::decode(chunk.headers.get(i))
+            .map_err(|e| fault(chunk, Part::Header, i, block, Cause::Header(e)))?;
+        match self.next {
+            Some(next) if next != header.number => {
+                let violation = Violation::new(Rule::Number, next, header.number);
+                Err(fault(chunk, Part::Header, i, next, Cause::Rule(violation)))
+            }
+            _ => Ok(header),
+        }
+    }
+
+    /// Turns receipts into the target's encoding; blocks without transactions need none.
+    fn complete_receipts(&self, chunk: &mut Chunk) -> Result<(), ConvertError> {
+        let target = match self.conversion.format {
+            Format::Freezer => ReceiptEncoding::Storage,
+            _ => ReceiptEncoding::Consensus,
+        };
+        let present = chunk.receipts.len();
+        if present == chunk.blocks() && chunk.receipt_encoding == target {
+            return Ok(());
+        }
+        let mut column = Column::new();
+        for i in 0..chunk.blocks() {
+            let block = self.next.unwrap_or(0).saturating_sub((chunk.blocks() - i) as u64);
+            if i < present {
+                put_receipts(chunk, i, block, target, &mut column.bytes)?;
+            } else if self.decoded_again(chunk, i)?.receipts_root == &EMPTY_ROOT {
+                column.bytes.push(0xc0);
+            } else {
+                return Err(self.lacking(block, "receipts"));
+            }
+            column.end_item();
+        }
+        chunk.receipts = column;
+        chunk.receipt_encoding = target;
+        Ok(())
+    }
+
+    /// Header `i`, which [`State::decoded`] has accepted before.
+    fn decoded_again<'c>(&self, chunk: &'c Chunk, i: usize) -> Result<HeaderView<'c>, ConvertError> {
+        let cause = |e| fault(chunk, Part::Header, i, self.next.unwrap_or(0), Cause::Header(e));
+        HeaderView::decode(chunk.headers.get(i)).map_err(cause)
+    }
+}
+
+/// Appends the receipts of block `i` in the encoding `target`.
+fn put_receipts(
+    chunk: &Chunk,
+    i: usize,
+    block: u64,
+    target: ReceiptEncoding,
+    out: &mut Vec<u8>,
+) -> Result<(), ConvertError> {
+    let list = chunk.receipts.get(i);
+    let converted = match (chunk.receipt_encoding, target) {
+        (source, target) if source == target => {
+            out.extend_from_slice(list);
+            Ok(())
+        }
+        (_, ReceiptEncoding::Storage) => receipts::consensus_to_storage(list, out),
+        (_, ReceiptEncoding::Consensus) => {
+            let body = BodyView::decode(chunk.bodies.get(i))
+                .map_err(|e| fault(chunk, Part::Body, i, block, Cause::Body(e)))?;
+            receipts::storage_to_consensus(list, body.transaction_types(), out)
+        }
+    };
+    converted.map_err(|error| {
+        let violation = Violation::new(Rule::ReceiptEncoding, "well-formed receipts", error);
+        fault(chunk, Part::Receipts, i, block, Cause::Rule(violation))
+    })
+}
+
+fn fault(chunk: &Chunk, part: Part, i: usize, block: u64, cause: Cause) -> ConvertError {
+    let place = chunk.place(part, i);
+    ConvertError::Fault(Box::new(Fault { block, hash: None, place, cause }))
+}
+
+/// Removes the first `count` blocks.
+fn drop_first(chunk: &mut Chunk, count: usize) {
+    let columns = [&mut chunk.headers, &mut chunk.bodies, &mut chunk.receipts];
+    for column in columns.into_iter().filter(|column| !column.is_empty()) {
+        let mut kept = Column::new();
+        column.iter().skip(count).for_each(|item| kept.push(item));
+        *column = kept;
+    }
+    let totals = &mut chunk.total_difficulties;
+    totals.drain(..count.min(totals.len()));
+    chunk.first = chunk.first.map(|first| first + count as u64);
+}

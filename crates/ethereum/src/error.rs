@@ -1,0 +1,282 @@
+//! What can be wrong: a rule that a header breaks, or a chain description that makes no sense.
+
+use std::fmt::{self, Display, Formatter};
+
+/// The rules of this crate, one for each way in which a block can be refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rule {
+    /// The first block is the chain's genesis block.
+    Genesis,
+    /// The parent hash is the hash of the block before.
+    ParentHash,
+    /// The number is the parent's plus one.
+    Number,
+    /// The time is later than the parent's.
+    Timestamp,
+    /// Under proof of work, the time is not in the future.
+    FutureTimestamp,
+    /// At most 32 bytes of extra data.
+    ExtraData,
+    /// Extra data of the blocks that mark a chain's side in the DAO fork.
+    DaoExtraData,
+    /// The gas limit moves by less than 1/1024 of the parent's.
+    GasLimitBound,
+    /// The gas limit is 5,000 or more.
+    GasLimitMinimum,
+    /// The gas limit is below 2^63.
+    GasLimitMaximum,
+    /// The block used no more gas than its limit.
+    GasUsed,
+    /// The difficulty follows from the parent's.
+    Difficulty,
+    /// Proof of work before the merge, proof of stake after it.
+    Merge,
+    /// The total difficulty at the merge.
+    TerminalTotalDifficulty,
+    /// Nonce 0 under proof of stake.
+    Nonce,
+    /// No ommers under proof of stake.
+    OmmersHash,
+    /// The base fee follows from the parent's.
+    BaseFee,
+    /// A withdrawals root from Shanghai on, and not before.
+    WithdrawalsRoot,
+    /// The blob gas used, from Cancun on and not before: whole blobs, and not too many.
+    BlobGasUsed,
+    /// The excess blob gas, from Cancun on and not before, follows from the parent's.
+    ExcessBlobGas,
+    /// A parent beacon block root from Cancun on, and not before.
+    ParentBeaconRoot,
+    /// A requests hash from Prague on, and not before.
+    RequestsHash,
+    /// A block access list hash from Amsterdam on, and not before.
+    BlockAccessListHash,
+    /// A slot number from Amsterdam on, and not before.
+    SlotNumber,
+    /// At most two ommers in a block.
+    OmmerCount,
+    /// An ommer is rewarded once.
+    OmmerDuplicate,
+    /// An ommer is not an ancestor.
+    OmmerIsAncestor,
+    /// The parent of an ommer is one of the block's ancestors 2 to 7.
+    OmmerParent,
+    /// A header decodes.
+    HeaderEncoding,
+    /// The mix hash of the seal is that of ethash.
+    SealMixHash,
+    /// The seal's hash is at most 2^256 divided by the difficulty.
+    SealBoundary,
+    /// The archive has the body of each block.
+    BodyMissing,
+    /// The hash that an archive states for a header is the header's.
+    StatedHash,
+    /// A block met again is the block that is stored.
+    KnownBlock,
+    /// The total difficulty that an archive states is the sum of the difficulties.
+    TotalDifficulty,
+    /// The accumulator at the end of an era1 file is that of its headers.
+    Accumulator,
+    /// No transaction of a type that a later fork brings.
+    TransactionType,
+    /// From Osaka on, an encoded block has at most 8 MiB.
+    BlockSize,
+    /// The transactions root is that of the body's transactions.
+    TransactionsRoot,
+    /// The ommers hash is that of the body's ommers.
+    BodyOmmersHash,
+    /// The withdrawals root is that of the body's withdrawals.
+    BodyWithdrawalsRoot,
+    /// The blob gas used is that of the transactions' blobs.
+    BodyBlobGas,
+    /// One well-formed receipt for each transaction.
+    ReceiptEncoding,
+    /// The receipts root is that of the receipts.
+    ReceiptsRoot,
+    /// The logs bloom has the bits of all receipts.
+    LogsBloom,
+    /// The gas used is the last receipt's cumulative gas.
+    ReceiptsGas,
+}
+
+impl Rule {
+    /// The rule in a few words.
+    pub fn name(self) -> &'static str {
+        self.text().0
+    }
+
+    /// Where the rule is written down.
+    pub fn source(self) -> &'static str {
+        self.text().1
+    }
+
+    const fn text(self) -> (&'static str, &'static str) {
+        const HEADER: &str = "Yellow Paper 4.3.4";
+        const OMMERS: &str = "Yellow Paper 11.1";
+        const BODY: &str = "Yellow Paper 4.3.2";
+        match self {
+            Self::Genesis => ("genesis hash", "Yellow Paper, appendix I"),
+            Self::ParentHash => ("parent hash", HEADER),
+            Self::Number => ("number", HEADER),
+            Self::Timestamp => ("timestamp later than the parent's", HEADER),
+            Self::FutureTimestamp => ("timestamp not in the future", "go-ethereum, ethash"),
+            Self::ExtraData => ("extra data size", HEADER),
+            Self::DaoExtraData => ("DAO extra data", "EIP-779"),
+            Self::GasLimitBound => ("gas limit bound", HEADER),
+            Self::GasLimitMinimum => ("gas limit minimum", HEADER),
+            Self::GasLimitMaximum => ("gas limit maximum", "EIP-1985"),
+            Self::GasUsed => ("gas used within the limit", HEADER),
+            Self::Difficulty => ("difficulty", "Yellow Paper 4.3.4, EIP-2, EIP-100, bomb delays"),
+            Self::Merge => ("proof of stake after the merge", "EIP-3675"),
+            Self::TerminalTotalDifficulty => ("terminal total difficulty", "EIP-3675"),
+            Self::Nonce => ("nonce 0 after the merge", "EIP-3675"),
+            Self::OmmersHash => ("no ommers after the merge", "EIP-3675"),
+            Self::BaseFee => ("base fee", "EIP-1559"),
+            Self::WithdrawalsRoot => ("withdrawals root present", "EIP-4895"),
+            Self::BlobGasUsed => ("blob gas used", "EIP-4844, EIP-7840"),
+            Self::ExcessBlobGas => ("excess blob gas", "EIP-4844, EIP-7918"),
+            Self::ParentBeaconRoot => ("parent beacon root present", "EIP-4788"),
+            Self::RequestsHash => ("requests hash present", "EIP-7685"),
+            Self::BlockAccessListHash => ("block access list hash present", "EIP-7928"),
+            Self::SlotNumber => ("slot number present", "EIP-7843"),
+            Self::OmmerCount => ("at most two ommers", OMMERS),
+            Self::OmmerDuplicate => ("ommer included once", OMMERS),
+            Self::OmmerIsAncestor => ("ommer is not an ancestor", OMMERS),
+            Self::OmmerParent => ("ommer's parent is a recent ancestor", OMMERS),
+            Self::HeaderEncoding => ("header encoding", "Yellow Paper 4.3.3"),
+            Self::SealMixHash => ("seal: mix hash", "Yellow Paper 11.5"),
+            Self::SealBoundary => ("seal: proof of work", "Yellow Paper 11.5"),
+            Self::BodyMissing => ("body present", "level bodies"),
+            Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
+            Self::KnownBlock => ("block already stored", "this store"),
+            Self::TotalDifficulty => ("total difficulty stated by the archive", "era1"),
+            Self::Accumulator => ("accumulator", "era1"),
+            Self::TransactionType => ("type of a transaction", "EIP-2718"),
+            Self::BlockSize => ("block size", "EIP-7934"),
+            Self::TransactionsRoot => ("transactions root", BODY),
+            Self::BodyOmmersHash => ("ommers hash", BODY),
+            Self::BodyWithdrawalsRoot => ("withdrawals root", "EIP-4895"),
+            Self::BodyBlobGas => ("blob gas of the transactions", "EIP-4844"),
+            Self::ReceiptEncoding => ("encoding of the receipts", "Yellow Paper 4.3.1, EIP-2718"),
+            Self::ReceiptsRoot => ("receipts root", BODY),
+            Self::LogsBloom => ("logs bloom", BODY),
+            Self::ReceiptsGas => ("gas used by the receipts", BODY),
+        }
+    }
+}
+
+/// A broken rule, with what it asks for and what the block has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The rule.
+    pub rule: Rule,
+    /// What a valid block has.
+    pub expected: String,
+    /// What this block has.
+    pub found: String,
+}
+
+impl Violation {
+    /// A violation; only a failure pays for the texts.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn new(rule: Rule, expected: impl Display, found: impl Display) -> Self {
+        Self { rule, expected: expected.to_string(), found: found.to_string() }
+    }
+}
+
+impl Display for Violation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (name, source) = self.rule.text();
+        write!(f, "{name} ({source}): expected {}, found {}", self.expected, self.found)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Shows bytes as 0x and hexadecimal digits.
+pub struct Hex<'a>(pub &'a [u8]);
+
+impl Display for Hex<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Why a genesis.json or a chain configuration is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SpecError {
+    /// The text is not the JSON that it should be; `problem` names line and column.
+    Json {
+        /// The part of the file that was read.
+        field: String,
+        /// What the JSON reader says.
+        problem: String,
+    },
+    /// A field that must be there is not.
+    Missing {
+        /// The field's name.
+        field: &'static str,
+    },
+    /// A field does not hold what it should.
+    Field {
+        /// The field's name.
+        field: String,
+        /// What it should hold.
+        expected: &'static str,
+        /// The beginning of what it holds.
+        found: String,
+    },
+    /// Two forks are set in the wrong order.
+    ForkOrder {
+        /// The fork that must come first.
+        earlier: &'static str,
+        /// Its block or time.
+        earlier_at: u64,
+        /// The fork that must come after it.
+        later: &'static str,
+        /// Its block or time.
+        later_at: u64,
+    },
+    /// A fork is set without the one that it builds on.
+    ForkLeftOut {
+        /// The setting that is missing.
+        missing: &'static str,
+        /// The setting that needs it.
+        set: &'static str,
+    },
+    /// The blob numbers of a fork make no sense.
+    Blobs {
+        /// The fork's setting.
+        fork: &'static str,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// The chain needs something that this program does not have.
+    Unsupported {
+        /// The setting and what it stands for.
+        feature: &'static str,
+    },
+}
+
+impl Display for SpecError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json { field, problem } => write!(f, "{field}: {problem}"),
+            Self::Missing { field } => write!(f, "the field {field} is missing"),
+            Self::Field { field, expected, found } => {
+                write!(f, "{field}: expected {expected}, found {found}")
+            }
+            Self::ForkOrder { earlier, earlier_at, later, later_at } => {
+                write!(f, "{earlier} ({earlier_at}) must not come after {later} ({later_at})")
+            }
+            Self::ForkLeftOut { missing, set } => write!(f, "{set} is set, {missing} is not"),
+            Self::Blobs { fork, problem } => write!(f, "blob numbers of {fork}: {problem}"),
+            Self::Unsupported { feature } => write!(f, "not supported: {feature}"),
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}

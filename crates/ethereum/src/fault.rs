@@ -1,0 +1,128 @@
+//! What stops an import: the block, the place on disk, the rule, what was expected and found.
+
+use crate::Hash;
+use crate::bodies::BodyError;
+use crate::error::Violation;
+pub use crate::error::Hex;
+use archive::Place;
+use std::fmt;
+
+/// Why a block is not accepted.
+#[derive(Debug)]
+pub enum Cause {
+    /// The archive cannot be read here.
+    Archive(archive::Error),
+    /// The header is no canonical RLP of a header.
+    Header(rlp::Error),
+    /// The body is no canonical RLP of a body.
+    Body(BodyError),
+    /// A rule of the chain is broken.
+    Rule(Violation),
+}
+
+/// A block that is not accepted. Everything before it has been verified.
+#[derive(Debug)]
+pub struct Fault {
+    /// Its number, as far as it is known.
+    pub block: u64,
+    /// Its hash, when its header could be read.
+    pub hash: Option<Hash>,
+    /// Where the part at fault stands.
+    pub place: Option<Place>,
+    /// What is wrong.
+    pub cause: Cause,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "block {}", self.block)?;
+        if let Some(hash) = &self.hash {
+            write!(f, " ({})", Hex(hash))?;
+        }
+        // an archive error names its place itself
+        if let (Some(place), false) = (&self.place, matches!(self.cause, Cause::Archive(_))) {
+            write!(f, ", {place}")?;
+        }
+        match &self.cause {
+            Cause::Archive(error) => write!(f, ": {error}"),
+            Cause::Header(error) => write!(f, ": header encoding: {error}"),
+            Cause::Body(error) => write!(f, ": body encoding: {error}"),
+            Cause::Rule(violation) => write!(f, ": {violation}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Why an import ended before its end.
+#[derive(Debug)]
+pub enum Error {
+    /// A block is not accepted.
+    Fault(Box<Fault>),
+    /// The archive cannot be read at all.
+    Archive(archive::Error),
+    /// The store cannot be read or written.
+    Store(store::Error),
+    /// The archive does not go on where the store ends.
+    Discontinuous {
+        /// The block that the store needs next.
+        expected: u64,
+        /// The first block that the archive has from there on.
+        found: u64,
+    },
+    /// The store holds another chain or another depth of verification.
+    OtherChain {
+        /// What the store holds.
+        expected: String,
+        /// What was to be imported.
+        found: String,
+    },
+    /// The archive has no block in the range that was asked for.
+    Empty,
+    /// Block hashes that the user trusts are not in the archive.
+    TrustedMissing(Vec<Hash>),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Archive(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
+            Self::Discontinuous { expected, found } => {
+                write!(f, "the store goes on with block {expected}, the archive with {found}")
+            }
+            Self::OtherChain { expected, found } => {
+                write!(f, "the store holds {expected}, the archive {found}")
+            }
+            Self::Empty => f.write_str("the archive has no block in the range asked for"),
+            Self::TrustedMissing(hashes) => {
+                write!(f, "expected to find trusted block {}", Hex(&hashes[0]))?;
+                if hashes.len() > 1 {
+                    write!(f, " and {} more", hashes.len() - 1)?;
+                }
+                f.write_str(", found none of that hash in the range verified")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+impl From<archive::Error> for Error {
+    fn from(error: archive::Error) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(error)
+    }
+}

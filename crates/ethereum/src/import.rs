@@ -1,0 +1,137 @@
+//! The front door: read, decode, verify, link, write, in order and on one screen.
+
+use crate::batch::{Batch, Checks};
+use crate::commit::{Commit, Sink};
+use crate::ethash::Caches;
+use crate::fault::Error;
+use crate::link::Link;
+use crate::params::ChainSpec;
+use crate::resume;
+pub use crate::run::Run;
+use crate::seal::SealPolicy;
+use crate::variants::Variants;
+use crate::{Hash, Level};
+use archive::{Archive, ChunkLimit, Want};
+use crypto::ManyKeccak;
+use pipeline::{Cancel, Flow};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What to verify, and how.
+#[derive(Clone)]
+pub struct Options {
+    /// The chain that the archive must be of.
+    pub spec: Arc<ChainSpec>,
+    /// How deep.
+    pub level: Level,
+    /// Which seals.
+    pub seal: SealPolicy,
+    /// Settings of the switches.
+    pub variants: Variants,
+    /// Threads that decode and verify.
+    pub threads: usize,
+    /// Bounds of a chunk.
+    pub chunk: ChunkLimit,
+    /// First block; none for the archive's first.
+    pub from: Option<u64>,
+    /// Last block; none for the archive's last.
+    pub until: Option<u64>,
+    /// Hashes that must be met.
+    pub trust: Vec<Hash>,
+    /// Ethash caches.
+    pub caches: Arc<Caches>,
+    /// Set by whoever wants the run to stop.
+    pub cancel: Cancel,
+}
+
+/// How far a run has come; reported after each chunk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress {
+    /// The last block that was verified (and committed, where there is a store).
+    pub number: u64,
+    /// Blocks so far.
+    pub blocks: u64,
+    /// Bytes of the archive read so far.
+    pub bytes: u64,
+}
+
+/// Imports `archive` into `sink`. What was verified before a fault is committed; the first value
+/// says what was done in any case.
+pub fn import(
+    archive: &Archive,
+    options: &Options,
+    sink: &mut Sink,
+    progress: impl FnMut(&Progress),
+) -> (Run, Result<(), Error>) {
+    let start = Instant::now();
+    let mut run = Run::default();
+    let outcome = stages(archive, options, sink, progress, &mut run, start);
+    let sync = Instant::now();
+    let synced = sink.sync();
+    run.sync_s = sync.elapsed().as_secs_f64();
+    run.wall_s = start.elapsed().as_secs_f64();
+    (run, outcome.and(synced))
+}
+
+fn stages(
+    archive: &Archive,
+    options: &Options,
+    sink: &mut Sink,
+    mut progress: impl FnMut(&Progress),
+    run: &mut Run,
+    start: Instant,
+) -> Result<(), Error> {
+    let plan = options.variants.plan();
+    let beginning = resume::begin(archive, options, sink)?;
+    run.resumed = beginning.resumed;
+    let bodies = options.level >= Level::Bodies;
+    let want = Want { bodies, receipts: bodies };
+    let mut reader = archive.reader(want, options.chunk, beginning.from..=options.until.unwrap_or(u64::MAX))?;
+    let mut link = Link::new(beginning, options.trust.iter().copied().collect());
+    let checks = Checks {
+        spec: &options.spec,
+        level: options.level,
+        want,
+        seal: options.seal,
+        plan,
+        caches: &options.caches,
+        cancel: &options.cancel,
+        hasher: ManyKeccak::detect(),
+    };
+    let genesis = options.spec.genesis.hash;
+    let commit = Commit { chain: genesis, level: options.level, plan, cancel: &options.cancel };
+    let workers = if plan.overlapped { options.threads.max(1) } else { 0 };
+    let buffers = (0..workers * 2 + 2).map(|_| Batch::default()).collect();
+
+    let read = |batch: &mut Batch| -> Result<bool, Error> {
+        let clock = Instant::now();
+        let more = reader.read(&mut batch.packed)?;
+        batch.times.read = clock.elapsed();
+        Ok(more)
+    };
+    let work = |batch: &mut Batch| checks.check(batch);
+    let finish = |batch: &mut Batch| -> Result<Flow, Error> {
+        let clock = Instant::now();
+        run.bytes += batch.packed.disk_bytes();
+        let verified = link.extend(&checks, batch);
+        let linked = clock.elapsed();
+        let written = sink.write(&commit, &verified)?;
+        run.add(&verified, linked, written, start);
+        progress(&Progress {
+            number: link.tip.as_ref().map_or(0, |tip| tip.id.number),
+            blocks: run.blocks,
+            bytes: run.bytes,
+        });
+        match batch.fault.take() {
+            Some(fault) => Err(fault.into()),
+            None if options.cancel.is_cancelled() => {
+                run.stopped = true;
+                Ok(Flow::Stop)
+            }
+            None => Ok(Flow::Continue),
+        }
+    };
+    let (times, outcome) = pipeline::run(buffers, workers, read, work, finish);
+    run.times = times;
+    run.close(link, outcome, options)
+}

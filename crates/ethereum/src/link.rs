@@ -1,0 +1,268 @@
+//! The ordered part of verification: each batch is tied to the chain before it.
+//!
+//! Workers have checked a batch by itself. What is left needs what came before: the first header
+//! against its parent, total difficulty and the merge, ommers, era1 accumulators, the anchor and
+//! the hashes that the user trusts.
+
+use crate::batch::{Batch, Checks};
+use crate::bodies::BodyView;
+use crate::error::{Rule, Violation};
+use crate::fault::{Cause, Hex};
+use crate::header::{EMPTY_OMMERS, HeaderView};
+use crate::ommers::{Ancestor, AncestorWindow};
+use crate::resume::Beginning;
+use crate::{Hash, Level, U256, verify};
+use archive::Part;
+use archive::era1::Accumulator;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// A block by number and hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockId {
+    /// Height.
+    pub number: u64,
+    /// Hash of its header.
+    pub hash: Hash,
+}
+
+/// The last block of the chain so far.
+#[derive(Clone, Debug)]
+pub struct Tip {
+    /// Which block.
+    pub id: BlockId,
+    /// Its header.
+    pub header: Vec<u8>,
+    /// Sum of all difficulties up to it; none when the chain began in the middle and the archive
+    /// does not state it.
+    pub total_difficulty: Option<U256>,
+}
+
+/// The chain that batches are added to.
+pub(crate) struct Link {
+    /// The last block that was linked.
+    pub tip: Option<Tip>,
+    /// The block that was believed without a parent.
+    pub anchor: Option<BlockId>,
+    /// Trusted blocks that were met.
+    pub met: Vec<BlockId>,
+    /// Trusted blocks that were not met so far.
+    pub trust: HashSet<Hash>,
+    /// era1 accumulators that were recomputed and found equal.
+    pub accumulators: u64,
+    /// Ommers whose parents stand before the anchor.
+    pub unchecked_ommers: u64,
+    window: AncestorWindow,
+    era: Accumulator,
+    totals: Vec<U256>,
+    total: Option<U256>,
+}
+
+/// Blocks of one batch that are verified and tied to the chain; only [`Link::extend`] makes it.
+pub(crate) struct Verified<'a> {
+    /// The batch.
+    pub batch: &'a Batch,
+    /// Which of its blocks are new.
+    pub range: Range<usize>,
+    /// Total difficulty after each block of `range`; zero where unknown.
+    pub totals: &'a [U256],
+    /// The block that was believed without a parent.
+    pub anchor: Option<BlockId>,
+}
+
+impl Link {
+    /// A chain that begins as `beginning` says; without a tip, the first block that comes is the
+    /// genesis block or the anchor.
+    pub fn new(beginning: Beginning, trust: HashSet<Hash>) -> Self {
+        Self {
+            tip: beginning.tip,
+            anchor: beginning.anchor,
+            met: vec![],
+            trust,
+            accumulators: 0,
+            unchecked_ommers: 0,
+            window: beginning.window,
+            era: Accumulator::default(),
+            totals: vec![],
+            total: None,
+        }
+    }
+
+    /// Ties `batch` to the chain, as far as it is right; what is wrong stands in `batch.fault`.
+    pub fn extend<'a>(&'a mut self, checks: &Checks<'_>, batch: &'a mut Batch) -> Verified<'a> {
+        let mut start = 0;
+        if batch.good > 0 {
+            match self.link_first(checks, batch) {
+                Ok(known) => start = usize::from(known),
+                Err(violation) => batch.fail(0, Part::Header, Cause::Rule(violation)),
+            }
+        }
+        self.add_difficulties(checks, batch, start);
+        if checks.level >= Level::Bodies {
+            self.check_ommers(checks, batch, start);
+        }
+        let range = start.min(batch.good)..batch.good;
+        self.totals.truncate(range.len());
+        if let Err((i, violation)) = self.check_era(batch, &range) {
+            batch.fail(i, Part::TotalDifficulty, Cause::Rule(violation));
+        }
+        let range = range.start.min(batch.good)..batch.good;
+        self.advance(batch, &range);
+        let (totals, anchor) = (&self.totals[..range.len()], self.anchor);
+        Verified { batch, range, totals, anchor }
+    }
+
+    /// Checks the first header against the tip. True when it is the tip itself, met again by a
+    /// run that goes on.
+    fn link_first(&mut self, checks: &Checks<'_>, batch: &Batch) -> Result<bool, Violation> {
+        let broken = |e: rlp::Error| Violation::new(Rule::HeaderEncoding, "a header", e);
+        let header = batch.header(0).map_err(broken)?;
+        let hash = batch.hashes[0];
+        let Some(tip) = &self.tip else {
+            if header.number == 0 {
+                verify::verify_genesis(checks.spec, &hash)?;
+            } else {
+                
+                self.anchor = Some(BlockId { number: header.number, hash });
+            }
+            return Ok(false);
+        };
+        if header.number == tip.id.number {
+            if hash != tip.id.hash {
+                return Err(Violation::new(Rule::KnownBlock, Hex(&tip.id.hash), Hex(&hash)));
+            }
+            return Ok(true);
+        }
+        let parent = HeaderView::decode(&tip.header).map_err(broken)?;
+        checks.check_header(&parent, &tip.id.hash, &header)?;
+        Ok(false)
+    }
+
+    /// Sums difficulties, compares them with what the archive states, and holds each header to
+    /// its side of the merge.
+    fn add_difficulties(&mut self, checks: &Checks<'_>, batch: &mut Batch, start: usize) {
+        self.totals.clear();
+        let stated = |i: usize| batch.chunk.total_difficulties.get(i).map(|t| U256::from_be_bytes(*t));
+        let mut total = match &self.tip {
+            Some(tip) => tip.total_difficulty,
+            // the genesis block begins the sum; an anchor is believed
+            None if batch.first_number == 0 => Some(U256::ZERO),
+            None => stated(0).map(|t| t.wrapping_sub(batch.difficulties[0])),
+        };
+        let mut failure = None;
+        for i in start..batch.good {
+            let Some(before) = total else {
+                self.totals.push(U256::ZERO);
+                continue;
+            };
+            let difficulty = batch.difficulties[i];
+            if let Err(violation) = check_merge(checks, batch, i, before) {
+                failure = Some((i, Part::Header, violation));
+                break;
+            }
+            let after = before.saturating_add(difficulty);
+            if let Some(stated) = stated(i).filter(|stated| *stated != after) {
+                let violation = Violation::new(Rule::TotalDifficulty, after, stated);
+                failure = Some((i, Part::TotalDifficulty, violation));
+                break;
+            }
+            self.totals.push(after);
+            total = Some(after);
+        }
+        self.total = total;
+        if let Some((i, part, violation)) = failure {
+            batch.fail(i, part, Cause::Rule(violation));
+        }
+    }
+
+    /// Checks the ommers of each block against its last ancestors.
+    fn check_ommers(&mut self, checks: &Checks<'_>, batch: &mut Batch, start: usize) {
+        let mut failure = None;
+        for i in start..batch.good {
+            let Ok(header) = batch.header(i) else { break };
+            if header.difficulty.is_zero() {
+                // after the merge there are no ommers, and none can refer to these blocks
+                continue;
+            }
+            let hash = &batch.hashes[i];
+            let mut ommers = vec![];
+            if *header.ommers_hash != EMPTY_OMMERS && i < batch.chunk.bodies.len() {
+                let Ok(body) = BodyView::decode(batch.chunk.bodies.get(i)) else { break };
+                ommers.extend(body.ommers());
+                match self.window.verify_ommers(checks.spec, &header, &ommers) {
+                    Ok(unchecked) => self.unchecked_ommers += unchecked as u64,
+                    Err(violation) => {
+                        failure = Some((i, violation));
+                        break;
+                    }
+                }
+            }
+            self.window.push(Ancestor::new(*hash, &header, &ommers));
+        }
+        if let Some((i, violation)) = failure {
+            batch.fail(i, Part::Body, Cause::Rule(violation));
+        }
+    }
+
+    /// Collects what an era1 file's accumulator is made of, and compares it at the file's end.
+    fn check_era(&mut self, batch: &Batch, range: &Range<usize>) -> Result<(), (usize, Violation)> {
+        if batch.chunk.total_difficulties.is_empty() {
+            return Ok(());
+        }
+        for (i, total) in range.clone().zip(&self.totals) {
+            // only eras end: the totals of an old ancient folder run on
+            if self.era.is_full() {
+                self.era = Accumulator::default();
+            }
+            self.era.push(&batch.hashes[i], &total.to_be_bytes());
+        }
+        let Some(end) = &batch.chunk.era_end else { return Ok(()) };
+        let era = std::mem::take(&mut self.era);
+        if range.end != batch.chunk.blocks() || era.count() as u64 != end.blocks {
+            return Ok(()); // the run began inside of the file
+        }
+        let found = era.root();
+        if found != end.accumulator {
+            let violation = Violation::new(Rule::Accumulator, Hex(&end.accumulator), Hex(&found));
+            return Err((range.end - 1, violation));
+        }
+        self.accumulators += 1;
+        Ok(())
+    }
+
+    /// Moves the tip to the end of `range`.
+    fn advance(&mut self, batch: &Batch, range: &Range<usize>) {
+        if !self.trust.is_empty() {
+            for i in 0..range.end {
+                if self.trust.remove(&batch.hashes[i]) {
+                    self.met.push(BlockId { number: batch.number(i), hash: batch.hashes[i] });
+                }
+            }
+        }
+        let Some(last) = range.clone().last() else { return };
+        self.tip = Some(Tip {
+            id: BlockId { number: batch.number(last), hash: batch.hashes[last] },
+            header: batch.chunk.headers.get(last).to_vec(),
+            total_difficulty: self.total.map(|_| self.totals[range.len() - 1]),
+        });
+    }
+}
+
+/// Holds header `i` to its side of the merge. The header is decoded only when its difficulty does
+/// not already agree with the total difficulty before it.
+fn check_merge(
+    checks: &Checks<'_>,
+    batch: &Batch,
+    i: usize,
+    before: U256,
+) -> Result<(), Violation> {
+    let Some(merge) = checks.spec.merge else { return Ok(()) };
+    let reached = before >= merge.terminal_total_difficulty;
+    if batch.number(i) == 0 || reached == batch.difficulties[i].is_zero() {
+        return Ok(());
+    }
+    match batch.header(i) {
+        Ok(header) => verify::verify_merge(checks.spec, before, &header),
+        Err(_) => Ok(()), // it was decoded before
+    }
+}

@@ -1,0 +1,140 @@
+//! A run as a run record.
+
+use crate::fault::{Error, Hex};
+use crate::import::{Options, Run};
+use crate::link::BlockId;
+use archive::{Archive, Format};
+use pipeline::StageTimes;
+use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
+
+/// The program, as it is named in records.
+pub fn program() -> Program {
+    Program {
+        name: "blockmill".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        revision: option_env!("BLOCKMILL_REVISION").unwrap_or_default().into(),
+    }
+}
+
+/// The record of `run`, called `label` in tables.
+pub fn of(
+    run: &Run,
+    outcome: &Result<(), Error>,
+    archive: &Archive,
+    options: &Options,
+    label: &str,
+) -> RunRecord {
+    let mut record = RunRecord::new(program(), label);
+    record.machine = pipeline::machine::Machine::detect();
+    let (first, last) = run.range.unwrap_or_default();
+    record.data = Data {
+        paths: archive.files().iter().map(|path| path.display().to_string()).collect(),
+        format: format_name(archive.format()).into(),
+        chain: options.spec.name.clone(),
+        first,
+        last,
+        blocks: run.blocks,
+        bytes: run.bytes,
+        checksum: None,
+    };
+    record.level = options.level.name().into();
+    record.variants = options.variants.to_map();
+    record.seal = Some(Seal {
+        mode: options.seal.mode.to_string(),
+        seed: options.seal.seed,
+        checked: run.seals_checked,
+    });
+    record.chunks = run.chunks.clone();
+    record.totals.wall_s = run.wall_s;
+    record.totals.setup_s = options.caches.stats().busy.as_secs_f64();
+    record.sum_up();
+    record.stages = stages(run, options);
+    record.result = result(run, outcome);
+    record.notes = notes(run, options);
+    let cpu = pipeline::usage::cpu_times();
+    record.totals.cpu_user_s = cpu.user_s;
+    record.totals.cpu_sys_s = cpu.sys_s;
+    record.totals.peak_rss_bytes = pipeline::usage::peak_rss_bytes();
+    record
+}
+
+/// The name of a format in records.
+pub fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::Era1 => "era1",
+        Format::Freezer => "freezer",
+        Format::RlpExport => "rlp",
+        Format::HeaderStream => "headers",
+    }
+}
+
+/// The working stage is shown as its two parts, which share its waiting time by their busy time.
+fn stages(run: &Run, options: &Options) -> Vec<Stage> {
+    let stage = |name: &str, times: &StageTimes, share: f64| Stage {
+        name: name.into(),
+        threads: times.threads,
+        busy_s: times.busy.as_secs_f64() * share,
+        wait_s: times.wait.as_secs_f64() * share,
+        items: run.blocks,
+        bytes: run.bytes,
+    };
+    let sum = |part: fn(&pipeline::record::ChunkTimes) -> f64| run.chunks.iter().map(part).sum();
+    let (decode, validate): (f64, f64) = (sum(|c| c.decode_s), sum(|c| c.validate_s));
+    let share = if decode + validate > 0.0 { decode / (decode + validate) } else { 0.5 };
+    let mut stages = vec![
+        stage("read", &run.times.read, 1.0),
+        stage("decode", &run.times.work, share),
+        stage("verify", &run.times.work, 1.0 - share),
+        stage("link and write", &run.times.finish, 1.0),
+    ];
+    if options.variants.plan().overlapped {
+        stages[3].threads = 1;
+    }
+    stages
+}
+
+fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {
+    let block = |id: &BlockId| BlockRef { number: id.number, hash: Hex(&id.hash).to_string() };
+    let tip = run.tip.as_ref();
+    Outcome {
+        tip_number: tip.map_or(0, |tip| tip.id.number),
+        tip_hash: tip.map_or(String::new(), |tip| Hex(&tip.id.hash).to_string()),
+        total_difficulty: tip.and_then(|tip| tip.total_difficulty).map(|total| total.to_string()),
+        anchor: run.anchor.as_ref().map(block),
+        trusted: run.trusted.iter().map(block).collect(),
+        accumulators: run.accumulators,
+        committed: None,
+        error: outcome.as_ref().err().map(ToString::to_string),
+    }
+}
+
+fn notes(run: &Run, options: &Options) -> Vec<String> {
+    let mut notes = vec![];
+    if let Some(id) = &run.resumed {
+        notes.push(format!("went on behind block {}, committed by an earlier run", id.number));
+    }
+    if let Some(id) = &run.anchor {
+        notes.push(format!(
+            "the archive begins in the middle of the chain: block {} was taken as it stands",
+            id.number
+        ));
+    }
+    if run.stopped {
+        notes.push("stopped on request; the next run goes on from here".into());
+    }
+    let caches = options.caches.stats();
+    if caches.generated + caches.loaded > 0 {
+        let (generated, loaded) = (caches.generated, caches.loaded);
+        notes.push(format!("ethash caches: {generated} made, {loaded} read from disk"));
+    }
+    if run.sync_s >= 0.001 {
+        notes.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
+    }
+    if run.transactions > 0 {
+        notes.push(format!("{} transactions stand under verified roots", run.transactions));
+    }
+    if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
+        notes.push("every trusted hash was met: all blocks before the last of them are pinned".into());
+    }
+    notes
+}

@@ -1,0 +1,146 @@
+//! Where a run begins: behind the last stored block, at the genesis block, or at an anchor.
+
+use crate::bodies::BodyView;
+use crate::commit::Sink;
+use crate::fault::Error;
+use crate::header::HeaderView;
+use crate::import::Options;
+use crate::link::{BlockId, Tip};
+use crate::ommers::{Ancestor, AncestorWindow, GENERATIONS};
+use crate::{Level, U256};
+use archive::{Archive, Format};
+use store::{Blocks, ChainStore, Items};
+
+/// What a run begins with.
+pub(crate) struct Beginning {
+    /// First block to read.
+    pub from: u64,
+    /// The block that the first new one must follow; none where the first block is believed.
+    pub tip: Option<Tip>,
+    /// The last blocks before it.
+    pub window: AncestorWindow,
+    /// Set when a store goes on.
+    pub resumed: Option<BlockId>,
+    /// The anchor of the stored chain, when it does not begin with the genesis block.
+    pub anchor: Option<BlockId>,
+}
+
+/// Finds out where to begin, and stores the genesis block where the archive leaves it out.
+pub(crate) fn begin(
+    archive: &Archive,
+    options: &Options,
+    sink: &mut Sink,
+) -> Result<Beginning, Error> {
+    if let Sink::Segments(store) = sink
+        && let Some(tip) = store.tip()
+    {
+        return go_on(store, &tip, options);
+    }
+    let mut beginning = Beginning {
+        from: options.from.unwrap_or(0),
+        tip: None,
+        window: AncestorWindow::default(),
+        resumed: None,
+        anchor: None,
+    };
+    let first = archive.range().map_or(0, |(first, _)| first).max(options.from.unwrap_or(0));
+    if first == 1 {
+        let genesis = &options.spec.genesis;
+        let header = HeaderView::decode(&genesis.raw).map_err(|_| Error::Empty)?;
+        beginning.window.push(Ancestor::new(genesis.hash, &header, &[]));
+        beginning.tip = Some(Tip {
+            id: BlockId { number: 0, hash: genesis.hash },
+            header: genesis.raw.clone(),
+            total_difficulty: Some(header.difficulty),
+        });
+        if let Sink::Segments(store) = sink {
+            store_genesis(store, archive.format(), options, &header)?;
+        }
+    }
+    Ok(beginning)
+}
+
+/// The end of a stored chain.
+fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Beginning, Error> {
+    let spec = &options.spec;
+    if tip.chain != spec.genesis.hash {
+        let stored = crate::params::ChainSpec::by_genesis_hash(&tip.chain);
+        let expected = stored.map_or("another chain".to_string(), |stored| stored.name);
+        return Err(Error::OtherChain { expected, found: spec.name.clone() });
+    }
+    if tip.level != options.level as u8 {
+        let name = |level| if level == Level::Bodies as u8 { "bodies" } else { "headers" };
+        return Err(Error::OtherChain {
+            expected: format!("blocks of level {}", name(tip.level)),
+            found: format!("is to be imported at level {}", name(options.level as u8)),
+        });
+    }
+    let mut window = AncestorWindow::default();
+    for number in tip.number.saturating_sub(GENERATIONS as u64 - 1)..=tip.number {
+        push_stored(store, number, &mut window)?;
+    }
+    let id = BlockId { number: tip.number, hash: tip.hash };
+    let total = U256::from_be_bytes(tip.total_difficulty);
+    let header = store.header(tip.number)?.ok_or(Error::Empty)?;
+    let anchored = tip.anchor_number > 0;
+    Ok(Beginning {
+        // the last stored block again, so that an archive of another chain is noticed
+        from: options.from.unwrap_or(0).max(tip.number),
+        tip: Some(Tip { id, header, total_difficulty: Some(total).filter(|t| !t.is_zero()) }),
+        window,
+        resumed: Some(id),
+        anchor: anchored.then_some(BlockId { number: tip.anchor_number, hash: tip.anchor_hash }),
+    })
+}
+
+fn push_stored(
+    store: &ChainStore,
+    number: u64,
+    window: &mut AncestorWindow,
+) -> Result<(), Error> {
+    let (Some(header), Some(hash)) = (store.header(number)?, store.hash_of(number)?) else {
+        return Ok(());
+    };
+    let body = store.body(number)?;
+    let ommers = match body.as_deref().map(BodyView::decode) {
+        Some(Ok(body)) => body.ommers().collect(),
+        _ => vec![],
+    };
+    if let Ok(header) = HeaderView::decode(&header) {
+        window.push(Ancestor::new(hash, &header, &ommers));
+    }
+    Ok(())
+}
+
+/// Stores and commits block 0, which is part of the program and often left out of exports.
+fn store_genesis(
+    store: &mut ChainStore,
+    format: Format,
+    options: &Options,
+    header: &HeaderView<'_>,
+) -> Result<(), Error> {
+    let genesis = &options.spec.genesis;
+    let empty_body: &[u8] = match header.withdrawals_root {
+        Some(_) => &[0xc3, 0xc0, 0xc0, 0xc0],
+        None => &[0xc2, 0xc0, 0xc0],
+    };
+    let bodies = options.level >= Level::Bodies;
+    let receipts = bodies && matches!(format, Format::Era1 | Format::Freezer);
+    store.append(&Blocks {
+        first: 0,
+        hashes: &[genesis.hash],
+        headers: Items { bytes: &genesis.raw, ends: &[genesis.raw.len() as u32] },
+        bodies: bodies.then_some(Items { bytes: empty_body, ends: &[empty_body.len() as u32] }),
+        receipts: receipts.then_some(Items { bytes: &[0xc0], ends: &[1] }),
+    })?;
+    store.commit(&store::Tip {
+        number: 0,
+        hash: genesis.hash,
+        total_difficulty: header.difficulty.to_be_bytes(),
+        anchor_number: 0,
+        anchor_hash: genesis.hash,
+        chain: genesis.hash,
+        level: options.level as u8,
+    })?;
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! What a run did.
+
+use crate::Hash;
+use crate::fault::{Cause, Error, Fault};
+use crate::import::Options;
+use crate::link::{BlockId, Link, Tip, Verified};
+use pipeline::Times;
+use pipeline::record::ChunkTimes;
+use std::time::{Duration, Instant};
+
+/// What a run did, whether it reached the end or not.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// First and last new block.
+    pub range: Option<(u64, u64)>,
+    /// New blocks.
+    pub blocks: u64,
+    /// Bytes of the archive that were read.
+    pub bytes: u64,
+    /// The last block of the chain now.
+    pub tip: Option<Tip>,
+    /// The block from which an earlier run's store went on.
+    pub resumed: Option<BlockId>,
+    /// The block that was believed without a parent.
+    pub anchor: Option<BlockId>,
+    /// Trusted blocks that were met.
+    pub trusted: Vec<BlockId>,
+    /// Seals that were checked.
+    pub seals_checked: u64,
+    /// Transactions in the bodies that were checked.
+    pub transactions: u64,
+    /// era1 accumulators that were recomputed and found equal.
+    pub accumulators: u64,
+    /// Ommers whose parents stand before the anchor, so that they could not be checked.
+    pub unchecked_ommers: u64,
+    /// True when the run was asked to stop.
+    pub stopped: bool,
+    /// Times of each chunk.
+    pub chunks: Vec<ChunkTimes>,
+    /// Busy and waiting times of the stages.
+    pub times: Times,
+    /// From the first read to the last write, in seconds.
+    pub wall_s: f64,
+    /// Of which the last sync to disk.
+    pub sync_s: f64,
+}
+
+impl Run {
+    /// Adds one batch: the time it took to link it and to write it.
+    pub(crate) fn add(
+        &mut self,
+        verified: &Verified<'_>,
+        linked: Duration,
+        written: Duration,
+        start: Instant,
+    ) {
+        let batch = verified.batch;
+        self.seals_checked += batch.seals_checked;
+        self.transactions += batch.transactions;
+        if verified.range.is_empty() {
+            return;
+        }
+        let (first, last) = (verified.range.start, verified.range.end - 1);
+        let begin = self.range.map_or(batch.number(first), |(begin, _)| begin);
+        self.range = Some((begin, batch.number(last)));
+        self.blocks += verified.range.len() as u64;
+        self.chunks.push(ChunkTimes {
+            first: batch.number(first),
+            blocks: verified.range.len() as u64,
+            read_s: batch.times.read.as_secs_f64(),
+            decode_s: batch.times.decode.as_secs_f64(),
+            validate_s: (batch.times.validate + linked).as_secs_f64(),
+            write_s: written.as_secs_f64(),
+            end_s: start.elapsed().as_secs_f64(),
+        });
+    }
+
+    /// Takes over what the chain has become, and says whether the run did all it should.
+    pub(crate) fn close(
+        &mut self,
+        link: Link,
+        outcome: Result<(), Error>,
+        options: &Options,
+    ) -> Result<(), Error> {
+        let next = link.tip.as_ref().map_or(0, |tip| tip.id.number + 1);
+        self.tip = link.tip;
+        self.anchor = link.anchor;
+        self.trusted = link.met;
+        self.accumulators = link.accumulators;
+        self.unchecked_ommers = link.unchecked_ommers;
+        match outcome {
+            // the reading stage knows the place, this one which block should have stood there
+            Err(Error::Archive(error)) => {
+                let place = error.place().cloned();
+                Err(Fault { block: next, hash: None, place, cause: Cause::Archive(error) }.into())
+            }
+            Err(error) => Err(error),
+            Ok(()) if self.stopped => Ok(()),
+            Ok(()) if self.blocks == 0 && self.resumed.is_none() => Err(Error::Empty),
+            Ok(()) if !link.trust.is_empty() => {
+                let mut missing: Vec<Hash> = link.trust.into_iter().collect();
+                missing.sort_unstable();
+                debug_assert!(missing.len() <= options.trust.len());
+                Err(Error::TrustedMissing(missing))
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+}

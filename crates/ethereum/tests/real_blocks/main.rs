@@ -1,0 +1,5 @@
+//! Bodies and receipts of real blocks: exported chains, era1 files, witnesses.
+
+mod bodies;
+mod receipts;
+mod source;

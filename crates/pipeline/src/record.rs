@@ -1,0 +1,272 @@
+//! The run record: one JSON document that says what one run did, on what, and where the time went.
+//!
+//! Every table, chart and page is made from these records and from nothing else, so a figure can
+//! always be traced to the run that gave it. The fields are specified in
+//! `docs/formats/run-record.md`. Times are seconds, sizes are bytes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::percentile::Percentiles;
+pub use crate::record_file::RecordError;
+
+/// The schema version that this program writes, and the newest one that it reads.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that is recorded about one run.
+///
+/// When a record is read, unknown fields are ignored. `schema`, `label`, `data` and `totals` must be
+/// there; any other field that is missing gets its empty value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Version of this layout; see [`SCHEMA`].
+    pub schema: u32,
+    /// The program that ran.
+    #[serde(default)]
+    pub program: Program,
+    /// What the run is called in tables: the name of a rung or of a peer, or `import`.
+    pub label: String,
+    /// The command line, one entry for each argument.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// When the run started, in seconds since 1970-01-01T00:00:00Z.
+    #[serde(default)]
+    pub started_unix: f64,
+    /// The machine that it ran on.
+    #[serde(default)]
+    pub machine: Machine,
+    /// The archive that was imported.
+    pub data: Data,
+    /// Verification level: `headers`, `bodies` or `execution`.
+    #[serde(default)]
+    pub level: String,
+    /// The switches that were set, by name.
+    #[serde(default)]
+    pub variants: BTreeMap<String, String>,
+    /// How seals were checked; none for a program or a chain that checks no seals.
+    #[serde(default)]
+    pub seal: Option<Seal>,
+    /// Busy and waiting time of each stage, in the order in which data passes them.
+    #[serde(default)]
+    pub stages: Vec<Stage>,
+    /// The series over the chain, in chain order.
+    #[serde(default)]
+    pub chunks: Vec<ChunkTimes>,
+    /// The sums.
+    pub totals: Totals,
+    /// Percentiles over the chunks.
+    #[serde(default)]
+    pub percentiles: ChunkPercentiles,
+    /// How the run ended.
+    #[serde(default)]
+    pub result: Outcome,
+    /// What a reader of the figures should know.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+impl RunRecord {
+    /// An empty record of the current schema.
+    pub fn new(program: Program, label: impl Into<String>) -> Self {
+        Self {
+            schema: SCHEMA,
+            program,
+            label: label.into(),
+            command: Vec::new(),
+            started_unix: 0.0,
+            machine: Machine::default(),
+            data: Data::default(),
+            level: String::new(),
+            variants: BTreeMap::new(),
+            seal: None,
+            stages: Vec::new(),
+            chunks: Vec::new(),
+            totals: Totals::default(),
+            percentiles: ChunkPercentiles::default(),
+            result: Outcome::default(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Fills what follows from the other fields: the sums over the chunks, the percentiles and the
+    /// rate. `totals.wall_s` and `data.blocks` must have been set.
+    pub fn sum_up(&mut self) {
+        let sum = |time: fn(&ChunkTimes) -> f64| self.chunks.iter().map(time).sum::<f64>();
+        self.totals.read_s = sum(|chunk| chunk.read_s);
+        self.totals.decode_s = sum(|chunk| chunk.decode_s);
+        self.totals.validate_s = sum(|chunk| chunk.validate_s);
+        self.totals.write_s = sum(|chunk| chunk.write_s);
+        self.totals.blocks_per_s = rate(self.data.blocks, self.totals.wall_s);
+        self.percentiles = ChunkPercentiles::of(&self.chunks);
+    }
+}
+
+/// Items in a second; 0 when the time is too short to have been measured.
+pub fn rate(items: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { items as f64 / seconds } else { 0.0 }
+}
+
+/// The program that ran, ours or a peer's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Program {
+    /// Such as `blockmill` or `go-ethereum`.
+    pub name: String,
+    /// Version as the program prints it.
+    pub version: String,
+    /// Revision of its source; empty when not known.
+    pub revision: String,
+}
+
+/// The archive that was imported.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Data {
+    /// The paths that were given.
+    pub paths: Vec<String>,
+    /// Archive format: `era1`, `freezer`, `rlp`, ...
+    pub format: String,
+    /// Name of the network, such as `mainnet`.
+    pub chain: String,
+    /// Number of the first block.
+    pub first: u64,
+    /// Number of the last block, included.
+    pub last: u64,
+    /// How many blocks were processed.
+    pub blocks: u64,
+    /// Bytes read from the archive.
+    pub bytes: u64,
+    /// A checksum of the input, as `algorithm:hex`, when one was computed.
+    pub checksum: Option<String>,
+}
+
+/// How seals (proof of work) were checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Seal {
+    /// `off`, `all`, or a share such as `1/100`.
+    pub mode: String,
+    /// The seed of the random sample: the same seed picks the same headers again.
+    pub seed: u64,
+    /// How many seals were checked.
+    pub checked: u64,
+}
+
+/// Busy and waiting time of one stage of the pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stage {
+    /// Such as `read`, `decode`, `verify`, `write`.
+    pub name: String,
+    /// Threads that worked in the stage.
+    pub threads: u32,
+    /// Time spent working, summed over the threads.
+    pub busy_s: f64,
+    /// Time spent waiting for a queue, summed over the threads.
+    pub wait_s: f64,
+    /// Items that passed the stage.
+    pub items: u64,
+    /// Bytes that passed the stage.
+    pub bytes: u64,
+}
+
+/// The times of one chunk of blocks; those of its stages are busy times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChunkTimes {
+    /// Number of the first block of the chunk.
+    pub first: u64,
+    /// How many blocks the chunk holds.
+    pub blocks: u64,
+    /// Reading and decompressing.
+    pub read_s: f64,
+    /// Decoding.
+    pub decode_s: f64,
+    /// Verifying.
+    pub validate_s: f64,
+    /// Writing.
+    pub write_s: f64,
+    /// When the chunk was written, counted from the start of the run.
+    pub end_s: f64,
+}
+
+/// Sums over the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// The whole run on the clock on the wall.
+    pub wall_s: f64,
+    /// Busy time of reading.
+    pub read_s: f64,
+    /// Busy time of decoding.
+    pub decode_s: f64,
+    /// Busy time of verifying.
+    pub validate_s: f64,
+    /// Busy time of writing.
+    pub write_s: f64,
+    /// Work done once before the first block, such as making an ethash cache.
+    pub setup_s: f64,
+    /// CPU time of the process outside the kernel.
+    pub cpu_user_s: f64,
+    /// CPU time of the process inside the kernel.
+    pub cpu_sys_s: f64,
+    /// The most memory that the process held at once; 0 when not known.
+    pub peak_rss_bytes: u64,
+    /// Blocks in a second of `wall_s`.
+    pub blocks_per_s: f64,
+}
+
+/// Percentiles of the time of a chunk, for the two stages that the reference measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChunkPercentiles {
+    /// Of verifying one chunk.
+    pub validate: Percentiles,
+    /// Of writing one chunk.
+    pub write: Percentiles,
+}
+
+impl ChunkPercentiles {
+    /// The percentiles of `chunks`.
+    pub fn of(chunks: &[ChunkTimes]) -> Self {
+        let mut validate: Vec<f64> = chunks.iter().map(|chunk| chunk.validate_s).collect();
+        let mut write: Vec<f64> = chunks.iter().map(|chunk| chunk.write_s).collect();
+        Self { validate: Percentiles::of(&mut validate), write: Percentiles::of(&mut write) }
+    }
+}
+
+/// A block by its number and hash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BlockRef {
+    /// Number of the block.
+    pub number: u64,
+    /// Its hash, `0x` and hexadecimal digits.
+    pub hash: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outcome {
+    /// Number of the last block that was verified.
+    pub tip_number: u64,
+    /// Its hash, `0x` and hexadecimal digits.
+    pub tip_hash: String,
+    /// Total difficulty at the tip, decimal; none when the chain has none or the run began in the
+    /// middle of it.
+    pub total_difficulty: Option<String>,
+    /// The block that was believed without proof because the archive begins in the middle of the
+    /// chain; none when the run began at the genesis block.
+    pub anchor: Option<BlockRef>,
+    /// Blocks whose hash the user gave, and which had it.
+    pub trusted: Vec<BlockRef>,
+    /// era1 accumulators that were recomputed and found equal.
+    pub accumulators: u64,
+    /// The last block that a later run will not repeat; none when nothing was stored.
+    pub committed: Option<u64>,
+    /// Why the run stopped before the end; none after success.
+    pub error: Option<String>,
+}

@@ -1,0 +1,222 @@
+//! Run records on disk: written whole or not at all, read with the schema checked first.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::record::{RunRecord, SCHEMA};
+
+/// Why a record could not be read or written.
+#[derive(Debug)]
+pub enum RecordError {
+    /// The file could not be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not a run record.
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// The record has a schema that this program does not know.
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// The newest schema that this program reads.
+        expected: u32,
+        /// The schema of the file.
+        found: u32,
+    },
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Json { path, source } => {
+                write!(f, "{}: not a run record: {source}", path.display())
+            }
+            Self::Schema { path, expected, found } => write!(
+                f,
+                "{}: run record of schema {found}; this program reads schemas 1 to {expected}",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Json { source, .. } => Some(source),
+            Self::Schema { .. } => None,
+        }
+    }
+}
+
+impl RunRecord {
+    /// Writes the record to `path` as indented JSON. The file is written beside `path` and then
+    /// renamed, so a reader never sees half a record and an older one survives a crash.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        let mut text = serde_json::to_vec_pretty(self)
+            .map_err(|source| RecordError::Json { path: path.to_owned(), source })?;
+        text.push(b'\n');
+        replace(path, &text).map_err(|source| RecordError::Io { path: path.to_owned(), source })
+    }
+
+    /// Reads the record in `path`.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        let text =
+            fs::read(path).map_err(|source| RecordError::Io { path: path.to_owned(), source })?;
+        Self::parse(path, &text)
+    }
+
+    fn parse(path: &Path, text: &[u8]) -> Result<Self, RecordError> {
+        /// A newer record may not fit our fields; its schema says so better than the first misfit.
+        #[derive(Deserialize)]
+        struct SchemaOnly {
+            schema: u32,
+        }
+        let wrong = |source| RecordError::Json { path: path.to_owned(), source };
+        let found = serde_json::from_slice::<SchemaOnly>(text).map_err(wrong)?.schema;
+        if !(1..=SCHEMA).contains(&found) {
+            return Err(RecordError::Schema { path: path.to_owned(), expected: SCHEMA, found });
+        }
+        serde_json::from_slice(text).map_err(wrong)
+    }
+}
+
+/// Puts `text` in place of whatever `path` holds. The process id in the name of the temporary file
+/// keeps two programs that write the same record apart.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let beside = path.with_file_name(name);
+    let written = File::create(&beside)
+        .and_then(|mut file| {
+            file.write_all(text)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // The first error is the one to report; a leftover file does no harm.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{BlockRef, ChunkTimes, Program, Seal, Stage};
+
+    fn record() -> RunRecord {
+        let mut record = RunRecord::new(Program::default(), "mod<5>");
+        record.data.blocks = 4096;
+        record.totals.wall_s = 2.0;
+        record.seal = Some(Seal { mode: "1/100".into(), seed: u64::MAX, checked: 41 });
+        record.stages.push(Stage { name: "read".into(), busy_s: 0.1 + 0.2, ..Stage::default() });
+        record.variants.insert("write".into(), "batch".into());
+        record.result.anchor = Some(BlockRef { number: 7, hash: "0xab".into() });
+        for chunk in 0..2u32 {
+            record.chunks.push(ChunkTimes {
+                first: u64::from(chunk) * 2048,
+                blocks: 2048,
+                validate_s: f64::from(chunk) + 0.5,
+                write_s: 0.25,
+                ..ChunkTimes::default()
+            });
+        }
+        record.sum_up();
+        record
+    }
+
+    fn parse(text: &str) -> Result<RunRecord, RecordError> {
+        RunRecord::parse(Path::new("run.json"), text.as_bytes())
+    }
+
+    #[test]
+    fn comes_back_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.json");
+        record().write(&path).unwrap();
+        record().write(&path).unwrap();
+        assert_eq!(RunRecord::read(&path).unwrap(), record());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn every_digit_of_a_time_comes_back() {
+        let mut record = record();
+        record.chunks.resize(1000, ChunkTimes::default());
+        for (at, chunk) in record.chunks.iter_mut().enumerate() {
+            chunk.validate_s = 0.001 + (at as f64).sin().abs() / 1000.0;
+        }
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(parse(&text).unwrap() == record);
+    }
+
+    #[test]
+    fn sums_up_chunks() {
+        let record = record();
+        assert_eq!((record.totals.validate_s, record.totals.write_s), (2.0, 0.5));
+        assert_eq!(record.totals.blocks_per_s, 2048.0);
+        assert_eq!((record.percentiles.validate.p50, record.percentiles.validate.max), (0.5, 1.5));
+    }
+
+    #[test]
+    fn has_a_finite_rate_when_no_time_has_passed() {
+        let mut record = record();
+        record.totals.wall_s = 0.0;
+        record.sum_up();
+        assert_eq!(record.totals.blocks_per_s, 0.0);
+    }
+
+    #[test]
+    fn reads_a_record_with_only_the_required_fields() {
+        let text = r#"{"schema":1,"label":"old","data":{"blocks":3},"totals":{"wall_s":1.5}}"#;
+        let record = parse(text).unwrap();
+        assert_eq!((record.label.as_str(), record.data.blocks), ("old", 3));
+        assert_eq!(record.totals.wall_s, 1.5);
+        assert_eq!((record.seal, record.chunks.len()), (None, 0));
+    }
+
+    #[test]
+    fn ignores_fields_that_it_does_not_know() {
+        let text = r#"{"schema":1,"label":"x","data":{"new":[1]},"totals":{},"later":{"a":1}}"#;
+        assert_eq!(parse(text).unwrap().label, "x");
+    }
+
+    #[test]
+    fn rejects_a_newer_schema_by_its_number() {
+        for schema in [0, SCHEMA + 1] {
+            let error = parse(&format!("{{\"schema\":{schema},\"label\":7}}")).unwrap_err();
+            assert!(matches!(error, RecordError::Schema { found, .. } if found == schema));
+        }
+    }
+
+    #[test]
+    fn rejects_other_json_and_says_where() {
+        for text in ["", "{}", "[1]", "{\"schema\":1}", "{\"schema\":1,\"label\":\"x\""] {
+            let error = parse(text).unwrap_err();
+            assert!(matches!(error, RecordError::Json { .. }), "{text}");
+            assert!(error.to_string().starts_with("run.json: not a run record: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_the_file_that_cannot_be_written_or_read() {
+        let path = Path::new("/no/such/folder/run.json");
+        assert!(record().write(path).unwrap_err().to_string().starts_with("/no/such/folder/run"));
+        assert!(RunRecord::read(path).unwrap_err().to_string().starts_with("/no/such/folder/run"));
+    }
+}

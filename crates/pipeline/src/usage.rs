@@ -1,0 +1,104 @@
+//! What this process has used so far: CPU time and memory. The one file of the crate that differs
+//! between systems; where a system tells nothing, the answers are zero.
+
+use std::fs;
+
+use crate::machine::kibibytes;
+
+/// CPU time of a process, in seconds, summed over its threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTimes {
+    /// Outside the kernel.
+    pub user_s: f64,
+    /// Inside the kernel.
+    pub sys_s: f64,
+}
+
+/// CPU time that this process has used since it started (getrusage(2)).
+pub fn cpu_times() -> CpuTimes {
+    os::cpu_times()
+}
+
+/// The most memory that this process has held at once, in bytes; 0 when not known.
+///
+/// On Linux this is `VmHWM`. The peak of getrusage(2) is used elsewhere only: Linux carries it
+/// over from the program that was replaced by exec, so a small process would show its parent's.
+pub fn peak_rss_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    kibibytes(&status, "VmHWM").unwrap_or_else(os::peak_rss_bytes)
+}
+
+/// Name and release of the kernel, such as `Linux 6.1.0`.
+pub(crate) fn kernel() -> String {
+    os::kernel().unwrap_or_else(|| std::env::consts::OS.to_owned())
+}
+
+#[cfg(unix)]
+mod os {
+    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::sys::time::TimeValLike;
+    use nix::sys::utsname::uname;
+
+    use super::CpuTimes;
+
+    pub fn cpu_times() -> CpuTimes {
+        getrusage(UsageWho::RUSAGE_SELF).map_or(CpuTimes::default(), |usage| CpuTimes {
+            user_s: usage.user_time().num_microseconds() as f64 / 1e6,
+            sys_s: usage.system_time().num_microseconds() as f64 / 1e6,
+        })
+    }
+
+    pub fn peak_rss_bytes() -> u64 {
+        // macOS counts bytes, the others kibibytes.
+        let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+        let peak = getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.max_rss());
+        u64::try_from(peak).unwrap_or(0).saturating_mul(unit)
+    }
+
+    pub fn kernel() -> Option<String> {
+        let name = uname().ok()?;
+        Some(format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy()))
+    }
+}
+
+#[cfg(not(unix))]
+mod os {
+    use super::CpuTimes;
+
+    pub fn cpu_times() -> CpuTimes {
+        CpuTimes::default()
+    }
+
+    pub fn peak_rss_bytes() -> u64 {
+        0
+    }
+
+    pub fn kernel() -> Option<String> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn counts_cpu_time_that_was_used() {
+        let before = cpu_times();
+        let start = std::time::Instant::now();
+        let mut sum = 0u64;
+        while start.elapsed().as_millis() < 100 {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        let after = cpu_times();
+        assert!(after.user_s + after.sys_s > before.user_s + before.sys_s);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn peak_memory_covers_what_was_touched() {
+        let block = std::hint::black_box(vec![1u8; 32 << 20]);
+        assert!(peak_rss_bytes() >= block.len() as u64);
+    }
+}

@@ -1,0 +1,244 @@
+//! Line charts over the chain: panels one below the other, each line named at its end.
+
+use plotters::backend::DrawingBackend;
+
+use super::ChartError;
+use super::axis::Axis;
+use super::palette::{AXIS, FAINT, GRID, TEXT, series as ink};
+use super::series::{Series, trend};
+use super::surface::{At, Draw, Hold, Surface, WIDTH};
+
+const TOP: f64 = 78.0;
+const EDGE: f64 = 24.0;
+/// Height of the caption above a panel, and of the space below it.
+const CAPTION: f64 = 36.0;
+const BELOW: f64 = 14.0;
+/// Height of the numbers and the name of the lower axis.
+const FOOT: f64 = 54.0;
+/// Least distance of two names at line ends.
+const NAME_STEP: f64 = 17.0;
+const NAME_SIZE: f64 = 13.5;
+const SMALL: f64 = 13.0;
+/// Up to this number of points a line goes through each of them.
+const FEW: usize = 40;
+
+/// One panel.
+#[derive(Clone, Debug)]
+pub(crate) struct Panel {
+    pub caption: String,
+    pub y: Axis,
+    pub series: Vec<Series>,
+    /// What stands at the end of each line.
+    pub names: Vec<String>,
+    /// Whether the points are measurements, drawn as dots with their trend as a line.
+    pub scattered: bool,
+    pub height: f64,
+}
+
+/// A chart of one or more panels over the same blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct LineChart {
+    pub title: String,
+    pub subtitle: String,
+    pub x: Axis,
+    pub panels: Vec<Panel>,
+}
+
+/// Where a panel lies, in points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub left: f64,
+    pub right: f64,
+    pub top: f64,
+    pub bottom: f64,
+}
+
+impl Frame {
+    fn at(&self, x: &Axis, y: &Axis, point: (f64, f64)) -> At {
+        (
+            self.left + x.place(point.0) * (self.right - self.left),
+            self.bottom - y.place(point.1) * (self.bottom - self.top),
+        )
+    }
+}
+
+impl LineChart {
+    /// The frames of the panels; the widest texts decide the margins.
+    pub fn frames(&self, width: impl Fn(&str, f64) -> f64) -> Vec<Frame> {
+        let widest = |texts: &mut dyn Iterator<Item = &String>, size: f64| {
+            texts.map(|text| width(text, size)).fold(0.0, f64::max)
+        };
+        let numbers = &mut self.panels.iter().flat_map(|p| p.y.ticks.iter().map(|(_, t)| t));
+        let names = &mut self.panels.iter().flat_map(|panel| &panel.names);
+        let left = EDGE + widest(numbers, SMALL) + 12.0;
+        // A browser's own font may be wider than ours by a tenth.
+        let right = WIDTH - EDGE - widest(names, NAME_SIZE) * 1.12 - 22.0;
+        let mut top = TOP;
+        let mut frames = Vec::with_capacity(self.panels.len());
+        for panel in &self.panels {
+            let from = top + CAPTION;
+            frames.push(Frame { left, right, top: from, bottom: from + panel.height });
+            top = from + panel.height + BELOW;
+        }
+        frames
+    }
+}
+
+impl Draw for LineChart {
+    fn height(&self) -> f64 {
+        let panels: f64 = self.panels.iter().map(|panel| CAPTION + panel.height).sum();
+        TOP + panels + BELOW * self.panels.len().saturating_sub(1) as f64 + FOOT
+    }
+
+    fn draw<DB: DrawingBackend>(&self, on: &Surface<DB>) -> Result<(), ChartError> {
+        on.text(&self.title, (EDGE, 28.0), 20.0, TEXT, Hold::Left)?;
+        on.text(&self.subtitle, (EDGE, 53.0), 14.0, FAINT, Hold::Left)?;
+        let frames = self.frames(|text, size| on.text_width(text, size));
+        for (panel, frame) in self.panels.iter().zip(&frames) {
+            panel.grid(on, frame, &self.x)?;
+            panel.lines(on, frame, &self.x)?;
+            panel.names(on, frame, &self.x)?;
+        }
+        let Some(last) = frames.last() else { return Ok(()) };
+        for (value, text) in &self.x.ticks {
+            let x = last.left + self.x.place(*value) * (last.right - last.left);
+            on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle)?;
+        }
+        let middle = (last.left + last.right) / 2.0;
+        on.text("block number", (middle, last.bottom + 37.0), SMALL, FAINT, Hold::Middle)
+    }
+}
+
+impl Panel {
+    fn grid<DB: DrawingBackend>(
+        &self,
+        on: &Surface<DB>,
+        frame: &Frame,
+        x: &Axis,
+    ) -> Result<(), ChartError> {
+        on.text(&self.caption, (EDGE, frame.top - 20.0), SMALL, FAINT, Hold::Left)?;
+        for (value, text) in &self.y.ticks {
+            let (_, y) = frame.at(x, &self.y, (x.min, *value));
+            on.line(&[(frame.left, y), (frame.right, y)], GRID, 1.0)?;
+            on.text(text, (frame.left - 8.0, y), SMALL, FAINT, Hold::Right)?;
+        }
+        for (value, _) in &x.ticks {
+            let (x, _) = frame.at(x, &self.y, (*value, self.y.min));
+            on.line(&[(x, frame.top), (x, frame.bottom)], GRID, 1.0)?;
+        }
+        on.line(&[(frame.left, frame.bottom), (frame.right, frame.bottom)], AXIS, 1.0)
+    }
+
+    fn lines<DB: DrawingBackend>(
+        &self,
+        on: &Surface<DB>,
+        frame: &Frame,
+        x: &Axis,
+    ) -> Result<(), ChartError> {
+        let few = |series: &Series| series.points.len() <= FEW;
+        for series in self.series.iter().filter(|_| self.scattered) {
+            let (radius, strength) = if few(series) { (3.0, 1.0) } else { (1.75, 0.4) };
+            for point in &series.points {
+                on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength)?;
+            }
+        }
+        // The last label is the one that the others lead up to: it is drawn on top.
+        for series in &self.series {
+            let points = match self.scattered && !few(series) {
+                true => trend(&series.points),
+                false => series.points.clone(),
+            };
+            let points: Vec<At> =
+                points.into_iter().map(|point| frame.at(x, &self.y, point)).collect();
+            on.line(&points, ink(series.place), 2.25)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the name of each line beside its end, moved apart where ends lie close, with a thin
+    /// line from the end to the name.
+    fn names<DB: DrawingBackend>(
+        &self,
+        on: &Surface<DB>,
+        frame: &Frame,
+        x: &Axis,
+    ) -> Result<(), ChartError> {
+        let end = |series: &Series| {
+            let points = if self.scattered { trend(&series.points) } else { series.points.clone() };
+            points.last().map(|point| frame.at(x, &self.y, *point))
+        };
+        let ends: Vec<At> =
+            self.series.iter().map(|s| end(s).unwrap_or((frame.left, frame.bottom))).collect();
+        let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
+        let heights = spread_out(&wanted, NAME_STEP, frame.top, frame.bottom);
+        for ((series, name), (end, y)) in
+            self.series.iter().zip(&self.names).zip(ends.iter().zip(heights))
+        {
+            let colour = ink(series.place);
+            // A line that ends early needs none: it would run across the others.
+            if end.0 > frame.right - 0.15 * (frame.right - frame.left) {
+                on.line(&[(end.0 + 3.0, end.1), (frame.right + 16.0, y)], colour, 1.0)?;
+            }
+            on.text(name, (frame.right + 20.0, y), NAME_SIZE, colour, Hold::Left)?;
+        }
+        Ok(())
+    }
+}
+
+/// Moves `wanted` places apart so that neighbours in order are at least `step` from each other and
+/// all lie between `top` and `bottom` where there is room, each as near to its place as that
+/// allows: places that collide become a block around their mean.
+fn spread_out(wanted: &[f64], step: f64, top: f64, bottom: f64) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    let room = step * wanted.len().saturating_sub(1) as f64;
+    let step = if room > bottom - top { step * (bottom - top) / room } else { step };
+    // A block is its first place and how many it holds.
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for at in &order {
+        let mut block = (wanted[*at], 1);
+        while let Some(before) = blocks.pop_if(|b| b.0 + b.1 as f64 * step > block.0) {
+            let all = before.1 + block.1;
+            // Mean of the first places that each half would want for the whole.
+            let first = (before.0 * before.1 as f64
+                + (block.0 - before.1 as f64 * step) * block.1 as f64)
+                / all as f64;
+            block = (first, all);
+        }
+        let most = bottom - (block.1 - 1) as f64 * step;
+        block.0 = block.0.min(most).max(top);
+        blocks.push(block);
+    }
+    let mut places = vec![0.0; wanted.len()];
+    let sorted = blocks
+        .iter()
+        .flat_map(|(first, number)| (0..*number).map(move |at| first + at as f64 * step));
+    for (at, place) in order.into_iter().zip(sorted) {
+        places[at] = place;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_collide_move_apart_and_stay_in_order() {
+        assert_eq!(spread_out(&[50.0, 10.0], 10.0, 0.0, 100.0), [50.0, 10.0]);
+        assert_eq!(spread_out(&[50.0, 50.0], 10.0, 0.0, 100.0), [45.0, 55.0]);
+        assert_eq!(spread_out(&[99.0, 100.0, 98.0], 10.0, 0.0, 100.0), [90.0, 100.0, 80.0]);
+        assert_eq!(spread_out(&[0.0, 0.0], 10.0, 0.0, 100.0), [0.0, 10.0]);
+    }
+
+    #[test]
+    fn many_names_keep_their_distance_within_the_panel() {
+        let wanted: Vec<f64> = (0..12).map(|at| 300.0 + f64::from(at % 5)).collect();
+        let mut places = spread_out(&wanted, 17.0, 0.0, 310.0);
+        places.sort_by(f64::total_cmp);
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] > 16.999), "{places:?}");
+        assert!(places[0] >= 0.0 && places[11] <= 310.001, "{places:?}");
+        let crowded = spread_out(&wanted, 17.0, 0.0, 100.0);
+        assert!(crowded.iter().all(|place| (-0.001..=100.001).contains(place)), "{crowded:?}");
+    }
+}

@@ -1,0 +1,319 @@
+//! Charts of run records, as PNG and as SVG.
+//!
+//! The first two are those of the reference (holiman/headerimport): accumulated time over the
+//! chain, and the time of each chunk. They are drawn from the run with the median time of each
+//! label.
+
+mod axis;
+mod bars;
+mod lines;
+pub(crate) mod palette;
+mod series;
+mod surface;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use pipeline::record::{RunRecord, Stage};
+use serde_json::{Value, json};
+
+use axis::Axis;
+use bars::{BarChart, Part, Row};
+use lines::{LineChart, Panel};
+use series::Series;
+
+use crate::format;
+use crate::group::{by_label, drawn};
+use crate::stages::busy_share;
+use crate::summary::parts;
+
+/// Why a chart could not be drawn or stored.
+#[derive(Debug)]
+pub enum ChartError {
+    /// Drawing failed; the text says why.
+    Draw(String),
+    /// The pixels could not be packed.
+    Png(png::EncodingError),
+    /// The file could not be written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl fmt::Display for ChartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Draw(why) => write!(f, "cannot draw the chart: {why}"),
+            Self::Png(source) => write!(f, "cannot pack the chart: {source}"),
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ChartError {}
+
+/// A chart, ready to be drawn.
+#[derive(Clone, Debug)]
+pub struct Chart(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Lines(LineChart),
+    Bars(BarChart),
+}
+
+impl Chart {
+    /// Time of verifying and writing, accumulated over the chain: one line for each label. None
+    /// when no record has chunks.
+    pub fn accumulated(records: &[RunRecord]) -> Option<Self> {
+        let series = series::accumulated(records);
+        let panel = Panel {
+            caption: "seconds".to_owned(),
+            y: Axis::from_zero(largest(&series)?, 6),
+            names: names(&series, format::duration),
+            scattered: false,
+            height: 380.0,
+            series,
+        };
+        Some(Self(Kind::Lines(LineChart {
+            title: "Validation and write, accumulated".to_owned(),
+            subtitle: subtitle(records, "lower is faster"),
+            x: block_axis(records)?,
+            panels: vec![panel],
+        })))
+    }
+
+    /// Time of verifying and of writing each chunk, over the chain, one panel for each. The scale
+    /// is logarithmic when labels differ much. None when no record has chunks.
+    pub fn per_chunk(records: &[RunRecord]) -> Option<Self> {
+        let unit = series::chunk_size(records)?;
+        let panel = |what: &str, series: Vec<Series>| {
+            let y = time_axis(&series)?;
+            let scale = if y.log { ", logarithmic scale" } else { "" };
+            let unit = format::count(unit);
+            Some(Panel {
+                caption: format!("{what}, milliseconds for {unit} blocks{scale}"),
+                names: names(&series, |_| String::new()),
+                y,
+                scattered: true,
+                height: 230.0,
+                series,
+            })
+        };
+        let panels = [
+            panel("validation", series::per_chunk(records, unit, |chunk| chunk.validate_s)),
+            panel("write", series::per_chunk(records, unit, |chunk| chunk.write_s)),
+        ];
+        let panels: Vec<Panel> = panels.into_iter().flatten().collect();
+        let dots = match series::chunks_in_a_point(records) {
+            1 => "each dot is one chunk".to_owned(),
+            more => format!("each dot is the mean of up to {more} chunks"),
+        };
+        if panels.is_empty() {
+            return None;
+        }
+        Some(Self(Kind::Lines(LineChart {
+            title: "Validation and write of each chunk".to_owned(),
+            subtitle: subtitle(records, &format!("{dots}, lines are running medians")),
+            x: block_axis(records)?,
+            panels,
+        })))
+    }
+
+    /// Where the working time of each label went: the shares of reading, decoding, verifying and
+    /// writing. None when no record has such times.
+    pub fn time(records: &[RunRecord]) -> Option<Self> {
+        let groups = by_label(records);
+        let rows = drawn(&groups).into_iter().filter_map(|(_, record)| time_row(record));
+        let rows: Vec<Row> = rows.collect();
+        let used = |name: &str| {
+            records.iter().any(|r| parts(&r.totals).iter().any(|p| p.0 == name && p.1 > 0.0))
+        };
+        let legend = parts(&records.first()?.totals).map(|(name, _)| name);
+        let legend = legend.into_iter().filter(|name| used(name));
+        Some(Self(Kind::Bars(BarChart {
+            title: "Where the working time went".to_owned(),
+            subtitle: subtitle(records, "share of the busy time of all threads"),
+            legend: legend.map(|name| (name.to_owned(), palette::stage(name), 1.0)).collect(),
+            rows: if rows.is_empty() { return None } else { rows },
+        })))
+    }
+
+    /// Busy and waiting time of each stage of one run. None when it has no stages.
+    pub fn stages(record: &RunRecord) -> Option<Self> {
+        let all = |stage: &Stage| stage.busy_s + stage.wait_s;
+        if !record.stages.iter().any(|stage| all(stage) > 0.0) {
+            return None;
+        }
+        let ink = |name: &str| palette::stage(name);
+        Some(Self(Kind::Bars(BarChart {
+            title: format!("Busy and waiting: {}", shortened(&record.label)),
+            subtitle: "seconds for each thread of a stage; the busiest stage sets the pace".into(),
+            legend: vec![
+                ("busy".to_owned(), ink("validation"), 1.0),
+                ("waiting for a neighbour".to_owned(), ink("validation"), PALE),
+            ],
+            rows: record.stages.iter().map(stage_row).collect(),
+        })))
+    }
+
+    /// The chart as an SVG document, 1,000 points wide, on white paper.
+    pub fn svg(&self) -> Result<String, ChartError> {
+        match &self.0 {
+            Kind::Lines(chart) => surface::svg(chart),
+            Kind::Bars(chart) => surface::svg(chart),
+        }
+    }
+
+    /// The chart as a PNG file, 2,000 pixels wide.
+    pub fn png(&self) -> Result<Vec<u8>, ChartError> {
+        let (width, height, pixels) = match &self.0 {
+            Kind::Lines(chart) => surface::bitmap(chart)?,
+            Kind::Bars(chart) => surface::bitmap(chart)?,
+        };
+        let mut packed = Vec::new();
+        let mut encoder = png::Encoder::new(&mut packed, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header().map_err(ChartError::Png)?;
+        writer.write_image_data(&pixels).map_err(ChartError::Png)?;
+        writer.finish().map_err(ChartError::Png)?;
+        Ok(packed)
+    }
+
+    /// Writes the chart to `path`, as SVG when the name ends so and as PNG otherwise.
+    pub fn write(&self, path: &Path) -> Result<(), ChartError> {
+        let is_svg = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg"));
+        let content = if is_svg { self.svg()?.into_bytes() } else { self.png()? };
+        std::fs::write(path, content)
+            .map_err(|source| ChartError::Io { path: path.to_owned(), source })
+    }
+
+    /// What the page's script needs to show values under the pointer: the lines and their places.
+    /// None for bars.
+    pub(crate) fn hover(&self) -> Option<Value> {
+        let Kind::Lines(chart) = &self.0 else { return None };
+        let frames = surface::frames(chart).ok()?;
+        let panels: Vec<Value> = chart
+            .panels
+            .iter()
+            .zip(frames)
+            .map(|(panel, frame)| {
+                let series: Vec<Value> =
+                    panel.series.iter().map(|s| json!([s.label, s.place, s.points])).collect();
+                json!({
+                    "frame": [frame.left, frame.top, frame.right, frame.bottom],
+                    "unit": if panel.scattered { "ms" } else { "s" },
+                    "series": series,
+                })
+            })
+            .collect();
+        Some(json!({ "x": [chart.x.min, chart.x.max], "panels": panels }))
+    }
+
+    /// Labels and colours of the lines; empty for bars.
+    pub(crate) fn lines(&self) -> Vec<(String, usize)> {
+        let Kind::Lines(chart) = &self.0 else { return Vec::new() };
+        let all = chart.panels.iter().take(1).flat_map(|panel| &panel.series);
+        all.map(|series| (series.label.clone(), series.place)).collect()
+    }
+}
+
+/// How strong the colour of waiting time is.
+const PALE: f64 = 0.28;
+
+fn time_row(record: &RunRecord) -> Option<Row> {
+    let parts = parts(&record.totals);
+    let sum: f64 = parts.iter().map(|(_, seconds)| seconds.max(0.0)).sum();
+    (sum > 0.0).then(|| Row {
+        name: shortened(&record.label),
+        parts: parts
+            .into_iter()
+            .map(|(name, seconds)| Part {
+                value: seconds / sum,
+                ink: palette::stage(name),
+                strength: 1.0,
+                text: format::duration(seconds),
+            })
+            .collect(),
+        text: format!("{} busy", format::duration(sum)),
+    })
+}
+
+fn stage_row(stage: &Stage) -> Row {
+    let threads = f64::from(stage.threads.max(1));
+    let ink = palette::stage("validation");
+    let part = |seconds: f64, strength| {
+        let value = seconds / threads;
+        Part { value, ink, strength, text: format::duration(value) }
+    };
+    let threads = match stage.threads {
+        0 | 1 => String::new(),
+        more => format!(", {more} threads"),
+    };
+    Row {
+        name: shortened(&stage.name),
+        parts: vec![part(stage.busy_s, 1.0), part(stage.wait_s, PALE)],
+        text: format!("{} busy{threads}", format::percent(busy_share(stage))),
+    }
+}
+
+/// The axis of a panel of chunk times: logarithmic when the medians of the lines are far apart,
+/// since the fast ones would lie on the ground otherwise.
+fn time_axis(series: &[Series]) -> Option<Axis> {
+    let highest = largest(series)?;
+    let values = || series.iter().flat_map(|s| &s.points).map(|p| p.1).filter(|v| *v > 0.0);
+    let lowest = values().fold(f64::INFINITY, f64::min);
+    let medians: Vec<f64> = series
+        .iter()
+        .filter_map(|s| Some(series::trend(&s.points).get(s.points.len() / 2)?.1))
+        .filter(|median| *median > 0.0)
+        .collect();
+    let apart = medians.iter().copied().fold(0.0, f64::max)
+        / medians.iter().copied().fold(f64::INFINITY, f64::min);
+    Some(match apart > 12.0 {
+        true => Axis::logarithmic(lowest, highest),
+        false => Axis::from_zero(highest, 4),
+    })
+}
+
+/// The largest value, if any is above zero.
+fn largest(series: &[Series]) -> Option<f64> {
+    let values = series.iter().flat_map(|series| &series.points).map(|point| point.1);
+    let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+    (largest > 0.0).then_some(largest)
+}
+
+fn block_axis(records: &[RunRecord]) -> Option<Axis> {
+    let (first, end) = series::block_range(records)?;
+    Some(Axis::blocks(first, end, 5))
+}
+
+fn names(series: &[Series], show: impl Fn(f64) -> String) -> Vec<String> {
+    let name = |series: &Series| {
+        let value = series.points.last().map(|point| show(point.1)).unwrap_or_default();
+        format!("{}  {value}", shortened(&series.label)).trim_end().to_owned()
+    };
+    series.iter().map(name).collect()
+}
+
+/// At most 26 characters of a label: a longer one would leave no room for the chart.
+fn shortened(label: &str) -> String {
+    let label = format::printable(label);
+    match label.char_indices().nth(26) {
+        Some(_) => label.chars().take(25).chain(['…']).collect(),
+        None => label,
+    }
+}
+
+fn subtitle(records: &[RunRecord], hint: &str) -> String {
+    let Some(data) = records.first().map(|record| &record.data) else { return hint.to_owned() };
+    let what = format!("{} {}", shortened(&data.chain), shortened(&data.format));
+    let what = [what.trim(), &format!("{} blocks", format::count(data.blocks)), hint].join(" · ");
+    what.trim_start_matches(" · ").to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! Colours that people with any common colour vision can tell apart, on white and on dark paper.
+//!
+//! The first are those of Okabe and Ito ("Color Universal Design", 2008), with its black and its
+//! yellow, which vanish on one of the two papers, replaced; the rest differ from them in lightness.
+
+/// A colour on light and on dark paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ink {
+    pub light: [u8; 3],
+    pub dark: [u8; 3],
+}
+
+const fn ink(light: u32, dark: u32) -> Ink {
+    Ink { light: split(light), dark: split(dark) }
+}
+
+const fn split(rgb: u32) -> [u8; 3] {
+    [(rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8]
+}
+
+pub(crate) const PAPER: Ink = ink(0xFFFFFF, 0x161B22);
+pub(crate) const TEXT: Ink = ink(0x1F2328, 0xE6EDF3);
+pub(crate) const FAINT: Ink = ink(0x59636E, 0x9198A1);
+pub(crate) const GRID: Ink = ink(0xE4E8EC, 0x2A313A);
+pub(crate) const AXIS: Ink = ink(0x8C959F, 0x656C76);
+
+/// Text on bright and on deep parts of bars; on dark paper all parts are bright.
+pub(crate) const ON_BRIGHT: Ink = ink(0x101418, 0x101418);
+pub(crate) const ON_DEEP: Ink = ink(0xFEFEFE, 0x101418);
+
+/// One colour for each label, in the order of the labels.
+pub(crate) const SERIES: [Ink; 12] = [
+    ink(0x0072B2, 0x4AA8E0),
+    ink(0xD55E00, 0xF0813A),
+    ink(0x009E73, 0x2FC99C),
+    ink(0xCC79A7, 0xE29BC4),
+    ink(0xE69F00, 0xF2B632),
+    ink(0x56B4E9, 0x8FD0F7),
+    ink(0x6E4BB5, 0xA88BEB),
+    ink(0xB3124F, 0xF06292),
+    ink(0x7F7F2A, 0xB9B95C),
+    ink(0x3D5A6C, 0x8FB0C4),
+    ink(0x8A5A36, 0xC79A77),
+    ink(0x5C6670, 0xB4BDC7),
+];
+
+pub(crate) const SET_UP: Ink = ink(0x75808B, 0x8C97A3);
+pub(crate) const READ: Ink = ink(0x57B5EA, 0x90D1F8);
+pub(crate) const DECODE: Ink = ink(0x009F74, 0x30CA9D);
+pub(crate) const VALIDATE: Ink = ink(0x0073B3, 0x4BA9E1);
+pub(crate) const WRITE: Ink = ink(0xD65F01, 0xF1823B);
+pub(crate) const OTHER: Ink = ink(0xCD7AA8, 0xE39CC5);
+
+/// Every colour that a chart may use. Each light colour occurs once, so that a page can turn it
+/// into its dark partner by its value.
+pub(crate) fn all() -> impl Iterator<Item = Ink> {
+    let paper = [PAPER, TEXT, FAINT, GRID, AXIS, ON_BRIGHT, ON_DEEP];
+    let parts = [SET_UP, READ, DECODE, VALIDATE, WRITE, OTHER];
+    paper.into_iter().chain(parts).chain(SERIES)
+}
+
+/// `#RRGGBB` with capital digits, as the SVG back end writes it.
+pub(crate) fn hex([r, g, b]: [u8; 3]) -> String {
+    format!("#{r:02X}{g:02X}{b:02X}")
+}
+
+/// The colour of the label at `place`; after the last one they begin again.
+pub(crate) fn series(place: usize) -> Ink {
+    SERIES[place % SERIES.len()]
+}
+
+/// The colour of a stage by its name.
+pub(crate) fn stage(name: &str) -> Ink {
+    match name {
+        "set-up" | "setup" => SET_UP,
+        "read" => READ,
+        "decode" => DECODE,
+        "verify" | "validate" | "validation" => VALIDATE,
+        "write" | "commit" => WRITE,
+        _ => OTHER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_light_colours_are_the_same() {
+        let mut seen: Vec<[u8; 3]> = all().map(|ink| ink.light).collect();
+        let number = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), number);
+    }
+
+    /// WCAG 2: relative luminance and contrast.
+    fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
+        let linear = |c: u8| {
+            let c = f64::from(c) / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        };
+        let light =
+            |[r, g, b]: [u8; 3]| 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+        let (a, b) = (light(a) + 0.05, light(b) + 0.05);
+        a.max(b) / a.min(b)
+    }
+
+    #[test]
+    fn every_line_stands_out_from_both_papers() {
+        for ink in SERIES {
+            assert!(contrast(ink.light, PAPER.light) > 2.0, "{}", hex(ink.light));
+            assert!(contrast(ink.dark, PAPER.dark) > 4.5, "{}", hex(ink.dark));
+        }
+        for ink in [TEXT, FAINT] {
+            assert!(contrast(ink.light, PAPER.light) > 4.5);
+            assert!(contrast(ink.dark, PAPER.dark) > 4.5);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use super::*;
+use crate::sample;
+
+fn pixels(png: &[u8]) -> (u32, u32, Vec<u8>) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    (info.width, info.height, pixels)
+}
+
+fn has(pixels: &[u8], ink: palette::Ink) -> bool {
+    pixels.chunks_exact(3).any(|pixel| pixel == ink.light)
+}
+
+#[test]
+fn png_has_its_size_and_both_lines() {
+    let records = [sample::full("mod1", 2.0), sample::full("mod2", 1.0)];
+    let png = Chart::accumulated(&records).unwrap().png().unwrap();
+    let (width, height, pixels) = pixels(&png);
+    assert_eq!((width, height), (2000, 1096));
+    for ink in [palette::PAPER, palette::GRID, palette::series(0), palette::series(1)] {
+        assert!(has(&pixels, ink), "{ink:?} is not in the picture");
+    }
+    assert!(!has(&pixels, palette::series(2)));
+}
+
+#[test]
+fn svg_takes_any_label_as_text() {
+    let chart = Chart::accumulated(&[sample::full("<script>&\"", 1.0)]).unwrap();
+    let svg = chart.svg().unwrap();
+    assert!(svg.starts_with("<svg width=\"1000\" height=\"548\" viewBox=\"0 0 4000 2192\""));
+    assert!(svg.contains("&lt;script&gt;&amp;&quot;") && !svg.contains("<script>"));
+}
+
+#[test]
+fn all_charts_are_drawn_for_one_to_twelve_labels() {
+    let mut records = Vec::new();
+    for number in 1..=12 {
+        records.push(sample::full(&format!("label {number}"), f64::from(number)));
+        let charts = [
+            Chart::accumulated(&records),
+            Chart::per_chunk(&records),
+            Chart::time(&records),
+            Chart::stages(&records[number as usize - 1]),
+        ];
+        for chart in charts {
+            let svg = chart.unwrap().svg().unwrap();
+            assert!(svg.ends_with("</svg>\n") && svg.contains(&format!("label {number}")));
+        }
+    }
+}
+
+#[test]
+fn records_without_times_give_no_chart_instead_of_an_empty_one() {
+    let records = [sample::bare("x")];
+    assert!(Chart::accumulated(&records).is_none() && Chart::per_chunk(&records).is_none());
+    assert!(Chart::time(&records).is_none() && Chart::stages(&records[0]).is_none());
+    assert!(Chart::accumulated(&[]).is_none() && Chart::time(&[]).is_none());
+}
+
+#[test]
+fn odd_figures_are_drawn_without_a_panic() {
+    let mut record = sample::full("x", 1.0);
+    for (at, odd) in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300, 1e-300].into_iter().enumerate() {
+        record.chunks[at].validate_s = odd;
+        record.chunks[at].write_s = odd;
+        record.chunks[at].first = u64::MAX;
+    }
+    record.stages[0].busy_s = f64::NAN;
+    record.totals.read_s = -1.0;
+    let records = [record];
+    for chart in [Chart::accumulated(&records), Chart::per_chunk(&records), Chart::time(&records)] {
+        chart.unwrap().svg().unwrap();
+    }
+    Chart::stages(&records[0]).unwrap().svg().unwrap();
+}
+
+#[test]
+fn far_apart_labels_get_a_logarithmic_scale() {
+    let near = Chart::per_chunk(&[sample::full("a", 1.0), sample::full("b", 3.0)]);
+    let far = Chart::per_chunk(&[sample::full("a", 1.0), sample::full("b", 40.0)]);
+    let is_log = |chart: Option<Chart>| chart.unwrap().svg().unwrap().contains("logarithmic scale");
+    assert!(!is_log(near) && is_log(far));
+}
+
+#[test]
+fn file_name_decides_the_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let chart = Chart::stages(&sample::full("x", 1.0)).unwrap();
+    chart.write(&folder.path().join("a.svg")).unwrap();
+    chart.write(&folder.path().join("a.png")).unwrap();
+    let read = |name| std::fs::read(folder.path().join(name)).unwrap();
+    assert!(read("a.svg").starts_with(b"<svg") && read("a.png").starts_with(b"\x89PNG"));
+    let error = chart.write(&folder.path().join("no/a.png")).unwrap_err();
+    assert!(matches!(error, ChartError::Io { .. }));
+}

@@ -1,0 +1,70 @@
+use super::*;
+use crate::sample;
+
+const HOSTILE: &str = "</script><script>alert(1)</script><!--\"'&";
+
+fn page(records: &[RunRecord]) -> String {
+    html(records).unwrap()
+}
+
+#[test]
+fn nothing_in_a_record_becomes_markup() {
+    let mut record = sample::full(HOSTILE, 1.0);
+    record.data.chain = HOSTILE.into();
+    record.data.paths = vec![HOSTILE.into()];
+    record.machine.cpu = HOSTILE.into();
+    record.variants.insert(HOSTILE.into(), HOSTILE.into());
+    record.notes.push(HOSTILE.into());
+    record.stages[0].name = HOSTILE.into();
+    record.result.error = Some(HOSTILE.into());
+    for records in [vec![record.clone()], vec![record, sample::full("other", 2.0)]] {
+        let page = page(&records);
+        assert!(!page.contains("<script>alert") && !page.contains("<!--"));
+        assert_eq!(page.matches("<script").count(), 2, "its own two");
+        assert!(page.contains("&lt;script&gt;alert(1)"));
+    }
+}
+
+#[test]
+fn no_request_leaves_the_page() {
+    let page = page(&[sample::full("a", 1.0), sample::full("b", 2.0)]);
+    let page = page.replace("http://www.w3.org/2000/svg", "");
+    for word in ["http:", "https:", "src=", "href=", "url(", "@import"] {
+        assert!(!page.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn embedded_records_read_back() {
+    let records = [sample::full(HOSTILE, 1.0)];
+    let page = page(&records);
+    let start = page.find("id=\"records\">").unwrap() + "id=\"records\">".len();
+    let json = page[start..].split("</script>").next().unwrap();
+    let back: Vec<RunRecord> = serde_json::from_str(json).unwrap();
+    assert!(back == records);
+}
+
+#[test]
+fn page_of_many_labels_has_tables_charts_and_keys() {
+    let page = page(&[sample::full("mod1", 2.0), sample::full("mod2", 1.0)]);
+    for part in ["<h2>Result</h2>", "<h2>Charts</h2>", "<h2>Side by side</h2>", "<h2>Stages</h2>"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("<svg").count(), 5, "three charts, and the stages of each label");
+    assert_eq!(page.matches("aria-pressed=\"true\"").count(), 4, "two lines in two charts");
+    assert!(page.contains(">2.00x<"), "the speed-up");
+}
+
+#[test]
+fn page_of_one_run_says_what_was_checked() {
+    let page = page(&[sample::full("import", 1.0)]);
+    assert!(page.contains("<dt>seals</dt><dd>1/100 checked (10,031), seed 42</dd>"));
+    assert!(!page.contains("<h2>Result</h2>") && !page.contains("aria-pressed=\"true\""));
+}
+
+#[test]
+fn empty_and_bare_records_give_a_page() {
+    assert!(page(&[]).contains("no runs"));
+    let page = page(&[sample::bare("x")]);
+    assert!(page.contains("1,000,000 blocks") && !page.contains("<svg"));
+}

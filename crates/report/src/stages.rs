@@ -1,0 +1,91 @@
+//! Which stage the others wait for: busy and waiting time of each stage.
+
+use pipeline::record::{RunRecord, Stage, rate};
+
+use crate::format;
+use crate::table::{Cell, Mark, Table};
+use crate::terminal::{Colour, two_part_bar};
+
+/// Characters of the bar of a stage.
+const BAR: usize = 24;
+
+/// Busy and waiting time of each stage of `record`, with bars, for a terminal. The stage that is
+/// busy for the largest part of its time is the one that the run waits for; it is set off.
+pub fn stages_table(record: &RunRecord, colour: Colour) -> String {
+    let mut table = table(record);
+    table.heads.insert(1, "solid: busy, dotted: waiting".to_owned());
+    for (row, stage) in table.rows.iter_mut().zip(&record.stages) {
+        row.insert(1, two_part_bar(busy_share(stage), BAR).into());
+    }
+    table.left = vec![1];
+    table.terminal(colour)
+}
+
+/// The same as markdown, without bars.
+pub fn stages_markdown(record: &RunRecord) -> String {
+    table(record).markdown()
+}
+
+/// The part of its time that a stage worked; 0 when it had no time.
+pub(crate) fn busy_share(stage: &Stage) -> f64 {
+    let all = stage.busy_s + stage.wait_s;
+    if all > 0.0 { stage.busy_s / all } else { 0.0 }
+}
+
+/// The place of the stage that is busy for the largest part of its time.
+pub(crate) fn bottleneck(record: &RunRecord) -> Option<usize> {
+    let shares = record.stages.iter().map(busy_share).enumerate();
+    shares.filter(|(_, share)| *share > 0.0).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
+pub(crate) fn table(record: &RunRecord) -> Table {
+    let mut table = Table::new(&[
+        "stage",
+        "busy",
+        "busy s",
+        "waiting s",
+        "threads",
+        "items",
+        "bytes",
+        "MB/s busy",
+    ]);
+    let bottleneck = bottleneck(record);
+    for (at, stage) in record.stages.iter().enumerate() {
+        let mark = if bottleneck == Some(at) { Mark::Strong } else { Mark::Plain };
+        table.rows.push(vec![
+            Cell::from(stage.name.as_str()).marked(mark),
+            Cell::from(format::percent(busy_share(stage))).marked(mark),
+            format::figure(stage.busy_s).into(),
+            format::figure(stage.wait_s).into(),
+            format::count(u64::from(stage.threads)).into(),
+            format::count(stage.items).into(),
+            format::bytes(stage.bytes).into(),
+            format::figure(rate(stage.bytes, stage.busy_s) / 1e6).into(),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn shows_bars_and_sets_the_bottleneck_off() {
+        let record = sample::full("x", 1.0);
+        let text = stages_table(&record, Colour::Off);
+        let verify = text.lines().find(|line| line.contains("verify")).unwrap();
+        assert!(verify.contains("█████") && verify.contains("░"), "{text}");
+        assert_eq!(bottleneck(&record), Some(2));
+        assert!(stages_markdown(&record).contains("| **verify** | **80 %** | 0.400 | 0.100 |"));
+    }
+
+    #[test]
+    fn stage_without_time_has_an_empty_bar() {
+        let mut record = sample::bare("x");
+        record.stages.push(Stage { name: "read".into(), ..Stage::default() });
+        assert_eq!(bottleneck(&record), None);
+        assert!(stages_table(&record, Colour::Off).contains(&"░".repeat(BAR)));
+    }
+}

@@ -1,0 +1,190 @@
+//! What a person reads after an import: is the archive genuine, what was checked, and where did
+//! the time go.
+
+use pipeline::record::{BlockRef, RunRecord, Totals};
+
+use crate::format::{self, printable};
+use crate::terminal::{BAD, Colour, FAINT, GOOD, STRONG, WARN, bar};
+
+/// Characters of the bar of a part of the time.
+const BAR: usize = 30;
+
+/// The summary of one run for a terminal; ends with a line break.
+pub fn summary(record: &RunRecord, colour: Colour) -> String {
+    let mut text = headline(record, colour);
+    for (name, value) in facts(record) {
+        text +=
+            &format!("  {} {}\n", colour.paint(FAINT, &format!("{name:<14}")), printable(&value));
+    }
+    text += &time_lines(&record.totals, colour);
+    for note in &record.notes {
+        text += &format!("  {}\n", colour.paint(WARN, &format!("note: {}", printable(note))));
+    }
+    text
+}
+
+fn headline(record: &RunRecord, colour: Colour) -> String {
+    let (style, verdict) = verdict(record);
+    let what = format!("{} {}", record.data.chain, record.data.format);
+    format!("{} {}\n", colour.paint(style, &printable(&verdict)), printable(what.trim()))
+}
+
+/// How the run ended, in a sentence.
+pub(crate) fn verdict(record: &RunRecord) -> (anstyle::Style, String) {
+    match &record.result.error {
+        Some(error) => (BAD, format!("Failed: {error}.")),
+        None => {
+            let blocks = format::count(record.data.blocks);
+            (GOOD, format!("Verified {blocks} blocks at level {}.", record.level))
+        }
+    }
+}
+
+/// Names and values of what the run found and checked; those that a run does not have are left
+/// out. Also shown on the page.
+pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let (data, result) = (&record.data, &record.result);
+    let mut facts = vec![("range", format::block_range(data.first, data.last, data.blocks))];
+    if !result.tip_hash.is_empty() {
+        facts.push(("tip", block(result.tip_number, &result.tip_hash)));
+    }
+    if let Some(difficulty) = &result.total_difficulty {
+        facts.push(("difficulty", format!("{difficulty} in total")));
+    }
+    facts.push(("seals", seals(record)));
+    if let Some(anchor) = &result.anchor {
+        facts.push(("anchor", format!("{}, believed without proof", named(anchor))));
+    } else if data.first == 0 {
+        facts.push(("anchor", "the genesis block of the network".to_owned()));
+    }
+    if !result.trusted.is_empty() {
+        let list: Vec<String> = result.trusted.iter().map(named).collect();
+        facts.push(("trusted", format!("{}: found as given", list.join(", "))));
+    }
+    if result.accumulators > 0 {
+        let number = format::count(result.accumulators);
+        facts.push(("accumulators", format!("{number} recomputed, all as published")));
+    }
+    facts.push(match result.committed {
+        Some(number) => ("stored", format!("up to block {}", format::count(number))),
+        None => ("stored", "nothing".to_owned()),
+    });
+    facts.extend(figures(record));
+    facts
+}
+
+fn figures(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let totals = &record.totals;
+    let mut facts = vec![(
+        "rate",
+        format!(
+            "{} blocks/s, {} in all",
+            format::rate(totals.blocks_per_s),
+            format::duration(totals.wall_s)
+        ),
+    )];
+    if record.data.bytes > 0 {
+        let speed = pipeline::record::rate(record.data.bytes, totals.wall_s) / 1e6;
+        let size = format::bytes(record.data.bytes);
+        facts.push(("archive", format!("{size}, {} MB/s", format::figure(speed))));
+    }
+    if totals.peak_rss_bytes > 0 {
+        facts.push(("peak memory", format::bytes(totals.peak_rss_bytes)));
+    }
+    facts
+}
+
+fn seals(record: &RunRecord) -> String {
+    let Some(seal) = &record.seal else { return "not checked".to_owned() };
+    let checked = format::count(seal.checked);
+    match seal.mode.as_str() {
+        "off" => "not checked".to_owned(),
+        "all" => format!("all checked ({checked})"),
+        share => format!("{share} checked ({checked}), seed {}", seal.seed),
+    }
+}
+
+fn named(block_ref: &BlockRef) -> String {
+    block(block_ref.number, &block_ref.hash)
+}
+
+fn block(number: u64, hash: &str) -> String {
+    format!("block {} {hash}", format::count(number))
+}
+
+/// The parts of the busy time that were measured, in the order of the pipeline.
+pub(crate) fn parts(totals: &Totals) -> [(&'static str, f64); 5] {
+    [
+        ("set-up", totals.setup_s),
+        ("read", totals.read_s),
+        ("decode", totals.decode_s),
+        ("validation", totals.validate_s),
+        ("write", totals.write_s),
+    ]
+}
+
+fn time_lines(totals: &Totals, colour: Colour) -> String {
+    let parts = parts(totals);
+    let sum: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    if sum <= 0.0 {
+        return String::new();
+    }
+    let mut text = format!("  {}\n", colour.paint(STRONG, "Where the working time went"));
+    for (name, seconds) in parts.into_iter().filter(|(_, seconds)| *seconds > 0.0) {
+        let share = seconds / sum;
+        text += &format!(
+            "  {} {:>10} {:>5}  {}\n",
+            colour.paint(FAINT, &format!("{name:<14}")),
+            format::duration(seconds),
+            format::percent(share),
+            bar(share, BAR)
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn says_what_was_verified_and_how() {
+        let mut record = sample::full("import", 1.0);
+        record.notes.push("clock was coarse".into());
+        let text = summary(&record, Colour::Off);
+        for expected in [
+            "Verified 1,000,000 blocks at level headers. mainnet era1\n",
+            "  range          0 to 999,999 (1,000,000 blocks)\n",
+            "  tip            block 999,999 0x01\n",
+            "  seals          1/100 checked (10,031), seed 42\n",
+            "  anchor         block 0 0xab, believed without proof\n",
+            "  stored         up to block 999,999\n",
+            "  rate           1,000,000 blocks/s, 1.00 s in all\n",
+            "  peak memory    96.0 MB\n",
+            "  note: clock was coarse\n",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
+        }
+        assert!(text.contains("  validation         738 ms"), "{text}");
+    }
+
+    #[test]
+    fn failure_comes_first_and_the_stored_part_is_named() {
+        let mut record = sample::full("import", 1.0);
+        record.result.error = Some("block 7: wrong difficulty".into());
+        record.result.committed = None;
+        let text = summary(&record, Colour::Off);
+        assert!(text.starts_with("Failed: block 7: wrong difficulty."), "{text}");
+        assert!(text.contains("  stored         nothing\n"), "{text}");
+    }
+
+    #[test]
+    fn colour_only_when_asked_and_control_codes_never() {
+        let mut record = sample::full("import", 1.0);
+        record.data.chain = "\x1b[2J".into();
+        assert!(!summary(&record, Colour::Off).contains('\x1b'));
+        let text = summary(&record, Colour::On);
+        assert!(text.contains("\x1b[32m") && !text.contains("\x1b[2J"), "{text:?}");
+    }
+}

@@ -1,0 +1,230 @@
+//! One table, shown three ways: on a terminal, as markdown and as HTML.
+
+use comfy_table::{Attribute, Cell as TermCell, CellAlignment, Color, LineStyle, TableStyle};
+use maud::{Markup, html};
+
+use crate::format::printable;
+use crate::terminal::Colour;
+
+/// A table with one heading row. The first column and those in `left` are set to the left, the
+/// others, which hold numbers, to the right.
+pub(crate) struct Table {
+    pub heads: Vec<String>,
+    pub rows: Vec<Vec<Cell>>,
+    /// Further columns of words.
+    pub left: Vec<usize>,
+    /// Lines below the table.
+    pub notes: Vec<String>,
+}
+
+/// A line above, below and under the headings, and nothing else.
+const STYLE: TableStyle =
+    TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
+const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
+
+/// How a cell is set off from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Mark {
+    #[default]
+    Plain,
+    Strong,
+    Good,
+    Faint,
+}
+
+/// One cell: a text, and below it in small print a second one, such as a range.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub text: String,
+    pub small: Option<String>,
+    pub mark: Mark,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl Cell {
+    pub fn marked(self, mark: Mark) -> Self {
+        Self { mark, ..self }
+    }
+}
+
+impl Table {
+    pub fn new(heads: &[&str]) -> Self {
+        let heads = heads.iter().map(|head| (*head).to_owned()).collect();
+        Self { heads, rows: Vec::new(), left: Vec::new(), notes: Vec::new() }
+    }
+
+    fn is_left(&self, column: usize) -> bool {
+        column == 0 || self.left.contains(&column)
+    }
+
+    /// For a terminal; ends with a line break.
+    pub fn terminal(&self, colour: Colour) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_style(STYLE);
+        match colour {
+            Colour::On => table.enforce_styling(),
+            Colour::Off => table.force_no_tty(),
+        };
+        let align = |cell: TermCell, column| match self.is_left(column) {
+            true => cell,
+            false => cell.set_alignment(CellAlignment::Right),
+        };
+        table.set_header(self.heads.iter().enumerate().map(|(column, head)| {
+            align(TermCell::new(printable(head)).add_attribute(Attribute::Bold), column)
+        }));
+        for row in &self.rows {
+            table.add_row(
+                row.iter().enumerate().map(|(column, cell)| align(cell.for_terminal(), column)),
+            );
+        }
+        let mut text = table.trim_fmt();
+        text.push('\n');
+        for note in &self.notes {
+            text.push_str(&printable(note));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// As a GitHub-flavoured markdown table; ends with a line break.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let mut text = line(self.heads.iter().map(|head| markdown_escape(head)).collect());
+        let rule = |column| if self.is_left(column) { "---" } else { "---:" };
+        text += &line((0..self.heads.len()).map(|column| rule(column).to_owned()).collect());
+        for row in &self.rows {
+            text += &line(row.iter().map(Cell::markdown).collect());
+        }
+        if !self.notes.is_empty() {
+            text.push('\n');
+        }
+        for note in &self.notes {
+            text += &format!("- {}\n", markdown_escape(note));
+        }
+        text
+    }
+
+    /// As HTML.
+    pub fn html(&self) -> Markup {
+        let align = |column| if self.is_left(column) { "l" } else { "r" };
+        html! {
+            div.scroll { table {
+                thead { tr {
+                    @for (column, head) in self.heads.iter().enumerate() {
+                        th scope="col" class=(align(column)) { (head) }
+                    }
+                } }
+                tbody {
+                    @for row in &self.rows { tr {
+                        @for (column, cell) in row.iter().enumerate() {
+                            td class=(format!("{} {}", align(column), cell.mark.class())) {
+                                (cell.text)
+                                @if let Some(small) = &cell.small { small { (small) } }
+                            }
+                        }
+                    } }
+                }
+            } }
+            @for note in &self.notes { p.note { (note) } }
+        }
+    }
+}
+
+impl Mark {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "",
+            Self::Strong => "strong",
+            Self::Good => "good",
+            Self::Faint => "faint",
+        }
+    }
+}
+
+impl Cell {
+    fn for_terminal(&self) -> TermCell {
+        let mut text = printable(&self.text);
+        if let Some(small) = &self.small {
+            text.push('\n');
+            text += &printable(small);
+        }
+        let cell = TermCell::new(text);
+        match self.mark {
+            Mark::Plain => cell,
+            Mark::Strong => cell.add_attribute(Attribute::Bold),
+            Mark::Good => cell.fg(Color::Green).add_attribute(Attribute::Bold),
+            Mark::Faint => cell.add_attribute(Attribute::Dim),
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = markdown_escape(&self.text);
+        if self.mark == Mark::Good || self.mark == Mark::Strong {
+            text = format!("**{text}**");
+        }
+        if let Some(small) = &self.small {
+            text += &format!(" ({})", markdown_escape(small));
+        }
+        text
+    }
+}
+
+/// `text` with a backslash before each character that markdown or the HTML in it would take for
+/// its own.
+fn markdown_escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in printable(text).chars() {
+        if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '&' | '#' | '~') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(&["rung", "total s"]);
+        table.rows.push(vec![
+            "a|<b>".into(),
+            Cell { text: "1.5".into(), small: Some("1..2".into()), mark: Mark::Good },
+        ]);
+        table.notes.push("note\x1b[1m".into());
+        table
+    }
+
+    #[test]
+    fn markdown_keeps_its_columns() {
+        let expected = "| rung | total s |\n| --- | ---: |\n| a\\|\\<b\\> | **1.5** (1..2) |\n\n\
+                        - note\u{fffd}\\[1m\n";
+        assert_eq!(table().markdown(), expected);
+    }
+
+    #[test]
+    fn terminal_shows_no_escape_codes_without_colour() {
+        let text = table().terminal(Colour::Off);
+        assert!(!text.contains('\x1b'), "{text:?}");
+        assert!(text.contains("1.5") && text.contains("1..2"));
+        assert!(table().terminal(Colour::On).contains("\x1b["));
+    }
+
+    #[test]
+    fn html_escapes_cells() {
+        let text = table().html().into_string();
+        assert!(text.contains("a|&lt;b&gt;") && !text.contains("<b>"), "{text}");
+    }
+}

@@ -1,0 +1,76 @@
+//! Colour on a terminal, and bars made of characters.
+
+use anstyle::{AnsiColor, Style};
+
+/// Whether text may hold colour codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Colour codes are written.
+    On,
+    /// Plain text.
+    Off,
+}
+
+impl Colour {
+    /// What standard output can show: no colour when it is not a terminal, or when `NO_COLOR` or
+    /// `TERM=dumb` says so; `CLICOLOR_FORCE` forces it.
+    pub fn of_stdout() -> Self {
+        match anstream::AutoStream::choice(&std::io::stdout()) {
+            anstream::ColorChoice::Never => Self::Off,
+            _ => Self::On,
+        }
+    }
+
+    /// `text` in `style`, or as it is.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        match self {
+            Self::On => format!("{style}{text}{style:#}"),
+            Self::Off => text.to_owned(),
+        }
+    }
+}
+
+/// For what went well.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// For what failed.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// For what a reader should know.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+/// For names beside values.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// For headings.
+pub(crate) const STRONG: Style = Style::new().bold();
+
+/// A bar of `width` characters, filled to `share` in steps of an eighth.
+pub(crate) fn bar(share: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let steps = (share.clamp(0.0, 1.0) * (width * 8) as f64).round() as usize;
+    format!("{}{}", "█".repeat(steps / 8), EIGHTHS[steps % 8])
+}
+
+/// A bar of `width` characters: solid for `share`, dotted for the rest.
+pub(crate) fn two_part_bar(share: f64, width: usize) -> String {
+    let solid = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
+    format!("{}{}", "█".repeat(solid), "░".repeat(width - solid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_long_as_their_share() {
+        assert_eq!(bar(0.5, 4), "██");
+        assert_eq!(bar(0.53125, 4), "██▏");
+        assert_eq!(bar(7.0, 2), "██");
+        assert_eq!(bar(f64::NAN, 2), "");
+        assert_eq!(two_part_bar(0.26, 4), "█░░░");
+        assert_eq!(two_part_bar(f64::NAN, 2), "░░");
+    }
+
+    #[test]
+    fn paints_only_when_asked() {
+        assert_eq!(Colour::Off.paint(GOOD, "x"), "x");
+        assert_eq!(Colour::On.paint(STRONG, "x"), "\x1b[1mx\x1b[0m");
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong in a store: every variant names the place, what was expected and what was found.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::commit::CrashPoint;
+
+/// The result of a store operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a store operation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused an operation on a file.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// The verb of the operation: "read", "write", "open", ...
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process (or another handle of this one) has the store open for writing.
+    #[error("{} is in use by another process", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The folder holds no store.
+    #[error("{} holds no store: no checkpoint file", path.display())]
+    NoStore {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Bytes on disk are not what the store wrote there.
+    #[error("{} at offset {offset}: damaged {what}: expected {expected}, found {found}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Byte position in that file.
+        offset: u64,
+        /// What should have been there.
+        what: &'static str,
+        /// The expected value.
+        expected: String,
+        /// The value found.
+        found: String,
+    },
+    /// An argument does not fit the store: a gap, a wrong column, a wrong tip.
+    #[error("{what}: expected {expected}, found {found}")]
+    Mismatch {
+        /// The property that does not fit.
+        what: &'static str,
+        /// The expected value.
+        expected: String,
+        /// The value given.
+        found: String,
+    },
+    /// A write failed before; what is in memory may differ from what is on disk. Open it again.
+    #[error("an earlier write to {} failed; open the store again", path.display())]
+    Failed {
+        /// The folder of the store.
+        path: PathBuf,
+    },
+    /// The store was opened for reading only.
+    #[error("{} is open for reading only", path.display())]
+    ReadOnly {
+        /// The folder of the store.
+        path: PathBuf,
+    },
+    /// The run stopped at the crash point that [`crate::Options::crash_at`] names.
+    #[error("stopped at the crash point {0:?}")]
+    Crash(CrashPoint),
+    /// The key-value engine failed.
+    #[error("key-value tree: {0}")]
+    Tree(String),
+}
+
+/// Names the failed action and the file of an [`io::Error`].
+pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_path_buf();
+    move |source| Error::Io { action, path, source }
+}
+
+/// An [`Error::Mismatch`] from two printable values.
+pub(crate) fn mismatch(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
+    Error::Mismatch { what, expected: expected.to_string(), found: found.to_string() }
+}

@@ -1,0 +1,258 @@
+//! One append-only byte sequence over files of a fixed size.
+//!
+//! Byte `p` of the sequence lies in file `p / file_bytes` at offset `p % file_bytes`, so a position
+//! alone says where a byte is: no table of files is kept. The sequence carries a running CRC-32 of
+//! what was appended since the last durable point, with which recovery proves that a commit reached
+//! the disk. Layout: `docs/formats/segment.md`.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crc32fast::Hasher;
+
+use crate::error::{Error, Result, io_error};
+
+/// Files kept open for each rope. A chain of hundreds of GiB has hundreds of files.
+const OPEN_FILES: usize = 16;
+/// Piece size of sequential reads.
+const PIECE: usize = 1 << 18;
+
+/// An append-only byte sequence; see the module text.
+pub(crate) struct Rope {
+    dir: PathBuf,
+    name: &'static str,
+    file_bytes: u64,
+    writable: bool,
+    len: u64,
+    durable: u64,
+    sum: Hasher,
+    open: Mutex<Vec<(u64, Arc<File>)>>,
+}
+
+impl Rope {
+    /// The rope `name` in `dir`, empty until [`Rope::resume`] says how long it is. Touches no file.
+    pub fn new(dir: &Path, name: &'static str, file_bytes: u64, writable: bool) -> Rope {
+        Rope {
+            dir: dir.to_path_buf(),
+            name,
+            file_bytes,
+            writable,
+            len: 0,
+            durable: 0,
+            sum: Hasher::new(),
+            open: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Takes `len` bytes as written, the first `durable` of them safe on disk, the rest with the
+    /// checksum `sum`. Reading and appending go on from there.
+    pub fn resume(&mut self, len: u64, durable: u64, sum: u32) {
+        self.len = len;
+        self.durable = durable;
+        self.sum = Hasher::new_with_initial_len(sum, len - durable);
+    }
+
+    /// Bytes appended so far.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// CRC-32 of the bytes appended since the last durable point.
+    pub fn sum(&self) -> u32 {
+        self.sum.clone().finalize()
+    }
+
+    /// The file that holds byte `position`, and its offset there.
+    pub fn place(&self, position: u64) -> (PathBuf, u64) {
+        (self.path(position / self.file_bytes), position % self.file_bytes)
+    }
+
+    fn path(&self, file: u64) -> PathBuf {
+        self.dir.join(format!("{}.{file:05}", self.name))
+    }
+
+    fn file(&self, number: u64, create: bool) -> Result<Arc<File>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, file)) = open.iter().find(|(n, _)| *n == number) {
+            return Ok(Arc::clone(file));
+        }
+        let path = self.path(number);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(self.writable)
+            .create(create)
+            .truncate(false)
+            .open(&path)
+            .map_err(io_error("open", &path))?;
+        if open.len() == OPEN_FILES {
+            open.remove(0);
+        }
+        let file = Arc::new(file);
+        open.push((number, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    /// Appends `bytes`: one system call, one more for each file boundary crossed.
+    pub fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.sum.update(bytes);
+        while !bytes.is_empty() {
+            let (number, offset) = (self.len / self.file_bytes, self.len % self.file_bytes);
+            let room = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            let written = self.file(number, true)?.write_all_at(now, offset);
+            written.map_err(io_error("write", &self.path(number)))?;
+            self.len += now.len() as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Fills `out` from `position`. The range must lie within [`Rope::len`]; missing bytes on disk
+    /// are an error that names file and offset.
+    pub fn read(&self, mut position: u64, mut out: &mut [u8]) -> Result<()> {
+        while !out.is_empty() {
+            let (number, offset) = (position / self.file_bytes, position % self.file_bytes);
+            let room = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
+            let now = out.len().min(room);
+            let (piece, rest) = out.split_at_mut(now);
+            self.file(number, false)?
+                .read_exact_at(piece, offset)
+                .map_err(|source| self.short_read(number, offset, now, source))?;
+            position += now as u64;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    fn short_read(&self, number: u64, offset: u64, wanted: usize, source: std::io::Error) -> Error {
+        let path = self.path(number);
+        if source.kind() != std::io::ErrorKind::UnexpectedEof {
+            return Error::Io { action: "read", path, source };
+        }
+        let size = self.file_size(number);
+        Error::Damaged {
+            path,
+            offset,
+            what: "file length",
+            expected: format!("{} bytes", offset + wanted as u64),
+            found: format!("{size} bytes"),
+        }
+    }
+
+    /// Calls `each` with the bytes of `range`, in pieces of at most 256 KiB, in order. Pieces start
+    /// at multiples of 256 KiB from the start of the range.
+    pub fn stream(&self, range: Range<u64>, mut each: impl FnMut(&[u8])) -> Result<()> {
+        let size = usize::try_from(range.end - range.start).unwrap_or(PIECE).min(PIECE);
+        let mut buffer = vec![0; size];
+        let mut position = range.start;
+        while position < range.end {
+            let now = buffer.len().min((range.end - position) as usize);
+            self.read(position, &mut buffer[..now])?;
+            each(&buffer[..now]);
+            position += now as u64;
+        }
+        Ok(())
+    }
+
+    /// Checks that the first `len` bytes are there (by file size) and that those from `durable` on
+    /// have the checksum `sum`.
+    pub fn check(&self, len: u64, durable: u64, sum: u32) -> Result<()> {
+        for number in 0..len.div_ceil(self.file_bytes) {
+            let wanted = (len - number * self.file_bytes).min(self.file_bytes);
+            let found = self.file_size(number);
+            if found < wanted {
+                return Err(Error::Damaged {
+                    path: self.path(number),
+                    offset: found,
+                    what: "file length",
+                    expected: format!("{wanted} bytes"),
+                    found: format!("{found} bytes"),
+                });
+            }
+        }
+        let mut hasher = Hasher::new();
+        self.stream(durable..len, |piece| hasher.update(piece))?;
+        let found = hasher.finalize();
+        if found == sum {
+            return Ok(());
+        }
+        let (path, offset) = self.place(durable);
+        Err(Error::Damaged {
+            path,
+            offset,
+            what: "bytes since the last durable point",
+            expected: format!("CRC-32 {sum:08x}"),
+            found: format!("{found:08x}"),
+        })
+    }
+
+    /// Bytes from the start that are there without a gap, whether they count or not.
+    pub fn whole_len(&self) -> u64 {
+        let sizes = (0..).map(|number| self.file_size(number));
+        let full = sizes.take_while(|size| *size >= self.file_bytes).count() as u64;
+        full * self.file_bytes + self.file_size(full)
+    }
+
+    /// Bytes of all files of this rope.
+    pub fn disk_bytes(&self) -> Result<u64> {
+        Ok(self.file_numbers()?.into_iter().map(|number| self.file_size(number)).sum())
+    }
+
+    fn file_size(&self, number: u64) -> u64 {
+        self.path(number).metadata().map_or(0, |m| m.len())
+    }
+
+    /// Whether any file of this rope exists.
+    pub fn has_files(&self) -> Result<bool> {
+        Ok(!self.file_numbers()?.is_empty())
+    }
+
+    fn file_numbers(&self) -> Result<Vec<u64>> {
+        let entries = fs::read_dir(&self.dir).map_err(io_error("list", &self.dir))?;
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(io_error("list", &self.dir))?.file_name();
+            let suffix = name.to_str().and_then(|n| n.strip_prefix(self.name)?.strip_prefix('.'));
+            numbers.extend(suffix.and_then(|s| s.parse::<u64>().ok()));
+        }
+        Ok(numbers)
+    }
+
+    /// Removes every byte from `len` on, and the files that become empty.
+    pub fn cut(&mut self, len: u64) -> Result<()> {
+        self.open.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        let files = len.div_ceil(self.file_bytes);
+        for number in self.file_numbers()?.into_iter().filter(|n| *n >= files) {
+            let path = self.path(number);
+            fs::remove_file(&path).map_err(io_error("remove", &path))?;
+        }
+        if files > 0 {
+            let number = files - 1;
+            let size = len - number * self.file_bytes;
+            self.file(number, false)?
+                .set_len(size)
+                .map_err(io_error("shorten", &self.path(number)))?;
+        }
+        self.len = len;
+        Ok(())
+    }
+
+    /// Makes every appended byte survive a power loss. The caller syncs the folder afterwards.
+    pub fn sync(&self) -> Result<()> {
+        for number in self.durable / self.file_bytes..self.len.div_ceil(self.file_bytes) {
+            self.file(number, false)?.sync_data().map_err(io_error("sync", &self.path(number)))?;
+        }
+        Ok(())
+    }
+
+    /// Starts a new checksum: all bytes up to here are durable.
+    pub fn mark_durable(&mut self) {
+        self.durable = self.len;
+        self.sum = Hasher::new();
+    }
+}

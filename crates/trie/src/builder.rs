@@ -1,0 +1,247 @@
+//! The root of a trie from its leaves in key order.
+//!
+//! A leaf's place depends only on the keys before and after it: it hangs below the branch at the
+//! longer of the two prefixes that it shares with them. So the leaves are encoded and hashed first,
+//! several at once, and then hung into the branches that are open on the way from the root to
+//! the present key. A branch closes as soon as a key no longer runs through it. At most one
+//! branch for each half-byte of a key and [`BATCH`] leaves are in memory, whatever the trie's size.
+
+use crate::EMPTY_ROOT;
+use crate::branch::{Branch, Reference};
+use crate::nibbles::{MAX_KEY, common_prefix, nibble, path_len, put_path};
+use crypto::ManyKeccak;
+use std::mem;
+
+/// Leaves that are hashed together.
+const BATCH: usize = 32;
+
+/// Encoded leaves are hashed as soon as they take this many bytes together, so that the queue
+/// stays in the cache.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// A leaf of more bytes is hashed alone: it takes so many steps of 136 bytes that the lanes of the
+/// other leaves would stand idle. Of 8, 12, 18 and 24 steps, 12 was the fastest on mainnet blocks.
+const LONG: usize = 12 * 136;
+
+/// A leaf that waits for its hash.
+struct Leaf {
+    key: [u8; MAX_KEY],
+    key_len: usize,
+    /// Depth of the branch that holds the leaf; `None` for the only leaf of a trie.
+    parent: Option<usize>,
+    /// Half-bytes shared with the next key; `None` after the last one.
+    shared_after: Option<usize>,
+    /// The hash of a long node, which is not in the queue any more.
+    hash: Option<[u8; 32]>,
+}
+
+impl Leaf {
+    fn key(&self) -> &[u8] {
+        &self.key[..self.key_len]
+    }
+
+    /// True when the next key goes on where this one ends.
+    fn ends_at_parent(&self) -> bool {
+        self.parent == Some(2 * self.key_len)
+    }
+}
+
+/// The leaves that are hashed together next.
+#[derive(Default)]
+struct Queue {
+    leaves: Vec<Leaf>,
+    /// The node of each leaf, back to back; the bare value where the key ends at its parent.
+    nodes: Vec<u8>,
+    /// Where each node ends.
+    ends: Vec<u32>,
+    hashes: Vec<[u8; 32]>,
+}
+
+impl Queue {
+    fn clear(&mut self) {
+        self.leaves.clear();
+        self.nodes.clear();
+        self.ends.clear();
+    }
+
+    /// Node `i`.
+    fn node(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.nodes[start as usize..self.ends[i] as usize]
+    }
+}
+
+/// Computes trie roots, one after the other, in buffers that it keeps.
+pub struct RootBuilder {
+    /// Branches from the root down; those from `open` on are kept for their buffers only.
+    branches: Vec<Branch>,
+    open: usize,
+    queue: Queue,
+    scratch: Vec<u8>,
+    shared_before: Option<usize>,
+    root: Option<[u8; 32]>,
+    hasher: ManyKeccak,
+}
+
+impl Default for RootBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RootBuilder {
+    /// A builder with empty buffers, which hashes as many leaves at once as the CPU can.
+    pub fn new() -> Self {
+        Self::with_hasher(ManyKeccak::detect())
+    }
+
+    /// A builder with empty buffers, which hashes leaves with `hasher`.
+    pub fn with_hasher(hasher: ManyKeccak) -> Self {
+        Self {
+            branches: vec![],
+            open: 0,
+            queue: Queue::default(),
+            scratch: vec![],
+            shared_before: None,
+            root: None,
+            hasher,
+        }
+    }
+
+    /// The root of the trie with these leaves, `(key, value)` in ascending order of keys. A key
+    /// has at most 32 bytes and may be the beginning of another one.
+    ///
+    /// # Panics
+    ///
+    /// When the keys do not ascend strictly, or one is longer.
+    pub fn sorted<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        leaves: impl IntoIterator<Item = (K, V)>,
+    ) -> [u8; 32] {
+        let mut leaves = leaves.into_iter().peekable();
+        self.start();
+        while let Some((key, value)) = leaves.next() {
+            let next = leaves.peek().map(|(key, _)| key.as_ref());
+            assert!(next.is_none_or(|next| key.as_ref() < next), "keys do not ascend");
+            self.leaf(key.as_ref(), value.as_ref(), next);
+        }
+        self.finish()
+    }
+
+    /// Forgets what an unfinished trie left behind.
+    pub(crate) fn start(&mut self) {
+        self.open = 0;
+        self.queue.clear();
+        self.shared_before = None;
+        self.root = None;
+    }
+
+    /// Takes the next leaf; `next` is the key after it.
+    pub(crate) fn leaf(&mut self, key: &[u8], value: &[u8], next: Option<&[u8]>) {
+        let shared_after = next.map(|next| common_prefix(key, next));
+        let parent = self.shared_before.max(shared_after);
+        self.shared_before = shared_after;
+        let mut leaf =
+            Leaf { key: [0; MAX_KEY], key_len: key.len(), parent, shared_after, hash: None };
+        leaf.key[..key.len()].copy_from_slice(key);
+        let nodes = &mut self.queue.nodes;
+        let start = nodes.len();
+        if leaf.ends_at_parent() {
+            nodes.extend_from_slice(value);
+        } else {
+            let path = parent.map_or(0, |depth| depth + 1)..2 * key.len();
+            rlp::put_list_prefix(nodes, path_len(path.len()) + rlp::bytes_len(value));
+            put_path(nodes, key, path, true);
+            rlp::put_bytes(nodes, value);
+            if nodes.len() - start > LONG {
+                leaf.hash = Some(crypto::keccak256(&nodes[start..]));
+                nodes.truncate(start);
+            }
+        }
+        let end = nodes.len();
+        self.queue.ends.push(end as u32);
+        self.queue.leaves.push(leaf);
+        if self.queue.leaves.len() == BATCH || end >= BATCH_BYTES {
+            self.flush();
+        }
+    }
+
+    /// The root, all leaves being there.
+    pub(crate) fn finish(&mut self) -> [u8; 32] {
+        self.flush();
+        self.root.take().unwrap_or(EMPTY_ROOT)
+    }
+
+    /// Hashes the leaves of the queue and hangs them into the branches.
+    fn flush(&mut self) {
+        let mut queue = mem::take(&mut self.queue);
+        queue.hashes.resize(queue.leaves.len(), [0; 32]);
+        self.hasher.keccak256_column(&queue.nodes, &queue.ends, &mut queue.hashes);
+        for i in 0..queue.leaves.len() {
+            self.hang(&queue.leaves[i], queue.node(i), queue.hashes[i]);
+        }
+        queue.clear();
+        self.queue = queue;
+    }
+
+    /// Hangs a leaf below its parent and closes the branches that end with it. `node` and `hash`
+    /// are those of the queue.
+    fn hang(&mut self, leaf: &Leaf, node: &[u8], hash: [u8; 32]) {
+        let Some(depth) = leaf.parent else {
+            self.root = Some(leaf.hash.unwrap_or(hash));
+            return;
+        };
+        let parent = self.branch_at(depth);
+        if leaf.ends_at_parent() {
+            parent.set_value(node);
+        } else {
+            let child = leaf.hash.map_or_else(|| Reference::new(node, hash), Reference::hash);
+            parent.add(nibble(leaf.key(), depth), &child);
+        }
+        while self.deepest() > leaf.shared_after {
+            self.close_deepest(leaf.key(), leaf.shared_after);
+        }
+    }
+
+    /// Depth of the last open branch.
+    fn deepest(&self) -> Option<usize> {
+        self.open.checked_sub(1).map(|last| self.branches[last].depth)
+    }
+
+    /// The open branch at `depth`, below which no other one is open; a new one if need be.
+    fn branch_at(&mut self, depth: usize) -> &mut Branch {
+        if self.deepest() != Some(depth) {
+            if self.branches.len() == self.open {
+                self.branches.push(Branch::default());
+            }
+            self.branches[self.open].reset(depth);
+            self.open += 1;
+        }
+        &mut self.branches[self.open - 1]
+    }
+
+    /// Closes the last open branch and hangs it below its parent, which is the open branch above
+    /// it or a new one at `shared_after`, whichever is deeper. Without either it is the root.
+    fn close_deepest(&mut self, key: &[u8], shared_after: Option<usize>) {
+        self.open -= 1;
+        let parent = self.deepest().max(shared_after);
+        let branch = &mut self.branches[self.open];
+        let depth = branch.depth;
+        branch.encode(&mut self.scratch);
+        let path = parent.map_or(0, |parent| parent + 1)..depth;
+        if !path.is_empty() {
+            let child = Reference::of(&self.scratch);
+            self.scratch.clear();
+            rlp::put_list_prefix(&mut self.scratch, path_len(path.len()) + child.len());
+            put_path(&mut self.scratch, key, path, false);
+            child.put(&mut self.scratch);
+        }
+        match parent {
+            None => self.root = Some(crypto::keccak256(&self.scratch)),
+            Some(parent) => {
+                let child = Reference::of(&self.scratch);
+                self.branch_at(parent).add(nibble(key, parent), &child);
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Trie roots by the definition in the Yellow Paper (appendix D), for comparison: a recursion over
+//! the leaves that builds every node anew. Slow and short.
+
+use std::collections::BTreeMap;
+
+/// The leaves below one node: what is left of each key as half-bytes, and its value.
+type Leaves<'a> = [(&'a [u8], &'a [u8])];
+
+/// The root of the trie with these leaves.
+pub fn root(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
+    if leaves.is_empty() {
+        return crypto::keccak256(&[0x80]);
+    }
+    let halves = |key: &Vec<u8>| key.iter().flat_map(|b| [b >> 4, b & 15]).collect::<Vec<u8>>();
+    let keys: Vec<Vec<u8>> = leaves.keys().map(halves).collect();
+    let leaves: Vec<_> = keys.iter().map(|k| &k[..]).zip(leaves.values().map(|v| &v[..])).collect();
+    crypto::keccak256(&node(&leaves))
+}
+
+/// The encoding of the node over `leaves`, which are not empty.
+fn node(leaves: &Leaves<'_>) -> Vec<u8> {
+    let (first, value) = leaves[0];
+    if leaves.len() == 1 {
+        return list(&[string(&hex_prefix(first, true)), string(value)]);
+    }
+    let last = leaves[leaves.len() - 1].0;
+    let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    if shared > 0 {
+        let below: Vec<_> = leaves.iter().map(|(key, value)| (&key[shared..], *value)).collect();
+        return list(&[string(&hex_prefix(&first[..shared], false)), reference(&below)]);
+    }
+    let mut items = vec![];
+    for half in 0..16 {
+        let own = leaves.iter().filter(|(key, _)| key.first() == Some(&half));
+        let below: Vec<_> = own.map(|(key, value)| (&key[1..], *value)).collect();
+        items.push(reference(&below));
+    }
+    items.push(string(if first.is_empty() { value } else { &[] }));
+    list(&items)
+}
+
+/// What stands in the parent: nothing, the node itself, or its hash.
+fn reference(leaves: &Leaves<'_>) -> Vec<u8> {
+    if leaves.is_empty() {
+        return string(&[]);
+    }
+    let node = node(leaves);
+    if node.len() < 32 { node } else { string(&crypto::keccak256(&node)) }
+}
+
+fn hex_prefix(path: &[u8], leaf: bool) -> Vec<u8> {
+    let flag = if leaf { 2 } else { 0 };
+    let mut halves = if path.len() % 2 == 1 { vec![flag + 1] } else { vec![flag, 0] };
+    halves.extend_from_slice(path);
+    halves.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+fn string(bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    rlp::put_bytes(&mut out, bytes);
+    out
+}
+
+fn list(items: &[Vec<u8>]) -> Vec<u8> {
+    let payload = items.concat();
+    let mut out = vec![];
+    rlp::put_list_prefix(&mut out, payload.len());
+    out.extend_from_slice(&payload);
+    out
+}
