@@ -131,7 +131,8 @@ mod tests {
     fn random_parent(state: &mut u64) -> (u64, Parent) {
         let limbs: [u64; 4] = std::array::from_fn(|_| random(state));
         let bits = random(state) % 257;
-        let difficulty = if bits == 0 { U256::ZERO } else { U256::from_limbs(limbs) >> (256 - bits) };
+        let difficulty =
+            if bits == 0 { U256::ZERO } else { U256::from_limbs(limbs) >> (256 - bits) };
         let number = random(state) >> (random(state) % 64);
         let timestamp = random(state) >> 1;
         let wait = random(state) >> (random(state) % 63 + 1);

@@ -130,7 +130,10 @@ impl ChainSpec {
 
     /// The built-in network that begins with this block.
     pub fn by_genesis_hash(hash: &Hash) -> Option<Self> {
-        Self::NETWORKS.iter().filter_map(|name| Self::by_name(name)).find(|s| s.genesis.hash == *hash)
+        Self::NETWORKS
+            .iter()
+            .filter_map(|name| Self::by_name(name))
+            .find(|s| s.genesis.hash == *hash)
     }
 
     /// A chain from the text of a genesis.json as geth reads it.

@@ -95,7 +95,8 @@ pub(crate) fn verify_contents(
     let london = spec.is_london(header.number);
     // London doubled the gas limit, because half of it became the target (EIP-1559)
     let first_london = london && !spec.is_london(parent.number);
-    let reference = if first_london { parent.gas_limit.saturating_mul(2) } else { parent.gas_limit };
+    let reference =
+        if first_london { parent.gas_limit.saturating_mul(2) } else { parent.gas_limit };
     gas_limit(reference, header.gas_limit)?;
     if london {
         base_fee::base_fee(first_london, parent, header)?;

@@ -1,16 +1,18 @@
 //! The header part of the public BlockchainTests: valid blocks pass every rule of headers, ommers
 //! and bodies; invalid blocks are refused by the rule that the test names, or need execution.
 
-mod vectors;
 #[path = "vectors/networks.rs"]
 mod networks;
+mod vectors;
 
 use blockmill_ethereum::bodies::{BodyView, verify_body};
 use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::ChainSpec;
-use blockmill_ethereum::verify::{DifficultyArithmetic, verify_genesis, verify_header, verify_merge};
+use blockmill_ethereum::verify::{
+    DifficultyArithmetic, verify_genesis, verify_header, verify_merge,
+};
 use blockmill_ethereum::{Hash, U256};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -135,7 +137,9 @@ fn allowed(exception: &str) -> &'static [&'static str] {
         }
         "RLP_STRUCTURES_ENCODING|BlockException.RLP_INVALID_ADDRESS"
         | "RLP_STRUCTURES_ENCODING|BlockException.RLP_INVALID_FIELD_OVERFLOW_64" => &["encoding"],
-        "INVALID_GAS_USED" | "INVALID_LOG_BLOOM" | "INVALID_RECEIPTS_ROOT"
+        "INVALID_GAS_USED"
+        | "INVALID_LOG_BLOOM"
+        | "INVALID_RECEIPTS_ROOT"
         | "INVALID_STATE_ROOT" => &["left to execution"],
         "TR_TypeNotSupportedBlob" | "TransactionException.TYPE_NOT_SUPPORTED" => {
             &["TransactionType"]

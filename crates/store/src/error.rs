@@ -75,8 +75,13 @@ pub enum Error {
     #[error("stopped at the crash point {0:?}")]
     Crash(CrashPoint),
     /// The key-value engine failed.
-    #[error("key-value tree: {0}")]
-    Tree(String),
+    #[error("key-value tree {}: {source}", path.display())]
+    Tree {
+        /// The folder of the tree.
+        path: PathBuf,
+        /// What the engine said.
+        source: Box<fjall::Error>,
+    },
 }
 
 /// Names the failed action and the file of an [`io::Error`].

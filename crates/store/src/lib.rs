@@ -1,14 +1,19 @@
-//! Where imported chains live: append-only segments of blocks with a checkpoint and recovery.
+//! Where imported chains live: append-only segments of blocks with a checkpoint and recovery, and a
+//! key-value tree for what is changed and deleted.
 //!
-//! [`ChainStore`] keeps headers, bodies and receipts of consecutive blocks as raw bytes, found by
-//! number and by hash. Blocks are appended in chunks and committed with one small write; killing
-//! the process at any moment loses nothing that was committed.
+//! * [`ChainStore`] keeps headers, bodies and receipts of consecutive blocks as raw bytes, found by
+//!   number and by hash. Blocks are appended in chunks and committed with one small write; killing
+//!   the process at any moment loses nothing that was committed.
+//! * [`Tree`] keeps keys and values; [`HeaderTree`] keeps headers in it the way geth does, to be
+//!   measured against the segments.
 
 mod chain;
 mod checkpoint;
 mod commit;
 mod error;
 mod hash_index;
+mod header_tree;
+mod kv;
 mod recovery;
 mod rope;
 
@@ -16,4 +21,6 @@ pub use chain::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options};
 pub use checkpoint::Tip;
 pub use commit::CrashPoint;
 pub use error::{Error, Result};
+pub use header_tree::{HeaderEntry, HeaderTree};
+pub use kv::{Batch, MAX_KEY_BYTES, Tree};
 pub use recovery::Recovery;

@@ -223,9 +223,7 @@ fn account(address: &str, object: &Object<'_>) -> Result<GenesisAccount, SpecErr
     }
     Ok(GenesisAccount {
         address: parsed.ok_or_else(|| malformed("alloc", "an address of 20 bytes", address))?,
-        balance: object.u256("balance")?.ok_or_else(|| {
-            malformed(address, "a balance", "none")
-        })?,
+        balance: object.u256("balance")?.ok_or_else(|| malformed(address, "a balance", "none"))?,
         nonce: object.u64("nonce")?.unwrap_or(0),
         code: object.bytes("code")?,
         storage,
@@ -252,9 +250,13 @@ mod tests {
 
     #[test]
     fn reads_numbers_in_every_form_that_geth_takes() {
-        for (text, expected) in
-            [("17", Some(17)), ("0x11", Some(17)), ("0X11", Some(17)), ("", Some(0)), ("007", Some(7))]
-        {
+        for (text, expected) in [
+            ("17", Some(17)),
+            ("0x11", Some(17)),
+            ("0X11", Some(17)),
+            ("", Some(0)),
+            ("007", Some(7)),
+        ] {
             assert_eq!(number(text), expected.map(U256::from), "{text}");
         }
         for text in ["0x", "-1", "1e3", "1_000", "0xg", "1.0", "nine"] {

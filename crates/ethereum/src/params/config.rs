@@ -268,8 +268,9 @@ mod tests {
 
     #[test]
     fn petersburg_comes_with_constantinople_when_it_is_not_set() {
-        let forks: Vec<_> =
-            config(&[("byzantiumBlock", 1), ("constantinopleBlock", 2)]).forks_by_number().collect();
+        let forks: Vec<_> = config(&[("byzantiumBlock", 1), ("constantinopleBlock", 2)])
+            .forks_by_number()
+            .collect();
         assert_eq!(forks, [(1, Fork::Byzantium), (2, Fork::Petersburg)]);
     }
 }

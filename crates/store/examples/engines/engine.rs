@@ -15,6 +15,7 @@ pub const NAMES: &[&str] = &[
     "fjall",
     "redb",
     "lmdb",
+    "lmdb-sync",
     #[cfg(feature = "mdbx")]
     "mdbx",
     #[cfg(feature = "rocksdb")]
@@ -44,7 +45,8 @@ pub fn open(name: &str, dir: &Path) -> Result<Box<dyn Engine>> {
     match name {
         "fjall" => Ok(Box::new(Fjall::open(dir)?)),
         "redb" => Ok(Box::new(Redb::open(dir)?)),
-        "lmdb" => Ok(Box::new(Lmdb::open(dir)?)),
+        "lmdb" => Ok(Box::new(Lmdb::open(dir, heed::EnvFlags::NO_SYNC)?)),
+        "lmdb-sync" => Ok(Box::new(Lmdb::open(dir, heed::EnvFlags::NO_META_SYNC)?)),
         #[cfg(feature = "mdbx")]
         "mdbx" => Ok(Box::new(mdbx::Mdbx::open(dir)?)),
         #[cfg(feature = "rocksdb")]
@@ -129,8 +131,7 @@ impl Engine for Redb {
     fn write(&mut self, batch: Batch) -> Result<()> {
         self.writes += 1;
         let durable = self.writes % 32 == 0;
-        let durability =
-            if durable { redb::Durability::Immediate } else { redb::Durability::None };
+        let durability = if durable { redb::Durability::Immediate } else { redb::Durability::None };
         self.commit(batch, durability)
     }
 
@@ -146,7 +147,8 @@ impl Engine for Redb {
 }
 
 /// LMDB through heed: a memory-mapped copy-on-write B-tree in C. `NO_SYNC` leaves the order of
-/// writes to the system: a killed process loses nothing, a power loss between syncs may damage it.
+/// writes to the system: a killed process loses nothing, a power loss between syncs may damage the
+/// whole file. `NO_META_SYNC` syncs with each batch, and a power loss undoes the last one at most.
 struct Lmdb {
     environment: heed::Env,
     keys: heed::Database<heed::types::Bytes, heed::types::Bytes>,
@@ -154,13 +156,13 @@ struct Lmdb {
 
 impl Lmdb {
     #[allow(unsafe_code)]
-    fn open(dir: &Path) -> Result<Lmdb> {
+    fn open(dir: &Path, syncing: heed::EnvFlags) -> Result<Lmdb> {
         let mut options = heed::EnvOpenOptions::new();
         options.map_size(MAP);
         // SAFETY: the folder is new and nobody else opens it; without syncing a power loss may
         // damage the file, which this program never reads again.
         let environment = unsafe {
-            options.flags(heed::EnvFlags::NO_SYNC | heed::EnvFlags::NO_READ_AHEAD);
+            options.flags(syncing | heed::EnvFlags::NO_READ_AHEAD);
             options.open(dir)?
         };
         let mut transaction = environment.write_txn()?;

@@ -32,7 +32,7 @@ pub fn run(engine: &str, workload: &str, dir: &Path, entries: u64) -> Result<f64
     }
     let mut engine = engine::open(engine, dir)?;
     match workload {
-        "headers-single" => headers(&mut *engine, entries / 20, 1),
+        "headers-single" => headers(&mut *engine, entries / 40, 1),
         "headers-batch" => headers(&mut *engine, entries / 4, CHUNK),
         "state-reads" => state_reads(&mut *engine, entries),
         "trie-batches" => trie_batches(&mut *engine, entries / 2),
