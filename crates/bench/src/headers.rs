@@ -17,8 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use ethereum::tree_stub::Tree;
-use store::ChainStore;
+use store::{ChainStore, HeaderTree};
 
 /// Seed of the seal sample: the same in every run, so that all check the same seals.
 const SEAL_SEED: u64 = 1;
@@ -74,7 +73,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
         let (store, _) = ChainStore::open(&once.scratch, &store::Options::default())?;
         Sink::Segments(Box::new(store))
     } else {
-        Sink::Tree(Box::new(Tree::open(&once.scratch)?))
+        Sink::Tree(Box::new(HeaderTree::open(&once.scratch)?))
     };
     let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
     let record = record::of(&run, &outcome, &archive, &options, &once.label);

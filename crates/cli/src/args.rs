@@ -89,6 +89,9 @@ pub struct Verification {
     /// Headers in a chunk
     #[arg(long, default_value_t = 2048, value_name = "N")]
     pub chunk: usize,
+    /// Name of the run in tables and charts [default: import or verify]
+    #[arg(long, value_name = "NAME")]
+    pub label: Option<String>,
     /// Write the run record here [import: default DATA/records/]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 /// `blockmill bench headers`.
 pub fn run(args: &BenchHeaders, json: bool) -> Result<Exit> {
     let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
-    fs::create_dir_all(&scratch)
-        .with_context(|| format!("cannot create {}", scratch.display()))?;
+    fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
     let generated = args.paths.is_empty();
-    let paths = if generated { vec![headers_in(&scratch, args.headers)?] } else { args.paths.clone() };
+    let paths =
+        if generated { vec![headers_in(&scratch, args.headers)?] } else { args.paths.clone() };
     let seal = match &args.seal {
         Some(seal) => seal.parse().context("--seal")?,
         None if generated => SealMode::Off,

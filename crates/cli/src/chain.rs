@@ -49,8 +49,8 @@ pub fn named(chain: &str) -> Result<ChainSpec> {
 }
 
 fn from_file(path: &Path) -> Result<ChainSpec> {
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read {}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     ChainSpec::from_genesis_json(&text).with_context(|| format!("{}", path.display()))
 }
 

@@ -108,8 +108,17 @@ mod tests {
     fn flags_of_the_command_come_before_those_of_the_command_line() {
         assert_eq!(
             inserted(&["blockmill", "import", "x", "--data", "e"], TABLE),
-            ["blockmill", "import", "--data=d", "--threads=2", "--with=a=b", "--with=c=d", "x",
-             "--data", "e"],
+            [
+                "blockmill",
+                "import",
+                "--data=d",
+                "--threads=2",
+                "--with=a=b",
+                "--with=c=d",
+                "x",
+                "--data",
+                "e"
+            ],
         );
         assert_eq!(
             inserted(&["blockmill", "--json", "bench", "headers", "--runs=1"], TABLE),

@@ -32,13 +32,8 @@ pub fn run(args: &Convert, json: bool) -> Result<Exit> {
         (Err(_), false) => None,
         (Err(error), true) => return Err(error),
     };
-    let conversion = Conversion {
-        spec: spec.as_ref(),
-        format,
-        gzip,
-        from: args.from,
-        until: args.until,
-    };
+    let conversion =
+        Conversion { spec: spec.as_ref(), format, gzip, from: args.from, until: args.until };
     let done = convert::convert(&archive, &conversion, &args.out)?;
     if json {
         let (first, last) = done.range;

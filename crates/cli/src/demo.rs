@@ -17,57 +17,100 @@ const BLOCKS: u64 = 20_000;
 /// `blockmill demo`.
 pub fn run(args: &Demo, json: bool) -> Result<Exit> {
     let out = &args.out;
-    if out.join("store").exists() {
+    if out.join("headers.json").exists() {
         fs::remove_dir_all(out).with_context(|| format!("cannot remove {}", out.display()))?;
     }
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
+    let demo = Steps { json };
     let path = |name: &str| out.join(name).display().to_string();
-    let (blocks, ancient) = (path("blocks.rlp"), path("ancient"));
-    let (headers, store) = (path("headers.rlp"), path("store"));
 
-    step(&["generate", "ethereum", "--headers", &BLOCKS.to_string(), "--format", "rlp",
-        "--out", &blocks], json)?;
-    step(&["convert", &blocks, "--to", "headers", "--out", &path("blocks.headers")], json)?;
-    step(&["inspect", &blocks], json)?;
-    let record = path("bodies.json");
-    step(&["import", &blocks, "--data", &path("bodies"), "--seal", "off", "--record", &record], json)?;
+    let (blocks, ancient, record) = (path("blocks.rlp"), path("ancient"), path("blocks.json"));
+    let count = BLOCKS.to_string();
+    demo.good(&[
+        "generate",
+        "ethereum",
+        "--headers",
+        &count,
+        "--format",
+        "freezer",
+        "--out",
+        &ancient,
+    ])?;
+    demo.good(&["inspect", &ancient])?;
+    demo.good(&[
+        "import",
+        &ancient,
+        "--data",
+        &path("block-store"),
+        "--seal",
+        "off",
+        "--label",
+        "blocks",
+        "--record",
+        &record,
+    ])?;
+    demo.good(&["convert", &ancient, "--to", "rlp", "--out", &blocks])?;
 
+    let (headers, record) = (path("headers.rlp"), path("headers.json"));
     let count = args.headers.to_string();
-    step(&["generate", "ethereum", "--headers", &count, "--out", &headers], json)?;
-    let record = path("headers.json");
-    step(&["import", &headers, "--data", &store, "--seal", "off", "--record", &record], json)?;
+    demo.good(&["generate", "ethereum", "--headers", &count, "--out", &headers])?;
+    demo.good(&[
+        "import",
+        &headers,
+        "--data",
+        &path("store"),
+        "--seal",
+        "off",
+        "--label",
+        "headers",
+        "--record",
+        &record,
+    ])?;
 
     let damaged = path("damaged.rlp");
-    damage(Path::new(&headers), Path::new(&damaged))?;
-    if !json {
-        println!("\nOne bit of a copy is flipped; it must be found:");
-    }
-    let exit = step(&["verify", &damaged, "--chain", "mainnet", "--seal", "off"], json)?;
+    damage(Path::new(&blocks), Path::new(&damaged))?;
+    demo.say("\nOne bit of a copy of the blocks is flipped, which must be found:");
+    let exit = demo.run(&["verify", &damaged, "--seal", "off"])?;
     ensure!(exit == Exit::Failure, "the damaged copy was accepted");
-    let _ = ancient;
 
     let page = path("report");
-    step(&["report", &path("headers.json"), &path("bodies.json"), "--out", &page], json)?;
-    if !json {
-        println!("\n{} headers verified and stored. Open {}", grouped(args.headers), page);
-    }
+    demo.good(&["report", &path("headers.json"), "--out", &page])?;
+    demo.say(&format!("\n{} headers verified and stored.", grouped(args.headers)));
+    demo.say(&format!("Open {page}/index.html to see where the time went."));
     Ok(Exit::Success)
 }
 
-/// Shows a command line and runs it in this process.
-fn step(words: &[&str], json: bool) -> Result<Exit> {
-    if !json {
-        println!("\n$ blockmill {}", words.join(" "));
+/// Command lines, shown and run in this process.
+struct Steps {
+    json: bool,
+}
+
+impl Steps {
+    fn say(&self, text: &str) {
+        if !self.json {
+            println!("{text}");
+        }
     }
-    let cli = Cli::try_parse_from([&["blockmill"], words].concat())?;
-    match &cli.command {
-        Command::Generate(command) => generate::run(command, json),
-        Command::Convert(args) => convert::run(args, json),
-        Command::Inspect(args) => inspect::run(args, json),
-        Command::Import(args) => import::run_import(args, json, Cancel::new()),
-        Command::Verify(args) => import::run_verify(args, json, Cancel::new()),
-        Command::Report(args) => report::run(args, json),
-        _ => Ok(Exit::Success),
+
+    /// Runs a command that must succeed.
+    fn good(&self, words: &[&str]) -> Result<()> {
+        let exit = self.run(words)?;
+        ensure!(exit == Exit::Success, "`blockmill {}` failed", words.join(" "));
+        Ok(())
+    }
+
+    fn run(&self, words: &[&str]) -> Result<Exit> {
+        self.say(&format!("\n$ blockmill {}", words.join(" ")));
+        let cli = Cli::try_parse_from([&["blockmill"], words].concat())?;
+        match &cli.command {
+            Command::Generate(command) => generate::run(command, self.json),
+            Command::Convert(args) => convert::run(args, self.json),
+            Command::Inspect(args) => inspect::run(args, self.json),
+            Command::Import(args) => import::run_import(args, self.json, Cancel::new()),
+            Command::Verify(args) => import::run_verify(args, self.json, Cancel::new()),
+            Command::Report(args) => report::run(args, self.json),
+            _ => Ok(Exit::Success),
+        }
     }
 }
 

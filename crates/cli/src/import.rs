@@ -47,6 +47,7 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
 struct Job {
     archive: Archive,
     options: Options,
+    label: Option<String>,
     record_to: Option<PathBuf>,
 }
 
@@ -71,7 +72,8 @@ impl Job {
             caches: Caches::new(args.ethash_cache.clone(), CACHES),
             cancel,
         };
-        Ok(Self { archive, options, record_to: args.record.clone() })
+        let (label, record_to) = (args.label.clone(), args.record.clone());
+        Ok(Self { archive, options, label, record_to })
     }
 
     fn run(self, label: &str, mut sink: Sink, json: bool) -> Result<Exit> {
@@ -81,6 +83,7 @@ impl Job {
             import(&self.archive, &self.options, &mut sink, |progress| display.update(progress));
         display.finish();
         let stores = !matches!(sink, Sink::Discard);
+        let label = self.label.as_deref().unwrap_or(label);
         let mut record = record::of(&run, &outcome, &self.archive, &self.options, label);
         record.command = std::env::args().collect();
         if stores {

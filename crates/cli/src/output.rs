@@ -1,12 +1,12 @@
 //! What is printed when all is done, and how a run ends.
 
 use crate::progress::grouped;
+use ethereum::error::Rule;
 use ethereum::fault::{Cause, Error};
 use ethereum::import::Run;
-use ethereum::error::Rule;
-use store::Recovery;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
+use store::Recovery;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,6 +18,8 @@ pub fn run(args: &Report, json: bool) -> Result<Exit> {
     }
     if args.markdown {
         print!("{}", report::ladder_markdown(&records));
+    } else if let [record] = &records[..] {
+        print!("{}", report::stages_table(record, Colour::of_stdout()));
     } else {
         print!("{}", report::ladder_table(&records, Colour::of_stdout()));
     }

@@ -7,7 +7,7 @@
 use blockmill_ethereum::U256;
 use blockmill_ethereum::difficulty::{Formula, Parent};
 use blockmill_ethereum::difficulty_bigint;
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::Criterion;
 use std::hint::black_box;
 
 fn difficulty(c: &mut Criterion) {
@@ -33,5 +33,8 @@ fn difficulty(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, difficulty);
-criterion_main!(benches);
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    difficulty(&mut criterion);
+    criterion.final_summary();
+}

@@ -7,8 +7,7 @@ use crate::{Hash, Level, U256};
 use archive::Column;
 use pipeline::Cancel;
 use std::time::{Duration, Instant};
-use store::{Blocks, ChainStore, Items};
-use crate::tree_stub::Tree;
+use store::{Blocks, ChainStore, HeaderEntry, HeaderTree, Items};
 
 /// The receiver of an import.
 pub enum Sink {
@@ -16,8 +15,8 @@ pub enum Sink {
     Discard,
     /// Append-only segments with a checkpoint: the store of `blockmill import`.
     Segments(Box<ChainStore>),
-    /// A key-value tree with geth's schema, for the ladder's `storage=tree`.
-    Tree(Box<Tree>),
+    /// A key-value tree with geth's schema, for the ladder's `storage=tree`: headers only.
+    Tree(Box<HeaderTree>),
 }
 
 /// What stays the same for all commits of one run.
@@ -84,7 +83,7 @@ impl Sink {
         Ok(match self {
             Self::Discard => false,
             Self::Segments(store) => store.number_of(hash)?.is_some(),
-            Self::Tree(tree) => tree.get(&number_key(hash))?.is_some(),
+            Self::Tree(tree) => tree.number_of(hash)?.is_some(),
         })
     }
 
@@ -161,28 +160,19 @@ fn check_linkage_again(blocks: &Verified<'_>, i: usize) -> Result<(), Error> {
     if linked { Ok(()) } else { Err(Error::Empty) }
 }
 
-fn number_key(hash: &Hash) -> [u8; 33] {
-    let mut key = [b'H'; 33];
-    key[1..].copy_from_slice(hash);
-    key
-}
-
-/// Four entries for each block, as geth writes them: header, total difficulty, number by hash,
-/// hash by number.
-fn append_tree(tree: &mut Tree, blocks: &Verified<'_>, from: usize, to: usize) -> Result<(), Error> {
-    let mut batch = tree.batch();
-    for i in from..to {
-        let (hash, number) = (&blocks.batch.hashes[i], blocks.batch.number(i).to_be_bytes());
-        let mut key = [b'h'; 42];
-        key[1..9].copy_from_slice(&number);
-        key[9..41].copy_from_slice(hash);
-        batch.put(&key[..41], blocks.batch.chunk.headers.get(i));
-        key[41] = b't';
-        batch.put(&key, &blocks.totals[i - blocks.range.start].to_be_bytes::<32>());
-        batch.put(&number_key(hash), &number);
-        key[9] = b'n';
-        batch.put(&key[..10], hash);
-    }
-    tree.write(batch)?;
+/// Headers `from..to` as one batch of the tree.
+fn append_tree(
+    tree: &HeaderTree,
+    blocks: &Verified<'_>,
+    from: usize,
+    to: usize,
+) -> Result<(), Error> {
+    let entry = |i: usize| HeaderEntry {
+        number: blocks.batch.number(i),
+        hash: blocks.batch.hashes[i],
+        header: blocks.batch.chunk.headers.get(i),
+        total_difficulty: blocks.totals[i - blocks.range.start].to_be_bytes(),
+    };
+    tree.put(&(from..to).map(entry).collect::<Vec<_>>())?;
     Ok(())
 }

@@ -54,4 +54,3 @@ impl Level {
         }
     }
 }
-#[path = "/tmp/tree_stub.rs"] pub mod tree_stub;

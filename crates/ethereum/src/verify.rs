@@ -83,6 +83,7 @@ pub(crate) fn verify_contents(
     timestamp(parent.timestamp, header.timestamp)?;
     extra_data(header.extra_data)?;
     gas_used(header.gas_used, header.gas_limit)?;
+    gas_limit_range(header.gas_limit)?;
     if spec.is_proof_of_stake(header) {
         post_merge_constants(header)?;
     } else {
@@ -93,11 +94,8 @@ pub(crate) fn verify_contents(
     }
     later_fields(rules.fork, header)?;
     let london = spec.is_london(header.number);
-    // London doubled the gas limit, because half of it became the target (EIP-1559)
     let first_london = london && !spec.is_london(parent.number);
-    let reference =
-        if first_london { parent.gas_limit.saturating_mul(2) } else { parent.gas_limit };
-    gas_limit(reference, header.gas_limit)?;
+    gas_limit_bound(first_london, parent.gas_limit, header.gas_limit)?;
     if london {
         base_fee::base_fee(first_london, parent, header)?;
     }
@@ -113,7 +111,7 @@ pub fn verify_alone(spec: &ChainSpec, header: &HeaderView<'_>) -> Verdict {
     let rules = spec.rules_at(header.number, header.timestamp);
     extra_data(header.extra_data)?;
     gas_used(header.gas_used, header.gas_limit)?;
-    gas_limit(header.gas_limit, header.gas_limit)?;
+    gas_limit_range(header.gas_limit)?;
     if spec.is_proof_of_stake(header) {
         post_merge_constants(header)?;
     } else {
@@ -208,19 +206,27 @@ fn gas_used(used: u64, limit: u64) -> Verdict {
     Ok(())
 }
 
-/// Within 1/1024 of `reference`, and within absolute bounds (Yellow Paper 4.3.4, EIP-1985).
+/// From 5,000 (Yellow Paper 4.3.4) to 2^63 - 1 (EIP-1985).
 #[inline]
-fn gas_limit(reference: u64, limit: u64) -> Verdict {
+fn gas_limit_range(limit: u64) -> Verdict {
     if limit > GAS_LIMIT_MAX {
         return Err(Violation::new(Rule::GasLimitMaximum, "at most 2^63 - 1", limit));
     }
+    if limit < GAS_LIMIT_MIN {
+        return Err(Violation::new(Rule::GasLimitMinimum, "at least 5000", limit));
+    }
+    Ok(())
+}
+
+/// Less than 1/1024 away from the parent's (Yellow Paper 4.3.4), which counts twice for the first
+/// block under London, because half of a limit became the target (EIP-1559).
+#[inline]
+fn gas_limit_bound(first_london: bool, parent: u64, limit: u64) -> Verdict {
+    let reference = if first_london { parent.saturating_mul(2) } else { parent };
     let bound = reference / GAS_LIMIT_DIVISOR;
     if limit.abs_diff(reference) >= bound {
         let expected = format!("{reference} and less than {bound} more or less");
         return Err(Violation::new(Rule::GasLimitBound, expected, limit));
-    }
-    if limit < GAS_LIMIT_MIN {
-        return Err(Violation::new(Rule::GasLimitMinimum, "at least 5000", limit));
     }
     Ok(())
 }

@@ -23,8 +23,12 @@ pub fn summary(record: &RunRecord, colour: Colour) -> String {
     text
 }
 
+/// The verdict, without the error: a program tells that on standard error.
 fn headline(record: &RunRecord, colour: Colour) -> String {
-    let (style, verdict) = verdict(record);
+    let (style, verdict) = match &record.result.error {
+        Some(_) => (BAD, format!("Failed after {} blocks.", format::count(record.data.blocks))),
+        None => verdict(record),
+    };
     let what = format!("{} {}", record.data.chain, record.data.format);
     format!("{} {}\n", colour.paint(style, &printable(&verdict)), printable(what.trim()))
 }
@@ -54,7 +58,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     facts.push(("seals", seals(record)));
     if let Some(anchor) = &result.anchor {
         facts.push(("anchor", format!("{}, believed without proof", named(anchor))));
-    } else if data.first == 0 {
+    } else {
         facts.push(("anchor", "the genesis block of the network".to_owned()));
     }
     if !result.trusted.is_empty() {

@@ -1,4 +1,4 @@
-//! What can go wrong in a store: every variant names the place, what was expected and what was found.
+//! What can go wrong in a store: where it happened, what was expected and what was found.
 
 use std::{
     io,
@@ -36,7 +36,10 @@ pub enum Error {
         path: PathBuf,
     },
     /// Bytes on disk are not what the store wrote there.
-    #[error("{} at offset {offset}: damaged {what}: expected {expected}, found {found}", path.display())]
+    #[error(
+        "{} at offset {offset}: damaged {what}: expected {expected}, found {found}",
+        path.display()
+    )]
     Damaged {
         /// The file.
         path: PathBuf,

@@ -82,8 +82,8 @@ impl Batch<'_> {
     /// Sets `key` to `value`.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] when the key is empty or longer than [`MAX_KEY_BYTES`], or the value does
-    /// not fit 32 bits of length.
+    /// [`Error::Mismatch`] when the key is empty or longer than [`MAX_KEY_BYTES`], or the value
+    /// does not fit 32 bits of length.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         check_key(key)?;
         if u32::try_from(value.len()).is_err() {

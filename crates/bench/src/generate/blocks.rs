@@ -55,9 +55,9 @@ impl Blocks {
         Self { random: Random(!seed), nonce: 0 }
     }
 
-    /// The content of the next block: none to three transactions.
-    pub fn content(&mut self) -> Result<Content> {
-        let count = self.random.below(4);
+    /// The content of the next block: none to three transactions, as far as its gas goes.
+    pub fn content(&mut self, gas_limit: u64) -> Result<Content> {
+        let count = self.random.below(4).min(gas_limit / GAS);
         if count == 0 {
             return Ok(Content::empty());
         }

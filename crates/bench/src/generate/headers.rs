@@ -59,6 +59,11 @@ impl<'a> HeaderChain<'a> {
         self.total_difficulty
     }
 
+    /// The next header's gas limit is not below this.
+    pub fn least_gas_limit(&self) -> u64 {
+        self.header.gas_limit - self.header.gas_limit / 1024
+    }
+
     /// Adds a header over `content`, or over pseudo-random roots; its encoding.
     pub fn next(&mut self, content: Option<&Content>) -> &[u8] {
         let number = self.header.number + 1;
@@ -129,8 +134,10 @@ impl<'a> HeaderChain<'a> {
             header.gas_used = random.below(header.gas_limit + 1);
         }
         let miner = random.below(64);
-        let name = [(miner + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
-            (miner + 7).wrapping_mul(0xbf58_476d_1ce4_e5b9)];
+        let name = [
+            (miner + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            (miner + 7).wrapping_mul(0xbf58_476d_1ce4_e5b9),
+        ];
         header.beneficiary[..8].copy_from_slice(&name[0].to_be_bytes());
         header.beneficiary[8..16].copy_from_slice(&name[1].to_be_bytes());
         random.fill(&mut header.state_root);

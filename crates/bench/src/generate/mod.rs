@@ -85,7 +85,10 @@ impl<'a> Source<'a> {
             chunk.headers.push(if number == 0 { self.chain.tip() } else { self.chain.next(None) });
             return Ok(());
         };
-        let content = if number == 0 { blocks::Content::empty() } else { blocks.content()? };
+        let content = match number {
+            0 => blocks::Content::empty(),
+            _ => blocks.content(self.chain.least_gas_limit())?,
+        };
         let header = match number {
             0 => self.chain.tip(),
             _ => self.chain.next(Some(&content)),

@@ -1,0 +1,166 @@
+//! Files cut off and bits flipped at random places.
+
+use crate::blocks::{Blocks, FORMATS};
+use crate::program::{Random, assert_same_store, fault_text, read_store, run, succeed, tip_of};
+use crate::{Good, import};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Number of the last block.
+const LAST: u64 = 300;
+
+/// Damaged copies of each format, for cuts and for flips.
+const COPIES: u32 = 40;
+
+/// The files of an archive.
+fn files(archive: &Path) -> Vec<PathBuf> {
+    if archive.is_file() {
+        return vec![archive.to_path_buf()];
+    }
+    let mut files = vec![];
+    for entry in fs::read_dir(archive).unwrap() {
+        files.extend(self::files(&entry.unwrap().path()));
+    }
+    files.sort();
+    files
+}
+
+/// Where each block ends in a plain stream.
+fn ends(blocks: &Blocks, format: &str) -> Vec<u64> {
+    let lengths = (0..blocks.headers.len()).map(|i| {
+        let (header, body) = (blocks.headers[i].len(), blocks.bodies[i].len());
+        if format == "headers" {
+            return header;
+        }
+        // a body is a list of the items that follow the header in an exported block
+        let prefix = body - super::blocks::items(&blocks.bodies[i]).concat().len();
+        rlp::list_len(header + body - prefix)
+    });
+    lengths
+        .scan(0, |end, length| {
+            *end += length as u64;
+            Some(*end)
+        })
+        .collect()
+}
+
+/// What became of damaged copies of one format.
+#[derive(Debug, Default)]
+struct Verdicts {
+    refused: u32,
+    /// The damage does not change the content.
+    harmless: u32,
+    /// The last stored block is wrong; nothing but its successor's parent hash could tell.
+    wrong_tip: u32,
+}
+
+impl Good {
+    /// Imports a damaged copy: it is refused, and what is stored is the beginning of the good
+    /// chain; or it is accepted because its content is the good one.
+    fn judge(&mut self, damaged: &Path, verdicts: &mut Verdicts) -> Option<u64> {
+        let store = self.next_copy();
+        let mut command = import(&store, &self.chain, damaged);
+        let ended = run(&mut command);
+        if ended.code == Some(0) {
+            assert_same_store(&self.store, &store);
+            verdicts.harmless += 1;
+            return Some(LAST);
+        }
+        let text = fault_text(&ended, &format!("{command:?}"));
+        assert!(text.contains(&damaged.display().to_string()), "no file in {text}");
+        assert!(text.contains("byte ") || text.contains("block "), "no place in {text}");
+        verdicts.refused += 1;
+        let (stored, good) = (read_store(&store), read_store(&self.store));
+        let tip = tip_of(&store);
+        let right = stored.blocks.iter().zip(&good.blocks).take_while(|(a, b)| a == b).count();
+        if right == stored.blocks.len() {
+            succeed(&mut import(&store, &self.chain, &self.archive));
+            assert_same_store(&self.store, &store);
+        } else {
+            assert_eq!(right + 1, stored.blocks.len(), "{text}");
+            assert!(text.contains("parent hash"), "{text}");
+            verdicts.wrong_tip += 1;
+            let again = run(&mut import(&store, &self.chain, &self.archive));
+            assert!(fault_text(&again, "import").contains("block already stored"));
+        }
+        fs::remove_dir_all(&store).unwrap();
+        tip
+    }
+
+    /// Writes a copy of the archive with one file changed, and gives its path.
+    fn changed_copy(&mut self, file: &Path, change: impl FnOnce(&mut Vec<u8>)) -> PathBuf {
+        let damaged = self.next_copy();
+        crate::program::copy(&self.archive, &damaged);
+        let path = match file.strip_prefix(&self.archive) {
+            Ok(inside) if inside != Path::new("") => damaged.join(inside),
+            _ => damaged.clone(),
+        };
+        let mut bytes = fs::read(file).unwrap();
+        change(&mut bytes);
+        fs::write(path, bytes).unwrap();
+        damaged
+    }
+}
+
+#[test]
+fn files_that_are_cut_off_are_refused() {
+    let blocks = Blocks::generated(LAST);
+    let mut random = Random::new("files_that_are_cut_off");
+    for format in FORMATS {
+        let mut good = Good::new("cut", format, blocks.clone());
+        let ends = ends(&blocks, format);
+        let files = files(&good.archive);
+        let mut verdicts = Verdicts::default();
+        for _ in 0..COPIES {
+            let file = files[random.below(files.len() as u64) as usize].clone();
+            let length = fs::metadata(&file).unwrap().len();
+            if length == 0 {
+                continue;
+            }
+            let at = random.below(length);
+            let plain = matches!(format, "headers" | "rlp");
+            if plain && ends.contains(&at) {
+                continue; // a whole, shorter archive
+            }
+            println!("{format}: {} cut at {at}", file.display());
+            let damaged = good.changed_copy(&file, |bytes| bytes.truncate(at as usize));
+            let tip = good.judge(&damaged, &mut verdicts);
+            if plain {
+                let whole = ends.iter().filter(|end| **end <= at).count() as u64;
+                assert_eq!(tip, whole.checked_sub(1), "cut at {at}");
+            }
+        }
+        println!("{format}: {verdicts:?}");
+        assert_eq!(verdicts.wrong_tip, 0);
+        assert!(verdicts.refused > verdicts.harmless, "{verdicts:?}");
+    }
+}
+
+#[test]
+fn flipped_bits_are_found_or_change_nothing() {
+    let blocks = Blocks::generated(LAST);
+    let mut random = Random::new("flipped_bits");
+    for format in FORMATS {
+        let mut good = Good::new("flip", format, blocks.clone());
+        let ends = ends(&blocks, format);
+        let files = files(&good.archive);
+        let mut verdicts = Verdicts::default();
+        for _ in 0..COPIES {
+            let file = files[random.below(files.len() as u64) as usize].clone();
+            let mut length = fs::metadata(&file).unwrap().len();
+            if length == 0 {
+                continue;
+            }
+            if matches!(format, "headers" | "rlp") {
+                // without seals nothing vouches for the last block of a stream
+                length = ends[LAST as usize - 1];
+            }
+            let (at, bit) = (random.below(length), random.below(8));
+            println!("{format}: {} bit {bit} at {at}", file.display());
+            let damaged = good.changed_copy(&file, |bytes| bytes[at as usize] ^= 1 << bit);
+            good.judge(&damaged, &mut verdicts);
+        }
+        println!("{format}: {verdicts:?}");
+        assert!(verdicts.refused > verdicts.harmless, "{verdicts:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! Damaged archives: each is refused with exit code 1 and an error that names file, place or
+//! block, rule, what was expected and what was found. What was verified before the damage is
+//! committed and stays readable, and the good archive goes on from there.
+
+#[path = "../program/mod.rs"]
+mod program;
+
+mod blocks;
+mod bodies;
+mod bytes;
+mod files;
+mod rules;
+mod seals;
+
+use blocks::Blocks;
+use program::{Scratch, assert_same_store, blockmill, read_store, refuse, run, succeed, tip_of};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An import without seals, as generated chains need it.
+fn import(store: &Path, chain: &Path, archive: &Path) -> Command {
+    let mut command = blockmill("import --seal off --threads 2 --data");
+    command.arg(store).arg("--chain").arg(chain).arg(archive);
+    command
+}
+
+/// A good archive and the store that it gives.
+struct Good {
+    scratch: Scratch,
+    chain: PathBuf,
+    blocks: Blocks,
+    archive: PathBuf,
+    store: PathBuf,
+    format: &'static str,
+    made: u32,
+}
+
+impl Good {
+    /// `blocks` of the main network, as an archive of `format`, imported.
+    fn new(test: &str, format: &'static str, blocks: Blocks) -> Self {
+        Self::of_chain(test, format, blocks, |_| PathBuf::from("mainnet"))
+    }
+
+    /// The same for another chain, whose name or genesis file `chain` gives.
+    fn of_chain(
+        test: &str,
+        format: &'static str,
+        blocks: Blocks,
+        chain: impl FnOnce(&Scratch) -> PathBuf,
+    ) -> Self {
+        let scratch = Scratch::new(&format!("{test}-{format}"));
+        let (archive, store) = (scratch.path("good"), scratch.path("store"));
+        let chain = chain(&scratch);
+        blocks.write(format, &archive);
+        succeed(&mut import(&store, &chain, &archive));
+        Self { scratch, chain, blocks, archive, store, format, made: 0 }
+    }
+
+    /// A path for the next damaged copy, or the store made of it.
+    fn next_copy(&mut self) -> PathBuf {
+        self.made += 1;
+        self.scratch.path(&format!("damaged-{}", self.made))
+    }
+
+    /// Imports `damaged`, which must be refused at block `at` by `rule`; then checks what is
+    /// stored, and goes on with the good archive.
+    fn refuses(&mut self, damaged: &Path, at: u64, rule: &str) -> String {
+        let (text, store) = self.stops_at(damaged, at, rule);
+        let (stored, good) = (read_store(&store), read_store(&self.store));
+        assert!(stored.blocks[..] == good.blocks[..stored.blocks.len()]);
+        succeed(&mut import(&store, &self.chain, &self.archive));
+        assert_same_store(&self.store, &store);
+        text
+    }
+
+    /// Imports `damaged`, which must be refused at block `at` by `rule`, all before it being
+    /// committed. The error, and the store.
+    fn stops_at(&mut self, damaged: &Path, at: u64, rule: &str) -> (String, PathBuf) {
+        let store = self.next_copy();
+        let (block, path) = (format!("block {at}"), damaged.display().to_string());
+        let mut command = import(&store, &self.chain, damaged);
+        let text = refuse(&mut command, &[&path, &block, rule]);
+        assert_eq!(tip_of(&store), at.checked_sub(1), "{text}");
+        (text, store)
+    }
+
+    /// Writes `blocks` and imports them; they must be refused at block `at` by `rule`.
+    fn refuses_blocks(&mut self, blocks: &Blocks, at: u64, rule: &str) -> String {
+        let damaged = self.next_copy();
+        blocks.write(self.format, &damaged);
+        self.refuses(&damaged, at, rule)
+    }
+}

@@ -1,0 +1,189 @@
+//! Death of the process at random moments of an import: nothing that was committed is lost, and
+//! going on ends with the same store as an undisturbed run.
+
+mod program;
+
+use program::{Random, SEAL_OFF, Scratch, assert_same_store, blockmill, succeed, tip_of, wait};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Kills that must fall between the first and the last commit of a chain.
+const KILLS: u32 = 50;
+
+/// Runs that may be over, or not begun, when the signal comes, before the test gives up.
+const MAX_MISSES: u32 = 400;
+
+/// A run is killed within this part of the time that an undisturbed one takes, so that a chain is
+/// interrupted many times.
+const PART: u32 = 4;
+
+fn import(store: &Path, archive: &Path) -> Command {
+    let mut command = blockmill("import --data");
+    command.arg(store).arg(archive).args(SEAL_OFF);
+    command
+}
+
+/// What killing imports of one archive again and again has shown.
+#[derive(Default)]
+struct Kills {
+    /// A process that had committed something new was killed before it had committed all.
+    in_the_middle: u32,
+    /// The signal came too early or too late.
+    missed: u32,
+    /// Another process had seen new commits before the signal came.
+    seen_before: u32,
+    /// Imports that were completed in between.
+    completed: u32,
+}
+
+/// One archive, the store that an undisturbed import makes of it, and how long that takes.
+struct Undisturbed<'a> {
+    archive: &'a Path,
+    store: &'a Path,
+    last: u64,
+    time: Duration,
+}
+
+impl Undisturbed<'_> {
+    /// Kills imports into `store` until one is through; then compares the result.
+    fn interrupt(&self, store: &Path, random: &mut Random, kills: &mut Kills) {
+        let mut committed = None;
+        while committed != Some(self.last) && kills.in_the_middle < KILLS {
+            let until = (random.below(4) == 0).then(|| random.below(self.last + 1));
+            let seen = self.run_and_kill(store, random, until);
+            let now = tip_of(store);
+            assert!(now >= committed, "committed up to {committed:?}, after a kill {now:?}");
+            assert!(now >= seen, "another process saw {seen:?}, after a kill {now:?}");
+            if now > committed && now < Some(self.last) {
+                kills.in_the_middle += 1;
+                kills.seen_before += u32::from(seen > committed);
+            } else {
+                kills.missed += 1;
+                assert!(kills.missed < MAX_MISSES, "{} kills hit", kills.in_the_middle);
+            }
+            committed = now;
+        }
+        succeed(&mut import(store, self.archive));
+        assert_same_store(self.store, store);
+        kills.completed += 1;
+    }
+
+    /// Starts an import, kills it at a random moment, and gives the tip that this process saw
+    /// shortly before. With `until` the run may come to its end by itself.
+    fn run_and_kill(&self, store: &Path, random: &mut Random, until: Option<u64>) -> Option<u64> {
+        let mut command = import(store, self.archive);
+        // neither chunks nor threads nor the way of writing may show in the store
+        command.args(["--chunk", random.pick(&["16", "64", "500", "2048"])]);
+        command.args(["--threads", random.pick(&["1", "2", "5"])]);
+        command.args(["--with", random.pick(&["write=batch", "write=per-header"])]);
+        if let Some(until) = until {
+            command.args(["--until", &until.to_string()]);
+        }
+        let limit = (self.time / PART).as_micros() as u64;
+        let moment = Duration::from_micros(random.below(limit));
+        let start = Instant::now();
+        let mut child = command.spawn().expect("the program starts");
+        thread::sleep(moment / 2);
+        let seen = tip_of(store);
+        thread::sleep(moment.saturating_sub(start.elapsed()));
+        child.kill().expect("a child that can be killed, dead or alive");
+        let ended = wait(child, "import");
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+        // the signal ended it, or it was through before
+        assert!(matches!(ended.code, None | Some(0)), "{:?} {}", ended.code, ended.stderr);
+        seen
+    }
+}
+
+/// Generates `blocks` in `format`, then kills imports of them until enough kills have hit.
+fn kill_imports_of(format: &str, blocks: u64) {
+    let scratch = Scratch::new(&format!("kill-{format}"));
+    let (archive, undisturbed) = (scratch.path("archive"), scratch.path("undisturbed"));
+    let count = blocks.to_string();
+    let mut generate = blockmill("generate ethereum --headers");
+    succeed(generate.args([&count, "--format", format, "--out"]).arg(&archive));
+    let start = Instant::now();
+    succeed(&mut import(&undisturbed, &archive));
+    let time = start.elapsed();
+    assert_eq!(tip_of(&undisturbed), Some(blocks));
+
+    let whole = Undisturbed { archive: &archive, store: &undisturbed, last: blocks, time };
+    let mut random = Random::new("kill_during_import");
+    let mut kills = Kills::default();
+    for round in 0.. {
+        if kills.in_the_middle >= KILLS {
+            break;
+        }
+        let store = scratch.path(&format!("killed-{round}"));
+        whole.interrupt(&store, &mut random, &mut kills);
+        std::fs::remove_dir_all(&store).expect("a store to remove");
+    }
+    let Kills { in_the_middle, missed, seen_before, completed } = kills;
+    println!("{format}: undisturbed {time:?}; {in_the_middle} kills in the middle,");
+    println!("  {seen_before} of them after another process had seen new commits;");
+    println!("  {missed} kills missed; {completed} imports completed and compared");
+    assert!(seen_before > 0, "no commit was ever seen before the kill");
+}
+
+#[test]
+fn header_imports_that_are_killed_end_with_the_same_store() {
+    // one small run of the hash index, and half of the next
+    kill_imports_of("headers", 100_000);
+}
+
+#[test]
+fn body_imports_from_an_export_that_are_killed_end_with_the_same_store() {
+    kill_imports_of("rlp", 10_000);
+}
+
+#[test]
+fn body_imports_from_era1_files_that_are_killed_end_with_the_same_store() {
+    kill_imports_of("era1", 10_000);
+}
+
+/// Ctrl-C: the chunk at hand is committed, the exit code says so, and the next run goes on.
+#[cfg(unix)]
+#[test]
+fn an_import_that_is_asked_to_stop_goes_on_later() {
+    let scratch = Scratch::new("ask-to-stop");
+    let (archive, whole) = (scratch.path("archive"), scratch.path("whole"));
+    let store = scratch.path("stopped");
+    succeed(blockmill("generate ethereum --headers 100000 --out").arg(&archive));
+    succeed(&mut import(&whole, &archive));
+    let mut stopped = 0;
+    for attempt in 1..=50 {
+        let mut command = import(&store, &archive);
+        let mut child = command.args(["--chunk", "16"]).spawn().expect("the program starts");
+        while tip_of(&store).is_none() && child.try_wait().expect("a child").is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let ended = wait(child, "import");
+        if signal.is_ok_and(|status| status.success()) && ended.code == Some(130) {
+            stopped += 1;
+            assert!(ended.stderr.contains("stopping after the chunk"), "{}", ended.stderr);
+            let tip = tip_of(&store).expect("a tip");
+            assert!(tip < 100_000);
+            let stored = format!("stored         up to block {}", grouped(tip));
+            assert!(ended.stdout.contains(&stored), "no {stored:?} in {}", ended.stdout);
+            break;
+        }
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        println!("attempt {attempt} was over before the signal came");
+        std::fs::remove_dir_all(&store).expect("a store to remove");
+    }
+    assert_eq!(stopped, 1, "no attempt was stopped");
+    succeed(&mut import(&store, &archive));
+    assert_same_store(&whole, &store);
+}
+
+/// A number with commas between its thousands, as the program prints it.
+#[cfg(unix)]
+fn grouped(number: u64) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1000, number % 1000),
+    }
+}

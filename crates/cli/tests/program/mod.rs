@@ -1,0 +1,260 @@
+//! Runs the program, reads the stores that it leaves behind, and compares them.
+//!
+//! Each test program uses a part of this.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use store::{ChainStore, Tip};
+
+/// No command of these tests may take longer, whatever its input.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// Header level, no seals: what a generated chain of headers passes.
+pub const SEAL_OFF: [&str; 2] = ["--seal", "off"];
+
+/// How a run of the program ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit code; none when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// A command line of the program: `words` are split at spaces.
+pub fn blockmill(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_blockmill"));
+    command.args(words.split_whitespace()).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs to the end; panics, with the process killed, when that takes too long.
+pub fn run(command: &mut Command) -> Ended {
+    let child = command.spawn().expect("the program starts");
+    wait(child, &format!("{command:?}"))
+}
+
+/// Waits for a process that was started.
+pub fn wait(mut child: Child, command: &str) -> Ended {
+    let start = Instant::now();
+    let stdout = drain(child.stdout.take());
+    let stderr = drain(child.stderr.take());
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child process") {
+            break status;
+        }
+        if start.elapsed() > TIME_LIMIT {
+            child.kill().expect("a process that still runs");
+            panic!("{command}: still running after {TIME_LIMIT:?}");
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    let text = |thread: thread::JoinHandle<String>| thread.join().expect("text in UTF-8");
+    Ended { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// Reads a pipe to its end, so that the process never waits for a reader.
+fn drain(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = String::new();
+        pipe.expect("a pipe").read_to_string(&mut text).expect("text in UTF-8");
+        text
+    })
+}
+
+/// Runs a command that must succeed; its standard output.
+pub fn succeed(command: &mut Command) -> String {
+    let ended = run(command);
+    assert_eq!(ended.code, Some(0), "{command:?}\n{}", ended.stderr);
+    ended.stdout
+}
+
+/// Runs a command that must succeed with `--json`.
+pub fn succeed_json(command: &mut Command) -> serde_json::Value {
+    let text = succeed(command.arg("--json"));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
+/// Runs a command that must find a fault: exit code 1, no panic, and an error on standard error
+/// that has every one of `words`, and what was expected and found. The error's text.
+pub fn refuse(command: &mut Command, words: &[&str]) -> String {
+    let ended = run(command);
+    let text = fault_text(&ended, &format!("{command:?}"));
+    for word in words {
+        assert!(text.contains(word), "{command:?}: no {word:?} in\n{text}");
+    }
+    text
+}
+
+/// The error of a run that found a fault, after the checks that hold for every such run.
+pub fn fault_text(ended: &Ended, command: &str) -> String {
+    let all = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(!all.contains("panicked"), "{command}: {all}");
+    assert_eq!(ended.code, Some(1), "{command}: {all}");
+    let error = ended.stderr.lines().find(|line| line.starts_with("error: "));
+    let error = error.unwrap_or_else(|| panic!("{command}: no error in {all}"));
+    assert!(error.contains("expected"), "{command}: {error}");
+    assert!(error.contains("found"), "{command}: {error}");
+    ended.stderr.clone()
+}
+
+/// A folder for one test, empty at first, removed at the end unless the test fails.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// `name` must be that of no other test.
+    pub fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        if path.exists() {
+            fs::remove_dir_all(&path).expect("an old scratch folder");
+        }
+        fs::create_dir_all(&path).expect("a scratch folder");
+        Self(path)
+    }
+
+    /// The path of `name` in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+/// The folder of real Ethereum data; without one, says that the test is skipped.
+pub fn fixtures() -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("BLOCKMILL_FIXTURES") else {
+        println!("skipped: BLOCKMILL_FIXTURES is not set");
+        return None;
+    };
+    Some(PathBuf::from(folder).join("ethereum"))
+}
+
+/// Copies a file, or a folder with the files in it and below; the copy can be written to.
+pub fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).expect("a new folder");
+        for entry in fs::read_dir(from).expect("a folder") {
+            let entry = entry.expect("an entry of a folder");
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else {
+        fs::write(to, fs::read(from).expect("a file to copy")).expect("a copy");
+    }
+}
+
+/// The files of a store that hold blocks: all but the checkpoint, whose sequence number counts
+/// commits, the lock and the run records.
+pub fn data_files(store: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(store).expect("a store") {
+        let entry = entry.expect("an entry of a store");
+        let name = entry.file_name().into_string().expect("a name in UTF-8");
+        if !["checkpoint", "lock", "records"].contains(&name.as_str()) {
+            files.insert(name, fs::read(entry.path()).expect("a file of a store"));
+        }
+    }
+    files
+}
+
+/// What a store answers about its blocks.
+#[derive(Debug, PartialEq)]
+pub struct Stored {
+    /// The last block.
+    pub tip: Option<Tip>,
+    /// Number of the first block.
+    pub first: Option<u64>,
+    /// Hash, header, body and receipts of each block from the first one on.
+    pub blocks: Vec<([u8; 32], Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>)>,
+}
+
+/// Reads a whole store through its interface, and checks that each hash leads to its number.
+pub fn read_store(folder: &Path) -> Stored {
+    let (store, _) = ChainStore::open_read_only(folder).expect("a store that opens");
+    let (tip, first) = (store.tip(), store.first());
+    let mut stored = Stored { tip, first, blocks: vec![] };
+    let (Some(first), Some(tip)) = (first, tip) else { return stored };
+    for number in first..=tip.number {
+        let hash = store.hash_of(number).expect("a hash").expect("the hash of a stored block");
+        assert_eq!(store.number_of(&hash).expect("a number"), Some(number));
+        stored.blocks.push((
+            hash,
+            store.header(number).expect("a header").expect("a stored header"),
+            store.body(number).expect("a body, or none"),
+            store.receipts(number).expect("receipts, or none"),
+        ));
+    }
+    assert_eq!(store.header(tip.number + 1).expect("no error"), None);
+    assert_eq!(stored.blocks.last().map(|block| block.0), Some(tip.hash));
+    stored
+}
+
+/// Number of the last block of a store; none for an empty store or where there is none.
+pub fn tip_of(folder: &Path) -> Option<u64> {
+    let (store, _) = ChainStore::open_read_only(folder).ok()?;
+    store.tip().map(|tip| tip.number)
+}
+
+/// Asserts that two stores are the same: by what they answer, and byte for byte.
+pub fn assert_same_store(expected: &Path, found: &Path) {
+    let (a, b) = (read_store(expected), read_store(found));
+    assert_eq!(a.tip, b.tip);
+    assert_eq!(a.first, b.first);
+    let differs = a.blocks.iter().zip(&b.blocks).position(|(a, b)| a != b);
+    assert_eq!(differs, None, "{} and {} differ", expected.display(), found.display());
+    let (a, b) = (data_files(expected), data_files(found));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+    for (name, bytes) in &a {
+        assert!(*bytes == b[name], "{name} of {} differs", found.display());
+    }
+}
+
+/// Pseudo-random numbers (splitmix64) whose seed is printed; `BLOCKMILL_TEST_SEED` repeats a run.
+pub struct Random(u64);
+
+impl Random {
+    /// A new seed, or the one of the environment.
+    pub fn new(test: &str) -> Self {
+        let given = std::env::var("BLOCKMILL_TEST_SEED").ok().and_then(|text| text.parse().ok());
+        let now = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
+        let seed = given.unwrap_or_else(now);
+        println!("{test}: BLOCKMILL_TEST_SEED={seed}");
+        Self(seed)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+
+    /// One of `values`.
+    pub fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
+    }
+}
+
+/// Bytes as 0x and hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold("0x".into(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

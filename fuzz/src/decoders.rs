@@ -1,0 +1,185 @@
+//! RLP and what it encodes: headers, bodies, transactions, receipts.
+
+use archive::ReceiptEncoding;
+use ethereum::bodies::{BodyView, verify_body};
+use ethereum::header::HeaderView;
+use ethereum::params::Fork;
+use ethereum::receipts::{
+    ReceiptView, consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
+};
+use ethereum::transactions::{TransactionType, TransactionView};
+use rlp::{Encode, Error, Item, Reader};
+use std::collections::BTreeMap;
+use trie::RootBuilder;
+
+/// `validate` and a walk with `Reader` give one verdict, and what is accepted is canonical:
+/// encoding it again gives the same bytes.
+pub fn rlp(data: &[u8]) -> bool {
+    let walked = walk(data);
+    assert_eq!(rlp::validate(data), walked);
+    walked.is_ok()
+}
+
+/// Reads `data` as one item and everything in it.
+fn walk(data: &[u8]) -> Result<(), Error> {
+    let mut outer = Reader::new(data);
+    let item = outer.item()?;
+    check_again(&item);
+    let mut open = vec![];
+    if item.is_list {
+        open.push(item.reader());
+    }
+    while let Some(reader) = open.last_mut() {
+        if reader.is_empty() {
+            open.pop();
+            continue;
+        }
+        let item = reader.item()?;
+        check_again(&item);
+        if item.is_list {
+            open.push(item.reader());
+        }
+    }
+    outer.finish()
+}
+
+/// The item encoded again is the item.
+fn check_again(item: &Item<'_>) {
+    let mut again = vec![];
+    if item.is_list {
+        rlp::put_list_prefix(&mut again, item.payload.len());
+        again.extend(item.payload);
+        assert_eq!(again.len(), rlp::list_len(item.payload.len()));
+    } else {
+        rlp::put_bytes(&mut again, item.payload);
+        assert_eq!(again.len(), rlp::bytes_len(item.payload));
+    }
+    assert_eq!(again, item.raw);
+    if let Ok(number) = Reader::new(item.raw).u64() {
+        again.clear();
+        rlp::put_u64(&mut again, number);
+        assert_eq!(again, item.raw);
+        assert_eq!(again.len(), rlp::u64_len(number));
+    }
+    if let Ok(number) = Reader::new(item.raw).uint::<32>() {
+        again.clear();
+        rlp::put_uint(&mut again, &number);
+        assert_eq!(again, item.raw);
+    }
+}
+
+/// A header that decodes is encoded to the same bytes.
+pub fn header(data: &[u8]) -> bool {
+    let Ok(view) = HeaderView::decode(data) else { return false };
+    let owned = view.to_owned();
+    let again = owned.to_rlp();
+    assert_eq!(again, data);
+    assert_eq!(owned.hash(), view.hash());
+    assert_eq!(owned.view(&again).seal_hash(), view.seal_hash());
+    true
+}
+
+/// What a body says about its lists agrees with the lists.
+pub fn body(data: &[u8]) -> bool {
+    let whole = BodyView::decode_block(data);
+    let view = match (BodyView::decode(data), whole) {
+        (Ok(view), _) | (_, Ok((_, view))) => view,
+        (Err(_), Err(_)) => return false,
+    };
+    assert_eq!(view.transactions().count(), view.transaction_count());
+    assert_eq!(view.transaction_types().count(), view.transaction_count());
+    assert_eq!(view.ommers().count(), view.ommer_count());
+    assert_eq!(view.transactions().map(|tx| tx.blobs).sum::<u64>(), view.blob_count());
+    for (view, encoding) in view.transactions().zip(view.transaction_encodings()) {
+        assert_eq!(view.encoding, encoding);
+    }
+    let root = RootBuilder::new().ordered(view.transaction_encodings());
+    assert_eq!(root, naive_root(view.transaction_encodings()));
+    let header = ethereum::header::Header::default();
+    let raw = header.to_rlp();
+    for fork in [Fork::Frontier, Fork::London, Fork::Shanghai, Fork::Cancun, Fork::Osaka] {
+        let _ = verify_body(fork, &header.view(&raw), &view, &mut RootBuilder::new());
+    }
+    let _ = verify_receipts(
+        &header.view(&raw),
+        &view,
+        data,
+        ReceiptEncoding::Consensus,
+        &mut RootBuilder::new(),
+    );
+    true
+}
+
+/// The root of the trie over a list, by the definition.
+fn naive_root<'a>(items: impl Iterator<Item = &'a [u8]>) -> [u8; 32] {
+    let mut leaves = BTreeMap::new();
+    for (position, item) in (0u64..).zip(items) {
+        let mut key = vec![];
+        rlp::put_u64(&mut key, position);
+        leaves.insert(key, item.to_vec());
+    }
+    trie::naive::root(&leaves)
+}
+
+/// A transaction that decodes is one of a body, and the only one.
+pub fn transaction(data: &[u8]) -> bool {
+    let mut reader = Reader::new(data);
+    let Ok(item) = reader.item() else { return false };
+    let Ok(view) = TransactionView::decode(&item) else { return false };
+    let mut transactions = vec![];
+    rlp::put_list_prefix(&mut transactions, item.raw.len());
+    transactions.extend(item.raw);
+    let mut body = vec![];
+    rlp::put_list_prefix(&mut body, transactions.len() + 1);
+    body.extend(transactions);
+    body.push(0xc0);
+    let body = BodyView::decode(&body).expect("a body of a good transaction");
+    assert_eq!(body.transaction_types().collect::<Vec<_>>(), [view.kind]);
+    assert_eq!(body.blob_count(), view.blobs);
+    true
+}
+
+/// Conversion to storage form and back drops nothing but a wrong bloom.
+pub fn receipts(data: &[u8]) -> bool {
+    let mut storage = vec![];
+    if consensus_to_storage(data, &mut storage).is_err() {
+        return old_receipts(data);
+    }
+    let kinds = kinds(data).expect("receipts that were converted");
+    let mut consensus = vec![];
+    storage_to_consensus(&storage, kinds, &mut consensus).expect("our own storage form");
+    assert_eq!(consensus.len(), data.len());
+    let mut again = vec![];
+    consensus_to_storage(&consensus, &mut again).expect("our own consensus form");
+    assert_eq!(again, storage);
+    receipts_root(data, &mut RootBuilder::new()).expect("receipts that were converted");
+    true
+}
+
+/// Receipts in storage form, those of old databases too: the newest storage form is a fixed point.
+fn old_receipts(data: &[u8]) -> bool {
+    let Ok(items) = Reader::new(data).list() else { return false };
+    let mut left = items;
+    let count = std::iter::from_fn(|| left.item().ok()).count();
+    let kinds = |count| std::iter::repeat_n(TransactionType::DynamicFee, count);
+    let mut consensus = vec![];
+    if storage_to_consensus(data, kinds(count), &mut consensus).is_err() {
+        return false;
+    }
+    let (mut storage, mut again) = (vec![], vec![]);
+    consensus_to_storage(&consensus, &mut storage).expect("our own consensus form");
+    storage_to_consensus(&storage, kinds(count), &mut again).expect("our own storage form");
+    assert_eq!(again, consensus);
+    true
+}
+
+/// The type of each receipt of a list in consensus form.
+fn kinds(list: &[u8]) -> Option<Vec<TransactionType>> {
+    let mut items = Reader::new(list).list().ok()?;
+    let mut kinds = vec![];
+    while !items.is_empty() {
+        let item = items.item().ok()?;
+        kinds.push(ReceiptView::decode(&item, ReceiptEncoding::Consensus).ok()?.kind);
+    }
+    Some(kinds)
+}

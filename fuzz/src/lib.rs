@@ -1,0 +1,58 @@
+//! One entry point for each decoder and for each pair of a fast and a naive version.
+//!
+//! An entry point takes any bytes, panics when a property does not hold, and tells whether it
+//! accepted the input as a whole. The programs in `fuzz_targets/` feed them from libFuzzer,
+//! `tests/smoke.rs` from [`seeds`] and mutations of these.
+
+mod archives;
+mod decoders;
+mod files;
+mod input;
+mod pairs;
+pub mod seeds;
+mod texts;
+
+pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
+pub use decoders::{body, header, receipts, rlp, transaction};
+pub use files::{ethash_cache, store};
+pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, trie};
+pub use texts::{genesis_json, run_record};
+
+/// An entry point and what there is to know about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the program in `fuzz_targets/`.
+    pub name: &'static str,
+    /// The entry point.
+    pub run: fn(&[u8]) -> bool,
+    /// How many mutated inputs the smoke test feeds it; few where each takes long.
+    pub smoke_inputs: u32,
+}
+
+const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -> Target {
+    Target { name, run, smoke_inputs }
+}
+
+/// Every target.
+pub const TARGETS: [Target; 20] = [
+    target("rlp", rlp, 5000),
+    target("header", header, 5000),
+    target("body", body, 5000),
+    target("transaction", transaction, 5000),
+    target("receipts", receipts, 5000),
+    target("genesis_json", genesis_json, 2000),
+    target("run_record", run_record, 1000),
+    target("era1", era1, 1000),
+    target("era1_records", era1_records, 1000),
+    target("freezer", freezer, 500),
+    target("rlp_export", rlp_export, 500),
+    target("header_stream", header_stream, 500),
+    target("gzip", gzip, 500),
+    target("store", store, 200),
+    target("ethash_cache", ethash_cache, 1),
+    target("difficulty", difficulty, 5000),
+    target("trie", trie, 1000),
+    target("keccak", keccak, 1000),
+    target("ethash_mix", ethash_mix, 500),
+    target("ethash_seal", ethash_seal, 20),
+];

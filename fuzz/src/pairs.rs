@@ -1,0 +1,181 @@
+//! Fast versions against the plain ones that they must equal.
+
+use crate::input::Input;
+use crypto::{EthashMix, Keccak256, ManyKeccak, keccak256, keccak512};
+use ethereum::U256;
+use ethereum::difficulty::{Formula, Parent};
+use ethereum::difficulty_bigint;
+use ethereum::ethash::naive::hashimoto_light;
+use ethereum::ethash::{Cache, Seal, SealError, check_seals};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use trie::RootBuilder;
+
+/// Difficulties in machine words and in integers without bounds.
+pub fn difficulty(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    let flags = input.byte();
+    let shift = usize::from(input.byte());
+    let parent = Parent {
+        number: input.number() >> (flags >> 2),
+        timestamp: input.number(),
+        difficulty: U256::from_be_bytes(input.array::<32>()) >> shift,
+        has_ommers: flags & 1 == 1,
+    };
+    let wait = input.number() >> (input.byte() & 63);
+    // a block is later than its parent
+    let Some(time) = parent.timestamp.checked_add(wait.max(1)) else { return false };
+    let bomb_delay = input.number() >> 32;
+    for formula in [Formula::Frontier, Formula::Homestead, Formula::Byzantium { bomb_delay }] {
+        let naive = difficulty_bigint::next(formula, time, &parent);
+        assert_eq!(formula.next(time, &parent), naive, "{formula:?} {time} {parent:?}");
+    }
+    true
+}
+
+/// Trie roots from a stream of leaves and by the definition.
+pub fn trie(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    // few distinct bytes make long shared prefixes and keys that begin others
+    let mask = [0xff, 0x11, 0x01, 0x80][usize::from(input.byte() & 3)];
+    let mut leaves = BTreeMap::new();
+    let mut items = vec![];
+    while !input.0.is_empty() && items.len() < 300 {
+        let (key_len, value_len) = (input.byte() % 33, input.byte());
+        let key: Vec<u8> = (0..key_len).map(|_| input.byte() & mask).collect();
+        // an empty value is no leaf
+        let value: Vec<u8> = (0..=value_len).map(|_| input.byte()).collect();
+        items.push(value.clone());
+        leaves.insert(key, value);
+    }
+    let mut builder = RootBuilder::with_hasher(ManyKeccak::detect());
+    assert_eq!(builder.sorted(&leaves), trie::naive::root(&leaves));
+    let in_order: BTreeMap<Vec<u8>, Vec<u8>> = (0u64..)
+        .zip(&items)
+        .map(|(position, item)| {
+            let mut key = vec![];
+            rlp::put_u64(&mut key, position);
+            (key, item.clone())
+        })
+        .collect();
+    let root = trie::naive::root(&in_order);
+    assert_eq!(builder.ordered(items.iter().map(|item| &item[..])), root);
+    let hashed = leaves.iter().map(|(key, value)| (keccak256(key).to_vec(), value.clone()));
+    assert_eq!(trie::secure_root(leaves.iter()), trie::naive::root(&hashed.collect()));
+    true
+}
+
+/// Keccak in the lanes of every register width, in parts, and one message at a time.
+pub fn keccak(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    let mut messages = vec![];
+    while !input.0.is_empty() {
+        messages.push(input.part());
+    }
+    let digests: Vec<_> = messages.iter().map(|message| keccak256(message)).collect();
+    let bytes = messages.concat();
+    let mut ends = vec![];
+    for message in &messages {
+        ends.push(ends.last().unwrap_or(&0) + message.len() as u32);
+    }
+    let blocks: Vec<[u8; 64]> = messages.iter().map(|m| Input(m).array()).collect();
+    let wide: Vec<_> = blocks.iter().map(|block| keccak512(block)).collect();
+    for keccak in ManyKeccak::all_available() {
+        let mut found = vec![[0; 32]; messages.len()];
+        keccak.keccak256(&messages, &mut found);
+        assert_eq!(found, digests, "{}", keccak.name());
+        found.fill([1; 32]);
+        keccak.keccak256_column(&bytes, &ends, &mut found);
+        assert_eq!(found, digests, "{} in a column", keccak.name());
+        let mut found = blocks.clone();
+        keccak.keccak512_64(&mut found);
+        assert_eq!(found, wide, "{} of 512 bits", keccak.name());
+    }
+    let mut in_parts = Keccak256::new();
+    messages.iter().for_each(|part| in_parts.update(part));
+    assert_eq!(in_parts.finalize(), keccak256(&bytes));
+    true
+}
+
+/// The inner loop of ethash at every register width.
+pub fn ethash_mix(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    let mut row = keccak512(&input.array::<8>());
+    let mut rows = vec![];
+    for _ in 0..=input.byte() {
+        rows.push(row);
+        row = keccak512(&row);
+    }
+    let (mut numbers, mut mixes) = (vec![], vec![]);
+    while !input.0.is_empty() && numbers.len() < 64 {
+        numbers.push(u32::from_le_bytes(input.array()));
+        mixes.push(keccak512(&input.array::<4>()));
+    }
+    let mut results = EthashMix::all_available().into_iter().map(|mix| {
+        let mut out = mixes.clone();
+        mix.mix_parents(&rows, &numbers, &mut out);
+        (mix.name(), out)
+    });
+    let portable = results.next().expect("one width is always there").1;
+    results.for_each(|(name, out)| assert_eq!(out, portable, "{name}"));
+    true
+}
+
+/// The cache of the first epoch; making it takes a second.
+static CACHE: LazyLock<Cache> =
+    LazyLock::new(|| Cache::generate(0).expect("the first epoch is in range"));
+
+/// Seals that are checked together, and each of them by the specification.
+pub fn ethash_seal(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    let (mut seals, mut expected) = (vec![], vec![]);
+    while !input.0.is_empty() && seals.len() < 40 {
+        let flags = input.byte();
+        let (seal_hash, nonce) = (input.array(), input.number());
+        let naive = hashimoto_light(&CACHE, &seal_hash, nonce);
+        let mix_hash = if flags & 1 == 0 { naive.mix_hash } else { input.array() };
+        let difficulty = U256::from(input.number()) << usize::from(flags & 0xf0);
+        seals.push(Seal { seal_hash, nonce, mix_hash, difficulty, number: 1 });
+        expected.push(match difficulty {
+            U256::ZERO => Verdict::ZeroDifficulty,
+            _ if mix_hash != naive.mix_hash => Verdict::MixHash(naive.mix_hash),
+            // result <= 2^256 / difficulty, rounded down
+            _ => {
+                let result = U256::from_be_bytes(naive.result);
+                // below 2^256 only a difficulty of 1 allows everything
+                let limit = (U256::MAX - difficulty + U256::ONE) / difficulty;
+                match difficulty == U256::ONE || result <= limit.saturating_add(U256::ONE) {
+                    true => Verdict::Good,
+                    false => Verdict::Boundary(result),
+                }
+            }
+        });
+    }
+    let mut found = vec![];
+    check_seals(&CACHE, &seals, &mut found);
+    let found: Vec<_> = found.into_iter().map(Verdict::from).collect();
+    assert_eq!(found, expected, "{seals:?}");
+    true
+}
+
+/// A verdict with what both ways compute.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Good,
+    ZeroDifficulty,
+    MixHash([u8; 32]),
+    Boundary(U256),
+    OtherEpoch,
+}
+
+impl From<Result<(), SealError>> for Verdict {
+    fn from(verdict: Result<(), SealError>) -> Self {
+        match verdict {
+            Ok(()) => Self::Good,
+            Err(SealError::ZeroDifficulty) => Self::ZeroDifficulty,
+            Err(SealError::MixHash { expected, .. }) => Self::MixHash(expected),
+            Err(SealError::Boundary { found, .. }) => Self::Boundary(found),
+            Err(SealError::Epoch { .. }) => Self::OtherEpoch,
+        }
+    }
+}

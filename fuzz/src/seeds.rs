@@ -1,0 +1,262 @@
+//! Good inputs to begin with, made here: small chains in every encoding and format.
+
+use crate::archives::{TABLE_FILES, frame};
+use crate::files::STORE_FILES;
+use crate::input::{put_files, put_part};
+use archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
+use ethereum::U256;
+use ethereum::header::Header;
+use ethereum::receipts::{consensus_to_storage, storage_to_consensus};
+use ethereum::transactions::TransactionType;
+use pipeline::record::{Program, RunRecord};
+use rlp::Encode;
+use std::fs;
+use std::path::Path;
+use store::{Blocks, ChainStore, Items, Options, Tip};
+
+/// Blocks of a seed archive.
+const BLOCKS: u64 = 3;
+
+/// The seeds of one target, all of which it accepts.
+pub fn of(target: &str) -> Vec<Vec<u8>> {
+    let blocks = || (0..BLOCKS).map(Block::new);
+    match target {
+        "rlp" => vec![vec![0x80], Block::new(1).body, Block::new(2).header],
+        "header" => blocks().map(|block| block.header).chain([newest_header()]).collect(),
+        "body" => blocks().map(|block| block.body).collect(),
+        "transaction" => TransactionType::ALL.map(transaction).to_vec(),
+        "receipts" => blocks().flat_map(|block| [block.receipts, block.storage]).collect(),
+        "genesis_json" => vec![GENESIS.into(), GENESIS_SHANGHAI.into()],
+        "run_record" => vec![run_record()],
+        "era1" => vec![archive(Format::Era1, false)],
+        "era1_records" => era1_records(),
+        "freezer" => vec![freezer()],
+        "rlp_export" => vec![archive(Format::RlpExport, false)],
+        "header_stream" => vec![archive(Format::HeaderStream, false)],
+        "gzip" => vec![archive(Format::RlpExport, true), archive(Format::HeaderStream, true)],
+        "store" => vec![store(true), store(false)],
+        "ethash_cache" => vec![ethash_cache()],
+        // the others take numbers, of which these bytes are as good as any
+        _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
+    }
+}
+
+/// A block in every encoding.
+struct Block {
+    header: Vec<u8>,
+    body: Vec<u8>,
+    receipts: Vec<u8>,
+    storage: Vec<u8>,
+}
+
+impl Block {
+    /// Block `number`; the first one is empty.
+    fn new(number: u64) -> Self {
+        let kinds: &[_] = if number == 0 { &[] } else { &TransactionType::ALL };
+        let transactions: Vec<_> = kinds.iter().map(|kind| transaction(*kind)).collect();
+        let ommers: Vec<_> = (1..number).map(|n| header(n).to_rlp()).collect();
+        let stored: Vec<_> = kinds.iter().map(|_| stored_receipt()).collect();
+        let (mut receipts, mut storage) = (vec![], vec![]);
+        storage_to_consensus(&list(&stored), kinds.iter().copied(), &mut receipts)
+            .expect("receipts as they are stored");
+        consensus_to_storage(&receipts, &mut storage).expect("receipts as they are hashed");
+        let body = list(&[list(&transactions), list(&ommers)]);
+        Self { header: header(number).to_rlp(), body, receipts, storage }
+    }
+}
+
+fn header(number: u64) -> Header {
+    Header { number, difficulty: U256::from(131_072), timestamp: number * 13, ..Header::default() }
+}
+
+/// A header with every field.
+fn newest_header() -> Vec<u8> {
+    let number = Some(0x0102);
+    let hash = Some([0xaa; 32]);
+    Header {
+        base_fee: Some(U256::from(7)),
+        withdrawals_root: hash,
+        blob_gas_used: number,
+        excess_blob_gas: number,
+        parent_beacon_root: hash,
+        requests_hash: hash,
+        block_access_list_hash: hash,
+        slot_number: number,
+        ..header(9)
+    }
+    .to_rlp()
+}
+
+fn bytes(content: &[u8]) -> Vec<u8> {
+    let mut out = vec![];
+    rlp::put_bytes(&mut out, content);
+    out
+}
+
+fn list(items: &[Vec<u8>]) -> Vec<u8> {
+    let payload = items.concat();
+    let mut out = vec![];
+    rlp::put_list_prefix(&mut out, payload.len());
+    out.extend(payload);
+    out
+}
+
+/// A transaction as it stands in a body.
+fn transaction(kind: TransactionType) -> Vec<u8> {
+    use TransactionType::{Blob, DynamicFee, Legacy, SetCode};
+    let (one, gwei, address) = (bytes(&[1]), bytes(&[0x3b, 0x9a, 0xca, 0]), bytes(&[7; 20]));
+    let mut fields = vec![];
+    if kind != Legacy {
+        fields.push(one.clone());
+    }
+    fields.push(one.clone());
+    if kind >= DynamicFee {
+        fields.push(gwei.clone());
+    }
+    fields.extend([gwei.clone(), bytes(&[0x52, 0x08]), address.clone(), gwei.clone()]);
+    fields.push(bytes(b"input"));
+    if kind != Legacy {
+        fields.push(list(&[list(&[address.clone(), list(&[bytes(&[3; 32])])])]));
+    }
+    if kind == Blob {
+        fields.extend([gwei.clone(), list(&[bytes(&[1; 32])])]);
+    }
+    if kind == SetCode {
+        let delegation = [&one, &address, &one, &one, &gwei, &gwei].map(Vec::clone);
+        fields.push(list(&[list(&delegation)]));
+    }
+    fields.extend([one, gwei.clone(), gwei]);
+    match kind {
+        Legacy => list(&fields),
+        _ => bytes(&[&[kind as u8], &list(&fields)[..]].concat()),
+    }
+}
+
+/// A receipt with one log, as geth stores it.
+fn stored_receipt() -> Vec<u8> {
+    let log = list(&[bytes(&[7; 20]), list(&[bytes(&[8; 32]), bytes(&[9; 32])]), bytes(b"data")]);
+    list(&[bytes(&[1]), bytes(&[0x52, 0x08]), list(&[log])])
+}
+
+/// Writes a small archive to `path`.
+fn write_archive(format: Format, gzip: bool, path: &Path) {
+    let options = WriteOptions { gzip, network: "mainnet".into() };
+    let mut chunk = Chunk::new();
+    for block in (0..BLOCKS).map(Block::new) {
+        chunk.headers.push(&block.header);
+        chunk.bodies.push(&block.body);
+        chunk.receipts.push(match format {
+            Format::Freezer => &block.storage,
+            _ => &block.receipts,
+        });
+    }
+    if format == Format::Freezer {
+        chunk.receipt_encoding = ReceiptEncoding::Storage;
+    }
+    let mut writer = ArchiveWriter::create(format, path, &options).expect("a new folder");
+    writer.append(&chunk).expect("blocks from 0 on");
+    writer.finish().expect("a folder that takes files");
+}
+
+/// The one file of a small archive.
+fn archive(format: Format, gzip: bool) -> Vec<u8> {
+    let folder = crate::input::folder();
+    let path = match format {
+        Format::Era1 => folder.path().to_path_buf(),
+        _ => folder.path().join("x.rlp"),
+    };
+    write_archive(format, gzip, &path);
+    let file = fs::read_dir(folder.path()).expect("the folder is there").next();
+    let file = file.expect("one file").expect("the folder can be listed");
+    fs::read(file.path()).expect("the file was written")
+}
+
+/// Blocks for `era1_records`: framed by the target, and framed here.
+fn era1_records() -> Vec<Vec<u8>> {
+    let (mut plain, mut framed) = (vec![1], vec![0]);
+    for block in (0..BLOCKS).map(Block::new) {
+        for part in [&block.header, &block.body, &block.receipts] {
+            put_part(&mut plain, part);
+            put_part(&mut framed, &frame(part));
+        }
+        plain.extend([1; 32]);
+        framed.extend([1; 32]);
+    }
+    vec![plain, framed]
+}
+
+fn freezer() -> Vec<u8> {
+    let folder = crate::input::folder();
+    write_archive(Format::Freezer, false, folder.path());
+    let mut out = vec![];
+    put_files(&mut out, &TABLE_FILES, folder.path());
+    out
+}
+
+/// A store that was synced, or only committed.
+fn store(synced: bool) -> Vec<u8> {
+    let folder = crate::input::folder();
+    let options = Options { file_bytes: 4096, run_items: 2, crash_at: None };
+    let (mut store, _) = ChainStore::open(folder.path(), &options).expect("an empty folder");
+    for number in 0..5 {
+        let block = Block::new(number % BLOCKS);
+        let (header, body) = (&block.header[..40], &block.body[..]);
+        let ends = [header.len() as u32, body.len() as u32];
+        let hash = crypto::keccak256(&number.to_le_bytes());
+        let blocks = Blocks {
+            first: number,
+            hashes: &[hash],
+            headers: Items { bytes: header, ends: &ends[..1] },
+            bodies: Some(Items { bytes: body, ends: &ends[1..] }),
+            receipts: None,
+        };
+        store.append(&blocks).expect("a block that follows");
+        store.commit(&Tip { number, hash, ..Tip::default() }).expect("a block to commit");
+    }
+    if synced {
+        store.sync().expect("a folder that takes files");
+    }
+    let mut out = vec![u8::from(synced)];
+    put_files(&mut out, &STORE_FILES, folder.path());
+    out
+}
+
+/// Header of a cache file of epoch 0, with the checksum of rows of zeros.
+fn ethash_cache() -> Vec<u8> {
+    let rows = vec![0; 16_776_896];
+    let mut out = b"BMETHASH".to_vec();
+    out.extend(1u32.to_le_bytes());
+    out.extend(crc32fast::hash(&rows).to_le_bytes());
+    out.extend(0u64.to_le_bytes());
+    out.extend((rows.len() as u64).to_le_bytes());
+    out
+}
+
+fn run_record() -> Vec<u8> {
+    let folder = crate::input::folder();
+    let path = folder.path().join("run.json");
+    let mut record = RunRecord::new(Program::default(), "import");
+    record.notes.push("a note".into());
+    record.write(&path).expect("a folder that takes files");
+    fs::read(&path).expect("the file was written")
+}
+
+const GENESIS: &str = r#"{
+  "config": {"chainId": 1337, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0,
+    "eip158Block": 0, "byzantiumBlock": 4, "ethash": {}},
+  "difficulty": "0x20000", "gasLimit": "0x47b760", "nonce": "0x42", "timestamp": "0x10",
+  "extraData": "0x1234",
+  "alloc": {
+    "0000000000000000000000000000000000000001": {"balance": "0x1"},
+    "0x0000000000000000000000000000000000000002": {"balance": "7", "nonce": "0x1",
+      "code": "0x6001", "storage": {"0x01": "0x02"}}
+  }
+}"#;
+
+const GENESIS_SHANGHAI: &str = r#"{
+  "config": {"chainId": 5, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0,
+    "eip158Block": 0, "byzantiumBlock": 0, "constantinopleBlock": 0, "petersburgBlock": 0,
+    "istanbulBlock": 0, "berlinBlock": 0, "londonBlock": 0, "terminalTotalDifficulty": 0,
+    "terminalTotalDifficultyPassed": true, "shanghaiTime": 0},
+  "difficulty": "0x0", "gasLimit": "0x1c9c380", "alloc": {}
+}"#;
