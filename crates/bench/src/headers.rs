@@ -67,6 +67,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
         until: None,
         trust: vec![],
         caches,
+        now: None,
         cancel: Cancel::new(),
     };
     let mut sink = if variants.plan().segment_storage {

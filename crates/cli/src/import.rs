@@ -70,6 +70,7 @@ impl Job {
             until: args.until,
             trust: trust?,
             caches: Caches::new(args.ethash_cache.clone(), CACHES),
+            now: Some(output::unix_seconds()),
             cancel,
         };
         let (label, record_to) = (args.label.clone(), args.record.clone());

@@ -74,6 +74,11 @@ fn hint(error: &Error) -> Option<&'static str> {
     }
 }
 
+/// The present time, in seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
 /// The present time as a name for files: seconds since 1970.
 pub fn time_stamp() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use crate::bodies::{self, BodyView};
 use crate::error::{Rule, Violation};
-use crate::ethash::{self, Caches, Seal};
+use crate::ethash::{self, Caches, EPOCH_LENGTH, Seal};
 use crate::fault::{Cause, Fault, Hex};
 use crate::header::{EMPTY_OMMERS, Header, HeaderView};
 use crate::params::ChainSpec;
@@ -15,12 +15,17 @@ use crate::{Hash, Level, U256};
 use archive::{Chunk, Packed, Part, Want};
 use crypto::ManyKeccak;
 use pipeline::Cancel;
-use trie::RootBuilder;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use trie::RootBuilder;
 
 /// Headers that are decoded, then verified, before the next ones: enough to make the two clock
 /// readings cheap, few enough to stay in the first-level cache.
 const RUN: usize = 64;
+
+/// The last epoch that a cache is made for, as in go-ethereum: a made-up block number must not
+/// cost gigabytes. It ends with block 61,439,999; proof of work ended before block 16,000,000.
+const LAST_EPOCH: u64 = 2047;
 
 /// Busy times of one batch in the stages before writing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,9 +97,11 @@ pub(crate) struct Checks<'a> {
     pub want: Want,
     pub seal: SealPolicy,
     pub plan: Plan,
-    pub caches: &'a Caches,
+    pub caches: &'a Arc<Caches>,
     pub cancel: &'a Cancel,
     pub hasher: ManyKeccak,
+    /// The time of the run, in seconds since 1970.
+    pub now: Option<u64>,
 }
 
 impl Checks<'_> {
@@ -178,7 +185,8 @@ impl Checks<'_> {
             owned.extend(decoded.iter().map(HeaderView::to_owned));
             decoded.clear();
             let raw = (at.saturating_sub(1)..end).map(|i| column.get(i));
-            decoded.extend(owned.iter().zip(raw).map(|(header, raw): (&Header, _)| header.view(raw)));
+            decoded
+                .extend(owned.iter().zip(raw).map(|(header, raw): (&Header, _)| header.view(raw)));
         }
         let middle = Instant::now();
         batch.times.decode += middle - start;
@@ -222,7 +230,8 @@ impl Checks<'_> {
         let stated = &batch.chunk.stated_hashes;
         let differs = stated.iter().zip(&batch.hashes).take(batch.good).position(|(s, h)| s != h);
         if let Some(i) = differs {
-            let violation = Violation::new(Rule::StatedHash, Hex(&stated[i]), Hex(&batch.hashes[i]));
+            let violation =
+                Violation::new(Rule::StatedHash, Hex(&stated[i]), Hex(&batch.hashes[i]));
             batch.fail(i, Part::Header, Cause::Rule(violation));
         }
     }
@@ -311,7 +320,16 @@ impl Checks<'_> {
         let mut verdicts = vec![];
         let mut before = 0;
         for of_epoch in seals.chunk_by(|a, b| epoch(a) == epoch(b)) {
-            let cache = match self.caches.get(epoch(&of_epoch[0])) {
+            let (first, last) = (&of_epoch[0], &of_epoch[of_epoch.len() - 1]);
+            if epoch(first) > LAST_EPOCH {
+                let expected = format!("at most {}", (LAST_EPOCH + 1) * EPOCH_LENGTH - 1);
+                let violation = Violation::new(Rule::SealEpoch, expected, first.number);
+                return Some((before, violation));
+            }
+            if last.number % EPOCH_LENGTH > EPOCH_LENGTH * 3 / 4 {
+                self.caches.prefetch(epoch(last) + 1);
+            }
+            let cache = match self.caches.get(epoch(first)) {
                 Ok(cache) => cache,
                 Err(error) => return Some((before, error.into())),
             };

@@ -116,7 +116,12 @@ impl Sink {
 }
 
 /// Items `from..to` of a column; none when the column is empty.
-fn items<'a>(column: &'a Column, from: usize, to: usize, ends: &'a mut Vec<u32>) -> Option<Items<'a>> {
+fn items<'a>(
+    column: &'a Column,
+    from: usize,
+    to: usize,
+    ends: &'a mut Vec<u32>,
+) -> Option<Items<'a>> {
     if column.is_empty() {
         return None;
     }

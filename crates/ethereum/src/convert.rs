@@ -93,7 +93,11 @@ pub fn convert(
     let mut state = State::new(archive, *conversion);
     let blocks = conversion.format != Format::HeaderStream;
     let want = Want { bodies: blocks, receipts: state.needs_receipts() };
-    let mut reader = archive.reader(want, ChunkLimit::default(), state.read_from..=conversion.until.unwrap_or(u64::MAX))?;
+    let mut reader = archive.reader(
+        want,
+        ChunkLimit::default(),
+        state.read_from..=conversion.until.unwrap_or(u64::MAX),
+    )?;
     let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
     if let Some(genesis) = state.genesis_chunk()? {
         writer.append(&genesis)?;
@@ -148,13 +152,19 @@ impl<'a> State<'a> {
         if !self.starts_at_one {
             return Ok(None);
         }
-        let Some(spec) = self.conversion.spec else { return Err(self.lacking(0, "a genesis block")) };
+        let Some(spec) = self.conversion.spec else {
+            return Err(self.lacking(0, "a genesis block"));
+        };
         let mut chunk = Chunk::new();
         chunk.first = Some(0);
         chunk.headers.push(&spec.genesis.raw);
         let header = HeaderView::decode(&spec.genesis.raw).ok();
         let withdrawals = header.is_some_and(|header| header.withdrawals_root.is_some());
-        chunk.bodies.push(if withdrawals { &[0xc3, 0xc0, 0xc0, 0xc0] } else { &[0xc2, 0xc0, 0xc0] });
+        chunk.bodies.push(if withdrawals {
+            &[0xc3, 0xc0, 0xc0, 0xc0]
+        } else {
+            &[0xc2, 0xc0, 0xc0]
+        });
         chunk.receipts.push(&[0xc0]);
         let total = header.map_or(U256::ZERO, |header| header.difficulty);
         chunk.total_difficulties.push(total.to_be_bytes());
@@ -247,7 +257,11 @@ impl<'a> State<'a> {
     }
 
     /// Header `i`, which [`State::decoded`] has accepted before.
-    fn decoded_again<'c>(&self, chunk: &'c Chunk, i: usize) -> Result<HeaderView<'c>, ConvertError> {
+    fn decoded_again<'c>(
+        &self,
+        chunk: &'c Chunk,
+        i: usize,
+    ) -> Result<HeaderView<'c>, ConvertError> {
         let cause = |e| fault(chunk, Part::Header, i, self.next.unwrap_or(0), Cause::Header(e));
         HeaderView::decode(chunk.headers.get(i)).map_err(cause)
     }

@@ -68,6 +68,8 @@ pub enum Rule {
     SealMixHash,
     /// The seal's hash is at most 2^256 divided by the difficulty.
     SealBoundary,
+    /// The block is of an epoch that caches are made for.
+    SealEpoch,
     /// The archive has the body of each block.
     BodyMissing,
     /// The hash that an archive states for a header is the header's.
@@ -147,6 +149,7 @@ impl Rule {
             Self::HeaderEncoding => ("header encoding", "Yellow Paper 4.3.3"),
             Self::SealMixHash => ("seal: mix hash", "Yellow Paper 11.5"),
             Self::SealBoundary => ("seal: proof of work", "Yellow Paper 11.5"),
+            Self::SealEpoch => ("seal: block number", "go-ethereum, ethash"),
             Self::BodyMissing => ("body present", "level bodies"),
             Self::StatedHash => ("hash stated by the archive", "ancient table of hashes"),
             Self::KnownBlock => ("block already stored", "this store"),

@@ -2,8 +2,8 @@
 
 use crate::Hash;
 use crate::bodies::BodyError;
-use crate::error::Violation;
 pub use crate::error::Hex;
+use crate::error::Violation;
 use archive::Place;
 use std::fmt;
 

@@ -40,6 +40,8 @@ pub struct Options {
     pub trust: Vec<Hash>,
     /// Ethash caches.
     pub caches: Arc<Caches>,
+    /// The present, in seconds since 1970: proof-of-work blocks from the future are refused.
+    pub now: Option<u64>,
     /// Set by whoever wants the run to stop.
     pub cancel: Cancel,
 }
@@ -86,7 +88,8 @@ fn stages(
     run.resumed = beginning.resumed;
     let bodies = options.level >= Level::Bodies;
     let want = Want { bodies, receipts: bodies };
-    let mut reader = archive.reader(want, options.chunk, beginning.from..=options.until.unwrap_or(u64::MAX))?;
+    let mut reader =
+        archive.reader(want, options.chunk, beginning.from..=options.until.unwrap_or(u64::MAX))?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
     let checks = Checks {
         spec: &options.spec,
@@ -97,6 +100,7 @@ fn stages(
         caches: &options.caches,
         cancel: &options.cancel,
         hasher: ManyKeccak::detect(),
+        now: options.now,
     };
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, plan, cancel: &options.cancel };

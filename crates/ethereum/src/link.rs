@@ -101,6 +101,7 @@ impl Link {
         if checks.level >= Level::Bodies {
             self.check_ommers(checks, batch, start);
         }
+        self.check_clock(checks, batch);
         let range = start.min(batch.good)..batch.good;
         self.totals.truncate(range.len());
         if let Err((i, violation)) = self.check_era(batch, &range) {
@@ -122,7 +123,6 @@ impl Link {
             if header.number == 0 {
                 verify::verify_genesis(checks.spec, &hash)?;
             } else {
-                
                 self.anchor = Some(BlockId { number: header.number, hash });
             }
             return Ok(false);
@@ -142,7 +142,8 @@ impl Link {
     /// its side of the merge.
     fn add_difficulties(&mut self, checks: &Checks<'_>, batch: &mut Batch, start: usize) {
         self.totals.clear();
-        let stated = |i: usize| batch.chunk.total_difficulties.get(i).map(|t| U256::from_be_bytes(*t));
+        let stated =
+            |i: usize| batch.chunk.total_difficulties.get(i).map(|t| U256::from_be_bytes(*t));
         let mut total = match &self.tip {
             Some(tip) => tip.total_difficulty,
             // the genesis block begins the sum; an anchor is believed
@@ -201,6 +202,15 @@ impl Link {
         }
         if let Some((i, violation)) = failure {
             batch.fail(i, Part::Body, Cause::Rule(violation));
+        }
+    }
+
+    /// Times rise along a chain, so the last header of a batch stands for all of them.
+    fn check_clock(&self, checks: &Checks<'_>, batch: &mut Batch) {
+        let (Some(now), Some(last)) = (checks.now, batch.good.checked_sub(1)) else { return };
+        let Ok(header) = batch.header(last) else { return };
+        if let Err(violation) = verify::verify_not_in_future(now, &header) {
+            batch.fail(last, Part::Header, Cause::Rule(violation));
         }
     }
 

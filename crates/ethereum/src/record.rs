@@ -134,7 +134,9 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
         notes.push(format!("{} transactions stand under verified roots", run.transactions));
     }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
-        notes.push("every trusted hash was met: all blocks before the last of them are pinned".into());
+        notes.push(
+            "every trusted hash was met: all blocks before the last of them are pinned".into(),
+        );
     }
     notes
 }

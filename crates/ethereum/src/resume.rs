@@ -93,11 +93,7 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
     })
 }
 
-fn push_stored(
-    store: &ChainStore,
-    number: u64,
-    window: &mut AncestorWindow,
-) -> Result<(), Error> {
+fn push_stored(store: &ChainStore, number: u64, window: &mut AncestorWindow) -> Result<(), Error> {
     let (Some(header), Some(hash)) = (store.header(number)?, store.hash_of(number)?) else {
         return Ok(());
     };

@@ -47,11 +47,6 @@ impl Blocks {
         blocks
     }
 
-    /// Number of the last block.
-    pub fn last(&self) -> u64 {
-        self.headers.len() as u64 - 1
-    }
-
     /// The decoded header of block `i`.
     pub fn header(&self, i: usize) -> Header {
         HeaderView::decode(&self.headers[i]).expect("a good header").to_owned()

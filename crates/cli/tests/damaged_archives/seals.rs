@@ -66,12 +66,10 @@ fn a_wrong_seal_in_an_era1_file_is_found_at_level_bodies() {
     let scratch = Scratch::new("seals-era1");
     let mut blocks = crate::Blocks::read(&fixtures.join("era1/mainnet-00000-5ec1ffb8.era1"));
     blocks = blocks.part(0, LAST + 1);
-    for (i, change) in
-        [|nonce: &mut [u8; 8]| nonce[7] ^= 1, |nonce| nonce[0] ^= 0x80].into_iter().enumerate()
-    {
+    for (i, (byte, bit)) in [(7, 1), (0, 0x80)].into_iter().enumerate() {
         let (path, store) = (scratch.path(&format!("{i}")), scratch.path(&format!("store-{i}")));
         let mut damaged = blocks.clone();
-        damaged.edit(LAST, |header| change(&mut header.nonce));
+        damaged.edit(LAST, |header| header.nonce[byte] ^= bit);
         // total difficulties and the accumulator are those of the changed header
         damaged.write("era1", &path);
         let mut import = blockmill("import --seal all --data");

@@ -34,8 +34,8 @@ fn mainnet(fixtures: &Path) -> [PathBuf; 2] {
 
 /// An import into `store`; archives and flags are added by the caller.
 fn import(store: &Path, flags: &str) -> Command {
-    let mut command = blockmill("import");
-    command.args(flags.split_whitespace()).arg("--data").arg(store);
+    let mut command = blockmill("import --data");
+    command.arg(store).args(flags.split_whitespace());
     command
 }
 

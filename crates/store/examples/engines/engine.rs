@@ -130,7 +130,7 @@ impl Redb {
 impl Engine for Redb {
     fn write(&mut self, batch: Batch) -> Result<()> {
         self.writes += 1;
-        let durable = self.writes % 32 == 0;
+        let durable = self.writes.is_multiple_of(32);
         let durability = if durable { redb::Durability::Immediate } else { redb::Durability::None };
         self.commit(batch, durability)
     }

@@ -73,7 +73,7 @@ fn headers(engine: &mut dyn Engine, count: u64, per_batch: u64) -> Result<f64> {
             batch.push((key(b'h', &hash), Some(header)));
             batch.push((key(b't', &hash), Some(n.to_be_bytes().to_vec())));
             batch.push((key(b'n', &[]), Some(hash.clone())));
-            batch.push(([&[b'H'], hash.as_slice()].concat(), Some(n.to_be_bytes().to_vec())));
+            batch.push(([b"H", hash.as_slice()].concat(), Some(n.to_be_bytes().to_vec())));
         }
         engine.write(batch)?;
         number += per_batch;
