@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const WANT: Want = Want { bodies: true, receipts: true };
 
 /// The files of an ancient folder that an input can make.
-pub(crate) const TABLE_FILES: [&str; 17] = [
+pub(crate) const TABLE_FILES: [&str; 18] = [
     "headers.cidx",
     "headers.meta",
     "headers.0000.cdat",
@@ -30,6 +30,7 @@ pub(crate) const TABLE_FILES: [&str; 17] = [
     "receipts.cidx",
     "receipts.meta",
     "receipts.0000.cdat",
+    "receipts.0001.cdat",
     "diffs.ridx",
     "diffs.meta",
     "diffs.0000.rdat",

@@ -7,18 +7,20 @@ use std::os::unix::fs::FileExt;
 use store::{Blocks, ChainStore, Items, Options, Tip};
 
 /// The files of a small store.
-pub(crate) const STORE_FILES: [&str; 12] = [
+pub(crate) const STORE_FILES: [&str; 14] = [
     "checkpoint",
     "headers.00000",
     "headers.00001",
     "headers-ends.00000",
     "bodies.00000",
+    "bodies.00001",
     "bodies-ends.00000",
     "receipts.00000",
     "receipts-ends.00000",
     "hashes.00000",
     "hashes.00001",
     "index-small.00000",
+    "index-small.00001",
     "index-big.00000",
 ];
 

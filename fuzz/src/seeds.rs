@@ -3,6 +3,7 @@
 use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
 use crate::input::{put_files, put_part};
+use archive::freezer::{Layout, Writer};
 use archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
 use ethereum::U256;
 use ethereum::header::Header;
@@ -11,7 +12,6 @@ use ethereum::transactions::TransactionType;
 use pipeline::record::{Program, RunRecord};
 use rlp::Encode;
 use std::fs;
-use std::path::Path;
 use store::{Blocks, ChainStore, Items, Options, Tip};
 
 /// Blocks of a seed archive.
@@ -30,7 +30,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "run_record" => vec![run_record()],
         "era1" => vec![archive(Format::Era1, false)],
         "era1_records" => era1_records(),
-        "freezer" => vec![freezer()],
+        "freezer" => vec![freezer(Layout::Geth117, "chain"), freezer(Layout::Geth19, "")],
         "rlp_export" => vec![archive(Format::RlpExport, false)],
         "header_stream" => vec![archive(Format::HeaderStream, false)],
         "gzip" => vec![archive(Format::RlpExport, true), archive(Format::HeaderStream, true)],
@@ -138,9 +138,8 @@ fn stored_receipt() -> Vec<u8> {
     list(&[bytes(&[1]), bytes(&[0x52, 0x08]), list(&[log])])
 }
 
-/// Writes a small archive to `path`.
-fn write_archive(format: Format, gzip: bool, path: &Path) {
-    let options = WriteOptions { gzip, network: "mainnet".into() };
+/// A few blocks, with receipts as `format` has them.
+fn chunk(format: Format) -> Chunk {
     let mut chunk = Chunk::new();
     for block in (0..BLOCKS).map(Block::new) {
         chunk.headers.push(&block.header);
@@ -153,9 +152,7 @@ fn write_archive(format: Format, gzip: bool, path: &Path) {
     if format == Format::Freezer {
         chunk.receipt_encoding = ReceiptEncoding::Storage;
     }
-    let mut writer = ArchiveWriter::create(format, path, &options).expect("a new folder");
-    writer.append(&chunk).expect("blocks from 0 on");
-    writer.finish().expect("a folder that takes files");
+    chunk
 }
 
 /// The one file of a small archive.
@@ -165,7 +162,10 @@ fn archive(format: Format, gzip: bool) -> Vec<u8> {
         Format::Era1 => folder.path().to_path_buf(),
         _ => folder.path().join("x.rlp"),
     };
-    write_archive(format, gzip, &path);
+    let options = WriteOptions { gzip, network: "mainnet".into() };
+    let mut writer = ArchiveWriter::create(format, &path, &options).expect("a new folder");
+    writer.append(&chunk(format)).expect("blocks from 0 on");
+    writer.finish().expect("a folder that takes files");
     let file = fs::read_dir(folder.path()).expect("the folder is there").next();
     let file = file.expect("one file").expect("the folder can be listed");
     fs::read(file.path()).expect("the file was written")
@@ -185,11 +185,15 @@ fn era1_records() -> Vec<Vec<u8>> {
     vec![plain, framed]
 }
 
-fn freezer() -> Vec<u8> {
+/// An ancient folder of new or of old, its data in several files.
+fn freezer(layout: Layout, tables: &str) -> Vec<u8> {
     let folder = crate::input::folder();
-    write_archive(Format::Freezer, false, folder.path());
+    let path = folder.path().join("ancient");
+    let mut writer = Writer::with(&path, layout, 1000).expect("a new folder");
+    writer.append(&chunk(Format::Freezer)).expect("blocks from 0 on");
+    writer.finish().expect("a folder that takes files");
     let mut out = vec![];
-    put_files(&mut out, &TABLE_FILES, folder.path());
+    put_files(&mut out, &TABLE_FILES, &path.join(tables));
     out
 }
 

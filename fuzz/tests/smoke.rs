@@ -33,12 +33,12 @@ impl Random {
 
     /// A few changes to a seed, or noise.
     fn input(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
-        if self.below(8) == 0 {
+        if self.below(16) == 0 {
             let len = self.below(300);
             return (0..len).map(|_| self.byte()).collect();
         }
         let mut input = seeds[self.below(seeds.len())].clone();
-        for _ in 0..=self.below(4) {
+        for _ in 0..=self.below(3) {
             self.mutate(&mut input);
         }
         input
@@ -47,12 +47,13 @@ impl Random {
     fn mutate(&mut self, input: &mut Vec<u8>) {
         let at = self.below(input.len());
         let end = at + self.below((input.len() - at).min(40));
-        match self.below(6) {
-            0 if !input.is_empty() => input[at] ^= 1 << self.below(8),
-            1 if !input.is_empty() => input[at] = self.byte(),
-            2 => input.insert(at, self.byte()),
-            3 => drop(input.drain(at..end)),
-            4 => {
+        // most changes keep the length: lengths of lists and offsets then stay right
+        match self.below(12) {
+            0..4 if !input.is_empty() => input[at] ^= 1 << self.below(8),
+            4..8 if !input.is_empty() => input[at] = self.byte(),
+            8 => input.insert(at, self.byte()),
+            9 => drop(input.drain(at..end)),
+            10 => {
                 let copy = input[at..end].to_vec();
                 let to = self.below(input.len());
                 input.splice(to..to, copy);

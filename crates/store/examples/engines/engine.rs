@@ -280,7 +280,7 @@ mod rocks {
                     None => out.delete(key),
                 }
             }
-            Ok(self.0.write(&out)?)
+            Ok(self.0.write(out)?)
         }
 
         fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
