@@ -1,6 +1,8 @@
 //! Small made-up chains for tests.
 
-use crate::{Chunk, ReceiptEncoding};
+use std::path::PathBuf;
+
+use crate::{Archive, Chunk, ChunkLimit, Error, Packed, ReceiptEncoding, Want};
 
 /// Bytes that do not compress, the same ones for a seed.
 pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
@@ -57,8 +59,20 @@ pub(crate) fn chain(first: u64, count: u64, body: usize) -> Chunk {
     chunk
 }
 
+/// The chunks of an archive, unpacked.
+pub(crate) fn read(files: &[PathBuf], want: Want, limit: ChunkLimit) -> Result<Vec<Chunk>, Error> {
+    let mut reader = Archive::open(files)?.reader(want, limit, 0..=u64::MAX)?;
+    let (mut packed, mut chunks) = (Packed::new(), vec![]);
+    while reader.read(&mut packed)? {
+        let mut chunk = Chunk::new();
+        packed.unpack(&mut chunk)?;
+        chunks.push(chunk);
+    }
+    Ok(chunks)
+}
+
 /// The folder of real archives; none, with a line that says so, when it is not there.
-pub(crate) fn fixtures() -> Option<std::path::PathBuf> {
+pub(crate) fn fixtures() -> Option<PathBuf> {
     let folder = std::env::var_os("BLOCKMILL_FIXTURES").map(Into::into);
     if folder.is_none() {
         println!("skipped: BLOCKMILL_FIXTURES is not set");

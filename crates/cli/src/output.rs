@@ -58,6 +58,9 @@ pub fn failure(error: &Error, run: &Run, stores: bool) {
 
 /// What the reader of an error may not know.
 fn hint(error: &Error) -> Option<&'static str> {
+    if matches!(error, Error::OtherChain { .. }) {
+        return Some("use another --data folder for it");
+    }
     let Error::Fault(fault) = error else { return None };
     let Cause::Rule(violation) = &fault.cause else { return None };
     match violation.rule {
@@ -67,6 +70,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Rule::Genesis | Rule::ParentHash if fault.block <= 1 => {
             Some("this may be an archive of another chain: see --chain")
         }
+        Rule::ParentHash => Some("this header or the one before it is damaged, or they are foreign"),
         Rule::KnownBlock => {
             Some("the store holds another block of this number: use another --data folder")
         }

@@ -84,6 +84,12 @@ impl Batch {
         });
     }
 
+    /// True when the fault is that a header does not have the hash of the one before it.
+    pub(crate) fn link_is_broken(&self) -> bool {
+        let cause = self.fault.as_ref().map(|fault| &fault.cause);
+        matches!(cause, Some(Cause::Rule(violation)) if violation.rule == Rule::ParentHash)
+    }
+
     /// Header `i`, decoded again; the checks have decoded it before.
     pub(crate) fn header(&self, i: usize) -> Result<HeaderView<'_>, rlp::Error> {
         HeaderView::decode(self.chunk.headers.get(i))

@@ -63,13 +63,6 @@ pub enum Error {
     Archive(archive::Error),
     /// The store cannot be read or written.
     Store(store::Error),
-    /// The archive does not go on where the store ends.
-    Discontinuous {
-        /// The block that the store needs next.
-        expected: u64,
-        /// The first block that the archive has from there on.
-        found: u64,
-    },
     /// The store holds another chain or another depth of verification.
     OtherChain {
         /// What the store holds.
@@ -89,11 +82,9 @@ impl fmt::Display for Error {
             Self::Fault(fault) => fault.fmt(f),
             Self::Archive(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
-            Self::Discontinuous { expected, found } => {
-                write!(f, "the store goes on with block {expected}, the archive with {found}")
-            }
             Self::OtherChain { expected, found } => {
-                write!(f, "the store holds {expected}, the archive {found}")
+                write!(f, "the store takes more of one chain only: expected {expected}, ")?;
+                write!(f, "found {found}")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::TrustedMissing(hashes) => {

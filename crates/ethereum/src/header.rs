@@ -81,8 +81,62 @@ fn optional<'a, T>(
     if list.is_empty() { Ok(None) } else { read(list).map(Some) }
 }
 
+#[inline]
 fn u256(list: &mut Reader<'_>) -> Result<U256, Error> {
-    Ok(U256::from_be_bytes(list.uint::<32>()?))
+    let digits = list.digits(32)?;
+    match digits.first_chunk::<8>() {
+        Some(_) => Ok(U256::try_from_be_slice(digits).unwrap_or(U256::MAX)), // 32 digits fit
+        None => Ok(U256::from(digits.iter().fold(0u64, |n, digit| n << 8 | u64::from(*digit)))),
+    }
+}
+
+/// Bytes of [`Head`] with all prefixes.
+const HEAD_LEN: usize = 33 + 33 + 21 + 33 + 33 + 33 + 259;
+
+/// The fields before the difficulty, which have the same size in every header.
+struct Head<'a> {
+    parent_hash: &'a Hash,
+    ommers_hash: &'a Hash,
+    beneficiary: &'a Address,
+    state_root: &'a Hash,
+    transactions_root: &'a Hash,
+    receipts_root: &'a Hash,
+    logs_bloom: &'a [u8; 256],
+}
+
+impl<'a> Head<'a> {
+    /// Takes the fields from their fixed places; none when a prefix is not what it must be.
+    #[inline]
+    fn at_fixed_places(bytes: &'a [u8]) -> Option<Self> {
+        let bytes = bytes.first_chunk::<HEAD_LEN>()?;
+        let hashes = [0, 33, 87, 120, 153].iter().all(|at| bytes[*at] == 0xa0);
+        if !hashes || bytes[66] != 0x94 || bytes[186..189] != [0xb9, 0x01, 0x00] {
+            return None;
+        }
+        Some(Self {
+            parent_hash: bytes[1..].first_chunk()?,
+            ommers_hash: bytes[34..].first_chunk()?,
+            beneficiary: bytes[67..].first_chunk()?,
+            state_root: bytes[88..].first_chunk()?,
+            transactions_root: bytes[121..].first_chunk()?,
+            receipts_root: bytes[154..].first_chunk()?,
+            logs_bloom: bytes[189..].first_chunk()?,
+        })
+    }
+
+    /// Takes the fields one by one, which says what is wrong with them.
+    #[cold]
+    fn one_by_one(list: &mut Reader<'a>) -> Result<Self, Error> {
+        Ok(Self {
+            parent_hash: list.fixed()?,
+            ommers_hash: list.fixed()?,
+            beneficiary: list.fixed()?,
+            state_root: list.fixed()?,
+            transactions_root: list.fixed()?,
+            receipts_root: list.fixed()?,
+            logs_bloom: list.fixed()?,
+        })
+    }
 }
 
 impl<'a> HeaderView<'a> {
@@ -92,15 +146,22 @@ impl<'a> HeaderView<'a> {
         let mut outer = Reader::new(raw);
         let mut list = outer.list()?;
         outer.finish()?;
+        let head = match Head::at_fixed_places(list.rest()) {
+            Some(head) => {
+                list = Reader::with_base(&list.rest()[HEAD_LEN..], list.offset() + HEAD_LEN);
+                head
+            }
+            None => Head::one_by_one(&mut list)?,
+        };
         let header = Self {
             raw,
-            parent_hash: list.fixed()?,
-            ommers_hash: list.fixed()?,
-            beneficiary: list.fixed()?,
-            state_root: list.fixed()?,
-            transactions_root: list.fixed()?,
-            receipts_root: list.fixed()?,
-            logs_bloom: list.fixed()?,
+            parent_hash: head.parent_hash,
+            ommers_hash: head.ommers_hash,
+            beneficiary: head.beneficiary,
+            state_root: head.state_root,
+            transactions_root: head.transactions_root,
+            receipts_root: head.receipts_root,
+            logs_bloom: head.logs_bloom,
             difficulty: u256(&mut list)?,
             number: list.u64()?,
             gas_limit: list.u64()?,
@@ -378,6 +439,19 @@ mod tests {
             let view = HeaderView::decode(&raw).unwrap();
             assert_eq!(view.to_owned(), header);
             assert_eq!(header.encoded_len(), raw.len());
+        }
+    }
+
+    #[test]
+    fn a_wrong_prefix_is_named_with_its_offset() {
+        let raw = newest().to_rlp();
+        for (at, kind) in [
+            (3, rlp::ErrorKind::WrongLength { expected: 32, found: 31 }),
+            (3 + 66, rlp::ErrorKind::WrongLength { expected: 20, found: 19 }),
+        ] {
+            let mut raw = raw.clone();
+            raw[at] -= 1;
+            assert_eq!(HeaderView::decode(&raw).unwrap_err(), Error { offset: at, kind });
         }
     }
 

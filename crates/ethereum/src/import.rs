@@ -17,6 +17,10 @@ use pipeline::{Cancel, Flow};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Bytes of archive after which the store is made durable, so that a start after a power loss has
+/// little to check again.
+const SYNC_EVERY: u64 = 1 << 30;
+
 /// What to verify, and how.
 #[derive(Clone)]
 pub struct Options {
@@ -107,6 +111,8 @@ fn stages(
     let workers = if plan.overlapped { options.threads.max(1) } else { 0 };
     let buffers = (0..workers * 2 + 2).map(|_| Batch::default()).collect();
 
+    let mut synced_at = 0;
+
     let read = |batch: &mut Batch| -> Result<bool, Error> {
         let clock = Instant::now();
         let more = reader.read(&mut batch.packed)?;
@@ -121,6 +127,10 @@ fn stages(
         let linked = clock.elapsed();
         let written = sink.write(&commit, &verified)?;
         run.add(&verified, linked, written, start);
+        if run.bytes - synced_at >= SYNC_EVERY {
+            synced_at = run.bytes;
+            sink.sync()?;
+        }
         progress(&Progress {
             number: link.tip.as_ref().map_or(0, |tip| tip.id.number),
             blocks: run.blocks,

@@ -102,6 +102,10 @@ impl Link {
             self.check_ommers(checks, batch, start);
         }
         self.check_clock(checks, batch);
+        if batch.good > 0 && batch.link_is_broken() {
+            // one of the two headers is damaged, perhaps the one before: do not commit it
+            batch.good -= 1;
+        }
         let range = start.min(batch.good)..batch.good;
         self.totals.truncate(range.len());
         if let Err((i, violation)) = self.check_era(batch, &range) {

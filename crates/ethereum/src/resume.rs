@@ -72,7 +72,7 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
         let name = |level| if level == Level::Bodies as u8 { "bodies" } else { "headers" };
         return Err(Error::OtherChain {
             expected: format!("blocks of level {}", name(tip.level)),
-            found: format!("is to be imported at level {}", name(options.level as u8)),
+            found: format!("an import at level {}", name(options.level as u8)),
         });
     }
     let mut window = AncestorWindow::default();

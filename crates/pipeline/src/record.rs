@@ -17,8 +17,8 @@ pub const SCHEMA: u32 = 1;
 
 /// Everything that is recorded about one run.
 ///
-/// When a record is read, unknown fields are ignored. `schema`, `label`, `data` and `totals` must be
-/// there; any other field that is missing gets its empty value.
+/// When a record is read, unknown fields are ignored. `schema`, `label`, `data` and `totals` must
+/// be there; any other field that is missing gets its empty value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of this layout; see [`SCHEMA`].

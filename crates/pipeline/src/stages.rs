@@ -55,33 +55,15 @@ pub fn run<S: Send, E: Send>(
         };
     }
     let count = buffers.len();
-    let (mut give_back, mut empty) = queue::bounded::<S>(count);
-    let (mut full, to_work) = queue::bounded::<(u64, S)>(count);
+    let (mut give_back, empty) = queue::bounded::<S>(count);
+    let (full, to_work) = queue::bounded::<(u64, S)>(count);
     let (worked, mut to_finish) = queue::bounded::<Numbered<S>>(count);
     for buffer in buffers {
         // cannot fail: the queue has room for all buffers and both ends are here
         let _ = give_back.send(buffer);
     }
     thread::scope(|scope| {
-        let reader = scope.spawn(move || {
-            let mut clock = StageClock::start();
-            let mut outcome = Ok(());
-            while let Some(mut buffer) = empty.recv() {
-                match read(&mut buffer) {
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(error) => {
-                        outcome = Err(error);
-                        break;
-                    }
-                }
-                if full.send((clock.items, buffer)).is_err() {
-                    break;
-                }
-                clock.items += 1;
-            }
-            (clock.stop(empty.waited() + full.waited()), outcome)
-        });
+        let reader = scope.spawn(move || read_loop(empty, full, read));
         let threads: Vec<_> = (0..workers)
             .map(|_| {
                 let (receiver, sender) = (to_work.clone(), worked.clone());
@@ -118,6 +100,30 @@ pub fn run<S: Send, E: Send>(
         let (read, read_outcome) = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
         (Times { read, work, finish }, outcome.and(read_outcome))
     })
+}
+
+fn read_loop<S, E>(
+    mut empty: queue::Receiver<S>,
+    mut full: queue::Sender<(u64, S)>,
+    mut read: impl FnMut(&mut S) -> Result<bool, E>,
+) -> (StageTimes, Result<(), E>) {
+    let mut clock = StageClock::start();
+    let mut outcome = Ok(());
+    while let Some(mut buffer) = empty.recv() {
+        match read(&mut buffer) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                outcome = Err(error);
+                break;
+            }
+        }
+        if full.send((clock.items, buffer)).is_err() {
+            break;
+        }
+        clock.items += 1;
+    }
+    (clock.stop(empty.waited() + full.waited()), outcome)
 }
 
 fn work_loop<S: Send>(

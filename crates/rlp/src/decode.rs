@@ -1,3 +1,5 @@
+//! Reading: a cursor that copies nothing, and a check of a whole item at every depth.
+
 use crate::{Error, ErrorKind};
 
 /// One item of a list: its kind, its payload and its whole encoding, all borrowed.
@@ -120,24 +122,33 @@ impl<'a> Reader<'a> {
     /// The next item as an unsigned integer of at most 64 bits.
     #[inline]
     pub fn u64(&mut self) -> Result<u64, Error> {
-        Ok(u64::from_be_bytes(self.uint::<8>()?))
+        // a loop over the few digits that there are is faster than a copy of unknown length
+        Ok(self.digits(8)?.iter().fold(0, |number, digit| number << 8 | u64::from(*digit)))
     }
 
     /// The next item as an unsigned big-endian integer of at most `N` bytes, left-padded.
     #[inline]
     pub fn uint<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let digits = self.digits(N)?;
+        let mut out = [0; N];
+        out[N - digits.len()..].copy_from_slice(digits);
+        Ok(out)
+    }
+
+    /// The next item as the big-endian digits of an unsigned integer, at most `max` and without
+    /// leading zeros.
+    #[inline]
+    pub fn digits(&mut self, max: usize) -> Result<&'a [u8], Error> {
         let offset = self.offset();
-        let bytes = self.bytes()?;
-        if bytes.first() == Some(&0) {
+        let digits = self.bytes()?;
+        if digits.first() == Some(&0) {
             return Err(Error { offset, kind: ErrorKind::LeadingZero });
         }
-        if bytes.len() > N {
-            let kind = ErrorKind::TooLarge { max: N, found: bytes.len() };
+        if digits.len() > max {
+            let kind = ErrorKind::TooLarge { max, found: digits.len() };
             return Err(Error { offset, kind });
         }
-        let mut out = [0; N];
-        out[N - bytes.len()..].copy_from_slice(bytes);
-        Ok(out)
+        Ok(digits)
     }
 
     /// Succeeds when every item has been read.

@@ -1,3 +1,5 @@
+//! Writing: the lengths first, then one buffer of exactly the right size.
+
 /// A value that is written as one RLP list, lengths first.
 pub trait Encode {
     /// Bytes of the list's payload.

@@ -1,3 +1,5 @@
+//! Why bytes are not the expected RLP.
+
 use std::fmt;
 
 /// Why bytes are not the expected RLP, and where.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sample::{chain, fixtures, header};
+use crate::sample::{chain, fixtures, header, read};
 use crate::{
     Archive, Chunk, ChunkLimit, Error, FileReport, Format, Packed, Part, ReceiptEncoding, Want,
     inspect,
@@ -22,18 +22,6 @@ fn write(folder: &Path, chunks: &[Chunk]) -> Result<Vec<PathBuf>, Error> {
     let mut files: Vec<_> = files.flatten().map(|entry| entry.path()).collect();
     files.sort();
     Ok(files)
-}
-
-/// All blocks of an archive in one chunk; era ends and places of the last chunk only.
-fn read(files: &[PathBuf], want: Want, limit: ChunkLimit) -> Result<Vec<Chunk>, Error> {
-    let mut reader = Archive::open(files)?.reader(want, limit, 0..=u64::MAX)?;
-    let (mut packed, mut chunks) = (Packed::new(), vec![]);
-    while reader.read(&mut packed)? {
-        let mut chunk = Chunk::new();
-        packed.unpack(&mut chunk)?;
-        chunks.push(chunk);
-    }
-    Ok(chunks)
 }
 
 fn same_blocks(a: &Chunk, b: &Chunk) -> bool {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::sample::{chain, fixtures};
+use crate::sample::{self, chain, fixtures};
 use crate::{
     Archive, Chunk, ChunkLimit, Error, FileReport, Packed, Part, ReceiptEncoding, Want, inspect,
 };
@@ -28,14 +28,7 @@ fn write(folder: &Path, layout: Layout, max_file: u32, chunks: &[Chunk]) -> Resu
 }
 
 fn read(folder: &Path, want: Want, limit: ChunkLimit) -> Result<Vec<Chunk>, Error> {
-    let mut reader = Archive::open(&[folder.into()])?.reader(want, limit, 0..=u64::MAX)?;
-    let (mut packed, mut chunks) = (Packed::new(), vec![]);
-    while reader.read(&mut packed)? {
-        let mut chunk = Chunk::new();
-        packed.unpack(&mut chunk)?;
-        chunks.push(chunk);
-    }
-    Ok(chunks)
+    sample::read(&[folder.into()], want, limit)
 }
 
 fn report(folder: &Path, deep: bool) -> FileReport {

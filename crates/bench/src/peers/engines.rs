@@ -154,9 +154,9 @@ mod tests {
 
     #[test]
     fn fills_placeholders_and_rejects_unknown_ones() {
-        let values = Values { dir: Some("/tmp/x".into()), ..Values::default() };
+        let values = Values { dir: Some("/data/x".into()), ..Values::default() };
         let line = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-        assert_eq!(values.fill(&line(&["-dir", "{dir}"])).unwrap(), line(&["-dir", "/tmp/x"]));
+        assert_eq!(values.fill(&line(&["-dir", "{dir}"])).unwrap(), line(&["-dir", "/data/x"]));
         for bad in ["{folder}", "{chunk}"] {
             let error = values.fill(&line(&[bad])).unwrap_err().to_string();
             assert!(error.contains(bad), "{error}");

@@ -4,8 +4,8 @@ use crate::Good;
 use crate::blocks::{Blocks, items, list};
 
 /// Number of the last block, and of a block whose body or receipts are changed, or a later one.
-const LAST: u64 = 200;
-const AT: usize = 120;
+const LAST: u64 = 2_000;
+const AT: usize = 1_900;
 
 /// A chain, and the number of the block to change, which has transactions.
 fn chain() -> (Blocks, usize) {

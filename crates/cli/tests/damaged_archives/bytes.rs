@@ -6,11 +6,12 @@ use crate::{Good, import};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Number of the last block.
-const LAST: u64 = 300;
+/// Number of the last block. Blocks have transactions from 1,772 on, where the gas limit has grown
+/// enough.
+const LAST: u64 = 2_000;
 
 /// Damaged copies of each format, for cuts and for flips.
-const COPIES: u32 = 40;
+const COPIES: u32 = 20;
 
 /// The files of an archive.
 fn files(archive: &Path) -> Vec<PathBuf> {
@@ -50,8 +51,6 @@ struct Verdicts {
     refused: u32,
     /// The damage does not change the content.
     harmless: u32,
-    /// The last stored block is wrong; nothing but its successor's parent hash could tell.
-    wrong_tip: u32,
 }
 
 impl Good {
@@ -71,18 +70,10 @@ impl Good {
         assert!(text.contains("byte ") || text.contains("block "), "no place in {text}");
         verdicts.refused += 1;
         let (stored, good) = (read_store(&store), read_store(&self.store));
+        assert!(stored.blocks[..] == good.blocks[..stored.blocks.len()], "{text}");
         let tip = tip_of(&store);
-        let right = stored.blocks.iter().zip(&good.blocks).take_while(|(a, b)| a == b).count();
-        if right == stored.blocks.len() {
-            succeed(&mut import(&store, &self.chain, &self.archive));
-            assert_same_store(&self.store, &store);
-        } else {
-            assert_eq!(right + 1, stored.blocks.len(), "{text}");
-            assert!(text.contains("parent hash"), "{text}");
-            verdicts.wrong_tip += 1;
-            let again = run(&mut import(&store, &self.chain, &self.archive));
-            assert!(fault_text(&again, "import").contains("block already stored"));
-        }
+        succeed(&mut import(&store, &self.chain, &self.archive));
+        assert_same_store(&self.store, &store);
         fs::remove_dir_all(&store).unwrap();
         tip
     }
@@ -131,7 +122,6 @@ fn files_that_are_cut_off_are_refused() {
             }
         }
         println!("{format}: {verdicts:?}");
-        assert_eq!(verdicts.wrong_tip, 0);
         assert!(verdicts.refused > verdicts.harmless, "{verdicts:?}");
     }
 }

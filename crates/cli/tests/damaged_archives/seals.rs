@@ -52,7 +52,8 @@ fn a_flipped_bit_that_only_the_seal_covers_is_found() {
         let rule = if field == "parent hash" { "parent hash" } else { "seal: " };
         let place = format!("{} at byte {}", path.display(), headers[..LAST].concat().len());
         refuse(&mut import, &[&place, "block 200", rule]);
-        assert_eq!(tip_of(&store), Some(LAST as u64 - 1), "{field}");
+        let doubtful = if rule == "parent hash" { 2 } else { 1 };
+        assert_eq!(tip_of(&store), Some(LAST as u64 - doubtful), "{field}");
         let mut good = blockmill("import --seal all --data");
         good.arg(&store).arg("--ethash-cache").arg(&caches).arg(scratch.path("headers"));
         succeed(&mut good);

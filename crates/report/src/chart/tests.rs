@@ -1,3 +1,5 @@
+//! Charts as SVG and PNG.
+
 use super::*;
 use crate::sample;
 

@@ -1,3 +1,5 @@
+//! The page as a whole: what it holds, and that text of records stays text.
+
 use super::*;
 use crate::sample;
 

@@ -1,0 +1,216 @@
+//! The style of the code as tests. Each rule has a short list of named exceptions; one that is no
+//! longer needed is a failure too.
+
+mod source;
+
+use source::{Source, files, root, sources};
+use std::collections::HashSet;
+use std::fs;
+
+const COLUMNS: usize = 100;
+const FILE_LINES: usize = 400;
+const TEST_FILE_LINES: usize = 600;
+const FUNCTION_LINES: usize = 70;
+
+/// Files of more lines, and why.
+const LONG_FILES: [(&str, &str); 1] =
+    [("crates/ethereum/src/header.rs", "the header's view, owned form and both encodings")];
+
+/// Files that choose by platform, and why they are not under `arch/`.
+const PLATFORM_FILES: [(&str, &str); 5] = [
+    ("crates/archive/src/output.rs", "only on Unix can a folder be synced"),
+    ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
+    ("crates/crypto/src/many.rs", "the list of the widths that `arch` offers"),
+    ("crates/crypto/src/rows.rs", "prefetch and huge pages"),
+    ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
+];
+
+/// Files whose code may panic, and why that cannot be caused by input.
+const PANICKING_FILES: [(&str, &str); 2] = [
+    ("crates/crypto/src/arch/x86_64/avx2.rs", "64 bytes have two halves of 32"),
+    ("crates/crypto/src/rows.rs", "a table of a wrong size is a fault of the caller"),
+];
+
+/// What each crate may import, besides what those import.
+const IMPORTS: [(&str, &[&str]); 10] = [
+    ("rlp", &[]),
+    ("crypto", &[]),
+    ("archive", &["rlp", "crypto"]),
+    ("trie", &["rlp", "crypto"]),
+    ("store", &[]),
+    ("pipeline", &[]),
+    ("ethereum", &["rlp", "crypto", "archive", "trie", "store", "pipeline"]),
+    ("report", &["pipeline"]),
+    ("bench", &["rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "report"]),
+    (
+        "cli",
+        &["rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "report", "bench"],
+    ),
+];
+
+/// Fails with all faults, less those in files of `exceptions`, which must all be needed.
+#[track_caller]
+fn expect_none(faults: Vec<(String, String)>, exceptions: &[(&str, &str)]) {
+    let found: HashSet<&str> = faults.iter().map(|(path, _)| &**path).collect();
+    let is_excepted = |path: &str| exceptions.iter().any(|(file, _)| *file == path);
+    let mut report: Vec<_> = faults
+        .iter()
+        .filter(|(path, _)| !is_excepted(path))
+        .map(|(path, fault)| format!("{path}{fault}"))
+        .collect();
+    let idle = exceptions.iter().filter(|(file, _)| !found.contains(file));
+    report.extend(idle.map(|(file, _)| format!("{file}: needs no exception")));
+    assert!(report.is_empty(), "\n{}\n", report.join("\n"));
+}
+
+/// Faults of lines: `fault` gets the file and the index of a line.
+fn faults_by_line(fault: impl Fn(&Source, usize) -> Option<String>) -> Vec<(String, String)> {
+    let mut faults = vec![];
+    for source in sources() {
+        for at in 0..source.lines.len() {
+            if let Some(fault) = fault(&source, at) {
+                faults.push((source.path.clone(), format!(":{}: {fault}", at + 1)));
+            }
+        }
+    }
+    faults
+}
+
+/// Is `word` in `code`, not as a part of another word?
+fn has_word(code: &str, word: &str) -> bool {
+    code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
+}
+
+#[test]
+fn lines_fit_the_page() {
+    let faults = faults_by_line(|source, at| {
+        let columns = source.lines[at].chars().count();
+        (columns > COLUMNS).then(|| format!("{columns} columns"))
+    });
+    expect_none(faults, &[]);
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    let mut faults = vec![];
+    for Source { path, lines, for_tests, .. } in sources() {
+        let limit = if for_tests.first() == Some(&true) { TEST_FILE_LINES } else { FILE_LINES };
+        if lines.len() > limit {
+            faults.push((path.clone(), format!(": {} lines", lines.len())));
+        }
+        assert!(lines[0].starts_with("//! "), "{path}: begins without a line about the file");
+    }
+    expect_none(faults, &LONG_FILES);
+}
+
+#[test]
+fn functions_fit_a_screen() {
+    let faults = faults_by_line(|source, at| {
+        let code = source.code[at].trim_start();
+        let begins = has_word(code, "fn") && (code.contains("fn ") && code.contains('('));
+        let lines = source.end_of_item(at) + 1 - at;
+        (begins && lines > FUNCTION_LINES).then(|| format!("a function of {lines} lines"))
+    });
+    expect_none(faults, &[]);
+}
+
+#[test]
+fn unsafe_code_is_in_three_crates_and_gives_its_reason() {
+    let faults = faults_by_line(|source, at| {
+        if !has_word(&source.code[at], "unsafe") {
+            return None;
+        }
+        let may = ["crypto", "rlp", "store"].map(|name| format!("crates/{name}/"));
+        if !may.iter().any(|folder| source.path.starts_with(folder)) {
+            return Some("unsafe code".into());
+        }
+        // a declaration says what its callers must ensure instead
+        if source.code[at].contains("unsafe fn") {
+            return None;
+        }
+        let above = source.lines[..at].iter().rev().map(|line| line.trim());
+        let comment: Vec<_> = above
+            .skip_while(|line| line.starts_with("#["))
+            .take_while(|line| line.starts_with("//"))
+            .collect();
+        let gives = comment.iter().any(|line| line.starts_with("// SAFETY:"));
+        (!gives).then(|| "unsafe code without a SAFETY line before it".into())
+    });
+    expect_none(faults, &[]);
+}
+
+#[test]
+fn platforms_are_told_apart_in_few_places() {
+    let faults = faults_by_line(|source, at| {
+        let line = source.code[at].trim_start();
+        let by_platform = line.starts_with("#[cfg(") || line.contains("cfg!(");
+        let place = source.path.contains("/arch/") || source.path.ends_with("/mod.rs");
+        (by_platform && !place && !source.for_tests[at]).then(|| line.to_string())
+    });
+    expect_none(faults, &PLATFORM_FILES);
+}
+
+#[test]
+fn input_cannot_panic_and_nothing_is_left_to_do() {
+    let panics = [".unwrap()", ".expect(\"", ".expect(&", "panic!(", "unreachable!("];
+    let faults = faults_by_line(|source, at| {
+        let found = panics.iter().find(|call| source.code[at].contains(**call));
+        found.filter(|_| !source.for_tests[at]).map(|call| (*call).to_string())
+    });
+    expect_none(faults, &PANICKING_FILES);
+    let unfinished = ["todo!", "unimplemented!", "dbg!"];
+    let faults = faults_by_line(|source, at| {
+        let found = unfinished.iter().find(|call| source.code[at].contains(**call));
+        found.map(|call| (*call).to_string())
+    });
+    expect_none(faults, &[]);
+}
+
+#[test]
+fn names_of_files_say_what_is_in_them() {
+    let empty = ["utils", "util", "common", "helpers", "helper", "manager", "misc"];
+    let is_empty = |part: &str| empty.contains(&part.trim_end_matches(".rs"));
+    let faults = files(&[".rs"]).into_iter().filter(|path| path.split('/').any(is_empty));
+    expect_none(faults.map(|path| (path, ": says nothing".into())).collect(), &[]);
+}
+
+#[test]
+fn crates_import_downwards_only() {
+    let mut folders: Vec<_> = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let mut known: Vec<_> = IMPORTS.iter().map(|(name, _)| (*name).to_string()).collect();
+    folders.sort();
+    known.sort();
+    assert_eq!(folders, known, "each crate has its place");
+    for (name, allowed) in IMPORTS {
+        let path = root().join(format!("crates/{name}/Cargo.toml"));
+        let manifest: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
+        for section in ["dependencies", "dev-dependencies"] {
+            let Some(section) = manifest.get(section).and_then(|s| s.as_table()) else { continue };
+            for import in section.keys().filter(|key| known.contains(key)) {
+                assert!(allowed.contains(&&**import), "{name} imports {import}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_name_no_place_of_one_machine() {
+    // in parts, so that this file passes
+    let places = [("/wo", "rk/"), ("/tm", "p/"), ("/ro", "ot/"), ("/ho", "me/")];
+    let hosts = [("crates", ".io"), ("index.", "golang.org"), ("proxy.", "golang.org")];
+    let hosts = hosts.into_iter().chain([("pypi", ".org"), ("registry.", "npmjs.org")]);
+    let words: Vec<_> = places.into_iter().chain(hosts).map(|(a, b)| format!("{a}{b}")).collect();
+    let mut faults = vec![];
+    for path in files(&[".md", ".rs", ".toml", ".go", ".mod", ".sh", ".py", ".html"]) {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        for (at, line) in text.lines().enumerate() {
+            for word in words.iter().filter(|word| line.contains(&***word)) {
+                faults.push((path.clone(), format!(":{}: {word}", at + 1)));
+            }
+        }
+    }
+    expect_none(faults, &[]);
+}
