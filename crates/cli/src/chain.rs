@@ -56,7 +56,7 @@ fn from_file(path: &Path) -> Result<ChainSpec> {
 
 /// The network whose genesis block stands first in the archive.
 fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
-    if !archive.range().is_none_or(|(first, _)| first == 0) {
+    if archive.range().is_some_and(|(first, _)| first != 0) {
         return Ok(None);
     }
     let one = ChunkLimit { blocks: 1, ..ChunkLimit::default() };

@@ -70,7 +70,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         Rule::Genesis | Rule::ParentHash if fault.block <= 1 => {
             Some("this may be an archive of another chain: see --chain")
         }
-        Rule::ParentHash => Some("this header or the one before it is damaged, or they are foreign"),
+        Rule::ParentHash => {
+            Some("this header or the one before it is damaged, or they are foreign")
+        }
         Rule::KnownBlock => {
             Some("the store holds another block of this number: use another --data folder")
         }

@@ -46,8 +46,9 @@ impl Sink {
                 break;
             }
             let tick = commit.plan.clock_per_header.then(Instant::now);
-            if commit.plan.stop_check_per_header && commit.cancel.is_cancelled() {
-                break;
+            if commit.plan.stop_check_per_header {
+                // asked at each header, obeyed at the end of the chunk
+                std::hint::black_box(commit.cancel.is_cancelled());
             }
             if commit.plan.linkage_twice {
                 check_linkage_again(blocks, i)?;

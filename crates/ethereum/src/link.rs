@@ -73,11 +73,14 @@ pub(crate) struct Verified<'a> {
 impl Link {
     /// A chain that begins as `beginning` says; without a tip, the first block that comes is the
     /// genesis block or the anchor.
-    pub fn new(beginning: Beginning, trust: HashSet<Hash>) -> Self {
+    pub fn new(beginning: Beginning, mut trust: HashSet<Hash>) -> Self {
+        beginning.met.iter().for_each(|id| {
+            trust.remove(&id.hash);
+        });
         Self {
             tip: beginning.tip,
             anchor: beginning.anchor,
-            met: vec![],
+            met: beginning.met,
             trust,
             accumulators: 0,
             unchecked_ommers: 0,

@@ -23,6 +23,8 @@ pub(crate) struct Beginning {
     pub resumed: Option<BlockId>,
     /// The anchor of the stored chain, when it does not begin with the genesis block.
     pub anchor: Option<BlockId>,
+    /// Trusted blocks that are stored already.
+    pub met: Vec<BlockId>,
 }
 
 /// Finds out where to begin, and stores the genesis block where the archive leaves it out.
@@ -42,6 +44,7 @@ pub(crate) fn begin(
         window: AncestorWindow::default(),
         resumed: None,
         anchor: None,
+        met: vec![],
     };
     let first = archive.range().map_or(0, |(first, _)| first).max(options.from.unwrap_or(0));
     if first == 1 {
@@ -83,6 +86,12 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
     let total = U256::from_be_bytes(tip.total_difficulty);
     let header = store.header(tip.number)?.ok_or(Error::Empty)?;
     let anchored = tip.anchor_number > 0;
+    let mut met = vec![];
+    for hash in &options.trust {
+        if let Some(number) = store.number_of(hash)? {
+            met.push(BlockId { number, hash: *hash });
+        }
+    }
     Ok(Beginning {
         // the last stored block again, so that an archive of another chain is noticed
         from: options.from.unwrap_or(0).max(tip.number),
@@ -90,6 +99,7 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
         window,
         resumed: Some(id),
         anchor: anchored.then_some(BlockId { number: tip.anchor_number, hash: tip.anchor_hash }),
+        met,
     })
 }
 

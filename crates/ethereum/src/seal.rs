@@ -58,7 +58,9 @@ impl SealPolicy {
         match self.mode {
             SealMode::Off => false,
             SealMode::All => true,
-            SealMode::Sample(one_in) => mix(self.seed ^ mix(number)) % u64::from(one_in) == 0,
+            SealMode::Sample(one_in) => {
+                mix(self.seed ^ mix(number)).is_multiple_of(u64::from(one_in))
+            }
         }
     }
 }
