@@ -11,7 +11,7 @@ pub use crate::run::Run;
 use crate::seal::SealPolicy;
 use crate::variants::Variants;
 use crate::{Hash, Level};
-use archive::{Archive, ChunkLimit, Want};
+use archive::{Archive, ChunkLimit, Format, Want};
 use crypto::ManyKeccak;
 use pipeline::{Cancel, Flow};
 use std::sync::Arc;
@@ -91,7 +91,8 @@ fn stages(
     let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
     let bodies = options.level >= Level::Bodies;
-    let want = Want { bodies, receipts: bodies };
+    let receipts = bodies && matches!(archive.format(), Format::Era1 | Format::Freezer);
+    let want = Want { bodies, receipts };
     let mut reader =
         archive.reader(want, options.chunk, beginning.from..=options.until.unwrap_or(u64::MAX))?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());

@@ -153,10 +153,10 @@ impl State {
     }
 
     fn check(&self, what: &'static str) -> std::result::Result<(), SlotDamage> {
-        let bounded = self.first.checked_add(self.count).is_some() && self.count < 1 << 48;
+        let next = self.first.checked_add(self.count).filter(|_| self.count < 1 << 48);
         let sized = self.bytes.iter().zip(self.kept).all(|(n, kept)| kept || *n == 0);
-        let ends = self.count == 0 || self.tip.number == self.first + self.count - 1;
-        if bounded && sized && ends && self.bytes.iter().all(|n| *n < 1 << 60) {
+        let ends = next.is_some_and(|next| self.count == 0 || self.tip.number == next - 1);
+        if sized && ends && self.bytes.iter().all(|n| *n < 1 << 60) {
             return Ok(());
         }
         Err(SlotDamage(what, "consistent numbers".into(), format!("{self:?}")))
@@ -281,5 +281,21 @@ impl CheckpointFile {
             expected: expected.clone(),
             found: found.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_beyond_64_bits_are_damage() {
+        let layout = Layout { file_bytes: 4096, run_items: 2 };
+        let tip = Tip { number: 1, ..Tip::default() };
+        let committed = State { first: u64::MAX, count: 3, tip, ..State::default() };
+        let durable = State::default();
+        let slot = Slot { sequence: 1, layout, committed, durable, sums: [0; SUMS] };
+        let damage = Slot::decode(&slot.encode()).unwrap_err();
+        assert_eq!(damage.0, "committed state");
     }
 }

@@ -161,6 +161,25 @@ fn totals_and_accumulators_that_an_era1_file_states_are_compared() {
 }
 
 #[test]
+fn a_record_that_cannot_be_unpacked_is_refused_wherever_it_stands() {
+    let mut good = Good::new("records", "era1", Blocks::generated(200));
+    // compressed headers, bodies and receipts; the first of a chunk, and one in the middle
+    for kind in [3, 4, 5] {
+        for nth in [0, 50] {
+            let damaged = good.next_copy();
+            copy(&good.archive, &damaged);
+            let file = &eras(&damaged)[0];
+            let mut bytes = fs::read(file).unwrap();
+            // behind the stream identifier of 10 bytes: the type of the first Snappy frame
+            let offset = record(&bytes, kind, nth) + 10;
+            bytes[offset] = 2;
+            fs::write(file, bytes).unwrap();
+            good.refuses(&damaged, nth as u64, "Snappy");
+        }
+    }
+}
+
+#[test]
 fn hashes_that_an_ancient_folder_states_are_compared() {
     let mut good = Good::new("hashes", "freezer", Blocks::generated(200));
     let damaged = good.next_copy();
