@@ -3,21 +3,25 @@
 
 mod program;
 
-use program::{Random, SEAL_OFF, Scratch, assert_same_store, blockmill, succeed, tip_of, wait};
+use program::{
+    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, succeed, tip_of, wait,
+};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Kills that must fall between the first and the last commit of a chain.
-const KILLS: u32 = 50;
+/// Kills that must fall between the first and the last commit: of header imports, and of imports
+/// of blocks in each of two formats.
+const HEADER_KILLS: u32 = 50;
+const BLOCK_KILLS: u32 = 25;
 
 /// Runs that may be over, or not begun, when the signal comes, before the test gives up.
 const MAX_MISSES: u32 = 1_000;
 
-/// A run is killed within this part (1 over it) of the time that an undisturbed one takes, so that a chain is
+/// A run is killed within the time of an undisturbed one, divided by this, so that a chain is
 /// interrupted many times.
-const PART: u32 = 2;
+const PART: u32 = 4;
 
 fn import(store: &Path, archive: &Path) -> Command {
     let mut command = blockmill("import --data");
@@ -41,38 +45,50 @@ struct Kills {
 /// One archive, the store that an undisturbed import makes of it, and how long that takes.
 struct Undisturbed<'a> {
     archive: &'a Path,
-    store: &'a Path,
+    store: Snapshot,
     last: u64,
     time: Duration,
+    /// Kills that must hit.
+    wanted: u32,
 }
 
 impl Undisturbed<'_> {
     /// Kills imports into `store` until one is through; then compares the result.
     fn interrupt(&self, store: &Path, random: &mut Random, kills: &mut Kills) {
         let mut committed = None;
-        while committed != Some(self.last) && kills.in_the_middle < KILLS {
+        let mut limit = self.time / PART;
+        while committed != Some(self.last) && kills.in_the_middle < self.wanted {
             let until = (random.below(4) == 0).then(|| random.below(self.last + 1));
-            let seen = self.run_and_kill(store, random, until);
+            let seen = self.run_and_kill(store, random, limit, until);
             let now = tip_of(store);
             assert!(now >= committed, "committed up to {committed:?}, after a kill {now:?}");
             assert!(now >= seen, "another process saw {seen:?}, after a kill {now:?}");
             if now > committed && now < Some(self.last) {
+                limit = self.time / PART;
                 kills.in_the_middle += 1;
                 kills.seen_before += u32::from(seen > committed);
             } else {
+                // opening a long chain again takes its time before anything new is committed
+                limit = limit * 3 / 2;
                 kills.missed += 1;
                 assert!(kills.missed < MAX_MISSES, "{} kills hit", kills.in_the_middle);
             }
             committed = now;
         }
         succeed(&mut import(store, self.archive));
-        assert_same_store(self.store, store);
+        self.store.assert_same(store);
         kills.completed += 1;
     }
 
-    /// Starts an import, kills it at a random moment, and gives the tip that this process saw
+    /// Starts an import, kills it at a random moment before `limit`, and gives the tip that this process saw
     /// shortly before. With `until` the run may come to its end by itself.
-    fn run_and_kill(&self, store: &Path, random: &mut Random, until: Option<u64>) -> Option<u64> {
+    fn run_and_kill(
+        &self,
+        store: &Path,
+        random: &mut Random,
+        limit: Duration,
+        until: Option<u64>,
+    ) -> Option<u64> {
         let mut command = import(store, self.archive);
         // neither chunks nor threads nor the way of writing may show in the store
         command.args(["--chunk", random.pick(&["16", "64", "500", "2048"])]);
@@ -81,8 +97,7 @@ impl Undisturbed<'_> {
         if let Some(until) = until {
             command.args(["--until", &until.to_string()]);
         }
-        let limit = (self.time / PART).as_micros() as u64;
-        let moment = Duration::from_micros(random.below(limit));
+        let moment = Duration::from_micros(random.below(limit.as_micros() as u64));
         let start = Instant::now();
         let mut child = command.spawn().expect("the program starts");
         thread::sleep(moment / 2);
@@ -98,7 +113,7 @@ impl Undisturbed<'_> {
 }
 
 /// Generates `blocks` in `format`, then kills imports of them until enough kills have hit.
-fn kill_imports_of(format: &str, blocks: u64) {
+fn kill_imports_of(format: &str, blocks: u64, wanted: u32) {
     let scratch = Scratch::new(&format!("kill-{format}"));
     let (archive, undisturbed) = (scratch.path("archive"), scratch.path("undisturbed"));
     let count = blocks.to_string();
@@ -109,11 +124,12 @@ fn kill_imports_of(format: &str, blocks: u64) {
     let time = start.elapsed();
     assert_eq!(tip_of(&undisturbed), Some(blocks));
 
-    let whole = Undisturbed { archive: &archive, store: &undisturbed, last: blocks, time };
+    let (archive, store, last) = (&*archive, Snapshot::of(&undisturbed), blocks);
+    let whole = Undisturbed { archive, store, last, time, wanted };
     let mut random = Random::new("kill_during_import");
     let mut kills = Kills::default();
     for round in 0.. {
-        if kills.in_the_middle >= KILLS {
+        if kills.in_the_middle >= wanted {
             break;
         }
         let store = scratch.path(&format!("killed-{round}"));
@@ -129,18 +145,18 @@ fn kill_imports_of(format: &str, blocks: u64) {
 
 #[test]
 fn header_imports_that_are_killed_end_with_the_same_store() {
-    // one small run of the hash index, and half of the next
-    kill_imports_of("headers", 100_000);
+    // a run of the hash index, and the beginning of the next
+    kill_imports_of("headers", 80_000, HEADER_KILLS);
 }
 
 #[test]
 fn body_imports_from_an_export_that_are_killed_end_with_the_same_store() {
-    kill_imports_of("rlp", 10_000);
+    kill_imports_of("rlp", 10_000, BLOCK_KILLS);
 }
 
 #[test]
 fn body_imports_from_era1_files_that_are_killed_end_with_the_same_store() {
-    kill_imports_of("era1", 10_000);
+    kill_imports_of("era1", 10_000, BLOCK_KILLS);
 }
 
 /// Ctrl-C: the chunk at hand is committed, the exit code says so, and the next run goes on.

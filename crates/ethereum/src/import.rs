@@ -90,9 +90,7 @@ fn stages(
     let plan = options.variants.plan();
     let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
-    let bodies = options.level >= Level::Bodies;
-    let receipts = bodies && matches!(archive.format(), Format::Era1 | Format::Freezer);
-    let want = Want { bodies, receipts };
+    let want = wanted(archive.format(), options.level);
     let mut reader =
         archive.reader(want, options.chunk, beginning.from..=options.until.unwrap_or(u64::MAX))?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
@@ -149,4 +147,11 @@ fn stages(
     let (times, outcome) = pipeline::run(buffers, workers, read, work, finish);
     run.times = times;
     run.close(link, outcome, options)
+}
+
+/// What to read besides headers: receipts only where the format has them, so that none are missed
+/// when the first ones of a chunk are damaged.
+fn wanted(format: Format, level: Level) -> Want {
+    let bodies = level >= Level::Bodies;
+    Want { bodies, receipts: bodies && matches!(format, Format::Era1 | Format::Freezer) }
 }

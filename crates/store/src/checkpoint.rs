@@ -21,6 +21,8 @@ pub(crate) const FILE_NAME: &str = "checkpoint";
 pub(crate) const SUMS: usize = 7;
 
 const MAGIC: [u8; 8] = *b"BMSTORE1";
+/// More checkpoints than anyone can write, so that the next number always exists.
+const MAX_SEQUENCE: u64 = u64::MAX >> 1;
 
 /// The last committed block, and what the importer needs to go on from it. The store itself only
 /// looks at `number` and `hash`; the rest is kept for the caller.
@@ -110,6 +112,10 @@ impl Slot {
             return Err(SlotDamage("checkpoint magic", hex(&MAGIC), hex(&magic)));
         }
         let sequence = at.number();
+        if sequence > MAX_SEQUENCE {
+            let (expected, found) = (format!("up to {MAX_SEQUENCE}"), sequence.to_string());
+            return Err(SlotDamage("checkpoint sequence", expected, found));
+        }
         let layout = Layout { file_bytes: at.number(), run_items: at.number() };
         let (committed, durable) = (at.state(), at.state());
         let sums = std::array::from_fn(|_| u32::from_le_bytes(at.array()));
@@ -154,7 +160,8 @@ impl State {
 
     fn check(&self, what: &'static str) -> std::result::Result<(), SlotDamage> {
         let next = self.first.checked_add(self.count).filter(|_| self.count < 1 << 48);
-        let sized = self.bytes.iter().zip(self.kept).all(|(n, kept)| kept || *n == 0);
+        let may_have = |kept| kept && self.count > 0;
+        let sized = self.bytes.iter().zip(self.kept).all(|(n, kept)| *n == 0 || may_have(kept));
         let ends = next.is_some_and(|next| self.count == 0 || self.tip.number == next - 1);
         if sized && ends && self.bytes.iter().all(|n| *n < 1 << 60) {
             return Ok(());
@@ -164,7 +171,8 @@ impl State {
 
     fn is_prefix_of(&self, other: &State) -> bool {
         let shorter = self.bytes.iter().zip(other.bytes).all(|(a, b)| *a <= b);
-        self.count == 0 || (self.first == other.first && self.count <= other.count && shorter)
+        let same = self.first == other.first && self.kept == other.kept;
+        shorter && (self.count == 0 || same && self.count <= other.count)
     }
 }
 
@@ -288,14 +296,48 @@ impl CheckpointFile {
 mod tests {
     use super::*;
 
+    /// What is wrong with a slot of these states, whose checksum is right.
+    fn damage(committed: State, durable: State) -> Option<&'static str> {
+        damage_of(&slot(1, committed, durable))
+    }
+
+    fn damage_of(slot: &Slot) -> Option<&'static str> {
+        Slot::decode(&slot.encode()).err().map(|damage| damage.0)
+    }
+
+    fn slot(sequence: u64, committed: State, durable: State) -> Slot {
+        let layout = Layout { file_bytes: 4096, run_items: 2 };
+        Slot { sequence, layout, committed, durable, sums: [0; SUMS] }
+    }
+
+    /// Blocks 5 to 7 with headers only.
+    fn state() -> State {
+        let tip = Tip { number: 7, ..Tip::default() };
+        State { first: 5, count: 3, bytes: [30, 0, 0], kept: [true, false, false], tip }
+    }
+
     #[test]
     fn numbers_beyond_64_bits_are_damage() {
-        let layout = Layout { file_bytes: 4096, run_items: 2 };
-        let tip = Tip { number: 1, ..Tip::default() };
-        let committed = State { first: u64::MAX, count: 3, tip, ..State::default() };
-        let durable = State::default();
-        let slot = Slot { sequence: 1, layout, committed, durable, sums: [0; SUMS] };
-        let damage = Slot::decode(&slot.encode()).unwrap_err();
-        assert_eq!(damage.0, "committed state");
+        assert_eq!(damage(state(), State::default()), None);
+        let committed = State { first: u64::MAX, ..state() };
+        assert_eq!(damage(committed, State::default()), Some("committed state"));
+        let last = slot(u64::MAX, state(), state());
+        assert_eq!(damage_of(&last), Some("checkpoint sequence"));
+    }
+
+    #[test]
+    fn durable_bytes_beyond_the_committed_ones_are_damage() {
+        assert_eq!(damage(state(), state()), None);
+        let more_columns = State { kept: [true; 3], ..state() };
+        let more_bytes = State { bytes: [31, 0, 0], ..state() };
+        for durable in [more_columns, more_bytes] {
+            assert_eq!(damage(state(), durable), Some("committed state"), "{durable:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_without_blocks_are_damage() {
+        let durable = State { count: 0, ..state() };
+        assert_eq!(damage(state(), durable), Some("durable state"));
     }
 }

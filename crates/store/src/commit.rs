@@ -194,7 +194,10 @@ impl ChainStore {
 
     /// Syncs all ropes and the folder; what was appended is durable then.
     fn sync_data(&mut self) -> Result<()> {
-        for rope in self.ropes().into_iter().chain(self.index.ropes()) {
+        for rope in self.ropes_mut() {
+            rope.sync()?;
+        }
+        for rope in self.index.ropes_mut() {
             rope.sync()?;
         }
         let folder = File::open(&self.dir).map_err(io_error("open", &self.dir))?;

@@ -201,11 +201,6 @@ impl HashIndex {
         HashIndex { levels: [small, big], tail: Vec::new() }
     }
 
-    /// The files of the index, for syncing.
-    pub fn ropes(&self) -> impl Iterator<Item = &Rope> {
-        self.levels.iter().map(|level| &level.rope)
-    }
-
     /// The same, for marking durable points.
     pub fn ropes_mut(&mut self) -> impl Iterator<Item = &mut Rope> {
         self.levels.iter_mut().map(|level| &mut level.rope)

@@ -11,6 +11,7 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
 };
 
 use crc32fast::Hasher;
@@ -19,6 +20,9 @@ use crate::error::{Error, Result, io_error};
 
 /// Files kept open for each rope. A chain of hundreds of GiB has hundreds of files.
 const OPEN_FILES: usize = 16;
+/// Bytes after which the system is told to begin writing them to disk, so that the last sync finds
+/// little left to do.
+const WRITE_BACK: u64 = 64 << 20;
 /// Piece size of sequential reads.
 const PIECE: usize = 1 << 18;
 
@@ -32,6 +36,8 @@ pub(crate) struct Rope {
     durable: u64,
     sum: Hasher,
     open: Mutex<Vec<(u64, Arc<File>)>>,
+    /// Where the last write-back began, and the thread that does it.
+    write_back: (u64, Option<JoinHandle<std::io::Result<()>>>),
 }
 
 impl Rope {
@@ -46,6 +52,7 @@ impl Rope {
             durable: 0,
             sum: Hasher::new(),
             open: Mutex::new(Vec::new()),
+            write_back: (0, None),
         }
     }
 
@@ -109,7 +116,32 @@ impl Rope {
             self.len += now.len() as u64;
             bytes = later;
         }
+        if self.len.saturating_sub(self.write_back.0) >= WRITE_BACK {
+            self.begin_write_back()?;
+        }
         Ok(())
+    }
+
+    /// Has the newest file written to disk in the background, unless that is still going on.
+    fn begin_write_back(&mut self) -> Result<()> {
+        if self.write_back.1.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return Ok(());
+        }
+        self.end_write_back()?;
+        let file = self.file(self.len.saturating_sub(1) / self.file_bytes, false)?;
+        // without a thread the last sync has more to do
+        self.write_back = (self.len, thread::Builder::new().spawn(move || file.sync_data()).ok());
+        Ok(())
+    }
+
+    /// Waits for the write-back and takes its error, which the system tells only once.
+    fn end_write_back(&mut self) -> Result<()> {
+        match self.write_back.1.take().map(JoinHandle::join) {
+            Some(Ok(Err(error))) => {
+                Err(io_error("sync", &self.path(self.len / self.file_bytes))(error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Fills `out` from `position`. The range must lie within [`Rope::len`]; missing bytes on disk
@@ -243,7 +275,8 @@ impl Rope {
     }
 
     /// Makes every appended byte survive a power loss. The caller syncs the folder afterwards.
-    pub fn sync(&self) -> Result<()> {
+    pub fn sync(&mut self) -> Result<()> {
+        self.end_write_back()?;
         for number in self.durable / self.file_bytes..self.len.div_ceil(self.file_bytes) {
             self.file(number, false)?.sync_data().map_err(io_error("sync", &self.path(number)))?;
         }

@@ -1,7 +1,7 @@
 //! Files cut off and bits flipped at random places.
 
 use crate::blocks::{Blocks, FORMATS};
-use crate::program::{Random, assert_same_store, fault_text, read_store, run, succeed, tip_of};
+use crate::program::{Random, fault_text, run, succeed, tip_of};
 use crate::{Good, import};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,23 @@ fn files(archive: &Path) -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// Bytes in all of `files`.
+fn bytes_in(files: &[PathBuf]) -> u64 {
+    files.iter().map(|file| fs::metadata(file).unwrap().len()).sum()
+}
+
+/// The file that holds byte `at` of `files`, one behind the other, and where.
+fn place_in(files: &[PathBuf], mut at: u64) -> (PathBuf, u64) {
+    for file in files {
+        let length = fs::metadata(file).unwrap().len();
+        if at < length {
+            return (file.clone(), at);
+        }
+        at -= length;
+    }
+    panic!("no byte {at} more");
 }
 
 /// Where each block ends in a plain stream.
@@ -61,7 +78,7 @@ impl Good {
         let mut command = import(&store, &self.chain, damaged);
         let ended = run(&mut command);
         if ended.code == Some(0) {
-            assert_same_store(&self.store, &store);
+            self.snapshot.assert_same(&store);
             verdicts.harmless += 1;
             return Some(LAST);
         }
@@ -69,11 +86,10 @@ impl Good {
         assert!(text.contains(&damaged.display().to_string()), "no file in {text}");
         assert!(text.contains("byte ") || text.contains("block "), "no place in {text}");
         verdicts.refused += 1;
-        let (stored, good) = (read_store(&store), read_store(&self.store));
-        assert!(stored.blocks[..] == good.blocks[..stored.blocks.len()], "{text}");
+        self.snapshot.assert_begins_like(&store);
         let tip = tip_of(&store);
         succeed(&mut import(&store, &self.chain, &self.archive));
-        assert_same_store(&self.store, &store);
+        self.snapshot.assert_same(&store);
         fs::remove_dir_all(&store).unwrap();
         tip
     }
@@ -103,12 +119,7 @@ fn files_that_are_cut_off_are_refused() {
         let files = files(&good.archive);
         let mut verdicts = Verdicts::default();
         for _ in 0..COPIES {
-            let file = files[random.below(files.len() as u64) as usize].clone();
-            let length = fs::metadata(&file).unwrap().len();
-            if length == 0 {
-                continue;
-            }
-            let at = random.below(length);
+            let (file, at) = place_in(&files, random.below(bytes_in(&files)));
             let plain = matches!(format, "headers" | "rlp");
             if plain && ends.contains(&at) {
                 continue; // a whole, shorter archive
@@ -136,16 +147,13 @@ fn flipped_bits_are_found_or_change_nothing() {
         let files = files(&good.archive);
         let mut verdicts = Verdicts::default();
         for _ in 0..COPIES {
-            let file = files[random.below(files.len() as u64) as usize].clone();
-            let mut length = fs::metadata(&file).unwrap().len();
-            if length == 0 {
-                continue;
-            }
-            if matches!(format, "headers" | "rlp") {
+            let length = match format {
                 // without seals nothing vouches for the last block of a stream
-                length = ends[LAST as usize - 1];
-            }
-            let (at, bit) = (random.below(length), random.below(8));
+                "headers" | "rlp" => ends[LAST as usize - 1],
+                _ => bytes_in(&files),
+            };
+            let (file, at) = place_in(&files, random.below(length));
+            let bit = random.below(8);
             println!("{format}: {} bit {bit} at {at}", file.display());
             let damaged = good.changed_copy(&file, |bytes| bytes[at as usize] ^= 1 << bit);
             good.judge(&damaged, &mut verdicts);

@@ -13,7 +13,7 @@ mod rules;
 mod seals;
 
 use blocks::Blocks;
-use program::{Scratch, assert_same_store, blockmill, read_store, refuse, run, succeed, tip_of};
+use program::{Scratch, Snapshot, blockmill, refuse, run, succeed, tip_of};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,6 +31,7 @@ struct Good {
     blocks: Blocks,
     archive: PathBuf,
     store: PathBuf,
+    snapshot: Snapshot,
     format: &'static str,
     made: u32,
 }
@@ -53,7 +54,8 @@ impl Good {
         let chain = chain(&scratch);
         blocks.write(format, &archive);
         succeed(&mut import(&store, &chain, &archive));
-        Self { scratch, chain, blocks, archive, store, format, made: 0 }
+        let snapshot = Snapshot::of(&store);
+        Self { snapshot, scratch, chain, blocks, archive, store, format, made: 0 }
     }
 
     /// A path for the next damaged copy, or the store made of it.
@@ -66,10 +68,9 @@ impl Good {
     /// stored, and goes on with the good archive.
     fn refuses(&mut self, damaged: &Path, at: u64, rule: &str) -> String {
         let (text, store) = self.stops_at(damaged, at, rule);
-        let (stored, good) = (read_store(&store), read_store(&self.store));
-        assert!(stored.blocks[..] == good.blocks[..stored.blocks.len()]);
+        self.snapshot.assert_begins_like(&store);
         succeed(&mut import(&store, &self.chain, &self.archive));
-        assert_same_store(&self.store, &store);
+        self.snapshot.assert_same(&store);
         text
     }
 

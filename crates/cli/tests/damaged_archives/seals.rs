@@ -9,8 +9,8 @@ use std::path::Path;
 const LAST: usize = 200;
 
 /// Fields that no rule but the seal fixes, and an offset in them, counted from the header's first
-/// byte or from its end: a header of Frontier begins with a prefix of 3 bytes, and ends with the mix
-/// hash (0xa0 and 32 bytes) and the nonce (0x88 and 8 bytes).
+/// byte or from its end: a header of Frontier begins with a prefix of 3 bytes, and ends with the
+/// mix hash (0xa0 and 32 bytes) and the nonce (0x88 and 8 bytes).
 const FIELDS: [(&str, isize); 8] = [
     ("parent hash", 4),
     ("ommers hash", 3 + 33 + 1),

@@ -179,8 +179,17 @@ pub struct Stored {
     pub tip: Option<Tip>,
     /// Number of the first block.
     pub first: Option<u64>,
-    /// Hash, header, body and receipts of each block from the first one on.
-    pub blocks: Vec<([u8; 32], Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>)>,
+    /// The blocks from the first one on.
+    pub blocks: Vec<StoredBlock>,
+}
+
+/// One block of a store; body and receipts where it keeps them.
+#[derive(Debug, PartialEq)]
+pub struct StoredBlock {
+    pub hash: [u8; 32],
+    pub header: Vec<u8>,
+    pub body: Option<Vec<u8>>,
+    pub receipts: Option<Vec<u8>>,
 }
 
 /// Reads a whole store through its interface, and checks that each hash leads to its number.
@@ -192,15 +201,15 @@ pub fn read_store(folder: &Path) -> Stored {
     for number in first..=tip.number {
         let hash = store.hash_of(number).expect("a hash").expect("the hash of a stored block");
         assert_eq!(store.number_of(&hash).expect("a number"), Some(number));
-        stored.blocks.push((
+        stored.blocks.push(StoredBlock {
             hash,
-            store.header(number).expect("a header").expect("a stored header"),
-            store.body(number).expect("a body, or none"),
-            store.receipts(number).expect("receipts, or none"),
-        ));
+            header: store.header(number).expect("a header").expect("a stored header"),
+            body: store.body(number).expect("a body, or none"),
+            receipts: store.receipts(number).expect("receipts, or none"),
+        });
     }
     assert_eq!(store.header(tip.number + 1).expect("no error"), None);
-    assert_eq!(stored.blocks.last().map(|block| block.0), Some(tip.hash));
+    assert_eq!(stored.blocks.last().map(|block| block.hash), Some(tip.hash));
     stored
 }
 
@@ -210,18 +219,45 @@ pub fn tip_of(folder: &Path) -> Option<u64> {
     store.tip().map(|tip| tip.number)
 }
 
+/// A store as it was at some moment, to compare others with.
+pub struct Snapshot {
+    /// What it answers.
+    pub stored: Stored,
+    /// Its bytes.
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Snapshot {
+    /// Reads a store.
+    pub fn of(store: &Path) -> Self {
+        Self { stored: read_store(store), files: data_files(store) }
+    }
+
+    /// Asserts that another store is the same: by what it answers, and byte for byte.
+    pub fn assert_same(&self, found: &Path) {
+        let name = found.display();
+        let other = Self::of(found);
+        assert_eq!((self.stored.tip, self.stored.first), (other.stored.tip, other.stored.first));
+        let mut pairs = self.stored.blocks.iter().zip(&other.stored.blocks);
+        assert_eq!(pairs.position(|(a, b)| a != b), None, "a block of {name} differs");
+        assert!(self.files.keys().eq(other.files.keys()), "{name} has other files");
+        for (file, bytes) in &self.files {
+            assert!(*bytes == other.files[file], "{file} of {name} differs");
+        }
+    }
+
+    /// Asserts that another store holds the first blocks of this one, or all.
+    pub fn assert_begins_like(&self, found: &Path) {
+        let found = read_store(found);
+        assert!(found.blocks.len() <= self.stored.blocks.len());
+        let mut pairs = self.stored.blocks.iter().zip(&found.blocks);
+        assert_eq!(pairs.position(|(a, b)| a != b), None, "a stored block is not the good one");
+    }
+}
+
 /// Asserts that two stores are the same: by what they answer, and byte for byte.
 pub fn assert_same_store(expected: &Path, found: &Path) {
-    let (a, b) = (read_store(expected), read_store(found));
-    assert_eq!(a.tip, b.tip);
-    assert_eq!(a.first, b.first);
-    let differs = a.blocks.iter().zip(&b.blocks).position(|(a, b)| a != b);
-    assert_eq!(differs, None, "{} and {} differ", expected.display(), found.display());
-    let (a, b) = (data_files(expected), data_files(found));
-    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-    for (name, bytes) in &a {
-        assert!(*bytes == b[name], "{name} of {} differs", found.display());
-    }
+    Snapshot::of(expected).assert_same(found);
 }
 
 /// Pseudo-random numbers (splitmix64) whose seed is printed; `BLOCKMILL_TEST_SEED` repeats a run.

@@ -57,9 +57,9 @@ fn streams_made_of_era1_files_hold_the_same_chain() {
         let stored = read_store(&store);
         assert_eq!(stored.blocks.len(), whole.blocks.len());
         for (found, expected) in stored.blocks.iter().zip(&whole.blocks) {
-            assert_eq!((&found.0, &found.1), (&expected.0, &expected.1));
+            assert_eq!((&found.hash, &found.header), (&expected.hash, &expected.header));
             if level == "bodies" {
-                assert_eq!(found.2, expected.2);
+                assert_eq!(found.body, expected.body);
             }
         }
     }
