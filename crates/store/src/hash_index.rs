@@ -201,7 +201,7 @@ impl HashIndex {
         HashIndex { levels: [small, big], tail: Vec::new() }
     }
 
-    /// The same, for marking durable points.
+    /// The files of the index.
     pub fn ropes_mut(&mut self) -> impl Iterator<Item = &mut Rope> {
         self.levels.iter_mut().map(|level| &mut level.rope)
     }
