@@ -195,7 +195,8 @@ pub struct BenchHeaders {
     /// Rounds; each round runs everything once, in turn
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub runs: usize,
-    /// Proof-of-work seals to check: off, all, or a sample [default: off for generated headers, 1/100 otherwise]
+    /// Proof-of-work seals to check: off, all, or a sample [default: off for generated headers,
+    /// 1/100 otherwise]
     #[arg(long, value_name = "SAMPLE")]
     pub seal: Option<String>,
     /// Threads that verify [default: one for each core]

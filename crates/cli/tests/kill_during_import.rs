@@ -80,8 +80,8 @@ impl Undisturbed<'_> {
         kills.completed += 1;
     }
 
-    /// Starts an import, kills it at a random moment before `limit`, and gives the tip that this process saw
-    /// shortly before. With `until` the run may come to its end by itself.
+    /// Starts an import, kills it at a random moment before `limit`, and gives the tip that this
+    /// process saw shortly before. With `until` the run may come to its end by itself.
     fn run_and_kill(
         &self,
         store: &Path,

@@ -212,12 +212,19 @@ impl Link {
         }
     }
 
-    /// Times rise along a chain, so the last header of a batch stands for all of them.
+    /// Times rise along a chain, so only a batch whose last header is too late is searched.
     fn check_clock(&self, checks: &Checks<'_>, batch: &mut Batch) {
-        let (Some(now), Some(last)) = (checks.now, batch.good.checked_sub(1)) else { return };
-        let Ok(header) = batch.header(last) else { return };
-        if let Err(violation) = verify::verify_not_in_future(now, &header) {
-            batch.fail(last, Part::Header, Cause::Rule(violation));
+        let Some(now) = checks.now else { return };
+        let verdict = |i: usize| match batch.header(i) {
+            Ok(header) => verify::verify_not_in_future(now, &header),
+            Err(_) => Ok(()), // it was decoded before
+        };
+        if batch.good == 0 || verdict(batch.good - 1).is_ok() {
+            return;
+        }
+        let first = (0..batch.good).find_map(|i| Some((i, verdict(i).err()?)));
+        if let Some((i, violation)) = first {
+            batch.fail(i, Part::Header, Cause::Rule(violation));
         }
     }
 

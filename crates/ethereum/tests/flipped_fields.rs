@@ -59,8 +59,7 @@ fn verdict(headers: [&[u8]; 2], seal: SealMode, caches: &Arc<Caches>) -> Option<
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("headers.rlp");
     let options = WriteOptions::default();
-    let mut writer =
-        archive::ArchiveWriter::create(Format::HeaderStream, &path, &options).unwrap();
+    let mut writer = archive::ArchiveWriter::create(Format::HeaderStream, &path, &options).unwrap();
     let mut chunk = Chunk::new();
     headers.iter().for_each(|header| chunk.headers.push(header));
     writer.append(&chunk).unwrap();

@@ -179,7 +179,8 @@ mod tests {
         record.result.error = Some("block 7: wrong difficulty".into());
         record.result.committed = None;
         let text = summary(&record, Colour::Off);
-        assert!(text.starts_with("Failed: block 7: wrong difficulty."), "{text}");
+        let blocks = format::count(record.data.blocks);
+        assert!(text.starts_with(&format!("Failed after {blocks} blocks.")), "{text}");
         assert!(text.contains("  stored         nothing\n"), "{text}");
     }
 

@@ -57,21 +57,27 @@ impl fmt::Display for Error {
         write!(f, "RLP at byte {}: ", self.offset)?;
         match self.kind {
             ErrorKind::Truncated { needed, available } => {
-                write!(f, "item needs {needed} bytes, {available} are left")
+                write!(f, "expected {needed} bytes, found {available}")
             }
-            ErrorKind::NonCanonicalLength => f.write_str("length is not in its shortest form"),
-            ErrorKind::NonCanonicalByte => f.write_str("single byte below 0x80 has a prefix"),
-            ErrorKind::LeadingZero => f.write_str("integer has leading zeros"),
+            ErrorKind::NonCanonicalLength => {
+                f.write_str("expected a length in its shortest form, found a longer one")
+            }
+            ErrorKind::NonCanonicalByte => {
+                f.write_str("expected a byte below 0x80 without a prefix, found one")
+            }
+            ErrorKind::LeadingZero => {
+                f.write_str("expected an integer without leading zeros, found some")
+            }
             ErrorKind::ExpectedList => f.write_str("expected a list, found a byte string"),
             ErrorKind::ExpectedBytes => f.write_str("expected a byte string, found a list"),
             ErrorKind::WrongLength { expected, found } => {
                 write!(f, "expected {expected} bytes, found {found}")
             }
             ErrorKind::TooLarge { max, found } => {
-                write!(f, "integer of {found} bytes, at most {max} fit")
+                write!(f, "expected an integer of at most {max} bytes, found {found}")
             }
             ErrorKind::TrailingBytes { count } => {
-                write!(f, "{count} bytes follow the last expected item")
+                write!(f, "expected no more items, found {count} bytes")
             }
         }
     }

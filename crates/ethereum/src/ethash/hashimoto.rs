@@ -81,7 +81,8 @@ impl std::fmt::Display for SealError {
 impl std::error::Error for SealError {}
 
 /// Checks `seals`, all of the epoch of `cache`. `out` is cleared and gets one verdict for each
-/// seal, in order. Many seals in one call are much faster than many calls; 32 or more use all there is.
+/// seal, in order. Many seals in one call are much faster than many calls; 32 or more use all there
+/// is.
 pub fn check_seals(cache: &Cache, seals: &[Seal], out: &mut Vec<Result<(), SealError>>) {
     out.clear();
     out.reserve(seals.len());
