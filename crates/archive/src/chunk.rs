@@ -108,6 +108,16 @@ impl Chunk {
         Some(Place { unpacked: self.unpacked_offsets, ..place })
     }
 
+    /// Keeps the first `blocks` blocks.
+    pub(crate) fn truncate(&mut self, blocks: usize) {
+        self.headers.truncate(blocks);
+        self.bodies.truncate(blocks);
+        self.receipts.truncate(blocks);
+        self.total_difficulties.truncate(blocks);
+        self.stated_hashes.truncate(blocks);
+        self.era_end = None;
+    }
+
     /// Drops the blocks and keeps the memory.
     pub fn clear(&mut self) {
         self.first = None;

@@ -24,6 +24,12 @@ impl Column {
         self.ends.clear();
     }
 
+    /// Keeps the first `len` items; all of them when there are fewer.
+    pub fn truncate(&mut self, len: usize) {
+        self.ends.truncate(len);
+        self.bytes.truncate(self.ends.last().map_or(0, |end| *end as usize));
+    }
+
     /// Number of items.
     #[inline]
     pub fn len(&self) -> usize {
@@ -84,6 +90,10 @@ mod tests {
         }
         assert_eq!(column.iter().collect::<Vec<_>>(), items);
         assert_eq!((column.len(), column.get(1), column.start(3)), (4, &b"abc"[..], 3));
+        column.truncate(2);
+        assert_eq!(column.iter().collect::<Vec<_>>(), items[..2]);
+        column.truncate(7);
+        assert_eq!((column.len(), column.bytes.len()), (2, 3));
         column.clear();
         assert_eq!((column.len(), column.bytes.len()), (0, 0));
     }

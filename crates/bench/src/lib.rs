@@ -5,3 +5,4 @@ pub mod generate;
 pub mod headers;
 pub mod output;
 pub mod peers;
+pub mod ratios;

@@ -37,13 +37,17 @@ pub fn run(args: &BenchHeaders, json: bool) -> Result<Exit> {
     };
     let records = headers::run(&plan, |line| eprintln!("{line}"))?;
     let files = bench::output::write(&records, &args.out)?;
-    fs::write(args.out.join("table.md"), report::ladder_markdown(&records))
-        .with_context(|| format!("cannot write to {}", args.out.display()))?;
+    fs::write(
+        args.out.join("table.md"),
+        report::ladder_markdown(&records) + &bench::ratios::against_peers(&records),
+    )
+    .with_context(|| format!("cannot write to {}", args.out.display()))?;
     if json {
         println!("{}", serde_json::to_string_pretty(&records)?);
         return Ok(Exit::Success);
     }
     print!("{}", report::ladder_table(&records, Colour::of_stdout()));
+    print!("{}", bench::ratios::against_peers(&records));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
     Ok(Exit::Success)
 }

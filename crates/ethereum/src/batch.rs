@@ -361,5 +361,8 @@ fn complete_blocks(chunk: &Chunk, want: Want) -> usize {
     if want.receipts {
         blocks = blocks.min(chunk.receipts.len());
     }
+    if !chunk.total_difficulties.is_empty() {
+        blocks = blocks.min(chunk.total_difficulties.len());
+    }
     blocks
 }

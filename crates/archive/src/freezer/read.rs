@@ -199,30 +199,58 @@ impl Packed {
         self.tables.iter().map(of_table).sum::<usize>() as u64
     }
 
-    /// Unpacks the items into `chunk`, which is empty.
+    /// Unpacks the items into `chunk`, which is empty. After an error it holds the blocks before
+    /// the first bad item of any table.
     pub fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
         let [headers, hashes, difficulties, bodies, receipts] = &self.tables;
         let [header_track, body_track, receipts_track, difficulty_track] = &mut chunk.tracks;
         chunk.first = Some(self.first);
         chunk.receipt_encoding = ReceiptEncoding::Storage;
-        headers.unpack(HEADERS, &mut chunk.headers, header_track)?;
-        bodies.unpack(BODIES, &mut chunk.bodies, body_track)?;
-        receipts.unpack(RECEIPTS, &mut chunk.receipts, receipts_track)?;
-        hashes.for_each(|item, path, offset| {
-            let hash = item.try_into().map_err(|_| bad_hash(path, offset, item.len()))?;
-            chunk.stated_hashes.push(hash);
-            Ok(())
-        })?;
-        difficulties.for_each(|item, path, offset| {
-            let mut reader = rlp::Reader::new(item);
-            let value = reader.uint().and_then(|value| reader.finish().map(|()| value));
-            let (place, what) = (|| Place::new(&**path, offset), DIFFICULTIES.what);
-            let value = value.map_err(|source| Error::Rlp { place: place(), what, source })?;
-            chunk.total_difficulties.push(value);
-            difficulty_track.push(path, offset);
-            Ok(())
-        })
+        let outcomes = [
+            headers.unpack(HEADERS, &mut chunk.headers, header_track),
+            bodies.unpack(BODIES, &mut chunk.bodies, body_track),
+            receipts.unpack(RECEIPTS, &mut chunk.receipts, receipts_track),
+            unpack_hashes(hashes, &mut chunk.stated_hashes),
+            unpack_difficulties(difficulties, &mut chunk.total_difficulties, difficulty_track),
+        ];
+        let unpacked = [
+            chunk.headers.len(),
+            chunk.bodies.len(),
+            chunk.receipts.len(),
+            chunk.stated_hashes.len(),
+            chunk.total_difficulties.len(),
+        ];
+        let errors = outcomes.into_iter().zip(unpacked).filter_map(|(o, n)| Some((o.err()?, n)));
+        match errors.min_by_key(|(_, unpacked)| *unpacked) {
+            Some((error, unpacked)) => {
+                chunk.truncate(unpacked);
+                Err(error)
+            }
+            None => Ok(()),
+        }
     }
+}
+
+fn unpack_hashes(table: &PackedTable, hashes: &mut Vec<[u8; 32]>) -> Result<(), Error> {
+    table.for_each(|item, path, offset| {
+        hashes.push(item.try_into().map_err(|_| bad_hash(path, offset, item.len()))?);
+        Ok(())
+    })
+}
+
+fn unpack_difficulties(
+    table: &PackedTable,
+    difficulties: &mut Vec<[u8; 32]>,
+    track: &mut Track,
+) -> Result<(), Error> {
+    table.for_each(|item, path, offset| {
+        let mut reader = rlp::Reader::new(item);
+        let value = reader.uint().and_then(|value| reader.finish().map(|()| value));
+        let (place, what) = (|| Place::new(&**path, offset), DIFFICULTIES.what);
+        difficulties.push(value.map_err(|source| Error::Rlp { place: place(), what, source })?);
+        track.push(path, offset);
+        Ok(())
+    })
 }
 
 fn bad_hash(path: &Path, offset: u64, len: usize) -> Error {

@@ -1,0 +1,78 @@
+//! How many times faster blockmill is than a peer, round by round.
+//!
+//! The runs of one round stand next to each other in time, so their ratio holds even when the
+//! machine's speed drifts from round to round.
+
+use pipeline::record::RunRecord;
+use std::fmt::Write;
+
+/// The label of our default setting.
+pub const OURS: &str = "blockmill";
+
+/// One line for each label that is of another program: the median ratio of its whole run, and of
+/// its validation and write alone, to our whole run, with the smallest and the largest.
+pub fn against_peers(records: &[RunRecord]) -> String {
+    let mut text = String::new();
+    let mut labels: Vec<&str> = vec![];
+    for record in records.iter().filter(|record| record.program.name != OURS) {
+        if !labels.contains(&record.label.as_str()) {
+            labels.push(&record.label);
+        }
+    }
+    for label in labels {
+        let whole = ratios(records, label, |record| record.totals.wall_s);
+        let import = |record: &RunRecord| record.totals.validate_s + record.totals.write_s;
+        let alone = ratios(records, label, import);
+        // writing into a string cannot fail
+        let _ = writeln!(text, "{OURS}'s whole run is faster than {label}'s by {whole},");
+        let _ = writeln!(text, "  and than its validation and write alone by {alone}");
+    }
+    text
+}
+
+/// `time` of each run of `label` over our wall time in the same round: median, smallest, largest.
+fn ratios(records: &[RunRecord], label: &str, time: impl Fn(&RunRecord) -> f64) -> String {
+    let of = |label: &'_ str| records.iter().filter(move |record| record.label == label);
+    let pairs = of(label).zip(of(OURS));
+    let mut ratios: Vec<f64> =
+        pairs.map(|(peer, ours)| time(peer) / ours.totals.wall_s.max(1e-9)).collect();
+    ratios.sort_by(f64::total_cmp);
+    match (ratios.first(), ratios.last()) {
+        (Some(least), Some(most)) => {
+            let median = (ratios[(ratios.len() - 1) / 2] + ratios[ratios.len() / 2]) / 2.0;
+            format!("{median:.1} times ({least:.1}..{most:.1})")
+        }
+        _ => "an unknown factor (no rounds)".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipeline::record::Program;
+
+    fn record(program: &str, label: &str, wall_s: f64) -> RunRecord {
+        let program = Program { name: program.into(), ..Program::default() };
+        let mut record = RunRecord::new(program, label);
+        record.totals.wall_s = wall_s;
+        record.totals.validate_s = wall_s / 2.0;
+        record
+    }
+
+    #[test]
+    fn runs_are_paired_round_by_round() {
+        let records = [
+            record("blockmill", "blockmill", 1.0),
+            record("geth", "geth", 10.0),
+            record("blockmill", "blockmill", 2.0),
+            record("geth", "geth", 40.0),
+            record("blockmill", "blockmill", 1.0),
+            record("geth", "geth", 30.0),
+            record("blockmill", "master", 9.0),
+        ];
+        let text = against_peers(&records);
+        assert!(text.contains("geth's by 20.0 times (10.0..30.0),"), "{text}");
+        assert!(text.contains("alone by 10.0 times (5.0..15.0)"), "{text}");
+        assert!(!text.contains("master"));
+    }
+}
