@@ -32,10 +32,10 @@ pub fn against_peers(records: &[RunRecord]) -> String {
 
 /// `time` of each run of `label` over our wall time in the same round: median, smallest, largest.
 fn ratios(records: &[RunRecord], label: &str, time: impl Fn(&RunRecord) -> f64) -> String {
-    let of = |label: &'_ str| records.iter().filter(move |record| record.label == label);
-    let pairs = of(label).zip(of(OURS));
-    let mut ratios: Vec<f64> =
-        pairs.map(|(peer, ours)| time(peer) / ours.totals.wall_s.max(1e-9)).collect();
+    let mut ratios: Vec<f64> = of(records, label)
+        .zip(of(records, OURS))
+        .map(|(peer, ours)| time(peer) / ours.totals.wall_s.max(1e-9))
+        .collect();
     ratios.sort_by(f64::total_cmp);
     match (ratios.first(), ratios.last()) {
         (Some(least), Some(most)) => {
@@ -44,6 +44,11 @@ fn ratios(records: &[RunRecord], label: &str, time: impl Fn(&RunRecord) -> f64) 
         }
         _ => "an unknown factor (no rounds)".into(),
     }
+}
+
+/// The runs with this label, in the order of the rounds.
+fn of<'a>(records: &'a [RunRecord], label: &'a str) -> impl Iterator<Item = &'a RunRecord> {
+    records.iter().filter(move |record| record.label == label)
 }
 
 #[cfg(test)]

@@ -19,8 +19,7 @@ pub fn detect(
     if let Some(spec) = by_first_block(archive)? {
         return Ok(spec);
     }
-    let beside = paths.iter().filter_map(|path| genesis_beside(path)).next();
-    if let Some(file) = beside {
+    if let Some(file) = paths.iter().find_map(|path| genesis_beside(path)) {
         return from_file(&file);
     }
     if let Some(spec) = archive.network_hint().and_then(ChainSpec::by_name) {
@@ -55,7 +54,7 @@ fn from_file(path: &Path) -> Result<ChainSpec> {
 }
 
 /// The network whose genesis block stands first in the archive.
-fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
+pub fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
     if archive.range().is_some_and(|(first, _)| first != 0) {
         return Ok(None);
     }
@@ -70,7 +69,8 @@ fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
     Ok(header.and_then(|raw| ChainSpec::by_genesis_hash(&crypto::keccak256(raw))))
 }
 
-fn genesis_beside(path: &Path) -> Option<PathBuf> {
+/// A genesis.json in the same folder.
+pub fn genesis_beside(path: &Path) -> Option<PathBuf> {
     let folder = if path.is_dir() { path } else { path.parent()? };
     Some(folder.join("genesis.json")).filter(|file| file.is_file())
 }

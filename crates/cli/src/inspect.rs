@@ -1,21 +1,41 @@
 //! `inspect`: what is in an archive.
 
 use crate::args::Inspect;
+use crate::chain;
 use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::Result;
-use archive::{FileReport, Inspection, TableReport};
+use archive::{Archive, FileReport, Inspection, TableReport};
 use ethereum::record::format_name;
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Exit> {
-    let inspection = archive::inspect(&args.paths, args.deep)?;
+    let mut inspection = archive::inspect(&args.paths, args.deep)?;
+    inspection.files.iter_mut().for_each(name_chain);
     if json {
         println!("{}", serde_json::to_string_pretty(&inspection)?);
     } else {
         print(&inspection, args.deep);
     }
     Ok(if inspection.is_sound() { Exit::Success } else { Exit::Failure })
+}
+
+/// Names the chain by its first block, which proves more than the file's name, or by a
+/// genesis.json beside the file.
+fn name_chain(file: &mut FileReport) {
+    let paths = std::slice::from_ref(&file.path);
+    let Ok(archive) = Archive::open(paths) else { return };
+    // damage is reported in its place; here it only means that the first block names no chain
+    match chain::by_first_block(&archive) {
+        Ok(Some(spec)) => file.network = Some(spec.name),
+        _ if file.network.is_some() => {
+            file.notes.push("only the file's name says which network this is".into());
+        }
+        _ => {
+            let beside = chain::genesis_beside(&file.path);
+            file.network = beside.map(|genesis| format!("the chain of {}", genesis.display()));
+        }
+    }
 }
 
 fn print(inspection: &Inspection, deep: bool) {
@@ -37,7 +57,7 @@ fn print(inspection: &Inspection, deep: bool) {
 fn print_file(file: &FileReport) {
     println!("{}", file.path.display());
     let format = file.format.map_or("unknown format", format_name);
-    let network = file.network.as_deref().map_or(String::new(), |name| format!(", {name} by name"));
+    let network = file.network.as_deref().map_or(String::new(), |name| format!(", {name}"));
     let range = match (file.first, file.last) {
         (Some(first), Some(last)) => {
             format!("blocks {} to {} ({})", grouped(first), grouped(last), grouped(file.blocks))
