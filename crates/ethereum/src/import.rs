@@ -1,65 +1,21 @@
 //! The front door: read, decode, verify, link, write, in order and on one screen.
 
+use crate::Level;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
-use crate::ethash::Caches;
 use crate::fault::Error;
 use crate::link::Link;
-use crate::params::ChainSpec;
+pub use crate::options::{Options, Progress};
 use crate::resume;
 pub use crate::run::Run;
-use crate::seal::SealPolicy;
-use crate::variants::Variants;
-use crate::{Hash, Level};
-use archive::{Archive, ChunkLimit, Format, Want};
+use archive::{Archive, Format, Want};
 use crypto::ManyKeccak;
-use pipeline::{Cancel, Flow};
-use std::sync::Arc;
+use pipeline::Flow;
 use std::time::Instant;
 
 /// Bytes of archive after which the store is made durable, so that a start after a power loss has
 /// little to check again.
 const SYNC_EVERY: u64 = 1 << 30;
-
-/// What to verify, and how.
-#[derive(Clone)]
-pub struct Options {
-    /// The chain that the archive must be of.
-    pub spec: Arc<ChainSpec>,
-    /// How deep.
-    pub level: Level,
-    /// Which seals.
-    pub seal: SealPolicy,
-    /// Settings of the switches.
-    pub variants: Variants,
-    /// Threads that decode and verify.
-    pub threads: usize,
-    /// Bounds of a chunk.
-    pub chunk: ChunkLimit,
-    /// First block; none for the archive's first.
-    pub from: Option<u64>,
-    /// Last block; none for the archive's last.
-    pub until: Option<u64>,
-    /// Hashes that must be met.
-    pub trust: Vec<Hash>,
-    /// Ethash caches.
-    pub caches: Arc<Caches>,
-    /// The present, in seconds since 1970: proof-of-work blocks from the future are refused.
-    pub now: Option<u64>,
-    /// Set by whoever wants the run to stop.
-    pub cancel: Cancel,
-}
-
-/// How far a run has come; reported after each chunk.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// The last block that was verified (and committed, where there is a store).
-    pub number: u64,
-    /// Blocks so far.
-    pub blocks: u64,
-    /// Bytes of the archive read so far.
-    pub bytes: u64,
-}
 
 /// Imports `archive` into `sink`. What was verified before a fault is committed; the first value
 /// says what was done in any case.

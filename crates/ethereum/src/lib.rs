@@ -25,6 +25,7 @@ pub mod withdrawals;
 mod batch;
 mod link;
 mod list;
+mod options;
 mod resume;
 mod run;
 

@@ -1,8 +1,9 @@
 //! A run as a run record.
 
 use crate::fault::{Error, Hex};
-use crate::import::{Options, Run};
 use crate::link::BlockId;
+use crate::options::Options;
+use crate::run::Run;
 use archive::{Archive, Format};
 use pipeline::StageTimes;
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};

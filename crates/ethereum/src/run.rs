@@ -2,8 +2,8 @@
 
 use crate::Hash;
 use crate::fault::{Cause, Error, Fault};
-use crate::import::Options;
 use crate::link::{BlockId, Link, Tip, Verified};
+use crate::options::Options;
 use pipeline::Times;
 use pipeline::record::ChunkTimes;
 use std::time::{Duration, Instant};
