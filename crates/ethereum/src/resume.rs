@@ -12,6 +12,7 @@ use archive::{Archive, Format};
 use store::{Blocks, ChainStore, Items};
 
 /// What a run begins with.
+#[derive(Default)]
 pub(crate) struct Beginning {
     /// First block to read.
     pub from: u64,
