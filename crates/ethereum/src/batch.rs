@@ -245,15 +245,17 @@ impl Checks<'_> {
 
     /// Compares transactions, ommers, withdrawals and receipts with their roots.
     fn check_bodies(&self, batch: &mut Batch) {
+        let mut roots = std::mem::take(&mut batch.roots);
         for i in 0..batch.good {
-            let mut roots = std::mem::take(&mut batch.roots);
-            let checked = self.check_body(batch, i, &mut roots);
-            batch.roots = roots;
-            match checked {
+            match self.check_body(batch, i, &mut roots) {
                 Ok(transactions) => batch.transactions += transactions,
-                Err((part, cause)) => return batch.fail(i, part, cause),
+                Err((part, cause)) => {
+                    batch.fail(i, part, cause);
+                    break;
+                }
             }
         }
+        batch.roots = roots;
     }
 
     /// Checks the body and the receipts of block `i`; the number of its transactions.

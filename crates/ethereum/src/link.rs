@@ -100,6 +100,12 @@ impl Link {
                 Err(violation) => batch.fail(0, Part::Header, Cause::Rule(violation)),
             }
         }
+        if let (0, Some(fault), Some(tip)) = (batch.good, &mut batch.fault, &self.tip)
+            && matches!(fault.cause, Cause::Header(_))
+        {
+            // a header that cannot be decoded does not tell its number
+            fault.block = tip.id.number.saturating_add(1);
+        }
         self.add_difficulties(checks, batch, start);
         if checks.level >= Level::Bodies {
             self.check_ommers(checks, batch, start);
