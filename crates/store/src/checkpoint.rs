@@ -137,6 +137,8 @@ pub(crate) struct SlotDamage(pub &'static str, pub String, pub String);
 impl Layout {
     /// The least file size: a page.
     pub const MIN_FILE_BYTES: u64 = 4096;
+    /// The most blocks in a small run: places in a big run then take 24 bits, as filters assume.
+    pub const MAX_RUN_ITEMS: u64 = 1 << 20;
 
     /// Whether files of these sizes can exist.
     pub fn check(&self) -> std::result::Result<(), SlotDamage> {
@@ -144,9 +146,9 @@ impl Layout {
             let found = self.file_bytes.to_string();
             return Err(SlotDamage("file size", "4096 bytes to 1 PiB".into(), found));
         }
-        if !self.run_items.is_power_of_two() || self.run_items > 1 << 24 {
+        if !self.run_items.is_power_of_two() || self.run_items > Self::MAX_RUN_ITEMS {
             let found = self.run_items.to_string();
-            return Err(SlotDamage("run length", "a power of two up to 2^24".into(), found));
+            return Err(SlotDamage("run length", "a power of two up to 2^20".into(), found));
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ mod chain;
 mod checkpoint;
 mod commit;
 mod error;
+mod filter;
 mod hash_index;
 mod header_tree;
 mod kv;
