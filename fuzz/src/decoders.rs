@@ -5,10 +5,11 @@ use ethereum::bodies::{BodyView, verify_body};
 use ethereum::header::HeaderView;
 use ethereum::params::Fork;
 use ethereum::receipts::{
-    ReceiptView, consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
+    consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
 };
-use ethereum::transactions::{TransactionType, TransactionView};
-use rlp::{Encode, Error, Item, Reader};
+use ethereum::transactions::{self, Transaction, TransactionType};
+use rlp::ethereum::{Body, Log, Receipt, TrieNode};
+use rlp::{Decode, Encode, Error, Item, List, RawList, Reader, U256};
 use std::collections::BTreeMap;
 use trie::RootBuilder;
 
@@ -45,34 +46,41 @@ fn walk(data: &[u8]) -> Result<(), Error> {
 
 /// The item encoded again is the item.
 fn check_again(item: &Item<'_>) {
-    let mut again = vec![];
     if item.is_list {
-        rlp::put_list_prefix(&mut again, item.payload.len());
-        again.extend(item.payload);
-        assert_eq!(again.len(), rlp::list_len(item.payload.len()));
+        encodes_to(item.raw, &RawList(&[item.payload]));
+        assert_eq!(item.raw.len(), rlp::list_len(item.payload.len()));
     } else {
-        rlp::put_bytes(&mut again, item.payload);
-        assert_eq!(again.len(), rlp::bytes_len(item.payload));
+        encodes_to(item.raw, item.payload);
+        assert_eq!(item.raw.len(), rlp::bytes_len(item.payload));
     }
-    assert_eq!(again, item.raw);
-    if let Ok(number) = Reader::new(item.raw).u64() {
-        again.clear();
-        rlp::put_u64(&mut again, number);
-        assert_eq!(again, item.raw);
-        assert_eq!(again.len(), rlp::u64_len(number));
+    if let Ok(number) = u64::decode(item.raw) {
+        encodes_to(item.raw, &number);
+        assert_eq!(item.raw.len(), rlp::u64_len(number));
     }
-    if let Ok(number) = Reader::new(item.raw).uint::<32>() {
-        again.clear();
-        rlp::put_uint(&mut again, &number);
-        assert_eq!(again, item.raw);
+    if let Ok(number) = U256::decode(item.raw) {
+        encodes_to(item.raw, &number);
     }
+    if let Ok(log) = Log::decode(item.raw) {
+        encodes_to(item.raw, &log);
+    }
+    if let Ok(node) = TrieNode::decode(item.raw) {
+        encodes_to(item.raw, &node);
+    }
+}
+
+/// `value` has this encoding, by every writer.
+fn encodes_to(encoding: &[u8], value: &(impl Encode + ?Sized)) {
+    assert_eq!(value.encode(), encoding);
+    assert_eq!(value.encode_in_one_pass(), encoding);
+    assert_eq!(value.encoded_len(), encoding.len());
+    assert_eq!(value.hash(), crypto::keccak256(encoding));
 }
 
 /// A header that decodes is encoded to the same bytes.
 pub fn header(data: &[u8]) -> bool {
     let Ok(view) = HeaderView::decode(data) else { return false };
     let owned = view.to_owned();
-    let again = owned.to_rlp();
+    let again = owned.encode();
     assert_eq!(again, data);
     assert_eq!(owned.hash(), view.hash());
     assert_eq!(owned.view(&again).seal_hash(), view.seal_hash());
@@ -89,14 +97,15 @@ pub fn body(data: &[u8]) -> bool {
     assert_eq!(view.transactions().count(), view.transaction_count());
     assert_eq!(view.transaction_types().count(), view.transaction_count());
     assert_eq!(view.ommers().count(), view.ommer_count());
-    assert_eq!(view.transactions().map(|tx| tx.blobs).sum::<u64>(), view.blob_count());
-    for (view, encoding) in view.transactions().zip(view.transaction_encodings()) {
-        assert_eq!(view.encoding, encoding);
+    let blobs: usize = view.transactions().map(|tx| tx.blob_hashes.len()).sum();
+    assert_eq!(blobs as u64, view.blob_count());
+    for (transaction, encoding) in view.transactions().zip(view.transaction_encodings()) {
+        assert_eq!(transaction.canonical().encode(), encoding);
     }
     let root = RootBuilder::new().ordered(view.transaction_encodings());
     assert_eq!(root, naive_root(view.transaction_encodings()));
     let header = ethereum::header::Header::default();
-    let raw = header.to_rlp();
+    let raw = header.encode();
     for fork in [Fork::Frontier, Fork::London, Fork::Shanghai, Fork::Cancun, Fork::Osaka] {
         let _ = verify_body(fork, &header.view(&raw), &view, &mut RootBuilder::new());
     }
@@ -114,28 +123,25 @@ pub fn body(data: &[u8]) -> bool {
 fn naive_root<'a>(items: impl Iterator<Item = &'a [u8]>) -> [u8; 32] {
     let mut leaves = BTreeMap::new();
     for (position, item) in (0u64..).zip(items) {
-        let mut key = vec![];
-        rlp::put_u64(&mut key, position);
-        leaves.insert(key, item.to_vec());
+        leaves.insert(position.encode(), item.to_vec());
     }
     trie::naive::root(&leaves)
 }
 
-/// A transaction that decodes is one of a body, and the only one.
+/// A transaction that decodes is encoded to the same bytes, and is one of a body, the only one.
 pub fn transaction(data: &[u8]) -> bool {
-    let mut reader = Reader::new(data);
-    let Ok(item) = reader.item() else { return false };
-    let Ok(view) = TransactionView::decode(&item) else { return false };
-    let mut transactions = vec![];
-    rlp::put_list_prefix(&mut transactions, item.raw.len());
-    transactions.extend(item.raw);
-    let mut body = vec![];
-    rlp::put_list_prefix(&mut body, transactions.len() + 1);
-    body.extend(transactions);
-    body.push(0xc0);
+    let Ok(transaction) = Transaction::decode(data) else { return false };
+    assert_eq!(transaction.encode(), data);
+    let canonical = transaction.canonical().encode();
+    assert_eq!(Transaction::decode_canonical(&canonical).as_ref(), Ok(&transaction));
+    if transactions::read(&mut Reader::new(data)).is_err() {
+        return false;
+    }
+    let (kind, blobs) = (transaction.kind, transaction.blob_hashes.len());
+    let body = Body { transactions: List::Values(&[transaction]), ..Body::default() }.encode();
     let body = BodyView::decode(&body).expect("a body of a good transaction");
-    assert_eq!(body.transaction_types().collect::<Vec<_>>(), [view.kind]);
-    assert_eq!(body.blob_count(), view.blobs);
+    assert_eq!(body.transaction_types().collect::<Vec<_>>(), [kind]);
+    assert_eq!(body.blob_count(), blobs as u64);
     true
 }
 
@@ -175,11 +181,7 @@ fn old_receipts(data: &[u8]) -> bool {
 
 /// The type of each receipt of a list in consensus form.
 fn kinds(list: &[u8]) -> Option<Vec<TransactionType>> {
-    let mut items = Reader::new(list).list().ok()?;
-    let mut kinds = vec![];
-    while !items.is_empty() {
-        let item = items.item().ok()?;
-        kinds.push(ReceiptView::decode(&item, ReceiptEncoding::Consensus).ok()?.kind);
-    }
-    Some(kinds)
+    let receipts = List::<Receipt<'_>>::decode(list).ok()?;
+    let kind = |receipt: Receipt<'_>| TransactionType::from_byte(receipt.kind as u8);
+    Some(receipts.iter().map(|receipt| kind(receipt).unwrap_or(TransactionType::Legacy)).collect())
 }

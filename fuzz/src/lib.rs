@@ -11,12 +11,14 @@ mod input;
 mod pairs;
 pub mod seeds;
 mod texts;
+mod writers;
 
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use files::{ethash_cache, store};
-pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, trie};
+pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
 pub use texts::{genesis_json, run_record};
+pub use writers::{rlp_identity, rlp_writers};
 
 /// An entry point and what there is to know about it.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +36,10 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 20] = [
+pub const TARGETS: [Target; 23] = [
     target("rlp", rlp, 20_000),
+    target("rlp_identity", rlp_identity, 20_000),
+    target("rlp_writers", rlp_writers, 5000),
     target("header", header, 20_000),
     target("body", body, 20_000),
     target("transaction", transaction, 20_000),
@@ -53,6 +57,7 @@ pub const TARGETS: [Target; 20] = [
     target("difficulty", difficulty, 20_000),
     target("trie", trie, 3000),
     target("keccak", keccak, 3000),
+    target("sha256", sha256, 3000),
     target("ethash_mix", ethash_mix, 1000),
     target("ethash_seal", ethash_seal, 50),
 ];

@@ -1,12 +1,13 @@
 //! Fast versions against the plain ones that they must equal.
 
 use crate::input::Input;
-use crypto::{EthashMix, Keccak256, ManyKeccak, keccak256, keccak512};
+use crypto::{EthashMix, Keccak256, ManyKeccak, ManySha256, Sha256, keccak256, keccak512};
 use ethereum::U256;
 use ethereum::difficulty::{Formula, Parent};
 use ethereum::difficulty_bigint;
 use ethereum::ethash::naive::hashimoto_light;
 use ethereum::ethash::{Cache, Seal, SealError, check_seals};
+use rlp::Encode;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use trie::RootBuilder;
@@ -50,14 +51,8 @@ pub fn trie(data: &[u8]) -> bool {
     }
     let mut builder = RootBuilder::with_hasher(ManyKeccak::detect());
     assert_eq!(builder.sorted(&leaves), trie::naive::root(&leaves));
-    let in_order: BTreeMap<Vec<u8>, Vec<u8>> = (0u64..)
-        .zip(&items)
-        .map(|(position, item)| {
-            let mut key = vec![];
-            rlp::put_u64(&mut key, position);
-            (key, item.clone())
-        })
-        .collect();
+    let in_order: BTreeMap<Vec<u8>, Vec<u8>> =
+        (0u64..).zip(&items).map(|(position, item)| (position.encode(), item.clone())).collect();
     let root = trie::naive::root(&in_order);
     assert_eq!(builder.ordered(items.iter().map(|item| &item[..])), root);
     let hashed = leaves.iter().map(|(key, value)| (keccak256(key).to_vec(), value.clone()));
@@ -94,6 +89,32 @@ pub fn keccak(data: &[u8]) -> bool {
     let mut in_parts = Keccak256::new();
     messages.iter().for_each(|part| in_parts.update(part));
     assert_eq!(in_parts.finalize(), keccak256(&bytes));
+    true
+}
+
+/// SHA-256 in the lanes of every register width, in parts, and one message at a time.
+pub fn sha256(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    let mut messages = vec![];
+    while !input.0.is_empty() {
+        messages.push(input.part());
+    }
+    let once: Vec<_> = messages.iter().map(|message| crypto::sha256(message)).collect();
+    let twice: Vec<_> = messages.iter().map(|message| crypto::sha256d(message)).collect();
+    let pairs: Vec<[u8; 64]> = messages.iter().map(|m| Input(m).array()).collect();
+    let of_pairs: Vec<_> = pairs.iter().map(|pair| crypto::sha256d(pair)).collect();
+    for hasher in ManySha256::all_available() {
+        let mut found = vec![[0; 32]; messages.len()];
+        hasher.sha256(&messages, &mut found);
+        assert_eq!(found, once, "{}", hasher.name());
+        hasher.sha256d(&messages, &mut found);
+        assert_eq!(found, twice, "{} twice", hasher.name());
+        hasher.sha256d_64(&pairs, &mut found);
+        assert_eq!(found, of_pairs, "{} of pairs", hasher.name());
+    }
+    let mut in_parts = Sha256::new();
+    messages.iter().for_each(|part| in_parts.update(part));
+    assert_eq!(in_parts.finalize(), crypto::sha256(&messages.concat()));
     true
 }
 

@@ -10,7 +10,8 @@ use ethereum::header::Header;
 use ethereum::receipts::{consensus_to_storage, storage_to_consensus};
 use ethereum::transactions::TransactionType;
 use pipeline::record::{Program, RunRecord};
-use rlp::Encode;
+use rlp::ethereum::{AccessListEntry, Authorization, Transaction};
+use rlp::{Encode, List, OnePass, Write};
 use std::fs;
 use store::{Blocks, ChainStore, Items, Options, Tip};
 
@@ -21,7 +22,7 @@ const BLOCKS: u64 = 3;
 pub fn of(target: &str) -> Vec<Vec<u8>> {
     let blocks = || (0..BLOCKS).map(Block::new);
     match target {
-        "rlp" => vec![vec![0x80], Block::new(1).body, Block::new(2).header],
+        "rlp" | "rlp_identity" => vec![vec![0x80], Block::new(1).body, Block::new(2).header],
         "header" => blocks().map(|block| block.header).chain([newest_header()]).collect(),
         "body" => blocks().map(|block| block.body).collect(),
         "transaction" => TransactionType::ALL.map(transaction).to_vec(),
@@ -54,14 +55,14 @@ impl Block {
     fn new(number: u64) -> Self {
         let kinds: &[_] = if number == 0 { &[] } else { &TransactionType::ALL };
         let transactions: Vec<_> = kinds.iter().map(|kind| transaction(*kind)).collect();
-        let ommers: Vec<_> = (1..number).map(|n| header(n).to_rlp()).collect();
+        let ommers: Vec<_> = (1..number).map(|n| header(n).encode()).collect();
         let stored: Vec<_> = kinds.iter().map(|_| stored_receipt()).collect();
         let (mut receipts, mut storage) = (vec![], vec![]);
         storage_to_consensus(&list(&stored), kinds.iter().copied(), &mut receipts)
             .expect("receipts as they are stored");
         consensus_to_storage(&receipts, &mut storage).expect("receipts as they are hashed");
         let body = list(&[list(&transactions), list(&ommers)]);
-        Self { header: header(number).to_rlp(), body, receipts, storage }
+        Self { header: header(number).encode(), body, receipts, storage }
     }
 }
 
@@ -84,58 +85,59 @@ fn newest_header() -> Vec<u8> {
         slot_number: number,
         ..header(9)
     }
-    .to_rlp()
+    .encode()
 }
 
-fn bytes(content: &[u8]) -> Vec<u8> {
-    let mut out = vec![];
-    rlp::put_bytes(&mut out, content);
-    out
-}
-
+/// An RLP list of encoded items.
 fn list(items: &[Vec<u8>]) -> Vec<u8> {
-    let payload = items.concat();
-    let mut out = vec![];
-    rlp::put_list_prefix(&mut out, payload.len());
-    out.extend(payload);
-    out
+    let mut out = OnePass::default();
+    out.list(|out| items.iter().for_each(|item| out.raw(item)));
+    out.into_bytes()
 }
 
 /// A transaction as it stands in a body.
 fn transaction(kind: TransactionType) -> Vec<u8> {
-    use TransactionType::{Blob, DynamicFee, Legacy, SetCode};
-    let (one, gwei, address) = (bytes(&[1]), bytes(&[0x3b, 0x9a, 0xca, 0]), bytes(&[7; 20]));
-    let mut fields = vec![];
-    if kind != Legacy {
-        fields.push(one.clone());
-    }
-    fields.push(one.clone());
-    if kind >= DynamicFee {
-        fields.push(gwei.clone());
-    }
-    fields.extend([gwei.clone(), bytes(&[0x52, 0x08]), address.clone(), gwei.clone()]);
-    fields.push(bytes(b"input"));
-    if kind != Legacy {
-        fields.push(list(&[list(&[address.clone(), list(&[bytes(&[3; 32])])])]));
-    }
-    if kind == Blob {
-        fields.extend([gwei.clone(), list(&[bytes(&[1; 32])])]);
-    }
-    if kind == SetCode {
-        let delegation = [&one, &address, &one, &one, &gwei, &gwei].map(Vec::clone);
-        fields.push(list(&[list(&delegation)]));
-    }
-    fields.extend([one, gwei.clone(), gwei]);
-    match kind {
-        Legacy => list(&fields),
-        _ => bytes(&[&[kind as u8], &list(&fields)[..]].concat()),
-    }
+    let gwei = U256::from(1_000_000_000);
+    let address = &[7; 20];
+    let entry = AccessListEntry { address, storage_keys: List::Values(&[[3; 32]]) };
+    let delegation =
+        Authorization { chain_id: U256::ONE, address, nonce: 1, y_parity: 1, r: gwei, s: gwei };
+    let transaction = Transaction {
+        kind,
+        chain_id: 1,
+        nonce: 1,
+        max_priority_fee: gwei,
+        max_fee: gwei,
+        gas_limit: 21_000,
+        to: Some(address),
+        value: gwei,
+        input: b"input",
+        access_list: List::Values(&[entry]),
+        max_blob_fee: gwei,
+        blob_hashes: List::Values(&[[1; 32]]),
+        authorizations: List::Values(&[delegation]),
+        v: U256::ONE,
+        r: gwei,
+        s: gwei,
+    };
+    transaction.encode()
 }
 
 /// A receipt with one log, as geth stores it.
 fn stored_receipt() -> Vec<u8> {
-    let log = list(&[bytes(&[7; 20]), list(&[bytes(&[8; 32]), bytes(&[9; 32])]), bytes(b"data")]);
-    list(&[bytes(&[1]), bytes(&[0x52, 0x08]), list(&[log])])
+    let mut receipt = OnePass::default();
+    receipt.list(|receipt| {
+        receipt.u64(1);
+        receipt.u64(21_000);
+        receipt.list(|logs| {
+            logs.list(|log| {
+                log.fixed(&[7; 20]);
+                log.list(|topics| [[8; 32], [9; 32]].iter().for_each(|topic| topics.fixed(topic)));
+                log.bytes(b"data");
+            });
+        });
+    });
+    receipt.into_bytes()
 }
 
 /// A few blocks, with receipts as `format` has them.

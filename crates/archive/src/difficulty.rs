@@ -15,7 +15,7 @@ pub(crate) fn number_and_difficulty(header: &[u8]) -> Result<(u64, [u8; 32]), rl
     for _ in 0..FIELDS_BEFORE {
         fields.item()?;
     }
-    let difficulty = fields.uint::<32>()?;
+    let difficulty = fields.u256()?.to_be_bytes();
     Ok((fields.u64()?, difficulty))
 }
 
@@ -75,16 +75,17 @@ fn add(a: &[u8; 32], b: &[u8; 32]) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rlp::{OnePass, Write};
 
     /// A header with seven empty fields, then difficulty and number.
     fn header(number: u64, difficulty: u64) -> Vec<u8> {
-        let payload = FIELDS_BEFORE + rlp::u64_len(number) + rlp::u64_len(difficulty);
-        let mut out = vec![];
-        rlp::put_list_prefix(&mut out, payload);
-        out.extend_from_slice(&[0x80; FIELDS_BEFORE]);
-        rlp::put_u64(&mut out, difficulty);
-        rlp::put_u64(&mut out, number);
-        out
+        let mut out = OnePass::default();
+        out.list(|out| {
+            out.raw(&[0x80; FIELDS_BEFORE]);
+            out.u64(difficulty);
+            out.u64(number);
+        });
+        out.into_bytes()
     }
 
     fn chunk(headers: &[(u64, u64)]) -> Chunk {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use rlp::{Reader, put_list_prefix};
+use rlp::{Encode, RawList, Reader};
 
 use crate::stream::{Packed, Sink};
 use crate::{Chunk, Error, Part};
@@ -57,8 +57,11 @@ pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
         into.headers.push(header);
         into.track(Part::Header).push(file, start);
         if packed.bodies {
-            put_list_prefix(&mut into.bodies.bytes, body.len());
-            into.bodies.push(body);
+            let bodies = &mut into.bodies.bytes;
+            // with room for more, since `encode_into` makes just enough
+            bodies.reserve(rlp::list_len(body.len()));
+            RawList(&[body]).encode_into(bodies);
+            into.bodies.push(&[]);
             into.track(Part::Body).push(file, start + header.len() as u64);
         }
     }
@@ -69,14 +72,14 @@ pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
 #[derive(Debug)]
 pub struct RlpExportWriter {
     sink: Sink,
-    /// The prefix of a block.
-    prefix: Vec<u8>,
+    /// The block that is written.
+    block: Vec<u8>,
 }
 
 impl RlpExportWriter {
     /// Begins a file that appears at `path` when it is finished; compressed when `gzip`.
     pub fn create(path: &Path, gzip: bool) -> Result<Self, Error> {
-        Ok(Self { sink: Sink::create(path, gzip)?, prefix: vec![] })
+        Ok(Self { sink: Sink::create(path, gzip)?, block: vec![] })
     }
 
     /// Appends the chunk's blocks, which must have bodies.
@@ -94,11 +97,9 @@ impl RlpExportWriter {
                     return Err(self.unwritable("a body that is a list".into(), e.to_string()));
                 }
             };
-            self.prefix.clear();
-            put_list_prefix(&mut self.prefix, header.len() + items.len());
-            self.sink.write(&self.prefix)?;
-            self.sink.write(header)?;
-            self.sink.write(items)?;
+            self.block.clear();
+            RawList(&[header, items]).encode_into(&mut self.block);
+            self.sink.write(&self.block)?;
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use rlp::{Encode, RawList};
+
 use crate::{Archive, Chunk, ChunkLimit, Error, Packed, ReceiptEncoding, Want};
 
 /// Bytes that do not compress, the same ones for a seed.
@@ -16,22 +18,15 @@ pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
 }
 
 fn list(items: &[Vec<u8>]) -> Vec<u8> {
-    let mut out = vec![];
-    rlp::put_list_prefix(&mut out, items.iter().map(Vec::len).sum());
-    items.iter().for_each(|item| out.extend_from_slice(item));
-    out
+    RawList(&[&items.concat()]).encode()
 }
 
 fn bytes(content: &[u8]) -> Vec<u8> {
-    let mut out = vec![];
-    rlp::put_bytes(&mut out, content);
-    out
+    content.encode()
 }
 
 fn number(value: u64) -> Vec<u8> {
-    let mut out = vec![];
-    rlp::put_u64(&mut out, value);
-    out
+    value.encode()
 }
 
 /// A header of difficulty 1,000 with `extra` bytes that do not compress after its number.

@@ -1,8 +1,10 @@
 //! Workloads and measurements: generated chains, the ladder of designs, the ablation of each
 //! switch, and the peers as processes of their own.
 
+pub mod counting;
 pub mod generate;
 pub mod headers;
 pub mod output;
 pub mod peers;
 pub mod ratios;
+pub mod writers;

@@ -1,7 +1,8 @@
-//! Files made from run records: charts and the page.
+//! Files made from records: charts, tables and the page.
 
 use anyhow::{Context, Result};
 use pipeline::record::RunRecord;
+use pipeline::writer_record::WriterRecord;
 use report::Chart;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,5 +27,31 @@ pub fn write(records: &[RunRecord], folder: &Path) -> Result<Vec<PathBuf>> {
     fs::write(&page, report::html(records)?)
         .with_context(|| format!("cannot write {}", page.display()))?;
     files.push(page);
+    Ok(files)
+}
+
+/// Writes the charts that `record` gives, as SVG and PNG, and its tables as markdown into
+/// `folder`. The files that were written.
+pub fn write_writers(record: &WriterRecord, folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let charts = [
+        ("encode", Chart::writers_encode(record)),
+        ("hash", Chart::writers_hash(record)),
+        ("hash-each", Chart::writers_hash_each(record)),
+        ("allocations", Chart::writers_allocations(record)),
+    ];
+    let mut files = vec![];
+    for (name, chart) in charts {
+        let Some(chart) = chart else { continue };
+        for ending in ["svg", "png"] {
+            let path = folder.join(format!("{name}.{ending}"));
+            chart.write(&path)?;
+            files.push(path);
+        }
+    }
+    let table = folder.join("table.md");
+    fs::write(&table, report::writers_markdown(record))
+        .with_context(|| format!("cannot write {}", table.display()))?;
+    files.push(table);
     Ok(files)
 }

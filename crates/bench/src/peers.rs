@@ -6,7 +6,9 @@
 
 mod engines;
 mod measured;
-mod process;
+pub(crate) mod process;
+mod workshop;
+pub mod writers;
 
 use std::fmt;
 use std::fs;
@@ -14,11 +16,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use pipeline::machine::Machine;
 use pipeline::record::RunRecord;
 
-use engines::{Engine, Tool, Values};
+use engines::{Engine, Values};
+use workshop::{Engines, Workshop, utf8};
 
 /// The environment variable that names the folder for what peers need: their programs, ethash
 /// caches and the databases of their runs. Without it, `target/peers` beside the `benchmarks`
@@ -29,9 +32,7 @@ pub const PEERS_DIR: &str = "BLOCKMILL_PEERS_DIR";
 #[derive(Clone, Debug)]
 pub struct Peer {
     engine: Engine,
-    tools: Vec<(String, Tool)>,
-    source: PathBuf,
-    home: PathBuf,
+    workshop: Workshop,
 }
 
 /// A peer that has been built.
@@ -74,25 +75,12 @@ impl std::error::Error for LeftOut {}
 /// When the file cannot be read, is not as described at its top, or names a tool that it does not
 /// describe.
 pub fn load(engines_toml: &Path) -> Result<Vec<Peer>> {
-    let text = fs::read_to_string(engines_toml)
-        .with_context(|| format!("cannot read {}", engines_toml.display()))?;
-    let file = engines::parse(&text).with_context(|| engines_toml.display().to_string())?;
-    let path = std::path::absolute(engines_toml)?;
-    let folder = path.parent().context("engines.toml is in no folder")?;
-    let home = match std::env::var_os(PEERS_DIR) {
-        Some(home) => std::path::absolute(home)?,
-        None => folder.parent().unwrap_or(folder).join("target").join("peers"),
+    let engines = Engines::read(engines_toml)?;
+    let peer = |engine: &Engine| {
+        let workshop = engines.workshop(&engine.folder, &engine.needs)?;
+        Ok(Peer { engine: engine.clone(), workshop })
     };
-    let peer = |engine: Engine| {
-        let tool = |name: &String| {
-            let tool = file.tools.get(name).with_context(|| format!("no [tools.{name}]"))?;
-            Ok((name.clone(), tool.clone()))
-        };
-        let tools = engine.needs.iter().map(tool).collect::<Result<_>>()?;
-        let source = folder.join(&engine.folder);
-        Ok(Peer { engine, tools, source, home: home.clone() })
-    };
-    file.engine.iter().cloned().map(peer).collect()
+    engines.file.engine.iter().map(peer).collect()
 }
 
 impl Peer {
@@ -118,31 +106,19 @@ impl Peer {
     /// The line to show instead of the peer's figures.
     pub fn prepare(&self) -> Result<Ready, LeftOut> {
         let left_out = |reason| LeftOut { peer: self.engine.name.clone(), reason };
-        for (name, tool) in &self.tools {
-            engines::find_tool(name, tool).map_err(left_out)?;
-        }
+        self.workshop.find_tools().map_err(left_out)?;
         let program = self.build().map_err(|error| left_out(format!("{error:#}")))?;
-        Ok(Ready { engine: self.engine.clone(), program, home: self.home.clone() })
+        Ok(Ready { engine: self.engine.clone(), program, home: self.workshop.home.clone() })
     }
 
     /// Runs the build command in the peer's folder and returns the program that it made.
     fn build(&self) -> Result<PathBuf> {
-        let programs = self.home.join("bin");
+        let programs = self.workshop.home.join("bin");
         fs::create_dir_all(&programs)
             .with_context(|| format!("cannot make {}", programs.display()))?;
         let program = programs.join(&self.engine.name);
         let values = Values { program: Some(utf8(&program)?), ..Values::default() };
-        let line = values.fill(&self.engine.build)?;
-        let (tool, arguments) = line.split_first().context("empty build command")?;
-        let output = Command::new(tool)
-            .args(arguments)
-            .current_dir(&self.source)
-            .output()
-            .with_context(|| format!("cannot run `{tool}` in {}", self.source.display()))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("`{}` failed: {}", line.join(" "), process::last_line(&said));
-        }
+        self.workshop.build(&values.fill(&self.engine.build)?)?;
         Ok(program)
     }
 }
@@ -169,6 +145,7 @@ impl Ready {
             chunk: Some(chunk.to_string()),
             freq: Some(seal_freq.to_string()),
             paths: Some(joined(input.paths())?),
+            target: None,
         };
         let line = values.fill(&self.engine.command(input))?;
         let (program, arguments) = line.split_first().context("empty run command")?;
@@ -216,11 +193,6 @@ fn joined(paths: &[PathBuf]) -> Result<String> {
         names.push(name);
     }
     Ok(names.join(","))
-}
-
-fn utf8(path: &Path) -> Result<String> {
-    let name = path.to_str().ok_or_else(|| anyhow!("{} is not valid UTF-8", path.display()))?;
-    Ok(name.to_owned())
 }
 
 #[cfg(test)]

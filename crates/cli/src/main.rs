@@ -2,6 +2,7 @@
 
 mod args;
 mod bench_headers;
+mod bench_rlp;
 mod chain;
 mod config;
 mod convert;
@@ -15,11 +16,16 @@ mod report;
 
 use anyhow::{Context, Result};
 use args::{Bench, Cli, Command};
+use bench::counting::CountingAllocator;
 use clap::{CommandFactory, Parser};
 use output::Exit;
 use pipeline::Cancel;
 use std::path::Path;
 use std::process::ExitCode;
+
+/// So that `bench rlp` can count allocations instead of estimating them.
+#[global_allocator]
+static HEAP: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
     match run() {
@@ -40,7 +46,9 @@ fn run() -> Result<Exit> {
         Command::Inspect(args) => inspect::run(args, cli.json),
         Command::Convert(args) => convert::run(args, cli.json),
         Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
+        Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
         Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),
+        Command::Bench(Bench::RlpOnce(args)) => bench_rlp::run_once(args),
         Command::Generate(command) => generate::run(command, cli.json),
         Command::Report(args) => report::run(args, cli.json),
         Command::Demo(args) => demo::run(args, cli.json),

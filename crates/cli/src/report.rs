@@ -1,16 +1,24 @@
-//! `report`: run records as tables, charts and one HTML page.
+//! `report`: run records as tables, charts and one HTML page; writer records as tables and charts.
 
 use crate::args::Report;
 use crate::output::Exit;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use pipeline::record::RunRecord;
+use pipeline::writer_record::WriterRecord;
 use report::Colour;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// `blockmill report`.
 pub fn run(args: &Report, json: bool) -> Result<Exit> {
-    let records = read(&args.records)?;
+    let paths = record_files(&args.records)?;
+    if paths.iter().any(|path| WriterRecord::is_in(path)) {
+        let [path] = &paths[..] else {
+            bail!("expected one writer record alone, found {} records", paths.len());
+        };
+        return writers(&WriterRecord::read(path)?, args, json);
+    }
+    let records = read(&paths)?;
     let files = bench::output::write(&records, &args.out)?;
     if json {
         println!("{}", serde_json::to_string_pretty(&records)?);
@@ -27,8 +35,24 @@ pub fn run(args: &Report, json: bool) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Reads records, and those in folders.
-fn read(paths: &[PathBuf]) -> Result<Vec<RunRecord>> {
+/// A record of `bench rlp`.
+fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Exit> {
+    let files = bench::output::write_writers(record, &args.out)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(record)?);
+        return Ok(Exit::Success);
+    }
+    if args.markdown {
+        print!("{}", report::writers_markdown(record));
+    } else {
+        print!("{}", report::writers_table(record, Colour::of_stdout()));
+    }
+    files.iter().for_each(|file| println!("wrote {}", file.display()));
+    Ok(Exit::Success)
+}
+
+/// The files given, and those in the folders given.
+fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = vec![];
     for path in paths {
         if path.is_dir() {
@@ -38,6 +62,10 @@ fn read(paths: &[PathBuf]) -> Result<Vec<RunRecord>> {
         }
     }
     ensure!(!files.is_empty(), "expected run records (.json), found none in the folders given");
+    Ok(files)
+}
+
+fn read(files: &[PathBuf]) -> Result<Vec<RunRecord>> {
     let read = |file: &PathBuf| {
         RunRecord::read(file).with_context(|| format!("cannot read {}", file.display()))
     };

@@ -290,11 +290,9 @@ impl Checks<'_> {
         }
         let mut seals: Vec<Seal> = vec![];
         let mut owners: Vec<(usize, Part)> = vec![];
-        let mut preimage = vec![];
         let mut add = |i, part, header: &HeaderView<'_>| {
-            header.seal_preimage(&mut preimage);
             seals.push(Seal {
-                seal_hash: crypto::keccak256(&preimage),
+                seal_hash: header.seal_hash(),
                 nonce: header.nonce(),
                 mix_hash: *header.mix_hash,
                 difficulty: header.difficulty,

@@ -5,9 +5,9 @@ use crate::error::{Hex, Rule, Violation};
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
 use crate::list::List;
 use crate::params::Fork;
-use crate::transactions::{GAS_PER_BLOB, KZG_VERSION, TransactionType, TransactionView};
-use crate::withdrawals::WithdrawalView;
-use rlp::{Error, Item, Reader};
+use crate::transactions::{self, GAS_PER_BLOB, KZG_VERSION, Transaction, TransactionType};
+use rlp::ethereum::{Header, Withdrawal};
+use rlp::{Decode, Error, Reader};
 use std::fmt;
 use trie::RootBuilder;
 
@@ -47,24 +47,24 @@ impl<'a> BodyView<'a> {
     fn decode_items(mut list: Reader<'a>) -> Result<Self, BodyError> {
         let mut blobs = 0;
         let mut newest_type = TransactionType::Legacy;
-        let transactions = List::read(&mut list, |item| {
-            let transaction = TransactionView::decode(item)?;
-            blobs += transaction.blobs;
+        let transactions = List::read(&mut list, |items| {
+            let transaction = transactions::read(items)?;
+            blobs += transaction.blob_hashes.len() as u64;
             newest_type = newest_type.max(transaction.kind);
             Ok::<_, BodyError>(())
         })?;
-        let ommers = List::read(&mut list, check_ommer)?;
+        let ommers = List::read(&mut list, |items| Header::read(items).map(drop))?;
         let withdrawals = match list.is_empty() {
             true => None,
-            false => Some(List::read(&mut list, |item| WithdrawalView::decode(item).map(drop))?),
+            false => Some(List::read(&mut list, |items| Withdrawal::read(items).map(drop))?),
         };
         list.finish()?;
         Ok(Self { transactions, ommers, withdrawals, blobs, newest_type })
     }
 
     /// The transactions.
-    pub fn transactions(&self) -> impl Iterator<Item = TransactionView<'a>> + use<'a> {
-        self.transactions.items().filter_map(|item| TransactionView::decode(&item).ok())
+    pub fn transactions(&self) -> impl Iterator<Item = Transaction<'a>> + use<'a> {
+        self.transactions.values()
     }
 
     /// What the transactions trie holds, in order; the Keccak-256 of each is its hash.
@@ -74,7 +74,10 @@ impl<'a> BodyView<'a> {
 
     /// The type of each transaction.
     pub fn transaction_types(&self) -> impl Iterator<Item = TransactionType> + use<'a> {
-        self.transactions.items().filter_map(|item| TransactionType::of(&item).ok())
+        self.transactions.items().filter_map(|item| match item.is_list {
+            true => Some(TransactionType::Legacy),
+            false => TransactionType::from_byte(*item.payload.first()?),
+        })
     }
 
     /// How many transactions.
@@ -93,9 +96,8 @@ impl<'a> BodyView<'a> {
     }
 
     /// The withdrawals; `None` before Shanghai.
-    pub fn withdrawals(&self) -> Option<impl Iterator<Item = WithdrawalView<'a>> + use<'a>> {
-        let items = self.withdrawals?.items();
-        Some(items.filter_map(|item| WithdrawalView::decode(&item).ok()))
+    pub fn withdrawals(&self) -> Option<impl Iterator<Item = Withdrawal<'a>> + use<'a>> {
+        Some(self.withdrawals?.values())
     }
 
     /// How many blobs the transactions carry.
@@ -107,13 +109,6 @@ impl<'a> BodyView<'a> {
     fn payload_len(&self) -> usize {
         let withdrawals = self.withdrawals.map_or(0, |list| list.raw.len());
         self.transactions.raw.len() + self.ommers.raw.len() + withdrawals
-    }
-}
-
-fn check_ommer(item: &Item<'_>) -> Result<(), Error> {
-    match HeaderView::decode(item.raw) {
-        Ok(_) => Ok(()),
-        Err(Error { offset, kind }) => Err(Error { offset: item.offset + offset, kind }),
     }
 }
 
@@ -137,7 +132,7 @@ pub fn verify_body(
 }
 
 fn verify_types(fork: Fork, body: &BodyView<'_>) -> Result<(), Violation> {
-    let newest = TransactionType::newest_of(fork);
+    let newest = transactions::newest_type(fork);
     if body.newest_type > newest {
         let expected = format!("at most {}", newest as u8);
         return Err(Violation::new(Rule::TransactionType, expected, body.newest_type as u8));
@@ -219,13 +214,6 @@ fn verify_blob_gas(header: &HeaderView<'_>, body: &BodyView<'_>) -> Result<(), V
 pub enum BodyError {
     /// Not the RLP that stands at this place in a body.
     Rlp(Error),
-    /// A type byte that no fork knows.
-    UnknownType {
-        /// Where the byte stands.
-        offset: usize,
-        /// The byte.
-        found: u8,
-    },
     /// A typed transaction's signature whose y parity is neither 0 nor 1.
     Parity {
         /// Where the field stands.
@@ -257,9 +245,6 @@ impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rlp(error) => error.fmt(f),
-            Self::UnknownType { offset, found } => {
-                write!(f, "byte {offset}: unknown transaction type {found:#04x}")
-            }
             Self::Parity { offset, found } => {
                 write!(f, "byte {offset}: y parity is {found}, expected 0 or 1")
             }

@@ -8,6 +8,7 @@ use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, Header};
 use crate::params::Fork;
 use crate::verify::INITIAL_BASE_FEE;
 use crate::{Address, Hash, U256};
+use rlp::ethereum::Account;
 use rlp::{Encode, Reader};
 use std::borrow::Cow;
 
@@ -116,7 +117,7 @@ impl Genesis {
             slot_number: number(Fork::Amsterdam, fields.slot_number),
             ..Header::default()
         };
-        let raw = header.to_rlp();
+        let raw = header.encode();
         Self { hash: crypto::keccak256(&raw), raw, header, alloc }
     }
 
@@ -139,7 +140,7 @@ fn decode(data: &[u8]) -> Result<Vec<GenesisAccount>, rlp::Error> {
         let mut fields = list.list()?;
         let mut account = GenesisAccount {
             address: *fields.fixed()?,
-            balance: U256::from_be_bytes(fields.uint::<32>()?),
+            balance: fields.u256()?,
             nonce: 0,
             code: vec![],
             storage: vec![],
@@ -169,19 +170,13 @@ pub fn state_root(accounts: &[GenesisAccount]) -> Hash {
 
 /// An account as the state trie holds it: nonce, balance, storage root, code hash.
 fn encode(account: &GenesisAccount) -> Vec<u8> {
-    let slots = account.storage.iter().map(|(key, value)| {
-        let mut encoded = Vec::with_capacity(33);
-        rlp::put_uint(&mut encoded, value);
-        (key, encoded)
-    });
-    let storage_root: Hash = trie::secure_root(slots);
-    let mut payload = Vec::with_capacity(110);
-    rlp::put_u64(&mut payload, account.nonce);
-    rlp::put_uint(&mut payload, &account.balance.to_be_bytes::<32>());
-    rlp::put_bytes(&mut payload, &storage_root);
-    rlp::put_bytes(&mut payload, &crypto::keccak256(&account.code));
-    let mut encoded = Vec::with_capacity(payload.len() + 2);
-    rlp::put_list_prefix(&mut encoded, payload.len());
-    encoded.extend_from_slice(&payload);
-    encoded
+    let slots = account.storage.iter();
+    let slots = slots.map(|(key, value)| (key, U256::from_be_bytes(*value).encode()));
+    Account {
+        nonce: account.nonce,
+        balance: account.balance,
+        storage_root: &trie::secure_root(slots),
+        code_hash: &crypto::keccak256(&account.code),
+    }
+    .encode()
 }

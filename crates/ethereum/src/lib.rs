@@ -17,10 +17,11 @@ pub mod params;
 pub mod receipts;
 pub mod record;
 pub mod seal;
+pub mod signing;
+pub mod transaction_rules;
 pub mod transactions;
 pub mod variants;
 pub mod verify;
-pub mod withdrawals;
 
 mod batch;
 mod link;

@@ -339,7 +339,7 @@ mod tests {
     /// One header that the container calls block `stated`, with a total difficulty.
     fn batch(header: &Header, stated: u64) -> Batch {
         let mut batch = Batch::default();
-        batch.chunk.headers.push(&header.to_rlp());
+        batch.chunk.headers.push(&header.encode());
         batch.chunk.total_difficulties.push(U256::from(2_000_000).to_be_bytes());
         batch.hashes.push(header.hash());
         batch.difficulties.push(header.difficulty);

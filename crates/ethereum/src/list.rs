@@ -1,6 +1,6 @@
 //! An encoded list whose items were checked once and are read again later.
 
-use rlp::{Error, Item, Reader};
+use rlp::{Decode, Error, Item, Reader};
 
 /// An encoded list and the number of its items.
 #[derive(Clone, Copy, Debug)]
@@ -13,16 +13,16 @@ pub(crate) struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Reads the next item of `outer`, a list, and calls `check` on each of its items.
+    /// Reads the next item of `outer`, a list, and calls `read` for each of its items.
     pub fn read<E: From<Error>>(
         outer: &mut Reader<'a>,
-        mut check: impl FnMut(&Item<'a>) -> Result<(), E>,
+        mut read: impl FnMut(&mut Reader<'a>) -> Result<(), E>,
     ) -> Result<Self, E> {
         let mut items = outer.clone().list()?;
         let item = outer.item()?;
         let mut count = 0;
         while !items.is_empty() {
-            check(&items.item()?)?;
+            read(&mut items)?;
             count += 1;
         }
         Ok(Self { raw: item.raw, count, item })
@@ -31,6 +31,12 @@ impl<'a> List<'a> {
     /// The items.
     pub fn items(&self) -> impl ExactSizeIterator<Item = Item<'a>> + use<'a> {
         Items { reader: self.item.reader(), left: self.count }
+    }
+
+    /// The items as values, which `read` was called for.
+    pub fn values<T: Decode<'a>>(&self) -> impl Iterator<Item = T> + use<'a, T> {
+        let mut items = self.item.reader();
+        (0..self.count).map_while(move |_| T::read(&mut items).ok())
     }
 
     /// What the list's trie holds: lists as they are, and what is in a byte string (EIP-2718).

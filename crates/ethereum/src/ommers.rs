@@ -156,10 +156,10 @@ mod tests {
     fn window(blocks: &[Header], ommers: &[Header]) -> AncestorWindow {
         let mut window = AncestorWindow::default();
         for (i, block) in blocks.iter().enumerate() {
-            let encoded: Vec<_> = ommers.iter().map(Encode::to_rlp).collect();
+            let encoded: Vec<_> = ommers.iter().map(Encode::encode).collect();
             let views: Vec<_> = ommers.iter().zip(&encoded).map(|(o, raw)| o.view(raw)).collect();
             let ommers = if i + 1 == blocks.len() { &views[..] } else { &[] };
-            let raw = block.to_rlp();
+            let raw = block.encode();
             window.push(Ancestor::new(block.hash(), &block.view(&raw), ommers));
         }
         window
@@ -169,9 +169,9 @@ mod tests {
     fn verdict(from: usize, ommers: &[Header], earlier: &[Header]) -> Result<usize, Rule> {
         let spec = ChainSpec::by_name("mainnet").unwrap();
         let blocks = chain(&spec);
-        let encoded: Vec<_> = ommers.iter().map(Encode::to_rlp).collect();
+        let encoded: Vec<_> = ommers.iter().map(Encode::encode).collect();
         let views: Vec<_> = ommers.iter().zip(&encoded).map(|(o, raw)| o.view(raw)).collect();
-        let header = blocks[9].to_rlp();
+        let header = blocks[9].encode();
         window(&blocks[from..9], earlier)
             .verify_ommers(&spec, &blocks[9].view(&header), &views)
             .map_err(|broken| broken.rule)

@@ -97,7 +97,7 @@ fn with_seals_on_a_flipped_bit_in_any_field_is_noticed() {
     for (field, flip) in FIELDS {
         let mut header = HeaderView::decode(&last).unwrap().to_owned();
         flip(&mut header);
-        let flipped = header.to_rlp();
+        let flipped = header.encode();
         let without = verdict([&parent, &flipped], SealMode::Off, &caches);
         let with = verdict([&parent, &flipped], SealMode::All, &caches);
         let word = |v: &Option<String>| if v.is_some() { "rejected" } else { "accepted" };

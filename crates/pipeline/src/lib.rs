@@ -6,6 +6,7 @@ pub mod percentile;
 pub mod queue;
 pub mod record;
 pub mod usage;
+pub mod writer_record;
 
 mod cancel;
 mod clock;

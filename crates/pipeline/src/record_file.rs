@@ -1,13 +1,17 @@
-//! Run records on disk: written whole or not at all, read with the schema checked first.
+//! Records on disk: written whole or not at all, read with the schema checked first.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::record::{RunRecord, SCHEMA};
+
+/// What a [`RunRecord`] is called in messages.
+const RUN_RECORD: &str = "run record";
 
 /// Why a record could not be read or written.
 #[derive(Debug)]
@@ -19,10 +23,12 @@ pub enum RecordError {
         /// What the system said.
         source: io::Error,
     },
-    /// The file is not a run record.
+    /// The file is not such a record.
     Json {
         /// The file.
         path: PathBuf,
+        /// What it should be: a run record or a writer record.
+        expected: &'static str,
         /// What is wrong, with line and column.
         source: serde_json::Error,
     },
@@ -30,6 +36,8 @@ pub enum RecordError {
     Schema {
         /// The file.
         path: PathBuf,
+        /// What it is: a run record or a writer record.
+        record: &'static str,
         /// The newest schema that this program reads.
         expected: u32,
         /// The schema of the file.
@@ -41,12 +49,12 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Json { path, source } => {
-                write!(f, "{}: not a run record: {source}", path.display())
+            Self::Json { path, expected, source } => {
+                write!(f, "{}: not a {expected}: {source}", path.display())
             }
-            Self::Schema { path, expected, found } => write!(
+            Self::Schema { path, record, expected, found } => write!(
                 f,
-                "{}: run record of schema {found}; this program reads schemas 1 to {expected}",
+                "{}: {record} of schema {found}; this program reads schemas 1 to {expected}",
                 path.display()
             ),
         }
@@ -67,32 +75,56 @@ impl RunRecord {
     /// Writes the record to `path` as indented JSON. The file is written beside `path` and then
     /// renamed, so a reader never sees half a record and an older one survives a crash.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
-        let mut text = serde_json::to_vec_pretty(self)
-            .map_err(|source| RecordError::Json { path: path.to_owned(), source })?;
-        text.push(b'\n');
-        replace(path, &text).map_err(|source| RecordError::Io { path: path.to_owned(), source })
+        write(self, RUN_RECORD, path)
     }
 
     /// Reads the record in `path`.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        let text =
-            fs::read(path).map_err(|source| RecordError::Io { path: path.to_owned(), source })?;
-        Self::parse(path, &text)
+        read(path, RUN_RECORD, SCHEMA)
     }
+}
 
-    fn parse(path: &Path, text: &[u8]) -> Result<Self, RecordError> {
-        /// A newer record may not fit our fields; its schema says so better than the first misfit.
-        #[derive(Deserialize)]
-        struct SchemaOnly {
-            schema: u32,
-        }
-        let wrong = |source| RecordError::Json { path: path.to_owned(), source };
-        let found = serde_json::from_slice::<SchemaOnly>(text).map_err(wrong)?.schema;
-        if !(1..=SCHEMA).contains(&found) {
-            return Err(RecordError::Schema { path: path.to_owned(), expected: SCHEMA, found });
-        }
-        serde_json::from_slice(text).map_err(wrong)
+/// Writes `record`, which is called `name` in messages, to `path`.
+pub(crate) fn write(
+    record: &impl Serialize,
+    name: &'static str,
+    path: &Path,
+) -> Result<(), RecordError> {
+    let wrong = |source| RecordError::Json { path: path.to_owned(), expected: name, source };
+    let mut text = serde_json::to_vec_pretty(record).map_err(wrong)?;
+    text.push(b'\n');
+    replace(path, &text).map_err(|source| RecordError::Io { path: path.to_owned(), source })
+}
+
+/// Reads the record in `path`, which is called `name` in messages and has a schema up to `newest`.
+pub(crate) fn read<T: DeserializeOwned>(
+    path: &Path,
+    name: &'static str,
+    newest: u32,
+) -> Result<T, RecordError> {
+    let text =
+        fs::read(path).map_err(|source| RecordError::Io { path: path.to_owned(), source })?;
+    parse(path, &text, name, newest)
+}
+
+fn parse<T: DeserializeOwned>(
+    path: &Path,
+    text: &[u8],
+    name: &'static str,
+    newest: u32,
+) -> Result<T, RecordError> {
+    /// A newer record may not fit our fields; its schema says so better than the first misfit.
+    #[derive(Deserialize)]
+    struct SchemaOnly {
+        schema: u32,
     }
+    let wrong = |source| RecordError::Json { path: path.to_owned(), expected: name, source };
+    let found = serde_json::from_slice::<SchemaOnly>(text).map_err(wrong)?.schema;
+    if !(1..=newest).contains(&found) {
+        let path = path.to_owned();
+        return Err(RecordError::Schema { path, record: name, expected: newest, found });
+    }
+    serde_json::from_slice(text).map_err(wrong)
 }
 
 /// Puts `text` in place of whatever `path` holds. The process id in the name of the temporary file
@@ -141,7 +173,7 @@ mod tests {
     }
 
     fn parse(text: &str) -> Result<RunRecord, RecordError> {
-        RunRecord::parse(Path::new("run.json"), text.as_bytes())
+        super::parse(Path::new("run.json"), text.as_bytes(), RUN_RECORD, SCHEMA)
     }
 
     #[test]

@@ -28,6 +28,11 @@ pub fn peak_rss_bytes() -> u64 {
     kibibytes(&status, "VmHWM").unwrap_or_else(os::peak_rss_bytes)
 }
 
+/// Page faults of this process so far that needed no disk; 0 when not known (getrusage(2)).
+pub fn minor_page_faults() -> u64 {
+    os::minor_page_faults()
+}
+
 /// Name and release of the kernel, such as `Linux 6.1.0`.
 pub(crate) fn kernel() -> String {
     os::kernel().unwrap_or_else(|| std::env::consts::OS.to_owned())
@@ -55,6 +60,11 @@ mod os {
         u64::try_from(peak).unwrap_or(0).saturating_mul(unit)
     }
 
+    pub fn minor_page_faults() -> u64 {
+        let faults = getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.minor_page_faults());
+        u64::try_from(faults).unwrap_or(0)
+    }
+
     pub fn kernel() -> Option<String> {
         let name = uname().ok()?;
         Some(format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy()))
@@ -70,6 +80,10 @@ mod os {
     }
 
     pub fn peak_rss_bytes() -> u64 {
+        0
+    }
+
+    pub fn minor_page_faults() -> u64 {
         0
     }
 
@@ -93,6 +107,14 @@ mod tests {
         }
         let after = cpu_times();
         assert!(after.user_s + after.sys_s > before.user_s + before.sys_s);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn memory_that_is_touched_first_gives_page_faults() {
+        let before = minor_page_faults();
+        let block = std::hint::black_box(vec![1u8; 32 << 20]);
+        assert!(minor_page_faults() > before, "{} bytes", block.len());
     }
 
     #[cfg(unix)]

@@ -66,6 +66,28 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
+/// A time in nanoseconds with three digits: `4.25 ns`, `85.0 ns`, `850 ns`, `1.23 µs`, `12.3 ms`.
+pub(crate) fn nanoseconds(ns: f64) -> String {
+    let mut value = ns;
+    let mut unit = "ns";
+    for larger in ["µs", "ms", "s"] {
+        if value.is_nan() || value < 999.5 {
+            break;
+        }
+        value /= 1000.0;
+        unit = larger;
+    }
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    let text = number(value, decimals);
+    if text == NONE { text } else { format!("{text} {unit}") }
+}
+
+/// A number of times that something happens on average: `0`, `1`, `0.02`.
+pub(crate) fn average(value: f64) -> String {
+    let whole = (value - value.round()).abs() < 0.005;
+    number(value, if whole { 0 } else { 2 })
+}
+
 /// A size: `512 B`, `12.3 MB`, `1.23 GB`.
 pub(crate) fn bytes(value: u64) -> String {
     let mut size = value as f64;
@@ -178,6 +200,16 @@ mod tests {
             "2 h 05 min",
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn nanoseconds_keep_three_digits() {
+        let shown: Vec<_> =
+            [4.249, 85.0, 999.4, 999.6, 12_345.0, 2.5e6, 7e10, f64::NAN].map(nanoseconds).into();
+        let expected =
+            ["4.25 ns", "85.0 ns", "999 ns", "1.00 µs", "12.3 µs", "2.50 ms", "70.0 s", "-"];
+        assert_eq!(shown, expected);
+        assert_eq!([0.0, 1.0, 0.021, 1234.0].map(average), ["0", "1", "0.02", "1,234"]);
     }
 
     #[test]

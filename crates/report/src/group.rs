@@ -22,6 +22,21 @@ pub(crate) struct Spread {
     pub runs: usize,
 }
 
+impl Spread {
+    /// Of these values; none when there are none.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let middle = values.len() / 2;
+        let median = match values.len() % 2 {
+            0 => (values[middle - 1] + values[middle]) / 2.0,
+            _ => values[middle],
+        };
+        Some(Self { median, min, max, runs: values.len() })
+    }
+}
+
 /// The labels in the order in which they first appear.
 pub(crate) fn by_label(records: &[RunRecord]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
@@ -57,15 +72,7 @@ pub(crate) fn validate_and_write(record: &RunRecord) -> f64 {
 impl<'a> Group<'a> {
     /// Median and range of `figure`; none when no run counts.
     pub fn spread(&self, figure: impl Fn(&RunRecord) -> f64) -> Option<Spread> {
-        let mut values: Vec<f64> = self.runs.iter().map(|record| figure(record)).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let (min, max) = (*values.first()?, *values.last()?);
-        let middle = values.len() / 2;
-        let median = match values.len() % 2 {
-            0 => (values[middle - 1] + values[middle]) / 2.0,
-            _ => values[middle],
-        };
-        Some(Spread { median, min, max, runs: values.len() })
+        Spread::of(self.runs.iter().map(|record| figure(record)))
     }
 
     /// The run whose time is the median, the lower one of two: charts draw this one.

@@ -1,6 +1,7 @@
 //! Run records in; tables, charts and one HTML page out.
 //!
-//! Everything here is drawn from [`pipeline::record::RunRecord`]s and from nothing else. Records
+//! Everything here is drawn from [`pipeline::record::RunRecord`]s, or for the writers of RLP from a
+//! [`pipeline::writer_record::WriterRecord`], and from nothing else. Records
 //! with the same label are repetitions of one measurement and are shown as median and range. Text
 //! of a record is data: it is escaped in markdown, SVG and HTML, and its control characters never
 //! reach a terminal.
@@ -15,6 +16,7 @@ mod stages;
 mod summary;
 mod table;
 mod terminal;
+mod writers;
 
 #[cfg(test)]
 mod sample;
@@ -26,3 +28,4 @@ pub use page::html;
 pub use stages::{stages_markdown, stages_table};
 pub use summary::summary;
 pub use terminal::Colour;
+pub use writers::{writers_markdown, writers_table};

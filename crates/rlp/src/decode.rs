@@ -1,6 +1,8 @@
 //! Reading: a cursor that copies nothing, and a check of a whole item at every depth.
 
 use crate::{Error, ErrorKind};
+use alloc::vec;
+use ruint::aliases::U256;
 
 /// One item of a list: its kind, its payload and its whole encoding, all borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,13 +128,14 @@ impl<'a> Reader<'a> {
         Ok(self.digits(8)?.iter().fold(0, |number, digit| number << 8 | u64::from(*digit)))
     }
 
-    /// The next item as an unsigned big-endian integer of at most `N` bytes, left-padded.
+    /// The next item as an unsigned integer of at most 256 bits.
     #[inline]
-    pub fn uint<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let digits = self.digits(N)?;
-        let mut out = [0; N];
-        out[N - digits.len()..].copy_from_slice(digits);
-        Ok(out)
+    pub fn u256(&mut self) -> Result<U256, Error> {
+        let digits = self.digits(32)?;
+        match digits.first_chunk::<8>() {
+            Some(_) => Ok(U256::try_from_be_slice(digits).unwrap_or(U256::MAX)), // 32 digits fit
+            None => Ok(U256::from(digits.iter().fold(0u64, |n, digit| n << 8 | u64::from(*digit)))),
+        }
     }
 
     /// The next item as the big-endian digits of an unsigned integer, at most `max` and without
@@ -230,6 +233,7 @@ fn long_length(data: &[u8], size: usize) -> Result<(usize, u64), ErrorKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     fn kind(data: &[u8]) -> Option<ErrorKind> {
         validate(data).err().map(|e| e.kind)

@@ -1,136 +1,192 @@
-//! Writing: the lengths first, then one buffer of exactly the right size.
+//! The trait of everything that has an encoding.
 
-/// A value that is written as one RLP list, lengths first.
+use crate::encoder::{append, encode, hash};
+use crate::measure::Measure;
+use crate::{OnePass, Write};
+use alloc::vec::Vec;
+use ruint::aliases::U256;
+
+/// A value that has an RLP encoding.
+///
+/// Only [`Encode::write`] is to be implemented: it names the parts of the value in their order. For
+/// a struct whose fields are all written, [`list!`](crate::list!) does it.
 pub trait Encode {
-    /// Bytes of the list's payload.
-    fn payload_len(&self) -> usize;
+    /// Most lists that a value of this type can consist of, itself included and those written with
+    /// [`Write::list_of`] not counted: their lengths are kept while it is written. Types that set
+    /// it are written with the least memory; the others may hold any number of lists.
+    const LISTS: usize = usize::MAX;
 
-    /// Appends the list's items, exactly [`Encode::payload_len`] bytes.
-    fn encode_payload(&self, out: &mut Vec<u8>);
+    /// Names the parts of the value in their order. Called once for each pass, it must do the same
+    /// each time.
+    fn write<W: Write>(&self, out: &mut W);
 
-    /// Bytes of prefix and payload.
+    /// Bytes of the encoding.
+    #[inline]
     fn encoded_len(&self) -> usize {
-        list_len(self.payload_len())
+        let mut measure = Measure::new(&mut []);
+        self.write(&mut measure);
+        measure.len
     }
 
-    /// Appends prefix and payload.
-    fn encode(&self, out: &mut Vec<u8>) {
-        let payload = self.payload_len();
-        out.reserve(list_len(payload));
-        put_list_prefix(out, payload);
-        self.encode_payload(out);
+    /// The encoding, in a buffer of exactly its size.
+    #[must_use]
+    #[inline]
+    fn encode(&self) -> Vec<u8> {
+        encode(self)
     }
 
-    /// Prefix and payload in a buffer of their own.
-    fn to_rlp(&self) -> Vec<u8> {
-        let mut out = vec![];
-        self.encode(&mut out);
-        out
+    /// Appends the encoding to `out`.
+    #[inline]
+    fn encode_into(&self, out: &mut Vec<u8>) {
+        append(self, out);
     }
-}
 
-/// Bytes that the length of a long item takes, most significant first and without zeros.
-fn digits(len: usize) -> usize {
-    8 - (len as u64).leading_zeros() as usize / 8
-}
+    /// Keccak-256 of the encoding, which is never stored as a whole: no heap memory is used.
+    #[must_use]
+    #[inline]
+    fn hash(&self) -> [u8; 32] {
+        hash(self)
+    }
 
-/// Bytes of a list with a payload of `payload` bytes.
-#[inline]
-pub fn list_len(payload: usize) -> usize {
-    if payload <= 55 { 1 + payload } else { 1 + digits(payload) + payload }
-}
-
-/// Bytes of an encoded byte string.
-#[inline]
-pub fn bytes_len(bytes: &[u8]) -> usize {
-    match bytes {
-        [single] if *single < 0x80 => 1,
-        _ => list_len(bytes.len()),
+    /// The encoding, written in one pass: the baseline of [`Encode::encode`].
+    #[must_use]
+    #[inline]
+    fn encode_in_one_pass(&self) -> Vec<u8> {
+        let mut out = OnePass::default();
+        self.write(&mut out);
+        out.into_bytes()
     }
 }
 
-/// Bytes of an encoded integer.
-#[inline]
-pub fn u64_len(value: u64) -> usize {
-    if value < 0x80 { 1 } else { 1 + 8 - value.leading_zeros() as usize / 8 }
-}
+impl<T: Encode + ?Sized> Encode for &T {
+    const LISTS: usize = T::LISTS;
 
-/// Bytes of an encoded big-endian integer, leading zeros of `value` not counted.
-#[inline]
-pub fn uint_len(value: &[u8]) -> usize {
-    bytes_len(trim(value))
-}
-
-fn trim(value: &[u8]) -> &[u8] {
-    let zeros = value.iter().take_while(|b| **b == 0).count();
-    &value[zeros..]
-}
-
-fn put_prefix(out: &mut Vec<u8>, base: u8, len: usize) {
-    if len <= 55 {
-        out.push(base + len as u8);
-    } else {
-        let size = digits(len);
-        out.push(base + 55 + size as u8);
-        out.extend_from_slice(&(len as u64).to_be_bytes()[8 - size..]);
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        (**self).write(out);
     }
 }
 
-/// Appends the prefix of a list with a payload of `payload` bytes.
-#[inline]
-pub fn put_list_prefix(out: &mut Vec<u8>, payload: usize) {
-    put_prefix(out, 0xc0, payload);
-}
+impl Encode for [u8] {
+    const LISTS: usize = 0;
 
-/// Appends a byte string.
-#[inline]
-pub fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    if !matches!(bytes, [single] if *single < 0x80) {
-        put_prefix(out, 0x80, bytes.len());
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        out.bytes(self);
     }
-    out.extend_from_slice(bytes);
 }
 
-/// Appends an integer in its shortest form.
-#[inline]
-pub fn put_u64(out: &mut Vec<u8>, value: u64) {
-    put_uint(out, &value.to_be_bytes());
+impl Encode for Vec<u8> {
+    const LISTS: usize = 0;
+
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        out.bytes(self);
+    }
 }
 
-/// Appends a big-endian integer in its shortest form.
-#[inline]
-pub fn put_uint(out: &mut Vec<u8>, value: &[u8]) {
-    put_bytes(out, trim(value));
+impl<const N: usize> Encode for [u8; N] {
+    const LISTS: usize = 0;
+
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        out.fixed(self);
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Reader;
+impl Encode for u64 {
+    const LISTS: usize = 0;
 
-    #[test]
-    fn lengths_foretell_what_is_written() {
-        for len in [0, 1, 2, 54, 55, 56, 57, 255, 256, 257, 65_535, 65_536] {
-            for fill in [0, 0x7f, 0x80, 0xff] {
-                let bytes = vec![fill; len];
-                let mut out = vec![];
-                put_bytes(&mut out, &bytes);
-                assert_eq!(out.len(), bytes_len(&bytes));
-                assert_eq!(Reader::new(&out).bytes(), Ok(&bytes[..]));
-            }
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        out.u64(*self);
+    }
+}
+
+impl Encode for U256 {
+    const LISTS: usize = 0;
+
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        out.u256(self);
+    }
+}
+
+/// A list of values of one type.
+impl<T: Encode> Encode for [T] {
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        out.list(|out| self.iter().for_each(|item| item.write(out)));
+    }
+}
+
+/// A list of values of one type.
+impl<T: Encode> Encode for Vec<T> {
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        self[..].write(out);
+    }
+}
+
+/// A field that is written when it is there: those that later forks append to a list.
+impl<T: Encode> Encode for Option<T> {
+    const LISTS: usize = T::LISTS;
+
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        if let Some(value) = self {
+            value.write(out);
         }
     }
+}
 
-    #[test]
-    fn integers_round_trip_in_their_shortest_form() {
-        for shift in 0..64 {
-            for value in [1u64 << shift, (1u64 << shift) - 1, u64::MAX >> shift] {
-                let mut out = vec![];
-                put_u64(&mut out, value);
-                assert_eq!(out.len(), u64_len(value));
-                assert_eq!(out.len(), uint_len(&value.to_be_bytes()));
-                assert_eq!(Reader::new(&out).u64(), Ok(value));
+/// Implements [`Encode`] and [`Decode`](crate::Decode) for a struct as the list of the fields
+/// named, in that order; all of them. An `Option` that is `None` is left out: only the last fields
+/// can be optional.
+///
+/// ```
+/// use blockmill_rlp::{Decode, Encode};
+///
+/// #[derive(Debug, PartialEq)]
+/// struct Withdrawal { index: u64, validator: u64, address: [u8; 20], amount: u64 }
+/// blockmill_rlp::list!(Withdrawal { index: u64, validator: u64, address: [u8; 20], amount: u64 });
+///
+/// let withdrawal = Withdrawal { index: 1, validator: 2, address: [3; 20], amount: 4 };
+/// assert_eq!(withdrawal.encoded_len(), 1 + 1 + 1 + 21 + 1);
+/// assert_eq!(withdrawal.encode()[..4], [0xd8, 1, 2, 0x94]);
+/// assert_eq!(Withdrawal::decode(&withdrawal.encode()), Ok(withdrawal));
+/// ```
+#[macro_export]
+macro_rules! list {
+    ($type:ident $(<$life:lifetime>)? { $($field:ident: $kind:ty),+ $(,)? }) => {
+        impl $(<$life>)? $crate::Encode for $type $(<$life>)? {
+            const LISTS: usize = 1usize
+                $(.saturating_add(<$kind as $crate::Encode>::LISTS))+;
+
+            #[inline(always)]
+            fn write<W: $crate::Write>(&self, out: &mut W) {
+                out.list(|out| { $($crate::Encode::write(&self.$field, out);)+ });
             }
         }
-    }
+
+        $crate::list!(@decode $type $(<$life>)? { $($field),+ });
+    };
+    (@decode $type:ident { $($field:ident),+ }) => {
+        $crate::list!(@decode_from 'a, $type, { $($field),+ });
+    };
+    (@decode $type:ident <$life:lifetime> { $($field:ident),+ }) => {
+        $crate::list!(@decode_from $life, $type<$life>, { $($field),+ });
+    };
+    (@decode_from $life:lifetime, $type:ty, { $($field:ident),+ }) => {
+        impl<$life> $crate::Decode<$life> for $type {
+            #[inline]
+            fn read(reader: &mut $crate::Reader<$life>) -> Result<Self, $crate::Error> {
+                let mut list = reader.list()?;
+                // in the order of the encoding, which is the one that was given
+                $(let $field = $crate::Decode::read(&mut list)?;)+
+                list.finish()?;
+                Ok(Self { $($field),+ })
+            }
+        }
+    };
 }

@@ -1,6 +1,6 @@
 //! Why bytes are not the expected RLP.
 
-use std::fmt;
+use core::fmt;
 
 /// Why bytes are not the expected RLP, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,26 @@ pub enum ErrorKind {
         /// How many.
         count: usize,
     },
+    /// The first byte of a typed object is not one of its types (EIP-2718, EIP-7685).
+    UnknownType {
+        /// The byte.
+        found: u8,
+    },
+    /// One byte that is no status (EIP-658).
+    UnknownStatus {
+        /// The byte.
+        found: u8,
+    },
+    /// A path in a trie begins with a wrong byte (Yellow Paper, appendix C).
+    BadPath {
+        /// The byte.
+        found: u8,
+    },
+    /// A trie node that stands in its parent has as many bytes as a hash, or more.
+    NodeTooLong {
+        /// Bytes that it has.
+        found: usize,
+    },
 }
 
 impl fmt::Display for Error {
@@ -79,8 +99,20 @@ impl fmt::Display for Error {
             ErrorKind::TrailingBytes { count } => {
                 write!(f, "expected no more items, found {count} bytes")
             }
+            ErrorKind::UnknownType { found } => {
+                write!(f, "expected a known type, found {found:#04x}")
+            }
+            ErrorKind::UnknownStatus { found } => {
+                write!(f, "expected a status of 0 or 1, found {found}")
+            }
+            ErrorKind::BadPath { found } => {
+                write!(f, "expected a path that begins with 00, 1x, 20 or 3x, found {found:02x}")
+            }
+            ErrorKind::NodeTooLong { found } => {
+                write!(f, "expected a hash or a node of at most 31 bytes, found {found}")
+            }
         }
     }
 }
 
-impl std::error::Error for Error {}
+impl core::error::Error for Error {}

@@ -1,35 +1,62 @@
 //! Recursive Length Prefix, the encoding of every Ethereum object (Yellow Paper, appendix B).
 //!
-//! * [`Reader`] walks encoded bytes without copying them. It accepts the canonical form only, so
-//!   that two different byte strings never decode to the same value, and it never recurses.
-//! * [`Encode`] writes a value in two passes: the lengths first, then one buffer of exactly the
-//!   right size.
+//! A struct that is a list of fields needs one line:
 //!
 //! ```
-//! use blockmill_rlp::{Encode, Reader, put_list_prefix, put_u64, u64_len};
+//! use blockmill_rlp::{Decode, Encode};
 //!
+//! #[derive(Debug, PartialEq)]
 //! struct Point { x: u64, y: u64 }
+//! blockmill_rlp::list!(Point { x: u64, y: u64 });
 //!
-//! impl Encode for Point {
-//!     fn payload_len(&self) -> usize { u64_len(self.x) + u64_len(self.y) }
-//!     fn encode_payload(&self, out: &mut Vec<u8>) { put_u64(out, self.x); put_u64(out, self.y); }
-//! }
-//!
-//! let bytes = Point { x: 1, y: 1024 }.to_rlp();
-//! assert_eq!(bytes, [0xc4, 0x01, 0x82, 0x04, 0x00]);
-//!
-//! let mut list = Reader::new(&bytes).list()?;
-//! assert_eq!((list.u64()?, list.u64()?), (1, 1024));
-//! list.finish()?;
-//! # Ok::<(), blockmill_rlp::Error>(())
+//! let point = Point { x: 1, y: 1024 };
+//! assert_eq!(point.encode(), [0xc4, 0x01, 0x82, 0x04, 0x00]);
+//! assert_eq!(point.encoded_len(), 5);
+//! assert_eq!(point.hash(), crypto::keccak256(&point.encode()));
+//! assert_eq!(Point::decode(&point.encode()), Ok(point));
 //! ```
+//!
+//! * [`Encode`] writes in two passes: the first computes the length of every list, the second
+//!   writes into one buffer of exactly the right size, and never moves a byte. Its
+//!   [`hash`](Encode::hash) does the second pass straight into Keccak-256 and uses no heap memory.
+//! * [`Decode`] and [`Reader`] read encoded bytes without copying them. They accept the canonical
+//!   form only, so that two different byte strings never decode to the same value, name the offset
+//!   of what is wrong, and do not recurse on input.
+//! * [`Encoder`] keeps its memory from value to value.
+//! * [`OnePass`] is the usual way to write RLP, as the baseline.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod decode;
 mod encode;
+mod encoder;
 mod error;
+pub mod ethereum;
+mod flat;
+mod hash_each;
+mod list;
+mod measure;
+mod one_pass;
+mod prefix;
+mod raw_list;
+mod two_pass;
+mod typed;
+mod window;
+mod write;
 
 pub use decode::{Item, Reader, validate};
-pub use encode::{
-    Encode, bytes_len, list_len, put_bytes, put_list_prefix, put_u64, put_uint, u64_len, uint_len,
-};
+pub use encode::Encode;
+pub use encoder::Encoder;
 pub use error::{Error, ErrorKind};
+pub use hash_each::hash_each;
+pub use list::{Encoded, List, Values};
+pub use measure::u256_len;
+pub use one_pass::OnePass;
+pub use prefix::{bytes_len, list_len, u64_len};
+pub use raw_list::RawList;
+pub use ruint::aliases::U256;
+pub use typed::Decode;
+pub use write::Write;

@@ -1,9 +1,13 @@
 //! A branch node that grows while its children arrive in key order.
 
+use rlp::ethereum::{Child, TrieNode};
+use std::array;
+
 /// How a parent names a node: its hash, or the node itself when that is shorter than 32 bytes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Reference {
     bytes: [u8; 32],
+    /// 32 for a hash, 0 for no node.
     len: u8,
 }
 
@@ -29,17 +33,13 @@ impl Reference {
         Self::new(node, hash)
     }
 
-    /// Bytes that [`Reference::put`] appends.
-    pub fn len(&self) -> usize {
-        usize::from(self.len) + usize::from(self.len == 32)
-    }
-
-    /// Appends the reference as a parent holds it.
-    pub fn put(&self, out: &mut Vec<u8>) {
-        if self.len == 32 {
-            out.push(0x80 + 32);
+    /// The reference as a part of the parent.
+    pub fn child(&self) -> Child<'_> {
+        match self.len {
+            0 => Child::Empty,
+            32 => Child::Hash(&self.bytes),
+            len => Child::Embedded(&self.bytes[..usize::from(len)]),
         }
-        out.extend_from_slice(&self.bytes[..usize::from(self.len)]);
     }
 }
 
@@ -48,10 +48,7 @@ impl Reference {
 pub struct Branch {
     /// Half-bytes that all keys below it share.
     pub depth: usize,
-    /// Children written so far, the absent ones between them included.
-    filled: u8,
-    /// Those children, encoded.
-    payload: Vec<u8>,
+    children: [Reference; 16],
     /// The value of the key that ends here; empty without one.
     value: Vec<u8>,
 }
@@ -60,8 +57,7 @@ impl Branch {
     /// Starts over as a branch without children at `depth`.
     pub fn reset(&mut self, depth: usize) {
         self.depth = depth;
-        self.filled = 0;
-        self.payload.clear();
+        self.children = Default::default();
         self.value.clear();
     }
 
@@ -70,26 +66,14 @@ impl Branch {
         self.value.extend_from_slice(value);
     }
 
-    /// Adds the child under `nibble`, which is greater than those of the children before.
-    pub fn add(&mut self, nibble: u8, child: &Reference) {
-        self.skip_to(nibble);
-        child.put(&mut self.payload);
-        self.filled += 1;
+    /// Sets the child under `nibble`.
+    pub fn set(&mut self, nibble: u8, child: Reference) {
+        self.children[usize::from(nibble)] = child;
     }
 
-    /// Writes absent children up to `nibble`.
-    fn skip_to(&mut self, nibble: u8) {
-        let absent = usize::from(nibble - self.filled);
-        self.payload.resize(self.payload.len() + absent, 0x80);
-        self.filled = nibble;
-    }
-
-    /// Writes the whole node into `node`, all children being there.
-    pub fn encode(&mut self, node: &mut Vec<u8>) {
-        self.skip_to(16);
-        rlp::put_bytes(&mut self.payload, &self.value);
-        node.clear();
-        rlp::put_list_prefix(node, self.payload.len());
-        node.extend_from_slice(&self.payload);
+    /// The node, all children being there.
+    pub fn node(&self) -> TrieNode<'_> {
+        let children = array::from_fn(|nibble| self.children[nibble].child());
+        TrieNode::Branch { children, value: &self.value }
     }
 }

@@ -1,6 +1,7 @@
 //! Trie roots by the definition in the Yellow Paper (appendix D), for comparison: a recursion over
 //! the leaves that builds every node anew. Slow and short.
 
+use rlp::{Encode, OnePass, Write};
 use std::collections::BTreeMap;
 
 /// The leaves below one node: what is left of each key as half-bytes, and its value.
@@ -56,15 +57,11 @@ fn hex_prefix(path: &[u8], leaf: bool) -> Vec<u8> {
 }
 
 fn string(bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![];
-    rlp::put_bytes(&mut out, bytes);
-    out
+    bytes.encode_in_one_pass()
 }
 
 fn list(items: &[Vec<u8>]) -> Vec<u8> {
-    let payload = items.concat();
-    let mut out = vec![];
-    rlp::put_list_prefix(&mut out, payload.len());
-    out.extend_from_slice(&payload);
-    out
+    let mut out = OnePass::default();
+    out.list(|out| items.iter().for_each(|item| out.raw(item)));
+    out.into_bytes()
 }

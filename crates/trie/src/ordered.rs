@@ -59,13 +59,12 @@ impl RootBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rlp::Encode;
 
     #[test]
     fn position_keys_are_rlp_integers() {
         for position in [0, 1, 2, 127, 128, 129, 255, 256, 257, 65_535, 65_536, usize::MAX] {
-            let mut expected = vec![];
-            rlp::put_u64(&mut expected, position as u64);
-            assert_eq!(PositionKey::new(position).as_slice(), expected);
+            assert_eq!(PositionKey::new(position).as_slice(), (position as u64).encode());
         }
     }
 }

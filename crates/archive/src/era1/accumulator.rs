@@ -1,7 +1,7 @@
 //! The accumulator of an era: SSZ `hash_tree_root` of `List[HeaderRecord, 8192]`, where a record
 //! is block hash and total difficulty after the block (portal network, historical hashes).
 
-use sha2::{Digest, Sha256};
+use crypto::Sha256;
 
 /// Blocks in a full era, and the most that one file holds.
 pub const ERA_BLOCKS: usize = 8192;
@@ -10,7 +10,10 @@ pub const ERA_BLOCKS: usize = 8192;
 const DEPTH: usize = ERA_BLOCKS.trailing_zeros() as usize;
 
 fn pair(left: &[u8; 32], right: &[u8; 32]) -> [u8; 32] {
-    Sha256::new().chain_update(left).chain_update(right).finalize().into()
+    let mut hash = Sha256::new();
+    hash.update(left);
+    hash.update(right);
+    hash.finalize()
 }
 
 /// Builds the root one record at a time; holds one open node a level.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rlp::Encode;
+
 use crate::{Error, Place};
 
 /// Bytes of the file as geth 1.17 writes it.
@@ -57,10 +59,7 @@ impl Meta {
 
     /// The file of a whole table: version 2, nothing hidden, `flushed` bytes of index.
     pub fn whole_table(flushed: u64) -> [u8; META_SIZE] {
-        let fields = [2, 0, flushed];
-        let mut list = Vec::with_capacity(META_SIZE);
-        rlp::put_list_prefix(&mut list, fields.iter().map(|field| rlp::u64_len(*field)).sum());
-        fields.iter().for_each(|field| rlp::put_u64(&mut list, *field));
+        let list = [2, 0, flushed][..].encode();
         let mut file = [0; META_SIZE];
         file[..list.len()].copy_from_slice(&list);
         file

@@ -245,7 +245,7 @@ fn unpack_difficulties(
 ) -> Result<(), Error> {
     table.for_each(|item, path, offset| {
         let mut reader = rlp::Reader::new(item);
-        let value = reader.uint().and_then(|value| reader.finish().map(|()| value));
+        let value = reader.u256().and_then(|value| reader.finish().map(|()| value.to_be_bytes()));
         let (place, what) = (|| Place::new(&**path, offset), DIFFICULTIES.what);
         difficulties.push(value.map_err(|source| Error::Rlp { place: place(), what, source })?);
         track.push(path, offset);

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use rlp::{Encode, U256};
+
 use super::index::{ENTRY, Entry};
 use super::meta::Meta;
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec};
@@ -126,9 +128,8 @@ impl Writer {
         match self.layout {
             Layout::Geth117 => self.extra.append(&[])?,
             Layout::Geth19 => {
-                let mut total = vec![];
-                rlp::put_uint(&mut total, &self.totals.total(&self.folder)?);
-                self.extra.append(&total)?;
+                let total = self.totals.total(&self.folder)?;
+                self.extra.append(&U256::from_be_bytes(total).encode())?;
             }
         }
         self.blocks += 1;

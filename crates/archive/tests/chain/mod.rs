@@ -9,32 +9,29 @@ use std::path::{Path, PathBuf};
 use blockmill_archive::{Archive, Chunk, ChunkLimit, Column, Error, Packed, Want};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rlp::{put_bytes, put_list_prefix, put_u64};
+use rlp::{Encode, OnePass, RawList, Write as _};
 
 /// `payload` as a list.
 pub fn list(payload: &[u8]) -> Vec<u8> {
-    let mut out = vec![];
-    put_list_prefix(&mut out, payload.len());
-    out.extend_from_slice(payload);
-    out
+    RawList(&[payload]).encode()
 }
 
 /// A header whose fields have the sizes of genuine ones; `number` varies its content.
 pub fn header(number: u64) -> Vec<u8> {
-    let mut fields = vec![];
     let fill = number as u8;
-    for size in [32, 32, 20, 32, 32, 32, 256] {
-        put_bytes(&mut fields, &vec![fill; size]);
-    }
-    put_u64(&mut fields, 0x20000 + number);
-    put_u64(&mut fields, number);
-    for value in [5000, 0, 1_500_000_000 + number] {
-        put_u64(&mut fields, value);
-    }
-    put_bytes(&mut fields, &vec![1; (number % 33) as usize]);
-    put_bytes(&mut fields, &[fill; 32]);
-    put_bytes(&mut fields, &[fill; 8]);
-    list(&fields)
+    let mut header = OnePass::default();
+    header.list(|out| {
+        for size in [32, 32, 20, 32, 32, 32, 256] {
+            out.bytes(&vec![fill; size]);
+        }
+        for value in [0x20000 + number, number, 5000, 0, 1_500_000_000 + number] {
+            out.u64(value);
+        }
+        out.bytes(&vec![1; (number % 33) as usize]);
+        out.fixed(&[fill; 32]);
+        out.fixed(&[fill; 8]);
+    });
+    header.into_bytes()
 }
 
 /// A body of `number % 5` legacy transactions, no ommers, and withdrawals at even numbers.

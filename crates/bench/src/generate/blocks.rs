@@ -5,12 +5,12 @@
 
 use super::random::Random;
 use anyhow::Result;
-use archive::ReceiptEncoding;
-use ethereum::Hash;
 use ethereum::header::EMPTY_ROOT;
-use ethereum::receipts::{self, ReceiptView};
-use ethereum::transactions::TransactionType;
-use rlp::Reader;
+use ethereum::receipts;
+use ethereum::transactions::{Transaction, TransactionType};
+use ethereum::{Hash, U256};
+use rlp::ethereum::Receipt;
+use rlp::{Decode, Encode, OnePass, Reader, Write};
 
 /// Gas of a plain transfer, which every generated transaction is taken to use.
 const GAS: u64 = 21_000;
@@ -64,23 +64,23 @@ impl Blocks {
         let transactions: Vec<_> = (0..count).map(|_| self.transaction()).collect();
         let stored: Vec<_> = (1..=count).map(|n| self.receipt(n * GAS)).collect();
         let types = transactions.iter().map(|_| TransactionType::Legacy);
-        let mut list = vec![];
-        receipts::storage_to_consensus(&concat_list(&stored), types, &mut list)?;
+        let mut consensus = vec![];
+        receipts::storage_to_consensus(&list(&stored), types, &mut consensus)?;
 
-        let mut content = Content { receipts: list, gas_used: count * GAS, ..Content::empty() };
+        let mut content =
+            Content { receipts: consensus, gas_used: count * GAS, ..Content::empty() };
         let mut encodings = vec![];
         let mut reader = Reader::new(&content.receipts).list()?;
         while !reader.is_empty() {
             let item = reader.item()?;
             encodings.push(item.raw);
-            let receipt = ReceiptView::decode(&item, ReceiptEncoding::Consensus)?;
-            let bloom = receipt.bloom.map_or(&[0; 256][..], |bloom| &bloom[..]);
+            let bloom = Receipt::decode(item.raw)?.bloom;
             content.logs_bloom.iter_mut().zip(bloom).for_each(|(sum, bits)| *sum |= bits);
         }
         content.receipts_root = trie::ordered_root(encodings.iter().copied());
         let raw: Vec<_> = transactions.iter().map(Vec::as_slice).collect();
         content.transactions_root = trie::ordered_root(raw.into_iter());
-        content.body = concat_list(&[concat_list(&transactions), vec![0xc0]]);
+        content.body = list(&[list(&transactions), vec![0xc0]]);
         Ok(content)
     }
 
@@ -92,18 +92,19 @@ impl Blocks {
         self.random.fill(&mut r);
         self.random.fill(&mut s);
         s[0] = s[0] % MAX_S_TOP + 1;
-        let mut payload = vec![];
-        rlp::put_u64(&mut payload, self.nonce);
-        rlp::put_u64(&mut payload, 20_000_000_000 + self.random.below(1 << 34));
-        rlp::put_u64(&mut payload, GAS);
-        rlp::put_bytes(&mut payload, &to);
-        rlp::put_u64(&mut payload, self.random.below(1 << 60));
-        rlp::put_bytes(&mut payload, &[]);
-        rlp::put_u64(&mut payload, 27 + self.random.below(2));
-        rlp::put_uint(&mut payload, &r);
-        rlp::put_uint(&mut payload, &s);
         self.nonce += 1;
-        list(&payload)
+        let transaction = Transaction {
+            nonce: self.nonce - 1,
+            max_fee: U256::from(20_000_000_000 + self.random.below(1 << 34)),
+            gas_limit: GAS,
+            to: Some(&to),
+            value: U256::from(self.random.below(1 << 60)),
+            v: U256::from(27 + self.random.below(2)),
+            r: U256::from_be_bytes(r),
+            s: U256::from_be_bytes(s),
+            ..Transaction::new(TransactionType::Legacy)
+        };
+        transaction.encode()
     }
 
     /// A receipt in storage form: state root, cumulative gas, up to two logs.
@@ -111,11 +112,13 @@ impl Blocks {
         let logs: Vec<_> = (0..self.random.below(3)).map(|_| self.log()).collect();
         let mut state = [0; 32];
         self.random.fill(&mut state);
-        let mut payload = vec![];
-        rlp::put_bytes(&mut payload, &state);
-        rlp::put_u64(&mut payload, gas);
-        payload.extend(concat_list(&logs));
-        list(&payload)
+        let mut receipt = OnePass::default();
+        receipt.list(|receipt| {
+            receipt.fixed(&state);
+            receipt.u64(gas);
+            receipt.list(|out| logs.iter().for_each(|log| out.raw(log)));
+        });
+        receipt.into_bytes()
     }
 
     fn log(&mut self) -> Vec<u8> {
@@ -123,23 +126,19 @@ impl Blocks {
         self.random.fill(&mut bytes);
         let (address, rest) = bytes.split_at(20);
         let (topics, data) = rest.split_at(64);
-        let mut payload = vec![];
-        rlp::put_bytes(&mut payload, address);
-        let mut topic_list = vec![];
-        topics.chunks(32).for_each(|topic| rlp::put_bytes(&mut topic_list, topic));
-        payload.extend(list(&topic_list));
-        rlp::put_bytes(&mut payload, data);
-        list(&payload)
+        let mut log = OnePass::default();
+        log.list(|log| {
+            log.bytes(address);
+            log.list(|out| topics.chunks(32).for_each(|topic| out.bytes(topic)));
+            log.bytes(data);
+        });
+        log.into_bytes()
     }
 }
 
-fn list(payload: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rlp::list_len(payload.len()));
-    rlp::put_list_prefix(&mut out, payload.len());
-    out.extend_from_slice(payload);
-    out
-}
-
-fn concat_list(items: &[Vec<u8>]) -> Vec<u8> {
-    list(&items.concat())
+/// An RLP list of encoded items.
+fn list(items: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = OnePass::default();
+    out.list(|out| items.iter().for_each(|item| out.raw(item)));
+    out.into_bytes()
 }

@@ -86,7 +86,7 @@ impl<'a> HeaderChain<'a> {
         self.random.fill(&mut header.nonce);
         self.total_difficulty += header.difficulty;
         self.raw.clear();
-        header.encode(&mut self.raw);
+        header.encode_into(&mut self.raw);
         self.hash = crypto::keccak256(&self.raw);
         self.header = header;
         &self.raw

@@ -15,8 +15,11 @@ pub struct EnginesFile {
     /// Tools by name.
     #[serde(default)]
     pub tools: BTreeMap<String, Tool>,
-    /// Peers in order.
+    /// Peers of `bench headers`, in order.
     pub engine: Vec<Engine>,
+    /// Peers of `bench rlp`, in order.
+    #[serde(default)]
+    pub rlp: Vec<RlpEngine>,
 }
 
 /// A program that must be on the machine to build a peer.
@@ -49,6 +52,20 @@ pub struct Engine {
     pub checks: String,
 }
 
+/// A peer of `bench rlp`; the fields are explained at the top of the file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RlpEngine {
+    pub name: String,
+    pub label: String,
+    pub client: String,
+    pub version: String,
+    pub folder: String,
+    pub needs: Vec<String>,
+    pub build: Vec<String>,
+    pub program: String,
+}
+
 impl Engine {
     /// The command line for `input`, placeholders not yet filled in.
     pub fn command(&self, input: &Input) -> Vec<String> {
@@ -68,6 +85,7 @@ impl Engine {
 #[derive(Debug, Default)]
 pub struct Values {
     pub program: Option<String>,
+    pub target: Option<String>,
     pub dir: Option<String>,
     pub caches: Option<String>,
     pub chunk: Option<String>,
@@ -85,6 +103,7 @@ impl Values {
             .map(|argument| {
                 let value = match argument.as_str() {
                     "{program}" => &self.program,
+                    "{target}" => &self.target,
                     "{dir}" => &self.dir,
                     "{caches}" => &self.caches,
                     "{chunk}" => &self.chunk,
@@ -102,10 +121,11 @@ impl Values {
 /// Parses the text of `engines.toml`.
 pub fn parse(text: &str) -> Result<EnginesFile> {
     let file: EnginesFile = toml::from_str(text)?;
-    for engine in &file.engine {
+    let names = file.engine.iter().map(|engine| &engine.name);
+    for name in names.chain(file.rlp.iter().map(|engine| &engine.name)) {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-        if engine.name.is_empty() || !engine.name.chars().all(plain) {
-            bail!("engine name {:?}: letters, digits, '-', '.' and '_' expected", engine.name);
+        if name.is_empty() || !name.chars().all(plain) {
+            bail!("engine name {name:?}: letters, digits, '-', '.' and '_' expected");
         }
     }
     Ok(file)

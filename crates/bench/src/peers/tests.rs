@@ -1,6 +1,7 @@
 //! Tests with small peers made of a shell script, and with the real ones where they are built.
 
 use super::*;
+use crate::writers::{Case, Op, Sampling};
 
 const HASH: &str = "0x05c64fc4842734317f8f1dfe29a7e16f676575ad82a7dae37cef1379cf8500b5";
 
@@ -40,7 +41,7 @@ fn scripted(folder: &Path, script: &str, tool: &str) -> Peer {
     let mut peers = load(&engines).unwrap();
     assert_eq!(peers.len(), 1);
     let mut peer = peers.remove(0);
-    peer.home = folder.join("home"); // whatever the environment says
+    peer.workshop.home = folder.join("home"); // whatever the environment says
     peer
 }
 
@@ -74,8 +75,95 @@ fn the_engines_of_this_repository_load() {
     {
         let peer = peers.iter().find(|peer| peer.name() == name).unwrap();
         assert_eq!(peer.checks_seals(), seals, "{name}");
-        assert!(peer.source.join("go.mod").is_file(), "{}", peer.source.display());
+        let source = &peer.workshop.source;
+        assert!(source.join("go.mod").is_file(), "{}", source.display());
     }
+}
+
+#[test]
+fn the_peers_of_bench_rlp_load() {
+    let peers = writers::load(&real_engines()).unwrap();
+    let names: Vec<&str> = peers.iter().map(writers::WriterPeer::name).collect();
+    assert_eq!(names, ["alloy", "alloy-asm", "geth"]);
+}
+
+/// A peer of `bench rlp` that is a shell script, "built" by copying it.
+fn scripted_writer(folder: &Path, script: &str, tool: &str) -> writers::WriterPeer {
+    fs::create_dir_all(folder.join("benchmarks/peer")).unwrap();
+    fs::write(folder.join("benchmarks/peer/peer.sh"), format!("#!/bin/sh\n{script}")).unwrap();
+    let text = format!(
+        r#"
+        engine = []
+        [tools.tool]
+        version = {tool}
+        at_least = "1.25"
+        install = "install Tool 1.25 or newer"
+        [[rlp]]
+        name = "peer"
+        label = "peer 1"
+        client = "peers"
+        version = "v1"
+        folder = "peer"
+        needs = ["tool"]
+        build = ["install", "-m", "755", "peer.sh", "{{target}}"]
+        program = "peer.sh"
+        "#
+    );
+    let engines = folder.join("benchmarks/engines.toml");
+    fs::write(&engines, text).unwrap();
+    let mut peer = writers::load(&engines).unwrap().remove(0);
+    peer.workshop.home = folder.join("home"); // whatever the environment says
+    peer
+}
+
+#[cfg(unix)]
+#[test]
+fn a_writer_gets_case_and_operation_and_gives_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = r#"cat <<END
+{"engine":"peer","version":"v1, sh","case":"$2","op":"$4","bytes":$6,"digest":"0x","first_ns":$8,
+"samples_ns":[1,2.5],"iterations":1,"allocations":0.5,"allocated_bytes":0,"first_page_faults":3,
+"page_faults":0,"peak_rss_kb":4}
+END"#;
+    let ready = scripted_writer(folder.path(), &script.replace(",\n", ","), HAS_TOOL);
+    let ready = ready.prepare().unwrap();
+    let sampling = Sampling { samples: 2, min_ms: 7 };
+    let line = ready.measure(Case::Block(8), Op::HashReused, sampling).unwrap();
+    assert_eq!((line.case.as_str(), line.op.as_str()), ("block-8", "hash-reused"));
+    assert_eq!((line.bytes, line.first_ns, line.samples_ns), (2, 7, vec![1.0, 2.5]));
+    assert_eq!(ready.engine().client, "peers");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_writer_that_fails_or_prints_something_else_is_an_error() {
+    let line = r#"{"engine":"peer","version":"v2","case":"header","op":"hash","bytes":1,
+"digest":"","first_ns":1,"samples_ns":[SAMPLES],"iterations":1,"allocations":0,
+"allocated_bytes":0,"first_page_faults":0,"page_faults":0,"peak_rss_kb":0}"#;
+    let line = format!("echo '{}'", line.replace('\n', ""));
+    for (script, expected) in [
+        ("echo hello".to_owned(), "not a measurement"),
+        ("echo why >&2; exit 2".to_owned(), "why"),
+        (line.replace("SAMPLES", ""), "no usable samples"),
+        (line.replace("SAMPLES", "-1"), "no usable samples"),
+        (line.replace("SAMPLES", "1"), "v2 ran instead of v1"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = scripted_writer(folder.path(), &script, HAS_TOOL).prepare().unwrap();
+        let sampling = Sampling { samples: 1, min_ms: 0 };
+        let error = ready.measure(Case::Header, Op::Hash, sampling).unwrap_err();
+        assert!(format!("{error:#}").contains(expected), "{script}: {error:#}");
+    }
+}
+
+#[test]
+fn a_writer_without_its_tool_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let peer = scripted_writer(folder.path(), "", r#"["blockmill-no-such-tool", "version"]"#);
+    assert_eq!(
+        peer.prepare().unwrap_err().to_string(),
+        "peer peer left out: no `tool` on this machine (install Tool 1.25 or newer)"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use archive::{
 };
 use ethereum::header::{Header, HeaderView};
 use ethereum::{U256, receipts};
-use rlp::Encode;
+use rlp::{Encode, OnePass, Write};
 use std::path::Path;
 
 /// All formats, under their names on the command line.
@@ -56,7 +56,7 @@ impl Blocks {
     pub fn edit(&mut self, i: usize, change: impl FnOnce(&mut Header)) {
         let mut header = self.header(i);
         change(&mut header);
-        self.headers[i] = header.to_rlp();
+        self.headers[i] = header.encode();
         self.relink(i + 1);
     }
 
@@ -65,7 +65,7 @@ impl Blocks {
         for i in from..self.headers.len() {
             let mut header = self.header(i);
             header.parent_hash = crypto::keccak256(&self.headers[i - 1]);
-            self.headers[i] = header.to_rlp();
+            self.headers[i] = header.encode();
         }
     }
 
@@ -141,11 +141,9 @@ impl Blocks {
 
 /// An RLP list of encoded items.
 pub fn list<T: AsRef<[u8]>>(items: &[T]) -> Vec<u8> {
-    let payload: Vec<u8> = items.iter().flat_map(|item| item.as_ref().to_vec()).collect();
-    let mut out = vec![];
-    rlp::put_list_prefix(&mut out, payload.len());
-    out.extend(payload);
-    out
+    let mut out = OnePass::default();
+    out.list(|out| items.iter().for_each(|item| out.raw(item.as_ref())));
+    out.into_bytes()
 }
 
 /// The encodings of the items in an RLP list.

@@ -1,10 +1,10 @@
 //! A header that owns its fields: for those who make headers, and for the slow variant of decoding.
 
-use super::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
+use super::{EMPTY_OMMERS, EMPTY_ROOT, Fields, HeaderView};
 use crate::{Address, Hash, U256};
-use rlp::Encode;
+use rlp::{Encode, Write};
 
-/// A header that owns its fields; they mean the same as in [`HeaderView`].
+/// A header that owns its fields; they mean the same as in [`rlp::ethereum::Header`].
 #[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -65,15 +65,9 @@ impl Default for Header {
 }
 
 impl Header {
-    /// The block hash.
-    pub fn hash(&self) -> Hash {
-        crypto::keccak256(&self.to_rlp())
-    }
-
-    /// The same fields as a view; `raw` is the encoding, which the caller made with `to_rlp`.
-    pub fn view<'a>(&'a self, raw: &'a [u8]) -> HeaderView<'a> {
-        HeaderView {
-            raw,
+    /// The same fields, borrowed.
+    pub fn fields(&self) -> Fields<'_> {
+        Fields {
             parent_hash: &self.parent_hash,
             ommers_hash: &self.ommers_hash,
             beneficiary: &self.beneficiary,
@@ -100,64 +94,47 @@ impl Header {
         }
     }
 
-    /// Calls `put` with the big-endian bytes of each later field that is present; the flag says
-    /// whether it is a number.
-    fn later_fields(&self, mut put: impl FnMut(bool, &[u8])) {
-        if let Some(fee) = self.base_fee {
-            put(true, &fee.to_be_bytes::<32>());
+    /// The same fields as a view; `raw` is the encoding, which the caller made with `encode`.
+    pub fn view<'a>(&'a self, raw: &'a [u8]) -> HeaderView<'a> {
+        HeaderView { raw, fields: self.fields() }
+    }
+}
+
+impl From<&Fields<'_>> for Header {
+    fn from(fields: &Fields<'_>) -> Self {
+        Self {
+            parent_hash: *fields.parent_hash,
+            ommers_hash: *fields.ommers_hash,
+            beneficiary: *fields.beneficiary,
+            state_root: *fields.state_root,
+            transactions_root: *fields.transactions_root,
+            receipts_root: *fields.receipts_root,
+            logs_bloom: Box::new(*fields.logs_bloom),
+            difficulty: fields.difficulty,
+            number: fields.number,
+            gas_limit: fields.gas_limit,
+            gas_used: fields.gas_used,
+            timestamp: fields.timestamp,
+            extra_data: fields.extra_data.to_vec(),
+            mix_hash: *fields.mix_hash,
+            nonce: *fields.nonce,
+            base_fee: fields.base_fee,
+            withdrawals_root: fields.withdrawals_root.copied(),
+            blob_gas_used: fields.blob_gas_used,
+            excess_blob_gas: fields.excess_blob_gas,
+            parent_beacon_root: fields.parent_beacon_root.copied(),
+            requests_hash: fields.requests_hash.copied(),
+            block_access_list_hash: fields.block_access_list_hash.copied(),
+            slot_number: fields.slot_number,
         }
-        let hash = |field: &Option<Hash>, put: &mut dyn FnMut(bool, &[u8])| {
-            if let Some(hash) = field {
-                put(false, hash);
-            }
-        };
-        let number = |field: Option<u64>, put: &mut dyn FnMut(bool, &[u8])| {
-            if let Some(number) = field {
-                put(true, &number.to_be_bytes());
-            }
-        };
-        hash(&self.withdrawals_root, &mut put);
-        number(self.blob_gas_used, &mut put);
-        number(self.excess_blob_gas, &mut put);
-        hash(&self.parent_beacon_root, &mut put);
-        hash(&self.requests_hash, &mut put);
-        hash(&self.block_access_list_hash, &mut put);
-        number(self.slot_number, &mut put);
     }
 }
 
 impl Encode for Header {
-    fn payload_len(&self) -> usize {
-        // six 32-byte hashes, the address, the bloom, and the nonce with their prefixes
-        let mut len = 6 * 33 + 21 + 259 + 9;
-        len += rlp::uint_len(&self.difficulty.to_be_bytes::<32>());
-        for number in [self.number, self.gas_limit, self.gas_used, self.timestamp] {
-            len += rlp::u64_len(number);
-        }
-        len += rlp::bytes_len(&self.extra_data);
-        self.later_fields(|number, bytes| {
-            len += if number { rlp::uint_len(bytes) } else { rlp::bytes_len(bytes) };
-        });
-        len
-    }
+    const LISTS: usize = Fields::LISTS;
 
-    fn encode_payload(&self, out: &mut Vec<u8>) {
-        rlp::put_bytes(out, &self.parent_hash);
-        rlp::put_bytes(out, &self.ommers_hash);
-        rlp::put_bytes(out, &self.beneficiary);
-        rlp::put_bytes(out, &self.state_root);
-        rlp::put_bytes(out, &self.transactions_root);
-        rlp::put_bytes(out, &self.receipts_root);
-        rlp::put_bytes(out, &self.logs_bloom[..]);
-        rlp::put_uint(out, &self.difficulty.to_be_bytes::<32>());
-        for number in [self.number, self.gas_limit, self.gas_used, self.timestamp] {
-            rlp::put_u64(out, number);
-        }
-        rlp::put_bytes(out, &self.extra_data);
-        rlp::put_bytes(out, &self.mix_hash);
-        rlp::put_bytes(out, &self.nonce);
-        self.later_fields(|number, bytes| {
-            if number { rlp::put_uint(out, bytes) } else { rlp::put_bytes(out, bytes) }
-        });
+    #[inline]
+    fn write<W: Write>(&self, out: &mut W) {
+        self.fields().write(out);
     }
 }

@@ -1,7 +1,7 @@
 //! All receipts of a block: conversion between their two encodings, their root, and what the header
 //! says about them.
 
-use super::{ReceiptError, ReceiptView};
+use super::{ReceiptError, bloom_of};
 use crate::Hash;
 use crate::bloom::Bloom;
 use crate::bodies::BodyView;
@@ -11,7 +11,8 @@ use crate::list::List;
 use crate::transactions::TransactionType;
 use archive::ReceiptEncoding;
 use crypto::ManyKeccak;
-use rlp::{Error, Reader};
+use rlp::ethereum::{Log, OldLog, Receipt, StoredLogs, StoredReceipt};
+use rlp::{Decode, Encode, Error, RawList, Reader};
 use trie::RootBuilder;
 
 /// A reader over the receipts of one block, an RLP list that must fill `list` exactly.
@@ -22,23 +23,15 @@ fn items(list: &[u8]) -> Result<Reader<'_>, Error> {
     Ok(items)
 }
 
-/// Puts the prefix of a list before what was appended to `out` from `start` on.
-fn close_list(out: &mut Vec<u8>, start: usize) {
-    let mut prefix = vec![];
-    rlp::put_list_prefix(&mut prefix, out.len() - start);
-    out.splice(start..start, prefix);
-}
-
 /// Appends to `out` the storage form of a block's receipts, given in consensus form. The blooms
 /// are dropped unseen; [`verify_receipts`] checks them.
 pub fn consensus_to_storage(list: &[u8], out: &mut Vec<u8>) -> Result<(), ReceiptError> {
     let mut receipts = items(list)?;
-    let start = out.len();
+    let mut converted = Vec::with_capacity(list.len());
     while !receipts.is_empty() {
-        let receipt = ReceiptView::decode(&receipts.item()?, ReceiptEncoding::Consensus)?;
-        receipt.put(None, out);
+        Receipt::read(&mut receipts)?.stored().encode_into(&mut converted);
     }
-    close_list(out, start);
+    RawList(&[&converted]).encode_into(out);
     Ok(())
 }
 
@@ -52,31 +45,51 @@ pub fn storage_to_consensus(
     let hasher = ManyKeccak::detect();
     let mut receipts = items(list)?;
     let mut types = types.into_iter();
-    let start = out.len();
-    let mut typed = vec![];
+    let (mut converted, mut logs) = (vec![], vec![]);
     let mut count = 0;
     while !receipts.is_empty() {
-        let receipt = ReceiptView::decode(&receipts.item()?, ReceiptEncoding::Storage)?;
+        let stored = StoredReceipt::read(&mut receipts)?;
         count += 1;
         let Some(kind) = types.next() else {
             return Err(ReceiptError::Count { transactions: count - 1, receipts: count });
         };
-        let bloom = receipt.compute_bloom(&hasher);
-        if kind == TransactionType::Legacy {
-            receipt.put(Some(&bloom.0), out);
-        } else {
-            typed.clear();
-            typed.push(kind as u8);
-            receipt.put(Some(&bloom.0), &mut typed);
-            rlp::put_bytes(out, &typed);
-        }
+        let bloom = bloom_of(stored.logs.iter(), &hasher);
+        logs.clear();
+        let receipt = with_type_and_bloom(&stored, kind, &bloom, &mut logs);
+        // with room for more, since `encode_into` makes just enough
+        converted.reserve(receipt.encoded_len());
+        receipt.encode_into(&mut converted);
     }
     let missing = types.count();
     if missing > 0 {
         return Err(ReceiptError::Count { transactions: count + missing, receipts: count });
     }
-    close_list(out, start);
+    RawList(&[&converted]).encode_into(out);
     Ok(())
+}
+
+/// The receipt that was stored. Logs that were stored in the old form are put into `logs`.
+fn with_type_and_bloom<'b, 'a: 'b>(
+    stored: &StoredReceipt<'a>,
+    kind: TransactionType,
+    bloom: &'b Bloom,
+    logs: &'b mut Vec<Log<'a>>,
+) -> Receipt<'b> {
+    let logs = match &stored.logs {
+        StoredLogs::Current(logs) => logs.clone(),
+        StoredLogs::Old(old) => {
+            logs.extend(old.iter().map(|OldLog(log)| log));
+            rlp::List::Values(logs)
+        }
+    };
+    Receipt {
+        kind: rlp::ethereum::TransactionType::from_byte(kind as u8)
+            .unwrap_or(rlp::ethereum::TransactionType::Legacy),
+        outcome: stored.outcome,
+        cumulative_gas: stored.cumulative_gas,
+        bloom: &bloom.0,
+        logs,
+    }
 }
 
 /// Compares a block's receipts with its header and its body: their number, the receipts root, the
@@ -139,11 +152,11 @@ impl<'a> Totals<'a> {
         let mut outer = Reader::new(list);
         let mut bloom = Bloom::default();
         let mut gas_used = 0;
-        let receipts = List::read(&mut outer, |item| {
-            let receipt = ReceiptView::decode(item, ReceiptEncoding::Consensus)?;
+        let receipts = List::read(&mut outer, |items| {
+            let receipt = Receipt::read(items)?;
             gas_used = receipt.cumulative_gas;
-            receipt.bloom.into_iter().for_each(|own| bloom.merge(own));
-            Ok::<_, ReceiptError>(())
+            bloom.merge(receipt.bloom);
+            Ok::<_, Error>(())
         })?;
         outer.finish()?;
         Ok(Self { receipts, bloom, gas_used })
@@ -160,19 +173,14 @@ impl<'a> Totals<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rlp::ErrorKind;
 
     fn list(fields: &[Vec<u8>]) -> Vec<u8> {
-        let payload = fields.concat();
-        let mut out = vec![];
-        rlp::put_list_prefix(&mut out, payload.len());
-        out.extend(payload);
-        out
+        RawList(&[&fields.concat()]).encode()
     }
 
     fn bytes(content: &[u8]) -> Vec<u8> {
-        let mut out = vec![];
-        rlp::put_bytes(&mut out, content);
-        out
+        content.encode()
     }
 
     /// A list of logs with one log, and the same log as geth stored it before 1.9.
@@ -217,18 +225,24 @@ mod tests {
         assert_eq!(verdict(&[]), Ok(()));
         assert_eq!(verdict(&[1]), Ok(()));
         assert_eq!(verdict(&[9; 32]), Ok(()));
-        for wrong in [&[0][..], &[2], &[1, 0], &[9; 31], &[9; 33]] {
-            assert!(matches!(verdict(wrong), Err(ReceiptError::Status { .. })), "{wrong:?}");
+        let error = |wrong: &[u8]| match verdict(wrong) {
+            // behind the prefixes of the list of receipts and of the receipt
+            Err(ReceiptError::Rlp(Error { offset: 4, kind })) => kind,
+            other => panic!("{other:?}"),
+        };
+        for found in [0, 2, 0x7f] {
+            assert_eq!(error(&[found]), ErrorKind::UnknownStatus { found });
+        }
+        for found in [2, 31, 33] {
+            assert_eq!(error(&vec![9; found]), ErrorKind::WrongLength { expected: 32, found });
         }
     }
 
     #[test]
     fn typed_receipts_need_a_known_type() {
         let convert = |item: &[u8]| consensus_to_storage(&list(&[bytes(item)]), &mut vec![]);
-        assert_eq!(
-            convert(&[0x7e, 0xc0]),
-            Err(ReceiptError::UnknownType { offset: 2, found: 0x7e })
-        );
+        let kind = ErrorKind::UnknownType { found: 0x7e };
+        assert_eq!(convert(&[0x7e, 0xc0]), Err(ReceiptError::Rlp(Error { offset: 2, kind })));
         assert!(matches!(convert(&[]), Err(ReceiptError::Rlp(_))));
     }
 }

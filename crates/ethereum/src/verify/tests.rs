@@ -57,7 +57,7 @@ fn parent_at(fork: Fork) -> Header {
 
 /// A valid block on top of `parent`.
 fn child_of(spec: &ChainSpec, parent: &Header) -> Header {
-    let raw = parent.to_rlp();
+    let raw = parent.encode();
     let view = parent.view(&raw);
     let (number, timestamp) = (parent.number + 1, parent.timestamp + 12);
     let rules = spec.rules_at(number, timestamp);
@@ -74,7 +74,7 @@ fn child_of(spec: &ChainSpec, parent: &Header) -> Header {
 }
 
 fn verdict(spec: &ChainSpec, parent: &Header, header: &Header) -> Verdict {
-    let (parent_raw, raw) = (parent.to_rlp(), header.to_rlp());
+    let (parent_raw, raw) = (parent.encode(), header.encode());
     let parent_view = parent.view(&parent_raw);
     for arithmetic in [DifficultyArithmetic::BigInt, DifficultyArithmetic::U256] {
         verify_header(spec, arithmetic, &parent_view, &parent.hash(), &header.view(&raw))?;

@@ -146,7 +146,7 @@ fn every_comparison_with_the_header_names_its_rule() {
     let mut rule = |change: &dyn Fn(&mut blockmill_ethereum::header::Header)| {
         let mut header = original.clone();
         change(&mut header);
-        let raw = header.to_rlp();
+        let raw = header.encode();
         verify_body(Fork::Osaka, &header.view(&raw), &body, &mut roots).err().map(|v| v.rule)
     };
     assert_eq!(rule(&|_| ()), None);

@@ -6,11 +6,11 @@ use blockmill_ethereum::bodies::BodyView;
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::receipts::{
-    ReceiptError, ReceiptView, consensus_to_storage, receipts_root, storage_to_consensus,
-    verify_receipts,
+    ReceiptError, consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts,
 };
 use blockmill_ethereum::transactions::TransactionType;
-use rlp::Encode;
+use rlp::ethereum::Receipt;
+use rlp::{Decode, Encode, List};
 use trie::RootBuilder;
 
 /// What geth v1.17.10 stored for some blocks of two chains when it executed them: a chain,
@@ -61,12 +61,9 @@ fn stored_receipts_match_the_header_and_survive_the_way_to_consensus_and_back() 
             let verdict = verify_receipts(&header, &body, list, encoding, &mut roots);
             assert_eq!(verdict, Ok(()), "{}", block.name);
         }
-        let mut list = rlp::Reader::new(&consensus).list().unwrap();
-        while !list.is_empty() {
-            let item = list.item().unwrap();
-            let receipt = ReceiptView::decode(&item, ReceiptEncoding::Consensus).unwrap();
+        for receipt in List::<Receipt<'_>>::decode(&consensus).unwrap().iter() {
             receipts[receipt.kind as usize] += 1;
-            logs += receipt.logs().count();
+            logs += receipt.logs.len();
         }
     }
     println!("{} blocks: {receipts:?} receipts by type, {logs} logs", blocks.len());
@@ -101,7 +98,7 @@ fn every_comparison_of_receipts_names_its_rule() {
     let mut rule = |list: &[u8], change: &dyn Fn(&mut blockmill_ethereum::header::Header)| {
         let mut header = original.clone();
         change(&mut header);
-        let raw = header.to_rlp();
+        let raw = header.encode();
         let view = header.view(&raw);
         let verdict = verify_receipts(&view, &body, list, ReceiptEncoding::Storage, &mut roots);
         verdict.err().map(|violation| violation.rule)

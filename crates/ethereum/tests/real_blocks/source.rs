@@ -1,5 +1,6 @@
 //! Real blocks of the fixtures, read by the shortest means, not by the code under test.
 
+use rlp::{OnePass, Write};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -33,10 +34,9 @@ pub fn fixtures() -> Option<PathBuf> {
 fn split(name: String, block: &[u8]) -> RealBlock {
     let mut list = rlp::Reader::new(block).list().unwrap();
     let header = list.item().unwrap().raw.to_vec();
-    let mut body = vec![];
-    rlp::put_list_prefix(&mut body, list.rest().len());
-    body.extend_from_slice(list.rest());
-    RealBlock { name, header, body, receipts: None }
+    let mut body = OnePass::default();
+    body.list(|body| body.raw(list.rest()));
+    RealBlock { name, header, body: body.into_bytes(), receipts: None }
 }
 
 /// The blocks of a chain in `chains`.

@@ -55,6 +55,16 @@ impl Axis {
         Self { min, max, log: true, ticks: kept.map(|at| marks[at].clone()).collect() }
     }
 
+    /// A logarithmic axis on which each of `counts`, ascending and above zero, is marked and
+    /// nothing else.
+    pub fn of_counts(counts: &[u64]) -> Option<Self> {
+        let (first, last) = (*counts.first()? as f64, *counts.last()? as f64);
+        // one count alone stands in the middle
+        let (min, max) = if first < last { (first, last) } else { (first / 2.0, last * 2.0) };
+        let ticks = counts.iter().map(|count| (*count as f64, format::count(*count))).collect();
+        Some(Self { min, max, log: true, ticks })
+    }
+
     /// Where `value` lies: 0 at the lower end, 1 at the upper; values outside lie on the ends.
     pub fn place(&self, value: f64) -> f64 {
         let share = if self.log {
@@ -102,6 +112,15 @@ mod tests {
         assert_eq!((axis.min, axis.max), (15_000_100.0, 15_008_292.0));
         assert_eq!(texts(&axis), ["15,002,500", "15,005,000", "15,007,500"]);
         assert_eq!(texts(&Axis::blocks(5.0, 5.0, 4)), ["5", "6"]);
+    }
+
+    #[test]
+    fn axis_of_counts_marks_each_of_them() {
+        let axis = Axis::of_counts(&[8, 80, 1280]).unwrap();
+        assert_eq!(texts(&axis), ["8", "80", "1,280"]);
+        assert_eq!((axis.place(8.0), axis.place(1280.0)), (0.0, 1.0));
+        assert!((Axis::of_counts(&[8]).unwrap().place(8.0) - 0.5).abs() < 1e-9);
+        assert_eq!(Axis::of_counts(&[]), None);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Line charts over the chain: panels one below the other, each line named at its end.
+//! Line charts, over the chain or over a number of objects: panels one below the other, each line
+//! named at its end.
 
 use plotters::backend::DrawingBackend;
 
@@ -35,12 +36,14 @@ pub(crate) struct Panel {
     pub height: f64,
 }
 
-/// A chart of one or more panels over the same blocks.
+/// A chart of one or more panels over the same lower axis.
 #[derive(Clone, Debug)]
 pub(crate) struct LineChart {
     pub title: String,
     pub subtitle: String,
     pub x: Axis,
+    /// What the lower axis counts.
+    pub x_name: String,
     pub panels: Vec<Panel>,
 }
 
@@ -105,7 +108,7 @@ impl Draw for LineChart {
             on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle)?;
         }
         let middle = (last.left + last.right) / 2.0;
-        on.text("block number", (middle, last.bottom + 37.0), SMALL, FAINT, Hold::Middle)
+        on.text(&self.x_name, (middle, last.bottom + 37.0), SMALL, FAINT, Hold::Middle)
     }
 }
 
@@ -135,24 +138,28 @@ impl Panel {
         frame: &Frame,
         x: &Axis,
     ) -> Result<(), ChartError> {
-        let few = |series: &Series| series.points.len() <= FEW;
         for series in self.series.iter().filter(|_| self.scattered) {
-            let (radius, strength) = if few(series) { (3.0, 1.0) } else { (1.75, 0.4) };
+            let few = series.points.len() <= FEW;
+            let (radius, strength) = if few { (3.0, 1.0) } else { (1.75, 0.4) };
             for point in &series.points {
                 on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength)?;
             }
         }
         // The last label is the one that the others lead up to: it is drawn on top.
         for series in &self.series {
-            let points = match self.scattered && !few(series) {
-                true => trend(&series.points),
-                false => series.points.clone(),
-            };
-            let points: Vec<At> =
-                points.into_iter().map(|point| frame.at(x, &self.y, point)).collect();
+            let points = self.drawn(series).into_iter();
+            let points: Vec<At> = points.map(|point| frame.at(x, &self.y, point)).collect();
             on.line(&points, ink(series.place), 2.25)?;
         }
         Ok(())
+    }
+
+    /// The points that the line of `series` goes through.
+    fn drawn(&self, series: &Series) -> Vec<(f64, f64)> {
+        match self.scattered && series.points.len() > FEW {
+            true => trend(&series.points),
+            false => series.points.clone(),
+        }
     }
 
     /// Writes the name of each line beside its end, moved apart where ends lie close, with a thin
@@ -163,10 +170,8 @@ impl Panel {
         frame: &Frame,
         x: &Axis,
     ) -> Result<(), ChartError> {
-        let end = |series: &Series| {
-            let points = if self.scattered { trend(&series.points) } else { series.points.clone() };
-            points.last().map(|point| frame.at(x, &self.y, *point))
-        };
+        let end =
+            |series: &Series| self.drawn(series).last().map(|point| frame.at(x, &self.y, *point));
         let ends: Vec<At> =
             self.series.iter().map(|s| end(s).unwrap_or((frame.left, frame.bottom))).collect();
         let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();

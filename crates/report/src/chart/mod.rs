@@ -10,6 +10,7 @@ mod lines;
 pub(crate) mod palette;
 mod series;
 mod surface;
+mod writers;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -82,6 +83,7 @@ impl Chart {
             title: "Validation and write, accumulated".to_owned(),
             subtitle: subtitle(records, "lower is faster"),
             x: block_axis(records)?,
+            x_name: BLOCKS.to_owned(),
             panels: vec![panel],
         })))
     }
@@ -119,6 +121,7 @@ impl Chart {
             title: "Validation and write of each chunk".to_owned(),
             subtitle: subtitle(records, &format!("{dots}, lines are running medians")),
             x: block_axis(records)?,
+            x_name: BLOCKS.to_owned(),
             panels,
         })))
     }
@@ -220,6 +223,9 @@ impl Chart {
         all.map(|series| (series.label.clone(), series.place)).collect()
     }
 }
+
+/// Name of the lower axis of charts over the chain.
+const BLOCKS: &str = "block number";
 
 /// How strong the colour of waiting time is.
 const PALE: f64 = 0.28;

@@ -13,7 +13,7 @@ pub(crate) struct Series {
     pub label: String,
     /// Place of the label among all labels of the records; decides the colour.
     pub place: usize,
-    /// Block number and value.
+    /// Block number, or number of objects, and value.
     pub points: Vec<(f64, f64)>,
 }
 

@@ -3,4 +3,9 @@
 
 pub(crate) mod avx2;
 pub(crate) mod avx512;
+pub(crate) mod avx512vl;
+pub(crate) mod bmi;
+mod sha256_avx2;
+mod sha256_avx512;
+pub(crate) mod sha_ni;
 pub(crate) mod single;

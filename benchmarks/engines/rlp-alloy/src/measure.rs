@@ -1,0 +1,103 @@
+//! What an operation costs: time, allocations, page faults, memory.
+
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use serde::Serialize;
+
+use crate::allocations::{self, Allocated};
+
+/// Operations over which allocations are counted.
+const COUNTED: u32 = 100;
+
+/// How an operation is repeated.
+#[derive(Clone, Copy)]
+pub struct Sampling {
+    pub samples: usize,
+    /// Each sample repeats the operation until it takes about as long.
+    pub at_least: Duration,
+}
+
+/// What an operation cost. Times are nanoseconds; allocations and page faults are those of one
+/// operation on average, but for the first one.
+#[derive(Serialize)]
+pub struct Costs {
+    /// The first operation of the process.
+    first_ns: u64,
+    /// One operation, from each sample.
+    samples_ns: Vec<f64>,
+    /// Operations in each sample.
+    iterations: u64,
+    allocations: f64,
+    allocated_bytes: f64,
+    first_page_faults: i64,
+    /// Over all samples.
+    page_faults: f64,
+    /// Peak of the resident memory, before the answer is made.
+    peak_rss_kb: u64,
+}
+
+/// Runs an operation once, then until a sample is long enough, then for the samples, and a last
+/// time to count its allocations.
+///
+/// # Errors
+/// When getrusage(2) fails.
+pub fn measure(sampling: Sampling, mut operation: impl FnMut()) -> io::Result<Costs> {
+    let mut repeat = |iterations: u64| {
+        let start = Instant::now();
+        for _ in 0..iterations {
+            operation();
+        }
+        start.elapsed()
+    };
+    // the first calls of the clock and of getrusage bring their own pages into memory
+    repeat(0);
+    minor_faults()?;
+    let faults_before = minor_faults()?;
+    let first_ns = nanoseconds(repeat(1));
+    let first_page_faults = minor_faults()? - faults_before;
+
+    // twice in a row, since one sample may be long because something else ran meanwhile
+    let mut iterations = 1;
+    while repeat(iterations) < sampling.at_least || repeat(iterations) < sampling.at_least {
+        iterations *= 2;
+    }
+    let mut samples_ns = vec![0.0; sampling.samples];
+    let faults_before = minor_faults()?;
+    for sample in &mut samples_ns {
+        *sample = nanoseconds(repeat(iterations)) as f64 / iterations as f64;
+    }
+    let faults = minor_faults()? - faults_before;
+    let page_faults = faults as f64 / (sampling.samples as f64 * iterations as f64);
+
+    let Allocated { calls, bytes } = allocations::count(|| (0..COUNTED).for_each(|_| operation()));
+    Ok(Costs {
+        first_ns,
+        samples_ns,
+        iterations,
+        allocations: calls as f64 / f64::from(COUNTED),
+        allocated_bytes: bytes as f64 / f64::from(COUNTED),
+        first_page_faults,
+        page_faults,
+        peak_rss_kb: peak_rss_kb(),
+    })
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Page faults of this process so far that needed no disk.
+fn minor_faults() -> io::Result<i64> {
+    Ok(getrusage(UsageWho::RUSAGE_SELF)?.minor_page_faults())
+}
+
+/// The largest resident size so far in KiB, 0 where the kernel does not tell. It is `VmHWM` because
+/// the maximum of getrusage(2) begins with the size of the parent at the fork.
+fn peak_rss_kb() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,59 @@
+//! `bench rlp`.
+
+use crate::args::{BenchRlp, RlpOnce};
+use crate::output::Exit;
+use anyhow::{Context, Result};
+use bench::writers::{self, Case, Plan, Sampling, Writer};
+use report::Colour;
+use std::fs;
+
+/// `blockmill bench rlp`.
+pub fn run(args: &BenchRlp, json: bool) -> Result<Exit> {
+    let plan = Plan {
+        cases: cases(args)?,
+        engines: args.peers.then(|| args.engines.join("engines.toml")),
+        rounds: args.runs,
+        sampling: sampling(args.samples, args.min_ms),
+        program: std::env::current_exe().context("cannot find this program")?,
+    };
+    fs::create_dir_all(&args.out)
+        .with_context(|| format!("cannot create {}", args.out.display()))?;
+    let record = writers::run(&plan, |line| eprintln!("{line}"))?;
+    let path = args.out.join("writers.json");
+    record.write(&path)?;
+    let mut files = vec![path];
+    files.extend(bench::output::write_writers(&record, &args.out)?);
+    if json {
+        println!("{}", serde_json::to_string_pretty(&record)?);
+        return Ok(Exit::Success);
+    }
+    print!("{}", report::writers_table(&record, Colour::of_stdout()));
+    files.iter().for_each(|file| println!("wrote {}", file.display()));
+    Ok(Exit::Success)
+}
+
+/// The objects that were asked for.
+fn cases(args: &BenchRlp) -> Result<Vec<Case>> {
+    if !args.cases.is_empty() {
+        return args.cases.iter().map(|name| name.parse().context("--cases")).collect();
+    }
+    let mut sizes = args.transactions.clone();
+    sizes.sort_unstable();
+    sizes.dedup();
+    // as if each had been named, with the same limits
+    let named = Case::all(&sizes).into_iter().map(|case| case.to_string());
+    named.map(|name| name.parse().context("--transactions")).collect()
+}
+
+fn sampling(samples: u32, min_ms: u32) -> Sampling {
+    Sampling { samples: samples as usize, min_ms: u64::from(min_ms) }
+}
+
+/// One operation on one object, for the parent process that compares.
+pub fn run_once(args: &RlpOnce) -> Result<Exit> {
+    let writer = Writer::by_name(&args.writer)?;
+    let sampling = sampling(args.samples, args.min_ms);
+    let line = writers::once(args.case.parse()?, args.op.parse()?, writer, sampling)?;
+    println!("{}", serde_json::to_string(&line)?);
+    Ok(Exit::Success)
+}

@@ -1,0 +1,37 @@
+//! What a value can say about itself while it is written.
+
+use ruint::aliases::U256;
+
+/// Takes the parts of a value in their order, and makes of them a length, bytes or a hash.
+///
+/// A value is described once, in [`Encode::write`](crate::Encode::write); each implementation of
+/// this trait is one thing that can be done with the description.
+pub trait Write: Sized {
+    /// Bytes that are RLP already, or that stand before RLP such as the type of a transaction.
+    fn raw(&mut self, encoded: &[u8]);
+
+    /// A byte string.
+    fn bytes(&mut self, bytes: &[u8]);
+
+    /// A byte string whose length is known when the program is compiled: hashes, addresses.
+    fn fixed<const N: usize>(&mut self, bytes: &[u8; N]);
+
+    /// A number, in its shortest form.
+    fn u64(&mut self, number: u64);
+
+    /// A number of up to 256 bits, in its shortest form.
+    fn u256(&mut self, number: &U256);
+
+    /// A list; `items` writes what is in it. It may be called several times and must write the
+    /// same each time.
+    fn list(&mut self, items: impl Fn(&mut Self));
+
+    /// A list whose items take `payload` bytes together, for those who know it without measuring
+    /// them.
+    fn list_of(&mut self, payload: usize, items: impl Fn(&mut Self));
+
+    /// A byte string that begins with the byte `kind` and goes on with what `content` writes: a
+    /// typed transaction or receipt inside a list (EIP-2718). Called several times like
+    /// [`Write::list`].
+    fn envelope(&mut self, kind: u8, content: impl Fn(&mut Self));
+}
