@@ -3,6 +3,7 @@
 
 mod answers;
 mod case;
+pub mod instructions;
 mod measure;
 pub mod objects;
 mod once;

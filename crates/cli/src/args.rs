@@ -170,6 +170,8 @@ pub struct RlpOnce {
     pub samples: u32,
     #[arg(long)]
     pub min_ms: u32,
+    #[arg(long)]
+    pub iterations: Option<u64>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -196,6 +198,10 @@ pub struct BenchRlp {
     #[arg(long, default_value_t = 5, value_name = "N")]
     #[arg(value_parser = value_parser!(u32).range(..=60_000))]
     pub min_ms: u32,
+    /// Count instructions with valgrind instead of measuring time, and compare with the counts of
+    /// benchmarks/record/rlp-instructions.csv
+    #[arg(long, conflicts_with_all = ["peers", "runs", "samples", "min_ms"])]
+    pub instructions: bool,
     /// Folder for the record, tables and charts
     #[arg(long, default_value = "blockmill-report/rlp", value_name = "DIR")]
     pub out: PathBuf,

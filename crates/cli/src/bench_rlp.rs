@@ -3,17 +3,21 @@
 use crate::args::{BenchRlp, RlpOnce};
 use crate::output::Exit;
 use anyhow::{Context, Result};
-use bench::writers::{self, Case, Plan, Sampling, Writer};
+use bench::writers::{self, Case, Plan, Sampling, Writer, instructions};
 use report::Colour;
+use std::collections::BTreeMap;
 use std::fs;
 
 /// `blockmill bench rlp`.
 pub fn run(args: &BenchRlp, json: bool) -> Result<Exit> {
+    if args.instructions {
+        return count_instructions(args);
+    }
     let plan = Plan {
         cases: cases(args)?,
         engines: args.peers.then(|| args.engines.join("engines.toml")),
         rounds: args.runs,
-        sampling: sampling(args.samples, args.min_ms),
+        sampling: sampling(args.samples, args.min_ms, None),
         program: std::env::current_exe().context("cannot find this program")?,
     };
     fs::create_dir_all(&args.out)
@@ -45,14 +49,33 @@ fn cases(args: &BenchRlp) -> Result<Vec<Case>> {
     named.map(|name| name.parse().context("--transactions")).collect()
 }
 
-fn sampling(samples: u32, min_ms: u32) -> Sampling {
-    Sampling { samples: samples as usize, min_ms: u64::from(min_ms) }
+fn sampling(samples: u32, min_ms: u32, iterations: Option<u64>) -> Sampling {
+    Sampling { samples: samples as usize, min_ms: u64::from(min_ms), iterations }
+}
+
+/// Instructions of each operation, beside those that are on record.
+fn count_instructions(args: &BenchRlp) -> Result<Exit> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let counts = instructions::count(&program, &cases(args)?, |line| eprintln!("{line}"))?;
+    let record = args.engines.join("record/rlp-instructions.csv");
+    let recorded = match fs::read_to_string(&record) {
+        Ok(text) => instructions::from_csv(&text).with_context(|| record.display().to_string())?,
+        Err(_) => BTreeMap::new(),
+    };
+    fs::create_dir_all(&args.out)
+        .with_context(|| format!("cannot create {}", args.out.display()))?;
+    let path = args.out.join("rlp-instructions.csv");
+    fs::write(&path, instructions::to_csv(&counts))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    print!("{}", instructions::to_table(&counts, &recorded));
+    println!("wrote {}", path.display());
+    Ok(Exit::Success)
 }
 
 /// One operation on one object, for the parent process that compares.
 pub fn run_once(args: &RlpOnce) -> Result<Exit> {
     let writer = Writer::by_name(&args.writer)?;
-    let sampling = sampling(args.samples, args.min_ms);
+    let sampling = sampling(args.samples, args.min_ms, args.iterations);
     let line = writers::once(args.case.parse()?, args.op.parse()?, writer, sampling)?;
     println!("{}", serde_json::to_string(&line)?);
     Ok(Exit::Success)

@@ -62,7 +62,7 @@ impl Batch {
         self.count += 1;
     }
 
-    /// Hashes what waits into the places of `out` from `done` on, and returns how many are done then.
+    /// Hashes what waits into the places of `out` from `done` on; returns how many are done then.
     fn flush(&mut self, hasher: &ManyKeccak, out: &mut [[u8; 32]], done: usize) -> usize {
         let mut messages = [&[][..]; BATCH];
         for (message, place) in messages.iter_mut().zip(&self.places[..self.count]) {

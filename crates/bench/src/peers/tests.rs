@@ -127,7 +127,7 @@ fn a_writer_gets_case_and_operation_and_gives_its_line() {
 END"#;
     let ready = scripted_writer(folder.path(), &script.replace(",\n", ","), HAS_TOOL);
     let ready = ready.prepare().unwrap();
-    let sampling = Sampling { samples: 2, min_ms: 7 };
+    let sampling = Sampling { samples: 2, min_ms: 7, iterations: None };
     let line = ready.measure(Case::Block(8), Op::HashReused, sampling).unwrap();
     assert_eq!((line.case.as_str(), line.op.as_str()), ("block-8", "hash-reused"));
     assert_eq!((line.bytes, line.first_ns, line.samples_ns), (2, 7, vec![1.0, 2.5]));
@@ -150,7 +150,7 @@ fn a_writer_that_fails_or_prints_something_else_is_an_error() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let ready = scripted_writer(folder.path(), &script, HAS_TOOL).prepare().unwrap();
-        let sampling = Sampling { samples: 1, min_ms: 0 };
+        let sampling = Sampling { samples: 1, min_ms: 0, iterations: None };
         let error = ready.measure(Case::Header, Op::Hash, sampling).unwrap_err();
         assert!(format!("{error:#}").contains(expected), "{script}: {error:#}");
     }

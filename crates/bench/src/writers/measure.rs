@@ -18,6 +18,8 @@ pub struct Sampling {
     pub samples: usize,
     /// Each sample repeats the operation until it takes about so many milliseconds.
     pub min_ms: u64,
+    /// Repetitions in a sample, when they are not to be found out.
+    pub iterations: Option<u64>,
 }
 
 /// Runs an operation once, then until a sample is long enough, then for the samples, and a last
@@ -39,8 +41,10 @@ pub fn measure(sampling: Sampling, mut operation: impl FnMut()) -> WriterLine {
 
     // twice in a row, since one sample may be long because something else ran meanwhile
     let least = Duration::from_millis(sampling.min_ms);
-    let mut iterations = 1;
-    while repeat(iterations) < least || repeat(iterations) < least {
+    let mut iterations = sampling.iterations.unwrap_or(1);
+    while sampling.iterations.is_none()
+        && (repeat(iterations) < least || repeat(iterations) < least)
+    {
         iterations *= 2;
     }
     let mut samples_ns = vec![0.0; sampling.samples];
@@ -72,7 +76,9 @@ mod tests {
     #[test]
     fn samples_are_long_enough_and_have_the_time_of_one_operation() {
         let pause = Duration::from_micros(200);
-        let line = measure(Sampling { samples: 3, min_ms: 1 }, || std::thread::sleep(pause));
+        let line = measure(Sampling { samples: 3, min_ms: 1, iterations: None }, || {
+            std::thread::sleep(pause)
+        });
         assert_eq!(line.samples_ns.len(), 3);
         assert!(line.samples_ns.iter().all(|ns| *ns >= 200_000.0), "{:?}", line.samples_ns);
         assert!(line.iterations >= 1 && line.first_ns >= 200_000);

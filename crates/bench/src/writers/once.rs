@@ -49,7 +49,9 @@ impl Writer {
 
     /// The writer with this name.
     pub fn by_name(name: &str) -> Result<Self> {
-        let found = Self::all().into_iter().find(|writer| writer.to_string() == name);
+        let widths = ManyKeccak::all_available().into_iter().map(Self::Width);
+        let mut known = Self::all().into_iter().chain(widths);
+        let found = known.find(|writer| writer.to_string() == name);
         found.with_context(|| format!("writer {name}: there is none of this name on this machine"))
     }
 

@@ -137,7 +137,7 @@ fn the_hash_of_requests_leaves_out_empty_ones() {
     assert_eq!(empty[..4], [0xe3, 0xb0, 0xc4, 0x42]);
     let none = Request::Deposits(Records::Values(&[]));
     assert_eq!(requests_hash(&[]), empty);
-    assert_eq!(requests_hash(&[none.clone()]), empty);
+    assert_eq!(requests_hash(std::slice::from_ref(&none)), empty);
     let wish = WithdrawalRequest { source: &[1; 20], public_key: &[2; 48], amount: 0x0302_0100 };
     let some = Request::Withdrawals(Records::Values(&[wish]));
     let bytes = [&[1][..], &[1; 20], &[2; 48], &[0, 1, 2, 3, 0, 0, 0, 0]].concat();
