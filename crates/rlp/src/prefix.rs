@@ -34,12 +34,24 @@ pub const fn bytes_len(bytes: &[u8]) -> usize {
     if bytes.len() == 1 && bytes[0] < STRING { 1 } else { list_len(bytes.len()) }
 }
 
-/// Bytes of an encoded number.
+/// Bytes of an encoded number with its highest bit at each place. A number below 0x80 has no
+/// prefix; 0 is encoded as 0x80, one byte too.
+const U64_LEN: [u8; 64] = {
+    let mut lengths = [0; 64];
+    let mut bit = 0;
+    while bit < 64 {
+        lengths[bit] = if bit < 7 { 1 } else { 2 + bit as u8 / 8 };
+        bit += 1;
+    }
+    lengths
+};
+
+/// Bytes of an encoded number. A look-up: the arithmetic takes three times as many instructions,
+/// and this is done twice for each number.
 #[must_use]
 #[inline(always)]
 pub const fn u64_len(number: u64) -> usize {
-    // a number below 0x80 has no prefix; that of 0 is 0x80, without digits: one byte too
-    digits(number) + (number >= STRING as u64) as usize
+    U64_LEN[(number | 1).ilog2() as usize] as usize
 }
 
 #[cfg(test)]

@@ -224,16 +224,15 @@ impl<'a> Window<'a> {
     /// There must be room for [`NUMBER`] bytes.
     #[inline(always)]
     unsafe fn put_u64_unchecked(&mut self, number: u64) {
-        let count = digits(number);
+        let len = u64_len(number);
         let has_prefix = usize::from(number >= u64::from(STRING));
         // the one byte of 0 is the prefix of the empty byte string
         let shown = if number == 0 { u64::from(STRING) } else { number };
         // SAFETY: one byte and one word. Digits without a prefix are written over it.
         unsafe {
-            self.at.write(STRING + count as u8);
-            self.at = self.at.add(has_prefix);
-            put_word(self.at, shown << ((number | 1).leading_zeros() & 0x38));
-            self.at = self.at.add(count);
+            self.at.write(STRING - 1 + len as u8);
+            put_word(self.at.add(has_prefix), shown << ((number | 1).leading_zeros() & 0x38));
+            self.at = self.at.add(len);
         }
     }
 

@@ -4,6 +4,21 @@ use super::{Body, Header, Transaction, Withdrawal};
 use crate::List;
 
 /// A block as it is exported and sent: the header and the parts of the [`Body`] in one list.
+///
+/// ```
+/// use blockmill_rlp::ethereum::{Block, Body, Header, Transaction, TransactionType};
+/// use blockmill_rlp::{Decode, Encode, List};
+/// use crypto::ManyKeccak;
+///
+/// # fn look(bytes: &[u8]) -> Result<(), blockmill_rlp::Error> {
+/// let block = Block::decode(bytes)?;
+/// assert_eq!(block.encode(), bytes);
+/// let block_hash: [u8; 32] = block.header.hash();
+/// let mut hashes = vec![[0; 32]; block.transactions.len()];
+/// block.transactions.hashes(&ManyKeccak::detect(), &mut hashes);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
     /// The header.

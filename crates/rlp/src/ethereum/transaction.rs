@@ -8,7 +8,8 @@
 
 use super::access_list::write_words;
 use super::{AccessListEntry, Authorization, TransactionType};
-use crate::{Decode, Encode, Error, ErrorKind, List, Reader, Write};
+use crate::{Decode, Encode, Error, ErrorKind, List, Reader, Write, hash_each};
+use crypto::ManyKeccak;
 use ruint::aliases::U256;
 
 /// A transaction of any type. Fields that its type does not have are 0 or empty, and not written.
@@ -283,6 +284,41 @@ impl Encode for CanonicalTransaction<'_, '_> {
                 self.0.write_typed_list(out);
             }
         }
+    }
+}
+
+impl<'a> List<'a, Transaction<'a>> {
+    /// Writes the hash of each transaction to the same place in `out`, hashing as many at once as
+    /// `hasher` can. Decoded ones are hashed where they stand.
+    ///
+    /// # Panics
+    /// When `out` has not as many places as there are transactions.
+    pub fn hashes(&self, hasher: &ManyKeccak, out: &mut [[u8; 32]]) {
+        match self {
+            Self::Values(values) => {
+                hash_each(values.iter().map(Transaction::canonical), hasher, out);
+            }
+            Self::Encoded(encoded) => {
+                let mut items = encoded.reader();
+                let canonical = core::iter::from_fn(|| {
+                    let item = items.item().ok()?;
+                    Some(Canonical(if item.is_list { item.raw } else { item.payload }))
+                });
+                hash_each(canonical, hasher, out);
+            }
+        }
+    }
+}
+
+/// The canonical form of a transaction, encoded.
+struct Canonical<'a>(&'a [u8]);
+
+impl Encode for Canonical<'_> {
+    const LISTS: usize = 0;
+
+    #[inline(always)]
+    fn write<W: Write>(&self, out: &mut W) {
+        out.raw(self.0);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::made::{LATER_FIELDS, Random};
 use blockmill_rlp::ethereum::{Body, Transaction, TransactionType};
 use blockmill_rlp::{Decode, Encode, Encoder, List, Reader};
-use crypto::keccak256;
+use crypto::{ManyKeccak, keccak256};
 use ruint::aliases::U256;
 use std::fmt::Debug;
 
@@ -70,6 +70,26 @@ fn a_body_of_more_lists_than_are_noted() {
     let transactions: Vec<_> = kinds.take(3000).map(|kind| random.transaction(kind)).collect();
     let body = Body { transactions: List::Values(transactions.leak()), ..Body::default() };
     round_trip(&body);
+}
+
+#[test]
+fn all_transactions_are_hashed_like_each_of_them() {
+    let mut random = Random(9);
+    for kinds in [&TransactionType::ALL[..], &[TransactionType::Legacy], &[TransactionType::Blob]] {
+        let kinds = kinds.iter().cycle().take(200);
+        let transactions: Vec<_> = kinds.map(|kind| random.transaction(*kind)).collect();
+        let expected: Vec<_> = transactions.iter().map(|tx| tx.canonical().hash()).collect();
+        let given = List::Values(&transactions[..]);
+        let bytes = given.encode();
+        let decoded = List::<Transaction<'_>>::decode(&bytes).unwrap();
+        for hasher in ManyKeccak::all_available() {
+            for list in [&given, &decoded] {
+                let mut hashes = vec![[0; 32]; transactions.len()];
+                list.hashes(&hasher, &mut hashes);
+                assert_eq!(hashes, expected, "{}", hasher.name());
+            }
+        }
+    }
 }
 
 /// The items of a list, encoded.
