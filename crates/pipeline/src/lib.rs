@@ -10,11 +10,13 @@ pub mod writer_record;
 
 mod cancel;
 mod clock;
+mod crew;
 mod record_file;
 mod reorder;
 mod stages;
 
 pub use cancel::Cancel;
 pub use clock::{StageClock, StageTimes};
+pub use crew::{Connected, CrewTimes, Ended, Phases, crew};
 pub use reorder::Reorder;
 pub use stages::{Flow, Times, run};
