@@ -5,7 +5,8 @@
 //!   (0x01), as Ethereum does; [`sha256`], [`sha256d`] and [`Sha256`] likewise (FIPS 180-4).
 //! * [`ManyKeccak`] and [`ManySha256`] hash a batch in the lanes of vector registers. They choose
 //!   the widest that the CPU has; every width gives the same digests as the scalar code.
-//! * [`recover`] finds the key that signed a message.
+//! * [`recover`] finds the key that signed a message; [`Signatures`] verifies many signatures at
+//!   once, and finds the keys of many.
 //! * `EthashMix` mixes cache `Rows` into dataset items; they need the feature `std`.
 //!
 //! Nothing here uses heap memory, but for the tables of ethash.
@@ -26,6 +27,7 @@ mod recover;
 #[cfg(feature = "std")]
 mod rows;
 mod sha256;
+mod signatures;
 
 #[cfg(feature = "std")]
 pub use ethash_mix::{EthashMix, FNV_PRIME, PARENTS};
@@ -36,3 +38,4 @@ pub use recover::{RecoverError, recover};
 #[cfg(feature = "std")]
 pub use rows::Rows;
 pub use sha256::{Sha256, sha256, sha256d};
+pub use signatures::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, Variant};
