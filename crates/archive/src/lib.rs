@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod blkdat;
 mod chunk;
 mod column;
 mod deep;

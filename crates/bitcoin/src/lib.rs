@@ -7,9 +7,60 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bodies;
 pub mod coin;
+pub mod compress;
+pub mod core;
 pub mod decode;
+mod error;
 mod hash;
+pub mod header;
+pub mod index;
+pub mod locks;
+pub mod merkle;
 pub mod params;
+pub mod sigops;
+pub mod transaction_rules;
+pub mod undo;
+pub mod verify;
+pub mod coins;
+pub mod variants;
+pub mod script;
+pub mod scan;
+mod run;
+mod reorder;
+pub mod record;
+mod path;
+mod pass1;
+mod options;
+pub mod import;
+mod fault;
+mod execute;
+mod disconnect;
+pub mod commit;
 
+pub use error::{Rule, Violation};
+pub use fault::Error;
 pub use hash::{Hash, Id};
+
+/// Depth of verification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Proof of work, difficulty, times, versions.
+    Headers,
+    /// Headers, and everything that a block says by itself: merkle roots, sizes, structure.
+    Bodies,
+    /// Bodies, and what they do: coins, amounts, scripts.
+    Execution,
+}
+
+impl Level {
+    /// The level's name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Headers => "headers",
+            Self::Bodies => "bodies",
+            Self::Execution => "execution",
+        }
+    }
+}

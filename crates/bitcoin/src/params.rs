@@ -1,4 +1,97 @@
 //! The networks, and the rules in force for each block.
+//!
+//! Heights, hashes and limits are those of Bitcoin Core 31 (`kernel/chainparams.cpp`). A program
+//! that has only old blocks needs no minimum of work, so none is kept.
+
+mod genesis;
+mod networks;
+
+use crate::Hash;
+use crate::header::compact;
+use rlp::U256;
+
+/// Satoshis of one bitcoin.
+pub const COIN: u64 = 100_000_000;
+/// No amount and no sum of amounts is higher.
+pub const MAX_MONEY: u64 = 21_000_000 * COIN;
+/// Blocks after which a coinbase may be spent.
+pub const COINBASE_MATURITY: u32 = 100;
+/// The most that a block may weigh (BIP141).
+pub const MAX_BLOCK_WEIGHT: u64 = 4_000_000;
+/// A byte outside of witnesses weighs this much (BIP141).
+pub const WITNESS_SCALE: u64 = 4;
+/// The most that a block's signature checks may cost (BIP141).
+pub const MAX_SIGOPS_COST: u64 = 80_000;
+/// Seconds that a header may be ahead of the clock.
+pub const MAX_FUTURE_SECONDS: u64 = 2 * 60 * 60;
+/// Seconds that the first block of a period may be earlier than the one before it (BIP94).
+pub const MAX_TIMEWARP_SECONDS: u32 = 600;
+/// From this height on BIP30 is checked again: earlier coinbases announce such heights
+/// (`validation.cpp` of Core lists them).
+pub const BIP30_AGAIN_HEIGHT: u32 = 1_983_702;
+
+/// A network: its constants and from when its rules hold.
+///
+/// All fields are open, so that a test can make a network with other numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// `mainnet`, `testnet3`, `testnet4`, `signet` or `regtest`.
+    pub name: &'static str,
+    /// The four bytes before each block in a file and each message on the wire.
+    pub magic: [u8; 4],
+    /// The bytes of the first block.
+    pub genesis: Vec<u8>,
+    /// Its hash.
+    pub genesis_hash: Hash,
+    /// No target is higher.
+    pub pow_limit: U256,
+    /// Seconds that a period of constant difficulty should take.
+    pub period_seconds: u32,
+    /// Seconds that a block should take.
+    pub block_seconds: u32,
+    /// May a block have the lowest difficulty when the one before it is 20 minutes older?
+    pub min_difficulty: bool,
+    /// Does the difficulty never change?
+    pub no_retarget: bool,
+    /// BIP94: a period's target follows from that of its first block, and a period may not begin
+    /// long before the last one ended.
+    pub bip94: bool,
+    /// BIP34 holds from this height on.
+    pub bip34_height: u32,
+    /// The block that stands there; with it BIP30 needs no more checks.
+    pub bip34_hash: Option<Hash>,
+    /// BIP65 holds from this height on.
+    pub bip65_height: u32,
+    /// BIP66 holds from this height on.
+    pub bip66_height: u32,
+    /// BIP68, 112 and 113 hold from this height on.
+    pub csv_height: u32,
+    /// BIP141, 143 and 147 hold from this height on.
+    pub segwit_height: u32,
+    /// Blocks that break script rules which hold for all others.
+    pub exceptions: &'static [Exception],
+    /// Height and hash of the blocks that repeat an older coinbase against BIP30.
+    pub bip30_repeats: &'static [(u32, Hash)],
+    /// The subsidy is halved after so many blocks.
+    pub halving: u32,
+    /// Core's default: scripts of this block and its ancestors need not be run.
+    pub assume_valid: Option<Hash>,
+    /// BIP325: the script that a signature in each block must satisfy.
+    pub signet_challenge: Option<Vec<u8>>,
+}
+
+/// A block for which script rules are off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exception {
+    /// The block.
+    pub hash: Hash,
+    /// Is BIP16 on?
+    pub p2sh: bool,
+    /// Are witness programs run?
+    pub witness: bool,
+    /// Is taproot on?
+    pub taproot: bool,
+}
 
 /// The rules in force for one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +113,53 @@ pub struct Rules {
     pub bip66: bool,
     /// BIP68, BIP112, BIP113: relative lock times, and median time past for lock times.
     pub csv: bool,
-    /// BIP141, BIP143, BIP147: segregated witness and NULLDUMMY.
+    /// BIP141, BIP147: blocks may have witnesses and then commit to them; NULLDUMMY.
     pub segwit: bool,
+    /// BIP141, BIP143: witness programs are run. On for every block except the one that breaks
+    /// BIP16, also long before [`segwit`](Self::segwit).
+    pub witness: bool,
     /// BIP341, BIP342: taproot. On for every block except the one that breaks it.
     pub taproot: bool,
+}
+
+impl Params {
+    /// Blocks of a period of constant difficulty.
+    pub fn period(&self) -> u32 {
+        (self.period_seconds / self.block_seconds.max(1)).max(1)
+    }
+
+    /// The bits of the lowest difficulty.
+    pub fn limit_bits(&self) -> u32 {
+        compact(self.pow_limit)
+    }
+
+    /// Satoshis that the block at `height` may create.
+    pub fn subsidy(&self, height: u32) -> u64 {
+        (50 * COIN).checked_shr(height / self.halving.max(1)).unwrap_or(0)
+    }
+
+    /// The rules for the block `hash` at `height`.
+    ///
+    /// `bip34_block` is the hash of its ancestor at [`bip34_height`](Self::bip34_height); `None`
+    /// where it has none, that is up to that height.
+    pub fn rules(&self, height: u32, hash: &Hash, bip34_block: Option<&Hash>) -> Rules {
+        let exception = self.exceptions.iter().find(|exception| exception.hash == *hash);
+        let repeats = self.bip30_repeats.contains(&(height, *hash));
+        // a block knows its ancestors only
+        let bip34_block = bip34_block.filter(|_| height > self.bip34_height);
+        let height_is_proven = self.bip34_hash.is_some() && bip34_block == self.bip34_hash.as_ref();
+        Rules {
+            height,
+            subsidy: self.subsidy(height),
+            p2sh: exception.is_none_or(|exception| exception.p2sh),
+            bip30: (!repeats && !height_is_proven) || height >= BIP30_AGAIN_HEIGHT,
+            bip34: height >= self.bip34_height,
+            bip65: height >= self.bip65_height,
+            bip66: height >= self.bip66_height,
+            csv: height >= self.csv_height,
+            segwit: height >= self.segwit_height,
+            witness: exception.is_none_or(|exception| exception.witness),
+            taproot: exception.is_none_or(|exception| exception.taproot),
+        }
+    }
 }

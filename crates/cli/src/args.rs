@@ -1,7 +1,11 @@
 //! The command line: what can be said, and how it is explained.
 
+mod generate;
+
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
+
+pub use generate::{GenerateBitcoin, Order};
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
 #[derive(Debug, Parser)]
@@ -53,13 +57,16 @@ pub enum Command {
 /// What and how to verify; the same for `import` and `verify`.
 #[derive(Args, Clone, Debug)]
 pub struct Verification {
-    /// Archives: files or folders (era1, geth ancient folder, RLP export, header stream)
+    /// Archives: files or folders (era1, geth ancient folder, RLP export, header stream, Bitcoin
+    /// block files)
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: detected]
+    /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
+    /// testnet4, signet, regtest [default: detected]
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
-    /// How deep to verify [default: bodies where the archive has them]
+    /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where the archive has
+    /// them]
     #[arg(long, value_enum)]
     pub level: Option<Level>,
     /// Proof-of-work seals to check: off, all, or a sample such as 1/100
@@ -89,6 +96,13 @@ pub struct Verification {
     /// Headers in a chunk
     #[arg(long, default_value_t = 2048, value_name = "N")]
     pub chunk: usize,
+    /// Bitcoin: take the scripts of this block and of those before it as valid
+    #[arg(long, value_name = "HASH")]
+    pub assume_valid: Option<String>,
+    /// Bitcoin: MiB of memory for coins
+    #[arg(long, default_value_t = 450, value_name = "MIB")]
+    #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
+    pub cache: u64,
     /// Name of the run in tables and charts [default: import or verify]
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
@@ -274,6 +288,8 @@ pub struct BenchHeaders {
 pub enum Generate {
     /// A chain of headers that obeys every rule of the main network but the seal
     Ethereum(GenerateEthereum),
+    /// A regtest chain with signed spends of every kind, in block files; Bitcoin Core accepts it
+    Bitcoin(GenerateBitcoin),
 }
 
 #[derive(Args, Clone, Debug)]
@@ -322,6 +338,8 @@ pub enum Level {
     Headers,
     /// Headers, and transactions, ommers, withdrawals and receipts against their roots
     Bodies,
+    /// Bodies, and what they do: coins, amounts, scripts (Bitcoin)
+    Execution,
 }
 
 /// Formats that blockmill writes.

@@ -1,22 +1,29 @@
 //! `generate`: deterministic archives.
 
-use crate::args::{Generate, GenerateEthereum};
+use crate::args::{self, Generate, GenerateBitcoin, GenerateEthereum};
 use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::Result;
-use bench::generate::{Recipe, generate};
+use bench::generate::bitcoin::{Order, Recipe, generate as generate_bitcoin};
+use bench::generate::{self as ethereum_chains, generate};
 use indicatif::ProgressBar;
+use std::thread::available_parallelism;
 
 /// `blockmill generate`.
 pub fn run(command: &Generate, json: bool) -> Result<Exit> {
-    let Generate::Ethereum(args) = command;
-    ethereum(args, json)?;
-    if json {
-        let out = args.out.display().to_string();
-        println!("{}", serde_json::json!({ "out": out, "last": args.headers, "seed": args.seed }));
-    } else {
-        println!("wrote blocks 0 to {} to {}", grouped(args.headers), args.out.display());
-        println!("they obey every rule but the seal: verify them with --seal off");
+    match command {
+        Generate::Ethereum(args) => {
+            ethereum(args, json)?;
+            let out = args.out.display();
+            if json {
+                let (last, seed, out) = (args.headers, args.seed, out.to_string());
+                println!("{}", serde_json::json!({ "out": out, "last": last, "seed": seed }));
+            } else {
+                println!("wrote blocks 0 to {} to {out}", grouped(args.headers));
+                println!("they obey every rule but the seal: verify them with --seal off");
+            }
+        }
+        Generate::Bitcoin(args) => bitcoin(args, json)?,
     }
     Ok(Exit::Success)
 }
@@ -24,9 +31,57 @@ pub fn run(command: &Generate, json: bool) -> Result<Exit> {
 /// Writes the archive, with a progress bar.
 pub fn ethereum(args: &GenerateEthereum, quiet: bool) -> Result<()> {
     let (format, gzip) = args.format.format();
-    let recipe = Recipe { last: args.headers, seed: args.seed, format, gzip };
+    let recipe = ethereum_chains::Recipe { last: args.headers, seed: args.seed, format, gzip };
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(args.headers + 1) };
     generate(&recipe, &args.out, |blocks| bar.set_position(blocks))?;
     bar.finish_and_clear();
+    Ok(())
+}
+
+/// Writes a regtest chain, with a progress bar, and says what is in it.
+fn bitcoin(args: &GenerateBitcoin, json: bool) -> Result<()> {
+    let recipe = Recipe {
+        inputs: args.inputs,
+        blocks: args.blocks,
+        block_inputs: args.block_inputs,
+        padding: args.padding,
+        unlinked: args.unlinked,
+        stale: args.stale,
+        duplicates: args.duplicates,
+        seed: args.seed,
+        order: match args.order {
+            args::Order::Height => Order::Height,
+            args::Order::Shuffled => Order::Shuffled,
+            args::Order::Reversed => Order::Reversed,
+            args::Order::Download => Order::Download,
+        },
+        xor: args.xor,
+        file_size: args.file_size,
+    };
+    let goal = if args.inputs > 0 { args.inputs } else { args.blocks.into() };
+    let bar = if json { ProgressBar::hidden() } else { ProgressBar::new(goal) };
+    let threads = available_parallelism()?;
+    let made = generate_bitcoin(&recipe, &args.out, threads, |made| {
+        bar.set_position(if args.inputs > 0 { made.inputs } else { made.height.into() });
+    })?;
+    bar.finish_and_clear();
+    let tip = made.tip.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let out = args.out.display().to_string();
+    if json {
+        let record = serde_json::json!({
+            "out": out, "seed": args.seed, "height": made.height, "tip": tip,
+            "records": made.records, "transactions": made.transactions,
+            "inputs": made.inputs, "bytes": made.bytes,
+        });
+        println!("{record}");
+    } else {
+        let [records, transactions, inputs] =
+            [made.records, made.transactions, made.inputs].map(grouped);
+        println!(
+            "wrote {records} blocks to {out}, the last at height {}",
+            grouped(made.height.into())
+        );
+        println!("best block {tip}: {transactions} transactions, {inputs} inputs before it");
+    }
     Ok(())
 }

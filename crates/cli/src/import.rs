@@ -3,8 +3,9 @@
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::chain;
 use crate::output::{self, Exit};
-use crate::progress::Display;
-use anyhow::{Context, Result};
+use crate::progress::{Display, Progress};
+use crate::reindex;
+use anyhow::{Context, Result, ensure};
 use archive::{Archive, ChunkLimit, Format};
 use ethereum::commit::Sink;
 use ethereum::ethash::Caches;
@@ -26,6 +27,9 @@ const CACHES: usize = 2;
 
 /// `blockmill import`.
 pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
+    if reindex::is_meant(&args.verification) {
+        return reindex::run_import(args, json, cancel);
+    }
     let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     if !json {
@@ -40,6 +44,9 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
 
 /// `blockmill verify`.
 pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
+    if reindex::is_meant(&args.verification) {
+        return reindex::run_verify(args, json, cancel);
+    }
     Job::prepare(&args.verification, None, cancel)?.run("verify", Sink::Discard, json)
 }
 
@@ -54,6 +61,12 @@ struct Job {
 impl Job {
     fn prepare(args: &Verification, stored: Option<Hash>, cancel: Cancel) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
+        let level = args.level;
+        ensure!(
+            level != Some(LevelArg::Execution),
+            "--level execution: Ethereum archives are verified up to bodies so far"
+        );
+        ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
         let spec = chain::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
         let mut variants = Variants::default();
         args.variants.iter().try_for_each(|assignment| variants.set(assignment))?;
@@ -81,7 +94,10 @@ impl Job {
         let level = self.options.level.name();
         let mut display = Display::new(self.archive.disk_bytes(), level, json);
         let (run, outcome) =
-            import(&self.archive, &self.options, &mut sink, |progress| display.update(progress));
+            import(&self.archive, &self.options, &mut sink, |progress| {
+                let (number, blocks, bytes) = (progress.number, progress.blocks, progress.bytes);
+                display.update(&Progress { number, blocks, bytes });
+            });
         display.finish();
         let stores = !matches!(sink, Sink::Discard);
         let label = self.label.as_deref().unwrap_or(label);
@@ -90,7 +106,7 @@ impl Job {
         if stores {
             record.result.committed = run.tip.as_ref().map(|tip| tip.id.number);
         }
-        self.save(&record)?;
+        output::save(&record, self.record_to.as_deref())?;
         self.tell(&record, &run, json)?;
         match outcome {
             Ok(()) if run.stopped => Ok(Exit::Interrupted),
@@ -100,15 +116,6 @@ impl Job {
                 Ok(Exit::Failure)
             }
         }
-    }
-
-    fn save(&self, record: &RunRecord) -> Result<()> {
-        let Some(path) = &self.record_to else { return Ok(()) };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .with_context(|| format!("cannot create {}", folder.display()))?;
-        }
-        record.write(path).with_context(|| format!("cannot write {}", path.display()))
     }
 
     fn tell(&self, record: &RunRecord, run: &Run, json: bool) -> Result<()> {

@@ -12,6 +12,7 @@ mod import;
 mod inspect;
 mod output;
 mod progress;
+mod reindex;
 mod report;
 
 use anyhow::{Context, Result};

@@ -1,9 +1,12 @@
 //! What is printed when all is done, and how a run ends.
 
 use crate::progress::grouped;
+use anyhow::{Context, Result};
 use ethereum::error::Rule;
 use ethereum::fault::{Cause, Error};
 use ethereum::import::Run;
+use pipeline::record::RunRecord;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::Recovery;
@@ -78,6 +81,16 @@ fn hint(error: &Error) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Writes the run record, where one is wanted.
+pub fn save(record: &RunRecord, to: Option<&Path>) -> Result<()> {
+    let Some(path) = to else { return Ok(()) };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    record.write(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// The present time, in seconds since 1970.

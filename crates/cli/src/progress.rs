@@ -1,12 +1,21 @@
 //! How far a run has come: a bar on a terminal, plain lines otherwise.
 
-use ethereum::import::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// How far a run of any chain has come.
+pub struct Progress {
+    /// The last block that was verified.
+    pub number: u64,
+    /// Blocks so far.
+    pub blocks: u64,
+    /// Bytes read so far.
+    pub bytes: u64,
+}
 
 /// Shows progress on standard error.
 pub struct Display {

@@ -5,6 +5,7 @@
 //!   (0x01), as Ethereum does; [`sha256`], [`sha256d`] and [`Sha256`] likewise (FIPS 180-4).
 //! * [`ManyKeccak`] and [`ManySha256`] hash a batch in the lanes of vector registers. They choose
 //!   the widest that the CPU has; every width gives the same digests as the scalar code.
+//! * [`is_public_key`] and [`uncompress_public_key`] know the curve's points.
 //! * [`recover`] finds the key that signed a message; [`Signatures`] verifies many signatures at
 //!   once, and finds the keys of many.
 //! * `EthashMix` mixes cache `Rows` into dataset items; they need the feature `std`.
@@ -23,6 +24,7 @@ mod ethash_mix;
 mod keccak;
 mod many;
 mod many_sha256;
+mod point;
 mod recover;
 #[cfg(feature = "std")]
 mod rows;
@@ -34,6 +36,7 @@ pub use ethash_mix::{EthashMix, FNV_PRIME, PARENTS};
 pub use keccak::{Keccak256, keccak256, keccak512};
 pub use many::ManyKeccak;
 pub use many_sha256::ManySha256;
+pub use point::{is_public_key, uncompress_public_key};
 pub use recover::{RecoverError, recover};
 #[cfg(feature = "std")]
 pub use rows::Rows;

@@ -59,6 +59,9 @@ pub struct RunRecord {
     /// Percentiles over the chunks.
     #[serde(default)]
     pub percentiles: ChunkPercentiles,
+    /// What only a run over Bitcoin block files has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reindex: Option<Reindex>,
     /// How the run ended.
     #[serde(default)]
     pub result: Outcome,
@@ -85,6 +88,7 @@ impl RunRecord {
             chunks: Vec::new(),
             totals: Totals::default(),
             percentiles: ChunkPercentiles::default(),
+            reindex: None,
             result: Outcome::default(),
             notes: Vec::new(),
         }
@@ -235,6 +239,54 @@ impl ChunkPercentiles {
         let mut write: Vec<f64> = chunks.iter().map(|chunk| chunk.write_s).collect();
         Self { validate: Percentiles::of(&mut validate), write: Percentiles::of(&mut write) }
     }
+}
+
+/// A run over Bitcoin block files: the index of their headers, then the blocks connected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reindex {
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub file_bytes: u64,
+    /// Bytes read from them to find blocks; those of a memory map are not counted.
+    pub index_bytes: u64,
+    /// Blocks found, each as often as it is there.
+    pub found: u64,
+    /// Blocks that stand before their parents.
+    pub out_of_order: u64,
+    /// Of which were still in memory when their parents turned up.
+    pub from_memory: u64,
+    /// Of which were read again.
+    pub from_disk: u64,
+    /// Blocks without a parent in the files.
+    pub orphans: u64,
+    /// Blocks in branches beside the best chain.
+    pub stale: u64,
+    /// Finding and hashing headers.
+    pub scan_s: f64,
+    /// All of the index: scan, order, header rules, best chain, its file.
+    pub index_s: f64,
+    /// Connecting: from the end of the index to the last commit.
+    pub connect_s: f64,
+    /// Of which writing coins and undo data to disk.
+    pub commit_s: f64,
+    /// Times that was done.
+    pub commits: u64,
+    /// Transactions connected.
+    pub transactions: u64,
+    /// Inputs connected, those of coinbases not counted.
+    pub inputs: u64,
+    /// Inputs whose scripts ran.
+    pub scripts: u64,
+    /// Of which the script library decided.
+    pub by_library: u64,
+    /// Coins in the set at the end.
+    pub coins: u64,
+    /// The most memory that the coins took at once, in bytes.
+    pub coins_memory: u64,
+    /// Blocks that a better chain left.
+    pub disconnected: u64,
 }
 
 /// A block by its number and hash.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::commit::CrashPoint;
+use crate::{commit::CrashPoint, points::PointCrash};
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -77,6 +77,9 @@ pub enum Error {
     /// The run stopped at the crash point that [`crate::Options::crash_at`] names.
     #[error("stopped at the crash point {0:?}")]
     Crash(CrashPoint),
+    /// The run stopped at the crash point that [`crate::PointOptions::crash_at`] names.
+    #[error("stopped at the crash point {0:?}")]
+    PointCrash(PointCrash),
     /// The key-value engine failed.
     #[error("key-value tree {}: {source}", path.display())]
     Tree {

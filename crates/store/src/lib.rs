@@ -6,6 +6,8 @@
 //!   the process at any moment loses nothing that was committed.
 //! * [`Tree`] keeps keys and values; [`HeaderTree`] keeps headers in it the way geth does, to be
 //!   measured against the segments.
+//! * [`PointStore`] keeps small values that are read once and then removed: unspent coins. A
+//!   [`Journal`] keeps what is needed to undo such changes.
 
 mod chain;
 mod checkpoint;
@@ -14,7 +16,10 @@ mod error;
 mod filter;
 mod hash_index;
 mod header_tree;
+mod journal;
 mod kv;
+mod map;
+pub mod points;
 mod recovery;
 mod rope;
 
@@ -23,5 +28,11 @@ pub use checkpoint::Tip;
 pub use commit::CrashPoint;
 pub use error::{Error, Result};
 pub use header_tree::{HeaderEntry, HeaderTree};
+pub use journal::Journal;
 pub use kv::{Batch, MAX_KEY_BYTES, Tree};
+pub use map::FileMap;
+pub use points::{
+    Fetched, Hint, KEY_BYTES, Key, MAX_POINT_BYTES, PointCrash, PointOptions, PointReader, PointStore,
+    Points, Runs,
+};
 pub use recovery::Recovery;

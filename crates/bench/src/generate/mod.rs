@@ -5,6 +5,7 @@
 //! gives the bytes that go-ethereum's own rules give for the same random choices, which a test
 //! compares), and whole blocks, whose roots are those of generated transactions and receipts.
 
+pub mod bitcoin;
 mod blocks;
 mod headers;
 mod random;

@@ -36,7 +36,7 @@ const PANICKING_FILES: [(&str, &str); 3] = [
 ];
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 10] = [
+const IMPORTS: [(&str, &[&str]); 11] = [
     ("rlp", &["crypto"]),
     ("crypto", &[]),
     ("archive", &["rlp", "crypto"]),
@@ -44,11 +44,21 @@ const IMPORTS: [(&str, &[&str]); 10] = [
     ("store", &[]),
     ("pipeline", &[]),
     ("ethereum", &["rlp", "crypto", "archive", "trie", "store", "pipeline"]),
+    ("bitcoin", &["rlp", "crypto", "archive", "store", "pipeline"]),
     ("report", &["pipeline"]),
-    ("bench", &["rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "report"]),
+    (
+        "bench",
+        &[
+            "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "bitcoin",
+            "report",
+        ],
+    ),
     (
         "cli",
-        &["rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "report", "bench"],
+        &[
+            "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "bitcoin",
+            "report", "bench",
+        ],
     ),
 ];
 

@@ -7,6 +7,7 @@ pub(crate) mod all;
 pub(crate) mod permutation;
 pub(crate) mod sha256;
 pub(crate) mod sha256_all;
+pub(crate) mod signatures;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86_64;
 

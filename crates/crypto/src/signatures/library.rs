@@ -6,7 +6,7 @@ use secp256k1::{Message, PublicKey, XOnlyPublicKey, schnorr};
 
 use super::{EcdsaCheck, Key, Recovery, SchnorrCheck};
 
-pub(super) fn ecdsa(check: &EcdsaCheck) -> bool {
+pub(crate) fn ecdsa(check: &EcdsaCheck) -> bool {
     let key = match check.key {
         Key::Compressed(bytes) => PublicKey::from_byte_array_compressed(bytes),
         Key::Uncompressed(bytes) => PublicKey::from_byte_array_uncompressed(bytes),
@@ -20,13 +20,13 @@ pub(super) fn ecdsa(check: &EcdsaCheck) -> bool {
     signature.verify(Message::from_digest(check.digest), &key).is_ok()
 }
 
-pub(super) fn schnorr(check: &SchnorrCheck) -> bool {
+pub(crate) fn schnorr(check: &SchnorrCheck) -> bool {
     let signature = schnorr::Signature::from_byte_array(check.signature);
     XOnlyPublicKey::from_byte_array(check.key)
         .is_ok_and(|key| signature.verify(&check.message, &key).is_ok())
 }
 
-pub(super) fn recover(signature: &Recovery) -> Option<[u8; 64]> {
+pub(crate) fn recover(signature: &Recovery) -> Option<[u8; 64]> {
     let id = RecoveryId::try_from(i32::from(signature.recovery_id)).ok()?;
     let compact = pair(&signature.r, &signature.s);
     let recoverable = RecoverableSignature::from_compact(&compact, id).ok()?;

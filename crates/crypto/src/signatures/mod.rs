@@ -3,7 +3,9 @@
 //!
 //! Only public data passes here. Nothing is constant in time, and nothing signs.
 
-mod library;
+pub(crate) mod library;
+
+use crate::arch::signatures::Ifma;
 
 /// How signatures are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,16 @@ pub struct Recovery {
 
 /// A way to verify signatures. A value is the proof that the CPU can do it.
 #[derive(Clone, Copy, Debug)]
-pub struct Signatures(());
+pub struct Signatures(Way);
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Scalar,
+    Ifma(Ifma),
+}
+
+/// With fewer signatures than this, libsecp256k1 is done sooner than a vector with idle lanes.
+const FEWEST: usize = 2;
 
 impl Signatures {
     /// The fastest that this CPU has.
@@ -74,19 +85,26 @@ impl Signatures {
     /// libsecp256k1, one signature after the other: the baseline for the others.
     #[must_use]
     pub fn scalar() -> Self {
-        Signatures(())
+        Signatures(Way::Scalar)
     }
 
-    /// `variant`, or `None` on a CPU that has it not.
+    /// `variant`, or `None` on a CPU that has it not. The first use of [`Variant::Ifma`] in a
+    /// process takes about a millisecond.
     #[must_use]
     pub fn with(variant: Variant) -> Option<Self> {
-        (variant == Variant::Scalar).then(Self::scalar)
+        match variant {
+            Variant::Scalar => Some(Self::scalar()),
+            Variant::Ifma => Ifma::new().map(|ifma| Signatures(Way::Ifma(ifma))),
+        }
     }
 
     /// Which one this is.
     #[must_use]
     pub fn variant(&self) -> Variant {
-        Variant::Scalar
+        match self.0 {
+            Way::Scalar => Variant::Scalar,
+            Way::Ifma(_) => Variant::Ifma,
+        }
     }
 
     /// Writes to `valid[i]` whether check `i` holds.
@@ -95,8 +113,9 @@ impl Signatures {
     /// When `valid` has not as many places as there are checks.
     pub fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        for (check, valid) in checks.iter().zip(valid) {
-            *valid = library::ecdsa(check);
+        match self.lanes(checks.len()) {
+            Some(ifma) => ifma.ecdsa(checks, valid),
+            None => one_by_one(checks, valid, library::ecdsa),
         }
     }
 
@@ -106,8 +125,9 @@ impl Signatures {
     /// When `valid` has not as many places as there are checks.
     pub fn schnorr(&self, checks: &[SchnorrCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        for (check, valid) in checks.iter().zip(valid) {
-            *valid = library::schnorr(check);
+        match self.lanes(checks.len()) {
+            Some(ifma) => ifma.schnorr(checks, valid),
+            None => one_by_one(checks, valid, library::schnorr),
         }
     }
 
@@ -118,8 +138,23 @@ impl Signatures {
     /// When `keys` has not as many places as there are signatures.
     pub fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
         assert_eq!(signatures.len(), keys.len(), "one place for each key");
-        for (signature, key) in signatures.iter().zip(keys) {
-            *key = library::recover(signature);
+        match self.lanes(signatures.len()) {
+            Some(ifma) => ifma.recover(signatures, keys),
+            None => one_by_one(signatures, keys, library::recover),
         }
+    }
+
+    /// The lanes for so many signatures.
+    fn lanes(&self, count: usize) -> Option<Ifma> {
+        match self.0 {
+            Way::Ifma(ifma) if count >= FEWEST => Some(ifma),
+            _ => None,
+        }
+    }
+}
+
+fn one_by_one<T, U>(items: &[T], answers: &mut [U], answer: impl Fn(&T) -> U) {
+    for (item, place) in items.iter().zip(answers) {
+        *place = answer(item);
     }
 }

@@ -80,7 +80,7 @@ fn theta(c: [__m512i; 5]) -> impl Fn(usize, __m512i) -> __m512i {
 /// row `i`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn transpose(r: [__m512i; 8]) -> [__m512i; 8] {
+pub(super) fn transpose(r: [__m512i; 8]) -> [__m512i; 8] {
     // pairs of rows, the even words of each
     let [c0, c2, c4, c6] = columns(
         _mm512_unpacklo_epi64(r[0], r[1]),

@@ -1,0 +1,108 @@
+//! What is found in a block file besides blocks.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Network;
+
+/// Faults that are listed of one file: a file of noise has one at every block.
+const MAX_LISTED: usize = 1000;
+
+/// A stretch of a block file that is not what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// Where it begins: of a record, its magic.
+    pub offset: u64,
+    /// Its bytes.
+    pub length: u64,
+    /// What it is.
+    pub kind: DamageKind,
+}
+
+/// What is wrong with a stretch of a block file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum DamageKind {
+    /// Bytes that are no record, and the first four of them (fewer there are zeros).
+    Junk([u8; 4]),
+    /// Zeros between records.
+    Zeros,
+    /// A record whose content is no block of the size that it states.
+    Broken {
+        /// The size in its frame.
+        stated: u32,
+    },
+    /// A record that the file ends in.
+    Truncated {
+        /// The size in its frame; `None` where the file ends in the frame or the header.
+        stated: Option<u32>,
+    },
+    /// A block whose record states another size; the block is used.
+    WrongSize {
+        /// The size in the frame.
+        stated: u32,
+        /// The size of the block.
+        found: u32,
+    },
+    /// A line that is no block in hex digits.
+    BadLine,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let length = self.length;
+        match self.kind {
+            DamageKind::Junk(first) => {
+                write!(f, "expected a record, found {length} bytes of something else")?;
+                match Network::from_magic(first) {
+                    Some(network) => write!(f, ", which begin with the magic of {network}"),
+                    None => Ok(()),
+                }
+            }
+            DamageKind::Zeros => write!(f, "expected a record, found {length} zeros"),
+            DamageKind::Broken { stated } => {
+                write!(f, "expected a block of {stated} bytes, found {length} bytes that are none")
+            }
+            DamageKind::Truncated { stated: Some(stated) } => {
+                let found = length.saturating_sub(super::FRAME);
+                write!(f, "expected a block of {stated} bytes, found {found} before the file ends")
+            }
+            DamageKind::Truncated { stated: None } => {
+                write!(f, "expected a record, found {length} bytes of one before the file ends")
+            }
+            DamageKind::WrongSize { stated, found } => {
+                write!(f, "expected a block of {stated} bytes, found one of {found} bytes")
+            }
+            DamageKind::BadLine => {
+                write!(f, "expected a block in hex digits, found {length} bytes of something else")
+            }
+        }
+    }
+}
+
+/// What one block file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FileReport {
+    /// Blocks that were found.
+    pub records: u64,
+    /// Their bytes, without frames.
+    pub block_bytes: u64,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Zeros behind the last record: space that was allocated ahead.
+    pub zero_tail: u64,
+    /// What is wrong, in the order of the file; at most 1,000 of it.
+    pub damage: Vec<Damage>,
+    /// How much is wrong.
+    pub damage_count: u64,
+}
+
+impl FileReport {
+    /// Notes a fault; beyond the limit only its existence.
+    pub(super) fn damaged(&mut self, offset: u64, length: u64, kind: DamageKind) {
+        self.damage_count += 1;
+        if self.damage.len() < MAX_LISTED {
+            self.damage.push(Damage { offset, length, kind });
+        }
+    }
+}

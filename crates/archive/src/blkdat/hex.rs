@@ -1,0 +1,100 @@
+//! Files with a block in hex digits on each line.
+
+use std::io;
+
+use super::damage::{DamageKind, FileReport};
+use super::scan::Record;
+use super::source::{CHUNK, Source};
+use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
+
+/// Walks over the lines of one file.
+pub struct HexLines<'a> {
+    source: Source<'a>,
+    length: u64,
+    at: u64,
+    report: FileReport,
+}
+
+impl<'a> HexLines<'a> {
+    /// Walks over a file of `length` bytes.
+    pub fn new(source: Source<'a>, length: u64) -> Self {
+        let report = FileReport { bytes: length, ..FileReport::default() };
+        Self { source, length, at: 0, report }
+    }
+
+    /// The next block; its offset is that of its first digit, its size counts bytes, not digits.
+    pub fn next_record(&mut self) -> io::Result<Option<Record>> {
+        while self.at < self.length {
+            let start = self.at;
+            let (digits, next) = self.line(start)?;
+            self.at = next;
+            if digits == 0 {
+                continue;
+            }
+            let size = u32::try_from(digits / 2).unwrap_or(u32::MAX);
+            let sound = digits % 2 == 0 && (MIN_BLOCK..=MAX_BLOCK).contains(&size);
+            if let Some(header) = self.header(start)?.filter(|_| sound) {
+                self.report.records += 1;
+                self.report.block_bytes += u64::from(size);
+                return Ok(Some(Record { offset: start, size, header }));
+            }
+            self.report.damaged(start, digits, DamageKind::BadLine);
+        }
+        Ok(None)
+    }
+
+    /// Bytes that were read from the file; none of a map.
+    pub fn bytes_read(&self) -> u64 {
+        self.source.bytes_read()
+    }
+
+    /// What was found; complete after the last block.
+    pub fn into_report(self) -> FileReport {
+        self.report
+    }
+
+    /// The bytes of a block.
+    pub fn body(&mut self, record: &Record, into: &mut Vec<u8>) -> io::Result<()> {
+        let digits = record.size as usize * 2;
+        let line = self.source.look(record.offset, digits)?;
+        let line = line.get(..digits).ok_or(io::ErrorKind::UnexpectedEof)?;
+        decode(line, into).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    /// Bytes of the line at `start` without its end, and where the next line begins.
+    fn line(&mut self, start: u64) -> io::Result<(u64, u64)> {
+        let mut at = start;
+        loop {
+            let bytes = self.source.look_ahead(at, 1, CHUNK)?;
+            let piece = &bytes[..bytes.len().min(CHUNK)];
+            if piece.is_empty() {
+                return Ok((at - start, self.length));
+            }
+            if let Some(end) = memchr::memchr(b'\n', piece) {
+                let before = if end > 0 { piece[end - 1] } else { b'\n' };
+                let end = at + end as u64;
+                let digits = end - start - u64::from(before == b'\r');
+                return Ok((digits, end + 1));
+            }
+            at += piece.len() as u64;
+        }
+    }
+
+    fn header(&mut self, start: u64) -> io::Result<Option<[u8; HEADER]>> {
+        let bytes = self.source.look(start, 2 * HEADER)?;
+        let mut header = Vec::with_capacity(HEADER);
+        let digits = bytes.get(..2 * HEADER);
+        Ok(digits.and_then(|digits| decode(digits, &mut header)).and(header.try_into().ok()))
+    }
+}
+
+/// Replaces `into` by the bytes that the digits stand for; `None` when one is no digit.
+pub(super) fn decode(digits: &[u8], into: &mut Vec<u8>) -> Option<()> {
+    into.clear();
+    let digit = |c: u8| (c as char).to_digit(16).map(|digit| digit as u8);
+    let (pairs, rest) = digits.as_chunks::<2>();
+    for [high, low] in pairs {
+        into.push(digit(*high)? << 4 | digit(*low)?);
+    }
+    rest.is_empty().then_some(())
+}

@@ -1,0 +1,44 @@
+//! Bitcoin's block files: `blk*.dat` of a datadir, bootstrap files, single raw blocks, blocks in
+//! hex; obfuscated or not. Format: `docs/formats/blkdat.md`.
+//!
+//! [`open`] finds the files and their network. [`Walk`] goes over the records of one file and
+//! looks at frames and headers only; [`BodyReader`] reads blocks by their [`Location`]s;
+//! [`BlockWriter`] writes block files.
+
+mod body;
+mod damage;
+mod extent;
+mod hex;
+mod network;
+mod open;
+mod probe;
+mod scan;
+mod source;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod write;
+mod xor;
+
+pub use body::{BodyReader, Location};
+pub use damage::{Damage, DamageKind, FileReport};
+pub use network::Network;
+pub use open::{BlockFile, BlockFiles, looks_like, open};
+pub use probe::Shape;
+pub use scan::{Record, Scanner};
+pub use source::Source;
+pub use walk::{Walk, inspect};
+pub use write::{BlockWriter, WriterOptions};
+pub use xor::{XOR_FILE, XorKey};
+
+/// Bytes in front of each block: magic and size.
+pub const FRAME: u64 = 8;
+
+/// Bytes of a header.
+pub const HEADER: usize = 80;
+
+/// The smallest block that is read: a header and a count.
+pub const MIN_BLOCK: u32 = 81;
+
+/// The largest block that is read: with the most weight (BIP141) and nothing but witnesses.
+pub const MAX_BLOCK: u32 = 4_000_000;

@@ -1,0 +1,193 @@
+//! The networks, as far as files tell them apart: by the magic in front of each block.
+
+use std::fmt;
+
+use crypto::sha256d;
+
+/// A network. The magic is that of its peer-to-peer messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Network {
+    /// The main network.
+    Mainnet,
+    /// The third test network.
+    Testnet3,
+    /// The fourth test network (BIP94).
+    Testnet4,
+    /// The signed test network with the usual challenge (BIP325), or with another one, which
+    /// has a magic of its own.
+    Signet {
+        /// The first four bytes of SHA-256d of the challenge with its length in front.
+        magic: [u8; 4],
+    },
+    /// A local test network with next to no work.
+    Regtest,
+}
+
+/// The magic of the signet that everybody means.
+const SIGNET_MAGIC: [u8; 4] = [0x0a, 0x03, 0xcf, 0x40];
+
+impl Network {
+    /// The signet that everybody means.
+    pub const SIGNET: Self = Self::Signet { magic: SIGNET_MAGIC };
+
+    /// The networks with a name.
+    pub const NAMED: [Self; 5] =
+        [Self::Mainnet, Self::Testnet3, Self::Testnet4, Self::SIGNET, Self::Regtest];
+
+    /// A signet with a challenge of its own: the script that blocks are signed for (BIP325).
+    #[must_use]
+    pub fn custom_signet(challenge: &[u8]) -> Self {
+        let mut script = Vec::with_capacity(challenge.len() + 5);
+        match u8::try_from(challenge.len()) {
+            Ok(short) if short < 0xfd => script.push(short),
+            _ if challenge.len() <= 0xffff => {
+                script.push(0xfd);
+                script.extend_from_slice(&(challenge.len() as u16).to_le_bytes());
+            }
+            _ => {
+                script.push(0xfe);
+                script.extend_from_slice(&(challenge.len() as u32).to_le_bytes());
+            }
+        }
+        script.extend_from_slice(challenge);
+        let [a, b, c, d, ..] = sha256d(&script);
+        Self::Signet { magic: [a, b, c, d] }
+    }
+
+    /// The four bytes in front of each block.
+    #[must_use]
+    pub fn magic(self) -> [u8; 4] {
+        match self {
+            Self::Mainnet => [0xf9, 0xbe, 0xb4, 0xd9],
+            Self::Testnet3 => [0x0b, 0x11, 0x09, 0x07],
+            Self::Testnet4 => [0x1c, 0x16, 0x3f, 0x28],
+            Self::Signet { magic } => magic,
+            Self::Regtest => [0xfa, 0xbf, 0xb5, 0xda],
+        }
+    }
+
+    /// The named network with this magic.
+    #[must_use]
+    pub fn from_magic(magic: [u8; 4]) -> Option<Self> {
+        Self::NAMED.into_iter().find(|network| network.magic() == magic)
+    }
+
+    /// The named network that users call so.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "mainnet" | "main" => Some(Self::Mainnet),
+            "testnet3" | "testnet" | "test" => Some(Self::Testnet3),
+            "testnet4" => Some(Self::Testnet4),
+            "signet" => Some(Self::SIGNET),
+            "regtest" => Some(Self::Regtest),
+            _ => None,
+        }
+    }
+
+    /// The folder of a datadir that holds the network's `blocks`; the main network has none.
+    #[must_use]
+    pub fn folder(self) -> Option<&'static str> {
+        match self {
+            Self::Mainnet => None,
+            Self::Testnet3 => Some("testnet3"),
+            Self::Testnet4 => Some("testnet4"),
+            Self::Signet { .. } => Some("signet"),
+            Self::Regtest => Some("regtest"),
+        }
+    }
+
+    /// The easiest target of the network, as in a header's `bits`.
+    pub(super) fn easiest_bits(self) -> u32 {
+        match self {
+            Self::Mainnet | Self::Testnet3 | Self::Testnet4 => 0x1d00_ffff,
+            Self::Signet { .. } => 0x1e03_77ae,
+            Self::Regtest => 0x207f_ffff,
+        }
+    }
+
+    /// Is the header's hash below the target that it names, and that target one of the network?
+    pub(super) fn is_proof_of_work(self, header: &[u8; 80]) -> bool {
+        let bits = u32::from_le_bytes([header[72], header[73], header[74], header[75]]);
+        let (Some(target), Some(easiest)) = (target(bits), target(self.easiest_bits())) else {
+            return false;
+        };
+        let mut hash = sha256d(header);
+        hash.reverse();
+        target <= easiest && hash <= target
+    }
+}
+
+/// The target of a header's `bits` as 32 bytes, the highest first; `None` for one that is zero,
+/// negative or above 256 bits.
+fn target(bits: u32) -> Option<[u8; 32]> {
+    let (exponent, mantissa) = ((bits >> 24) as usize, bits & 0x007f_ffff);
+    if mantissa == 0 || bits & 0x0080_0000 != 0 {
+        return None;
+    }
+    let mut target = [0; 32];
+    for (i, byte) in mantissa.to_be_bytes()[1..].iter().enumerate() {
+        // the mantissa's byte i stands exponent - 1 - i bytes above the lowest
+        match exponent.checked_sub(1 + i) {
+            Some(from_end) if from_end < 32 => target[31 - from_end] = *byte,
+            Some(_) if *byte != 0 => return None,
+            _ => {}
+        }
+    }
+    (target != [0; 32]).then_some(target)
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mainnet => f.write_str("mainnet"),
+            Self::Testnet3 => f.write_str("testnet3"),
+            Self::Testnet4 => f.write_str("testnet4"),
+            Self::Signet { magic } if *magic == SIGNET_MAGIC => f.write_str("signet"),
+            Self::Signet { magic: [a, b, c, d] } => {
+                write!(f, "signet with magic {a:02x}{b:02x}{c:02x}{d:02x}")
+            }
+            Self::Regtest => f.write_str("regtest"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The challenge of the usual signet (BIP325): 1 of 2 keys.
+    const CHALLENGE: &str = "512103ad5e0edad18cb1f0fc0d28a3d4f1f3e445640337489abb10404f2d1e086be4\
+        30210359ef5021964fe22d6f8e05b2463c9540ce96883fe3b278760f048f5189f2e6c452ae";
+
+    #[test]
+    fn the_usual_signet_has_the_magic_of_its_challenge() {
+        let digits = CHALLENGE.as_bytes().chunks(2);
+        let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+        let challenge: Vec<u8> = digits.map(byte).collect();
+        assert_eq!(Network::custom_signet(&challenge), Network::SIGNET);
+        assert_ne!(Network::custom_signet(&challenge[1..]), Network::SIGNET);
+        assert_ne!(Network::custom_signet(&[0x51; 300]), Network::custom_signet(&[0x51; 301]));
+    }
+
+    #[test]
+    fn magics_and_names_go_there_and_back() {
+        for network in Network::NAMED {
+            assert_eq!(Network::from_magic(network.magic()), Some(network));
+            assert_eq!(Network::from_name(&network.to_string()), Some(network));
+        }
+        assert_eq!(Network::from_magic(*b"blok"), None);
+        assert_eq!(Network::from_name("litecoin"), None);
+    }
+
+    #[test]
+    fn targets_are_those_of_the_bits() {
+        let full = target(0x1d00_ffff).unwrap();
+        assert_eq!((&full[..4], &full[4..6], full[6]), (&[0; 4][..], &[0xff; 2][..], 0));
+        assert_eq!(target(0x0300_0001).unwrap()[31], 1);
+        assert_eq!(target(0x0200_0100).unwrap()[31], 1);
+        for bits in [0, 0x1d80_ffff, 0x2300_ffff, 0x2200_ff00 + 0x0100_0000, 0xff00_0001] {
+            assert_eq!(target(bits).filter(|_| bits != 0x2200_ffff), None, "{bits:#x}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Finds the block files that some paths stand for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::network::Network;
+use super::probe::{Probe, Shape, probe};
+use super::xor::{XOR_FILE, XorKey};
+use crate::Error;
+use crate::detect::natural_order;
+
+/// A file with blocks.
+#[derive(Clone, Debug)]
+pub struct BlockFile {
+    path: PathBuf,
+    length: u64,
+    key: XorKey,
+    shape: Shape,
+}
+
+impl BlockFile {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its bytes when it was found.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The key that it is obfuscated with.
+    pub fn key(&self) -> XorKey {
+        self.key
+    }
+
+    /// How the blocks stand in it.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+}
+
+/// Files with blocks of one network, in natural order within each path that was given.
+#[derive(Clone, Debug, Default)]
+pub struct BlockFiles {
+    files: Vec<BlockFile>,
+    network: Option<Network>,
+}
+
+impl BlockFiles {
+    /// The files; a [`Location`](super::Location) counts them from 0.
+    pub fn files(&self) -> &[BlockFile] {
+        &self.files
+    }
+
+    /// The network, where it was given or a magic tells it.
+    pub fn network(&self) -> Option<Network> {
+        self.network
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.length).sum()
+    }
+
+    /// Some of the files, by their places here.
+    pub fn only(&self, places: &[u32]) -> Self {
+        let file = |place: &u32| self.files.get(*place as usize).cloned();
+        Self { files: places.iter().filter_map(file).collect(), network: self.network }
+    }
+
+    fn add(&mut self, path: PathBuf, key: XorKey, found: Probe) -> Result<(), Error> {
+        match (self.network, found.network) {
+            (Some(first), Some(second)) if first != second => {
+                let before = self.files.first().map(|file| file.path.clone());
+                return Err(Error::Mixed {
+                    first: before.unwrap_or_default(),
+                    expected: format!("blocks of {first}"),
+                    second: path,
+                    found: format!("blocks of {second}"),
+                });
+            }
+            (None, network) => self.network = network,
+            _ => {}
+        }
+        let length = fs::metadata(&path).map_err(Error::io("cannot open", &path))?.len();
+        self.files.push(BlockFile { path, length, key, shape: found.shape });
+        Ok(())
+    }
+}
+
+/// Finds the block files in `paths`: a datadir, its `blocks` folder or the folder of a network in
+/// it, any other folder of files with blocks, or such files. `network` is needed where no magic
+/// tells it (raw blocks, hex), and chooses among the networks of a datadir.
+///
+/// Fails when a path holds no blocks, or when the networks differ.
+pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, Error> {
+    let mut files = BlockFiles { files: vec![], network };
+    for path in paths {
+        if !is_folder(path)? {
+            let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")))?;
+            let found = probe(path, key, network)?.ok_or_else(|| no_blocks(path))?;
+            files.add(path.clone(), key, found)?;
+        } else if let Some(folder) = folder_of_network(path, network)? {
+            add_folder(&mut files, &folder, network)?;
+        } else {
+            let before = files.files.len();
+            let key = XorKey::of_folder(path)?;
+            for path in list(path, |name| !name.starts_with(b".") && name != XOR_FILE.as_bytes())? {
+                if let Some(found) = probe(&path, key, network)? {
+                    files.add(path, key, found)?;
+                }
+            }
+            if files.files.len() == before {
+                return Err(no_blocks(path));
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Does a path hold Bitcoin blocks, as far as a short look can tell?
+pub fn looks_like(path: &Path) -> bool {
+    let folder = path.is_dir().then(|| folder_of_network(path, None));
+    match folder {
+        Some(Ok(Some(_)) | Err(Error::Mixed { .. })) => true,
+        _ => open(&[path.to_path_buf()], None).is_ok(),
+    }
+}
+
+/// The block files of one network. The first that tells the network does so for all.
+fn add_folder(
+    files: &mut BlockFiles,
+    folder: &Path,
+    network: Option<Network>,
+) -> Result<(), Error> {
+    let key = XorKey::of_folder(folder)?;
+    let paths = list(folder, is_block_file)?;
+    let mut found = None;
+    for path in &paths {
+        found = probe(path, key, network)?.filter(|found| found.shape != Shape::Hex);
+        if found.is_some() {
+            break;
+        }
+    }
+    let found = match (found, network) {
+        (Some(found), _) => found,
+        (None, Some(network)) => {
+            Probe { shape: Shape::Records { magic: network.magic() }, network: Some(network) }
+        }
+        (None, None) => return Err(no_blocks(folder)),
+    };
+    paths.into_iter().try_for_each(|path| files.add(path, key, found))
+}
+
+/// The folder with `blk*.dat` files that `path` stands for, if it does.
+fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<PathBuf>, Error> {
+    let has_files = |folder: &Path| list(folder, is_block_file).is_ok_and(|files| !files.is_empty());
+    if has_files(path) {
+        return Ok(Some(path.to_path_buf()));
+    }
+    let all = Network::NAMED.into_iter();
+    let mut folders = vec![];
+    for known in all.filter(|known| network.is_none_or(|network| network.folder() == known.folder())) {
+        let base = known.folder().map_or_else(|| path.to_path_buf(), |name| path.join(name));
+        folders.extend(Some(base.join("blocks")).filter(|folder| has_files(folder)));
+    }
+    match (folders.len(), folders.first()) {
+        (1, Some(folder)) => Ok(Some(folder.clone())),
+        (_, Some(first)) => Err(Error::Mixed {
+            first: first.clone(),
+            expected: "blocks of one network, or its name".into(),
+            second: folders[1].clone(),
+            found: "blocks of another network".into(),
+        }),
+        (_, None) => Ok(None),
+    }
+}
+
+/// `blk`, digits, `.dat`.
+fn is_block_file(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(b"blk").and_then(|name| name.strip_suffix(b".dat"));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+}
+
+/// The files in a folder whose name is wanted, in natural order.
+fn list(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>, Error> {
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
+        let entry = entry.map_err(Error::io("cannot list", folder))?;
+        let path = entry.path();
+        if wanted(entry.file_name().as_encoded_bytes()) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort_by(|a, b| natural_order(a, b));
+    Ok(files)
+}
+
+fn is_folder(path: &Path) -> Result<bool, Error> {
+    Ok(fs::metadata(path).map_err(Error::io("cannot open", path))?.is_dir())
+}
+
+fn no_blocks(path: &Path) -> Error {
+    let found = "no Bitcoin block: neither a known magic in the first MiB nor a raw block; \
+                 obfuscated files need their xor.dat beside them";
+    Error::UnknownFormat { path: path.to_path_buf(), found: found.into() }
+}

@@ -1,0 +1,130 @@
+//! What a file that may hold Bitcoin blocks looks like, and of which network it is.
+
+use std::fs::File;
+use std::path::Path;
+
+use memchr::memmem;
+
+use super::extent::{Tiny, block_length};
+use super::source::read_full_at;
+use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Network, XorKey, hex};
+use crate::Error;
+
+/// How far into a file the first record is searched.
+const SEARCHED: usize = 1 << 20;
+
+/// Places with a magic that are looked at, for each network.
+const TRIES: usize = 1000;
+
+/// How the blocks stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Each behind its magic and size.
+    Records {
+        /// The magic.
+        magic: [u8; 4],
+    },
+    /// A single block and nothing else.
+    Raw,
+    /// Each in hex digits on a line of its own.
+    Hex,
+}
+
+/// What a file seems to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Probe {
+    pub shape: Shape,
+    /// The network, where a magic tells it.
+    pub network: Option<Network>,
+}
+
+/// Looks at the beginning of a file; `None` when it holds no blocks. With `network` given, records
+/// of that network only are searched.
+pub(super) fn probe(
+    path: &Path,
+    key: XorKey,
+    network: Option<Network>,
+) -> Result<Option<Probe>, Error> {
+    let file = File::open(path).map_err(Error::io("cannot open", path))?;
+    let mut bytes = vec![0; SEARCHED];
+    let read = read_full_at(&file, &mut bytes, 0).map_err(Error::io("cannot read", path))?;
+    bytes.truncate(read);
+    if is_hex(&bytes) {
+        return Ok(Some(Probe { shape: Shape::Hex, network }));
+    }
+    let raw = is_raw(&file, path, &bytes)?;
+    key.apply(&mut bytes, 0);
+    if let Some(network) = network_of(&bytes, network) {
+        let shape = Shape::Records { magic: network.magic() };
+        return Ok(Some(Probe { shape, network: Some(network) }));
+    }
+    Ok(raw.then_some(Probe { shape: Shape::Raw, network }))
+}
+
+/// The network of the first record with proof of work, else of one that stands at the beginning or
+/// in front of another.
+fn network_of(bytes: &[u8], given: Option<Network>) -> Option<Network> {
+    let networks = match &given {
+        Some(network) => std::slice::from_ref(network),
+        None => &Network::NAMED[..],
+    };
+    let mut first: Option<(bool, usize, Network)> = None;
+    for network in networks {
+        let magic = network.magic();
+        for at in memmem::find_iter(bytes, &magic).take(TRIES) {
+            let Some((header, size)) = frame(bytes, at) else { continue };
+            let worked = network.is_proof_of_work(&header);
+            let next = at + FRAME as usize + size;
+            let sound = at == 0 || bytes.get(next..next + 4) == Some(&magic[..]);
+            // false sorts before true
+            let found = (!worked, at, *network);
+            if (worked || sound) && first.is_none_or(|best| (found.0, at) < (best.0, best.1)) {
+                first = Some(found);
+            }
+            if worked {
+                break;
+            }
+        }
+    }
+    first.map(|(_, _, network)| network).or_else(|| custom_signet(bytes).filter(|_| given.is_none()))
+}
+
+/// A signet with a challenge of its own: a record at the beginning with an unknown magic, whose
+/// header has the proof of work of a signet. One in 280,000 random headers would have that.
+fn custom_signet(bytes: &[u8]) -> Option<Network> {
+    let (header, _) = frame(bytes, 0)?;
+    let network = Network::Signet { magic: *bytes.first_chunk()? };
+    network.is_proof_of_work(&header).then_some(network)
+}
+
+/// Header and size of the record at `at`, if there can be one.
+fn frame(bytes: &[u8], at: usize) -> Option<([u8; HEADER], usize)> {
+    let bytes = bytes.get(at..)?;
+    let size = u32::from_le_bytes(*bytes.get(4..)?.first_chunk()?);
+    let header = *bytes.get(FRAME as usize..)?.first_chunk()?;
+    (MIN_BLOCK..=MAX_BLOCK).contains(&size).then_some((header, size as usize))
+}
+
+/// Do hex digits of at least a header come first?
+fn is_hex(bytes: &[u8]) -> bool {
+    let first = bytes.get(..2 * MIN_BLOCK as usize);
+    first.is_some_and(|digits| hex::decode(digits, &mut Vec::new()).is_some())
+}
+
+/// Is the file one block to its last byte?
+fn is_raw(file: &File, path: &Path, first: &[u8]) -> Result<bool, Error> {
+    let length = file.metadata().map_err(Error::io("cannot open", path))?.len();
+    if !(u64::from(MIN_BLOCK)..=u64::from(MAX_BLOCK)).contains(&length) {
+        return Ok(false);
+    }
+    let mut rest = vec![];
+    let bytes = if first.len() as u64 == length {
+        first
+    } else {
+        rest.resize(length as usize, 0);
+        read_full_at(file, &mut rest, 0).map_err(Error::io("cannot read", path))?;
+        &rest
+    };
+    let look = |at: u64| Ok::<_, Error>(Tiny::new(&bytes[bytes.len().min(at as usize)..]));
+    Ok(block_length(length, &mut length.clone(), look)? == Some(length))
+}

@@ -1,0 +1,1 @@
+//! Block files with all that can be wrong with them.

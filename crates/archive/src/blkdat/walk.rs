@@ -1,0 +1,109 @@
+//! One way over all shapes of block files.
+
+use std::fs::File;
+use std::io;
+
+use super::damage::{DamageKind, FileReport};
+use super::hex::HexLines;
+use super::open::{BlockFile, BlockFiles};
+use super::probe::Shape;
+use super::scan::{Record, Scanner};
+use super::source::Source;
+use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
+use crate::Error;
+
+/// Walks over the blocks of one file.
+pub struct Walk<'a>(Kind<'a>);
+
+enum Kind<'a> {
+    Records(Scanner<'a>),
+    Raw { source: Source<'a>, length: u64, done: bool, report: FileReport },
+    Hex(HexLines<'a>),
+}
+
+impl<'a> Walk<'a> {
+    /// Walks over `file`, whose bytes come from `source`.
+    pub fn new(file: &BlockFile, source: Source<'a>) -> Self {
+        let length = file.length();
+        Self(match file.shape() {
+            Shape::Records { magic } => {
+                Kind::Records(Scanner::new(source, length, file.key(), magic))
+            }
+            Shape::Raw => {
+                let report = FileReport { bytes: length, ..FileReport::default() };
+                Kind::Raw { source, length, done: false, report }
+            }
+            Shape::Hex => Kind::Hex(HexLines::new(source, length)),
+        })
+    }
+
+    /// The next block in the order of the file; `None` at its end.
+    pub fn next_record(&mut self) -> io::Result<Option<Record>> {
+        match &mut self.0 {
+            Kind::Records(scanner) => scanner.next_record(),
+            Kind::Hex(lines) => lines.next_record(),
+            Kind::Raw { done: true, .. } => Ok(None),
+            Kind::Raw { source, length, done, report } => {
+                *done = true;
+                let size = u32::try_from(*length).unwrap_or(u32::MAX);
+                let bytes = source.look(0, HEADER)?.first_chunk::<HEADER>();
+                match bytes.filter(|_| (MIN_BLOCK..=MAX_BLOCK).contains(&size)) {
+                    Some(header) => {
+                        (report.records, report.block_bytes) = (1, *length);
+                        Ok(Some(Record { offset: 0, size, header: *header }))
+                    }
+                    None => {
+                        report.damaged(0, *length, DamageKind::Truncated { stated: None });
+                        Ok(None)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Replaces `into` by the bytes of the block that was found last.
+    pub fn body(&mut self, record: &Record, into: &mut Vec<u8>) -> io::Result<()> {
+        match &mut self.0 {
+            Kind::Records(scanner) => scanner.body(record, into),
+            Kind::Hex(lines) => lines.body(record, into),
+            Kind::Raw { source, .. } => {
+                let size = record.size as usize;
+                let bytes = source.look(0, size)?.get(..size);
+                into.clear();
+                into.extend_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Bytes that were read from the file; none of a map.
+    pub fn bytes_read(&self) -> u64 {
+        match &self.0 {
+            Kind::Records(scanner) => scanner.bytes_read(),
+            Kind::Hex(lines) => lines.bytes_read(),
+            Kind::Raw { source, .. } => source.bytes_read(),
+        }
+    }
+
+    /// What was found; complete after the last block.
+    pub fn into_report(self) -> FileReport {
+        match self.0 {
+            Kind::Records(scanner) => scanner.into_report(),
+            Kind::Hex(lines) => lines.into_report(),
+            Kind::Raw { report, .. } => report,
+        }
+    }
+}
+
+/// What each file holds, in order: blocks, damage, zeros at the end. Reads frames and headers.
+pub fn inspect(files: &BlockFiles) -> Result<Vec<FileReport>, Error> {
+    files.files().iter().map(inspect_one).collect()
+}
+
+fn inspect_one(block_file: &BlockFile) -> Result<FileReport, Error> {
+    let path = block_file.path();
+    let file = File::open(path).map_err(Error::io("cannot open", path))?;
+    let mut walk = Walk::new(block_file, Source::positioned(&file));
+    while walk.next_record().map_err(Error::io("cannot read", path))?.is_some() {}
+    Ok(walk.into_report())
+}

@@ -1,0 +1,122 @@
+//! Writes block files as Bitcoin Core does.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{FRAME, Location, Network, XOR_FILE, XorKey};
+use crate::Error;
+
+/// Records are collected up to this size before they are written.
+const BUFFER: usize = 1 << 20;
+
+/// How block files are written.
+#[derive(Clone, Copy, Debug)]
+pub struct WriterOptions {
+    /// Whose magic stands in front of each block.
+    pub network: Network,
+    /// The key that the files are obfuscated with; written beside them, also when it is zero.
+    pub key: XorKey,
+    /// A file ends before the record that would fill it: 128 MiB in Bitcoin Core.
+    pub max_file: u64,
+    /// The file is longer than its records by up to this much, in zeros, as long as it is written
+    /// to: 16 MiB in Bitcoin Core, 0 for none. `trim` decides whether they stay.
+    pub allocate: u64,
+    /// Is the last file cut behind its last record at the end? Full ones always are.
+    pub trim: bool,
+}
+
+impl WriterOptions {
+    /// As Bitcoin Core writes them, without obfuscation.
+    pub fn core(network: Network) -> Self {
+        let (max_file, allocate) = (128 << 20, 16 << 20);
+        Self { network, key: XorKey::default(), max_file, allocate, trim: true }
+    }
+}
+
+/// Writes `blk00000.dat` and so on into a folder.
+pub struct BlockWriter {
+    folder: PathBuf,
+    options: WriterOptions,
+    index: u32,
+    file: File,
+    path: PathBuf,
+    /// Bytes of the file, those in the buffer included.
+    length: u64,
+    allocated: u64,
+    buffer: Vec<u8>,
+}
+
+impl BlockWriter {
+    /// Begins in an empty folder, which is made; fails when there are block files.
+    pub fn create(folder: &Path, options: WriterOptions) -> Result<Self, Error> {
+        fs::create_dir_all(folder).map_err(Error::io("cannot create", folder))?;
+        let key = folder.join(XOR_FILE);
+        fs::write(&key, options.key.0).map_err(Error::io("cannot write", &key))?;
+        let (path, file) = create(folder, 0)?;
+        let folder = folder.to_path_buf();
+        let (index, length, allocated, buffer) = (0, 0, 0, Vec::with_capacity(BUFFER));
+        Ok(Self { folder, options, index, file, path, length, allocated, buffer })
+    }
+
+    /// Appends a block; returns where it stands, with the number of its file.
+    pub fn write(&mut self, block: &[u8]) -> Result<Location, Error> {
+        let size = u32::try_from(block.len()).map_err(|_| Error::Unwritable {
+            path: self.path.clone(),
+            expected: "a block of less than 4 GiB".into(),
+            found: format!("{} bytes", block.len()),
+        })?;
+        let record = FRAME + u64::from(size);
+        if self.length > 0 && self.length + record >= self.options.max_file {
+            self.close(true)?;
+            self.index += 1;
+            (self.path, self.file) = create(&self.folder, self.index)?;
+            (self.length, self.allocated) = (0, 0);
+        }
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(&self.options.network.magic());
+        self.buffer.extend_from_slice(&size.to_le_bytes());
+        self.buffer.extend_from_slice(block);
+        self.options.key.apply(&mut self.buffer[start..], self.length);
+        let offset = self.length + FRAME;
+        self.length += record;
+        if self.buffer.len() >= BUFFER {
+            self.flush()?;
+        }
+        Ok(Location { file: self.index, offset, size })
+    }
+
+    /// Writes what is left; returns how many files there are. Does not force them to disk.
+    pub fn finish(mut self) -> Result<u32, Error> {
+        self.close(self.options.trim)?;
+        Ok(self.index + 1)
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let step = self.options.allocate;
+        if step > 0 && self.length > self.allocated {
+            self.allocated = self.length.next_multiple_of(step);
+            self.set_length(self.allocated)?;
+        }
+        let written = self.file.write_all(&self.buffer);
+        written.map_err(Error::io("cannot write", &self.path))?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn close(&mut self, trim: bool) -> Result<(), Error> {
+        self.flush()?;
+        if trim && self.allocated > self.length { self.set_length(self.length) } else { Ok(()) }
+    }
+
+    fn set_length(&self, length: u64) -> Result<(), Error> {
+        self.file.set_len(length).map_err(Error::io("cannot resize", &self.path))
+    }
+}
+
+fn create(folder: &Path, index: u32) -> Result<(PathBuf, File), Error> {
+    let path = folder.join(format!("blk{index:05}.dat"));
+    let file: io::Result<File> = File::create_new(&path);
+    let file = file.map_err(Error::io("cannot create", &path))?;
+    Ok((path, file))
+}

@@ -1,0 +1,35 @@
+//! Connecting, backwards.
+
+use crate::decode::Block;
+use crate::execute::connect::key;
+use store::points::PointStore;
+
+/// Takes back the first `transactions` transactions of `block` and the first `spent` of its
+/// inputs, the coinbase's not counted; `coin` gives what an input spent, encoded.
+pub(crate) fn unwind<'a>(
+    coins: &mut PointStore,
+    block: &Block,
+    transactions: usize,
+    mut spent: usize,
+    coin: impl Fn(usize) -> &'a [u8],
+) -> Result<(), store::Error> {
+    let mut gone = vec![];
+    for number in (0..block.transactions.len().min(transactions + 1)).rev() {
+        let transaction = &block.transactions[number];
+        if number < transactions {
+            for vout in 0..transaction.outputs.len() as u32 {
+                gone.clear();
+                // unspendable outputs were never there
+                coins.take(&key(&block.txids[number], vout), None, &mut gone)?;
+            }
+        }
+        // the coinbase's only input comes before those that are counted
+        let first = (transaction.inputs.start as usize).saturating_sub(1);
+        while number > 0 && spent > first {
+            spent -= 1;
+            let input = &block.inputs[spent + 1];
+            coins.insert(block.outpoint_bytes(input), coin(spent))?;
+        }
+    }
+    Ok(())
+}

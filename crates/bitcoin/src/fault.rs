@@ -1,0 +1,188 @@
+//! What stops an import: the block, the place on disk, the rule, what was expected and found.
+
+use crate::index::{FileError, Tree};
+use crate::script::ScriptFault;
+use crate::{Hash, Id, Rule, Violation, decode, script};
+use archive::blkdat::BlockFiles;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a block is not accepted.
+#[derive(Debug)]
+pub enum Cause {
+    /// Its bytes cannot be read.
+    Archive(archive::Error),
+    /// Its bytes are not those of the header that was found there before.
+    Changed {
+        /// The header's hash in pass 1.
+        expected: Hash,
+        /// That of the bytes that stand there now.
+        found: Hash,
+    },
+    /// It is no block in the network's encoding.
+    Encoding(decode::Error),
+    /// It breaks a rule.
+    Rule(Violation),
+    /// A script fails.
+    Script(ScriptFault),
+    /// The signet's signature of the block does not hold.
+    Solution(script::SolutionFault),
+}
+
+/// A block that is not accepted. Everything before it has been verified.
+#[derive(Debug)]
+pub struct Fault {
+    /// Its height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: Hash,
+    /// The file that holds it.
+    pub file: PathBuf,
+    /// Where its first byte stands in the file.
+    pub offset: u64,
+    /// What is wrong.
+    pub cause: Cause,
+}
+
+impl Fault {
+    /// The fault of a block of the tree, which stands in one of `files`.
+    pub(crate) fn at(files: &BlockFiles, tree: &Tree, block: u32, cause: Cause) -> Self {
+        let record = tree.record(block);
+        let file = record.and_then(|found| files.files().get(found.file as usize));
+        Self {
+            height: tree.height(block),
+            hash: *tree.hash(block),
+            file: file.map(|file| file.path().to_path_buf()).unwrap_or_default(),
+            offset: record.map_or(0, |found| found.offset),
+            cause,
+        }
+    }
+
+    /// Can the fault lie in the stored bytes alone, so that another copy of the block with the same
+    /// header may be good?
+    pub fn is_damage(&self) -> bool {
+        match &self.cause {
+            Cause::Archive(_) | Cause::Changed { .. } | Cause::Encoding(_) => true,
+            Cause::Rule(violation) => {
+                // what the header's merkle root or the coinbase's commitment does not cover
+                let rule = violation.rule;
+                rule == Rule::MerkleRoot
+                    || rule == Rule::RepeatedTransactions
+                    || rule == Rule::WitnessNonce
+                    || rule == Rule::WitnessCommitment
+                    || rule == Rule::UnexpectedWitness
+            }
+            Cause::Script(_) | Cause::Solution(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (height, id) = (self.height, Id(&self.hash));
+        write!(f, "block {height} ({id}), {} at byte {}", self.file.display(), self.offset)?;
+        match &self.cause {
+            Cause::Archive(error) => write!(f, ": {error}"),
+            Cause::Changed { expected, found } => {
+                let (expected, found) = (Id(expected), Id(found));
+                write!(f, ": the file has changed: expected header {expected}, found {found}")
+            }
+            Cause::Encoding(error) => write!(f, ": {error}"),
+            Cause::Rule(violation) => write!(f, ": {violation}"),
+            Cause::Script(fault) => write!(f, ": {}: {fault}", Rule::Script.tag()),
+            Cause::Solution(fault) => write!(f, ": bad-signet-blksig (BIP325): {fault}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Why an import ended before its end.
+#[derive(Debug)]
+pub enum Error {
+    /// A block is not accepted.
+    Fault(Box<Fault>),
+    /// The files cannot be read at all.
+    Archive(archive::Error),
+    /// The store cannot be read or written.
+    Store(store::Error),
+    /// The index file cannot be read or written.
+    Index(FileError),
+    /// The system refused to do something with a file or folder.
+    System {
+        /// What was tried, as in "make".
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The store is of another network, or its last block is not among the blocks given.
+    OtherChain {
+        /// What the store holds.
+        expected: String,
+        /// What was to be imported.
+        found: String,
+    },
+    /// What the store holds contradicts itself.
+    Damaged(String),
+    /// No block follows the genesis block.
+    Empty,
+    /// The block whose chain is assumed valid is not in the best chain.
+    AssumedMissing(Hash),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Archive(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
+            Self::Index(error) => error.fmt(f),
+            Self::System { action, path, source } => {
+                write!(f, "cannot {action} {}: {source}", path.display())
+            }
+            Self::OtherChain { expected, found } => {
+                write!(f, "the store goes on from its own chain only: expected {expected}, ")?;
+                write!(f, "found {found}")
+            }
+            Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
+            Self::Empty => {
+                f.write_str("expected blocks of a chain, found none that follows the genesis block")
+            }
+            Self::AssumedMissing(hash) => {
+                let id = Id(hash);
+                write!(f, "expected block {id}, which is assumed valid, in the best chain, ")?;
+                f.write_str("found it not")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// Turns a system error into [`Error::System`]; for `map_err`.
+    pub(crate) fn system(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::System { action, path: path.to_path_buf(), source }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+impl From<archive::Error> for Error {
+    fn from(error: archive::Error) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(error)
+    }
+}

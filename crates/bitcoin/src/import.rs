@@ -1,0 +1,240 @@
+//! The front door: index the files, then read, prepare, connect, check and finish each block of
+//! the best chain, in order and on one screen.
+
+use crate::commit::{Commit, Ledger, Log, lock};
+use crate::execute::{Batch, Context};
+pub use crate::fault::{Cause, Error, Fault};
+use crate::index::Tree;
+pub use crate::options::{Options, Progress};
+use crate::path::Path;
+pub use crate::run::{Run, Tip};
+use crate::{Level, disconnect, pass1};
+use archive::blkdat::{BlockFiles, BodyReader};
+use crypto::{ManySha256, Signatures};
+use pipeline::{Phases, crew};
+use std::path;
+use std::sync::Mutex;
+use std::time::Instant;
+use store::points::PointStore;
+
+/// Files that the reading thread keeps open: blocks of neighbouring heights are rarely spread over
+/// more.
+const OPEN_FILES: usize = 64;
+
+/// Imports the blocks of `files` into the store in `data`. What was verified before a fault is
+/// committed; the first value says what was done in any case.
+pub fn import(
+    files: &BlockFiles,
+    options: &Options,
+    data: &path::Path,
+    mut progress: impl FnMut(&Progress) + Send,
+) -> (Run, Result<(), Error>) {
+    let start = Instant::now();
+    let mut run = Run::default();
+    let outcome = passes(files, options, data, &mut progress, &mut run, start);
+    run.wall_s = start.elapsed().as_secs_f64();
+    (run, outcome)
+}
+
+fn passes(
+    files: &BlockFiles,
+    options: &Options,
+    data: &path::Path,
+    progress: &mut (impl FnMut(&Progress) + Send),
+    run: &mut Run,
+    start: Instant,
+) -> Result<(), Error> {
+    let mut tree = pass1::index(files, options, data, run)?;
+    if options.level == Level::Headers {
+        run.tip = run.best;
+        return Ok(());
+    }
+    let mut ledger = match options.level {
+        Level::Execution => Some(Ledger::open(data, options)?),
+        Level::Headers | Level::Bodies => None,
+    };
+    run.tip = ledger.as_ref().map(Ledger::tip);
+    run.resumed = run.tip.filter(|tip| tip.height > 0);
+    let mut first_fault = None;
+    // a second time only where a block is bad: then the chain that is best without it
+    loop {
+        let path = Path::best(&tree, options.until);
+        if let Some(ledger) = &mut ledger {
+            disconnect::to_fork(files, &tree, &path, ledger, run)?;
+        }
+        let pass = Pass { files, tree: &tree, options, path: &path, start };
+        match pass.run(ledger.as_mut(), progress, run) {
+            Ok(()) => return first_fault.map_or(Ok(()), Err),
+            Err(Error::Fault(fault)) => {
+                let block = path.nodes[fault.height as usize];
+                if !(fault.is_damage() && tree.use_copy(block)) {
+                    tree.mark_invalid(block);
+                    first_fault.get_or_insert(Error::Fault(fault));
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Pass 2 over one chain.
+struct Pass<'a> {
+    files: &'a BlockFiles,
+    tree: &'a Tree,
+    options: &'a Options,
+    path: &'a Path,
+    start: Instant,
+}
+
+impl Pass<'_> {
+    /// Connects the blocks that are not connected yet, and commits.
+    fn run(
+        &self,
+        ledger: Option<&mut Ledger>,
+        progress: &mut (impl FnMut(&Progress) + Send),
+        run: &mut Run,
+    ) -> Result<(), Error> {
+        let context = self.context(ledger.as_deref())?;
+        match ledger {
+            Some(ledger) => {
+                let first = ledger.tip().height + 1;
+                let (coins, log, commit) = ledger.parts();
+                let store = Store { coins, log, commit };
+                self.stages(first, &context, Some(store), progress, run)
+            }
+            None => self.stages(1, &context, None, progress, run),
+        }
+    }
+
+    fn context(&self, ledger: Option<&Ledger>) -> Result<Context<'_>, Error> {
+        let plan = self.options.variants.connect_plan();
+        let assumed_valid = match &self.options.assume_valid {
+            None => 0,
+            Some(hash) => {
+                let nodes = self.path.nodes.iter().rev();
+                let mut at = nodes.skip_while(|node| self.tree.hash(**node) != hash);
+                let node = at.next().ok_or(Error::AssumedMissing(*hash))?;
+                self.tree.height(*node)
+            }
+        };
+        Ok(Context {
+            files: self.files,
+            tree: self.tree,
+            options: self.options,
+            path: self.path,
+            assumed_valid,
+            hasher: ManySha256::detect(),
+            signatures: if plan.lanes { Signatures::detect() } else { Signatures::scalar() },
+            scripts: plan.scripts,
+            fetches: plan.fetches && ledger.is_some(),
+            coins: ledger.map(Ledger::reader),
+        })
+    }
+
+    fn stages(
+        &self,
+        first: u32,
+        context: &Context,
+        mut store: Option<Store<'_>>,
+        progress: &mut (impl FnMut(&Progress) + Send),
+        run: &mut Run,
+    ) -> Result<(), Error> {
+        let plan = self.options.variants.connect_plan();
+        let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
+        let buffers = (0..threads * 2 + 2).map(|_| Batch::new(context.hasher)).collect();
+        let mut reader = BodyReader::new(self.files, OPEN_FILES);
+        let (mut next, mut broken) = (first, false);
+        let coins = store.as_ref().map(|store| store.coins);
+        let ended = crew(
+            buffers,
+            threads,
+            Phases {
+                read: |batch: &mut Batch| {
+                    if broken || self.options.cancel.is_cancelled() {
+                        return Ok(false);
+                    }
+                    let more = batch.read(next, context, &mut reader);
+                    next += batch.len as u32;
+                    broken = batch.fault.is_some();
+                    Ok::<_, Error>(more)
+                },
+                prepare: |batch: &mut Batch| batch.prepare(context),
+                connect: |batch: &mut Batch| match coins {
+                    Some(coins) => batch.connect(context, &mut lock(coins)),
+                    None => batch.pass(),
+                },
+                check: |batch: &mut Batch| batch.check(context),
+                finish: |batch: &mut Batch| {
+                    self.finish(batch, store.as_mut(), run)?;
+                    let (blocks, bytes) = (run.blocks, run.bytes);
+                    let height = run.tip.map_or(0, |tip| tip.height);
+                    progress(&Progress { height, blocks, bytes });
+                    Ok(())
+                },
+            },
+        );
+        run.add_times(&ended.times);
+        run.stopped |= self.options.cancel.is_cancelled();
+        if let Some(store) = &mut store {
+            let mut coins = lock(store.coins);
+            for mut batch in ended.unfinished.into_iter().rev() {
+                batch.disconnect(&mut coins)?;
+            }
+            drop(coins);
+            if !matches!(ended.outcome, Err(Error::Store(_) | Error::Damaged(_))) {
+                store.commit(run)?;
+            }
+        }
+        ended.outcome
+    }
+
+    /// Takes note of the good blocks of a batch, which nothing can refuse any more.
+    fn finish(
+        &self,
+        batch: &mut Batch,
+        mut store: Option<&mut Store<'_>>,
+        run: &mut Run,
+    ) -> Result<(), Error> {
+        let clock = Instant::now();
+        for i in 0..batch.good {
+            let hash = batch.blocks[i].hash;
+            match &mut store {
+                Some(store) => {
+                    let start = i.checked_sub(1).map_or(0, |before| batch.undo_ends[before]);
+                    store.log.append(hash, &batch.undo[start..batch.undo_ends[i]])?;
+                    run.tip = Some(store.log.tip());
+                }
+                None => run.tip = Some(Tip { height: batch.height(i), hash }),
+            }
+            batch.finished = i + 1;
+        }
+        if let (true, Some(store)) = (batch.settle, &mut store) {
+            store.commit(run)?;
+        }
+        run.add(batch, clock.elapsed(), self.start);
+        match (batch.error.take(), batch.fault.take()) {
+            (Some(error), _) => Err(error),
+            (None, Some(fault)) => Err(fault.into()),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Where pass 2 keeps what it has verified.
+struct Store<'a> {
+    coins: &'a Mutex<PointStore>,
+    log: &'a mut Log,
+    commit: Commit,
+}
+
+impl Store<'_> {
+    fn commit(&mut self, run: &mut Run) -> Result<(), store::Error> {
+        let clock = Instant::now();
+        run.coins_memory = run.coins_memory.max(lock(self.coins).memory() as u64);
+        self.commit.commit(self.coins, self.log)?;
+        run.commit_s += clock.elapsed().as_secs_f64();
+        run.commits += 1;
+        run.coins = lock(self.coins).len();
+        Ok(())
+    }
+}

@@ -1,0 +1,379 @@
+//! The index file: what a scan found, and of which files, for the next run.
+//!
+//! Layout: `docs/formats/block-index.md`. The file is a shortcut, never the truth: whatever is
+//! wrong with it, it is thrown away and the blocks are scanned again.
+
+use super::Found;
+use crate::header::HEADER_BYTES;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
+use std::path::{Path, PathBuf};
+
+const MAGIC: [u8; 8] = *b"BMINDEX1";
+const HEAD_BYTES: usize = 32;
+const RECORD_BYTES: usize = 48 + HEADER_BYTES;
+/// A stamp without its path.
+const STAMP_BYTES: usize = 30;
+const SUM_BYTES: usize = 4;
+/// Records that are encoded or decoded at once.
+const BATCH: usize = 4096;
+
+/// What a file of blocks was like when it was scanned. It is scanned again when this changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub length: u64,
+    /// When it was written last: seconds since 1970.
+    pub modified: i64,
+    /// And nanoseconds.
+    pub modified_nanos: u32,
+    /// The key with which it was read (`xor.dat`); zeros when its bytes are plain.
+    pub xor_key: [u8; 8],
+}
+
+impl FileStamp {
+    /// The stamp of a file as it is now, read with `xor_key`.
+    pub fn of(path: &Path, xor_key: [u8; 8]) -> io::Result<FileStamp> {
+        let metadata = fs::metadata(path)?;
+        Ok(FileStamp {
+            path: path.to_path_buf(),
+            length: metadata.len(),
+            modified: metadata.mtime(),
+            modified_nanos: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
+            xor_key,
+        })
+    }
+}
+
+/// What an index file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// The files that were scanned.
+    pub files: Vec<FileStamp>,
+    /// What was found in them; [`Found::file`] is a place in `files`.
+    pub found: Vec<Found>,
+}
+
+/// What [`load`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// No index file.
+    Nothing,
+    /// A whole one.
+    Index(Saved),
+    /// One that cannot be used. It was removed.
+    Damaged(Damage),
+}
+
+/// What is wrong with an index file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{} is damaged and was removed, the blocks are scanned again: \
+     {what}: expected {expected}, found {found}", path.display()
+)]
+pub struct Damage {
+    /// The index file.
+    pub path: PathBuf,
+    /// Which of its properties.
+    pub what: &'static str,
+    /// What it should be.
+    pub expected: String,
+    /// What it is.
+    pub found: String,
+}
+
+/// The operating system refused something.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct FileError {
+    /// The verb: "open", "read", "write", ...
+    pub action: &'static str,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// Writes the index file at `path` for the network with this magic. A crash at any moment leaves
+/// the old file or the new one.
+///
+/// Refuses ([`io::ErrorKind::InvalidInput`]) paths of more than 65,535 bytes and records of files
+/// that are not in `files`.
+pub fn save(
+    path: &Path,
+    magic: [u8; 4],
+    files: &[FileStamp],
+    found: &[Found],
+) -> Result<(), FileError> {
+    let temporary = path.with_extension("tmp");
+    let file = File::create(&temporary).map_err(error("create", &temporary))?;
+    let mut out = Summed { inner: BufWriter::with_capacity(1 << 20, &file), sum: Sum::new() };
+    write_all(&mut out, magic, files, found).map_err(error("write", &temporary))?;
+    drop(out);
+    file.sync_all().map_err(error("sync", &temporary))?;
+    fs::rename(&temporary, path).map_err(error("rename", &temporary))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(error("sync", folder))
+}
+
+fn write_all(
+    out: &mut Summed<impl Write>,
+    magic: [u8; 4],
+    files: &[FileStamp],
+    found: &[Found],
+) -> io::Result<()> {
+    let refuse = |what| io::Error::new(io::ErrorKind::InvalidInput, what);
+    let mut list = Vec::new();
+    for file in files {
+        let path = file.path.as_os_str().as_bytes();
+        let length = u16::try_from(path.len()).map_err(|_| refuse("path too long"))?;
+        list.extend(file.length.to_le_bytes());
+        list.extend(file.modified.to_le_bytes());
+        list.extend(file.modified_nanos.to_le_bytes());
+        list.extend(file.xor_key);
+        list.extend(length.to_le_bytes());
+        list.extend(path);
+    }
+    let count = u32::try_from(files.len()).map_err(|_| refuse("too many files"))?;
+    if found.iter().any(|found| found.file >= count) {
+        return Err(refuse("a record of an unknown file"));
+    }
+    out.put(&MAGIC)?;
+    out.put(&magic)?;
+    out.put(&count.to_le_bytes())?;
+    out.put(&(found.len() as u64).to_le_bytes())?;
+    out.put(&(list.len() as u64).to_le_bytes())?;
+    out.put(&list)?;
+    let mut bytes = Vec::with_capacity(BATCH.min(found.len()) * RECORD_BYTES);
+    for batch in found.chunks(BATCH) {
+        bytes.clear();
+        for record in batch {
+            bytes.extend(record.file.to_le_bytes());
+            bytes.extend(record.size.to_le_bytes());
+            bytes.extend(record.offset.to_le_bytes());
+            bytes.extend(record.hash);
+            bytes.extend(record.header);
+        }
+        out.put(&bytes)?;
+    }
+    let sum = std::mem::replace(&mut out.sum, Sum::new()).finalize();
+    out.put(&sum.to_le_bytes())?;
+    out.inner.flush()
+}
+
+/// Reads the index file at `path`, if it is there and of the network with this magic.
+pub fn load(path: &Path, magic: [u8; 4]) -> Result<Loaded, FileError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Loaded::Nothing),
+        Err(source) => return Err(error("open", path)(source)),
+    };
+    let length = file.metadata().map_err(error("read", path))?.len();
+    let input = Summed { inner: BufReader::with_capacity(1 << 20, file), sum: Sum::new() };
+    match (Reading { input, length }).all(magic) {
+        Ok(saved) => Ok(Loaded::Index(saved)),
+        Err(Bad::Io(source)) => Err(error("read", path)(source)),
+        Err(Bad::Content { what, expected, found }) => {
+            fs::remove_file(path).map_err(error("remove", path))?;
+            let path = path.to_path_buf();
+            Ok(Loaded::Damaged(Damage { path, what, expected, found }))
+        }
+    }
+}
+
+fn error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+    let path = path.to_path_buf();
+    move |source| FileError { action, path, source }
+}
+
+enum Bad {
+    Io(io::Error),
+    Content { what: &'static str, expected: String, found: String },
+}
+
+fn bad(what: &'static str, expected: impl ToString, found: impl ToString) -> Bad {
+    Bad::Content { what, expected: expected.to_string(), found: found.to_string() }
+}
+
+struct Reading {
+    input: Summed<BufReader<File>>,
+    /// Of the whole file.
+    length: u64,
+}
+
+impl Reading {
+    fn all(mut self, magic: [u8; 4]) -> Result<Saved, Bad> {
+        let least = (HEAD_BYTES + SUM_BYTES) as u64;
+        if self.length < least {
+            return Err(bad("length", format!("{least} or more"), self.length));
+        }
+        let mut head = [0; HEAD_BYTES];
+        self.input.take(&mut head)?;
+        let mut at = Cursor(&head);
+        let (found_magic, found_network) = (at.array::<8>()?, at.array::<4>()?);
+        if found_magic != MAGIC {
+            return Err(bad("magic", MAGIC.escape_ascii(), found_magic.escape_ascii()));
+        }
+        if found_network != magic {
+            let (expected, found) = (format!("{magic:02x?}"), format!("{found_network:02x?}"));
+            return Err(bad("network", expected, found));
+        }
+        let (files, records, list) = (at.number_u32()?, at.number_u64()?, at.number_u64()?);
+        // the sizes are those of the file, so nothing below takes more memory than it has bytes
+        let wanted = records
+            .checked_mul(RECORD_BYTES as u64)
+            .and_then(|bytes| bytes.checked_add(list)?.checked_add(least));
+        if wanted != Some(self.length) {
+            let wanted = wanted.map_or("a possible one".to_string(), |bytes| bytes.to_string());
+            return Err(bad("length", wanted, self.length));
+        }
+        let files = self.files(files, list)?;
+        let found = self.records(records, files.len())?;
+        let expected = std::mem::replace(&mut self.input.sum, Sum::new()).finalize();
+        let mut sum = [0; SUM_BYTES];
+        self.input.take(&mut sum)?;
+        let sum = u32::from_le_bytes(sum);
+        if sum != expected {
+            return Err(bad("checksum", format!("{expected:08x}"), format!("{sum:08x}")));
+        }
+        Ok(Saved { files, found })
+    }
+
+    fn files(&mut self, count: u32, bytes: u64) -> Result<Vec<FileStamp>, Bad> {
+        let least = u64::from(count) * STAMP_BYTES as u64;
+        if bytes < least {
+            return Err(bad("file list", format!("{least} bytes or more"), bytes));
+        }
+        let mut list = vec![0; bytes as usize];
+        self.input.take(&mut list)?;
+        let mut at = Cursor(&list);
+        let mut files = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let (length, modified) = (at.number_u64()?, i64::from_le_bytes(at.array()?));
+            let (modified_nanos, xor_key) = (at.number_u32()?, at.array()?);
+            let path_bytes = usize::from(u16::from_le_bytes(at.array()?));
+            let path = PathBuf::from(OsStr::from_bytes(at.take(path_bytes)?));
+            files.push(FileStamp { path, length, modified, modified_nanos, xor_key });
+        }
+        if !at.0.is_empty() {
+            return Err(bad("file list", bytes - at.0.len() as u64, bytes));
+        }
+        Ok(files)
+    }
+
+    fn records(&mut self, count: u64, files: usize) -> Result<Vec<Found>, Bad> {
+        let mut found = Vec::with_capacity(count as usize);
+        let mut bytes = vec![0; RECORD_BYTES * BATCH.min(count as usize)];
+        while found.len() < count as usize {
+            let batch = BATCH.min(count as usize - found.len());
+            let bytes = &mut bytes[..batch * RECORD_BYTES];
+            self.input.take(bytes)?;
+            let mut at = Cursor(bytes);
+            for _ in 0..batch {
+                let (file, size) = (at.number_u32()?, at.number_u32()?);
+                if file as usize >= files {
+                    return Err(bad("file of a record", format!("below {files}"), file));
+                }
+                let (offset, hash, header) = (at.number_u64()?, at.array()?, at.array()?);
+                found.push(Found { file, offset, size, header, hash });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What of a saved index is still true.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Records of unchanged files; [`Found::file`] is a place in the new list of files.
+    pub found: Vec<Found>,
+    /// The places of files that are new or changed, in order: to be scanned.
+    pub to_scan: Vec<u32>,
+}
+
+/// Compares a saved index with the files of today.
+pub fn take_over(saved: Saved, files: &[FileStamp]) -> Kept {
+    let mut places = std::collections::HashMap::new();
+    for (place, file) in files.iter().enumerate() {
+        places.entry(&file.path).or_insert(place);
+    }
+    let mut new_places = vec![None; saved.files.len()];
+    let mut is_kept = vec![false; files.len()];
+    for (new_place, file) in new_places.iter_mut().zip(&saved.files) {
+        let same = places.get(&file.path).copied().filter(|place| files[*place] == *file);
+        if let Some(place) = same.filter(|place| !std::mem::replace(&mut is_kept[*place], true)) {
+            *new_place = Some(place as u32);
+        }
+    }
+    let mut found = saved.found;
+    found.retain_mut(|record| match new_places.get(record.file as usize) {
+        Some(Some(place)) => {
+            record.file = *place;
+            true
+        }
+        _ => false,
+    });
+    let to_scan = (0..files.len()).filter(|place| !is_kept[*place]).map(|place| place as u32);
+    Kept { found, to_scan: to_scan.collect() }
+}
+
+type Sum = crc32fast::Hasher;
+
+/// A file with the checksum of what went through.
+struct Summed<T> {
+    inner: T,
+    sum: Sum,
+}
+
+impl<T: Write> Summed<T> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.update(bytes);
+        self.inner.write_all(bytes)
+    }
+}
+
+impl<T: Read> Summed<T> {
+    fn take(&mut self, bytes: &mut [u8]) -> Result<(), Bad> {
+        match self.inner.read_exact(bytes) {
+            Ok(()) => self.sum.update(bytes),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(bad("length", "as when it was opened", "a shorter file"));
+            }
+            Err(error) => return Err(Bad::Io(error)),
+        }
+        Ok(())
+    }
+}
+
+/// Takes bytes from the front.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, count: usize) -> Result<&'a [u8], Bad> {
+        let Some((front, rest)) = self.0.split_at_checked(count) else {
+            return Err(bad("file list", format!("{count} more bytes"), self.0.len()));
+        };
+        self.0 = rest;
+        Ok(front)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Bad> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    fn number_u32(&mut self) -> Result<u32, Bad> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn number_u64(&mut self) -> Result<u64, Bad> {
+        self.array().map(u64::from_le_bytes)
+    }
+}

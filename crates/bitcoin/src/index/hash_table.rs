@@ -1,0 +1,85 @@
+//! From a block's hash to its record, for a number of records that is known from the start.
+
+use super::Found;
+use crate::Hash;
+use std::hash::{BuildHasher, RandomState};
+
+/// Open addressing with linear steps, at most half full. A slot holds 32 bits of the mixed hash and
+/// the record's number plus one, so that almost every look-up reads one slot and one record. Block
+/// hashes are random in their first bytes, so mixing is one multiplication; its random numbers
+/// keep whoever made the blocks from choosing hashes that collide.
+pub(super) struct HashTable {
+    slots: Vec<u64>,
+    salt: u64,
+    factor: u64,
+    shift: u32,
+}
+
+impl HashTable {
+    pub fn new(records: usize) -> HashTable {
+        let places = (records.max(8) * 2).next_power_of_two();
+        let random = RandomState::new();
+        HashTable {
+            slots: vec![0; places],
+            salt: random.hash_one(0_u8),
+            // odd, and with its highest bit set
+            factor: random.hash_one(1_u8) | 1 | 1 << 63,
+            shift: 64 - places.trailing_zeros(),
+        }
+    }
+
+    /// The record in `found` that has this hash.
+    #[inline]
+    pub fn get(&self, hash: &Hash, found: &[Found]) -> Option<u32> {
+        self.place(hash, found).ok()
+    }
+
+    /// The record in the first slot for this hash, most often the right one; `u32::MAX` when that
+    /// is empty.
+    #[inline]
+    pub fn guess(&self, hash: &Hash) -> u32 {
+        let slot = self.slots[(self.mix(hash) >> self.shift) as usize];
+        (slot as u32).wrapping_sub(1)
+    }
+
+    /// Enters `record`, whose hash must be that in `found`; or returns the record with the same
+    /// hash that is already there.
+    #[inline]
+    pub fn insert(&mut self, record: u32, found: &[Found]) -> Option<u32> {
+        let hash = &found[record as usize].hash;
+        match self.place(hash, found) {
+            Ok(known) => Some(known),
+            Err(free) => {
+                self.slots[free] = self.mix(hash) << 32 | u64::from(record + 1);
+                None
+            }
+        }
+    }
+
+    /// The record with this hash, or the slot where it belongs.
+    #[inline]
+    fn place(&self, hash: &Hash, found: &[Found]) -> Result<u32, usize> {
+        let mixed = self.mix(hash);
+        let mut at = (mixed >> self.shift) as usize;
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                return Err(at);
+            }
+            let record = slot as u32 - 1;
+            if (slot >> 32) as u32 == mixed as u32 && found[record as usize].hash == *hash {
+                return Ok(record);
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// The place comes from the highest bits, the 32 bits in the slot are the lowest.
+    #[inline]
+    fn mix(&self, hash: &Hash) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = *hash;
+        let start = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let product = u128::from(start ^ self.salt) * u128::from(self.factor);
+        (product >> 64) as u64 ^ product as u64
+    }
+}

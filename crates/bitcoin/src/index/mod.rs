@@ -1,0 +1,52 @@
+//! The block index: from headers found in any order to a tree and its best chain.
+//!
+//! [`Tree::build`] takes what a scan found and does all of pass 1 that is not reading: which block
+//! follows which, what the rules say of each header, and which chain has the most work. Nothing
+//! here reads a body. [`save`] and [`load`] keep the found headers for the next run.
+
+mod best;
+mod file;
+mod hash_table;
+mod link;
+mod summary;
+mod tree;
+
+pub use file::{Damage, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over};
+pub use summary::{Branch, Gap, Summary};
+pub use tree::{GENESIS, NO_RECORD, Refused, Tree, Why};
+
+use crate::Hash;
+use archive::blkdat::Location;
+use crate::header::{HEADER_BYTES, Header};
+
+/// A block that a scan found: where it is, and its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The file, as a place in the list of files.
+    pub file: u32,
+    /// Where in the file the block's first byte is, behind the frame's magic and length.
+    pub offset: u64,
+    /// Bytes of the block, as its frame says.
+    pub size: u32,
+    /// The header's bytes.
+    pub header: [u8; HEADER_BYTES],
+    /// Its SHA-256d.
+    pub hash: Hash,
+}
+
+impl Found {
+    /// The hash of the block before.
+    pub fn parent(&self) -> &Hash {
+        self.header[4..].first_chunk().unwrap_or(&[0; 32])
+    }
+
+    /// Where to read it.
+    pub fn location(&self) -> Location {
+        Location { file: self.file, offset: self.offset, size: self.size }
+    }
+
+    /// The header.
+    pub fn header(&self) -> Header<'_> {
+        Header(&self.header)
+    }
+}

@@ -1,0 +1,117 @@
+//! What the index says of an archive: tips, stale branches, gaps, and how well it is ordered.
+
+use super::tree::{GENESIS, Tree};
+use crate::Hash;
+use std::collections::HashMap;
+
+/// A branch that is not in the best chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// Its last block.
+    pub tip: u32,
+    /// The height of the last block that it shares with the best chain.
+    pub fork_height: u32,
+    /// Its blocks above that. Branches of a branch count what they share twice.
+    pub length: u32,
+    /// Was one of them marked invalid?
+    pub invalid: bool,
+}
+
+/// A block that no file has, although others follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The hash of the missing block.
+    pub missing: Hash,
+    /// The first record that follows it, as a place in [`Tree::found`].
+    pub first: u32,
+    /// Records that cannot be linked because of it.
+    pub records: u32,
+}
+
+/// What the index says of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Records found, repeated ones included.
+    pub records: u32,
+    /// Blocks in the tree; the first one counts even when no file has it.
+    pub blocks: u32,
+    /// Records of a block that stands in an earlier place, too.
+    pub repeated: u32,
+    /// Records that break a header rule or follow one that does.
+    pub refused: u32,
+    /// Records behind gaps.
+    pub unlinked: u32,
+    /// Records whose parent stands in a later place.
+    pub parents_later: u32,
+    /// Records whose parent was not linked yet when they came: what Core reports as out of order.
+    pub held_back: u32,
+    /// The last block of the best chain.
+    pub tip: u32,
+    /// Its height.
+    pub height: u32,
+    /// Branches beside the best chain, by the number of their last block.
+    pub branches: Vec<Branch>,
+    /// Missing blocks, by the first record that follows them.
+    pub gaps: Vec<Gap>,
+}
+
+impl Summary {
+    /// The share of records whose parent stands in a later place, from 0 to 1.
+    pub fn out_of_order_rate(&self) -> f64 {
+        f64::from(self.parents_later) / f64::from(self.records.max(1))
+    }
+}
+
+impl Tree {
+    /// Looks at the whole tree once.
+    pub fn summary(&self) -> Summary {
+        let tip = self.best_tip();
+        Summary {
+            records: self.found.len() as u32,
+            blocks: self.len(),
+            repeated: self.repeated,
+            refused: self.refused.len() as u32,
+            unlinked: self.orphans.len() as u32,
+            parents_later: self.parents_later,
+            held_back: self.held_back,
+            tip,
+            height: self.height(tip),
+            branches: self.branches(),
+            gaps: self.gaps(),
+        }
+    }
+
+    fn branches(&self) -> Vec<Branch> {
+        let chain = self.best_chain();
+        let in_chain = |block| chain.get(self.height(block) as usize) == Some(&block);
+        let mut is_tip = vec![true; self.blocks.len()];
+        let mut fork_heights = vec![0; self.blocks.len()];
+        for block in GENESIS + 1..self.len() {
+            let parent = self.parent(block) as usize;
+            is_tip[parent] = false;
+            let forked = if in_chain(block) { self.height(block) } else { fork_heights[parent] };
+            fork_heights[block as usize] = forked;
+        }
+        let tips = (0..self.len()).filter(|tip| is_tip[*tip as usize] && !in_chain(*tip));
+        let branch = |tip| {
+            let fork_height = fork_heights[tip as usize];
+            let length = self.height(tip) - fork_height;
+            Branch { tip, fork_height, length, invalid: self.is_invalid(tip) }
+        };
+        tips.map(branch).collect()
+    }
+
+    fn gaps(&self) -> Vec<Gap> {
+        let mut places = HashMap::new();
+        let mut gaps: Vec<Gap> = Vec::new();
+        for &(root, _) in &self.orphans {
+            let missing = self.found[root as usize].header().previous();
+            let place = *places.entry(missing).or_insert(gaps.len());
+            match gaps.get_mut(place) {
+                Some(gap) => gap.records += 1,
+                None => gaps.push(Gap { missing, first: root, records: 1 }),
+            }
+        }
+        gaps
+    }
+}

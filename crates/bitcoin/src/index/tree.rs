@@ -1,0 +1,139 @@
+//! The tree of headers: what is known of each block, and where it is.
+//!
+//! Blocks have numbers. Each has a higher number than its parent, so one pass forward over the
+//! arrays reaches descendants after ancestors. For each record there are 128 bytes of what was
+//! found, and for each linked block 48 bytes.
+
+use super::Found;
+use crate::Hash;
+use crate::verify::Violation;
+
+/// The first block's number in the tree. It is there even when no file has it.
+pub const GENESIS: u32 = 0;
+/// Stands for the record of a first block that no file has.
+pub const NO_RECORD: u32 = u32::MAX;
+
+/// A header that breaks a rule, or follows one that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The record, as a place in [`Tree::found`].
+    pub record: u32,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a header was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It would stand at this height, and breaks a rule.
+    Rule(u32, Violation),
+    /// The block before it was refused: its record.
+    Ancestor(u32),
+}
+
+/// A block of the tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// Hashes that it took on average to make the chain up to here. No chain can have 2^128.
+    pub work: u128,
+    pub parent: u32,
+    pub height: u32,
+    pub time: u32,
+    pub bits: u32,
+    /// Of its own time and those of the ten blocks before.
+    pub median_time: u32,
+    pub real_bits: u32,
+    /// The block that begins its period.
+    pub first: u32,
+    pub record: u32,
+}
+
+/// All headers that were found, and the tree of those that are linked to the first block.
+///
+/// Blocks have numbers: [`GENESIS`] is 0, and a block's number is higher than its parent's.
+pub struct Tree {
+    pub(super) genesis_hash: Hash,
+    pub(super) found: Vec<Found>,
+    pub(super) blocks: Vec<Block>,
+    /// Block and other record with the same hash, sorted.
+    pub(super) copies: Vec<(u32, u32)>,
+    pub(super) refused: Vec<Refused>,
+    /// Records behind a block that no file has: first record of the gap, record.
+    pub(super) orphans: Vec<(u32, u32)>,
+    /// Blocks that were marked invalid, and what descends from them; empty while there are none.
+    pub(super) invalid: Vec<bool>,
+    pub(super) repeated: u32,
+    pub(super) parents_later: u32,
+    pub(super) held_back: u32,
+}
+
+impl Tree {
+    /// How many blocks are linked, the first one included.
+    pub fn len(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// Never: the first block is always there.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// What the scan found, in the order of files and offsets.
+    pub fn found(&self) -> &[Found] {
+        &self.found
+    }
+
+    /// Headers that break a rule and their descendants, in the order in which that showed.
+    pub fn refused(&self) -> &[Refused] {
+        &self.refused
+    }
+
+    /// The block's height. This and what follows panic for numbers that are not in the tree.
+    pub fn height(&self, block: u32) -> u32 {
+        self.blocks[block as usize].height
+    }
+
+    /// The block's parent; that of the first block is itself.
+    pub fn parent(&self, block: u32) -> u32 {
+        self.blocks[block as usize].parent
+    }
+
+    /// The block's time.
+    pub fn time(&self, block: u32) -> u32 {
+        self.blocks[block as usize].time
+    }
+
+    /// The median of the block's time and those of the ten before: what BIP113 compares the lock
+    /// times of the *next* block with.
+    pub fn median_time(&self, block: u32) -> u32 {
+        self.blocks[block as usize].median_time
+    }
+
+    /// Hashes that it took on average to make the chain up to this block.
+    pub fn chain_work(&self, block: u32) -> u128 {
+        self.blocks[block as usize].work
+    }
+
+    /// The block's hash.
+    pub fn hash(&self, block: u32) -> &Hash {
+        self.record(block).map_or(&self.genesis_hash, |found| &found.hash)
+    }
+
+    /// Where the block is; `None` for a first block that no file has.
+    pub fn record(&self, block: u32) -> Option<&Found> {
+        self.found.get(self.blocks[block as usize].record as usize)
+    }
+
+    /// Other records with the same header, in the order of files: to be tried when the body of the
+    /// first one is damaged.
+    pub fn copies(&self, block: u32) -> impl Iterator<Item = &Found> {
+        let start = self.copies.partition_point(|(of, _)| *of < block);
+        let of_block = self.copies[start..].iter().take_while(move |(of, _)| *of == block);
+        of_block.filter_map(|(_, record)| self.found.get(*record as usize))
+    }
+
+    /// The linked block with this hash. Looks at all of them.
+    pub fn find(&self, hash: &Hash) -> Option<u32> {
+        (0..self.len()).find(|block| self.hash(*block) == hash)
+    }
+}

@@ -1,0 +1,59 @@
+//! Merkle roots of transaction ids, level by level in lanes.
+
+use crate::Hash;
+use crypto::ManySha256;
+
+/// A root, and whether the same root could belong to another list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The root; zero for no leaves.
+    pub hash: Hash,
+    /// Are there two equal neighbours that are hashed together? Then the list without the second
+    /// of them may have the same root (CVE-2012-2459).
+    pub repeated: bool,
+}
+
+/// Computes merkle roots; keeps the memory for the levels.
+#[derive(Clone, Debug)]
+pub struct Merkle {
+    hasher: ManySha256,
+    level: Vec<Hash>,
+    next: Vec<Hash>,
+}
+
+impl Merkle {
+    /// Ready for lists of any length.
+    #[must_use]
+    pub fn new(hasher: ManySha256) -> Self {
+        Self { hasher, level: Vec::new(), next: Vec::new() }
+    }
+
+    /// The root over `leaves`. A level of an odd number of nodes repeats the last.
+    pub fn root(&mut self, leaves: &[Hash]) -> Root {
+        let (&[hash] | &[hash, ..]) = leaves else {
+            return Root { hash: Hash::default(), repeated: false };
+        };
+        if leaves.len() == 1 {
+            return Root { hash, repeated: false };
+        }
+        let mut repeated = self.hash_level(leaves);
+        while self.next.len() > 1 {
+            std::mem::swap(&mut self.level, &mut self.next);
+            let level = std::mem::take(&mut self.level);
+            repeated |= self.hash_level(&level);
+            self.level = level;
+        }
+        Root { hash: self.next[0], repeated }
+    }
+
+    /// Writes the level above `nodes` to `next`; does a pair have two equal halves?
+    fn hash_level(&mut self, nodes: &[Hash]) -> bool {
+        let (pairs, _) = nodes.as_flattened().as_chunks::<64>();
+        self.next.resize(pairs.len(), Hash::default());
+        self.hasher.sha256d_64(pairs, &mut self.next);
+        if let (1, Some(last)) = (nodes.len() % 2, nodes.last()) {
+            self.next.push(crypto::sha256d([*last, *last].as_flattened()));
+        }
+        nodes.as_chunks::<2>().0.iter().any(|[left, right]| left == right)
+    }
+}

@@ -1,0 +1,102 @@
+//! Pass 1: from files to the tree of their headers.
+
+use crate::fault::Error;
+use crate::index::{self, FileStamp, Found, Loaded, Tree, Why};
+use crate::options::Options;
+use crate::run::{Run, Tip};
+use crate::scan::{self, Counts};
+use crate::{Id, Level};
+use archive::blkdat::BlockFiles;
+use std::path::Path;
+use std::time::Instant;
+
+/// Name of the index in the folder of the store.
+const INDEX: &str = "index";
+/// Faults of headers that are listed.
+const MAX_LISTED: usize = 100;
+
+/// Finds the headers of all blocks and links them. What an earlier run found in files that have not
+/// changed since is taken over.
+pub(crate) fn index(
+    files: &BlockFiles,
+    options: &Options,
+    data: &Path,
+    run: &mut Run,
+) -> Result<Tree, Error> {
+    let start = Instant::now();
+    std::fs::create_dir_all(data).map_err(Error::system("make", data))?;
+    let place = data.join(INDEX);
+    let magic = options.params.magic;
+    let stamps = stamps(files)?;
+    let mut kept = index::Kept { found: vec![], to_scan: (0..stamps.len() as u32).collect() };
+    match index::load(&place, magic).map_err(Error::Index)? {
+        Loaded::Nothing => {}
+        Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
+        Loaded::Damaged(damage) => run.damage.push(damage.to_string()),
+    }
+    let mut found = kept.found;
+    if !kept.to_scan.is_empty() {
+        found.extend(scan(files, &kept.to_scan, options, run)?);
+        index::save(&place, magic, &stamps, &found).map_err(Error::Index)?;
+    }
+    run.counts.files = stamps.len() as u64;
+    run.counts.file_bytes = files.bytes();
+    run.counts.blocks = found.len() as u64;
+    let tree = Tree::build(&options.params, found, options.now);
+    report(&tree, files, run);
+    run.index_s = start.elapsed().as_secs_f64();
+    match run.best {
+        Some(best) if best.height > 0 || options.level == Level::Headers => Ok(tree),
+        _ => Err(Error::Empty),
+    }
+}
+
+fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
+    let stamp = |file: &archive::blkdat::BlockFile| {
+        let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_path_buf());
+        FileStamp::of(&path, file.key().0).map_err(Error::system("read", file.path()))
+    };
+    files.files().iter().map(stamp).collect()
+}
+
+/// Scans the files in these places.
+fn scan(
+    files: &BlockFiles,
+    places: &[u32],
+    options: &Options,
+    run: &mut Run,
+) -> Result<Vec<Found>, Error> {
+    let some = files.only(places);
+    let known = [options.params.genesis_hash];
+    let scan = scan::pass1(&some, &known, &options.variants, options.threads)?;
+    run.scan_s = scan.times.scan_s;
+    run.counts = Counts { bytes_read: scan.counts.bytes_read, ..scan.counts };
+    for (file, report) in some.files().iter().zip(&scan.reports) {
+        let name = file.path().display();
+        let damage = report.damage.iter();
+        run.damage.extend(damage.map(|damage| format!("{name}: byte {}: {damage}", damage.offset)));
+    }
+    let place = |found: Found| Found { file: places[found.file as usize], ..found };
+    Ok(scan.found.into_iter().map(place).collect())
+}
+
+/// Says what was found.
+fn report(tree: &Tree, files: &BlockFiles, run: &mut Run) {
+    let best = tree.best_tip();
+    run.best = Some(Tip { height: tree.height(best), hash: *tree.hash(best) });
+    run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
+    for refused in tree.refused().iter().take(MAX_LISTED) {
+        let Some(found) = tree.found().get(refused.record as usize) else { continue };
+        let file = files.files().get(found.file as usize);
+        let name = file.map(|file| file.path().display().to_string()).unwrap_or_default();
+        let (offset, id) = (found.offset, Id(&found.hash));
+        run.damage.push(match refused.why {
+            Why::Rule(height, violation) => {
+                format!("{name}: byte {offset}: block {height} ({id}): {violation}")
+            }
+            Why::Ancestor(_) => {
+                format!("{name}: byte {offset}: block {id}: the block before it was refused")
+            }
+        });
+    }
+}

@@ -1,0 +1,35 @@
+//! The chain that is being connected.
+
+use crate::index::Tree;
+use crate::params::{Params, Rules};
+
+/// A chain: each of its blocks, by height.
+#[derive(Debug, Default)]
+pub(crate) struct Path {
+    /// Numbers in the tree.
+    pub nodes: Vec<u32>,
+    /// Median of the times of each block and the ten before it (BIP113).
+    pub median_times: Vec<u32>,
+}
+
+impl Path {
+    /// The best chain of `tree`, up to height `until`.
+    pub fn best(tree: &Tree, until: Option<u32>) -> Self {
+        let mut nodes = tree.best_chain();
+        nodes.truncate(until.map_or(usize::MAX, |until| until as usize).saturating_add(1));
+        let median_times = nodes.iter().map(|node| tree.median_time(*node)).collect();
+        Self { nodes, median_times }
+    }
+
+    /// Height of the last block.
+    pub fn height(&self) -> u32 {
+        self.nodes.len() as u32 - 1
+    }
+
+    /// The rules for the block at `height`.
+    pub fn rules(&self, height: u32, tree: &Tree, params: &Params) -> Rules {
+        let hash = |height: u32| self.nodes.get(height as usize).map(|node| tree.hash(*node));
+        let own = hash(height).unwrap_or(&params.genesis_hash);
+        params.rules(height, own, hash(params.bip34_height))
+    }
+}

@@ -1,0 +1,128 @@
+//! A run as a run record.
+
+use crate::fault::Error;
+use crate::options::Options;
+use crate::run::Run;
+use crate::Id;
+use archive::blkdat::BlockFiles;
+use pipeline::StageTimes;
+use pipeline::record::{Data, Outcome, Program, Reindex, RunRecord, Stage};
+
+/// Damaged places that are listed.
+const MAX_LISTED: usize = 20;
+
+/// The record of `run`, called `label` in tables; `program` is this one.
+pub fn of(
+    run: &Run,
+    outcome: &Result<(), Error>,
+    files: &BlockFiles,
+    options: &Options,
+    program: Program,
+    label: &str,
+) -> RunRecord {
+    let mut record = RunRecord::new(program, label);
+    record.machine = pipeline::machine::Machine::detect();
+    let (first, last) = run.range.unwrap_or_default();
+    record.data = Data {
+        paths: files.files().iter().map(|file| file.path().display().to_string()).collect(),
+        format: "blk".into(),
+        chain: options.params.name.into(),
+        first: first.into(),
+        last: last.into(),
+        blocks: run.blocks,
+        bytes: run.bytes,
+        checksum: None,
+    };
+    record.level = options.level.name().into();
+    record.variants = options.variants.to_map();
+    record.chunks = run.chunks.clone();
+    record.totals.wall_s = run.wall_s;
+    record.totals.setup_s = run.index_s;
+    record.sum_up();
+    record.stages = stages(run);
+    record.reindex = Some(reindex(run));
+    record.result = Outcome {
+        tip_number: run.tip.map_or(0, |tip| tip.height.into()),
+        tip_hash: run.tip.map_or(String::new(), |tip| Id(&tip.hash).to_string()),
+        error: outcome.as_ref().err().map(ToString::to_string),
+        ..Outcome::default()
+    };
+    record.notes = notes(run, options);
+    let cpu = pipeline::usage::cpu_times();
+    record.totals.cpu_user_s = cpu.user_s;
+    record.totals.cpu_sys_s = cpu.sys_s;
+    record.totals.peak_rss_bytes = pipeline::usage::peak_rss_bytes();
+    record
+}
+
+fn stages(run: &Run) -> Vec<Stage> {
+    let stage = |name: &str, times: &StageTimes| Stage {
+        name: name.into(),
+        threads: times.threads,
+        busy_s: times.busy.as_secs_f64(),
+        wait_s: times.wait.as_secs_f64(),
+        items: run.blocks,
+        bytes: run.bytes,
+    };
+    let times = &run.times;
+    vec![
+        stage("read", &times.read),
+        stage("prepare", &times.prepare),
+        stage("connect", &times.connect),
+        stage("check", &times.check),
+        stage("finish", &times.finish),
+    ]
+}
+
+fn reindex(run: &Run) -> Reindex {
+    Reindex {
+        files: run.counts.files,
+        file_bytes: run.counts.file_bytes,
+        index_bytes: run.counts.bytes_read,
+        found: run.counts.blocks,
+        out_of_order: run.counts.out_of_order,
+        from_memory: run.counts.from_memory,
+        from_disk: run.counts.from_disk,
+        orphans: run.counts.orphans,
+        stale: run.stale,
+        scan_s: run.scan_s,
+        index_s: run.index_s,
+        connect_s: (run.wall_s - run.index_s).max(0.0),
+        commit_s: run.commit_s,
+        commits: run.commits,
+        transactions: run.transactions,
+        inputs: run.inputs,
+        scripts: run.scripts,
+        by_library: run.by_library,
+        coins: run.coins,
+        coins_memory: run.coins_memory,
+        disconnected: run.disconnected,
+    }
+}
+
+fn notes(run: &Run, options: &Options) -> Vec<String> {
+    let mut notes = vec![];
+    if let Some(tip) = run.resumed {
+        notes.push(format!("went on behind height {}, committed by an earlier run", tip.height));
+    }
+    if run.disconnected > 0 {
+        notes.push(format!("{} blocks were disconnected for a better chain", run.disconnected));
+    }
+    if run.stale > 0 {
+        notes.push(format!("{} blocks stand in branches beside the best chain", run.stale));
+    }
+    if run.counts.orphans > 0 {
+        notes.push(format!("{} blocks have no parent in these files", run.counts.orphans));
+    }
+    if let Some(hash) = &options.assume_valid {
+        notes.push(format!("scripts up to block {} were taken as valid", Id(hash)));
+    }
+    if run.stopped {
+        notes.push("stopped on request; the next run goes on from here".into());
+    }
+    notes.extend(run.damage.iter().take(MAX_LISTED).cloned());
+    if run.damage.len() > MAX_LISTED {
+        notes.push(format!("and {} damaged places more", run.damage.len() - MAX_LISTED));
+    }
+    notes
+}

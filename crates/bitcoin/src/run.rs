@@ -1,0 +1,106 @@
+//! What a run did.
+
+use crate::Hash;
+use crate::scan::Counts;
+use crate::execute::Batch;
+use pipeline::CrewTimes;
+use pipeline::record::ChunkTimes;
+use std::time::{Duration, Instant};
+
+/// A block of the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// Its height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: Hash,
+}
+
+/// What a run did, whether it reached the end or not.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// What pass 1 found.
+    pub counts: Counts,
+    /// Headers that break a rule, records that are damaged: place and reason.
+    pub damage: Vec<String>,
+    /// Seconds of pass 1, from the first byte to the best chain.
+    pub index_s: f64,
+    /// Of which reading headers and hashing them.
+    pub scan_s: f64,
+    /// Best chain of the files by work.
+    pub best: Option<Tip>,
+    /// Blocks in branches that are not in the best chain.
+    pub stale: u64,
+    /// The last connected block now.
+    pub tip: Option<Tip>,
+    /// The block from which an earlier run's store went on.
+    pub resumed: Option<Tip>,
+    /// First and last height that was connected.
+    pub range: Option<(u32, u32)>,
+    /// Blocks connected.
+    pub blocks: u64,
+    /// Blocks of the store that were disconnected, as a better chain leaves them.
+    pub disconnected: u64,
+    /// Bytes of the blocks connected.
+    pub bytes: u64,
+    /// Their transactions.
+    pub transactions: u64,
+    /// Their inputs, coinbases not counted.
+    pub inputs: u64,
+    /// Inputs whose scripts ran.
+    pub scripts: u64,
+    /// Of which the script library decided; batches of signatures decided the others.
+    pub by_library: u64,
+    /// Coins in the set at the end.
+    pub coins: u64,
+    /// Times the coins were written to disk.
+    pub commits: u64,
+    /// The most memory that the coins took at once, in bytes.
+    pub coins_memory: u64,
+    /// True when the run was asked to stop.
+    pub stopped: bool,
+    /// Times of each batch.
+    pub chunks: Vec<ChunkTimes>,
+    /// Times of the phases of pass 2.
+    pub times: CrewTimes,
+    /// From the first byte to the last commit, in seconds.
+    pub wall_s: f64,
+    /// Of which commits.
+    pub commit_s: f64,
+}
+
+impl Run {
+    /// Adds a batch that took `finished` to finish.
+    pub(crate) fn add(&mut self, batch: &Batch, finished: Duration, start: Instant) {
+        self.scripts += batch.scripts_run;
+        self.by_library += batch.by_library;
+        let good = &batch.blocks[..batch.good];
+        let Some(last) = good.len().checked_sub(1) else { return };
+        let first = self.range.map_or(batch.first, |(first, _)| first);
+        self.range = Some((first, batch.height(last)));
+        self.blocks += good.len() as u64;
+        self.bytes += good.iter().map(|block| block.raw.len() as u64).sum::<u64>();
+        self.transactions += good.iter().map(|block| block.transactions.len() as u64).sum::<u64>();
+        self.inputs += good.iter().map(|block| block.inputs.len() as u64 - 1).sum::<u64>();
+        let times = &batch.times;
+        self.chunks.push(ChunkTimes {
+            first: batch.first.into(),
+            blocks: good.len() as u64,
+            read_s: times.read.as_secs_f64(),
+            decode_s: times.prepare.as_secs_f64(),
+            validate_s: times.check.as_secs_f64(),
+            write_s: (times.connect + finished).as_secs_f64(),
+            end_s: start.elapsed().as_secs_f64(),
+        });
+    }
+
+    /// Adds the times of a pass.
+    pub(crate) fn add_times(&mut self, times: &CrewTimes) {
+        self.times.read.add(times.read);
+        self.times.prepare.add(times.prepare);
+        self.times.connect.add(times.connect);
+        self.times.check.add(times.check);
+        self.times.finish.add(times.finish);
+        self.times.idle += times.idle;
+    }
+}

@@ -1,0 +1,226 @@
+//! The scripts of many transactions at once.
+
+use super::library::Library;
+use super::templates::{Checks, Place, Templates};
+use super::{Flags, Form, Reason, Spend, SpentCoin};
+use crate::decode::Block;
+use crypto::Signatures;
+use std::fmt;
+use std::ops::Range;
+
+/// Signatures that are verified together: enough to keep all lanes busy, few enough to stay in
+/// the second-level cache (160 bytes each).
+const TOGETHER: usize = 1024;
+
+/// How scripts are verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scripts {
+    /// Every input by the library, as Bitcoin Core does it.
+    Library,
+    /// Standard forms by batches of signatures, the others by the library.
+    Templates,
+}
+
+/// Consecutive transactions of one block.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// The block.
+    pub block: &'a Block,
+    /// Which of its transactions. The coinbase, number 0, is passed over.
+    pub transactions: Range<usize>,
+    /// What the block spends: a coin for each input of all transactions but the coinbase.
+    pub coins: &'a [SpentCoin],
+    /// The buffer in which the coins' scripts stand.
+    pub scripts: &'a [u8],
+    /// The rules in force for the block.
+    pub flags: Flags,
+}
+
+impl<'a> Part<'a> {
+    fn spend(&self, transaction: usize) -> Result<Spend<'a>, Reason> {
+        let transactions = &self.block.transactions;
+        let inputs = &transactions.get(transaction).ok_or(Reason::Absent)?.inputs;
+        let coinbase = transactions.first().map_or(0, |coinbase| coinbase.inputs.end);
+        let place = |input: u32| input.saturating_sub(coinbase) as usize;
+        self.coins
+            .get(place(inputs.start)..place(inputs.end))
+            .and_then(|coins| Spend::new(self.block, transaction, coins, self.scripts))
+            .ok_or(Reason::Coins {
+                expected: place(self.block.inputs.len() as u32),
+                found: self.coins.len(),
+            })
+    }
+}
+
+/// The first input whose script fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScriptFault {
+    /// Which of the parts that were verified together.
+    pub part: usize,
+    /// The transaction's number in its block.
+    pub transaction: usize,
+    /// The input's number in its transaction.
+    pub input: usize,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+impl fmt::Display for ScriptFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "script of transaction {}, input {}: {}",
+            self.transaction, self.input, self.reason
+        )
+    }
+}
+
+impl std::error::Error for ScriptFault {}
+
+/// Which way the inputs went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All inputs.
+    pub inputs: u64,
+    /// Inputs recognised as each form of [`Form::ALL`].
+    pub forms: [u64; Form::ALL.len()],
+    /// Inputs that the library decided: all that are not recognised, and those whose signatures
+    /// did not hold.
+    pub library: u64,
+}
+
+/// An input that waits for its batch.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    part: usize,
+    transaction: usize,
+    input: usize,
+    /// None: the library decides.
+    place: Option<Place>,
+}
+
+/// Verifies scripts. The buffers are kept from call to call.
+#[derive(Debug, Default)]
+pub struct ScriptBatch {
+    templates: Templates,
+    checks: Checks,
+    waiting: Vec<Waiting>,
+    ecdsa: Vec<bool>,
+    schnorr: Vec<bool>,
+    counts: Counts,
+}
+
+impl ScriptBatch {
+    /// Which way the inputs of all calls went.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Verifies the scripts of all inputs of `parts`.
+    ///
+    /// # Errors
+    /// The first input, in order, that fails.
+    pub fn verify(
+        &mut self,
+        parts: &[Part],
+        scripts: Scripts,
+        signatures: &Signatures,
+    ) -> Result<(), ScriptFault> {
+        self.clear();
+        for (part, each) in parts.iter().enumerate() {
+            let end = each.transactions.end.min(each.block.transactions.len());
+            for transaction in each.transactions.start.max(1)..end {
+                let spend = match each.spend(transaction) {
+                    Ok(spend) => spend,
+                    Err(reason) => {
+                        self.settle(parts, signatures)?;
+                        return Err(ScriptFault { part, transaction, input: 0, reason });
+                    }
+                };
+                self.templates.reset();
+                self.counts.inputs += spend.inputs().len() as u64;
+                for input in 0..spend.inputs().len() {
+                    let place = match scripts {
+                        Scripts::Library => None,
+                        Scripts::Templates => self.recognise(&spend, input, each.flags),
+                    };
+                    self.waiting.push(Waiting { part, transaction, input, place });
+                    if self.is_full() {
+                        self.settle(parts, signatures)?;
+                    }
+                }
+            }
+        }
+        self.settle(parts, signatures)
+    }
+
+    fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Place> {
+        let found = self.templates.recognise(spend, input, flags, &mut self.checks);
+        let (form, place) = found?;
+        self.counts.forms[form as usize] += 1;
+        Some(place)
+    }
+
+    fn is_full(&self) -> bool {
+        let Checks { ecdsa, schnorr, multisigs } = &self.checks;
+        self.waiting.len() >= 4 * TOGETHER
+            || ecdsa.len() >= TOGETHER
+            || schnorr.len() >= TOGETHER
+            || multisigs.len() >= TOGETHER
+    }
+
+    /// Verifies what waits: the signatures in one go, then the rest by the library.
+    fn settle(&mut self, parts: &[Part], signatures: &Signatures) -> Result<(), ScriptFault> {
+        self.ecdsa.resize(self.checks.ecdsa.len(), false);
+        self.schnorr.resize(self.checks.schnorr.len(), false);
+        signatures.ecdsa(&self.checks.ecdsa, &mut self.ecdsa);
+        signatures.schnorr(&self.checks.schnorr, &mut self.schnorr);
+        self.checks.multisigs.solve(signatures);
+        let result = self.ask_library(parts);
+        self.clear();
+        result
+    }
+
+    fn clear(&mut self) {
+        self.checks.ecdsa.clear();
+        self.checks.schnorr.clear();
+        self.checks.multisigs.clear();
+        self.waiting.clear();
+        self.ecdsa.clear();
+        self.schnorr.clear();
+    }
+
+    fn holds(&self, place: Place) -> bool {
+        let held = |valid: Option<&bool>| valid.is_some_and(|valid| *valid);
+        match place {
+            Place::Ecdsa(at) => held(self.ecdsa.get(at)),
+            Place::Schnorr(at) => held(self.schnorr.get(at)),
+            Place::Multisig(at) => self.checks.multisigs.accepts(at),
+        }
+    }
+
+    fn ask_library(&mut self, parts: &[Part]) -> Result<(), ScriptFault> {
+        // that of the last transaction asked about
+        let mut library: Option<((usize, usize), Library)> = None;
+        for at in 0..self.waiting.len() {
+            let Waiting { part, transaction, input, place } = self.waiting[at];
+            if place.is_some_and(|place| self.holds(place)) {
+                continue;
+            }
+            self.counts.library += 1;
+            let fault = |reason| ScriptFault { part, transaction, input, reason };
+            let each = parts.get(part).ok_or_else(|| fault(Reason::Absent))?;
+            let current = match library.take() {
+                Some(current) if current.0 == (part, transaction) => current,
+                _ => {
+                    let spend = each.spend(transaction).map_err(fault)?;
+                    ((part, transaction), Library::new(spend))
+                }
+            };
+            let (_, asked) = library.insert(current);
+            asked.verify(input, each.flags).map_err(fault)?;
+        }
+        Ok(())
+    }
+}

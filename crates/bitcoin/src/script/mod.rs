@@ -1,0 +1,96 @@
+//! Scripts: does an input's script and witness fulfil what the spent output demands?
+//!
+//! The full rules are libbitcoinconsensus's ([`library`]). The standard forms are recognised
+//! ([`templates`]) and reduced to signature checks that are verified many at once; whatever is
+//! unusual, and whatever comes out invalid, is asked of the library, which has the last word. So
+//! the fast way can only accept, and accepts only what the full rules accept.
+//!
+//! [`ScriptBatch`] is the front door.
+
+mod batch;
+mod library;
+mod multisig;
+mod pushes;
+mod sighash;
+mod signature;
+mod signet;
+mod spend;
+mod taproot;
+mod templates;
+
+pub use batch::{Counts, Part, ScriptBatch, ScriptFault, Scripts};
+pub use library::Reason;
+pub use sighash::{LegacyHashes, SegwitHashes, TaprootHashes};
+pub use signet::{SolutionFault, check_solution};
+pub use spend::{Spend, SpentCoin};
+pub use templates::Form;
+
+use crate::params::Rules;
+
+/// The script rules in force, as a set of libbitcoinconsensus's flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// No rule that came after 2009.
+    pub const NONE: Flags = Flags(bitcoinconsensus::VERIFY_NONE);
+    /// BIP16: pay to script hash.
+    pub const P2SH: Flags = Flags(bitcoinconsensus::VERIFY_P2SH);
+    /// BIP66: strict DER signatures.
+    pub const DERSIG: Flags = Flags(bitcoinconsensus::VERIFY_DERSIG);
+    /// BIP147: the element too many that OP_CHECKMULTISIG takes is empty.
+    pub const NULLDUMMY: Flags = Flags(bitcoinconsensus::VERIFY_NULLDUMMY);
+    /// BIP65: OP_CHECKLOCKTIMEVERIFY.
+    pub const CLTV: Flags = Flags(bitcoinconsensus::VERIFY_CHECKLOCKTIMEVERIFY);
+    /// BIP112: OP_CHECKSEQUENCEVERIFY.
+    pub const CSV: Flags = Flags(bitcoinconsensus::VERIFY_CHECKSEQUENCEVERIFY);
+    /// BIP141: witness programs.
+    pub const WITNESS: Flags = Flags(bitcoinconsensus::VERIFY_WITNESS);
+    /// BIP341 and BIP342: taproot.
+    pub const TAPROOT: Flags = Flags(bitcoinconsensus::VERIFY_TAPROOT);
+
+    /// The flags for a block.
+    ///
+    /// Witness programs hold for every block, as in Bitcoin Core since 0.13.1's rules were applied
+    /// backwards (PR 23536): only two blocks of the main network break one of P2SH and taproot,
+    /// and the one that breaks P2SH is older than witnesses.
+    #[must_use]
+    pub fn of(rules: &Rules) -> Flags {
+        let none = Flags::NONE;
+        none.with_if(rules.p2sh, Flags::P2SH.with(Flags::WITNESS))
+            .with_if(rules.p2sh && rules.taproot, Flags::TAPROOT)
+            .with_if(rules.bip66, Flags::DERSIG)
+            .with_if(rules.bip65, Flags::CLTV)
+            .with_if(rules.csv, Flags::CSV)
+            .with_if(rules.segwit, Flags::NULLDUMMY)
+    }
+
+    /// These flags and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// These flags without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+
+    /// Are all flags of `other` among these?
+    #[must_use]
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    const fn with_if(self, condition: bool, other: Flags) -> Flags {
+        if condition { self.with(other) } else { self }
+    }
+
+    /// The bits as libbitcoinconsensus takes them. Its code aborts the process when witnesses are
+    /// asked for without P2SH; that combination is no rule of any block, and P2SH is added.
+    pub(crate) const fn bits(self) -> u32 {
+        let flags = if self.has(Flags::WITNESS) { self.with(Flags::P2SH) } else { self };
+        flags.0
+    }
+}

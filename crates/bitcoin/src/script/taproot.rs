@@ -1,0 +1,65 @@
+//! Script trees of taproot (BIP341): is a script one of those that an output key commits to?
+
+use super::sighash::tagged;
+use super::spend::compact_size;
+use crypto::Sha256;
+use secp256k1::{Parity, Scalar, XOnlyPublicKey};
+
+/// The leaf version of BIP342, parity bit cleared.
+const TAPSCRIPT: u8 = 0xc0;
+/// Most levels of a script tree.
+const MOST_LEVELS: usize = 128;
+
+/// The hashes of tags that begin leaves, branches and tweaks.
+#[derive(Clone, Debug)]
+pub(super) struct Tags {
+    leaf: Sha256,
+    branch: Sha256,
+    tweak: Sha256,
+}
+
+impl Default for Tags {
+    fn default() -> Self {
+        Tags { leaf: tagged(b"TapLeaf"), branch: tagged(b"TapBranch"), tweak: tagged(b"TapTweak") }
+    }
+}
+
+impl Tags {
+    /// The hash of the leaf that holds `script` with the version of BIP342.
+    pub fn leaf(&self, script: &[u8]) -> [u8; 32] {
+        let mut hash = self.leaf.clone();
+        let (length, count) = compact_size(script.len() as u64);
+        hash.update(&[TAPSCRIPT]);
+        hash.update(&length[..count]);
+        hash.update(script);
+        hash.finalize()
+    }
+
+    /// Does `control` prove that `output_key` commits to the leaf with hash `leaf`, of the version
+    /// of BIP342?
+    pub fn commits(&self, output_key: &[u8; 32], control: &[u8], leaf: [u8; 32]) -> bool {
+        let Some((&[version], rest)) = control.split_first_chunk() else { return false };
+        let Some((internal, path)) = rest.split_first_chunk::<32>() else { return false };
+        let (path, odd) = path.as_chunks::<32>();
+        if version & 0xfe != TAPSCRIPT || !odd.is_empty() || path.len() > MOST_LEVELS {
+            return false;
+        }
+        let root = path.iter().fold(leaf, |node, other| {
+            let mut hash = self.branch.clone();
+            hash.update(node.min(*other).as_slice());
+            hash.update(node.max(*other).as_slice());
+            hash.finalize()
+        });
+        let mut tweak = self.tweak.clone();
+        tweak.update(internal);
+        tweak.update(&root);
+        let parity = if version & 1 == 1 { Parity::Odd } else { Parity::Even };
+        let keys = (
+            XOnlyPublicKey::from_byte_array(*internal),
+            XOnlyPublicKey::from_byte_array(*output_key),
+            Scalar::from_be_bytes(tweak.finalize()),
+        );
+        let (Ok(internal), Ok(output), Ok(tweak)) = keys else { return false };
+        internal.tweak_add_check(&output, parity, tweak)
+    }
+}

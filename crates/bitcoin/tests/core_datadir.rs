@@ -1,0 +1,314 @@
+//! Datadirs that Bitcoin Core wrote are read, and what we write is what Core wrote.
+
+mod naive_connect;
+
+use blockmill_bitcoin::Id;
+use blockmill_bitcoin::coin::{Coin, OutPoint};
+use blockmill_bitcoin::core::{BlocksWriter, Datadir, Error, Layout, Options, Written, XorKey};
+use naive_connect::{Chain, Owned, Spent};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A file of the fixtures, if they are there.
+fn fixture(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("BLOCKMILL_FIXTURES") else {
+        eprintln!("skipped: BLOCKMILL_FIXTURES is not set");
+        return None;
+    };
+    Some(Path::new(&folder).join("bitcoin").join(name))
+}
+
+/// The datadir that Core wrote of the main network's blocks 0 to 4,521.
+fn cores_datadir() -> Option<(tempfile::TempDir, PathBuf)> {
+    let archive = fixture("core-datadir-main-0-4521.tar.zst")?;
+    let folder = tempfile::tempdir().unwrap();
+    let plain = zstd::decode_all(std::fs::File::open(archive).unwrap()).unwrap();
+    tar::Archive::new(&plain[..]).unpack(folder.path()).unwrap();
+    let datadir = folder.path().to_path_buf();
+    Some((folder, datadir))
+}
+
+/// The blocks of the main network's file, in order.
+fn mainnet_blocks() -> Option<Vec<Vec<u8>>> {
+    let bytes = std::fs::read(fixture("mainnet-0-4521.dat")?).unwrap();
+    let (mut rest, mut blocks) = (&bytes[..], Vec::new());
+    while let Some((&[0xf9, 0xbe, 0xb4, 0xd9, a, b, c, d], behind)) = rest.split_first_chunk() {
+        let length = u32::from_le_bytes([a, b, c, d]) as usize;
+        let Some(block) = behind.get(..length) else { break };
+        blocks.push(block.to_vec());
+        rest = &behind[length..];
+    }
+    Some(blocks)
+}
+
+/// The genesis block of regtest, and the blocks behind it.
+fn regtest_blocks() -> Option<Vec<Vec<u8>>> {
+    let text = std::fs::read_to_string(fixture("regtest-1-206.hex.txt")?).unwrap();
+    // the main network's, with another time, target and nonce
+    let mut genesis = mainnet_blocks()?.swap_remove(0);
+    genesis[68..80].copy_from_slice(&[0xda, 0xe5, 0x49, 0x4d, 255, 255, 127, 32, 2, 0, 0, 0]);
+    let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap();
+    let block = |line: &str| line.trim().as_bytes().chunks(2).map(byte).collect();
+    Some([vec![genesis], text.lines().map(block).collect()].concat())
+}
+
+const KEYS: Options =
+    Options { blocks_key: XorKey(*b"blockmil"), coins_key: XorKey(*b"\x01ldatadi") };
+
+/// Writes blocks and their coins.
+fn write(datadir: &Path, layout: Layout, keys: Options, blocks: &[Vec<u8>]) -> (Chain, Written) {
+    let mut chain = Chain::default();
+    let mut writer = BlocksWriter::create(datadir, layout, keys).unwrap();
+    for block in blocks {
+        let undo = chain.connect(block);
+        writer.block(block, undo.as_deref()).unwrap();
+    }
+    let mut writer = writer.coins().unwrap();
+    for (outpoint, coin) in chain.sorted() {
+        writer.coin(outpoint, &coin.coin()).unwrap();
+    }
+    let written = writer.finish().unwrap();
+    (chain, written)
+}
+
+/// All coins of a datadir.
+fn coins(datadir: &Datadir) -> HashMap<OutPoint, Owned> {
+    let (mut reader, mut coins) = (datadir.coins().unwrap(), HashMap::new());
+    while let Some((outpoint, coin)) = reader.next().unwrap() {
+        let (height, coinbase, value) = (coin.height, coin.coinbase, coin.value);
+        let script = coin.script.to_vec();
+        coins.insert(outpoint, Owned { height, coinbase, value, script });
+    }
+    coins
+}
+
+#[test]
+fn a_datadir_of_core_is_read_and_its_undo_data_encoded_again() {
+    let Some((_guard, folder)) = cores_datadir() else { return };
+    let datadir = Datadir::open(&folder).unwrap();
+    let best = datadir.coins().unwrap().best_block();
+    let entries = datadir.chain(&best).unwrap();
+    println!("{} blocks, best {}", entries.len(), Id(&best));
+    let mut chain = Chain::default();
+    for entry in entries {
+        let block = datadir.read_block(entry).unwrap().unwrap();
+        assert_eq!(block.magic, Layout::MAIN.magic);
+        let undo = datadir.read_undo(entry).unwrap();
+        assert_eq!(chain.connect(&block.data), undo.map(|undo| undo.data), "{}", entry.height);
+    }
+    assert_eq!(coins(&datadir), chain.coins);
+}
+
+#[test]
+fn what_is_written_is_what_core_wrote() {
+    let Some((guard, folder)) = cores_datadir() else { return };
+    let theirs = Datadir::open(&folder).unwrap();
+    let best = theirs.coins().unwrap().best_block();
+    let blocks = theirs.chain(&best).unwrap().into_iter();
+    let blocks: Vec<_> =
+        blocks.map(|entry| theirs.read_block(entry).unwrap().unwrap().data).collect();
+    let key = std::fs::read(folder.join("blocks/xor.dat")).unwrap();
+    let blocks_key = XorKey(key.try_into().unwrap());
+    let target = guard.path().join("ours");
+    let (chain, written) = write(&target, Layout::MAIN, Options { blocks_key, ..KEYS }, &blocks);
+    assert_eq!((written.tip, written.coins), (best, chain.coins.len() as u64));
+    let ours = Datadir::open(&target).unwrap();
+    assert_eq!(ours.files(), theirs.files());
+    for (hash, entry) in theirs.blocks() {
+        assert_eq!(ours.block(hash), Some(entry));
+    }
+    assert_eq!(ours.blocks().count(), theirs.blocks().count());
+    assert_eq!(coins(&ours), coins(&theirs));
+    for (name, bytes) in
+        [("blk00000.dat", written.block_bytes), ("rev00000.dat", written.undo_bytes)]
+    {
+        let ours = std::fs::read(target.join("blocks").join(name)).unwrap();
+        let theirs = std::fs::read(folder.join("blocks").join(name)).unwrap();
+        assert_eq!(ours.len() as u64, bytes);
+        // Core reserves space behind it
+        assert!(ours == theirs[..ours.len()], "{name}");
+    }
+}
+
+/// Runs the peer with Core's own code, `benchmarks/engines/bitcoin-core`; its line of JSON.
+fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> Option<String> {
+    let Some(program) = std::env::var_os("BLOCKMILL_CORE_PEER") else {
+        eprintln!("skipped: BLOCKMILL_CORE_PEER is not set");
+        return None;
+    };
+    let mut command = Command::new(program);
+    command.args(["open", "--chain", chain, "--dir"]).arg(datadir).args(arguments);
+    let output = command.output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{error}");
+    let line = String::from_utf8(output.stdout).unwrap();
+    println!("{line}");
+    Some(line)
+}
+
+/// How the peer shows a block of the best chain.
+fn shown(name: &str, height: usize, block: &[u8]) -> String {
+    let hash = crypto::sha256d(&block[..80]);
+    format!("\"{name}\":{{\"height\":{height},\"hash\":\"{}\"}}", Id(&hash))
+}
+
+/// How the peer shows what was spent.
+fn shown_spent(spent: &Spent) -> String {
+    let Spent { coins, value, digest } = spent;
+    format!("\"spent\":{{\"coins\":{coins},\"value\":{value},\"digest\":\"{digest:016x}\"}}")
+}
+
+#[test]
+fn core_opens_a_datadir_of_the_main_network_and_takes_the_next_block() {
+    let Some(blocks) = mainnet_blocks() else { return };
+    let (last, before) = blocks.split_last().unwrap();
+    for keys in [KEYS, Options { blocks_key: XorKey([0; 8]), coins_key: XorKey([0; 8]) }] {
+        let folder = tempfile::tempdir().unwrap();
+        let (chain, _) = write(folder.path(), Layout::MAIN, keys, before);
+        let next = folder.path().join("next");
+        std::fs::write(&next, last).unwrap();
+        let arguments = ["--spent", "--next", next.to_str().unwrap()];
+        let Some(line) = core(folder.path(), "main", &arguments) else { return };
+        let height = before.len() - 1;
+        assert!(line.contains(&shown("tip", height, &before[height])), "{line}");
+        assert!(line.contains(&shown_spent(&chain.spent)), "{line}");
+        assert!(line.contains(&shown("next", height + 1, last)), "{line}");
+        the_coins_behind_are_good(folder.path(), &blocks);
+    }
+}
+
+/// After Core went on from our datadir, it has the coins of a chain of these blocks.
+fn the_coins_behind_are_good(folder: &Path, blocks: &[Vec<u8>]) {
+    let mut chain = Chain::default();
+    blocks.iter().for_each(|block| drop(chain.connect(block)));
+    let datadir = Datadir::open(folder).unwrap();
+    assert_eq!(coins(&datadir), chain.coins);
+}
+
+#[test]
+fn core_disconnects_blocks_with_our_undo_data_and_connects_them_again() {
+    let Some(blocks) = regtest_blocks() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (chain, _) = write(folder.path(), Layout::REGTEST, KEYS, &blocks);
+    let datadir = folder.path().join("regtest");
+    let height = blocks.len() - 1;
+    let depth = (height - 1).to_string();
+    let Some(line) = core(&datadir, "regtest", &["--spent", "--reorganise", &depth]) else {
+        return;
+    };
+    assert!(line.contains(&shown("tip", height, &blocks[height])), "{line}");
+    assert!(line.contains(&shown_spent(&chain.spent)), "{line}");
+    assert!(line.contains(&format!("\"disconnected\":{depth}")), "{line}");
+    // two blocks more, each with a coin of nothing
+    let found = coins(&Datadir::open(&datadir).unwrap());
+    assert_eq!(found.len(), chain.coins.len() + 2);
+    for (outpoint, coin) in &chain.coins {
+        assert_eq!(found.get(outpoint), Some(coin));
+    }
+}
+
+#[test]
+fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
+    let Some(blocks) = regtest_blocks() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("datadir");
+    for cut in [1, 5, 200] {
+        let mut chain = Chain::default();
+        let mut writer = BlocksWriter::create(&target, Layout::REGTEST, KEYS).unwrap();
+        for block in &blocks[..cut] {
+            writer.block(block, chain.connect(block).as_deref()).unwrap();
+        }
+        // given up among the blocks, or among the coins
+        if cut > 100 {
+            drop(writer.coins().unwrap());
+        }
+        assert!(!target.join("regtest").exists());
+        assert!(target.join("regtest.partial/blocks/blk00000.dat").exists());
+    }
+    let (chain, _) = write(&target, Layout::REGTEST, KEYS, &blocks);
+    assert!(!target.join("regtest.partial").exists());
+    assert_eq!(coins(&Datadir::open(&target.join("regtest")).unwrap()), chain.coins);
+    // a datadir is never replaced
+    let again = BlocksWriter::create(&target, Layout::REGTEST, KEYS);
+    assert!(matches!(again, Err(Error::Exists { .. })));
+}
+
+#[test]
+fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
+    let Some(blocks) = regtest_blocks() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = BlocksWriter::create(folder.path(), Layout::REGTEST, KEYS).unwrap();
+    assert!(matches!(writer.block(&blocks[0], Some(&[0])), Err(Error::Given { .. })));
+    writer.block(&blocks[0], None).unwrap();
+    let (first, second) = (&blocks[1], &blocks[2]);
+    assert!(matches!(writer.block(second, Some(&[0])), Err(Error::NotConnected { .. })));
+    assert!(matches!(writer.block(first, None), Err(Error::Given { .. })));
+    assert!(matches!(writer.block(first, Some(&[1, 0])), Err(Error::Given { .. })));
+    assert!(matches!(writer.block(&first[..80], Some(&[0])), Err(Error::Given { .. })));
+    writer.block(first, Some(&[0])).unwrap();
+    let written = writer.coins().unwrap().finish().unwrap();
+    assert_eq!((written.blocks, written.coins), (2, 0));
+    assert_eq!(written.block_bytes, 16 + (blocks[0].len() + first.len()) as u64);
+    assert_eq!(written.undo_bytes, 8 + 1 + 32);
+}
+
+#[test]
+fn outputs_of_a_transaction_sort_by_their_encoding() {
+    let Some(blocks) = regtest_blocks() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = BlocksWriter::create(folder.path(), Layout::REGTEST, KEYS).unwrap();
+    writer.block(&blocks[0], None).unwrap();
+    let mut writer = writer.coins().unwrap();
+    // around each number where the encoding gets longer, in the order of their bytes
+    let mut outputs = vec![0, 1, 2, 127, 128, 129, 255, 256, 16_511, 16_512, 2_113_663, 2_113_664];
+    outputs.extend([270_549_119, 270_549_120, u32::MAX]);
+    outputs.sort_by_key(|vout: &u32| vout.to_le_bytes());
+    for txid in [[3; 32], [4; 32]] {
+        for vout in &outputs {
+            let coin =
+                Coin { height: *vout >> 1, coinbase: false, value: 5, script: &[*vout as u8] };
+            writer.coin(&OutPoint { txid, vout: *vout }, &coin).unwrap();
+        }
+    }
+    let earlier = OutPoint { txid: [2; 32], vout: 0 };
+    let coin = Coin { height: 1, coinbase: false, value: 5, script: &[] };
+    writer.coin(&earlier, &coin).unwrap();
+    assert!(matches!(writer.finish(), Err(Error::Unsorted { .. })));
+}
+
+#[test]
+fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
+    let Some(blocks) = regtest_blocks() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (chain, written) = write(folder.path(), Layout::REGTEST, KEYS, &blocks);
+    let folder = folder.path().join("regtest");
+    let check = |datadir: Datadir| -> Result<(), Error> {
+        for entry in datadir.chain(&written.tip)? {
+            datadir.read_block(entry)?;
+            datadir.read_undo(entry)?;
+        }
+        let mut coins = datadir.coins()?;
+        while let Some((outpoint, coin)) = coins.next()? {
+            assert_eq!(chain.coins[&outpoint].coin(), coin);
+        }
+        Ok(())
+    };
+    check(Datadir::open(&folder).unwrap()).unwrap();
+    let names = ["blocks/rev00000.dat", "blocks/index/000001.ldb", "chainstate/000001.ldb"];
+    for name in names {
+        let path = folder.join(name);
+        let good = std::fs::read(&path).unwrap();
+        let mut noticed = 0;
+        for at in (0..good.len()).step_by(good.len() / 60) {
+            let mut bad = good.clone();
+            bad[at] ^= 4;
+            std::fs::write(&path, &bad).unwrap();
+            noticed += u32::from(Datadir::open(&folder).and_then(check).is_err());
+            std::fs::write(&path, &good[..at]).unwrap();
+            assert!(Datadir::open(&folder).and_then(check).is_err(), "{name} cut at {at}");
+        }
+        std::fs::write(&path, &good).unwrap();
+        assert!(noticed > 30, "{name}: {noticed} of 60 changes");
+    }
+}

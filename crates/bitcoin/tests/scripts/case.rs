@@ -1,0 +1,130 @@
+//! A transaction under test with the coins that it spends.
+
+use blockmill_bitcoin::decode::{Block, Span};
+use blockmill_bitcoin::script::{
+    Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
+};
+use crypto::Signatures;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// All rules of today.
+pub const ALL: Flags = Flags::P2SH
+    .with(Flags::WITNESS)
+    .with(Flags::TAPROOT)
+    .with(Flags::DERSIG)
+    .with(Flags::CLTV)
+    .with(Flags::CSV)
+    .with(Flags::NULLDUMMY);
+
+pub fn hex(text: &str) -> Vec<u8> {
+    assert!(text.len().is_multiple_of(2), "{text}");
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+}
+
+/// A folder named by an environment variable; prints why a test is skipped without it.
+pub fn folder(variable: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    if folder.is_none() {
+        println!("skipped: {variable} is not set");
+    }
+    folder
+}
+
+/// One of Bitcoin Core's test vector files.
+pub fn vectors(name: &str) -> Option<Vec<Value>> {
+    let path = folder("BLOCKMILL_CORE_SOURCE")?.join("test/data").join(name);
+    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+}
+
+/// Coins with their scripts in one buffer.
+#[derive(Clone, Default)]
+pub struct Coins {
+    pub coins: Vec<SpentCoin>,
+    pub scripts: Vec<u8>,
+}
+
+impl Coins {
+    pub fn push(&mut self, value: u64, script: &[u8]) {
+        let start = self.scripts.len() as u32;
+        self.scripts.extend_from_slice(script);
+        let script = Span { start, end: self.scripts.len() as u32 };
+        self.coins.push(SpentCoin { value, script, ..SpentCoin::default() });
+    }
+}
+
+/// What a way of verification says.
+pub type Verdict = (Result<(), ScriptFault>, Counts);
+
+pub fn verify(part: &Part, scripts: Scripts) -> Verdict {
+    let mut batch = ScriptBatch::default();
+    let result = batch.verify(std::slice::from_ref(part), scripts, &Signatures::detect());
+    (result, *batch.counts())
+}
+
+/// A block of an empty coinbase and one transaction.
+pub struct Case {
+    pub block: Block,
+    pub coins: Coins,
+}
+
+impl Case {
+    /// How a block of so many transactions begins: a header and a coinbase, both empty.
+    pub fn head(transactions: u8) -> Vec<u8> {
+        let mut raw = vec![0; 80];
+        raw.extend_from_slice(&[transactions, 1, 0, 0, 0, 1]);
+        raw.extend_from_slice(&[0; 32]);
+        raw.extend_from_slice(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 1]);
+        raw.extend_from_slice(&[0; 13]);
+        raw
+    }
+
+    /// None where the bytes are no transaction.
+    pub fn new(transaction: &[u8], coins: Coins) -> Option<Case> {
+        let mut raw = Case::head(2);
+        raw.extend_from_slice(transaction);
+        let mut block = Block { raw, ..Block::default() };
+        block.decode().ok()?;
+        Some(Case { block, coins })
+    }
+
+    pub fn part(&self, flags: Flags) -> Part<'_> {
+        let Case { block, coins } = self;
+        let Coins { coins, scripts } = coins;
+        Part { block, transactions: 0..2, coins, scripts, flags }
+    }
+
+    /// The library's verdict on all inputs; the templates' has to be the same.
+    pub fn verdict(&self, flags: Flags) -> Verdict {
+        let part = self.part(flags);
+        let (library, _) = verify(&part, Scripts::Library);
+        let (templates, counts) = verify(&part, Scripts::Templates);
+        assert_eq!(templates, library, "{counts:?} {flags:?}");
+        (library, counts)
+    }
+
+    pub fn accepts(&self, flags: Flags) -> bool {
+        match self.verdict(flags).0 {
+            Ok(()) => true,
+            Err(ScriptFault { reason: Reason::Refused, .. }) => false,
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+}
+
+/// Numbers that look random, the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+}

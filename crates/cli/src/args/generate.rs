@@ -1,0 +1,58 @@
+//! Flags of `generate bitcoin`.
+
+use clap::{Args, ValueEnum, value_parser};
+use std::path::PathBuf;
+
+#[derive(Args, Clone, Debug)]
+pub struct GenerateBitcoin {
+    /// Inputs of the whole chain
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    pub inputs: u64,
+    /// Least number of blocks; those that no input is left for are empty
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub blocks: u32,
+    /// Inputs after which a block is full
+    #[arg(long, default_value_t = 7_000, value_name = "N")]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    pub block_inputs: u64,
+    /// Bytes that each block has on top, to make long archives quickly (with --inputs 0)
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    pub padding: usize,
+    /// Blocks name parents that nobody has (only with --inputs 0)
+    #[arg(long)]
+    pub unlinked: bool,
+    /// Branches of one or two blocks that lose against the chain
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub stale: u32,
+    /// Blocks that are there twice
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub duplicates: u32,
+    /// The same seed gives the same bytes
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Order of the blocks in the files
+    #[arg(long, value_enum, default_value = "height")]
+    pub order: Order,
+    /// Obfuscate the files with a random key, which xor.dat holds
+    #[arg(long)]
+    pub xor: bool,
+    /// Most bytes of a file
+    #[arg(long, default_value_t = 128 << 20, value_name = "BYTES")]
+    pub file_size: u64,
+    /// Folder for blk00000.dat and the files after it
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
+/// The order of blocks in block files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// By height
+    Height,
+    /// Any
+    Shuffled,
+    /// The tip first
+    Reversed,
+    /// Each near its height, as Bitcoin Core downloads them from many peers
+    Download,
+}

@@ -1,0 +1,181 @@
+//! `import` and `verify` for Bitcoin block files.
+
+use crate::args::{Import, Level as LevelArg, Verification, Verify};
+use crate::import::cores;
+use crate::output::{self, Exit};
+use crate::progress::{Display, Progress, grouped};
+use anyhow::{Context, Result, bail, ensure};
+use archive::blkdat::{self, BlockFiles, Network};
+use bitcoin::import::{Options, Run, import};
+use bitcoin::params::Params;
+use bitcoin::variants::Variants;
+use ethereum::record::program;
+use bitcoin::{Error, Hash, Level, record};
+use pipeline::Cancel;
+use pipeline::record::RunRecord;
+use report::Colour;
+use std::path::{Path, PathBuf};
+
+/// Are the paths Bitcoin block files?
+pub fn is_meant(args: &Verification) -> bool {
+    let bitcoin = args.chain.as_deref().is_some_and(|chain| named(chain).is_ok());
+    args.paths.iter().any(|path| blkdat::looks_like(path)) || (bitcoin && args.chain.as_deref() != Some("mainnet"))
+}
+
+/// `blockmill import` of block files.
+pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
+    let mut job = Job::prepare(&args.verification, cancel)?;
+    let records = args.data.join("records");
+    job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));
+    job.run("import", &args.data, true, json)
+}
+
+/// `blockmill verify` of block files. The coins need room on disk when memory is short: a folder
+/// that is gone afterwards.
+pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
+    let job = Job::prepare(&args.verification, cancel)?;
+    let folder = std::env::temp_dir().join(format!("blockmill-verify-{}", std::process::id()));
+    std::fs::create_dir(&folder)
+        .with_context(|| format!("cannot create {}", folder.display()))?;
+    let exit = job.run("verify", &folder, false, json);
+    std::fs::remove_dir_all(&folder)
+        .with_context(|| format!("cannot remove {}", folder.display()))?;
+    exit
+}
+
+/// Block files and what to do with them.
+struct Job {
+    files: BlockFiles,
+    options: Options,
+    label: Option<String>,
+    record_to: Option<PathBuf>,
+}
+
+impl Job {
+    fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+        let named = args.chain.as_deref().map(named).transpose()?;
+        let magic = named.as_ref().and_then(|params| Network::from_magic(params.magic));
+        let files = blkdat::open(&args.paths, magic)?;
+        let mut variants = Variants::default();
+        args.variants.iter().try_for_each(|assignment| variants.set(assignment))?;
+        let options = Options {
+            params: network(named, &files)?,
+            level: match args.level {
+                Some(LevelArg::Headers) => Level::Headers,
+                Some(LevelArg::Bodies) => Level::Bodies,
+                Some(LevelArg::Execution) | None => Level::Execution,
+            },
+            variants,
+            threads: args.threads.unwrap_or_else(cores),
+            memory: args.cache << 20,
+            assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
+            until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
+            now: Some(output::unix_seconds()),
+            cancel,
+        };
+        ensure!(args.from.is_none(), "--from: block files are connected from the genesis block on");
+        ensure!(args.trust.is_empty(), "--trust is for Ethereum; see --assume-valid");
+        let (label, record_to) = (args.label.clone(), args.record.clone());
+        Ok(Self { files, options, label, record_to })
+    }
+
+    fn run(self, label: &str, data: &Path, stores: bool, json: bool) -> Result<Exit> {
+        let mut display = Display::new(self.files.bytes(), self.options.level.name(), json);
+        let (run, outcome) = import(&self.files, &self.options, data, |progress| {
+            display.update(&Progress {
+                number: progress.height.into(),
+                blocks: progress.blocks,
+                bytes: progress.bytes,
+            });
+        });
+        display.finish();
+        let label = self.label.as_deref().unwrap_or(label);
+        let mut record = record::of(&run, &outcome, &self.files, &self.options, program(), label);
+        record.command = std::env::args().collect();
+        if stores {
+            record.result.committed = run.tip.map(|tip| tip.height.into());
+        }
+        output::save(&record, self.record_to.as_deref())?;
+        self.tell(&record, &run, json)?;
+        match outcome {
+            Ok(()) if run.stopped => Ok(Exit::Interrupted),
+            Ok(()) => Ok(Exit::Success),
+            Err(error) => {
+                failure(&error, &run, stores);
+                Ok(Exit::Failure)
+            }
+        }
+    }
+
+    fn tell(&self, record: &RunRecord, run: &Run, json: bool) -> Result<()> {
+        if json {
+            println!("{}", serde_json::to_string_pretty(record)?);
+            return Ok(());
+        }
+        if run.blocks == 0 && run.resumed.is_some() {
+            println!("nothing new: the store already has what these files hold");
+        }
+        print!("{}", report::summary(record, Colour::of_stdout()));
+        if let Some(path) = &self.record_to {
+            println!("run record: {}", path.display());
+        }
+        Ok(())
+    }
+}
+
+/// The network of this name: one of the built-in ones, or `signet:` and a challenge in hex.
+pub fn named(chain: &str) -> Result<Params> {
+    if let Some(params) = Params::by_name(chain) {
+        return Ok(params);
+    }
+    if let Some(digits) = chain.strip_prefix("signet:") {
+        let challenge = bytes_of(digits).with_context(|| format!("--chain {chain}"))?;
+        return Ok(Params::signet_with(challenge));
+    }
+    bail!("--chain {chain}: expected {} or signet:CHALLENGE", names())
+}
+
+/// The network that the user named, or the one whose magic the records begin with.
+pub fn network(named: Option<Params>, files: &BlockFiles) -> Result<Params> {
+    let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
+    match named.or_else(found) {
+        Some(params) => Ok(params),
+        None => bail!("cannot tell the network of these blocks; say --chain: {}", names()),
+    }
+}
+
+fn names() -> String {
+    Params::all().map(|params| params.name).join(", ")
+}
+
+fn bytes_of(digits: &str) -> Result<Vec<u8>> {
+    ensure!(digits.len().is_multiple_of(2) && digits.is_ascii(), "expected pairs of hex digits");
+    let pair = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16);
+    Ok((0..digits.len()).step_by(2).map(pair).collect::<Result<_, _>>()?)
+}
+
+/// Says on standard error what stopped an import, and what that means.
+fn failure(error: &Error, run: &Run, stores: bool) {
+    eprintln!("error: {error}");
+    if let Error::OtherChain { .. } = error {
+        eprintln!("hint: use another --data folder for it");
+    }
+    if let (Some(tip), true) = (&run.tip, stores) {
+        let height = grouped(tip.height.into());
+        eprintln!("everything up to height {height} is verified and committed; it stays readable");
+    }
+}
+
+/// A block's hash as users write it: 64 hexadecimal digits, last byte first.
+fn parse_id(text: &str) -> Result<Hash> {
+    let mut hash = [0; 32];
+    ensure!(
+        text.len() == 64 && text.is_ascii(),
+        "--assume-valid {text}: expected 64 hexadecimal digits"
+    );
+    for (i, byte) in hash.iter_mut().rev().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16)
+            .with_context(|| format!("--assume-valid {text}: expected hexadecimal digits"))?;
+    }
+    Ok(hash)
+}

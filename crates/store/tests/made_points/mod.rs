@@ -1,0 +1,84 @@
+//! Keys and values for tests of the point store.
+#![allow(dead_code)] // each test uses its part
+
+use std::collections::BTreeMap;
+
+use blockmill_store::{Key, PointStore};
+
+/// Splitmix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
+
+fn mix(n: u64) -> u64 {
+    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
+}
+
+/// Keys of a small world: 400 ids, of which those of a chain share their first 20 bytes.
+pub struct Keys {
+    pub chains: u64,
+}
+
+impl Keys {
+    pub fn any(&self, random: &mut Random) -> Key {
+        let id = random.below(400);
+        let numbers = [0, 0, 0, 1, 2, 255, 256, 257, 65_536, u32::MAX];
+        self.key(id, numbers[random.below(10) as usize])
+    }
+
+    pub fn key(&self, id: u64, number: u32) -> Key {
+        let mut key = [0; 36];
+        for (at, byte) in key[..20].iter_mut().enumerate() {
+            *byte = mix(id % self.chains + at as u64 / 8 * 1000 + 1) as u8;
+        }
+        key[20..28].copy_from_slice(&mix(id).to_be_bytes());
+        key[32..].copy_from_slice(&number.to_le_bytes());
+        key
+    }
+}
+
+/// A value like a coin's, sometimes a long one.
+pub fn value(random: &mut Random) -> Vec<u8> {
+    let len = match random.below(200) {
+        0 => 16_383,
+        1 => 4_080,
+        2..6 => random.below(10_000),
+        6..20 => 0,
+        _ => 20 + random.below(30),
+    };
+    let seed = random.next();
+    (0..len).map(|at| (seed >> (at % 8 * 8)) as u8).collect()
+}
+
+/// What the store should hold.
+pub type State = BTreeMap<Key, Vec<u8>>;
+
+/// Compares all pairs, their order, and each single look-up.
+pub fn assert_same(store: &PointStore, state: &State) {
+    let number = |key: &Key| u32::from_le_bytes(key[32..].try_into().unwrap());
+    let mut expected: Vec<(&Key, &Vec<u8>)> = state.iter().collect();
+    expected.sort_by_key(|(key, _)| (&key[..32], number(key)));
+    let mut points = store.iter().unwrap();
+    for (key, value) in expected {
+        assert_eq!(points.next().unwrap(), Some((key, value.as_slice())));
+        let mut out = Vec::new();
+        assert!(store.get(key, &mut out).unwrap() && out == *value);
+    }
+    assert_eq!(points.next().unwrap(), None);
+    assert_eq!(store.len(), state.len() as u64);
+}
+
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}

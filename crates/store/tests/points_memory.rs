@@ -1,0 +1,84 @@
+//! The memory of a point store: the budget holds, and what is reported is what is taken.
+
+mod made_points;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering::SeqCst},
+};
+
+use blockmill_store::{Key, PointOptions, PointStore};
+use made_points::{Random, folder};
+
+/// Bytes from the allocator, now.
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+#[allow(unsafe_code)]
+// SAFETY: every call goes to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size(), SeqCst);
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Key of coin `n`; its value follows from it.
+fn key(n: u64) -> Key {
+    let mut key = [0; 36];
+    let mut random = Random(n / 2);
+    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next().to_be_bytes()));
+    key[32] = (n % 2) as u8;
+    key
+}
+
+fn value(n: u64) -> Vec<u8> {
+    vec![n as u8; 20 + (n % 23) as usize]
+}
+
+#[test]
+fn memory_is_what_is_reported_and_stays_within_the_budget() {
+    const BUDGET: usize = 24 << 20;
+    const COINS: u64 = 600_000;
+    let dir = folder();
+    let before = ALLOCATED.load(SeqCst);
+    let (mut store, _) = PointStore::open(dir.path(), &PointOptions::new(BUDGET)).unwrap();
+    let (mut commits, mut most) = (0, 0);
+    let mut out = Vec::new();
+    for n in 0..COINS {
+        store.insert(&key(n), &value(n)).unwrap();
+        if n % 4 == 3 {
+            // far back, so that most have been flushed
+            let old = n / 4 * 2;
+            out.clear();
+            assert!(store.take(&key(old), None, &mut out).unwrap());
+            assert_eq!(out, value(old));
+        }
+        if n % 500 == 0 {
+            let allocated = ALLOCATED.load(SeqCst) - before;
+            most = most.max(allocated);
+            let reported = store.memory();
+            assert!(reported <= BUDGET + BUDGET / 16, "{reported} reported");
+            // what is reported for a merge is the most that it takes
+            assert!(allocated <= reported + (1 << 20), "{allocated} taken, {reported} reported");
+            if store.wants_flush() {
+                store.commit(&n.to_le_bytes()).unwrap();
+                commits += 1;
+            }
+        }
+    }
+    assert!(commits > 3 && most > BUDGET / 2, "{commits} commits, {most} bytes at most");
+    assert_eq!(store.len(), COINS - COINS / 4);
+}
+
