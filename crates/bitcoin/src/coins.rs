@@ -117,7 +117,12 @@ impl Coins {
     ///
     /// # Errors
     /// Those of [`PointStore::take`].
-    pub fn spend(&mut self, key: &Key, hint: Option<Hint>, out: &mut Vec<u8>) -> store::Result<bool> {
+    pub fn spend(
+        &mut self,
+        key: &Key,
+        hint: Option<Hint>,
+        out: &mut Vec<u8>,
+    ) -> store::Result<bool> {
         self.store.take(key, hint, out)
     }
 

@@ -43,6 +43,9 @@ impl SequenceLock {
     /// Of a transaction of this version whose inputs have these sequence numbers and spend coins
     /// made at these heights. `median_time_past` gives that of the block of a height; it is asked
     /// only for inputs that count time, for the block before the one that made the coin.
+    ///
+    /// # Errors
+    /// Those of `median_time_past`.
     pub fn of<E>(
         version: i32,
         inputs: impl Iterator<Item = (u32, u32)>,

@@ -21,11 +21,6 @@ impl Path {
         Self { nodes, median_times }
     }
 
-    /// Height of the last block.
-    pub fn height(&self) -> u32 {
-        self.nodes.len() as u32 - 1
-    }
-
     /// The rules for the block at `height`.
     pub fn rules(&self, height: u32, tree: &Tree, params: &Params) -> Rules {
         let hash = |height: u32| self.nodes.get(height as usize).map(|node| tree.hash(*node));

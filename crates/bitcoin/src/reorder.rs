@@ -10,8 +10,9 @@ mod waiting;
 
 use crate::Hash;
 use crate::decode::Block;
+use crate::index::Found;
+use crate::scan::Scan;
 use crate::scan::files::{Opened, io_error};
-use crate::scan::{Found, Scan};
 use crate::variants::Plan;
 use archive::Error;
 use archive::blkdat::{BlockFiles, BodyReader, Record, Walk};
@@ -28,12 +29,12 @@ pub(crate) fn order(scan: &mut Scan, known: &[Hash]) {
     let mut waiting = Waiting::new(known, scan.found.len());
     scan.accepted.reserve(scan.found.len());
     for position in 0..scan.found.len() as u32 {
-        let parent = scan.found[position as usize].parent();
-        if waiting.is_accepted(parent) {
+        let parent = scan.found[position as usize].header().previous();
+        if waiting.is_accepted(&parent) {
             let released = release(position, &scan.found, &mut waiting, &mut scan.accepted);
             scan.counts.out_of_order += released.len() as u64;
         } else {
-            waiting.wait(position, parent);
+            waiting.wait(position, &parent);
         }
     }
     scan.orphans = waiting.left();
@@ -125,8 +126,9 @@ impl Load<'_> {
             body(self.decoder.bytes())?;
             self.decoder.decode();
         }
-        if !self.waiting.is_accepted(found.parent()) {
-            self.waiting.wait(position, found.parent());
+        let parent = found.header().previous();
+        if !self.waiting.is_accepted(&parent) {
+            self.waiting.wait(position, &parent);
             if !self.look_back.is_off() {
                 let mut bytes = self.look_back.buffer();
                 body(&mut bytes)?;

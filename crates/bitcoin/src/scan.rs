@@ -7,7 +7,7 @@
 pub(crate) mod files;
 
 use crate::Hash;
-pub use crate::index::Found;
+use crate::index::Found;
 use crate::reorder;
 use crate::variants::Variants;
 use archive::Error;

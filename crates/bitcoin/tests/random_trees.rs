@@ -210,3 +210,62 @@ fn compare_after_marks(naive: &Naive, tree: &mut Tree, random: &mut Random) {
         assert_eq!(tree.best_chain(), chain);
     }
 }
+
+#[test]
+fn many_bad_tips_are_given_up_one_by_one() {
+    // 20,000 blocks beside each other, of equal work: every one of them turns out bad
+    let params = easy(1_000_000);
+    let mut headers = Vec::new();
+    for seed in 0..20_000 {
+        headers.push(mine(1, &params.genesis_hash, seed, 1_400_000_000, 0x207f_ffff));
+    }
+    let mut tree = Tree::build(&params, found(&headers), None);
+    let mut chain = tree.best_chain();
+    for block in 1..tree.len() {
+        assert_eq!(chain, [GENESIS, block]);
+        tree.mark_invalid(block);
+        assert_eq!(tree.choose_again(&mut chain), 0);
+        assert!(tree.is_invalid(block));
+    }
+    assert_eq!(chain, [GENESIS]);
+    tree.mark_invalid(GENESIS);
+    assert_eq!(tree.best_chain(), [GENESIS]);
+}
+
+#[test]
+fn no_records_make_a_tree_of_the_first_block() {
+    let params = Params::mainnet();
+    let tree = Tree::build(&params, Vec::new(), None);
+    assert_eq!((tree.len(), tree.best_chain()), (1, vec![GENESIS]));
+    assert_eq!(tree.summary().out_of_order_rate(), 0.0);
+    assert_eq!(tree.find(&params.genesis_hash), Some(GENESIS));
+    assert_eq!(tree.find(&[1; 32]), None);
+}
+
+#[test]
+fn one_orphan_repeated_many_times_is_one_gap() {
+    let header = mine(1, &[5; 32], 1, 1_400_000_000, 0x207f_ffff);
+    let tree = Tree::build(&easy(100), found(&vec![header; 50_000]), None);
+    let summary = tree.summary();
+    assert_eq!((summary.records, summary.repeated, summary.unlinked), (50_000, 49_999, 1));
+    assert_eq!((summary.blocks, summary.gaps.len()), (1, 1));
+    assert_eq!(summary.gaps[0].missing, [5; 32]);
+}
+
+#[test]
+fn copies_are_tried_in_the_order_of_the_files() {
+    let params = easy(100);
+    let first = mine(1, &params.genesis_hash, 1, 1_400_000_000, 0x207f_ffff);
+    let second = mine(1, &crypto::sha256d(&first), 2, 1_400_000_001, 0x207f_ffff);
+    let records = found(&[first, second, first, second, first, first]);
+    let mut tree = Tree::build(&params, records.clone(), None);
+    for (left, place) in [(3, 0), (2, 2), (1, 4), (0, 5)] {
+        assert_eq!((tree.record(1), tree.copies(1).count()), (Some(&records[place]), left));
+        assert_eq!(tree.use_copy(1), left > 0);
+    }
+    assert_eq!((tree.record(2), tree.copies(2).count()), (Some(&records[1]), 1));
+    assert!(tree.use_copy(2) && !tree.use_copy(2));
+    assert_eq!(tree.record(2), Some(&records[3]));
+    assert!(!tree.use_copy(GENESIS));
+    assert_eq!(tree.record(GENESIS), None);
+}

@@ -37,7 +37,11 @@ fn expected(commits: u64) -> State {
 }
 
 /// Opens the store, checks what it holds and works on to the end. Returns the last commit begun.
-fn work(dir: &Path, options: &PointOptions, states: &[State]) -> std::result::Result<(), (Error, u64)> {
+fn work(
+    dir: &Path,
+    options: &PointOptions,
+    states: &[State],
+) -> std::result::Result<(), (Error, u64)> {
     let (mut store, bytes) = PointStore::open(dir, options).unwrap();
     let done = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let mut state = states[done as usize].clone();

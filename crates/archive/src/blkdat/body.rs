@@ -49,9 +49,9 @@ impl<'a> BodyReader<'a> {
 
     /// Replaces `into` by the bytes of one block.
     pub fn read(&mut self, location: Location, into: &mut Vec<u8>) -> Result<(), Error> {
-        let mut spans = [0..0];
-        self.fill(&[location], into, &mut spans)?;
-        into.truncate(spans[0].end);
+        let mut span = 0..0;
+        self.fill(&[location], into, std::slice::from_mut(&mut span))?;
+        into.truncate(span.end);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ const HEADER: u64 = 80;
 
 /// Finds the end of the block whose bytes from an offset on `look` gives. `look` may return fewer
 /// than nine bytes at the end of what there is. `steps` is how many numbers may be looked at before
-/// it gives up; what is left of them is written back.
+/// it gives up, where 256 bytes between them count as one; what is left is written back.
 ///
 /// Follows the encoding of blocks (BIP144 for witnesses), not the rules. `Ok(None)`: this is no
 /// block, or longer than `limit`.
@@ -17,7 +17,7 @@ pub fn block_length<E>(
     steps: &mut u64,
     look: impl FnMut(u64) -> Result<Tiny, E>,
 ) -> Result<Option<u64>, E> {
-    let mut walk = Walk { at: HEADER, limit, steps, look };
+    let mut walk = Walk { at: HEADER, looked: HEADER, limit, steps, look };
     Ok(match walk.block() {
         Ok(()) => Some(walk.at),
         Err(Stop::NoBlock) => None,
@@ -54,6 +54,8 @@ enum Stop<E> {
 
 struct Walk<'a, F> {
     at: u64,
+    /// Where the last number was.
+    looked: u64,
     limit: u64,
     steps: &'a mut u64,
     look: F,
@@ -108,13 +110,17 @@ impl<E, F: FnMut(u64) -> Result<Tiny, E>> Walk<'_, F> {
     }
 
     fn skip(&mut self, length: u64) -> Result<(), Stop<E>> {
-        self.at = self.at.checked_add(length).filter(|at| *at <= self.limit).ok_or(Stop::NoBlock)?;
+        self.at =
+            self.at.checked_add(length).filter(|at| *at <= self.limit).ok_or(Stop::NoBlock)?;
         Ok(())
     }
 
     /// A count or length of one, three, five or nine bytes, in the shortest form.
     fn number(&mut self) -> Result<u64, Stop<E>> {
-        *self.steps = self.steps.checked_sub(1).ok_or(Stop::NoBlock)?;
+        // what is far from the last number has to be read from disk with what stands around it
+        let cost = 1 + (self.at - self.looked) / 256;
+        *self.steps = self.steps.checked_sub(cost).ok_or(Stop::NoBlock)?;
+        self.looked = self.at;
         let tiny = (self.look)(self.at).map_err(Stop::Failed)?;
         let bytes = &tiny.bytes[..tiny.length];
         let first = *bytes.first().ok_or(Stop::NoBlock)?;

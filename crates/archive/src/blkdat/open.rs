@@ -9,6 +9,9 @@ use super::xor::{XOR_FILE, XorKey};
 use crate::Error;
 use crate::detect::natural_order;
 
+/// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
+const FEW: usize = 16;
+
 /// A file with blocks.
 #[derive(Clone, Debug)]
 pub struct BlockFile {
@@ -106,7 +109,7 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
         } else {
             let before = files.files.len();
             let key = XorKey::of_folder(path)?;
-            for path in list(path, |name| !name.starts_with(b".") && name != XOR_FILE.as_bytes())? {
+            for path in list(path, is_visible)? {
                 if let Some(found) = probe(&path, key, network)? {
                     files.add(path, key, found)?;
                 }
@@ -119,12 +122,17 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
     Ok(files)
 }
 
-/// Does a path hold Bitcoin blocks, as far as a short look can tell?
+/// Does a path hold Bitcoin blocks? Looks at names, and at the first MiB of a few files.
 pub fn looks_like(path: &Path) -> bool {
-    let folder = path.is_dir().then(|| folder_of_network(path, None));
-    match folder {
-        Some(Ok(Some(_)) | Err(Error::Mixed { .. })) => true,
-        _ => open(&[path.to_path_buf()], None).is_ok(),
+    if !path.is_dir() {
+        let key = XorKey::of_folder(path.parent().unwrap_or(Path::new(""))).unwrap_or_default();
+        return matches!(probe(path, key, None), Ok(Some(_)));
+    }
+    match folder_of_network(path, None) {
+        Ok(Some(_)) | Err(Error::Mixed { .. }) => true,
+        _ => {
+            list(path, is_visible).is_ok_and(|files| files.iter().take(FEW).any(|f| looks_like(f)))
+        }
     }
 }
 
@@ -138,7 +146,8 @@ fn add_folder(
     let paths = list(folder, is_block_file)?;
     let mut found = None;
     for path in &paths {
-        found = probe(path, key, network)?.filter(|found| found.shape != Shape::Hex);
+        let records = |found: &Probe| matches!(found.shape, Shape::Records { .. });
+        found = probe(path, key, network)?.filter(records);
         if found.is_some() {
             break;
         }
@@ -155,13 +164,16 @@ fn add_folder(
 
 /// The folder with `blk*.dat` files that `path` stands for, if it does.
 fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<PathBuf>, Error> {
-    let has_files = |folder: &Path| list(folder, is_block_file).is_ok_and(|files| !files.is_empty());
+    let has_files =
+        |folder: &Path| list(folder, is_block_file).is_ok_and(|files| !files.is_empty());
     if has_files(path) {
         return Ok(Some(path.to_path_buf()));
     }
     let all = Network::NAMED.into_iter();
     let mut folders = vec![];
-    for known in all.filter(|known| network.is_none_or(|network| network.folder() == known.folder())) {
+    for known in
+        all.filter(|known| network.is_none_or(|network| network.folder() == known.folder()))
+    {
         let base = known.folder().map_or_else(|| path.to_path_buf(), |name| path.join(name));
         folders.extend(Some(base.join("blocks")).filter(|folder| has_files(folder)));
     }
@@ -175,6 +187,11 @@ fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<Pat
         }),
         (_, None) => Ok(None),
     }
+}
+
+/// No hidden file, and not the key.
+fn is_visible(name: &[u8]) -> bool {
+    !name.starts_with(b".") && name != XOR_FILE.as_bytes()
 }
 
 /// `blk`, digits, `.dat`.

@@ -86,7 +86,9 @@ fn network_of(bytes: &[u8], given: Option<Network>) -> Option<Network> {
             }
         }
     }
-    first.map(|(_, _, network)| network).or_else(|| custom_signet(bytes).filter(|_| given.is_none()))
+    first
+        .map(|(_, _, network)| network)
+        .or_else(|| custom_signet(bytes).filter(|_| given.is_none()))
 }
 
 /// A signet with a challenge of its own: a record at the beginning with an unknown magic, whose
@@ -126,5 +128,5 @@ fn is_raw(file: &File, path: &Path, first: &[u8]) -> Result<bool, Error> {
         &rest
     };
     let look = |at: u64| Ok::<_, Error>(Tiny::new(&bytes[bytes.len().min(at as usize)..]));
-    Ok(block_length(length, &mut length.clone(), look)? == Some(length))
+    Ok(block_length(length, &mut (2 * length), look)? == Some(length))
 }

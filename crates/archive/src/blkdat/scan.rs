@@ -177,30 +177,22 @@ impl<'a> Scanner<'a> {
             return Ok(None);
         }
         let stated = head.size();
-        if !(MIN_BLOCK..=MAX_BLOCK).contains(&stated) {
-            self.doubt(DamageKind::Broken { stated });
-            return Ok(None);
-        }
         let end = self.at + FRAME + u64::from(stated);
-        let fits = end <= self.length;
+        let possible = (MIN_BLOCK..=MAX_BLOCK).contains(&stated);
+        let fits = possible && end <= self.length;
         if fits && self.is_end(end, false)? {
             return Ok(Some(stated));
         }
         match self.measure()? {
-            // a longer block than stated needs a witness behind it
-            Some(found) if found <= stated && fits => Ok(Some(found)),
+            Some(found) if fits && found <= stated => return Ok(Some(found)),
+            // another size than stated needs a witness behind the block
             Some(found) if self.is_end(self.at + FRAME + u64::from(found), true)? => {
-                Ok(Some(found))
+                return Ok(Some(found));
             }
-            _ if fits => {
-                self.doubt(DamageKind::Broken { stated });
-                Ok(None)
-            }
-            _ => {
-                self.doubt(DamageKind::Truncated { stated: Some(stated) });
-                Ok(None)
-            }
+            _ if possible && !fits => self.doubt(DamageKind::Truncated { stated: Some(stated) }),
+            _ => self.doubt(DamageKind::Broken { stated }),
         }
+        Ok(None)
     }
 
     /// Does the next record or the end of the file stand here? Zeros only count if asked for.

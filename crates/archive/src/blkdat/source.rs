@@ -61,12 +61,7 @@ impl<'a> Source<'a> {
     }
 
     /// Like [`look`](Self::look); what has to be read, is read with `ahead` bytes at least.
-    pub fn look_ahead(
-        &mut self,
-        offset: u64,
-        length: usize,
-        ahead: usize,
-    ) -> io::Result<&[u8]> {
+    pub fn look_ahead(&mut self, offset: u64, length: usize, ahead: usize) -> io::Result<&[u8]> {
         match &mut self.0 {
             Kind::Map(bytes) => {
                 let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -174,7 +169,7 @@ mod tests {
     #[test]
     fn every_way_shows_the_same_bytes_forwards_and_backwards() {
         let length = STREAM_BUFFER + STREAM_BUFFER / 2;
-        let bytes: Vec<u8> = (0..length).map(|i| (i * i >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..length).map(|i| ((i * i) >> 7) as u8).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, &bytes).unwrap();

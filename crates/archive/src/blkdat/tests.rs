@@ -1,1 +1,36 @@
 //! Block files with all that can be wrong with them.
+
+mod damaged;
+mod folders;
+mod made;
+
+use std::fs::File;
+use std::path::Path;
+
+use super::{FileReport, Network, Record, Scanner, Source, XorKey};
+
+const MAGIC: [u8; 4] = [0xfa, 0xbf, 0xb5, 0xda];
+
+/// Walks over `clear`, obfuscated with `key`, from memory and from the file at `path` in both
+/// ways; all must find the same.
+fn scan_all_ways(clear: &[u8], key: XorKey, path: &Path) -> (Vec<Record>, FileReport) {
+    let mut bytes = clear.to_vec();
+    key.apply(&mut bytes, 0);
+    std::fs::write(path, &bytes).unwrap();
+    let file = File::open(path).unwrap();
+    let first = scan(Source::map(&bytes), bytes.len(), key);
+    assert_eq!(scan(Source::positioned(&file), bytes.len(), key), first);
+    assert_eq!(scan(Source::stream(&file), bytes.len(), key), first);
+    first
+}
+
+fn scan(source: Source<'_>, length: usize, key: XorKey) -> (Vec<Record>, FileReport) {
+    let mut scanner = Scanner::new(source, length as u64, key, Network::Regtest.magic());
+    let (mut records, mut body) = (vec![], vec![]);
+    while let Some(record) = scanner.next_record().unwrap() {
+        scanner.body(&record, &mut body).unwrap();
+        assert_eq!((body.len(), &body[..80]), (record.size as usize, &record.header[..]));
+        records.push(record);
+    }
+    (records, scanner.into_report())
+}

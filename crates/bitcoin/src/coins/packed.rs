@@ -180,7 +180,8 @@ mod tests {
             let (before, after) = frame(form, len).unwrap();
             let open: Vec<u8> = (0..len as u8).collect();
             let script = [before, &open, after].concat();
-            let coin = Coin { height: 840_000, coinbase: true, value: 123_456_789, script: &script };
+            let coin =
+                Coin { height: 840_000, coinbase: true, value: 123_456_789, script: &script };
             assert_eq!(there_and_back(&coin), 1 + 4 + 3 + len);
             for at in (0..before.len()).chain(before.len() + len..script.len()) {
                 let mut other = script.clone();

@@ -2,7 +2,7 @@
 
 use crate::coin::Coin;
 use crate::coins::{PackedCoin, is_unspendable};
-use crate::decode::Block;
+use crate::decode::{Block, hash_blocks};
 use crate::execute::batch::{Batch, Context};
 use crate::fault::Cause;
 use crate::script;
@@ -18,9 +18,19 @@ impl Batch {
             self.blocks.resize_with(self.len, Block::default);
         }
         for i in 0..self.len {
-            if let Err(cause) = self.prepare_block(i, context) {
-                let fault = context.fault(self.height(i), cause);
-                self.cut(i, fault);
+            let block = &mut self.blocks[i];
+            block.raw.clear();
+            block.raw.extend_from_slice(&self.bytes[self.spans[i].clone()]);
+            if let Err(error) = block.parse() {
+                self.cut(i, context.fault(self.height(i), Cause::Encoding(error)));
+                break;
+            }
+        }
+        // together, so that short blocks share lanes
+        hash_blocks(&mut self.blocks[..self.good], &context.hasher);
+        for i in 0..self.good {
+            if let Err(cause) = self.check_body(i, context) {
+                self.cut(i, context.fault(self.height(i), cause));
                 break;
             }
         }
@@ -30,12 +40,8 @@ impl Batch {
         self.times.prepare = start.elapsed();
     }
 
-    fn prepare_block(&mut self, i: usize, context: &Context) -> Result<(), Cause> {
-        let height = self.height(i);
-        let block = &mut self.blocks[i];
-        block.raw.clear();
-        block.raw.extend_from_slice(&self.bytes[self.spans[i].clone()]);
-        block.decode_with(&context.hasher).map_err(Cause::Encoding)?;
+    fn check_body(&mut self, i: usize, context: &Context) -> Result<(), Cause> {
+        let (height, block) = (self.height(i), &self.blocks[i]);
         let expected = *context.tree.hash(context.path.nodes[height as usize]);
         if block.hash != expected {
             return Err(Cause::Changed { expected, found: block.hash });

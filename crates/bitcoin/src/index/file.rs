@@ -7,7 +7,7 @@ use super::Found;
 use crate::header::HEADER_BYTES;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -111,9 +111,8 @@ pub fn save(
 ) -> Result<(), FileError> {
     let temporary = path.with_extension("tmp");
     let file = File::create(&temporary).map_err(error("create", &temporary))?;
-    let mut out = Summed { inner: BufWriter::with_capacity(1 << 20, &file), sum: Sum::new() };
+    let mut out = Summed { inner: &file, sum: Sum::new() };
     write_all(&mut out, magic, files, found).map_err(error("write", &temporary))?;
-    drop(out);
     file.sync_all().map_err(error("sync", &temporary))?;
     fs::rename(&temporary, path).map_err(error("rename", &temporary))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -144,27 +143,28 @@ fn write_all(
     if found.iter().any(|found| found.file >= count) {
         return Err(refuse("a record of an unknown file"));
     }
-    out.put(&MAGIC)?;
-    out.put(&magic)?;
-    out.put(&count.to_le_bytes())?;
-    out.put(&(found.len() as u64).to_le_bytes())?;
-    out.put(&(list.len() as u64).to_le_bytes())?;
-    out.put(&list)?;
+    let mut head = Vec::with_capacity(HEAD_BYTES + list.len());
+    head.extend(MAGIC);
+    head.extend(magic);
+    head.extend(count.to_le_bytes());
+    head.extend((found.len() as u64).to_le_bytes());
+    head.extend((list.len() as u64).to_le_bytes());
+    head.append(&mut list);
+    out.put(&head)?;
     let mut bytes = Vec::with_capacity(BATCH.min(found.len()) * RECORD_BYTES);
     for batch in found.chunks(BATCH) {
         bytes.clear();
         for record in batch {
-            bytes.extend(record.file.to_le_bytes());
-            bytes.extend(record.size.to_le_bytes());
-            bytes.extend(record.offset.to_le_bytes());
-            bytes.extend(record.hash);
-            bytes.extend(record.header);
+            bytes.extend_from_slice(&record.file.to_le_bytes());
+            bytes.extend_from_slice(&record.size.to_le_bytes());
+            bytes.extend_from_slice(&record.offset.to_le_bytes());
+            bytes.extend_from_slice(&record.hash);
+            bytes.extend_from_slice(&record.header);
         }
         out.put(&bytes)?;
     }
     let sum = std::mem::replace(&mut out.sum, Sum::new()).finalize();
-    out.put(&sum.to_le_bytes())?;
-    out.inner.flush()
+    out.put(&sum.to_le_bytes())
 }
 
 /// Reads the index file at `path`, if it is there and of the network with this magic.
@@ -175,7 +175,7 @@ pub fn load(path: &Path, magic: [u8; 4]) -> Result<Loaded, FileError> {
         Err(source) => return Err(error("open", path)(source)),
     };
     let length = file.metadata().map_err(error("read", path))?.len();
-    let input = Summed { inner: BufReader::with_capacity(1 << 20, file), sum: Sum::new() };
+    let input = Summed { inner: file, sum: Sum::new() };
     match (Reading { input, length }).all(magic) {
         Ok(saved) => Ok(Loaded::Index(saved)),
         Err(Bad::Io(source)) => Err(error("read", path)(source)),
@@ -202,7 +202,7 @@ fn bad(what: &'static str, expected: impl ToString, found: impl ToString) -> Bad
 }
 
 struct Reading {
-    input: Summed<BufReader<File>>,
+    input: Summed<File>,
     /// Of the whole file.
     length: u64,
 }

@@ -101,7 +101,7 @@ impl<'a> Linker<'a> {
                 copies: Vec::new(),
                 refused: Vec::new(),
                 orphans: Vec::new(),
-                invalid: Vec::new(),
+                choice: None,
                 repeated: 0,
                 parents_later: 0,
                 held_back: 0,

@@ -35,11 +35,6 @@ pub struct Found {
 }
 
 impl Found {
-    /// The hash of the block before.
-    pub fn parent(&self) -> &Hash {
-        self.header[4..].first_chunk().unwrap_or(&[0; 32])
-    }
-
     /// Where to read it.
     pub fn location(&self) -> Location {
         Location { file: self.file, offset: self.offset, size: self.size }

@@ -5,6 +5,7 @@
 //! found, and for each linked block 48 bytes.
 
 use super::Found;
+use super::best::Choice;
 use crate::Hash;
 use crate::verify::Violation;
 
@@ -60,8 +61,8 @@ pub struct Tree {
     pub(super) refused: Vec<Refused>,
     /// Records behind a block that no file has: first record of the gap, record.
     pub(super) orphans: Vec<(u32, u32)>,
-    /// Blocks that were marked invalid, and what descends from them; empty while there are none.
-    pub(super) invalid: Vec<bool>,
+    /// Which blocks were marked invalid; `None` while there are none.
+    pub(super) choice: Option<Choice>,
     pub(super) repeated: u32,
     pub(super) parents_later: u32,
     pub(super) held_back: u32,
@@ -124,12 +125,17 @@ impl Tree {
         self.found.get(self.blocks[block as usize].record as usize)
     }
 
-    /// Other records with the same header, in the order of files: to be tried when the body of the
-    /// first one is damaged.
+    /// Other records with the same header that stand after the present one, in the order of files:
+    /// to be tried when its body is damaged, see [`use_copy`](Self::use_copy).
     pub fn copies(&self, block: u32) -> impl Iterator<Item = &Found> {
-        let start = self.copies.partition_point(|(of, _)| *of < block);
-        let of_block = self.copies[start..].iter().take_while(move |(of, _)| *of == block);
-        of_block.filter_map(|(_, record)| self.found.get(*record as usize))
+        self.next_copies(block).iter().filter_map(|(_, record)| self.found.get(*record as usize))
+    }
+
+    pub(super) fn next_copies(&self, block: u32) -> &[(u32, u32)] {
+        let present = (block, self.blocks[block as usize].record);
+        let start = self.copies.partition_point(|copy| *copy <= present);
+        let end = self.copies.partition_point(|(of, _)| *of <= block);
+        self.copies.get(start..end).unwrap_or(&[])
     }
 
     /// The linked block with this hash. Looks at all of them.

@@ -1,7 +1,8 @@
 //! Goes over all files, several at once if wanted, and hashes headers in batches.
 
-use super::{Found, Scan};
+use super::Scan;
 use crate::decode::Block;
+use crate::index::Found;
 use crate::variants::{Plan, Read};
 use archive::Error;
 use archive::blkdat::{BlockFile, BlockFiles, FileReport, Record, Source, Walk};
@@ -81,10 +82,10 @@ pub(super) fn scan(files: &BlockFiles, plan: &Plan, threads: usize) -> Result<Sc
     });
     let mut scan = Scan::default();
     for (result, file) in results.into_iter().zip(all) {
-        let result = result.into_inner().ok().flatten().unwrap_or_else(|| {
+        let mut result = result.into_inner().ok().flatten().unwrap_or_else(|| {
             Err(io_error(file, "cannot read", io::Error::other("the thread that reads it died")))
         })?;
-        scan.found.extend_from_slice(&result.found);
+        scan.found.append(&mut result.found);
         scan.reports.push(result.report);
         scan.counts.bytes_read += result.bytes_read;
         scan.counts.decoded += result.decoded;

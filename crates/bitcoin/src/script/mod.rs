@@ -51,9 +51,9 @@ impl Flags {
 
     /// The flags for a block.
     ///
-    /// Witness programs hold for every block, as in Bitcoin Core since 0.13.1's rules were applied
-    /// backwards (PR 23536): only two blocks of the main network break one of P2SH and taproot,
-    /// and the one that breaks P2SH is older than witnesses.
+    /// Witness programs hold for every block, as in Bitcoin Core (PR 11739; PR 23536 for taproot):
+    /// of all blocks of the networks one breaks P2SH, and is older than witnesses, and one breaks
+    /// taproot. Only NULLDUMMY begins with segwit.
     #[must_use]
     pub fn of(rules: &Rules) -> Flags {
         let none = Flags::NONE;

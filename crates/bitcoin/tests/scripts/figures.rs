@@ -1,8 +1,8 @@
 //! What an input costs on each way, in processor time of one thread. Not run by default:
 //! `cargo test --release -p blockmill-bitcoin --test scripts figures -- --ignored --nocapture`
 
-use super::case::{ALL, Case, Coins};
-use super::forms::{Plan, Signed, is_multisig};
+use super::case::{ALL, Coins};
+use super::forms::{Plan, Signed, block_of, is_multisig};
 use super::real_blocks::thread_time;
 use blockmill_bitcoin::decode::Block;
 use blockmill_bitcoin::script::{Form, Part, ScriptBatch, Scripts};
@@ -21,24 +21,6 @@ fn measure(inputs: usize, mut work: impl FnMut()) -> f64 {
             return time.as_secs_f64() * 1e6 / (rounds * inputs) as f64;
         }
     }
-}
-
-/// A block of transactions that spend two coins of the form each.
-fn block_of(form: Form, transactions: usize) -> (Block, Coins) {
-    let (mut bytes, mut coins) = (Vec::new(), Coins::default());
-    for number in 0..transactions as u64 {
-        let choices = [[0, 1], [0, 2], [1, 2]];
-        let plan = |seed: u64| Plan::new(form, seed, true, 3, &choices[seed as usize % 3]);
-        let mut signed = Signed::new(&[plan(2 * number), plan(2 * number + 1)], 2, |_| 1);
-        signed.write_scripts();
-        bytes.extend(signed.draft.encode());
-        signed.coins.iter().for_each(|(value, script)| coins.push(*value, script));
-    }
-    let mut raw = Case::head(1 + transactions as u8);
-    raw.extend(bytes);
-    let mut block = Block { raw, ..Block::default() };
-    block.decode().unwrap();
-    (block, coins)
 }
 
 fn times(name: &str, block: &Block, Coins { coins, scripts }: &Coins) {
@@ -66,7 +48,7 @@ fn times(name: &str, block: &Block, Coins { coins, scripts }: &Coins) {
 #[ignore = "takes seconds; prints figures"]
 fn each_form() {
     for form in Form::ALL {
-        let (block, coins) = block_of(form, 200);
+        let (block, coins) = block_of(200, |_| form);
         let name =
             if is_multisig(form) { format!("{} 2/3", form.name()) } else { form.name().into() };
         times(&name, &block, &coins);

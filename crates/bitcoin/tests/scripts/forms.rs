@@ -3,6 +3,7 @@
 use super::assembly::{Draft, DraftInput, push, sized};
 use super::case::{ALL, Case, Coins, Random};
 use super::core_vectors::commit;
+use blockmill_bitcoin::decode::Block;
 use blockmill_bitcoin::script::{Flags, Form, LegacyHashes, SegwitHashes, Spend, TaprootHashes};
 use crypto::sha256;
 use ripemd::{Digest, Ripemd160};
@@ -215,6 +216,24 @@ impl Signed {
         self.coins.iter().for_each(|(value, script)| coins.push(*value, script));
         Case::new(&self.draft.encode(), coins)
     }
+}
+
+/// A block of transactions that spend two coins each; coin by coin the form.
+pub fn block_of(transactions: usize, form: impl Fn(u64) -> Form) -> (Block, Coins) {
+    let (mut bytes, mut coins) = (Vec::new(), Coins::default());
+    for number in 0..transactions as u64 {
+        let choices = [[0, 1], [0, 2], [1, 2]];
+        let plan = |seed: u64| Plan::new(form(seed), seed, true, 3, &choices[seed as usize % 3]);
+        let mut signed = Signed::new(&[plan(2 * number), plan(2 * number + 1)], 2, |_| 1);
+        signed.write_scripts();
+        bytes.extend(signed.draft.encode());
+        signed.coins.iter().for_each(|(value, script)| coins.push(*value, script));
+    }
+    let mut raw = Case::head(1 + transactions as u8);
+    raw.extend(bytes);
+    let mut block = Block { raw, ..Block::default() };
+    block.decode().unwrap();
+    (block, coins)
 }
 
 fn accepted(plans: &[Plan], outputs: usize, hash_type: impl Fn(usize) -> u8, flags: Flags) {

@@ -5,6 +5,7 @@ mod assembly;
 mod case;
 mod changed;
 mod core_vectors;
+mod faults;
 mod figures;
 mod forms;
 mod real_blocks;

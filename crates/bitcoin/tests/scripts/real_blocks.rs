@@ -1,6 +1,7 @@
 //! Real blocks with the coins that they spend.
 
 use super::case::{ALL, Case, Coins, Random, folder, hex, verify};
+use blockmill_bitcoin::coin::OutPoint;
 use blockmill_bitcoin::decode::Block;
 use blockmill_bitcoin::script::{Counts, Flags, Form, Part, Scripts};
 use std::collections::HashMap;
@@ -13,19 +14,19 @@ fn block(raw: &[u8]) -> Block {
 }
 
 /// Takes the coins of `block` out of those known, and adds what it makes.
-fn connect(block: &Block, known: &mut HashMap<([u8; 32], u32), (u64, Vec<u8>)>) -> Coins {
+fn connect(block: &Block, known: &mut HashMap<OutPoint, (u64, Vec<u8>)>) -> Coins {
     let mut coins = Coins::default();
     for (transaction, txid) in block.transactions.iter().zip(&block.txids) {
         for input in block.inputs_of(transaction) {
             let outpoint = block.outpoint(input);
             if outpoint.vout != u32::MAX {
-                let (value, script) = known.remove(&(outpoint.txid, outpoint.vout)).unwrap();
+                let (value, script) = known.remove(&outpoint).unwrap();
                 coins.push(value, &script);
             }
         }
         for (vout, output) in (0..).zip(block.outputs_of(transaction)) {
             let script = output.script.of(&block.raw).to_vec();
-            known.insert((*txid, vout), (output.value as u64, script));
+            known.insert(OutPoint { txid: *txid, vout }, (output.value as u64, script));
         }
     }
     coins

@@ -3,14 +3,15 @@
 //! A cell is a multiple of four bytes and is named by 32 bits, so an arena holds at most 16 GiB.
 //! A freed cell goes to the list of its size and is the next one of that size to be given out.
 
-use super::memory::Chunk;
+use super::memory::{Chunk, prefetch};
 
 /// Bytes of a unit: what cells are measured in.
 pub(crate) const UNIT: usize = 4;
 /// Cells of up to so many units are of exact size, larger ones of a multiple of it.
 const EXACT: usize = 64;
 /// Lists of free cells: enough for the longest record.
-const CLASSES: usize = EXACT + 1 + (2 + super::KEY_BYTES + super::MAX_POINT_BYTES) / (EXACT * UNIT) + 1;
+const CLASSES: usize =
+    EXACT + 1 + (2 + super::KEY_BYTES + super::MAX_POINT_BYTES) / (EXACT * UNIT) + 1;
 /// Says that a list ends.
 const NONE: u32 = u32::MAX;
 
@@ -77,7 +78,14 @@ impl Arena {
         let (class, units) = class(bytes.div_ceil(UNIT));
         let head = self.free[class];
         if head != NONE {
-            self.free[class] = self.bytes(head).first_chunk().map_or(NONE, |b| u32::from_le_bytes(*b));
+            let next = self.bytes(head).first_chunk().map_or(NONE, |b| u32::from_le_bytes(*b));
+            self.free[class] = next;
+            if next != NONE {
+                // freed long ago, perhaps; it will be written soon
+                let bytes = self.bytes(next);
+                prefetch(&bytes[0]);
+                prefetch(&bytes[(units * UNIT).min(64) - 1]);
+            }
             return Some(head);
         }
         if self.next + units > self.chunk_units() {

@@ -12,7 +12,13 @@ const BITS: usize = 10;
 pub(crate) const BLOCK_BYTES: usize = 32;
 /// Odd numbers that spread a hash differently for each word (from the Parquet specification).
 const SPREAD: [u32; 8] = [
-    0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947,
+    0x47b6_137b,
+    0x4497_4d91,
+    0x8824_ad5b,
+    0xa2b7_289d,
+    0x7054_95c7,
+    0x2df1_424b,
+    0x9efc_4947,
     0x5c6b_fb31,
 ];
 
@@ -84,7 +90,8 @@ impl Bloom {
     #[inline]
     pub fn may_hold(&self, hash: u64) -> bool {
         let (block, bits) = self.spot(hash);
-        let missing = self.blocks[block].0.iter().zip(bits).fold(0, |m, (word, bit)| m | (!word & bit));
+        let missing =
+            self.blocks[block].0.iter().zip(bits).fold(0, |m, (word, bit)| m | (!word & bit));
         missing == 0
     }
 

@@ -109,7 +109,11 @@ impl Manifest {
     /// Makes this the manifest of `dir`, durably.
     pub fn write(&self, dir: &Path, crash: &mut PointCrashPlan) -> Result<()> {
         if self.state.len() > MAX_STATE {
-            return Err(mismatch("bytes of state", format!("at most {MAX_STATE}"), self.state.len()));
+            return Err(mismatch(
+                "bytes of state",
+                format!("at most {MAX_STATE}"),
+                self.state.len(),
+            ));
         }
         let (path, bytes) = (dir.join(TEMPORARY), self.encode());
         let mut file = File::create(&path).map_err(io_error("make", &path))?;
@@ -137,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_manifest_comes_back_and_no_flipped_bit_passes() {
-        let run = RunFacts { number: 7, entries: 5, live: 3, below: 2, sum: 9, ..Default::default() };
+        let run =
+            RunFacts { number: 7, entries: 5, live: 3, below: 2, sum: 9, ..Default::default() };
         let state = b"tip and height".to_vec();
         let manifest = Manifest { salt: Salt([1, 2, 3]), next: 8, runs: vec![run; 3], state };
         let bytes = manifest.encode();

@@ -7,7 +7,9 @@
 //! and went on to a later one (F14, Bronson and Shi 2019). A search ends at the first bucket whose
 //! count is zero, so removed entries leave no traces that slow down later searches.
 
-use super::{KEY_BYTES, Key, Kind, Record, arena::Arena, memory::prefetch, order, prefix, salt::Salt};
+use super::{
+    KEY_BYTES, Key, Kind, Record, arena::Arena, memory::prefetch, order, prefix, salt::Salt,
+};
 
 /// Segments: one for each first byte.
 const SEGMENTS: usize = 256;
@@ -412,9 +414,7 @@ impl<'a> Sorted<'a> {
             *first = prefix(key_of(&table.arena, *cell));
         }
         let key = |cell: u32| key_of(&table.arena, cell);
-        self.cells.sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0).then_with(|| order(key(a.1), key(b.1)))
-        });
+        self.cells.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| order(key(a.1), key(b.1))));
         self.segment += 1;
         self.at = 0;
     }

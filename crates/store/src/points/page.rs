@@ -178,7 +178,8 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_entry_are_refused() {
-        for bytes in [&[33][..], &[0, 1], &[31, 1], &[31, 1, 5, 4], &[31, 1, 5, 5], &[31, 1, 5, 3]] {
+        for bytes in [&[33][..], &[0, 1], &[31, 1], &[31, 1, 5, 4], &[31, 1, 5, 5], &[31, 1, 5, 3]]
+        {
             let mut key = [0; KEY_BYTES];
             assert_eq!(step(bytes, &mut 0, &mut key).is_ok(), bytes == [31, 1, 5, 3], "{bytes:?}");
         }

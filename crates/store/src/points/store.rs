@@ -9,6 +9,7 @@ use super::{
     iter::Points,
     memtable::{Known, Memtable},
     merge::Merge,
+    run_writer,
     runs::{Hint, PointReader, Runs},
     salt::Salt,
 };
@@ -16,6 +17,10 @@ use crate::error::{Error, Result, mismatch};
 
 /// The part of the memory that changes get at least, however large the filters are.
 const LEAST_FOR_CHANGES: usize = 8;
+
+/// Bytes that a flush needs for each entry: ten bits of a filter, a place in the index, a place in
+/// the order of its segment.
+const FLUSH_BYTES: usize = 2;
 
 /// How to open a [`PointStore`].
 #[derive(Clone, Debug)]
@@ -196,9 +201,10 @@ impl PointStore {
         self.runs.memory() + self.merge.as_ref().map_or(0, |merge| merge.memory)
     }
 
-    /// Bytes that records may take.
+    /// Bytes that records may take; what a flush of them will need besides is kept free.
     pub(crate) fn room(&self) -> usize {
-        let taken = self.fixed() + self.table.tables();
+        let flush = self.table.entries() * FLUSH_BYTES + run_writer::BUFFER;
+        let taken = self.fixed() + self.table.tables() + flush;
         let least = self.memory_bytes / LEAST_FOR_CHANGES;
         self.memory_bytes.saturating_sub(taken).max(least)
     }
