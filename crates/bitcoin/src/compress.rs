@@ -6,13 +6,9 @@
 //! x coordinate. Bytes: `docs/formats/core-datadir.md`.
 
 use crate::coin::Coin;
+use crate::coins::MAX_SCRIPT_BYTES;
+use crate::params::MAX_MONEY;
 use std::fmt;
-
-/// Scripts above this size cannot be spent, so no coin has one.
-pub const MAX_SCRIPT: usize = 10_000;
-
-/// All the satoshis there will ever be, and more than any output has.
-pub const MAX_MONEY: u64 = 2_100_000_000_000_000;
 
 /// Bytes of the longest script that is made when one is read: an uncompressed public key and its
 /// check.
@@ -162,7 +158,7 @@ pub(crate) fn read_script<'a, 'bytes: 'a>(
     made: &'a mut [u8; MADE_SCRIPT],
 ) -> Result<&'a [u8], Malformed> {
     let what = "the size of a script";
-    let kind = read_varint(from, what, MAX_SCRIPT as u64 + KINDS)?;
+    let kind = read_varint(from, what, MAX_SCRIPT_BYTES as u64 + KINDS)?;
     if kind >= KINDS {
         return take_slice(from, kind - KINDS, "a script");
     }

@@ -113,7 +113,7 @@ fn coin(n: u64, script: &mut Vec<u8>) -> Coin<'_> {
         2 => script.extend([&[0x51, 32][..], &hash].concat()),
         _ => script.extend([&[0x52][..], &hash, &[n as u8; 300][..n as usize % 290]].concat()),
     }
-    Coin { height: n as u32 % 900_000, coinbase: n % 5 == 0, value: n * n * 1000, script }
+    Coin { height: n as u32 % 900_000, coinbase: n.is_multiple_of(5), value: n * n * 1000, script }
 }
 
 /// The hash by its definition, from a list.

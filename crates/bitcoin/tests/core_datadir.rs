@@ -4,7 +4,8 @@ mod naive_connect;
 
 use blockmill_bitcoin::Id;
 use blockmill_bitcoin::coin::{Coin, OutPoint};
-use blockmill_bitcoin::core::{BlocksWriter, Datadir, Error, Layout, Options, Written, XorKey};
+use blockmill_bitcoin::core::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
+use blockmill_bitcoin::params::Params;
 use naive_connect::{Chain, Owned, Spent};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -42,24 +43,21 @@ fn mainnet_blocks() -> Option<Vec<Vec<u8>>> {
     Some(blocks)
 }
 
-/// The genesis block of regtest, and the blocks behind it.
+/// The blocks of regtest.
 fn regtest_blocks() -> Option<Vec<Vec<u8>>> {
     let text = std::fs::read_to_string(fixture("regtest-1-206.hex.txt")?).unwrap();
-    // the main network's, with another time, target and nonce
-    let mut genesis = mainnet_blocks()?.swap_remove(0);
-    genesis[68..80].copy_from_slice(&[0xda, 0xe5, 0x49, 0x4d, 255, 255, 127, 32, 2, 0, 0, 0]);
     let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap();
     let block = |line: &str| line.trim().as_bytes().chunks(2).map(byte).collect();
-    Some([vec![genesis], text.lines().map(block).collect()].concat())
+    Some([vec![Params::regtest().genesis], text.lines().map(block).collect()].concat())
 }
 
 const KEYS: Options =
     Options { blocks_key: XorKey(*b"blockmil"), coins_key: XorKey(*b"\x01ldatadi") };
 
 /// Writes blocks and their coins.
-fn write(datadir: &Path, layout: Layout, keys: Options, blocks: &[Vec<u8>]) -> (Chain, Written) {
+fn write(datadir: &Path, network: &Params, keys: Options, blocks: &[Vec<u8>]) -> (Chain, Written) {
     let mut chain = Chain::default();
-    let mut writer = BlocksWriter::create(datadir, layout, keys).unwrap();
+    let mut writer = BlocksWriter::create(datadir, network, keys).unwrap();
     for block in blocks {
         let undo = chain.connect(block);
         writer.block(block, undo.as_deref()).unwrap();
@@ -75,7 +73,7 @@ fn write(datadir: &Path, layout: Layout, keys: Options, blocks: &[Vec<u8>]) -> (
 /// All coins of a datadir.
 fn coins(datadir: &Datadir) -> HashMap<OutPoint, Owned> {
     let (mut reader, mut coins) = (datadir.coins().unwrap(), HashMap::new());
-    while let Some((outpoint, coin)) = reader.next().unwrap() {
+    while let Some((outpoint, coin)) = reader.next_coin().unwrap() {
         let (height, coinbase, value) = (coin.height, coin.coinbase, coin.value);
         let script = coin.script.to_vec();
         coins.insert(outpoint, Owned { height, coinbase, value, script });
@@ -93,7 +91,7 @@ fn a_datadir_of_core_is_read_and_its_undo_data_encoded_again() {
     let mut chain = Chain::default();
     for entry in entries {
         let block = datadir.read_block(entry).unwrap().unwrap();
-        assert_eq!(block.magic, Layout::MAIN.magic);
+        assert_eq!(block.magic, Params::mainnet().magic);
         let undo = datadir.read_undo(entry).unwrap();
         assert_eq!(chain.connect(&block.data), undo.map(|undo| undo.data), "{}", entry.height);
     }
@@ -111,7 +109,8 @@ fn what_is_written_is_what_core_wrote() {
     let key = std::fs::read(folder.join("blocks/xor.dat")).unwrap();
     let blocks_key = XorKey(key.try_into().unwrap());
     let target = guard.path().join("ours");
-    let (chain, written) = write(&target, Layout::MAIN, Options { blocks_key, ..KEYS }, &blocks);
+    let (chain, written) =
+        write(&target, &Params::mainnet(), Options { blocks_key, ..KEYS }, &blocks);
     assert_eq!((written.tip, written.coins), (best, chain.coins.len() as u64));
     let ours = Datadir::open(&target).unwrap();
     assert_eq!(ours.files(), theirs.files());
@@ -165,7 +164,7 @@ fn core_opens_a_datadir_of_the_main_network_and_takes_the_next_block() {
     let (last, before) = blocks.split_last().unwrap();
     for keys in [KEYS, Options { blocks_key: XorKey([0; 8]), coins_key: XorKey([0; 8]) }] {
         let folder = tempfile::tempdir().unwrap();
-        let (chain, _) = write(folder.path(), Layout::MAIN, keys, before);
+        let (chain, _) = write(folder.path(), &Params::mainnet(), keys, before);
         let next = folder.path().join("next");
         std::fs::write(&next, last).unwrap();
         let arguments = ["--spent", "--next", next.to_str().unwrap()];
@@ -190,7 +189,7 @@ fn the_coins_behind_are_good(folder: &Path, blocks: &[Vec<u8>]) {
 fn core_disconnects_blocks_with_our_undo_data_and_connects_them_again() {
     let Some(blocks) = regtest_blocks() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (chain, _) = write(folder.path(), Layout::REGTEST, KEYS, &blocks);
+    let (chain, _) = write(folder.path(), &Params::regtest(), KEYS, &blocks);
     let datadir = folder.path().join("regtest");
     let height = blocks.len() - 1;
     let depth = (height - 1).to_string();
@@ -215,7 +214,7 @@ fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
     let target = folder.path().join("datadir");
     for cut in [1, 5, 200] {
         let mut chain = Chain::default();
-        let mut writer = BlocksWriter::create(&target, Layout::REGTEST, KEYS).unwrap();
+        let mut writer = BlocksWriter::create(&target, &Params::regtest(), KEYS).unwrap();
         for block in &blocks[..cut] {
             writer.block(block, chain.connect(block).as_deref()).unwrap();
         }
@@ -226,11 +225,11 @@ fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
         assert!(!target.join("regtest").exists());
         assert!(target.join("regtest.partial/blocks/blk00000.dat").exists());
     }
-    let (chain, _) = write(&target, Layout::REGTEST, KEYS, &blocks);
+    let (chain, _) = write(&target, &Params::regtest(), KEYS, &blocks);
     assert!(!target.join("regtest.partial").exists());
     assert_eq!(coins(&Datadir::open(&target.join("regtest")).unwrap()), chain.coins);
     // a datadir is never replaced
-    let again = BlocksWriter::create(&target, Layout::REGTEST, KEYS);
+    let again = BlocksWriter::create(&target, &Params::regtest(), KEYS);
     assert!(matches!(again, Err(Error::Exists { .. })));
 }
 
@@ -238,7 +237,7 @@ fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
 fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
     let Some(blocks) = regtest_blocks() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = BlocksWriter::create(folder.path(), Layout::REGTEST, KEYS).unwrap();
+    let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
     assert!(matches!(writer.block(&blocks[0], Some(&[0])), Err(Error::Given { .. })));
     writer.block(&blocks[0], None).unwrap();
     let (first, second) = (&blocks[1], &blocks[2]);
@@ -257,7 +256,7 @@ fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
 fn outputs_of_a_transaction_sort_by_their_encoding() {
     let Some(blocks) = regtest_blocks() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = BlocksWriter::create(folder.path(), Layout::REGTEST, KEYS).unwrap();
+    let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
     writer.block(&blocks[0], None).unwrap();
     let mut writer = writer.coins().unwrap();
     // around each number where the encoding gets longer, in the order of their bytes
@@ -281,7 +280,7 @@ fn outputs_of_a_transaction_sort_by_their_encoding() {
 fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
     let Some(blocks) = regtest_blocks() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (chain, written) = write(folder.path(), Layout::REGTEST, KEYS, &blocks);
+    let (chain, written) = write(folder.path(), &Params::regtest(), KEYS, &blocks);
     let folder = folder.path().join("regtest");
     let check = |datadir: Datadir| -> Result<(), Error> {
         for entry in datadir.chain(&written.tip)? {
@@ -289,7 +288,7 @@ fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
             datadir.read_undo(entry)?;
         }
         let mut coins = datadir.coins()?;
-        while let Some((outpoint, coin)) = coins.next()? {
+        while let Some((outpoint, coin)) = coins.next_coin()? {
             assert_eq!(chain.coins[&outpoint].coin(), coin);
         }
         Ok(())
@@ -310,5 +309,66 @@ fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
         }
         std::fs::write(&path, &good).unwrap();
         assert!(noticed > 30, "{name}: {noticed} of 60 changes");
+    }
+}
+
+#[test]
+fn core_goes_on_with_a_chainstate_of_many_tables() {
+    let Some(blocks) = regtest_blocks() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut chain = Chain::default();
+    let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
+    for block in &blocks {
+        writer.block(block, chain.connect(block).as_deref()).unwrap();
+    }
+    // coins of no block: Core does not ask where a coin comes from until it is spent
+    for i in 0..600_000u32 {
+        let hash = crypto::sha256(&i.to_le_bytes());
+        let script = [&[0, 20], &hash[..20]].concat();
+        let coin = Owned { height: i % 200, coinbase: false, value: i.into(), script };
+        chain.coins.insert(OutPoint { txid: hash, vout: i % 300 }, coin);
+    }
+    let mut writer = writer.coins().unwrap();
+    for (outpoint, coin) in chain.sorted() {
+        writer.coin(outpoint, &coin.coin()).unwrap();
+    }
+    writer.finish().unwrap();
+    let datadir = folder.path().join("regtest");
+    let tables = || std::fs::read_dir(datadir.join("chainstate")).unwrap().count();
+    assert!(tables() > 3, "{} files", tables());
+    assert!(coins(&Datadir::open(&datadir).unwrap()) == chain.coins);
+    let Some(_) = core(&datadir, "regtest", &["--reorganise", "100"]) else { return };
+    let found = coins(&Datadir::open(&datadir).unwrap());
+    assert_eq!(found.len(), chain.coins.len() + 2);
+    assert!(chain.coins.iter().all(|(outpoint, coin)| found.get(outpoint) == Some(coin)));
+}
+
+#[test]
+fn blocks_go_on_in_the_next_file_before_one_is_full() {
+    const LIMIT: u32 = 128 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().join("datadir");
+    let mut writer = BlocksWriter::create(&folder, &Params::mainnet(), KEYS).unwrap();
+    // with its frame a quarter of a file: the fourth would fill it, and goes to the next
+    let mut block = vec![0; (LIMIT / 4 - 8) as usize];
+    block[80] = 1;
+    let mut parent = [0; 32];
+    for height in 0..8u32 {
+        block[4..36].copy_from_slice(&parent);
+        block[68..72].copy_from_slice(&(1000 - height).to_le_bytes());
+        parent = crypto::sha256d(&block[..80]);
+        writer.block(&block, (height > 0).then_some(&[0])).unwrap();
+    }
+    let written = writer.coins().unwrap().finish().unwrap();
+    let datadir = Datadir::open(&folder).unwrap();
+    let found: Vec<_> = datadir.files().iter().map(|file| (file.blocks, file.heights)).collect();
+    assert_eq!(found, [(3, (0, 2)), (3, (3, 5)), (2, (6, 7))]);
+    assert_eq!(datadir.files()[1].times, (995, 997));
+    for entry in datadir.chain(&written.tip).unwrap() {
+        let found = datadir.read_block(entry).unwrap().unwrap().data;
+        assert!(found[..80] == entry.header && found[80..] == block[80..]);
+        let undo = datadir.read_undo(entry).unwrap().map(|undo| undo.data);
+        assert_eq!(undo, (entry.height > 0).then(|| vec![0]));
+        assert_eq!(entry.file, entry.height / 3);
     }
 }

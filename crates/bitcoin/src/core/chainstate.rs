@@ -67,16 +67,17 @@ impl CoinWriter {
     }
 
     fn end_transaction(&mut self) -> Result<(), Error> {
+        let CoinWriter { database, transaction, coins, values, key, .. } = self;
         // no VARINT is the beginning of another, so the zeros behind them do not matter
-        self.coins.sort_unstable_by_key(|(vout, _, _)| *vout);
-        for (vout, length, value) in mem::take(&mut self.coins) {
-            self.key.clear();
-            self.key.push(COIN);
-            self.key.extend_from_slice(&self.transaction);
-            self.key.extend_from_slice(&vout[..length]);
-            self.database.put(&self.key, &self.values[value])?;
+        coins.sort_unstable_by_key(|(vout, _, _)| *vout);
+        for (vout, length, value) in coins.drain(..) {
+            key.clear();
+            key.push(COIN);
+            key.extend_from_slice(transaction);
+            key.extend_from_slice(&vout[..length]);
+            database.put(key, &values[value])?;
         }
-        self.values.clear();
+        values.clear();
         Ok(())
     }
 
@@ -145,7 +146,7 @@ impl Coins {
     }
 
     /// The next coin. `None` behind the last one.
-    pub fn next(&mut self) -> Result<Option<(OutPoint, Coin<'_>)>, Error> {
+    pub fn next_coin(&mut self) -> Result<Option<(OutPoint, Coin<'_>)>, Error> {
         loop {
             if !mem::take(&mut self.waiting) && !self.advance()? {
                 return Ok(None);

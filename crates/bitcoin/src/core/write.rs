@@ -4,9 +4,10 @@ use super::block_index::{self, BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, St
 use super::chainstate::CoinWriter;
 use super::flat::{FlatWriter, file_name};
 use super::leveldb::BulkWriter;
-use super::{Error, Layout, XorKey, sync_folder, write_file};
+use super::{Error, XorKey, network_folder, sync_folder, write_file};
 use crate::coin::{Coin, OutPoint};
 use crate::compress::Malformed;
+use crate::params::Params;
 use crate::{Hash, undo};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,9 @@ pub struct Written {
 #[derive(Debug)]
 pub struct BlocksWriter {
     place: Place,
-    layout: Layout,
+    magic: [u8; 4],
+    /// The first height at which Core asks for blocks with witnesses.
+    segwit: u32,
     options: Options,
     files: Vec<FileEntry>,
     /// The block file and the undo file at hand.
@@ -80,13 +83,15 @@ struct Place {
 impl BlocksWriter {
     /// Begins a datadir. `datadir` is the folder that Core will be given; those of test networks
     /// are made below it. There must be nothing, or an empty folder.
-    pub fn create(datadir: &Path, layout: Layout, options: Options) -> Result<Self, Error> {
-        let place = Place::make(datadir, layout.folder)?;
+    pub fn create(datadir: &Path, network: &Params, options: Options) -> Result<Self, Error> {
+        let place = Place::make(datadir, network_folder(network))?;
         let blocks = place.partial.join("blocks");
         fs::create_dir(&blocks).map_err(Error::io(&blocks, "cannot create"))?;
         write_file(&blocks.join("xor.dat"), &options.blocks_key.0)?;
         let (files, entries) = (Vec::new(), Vec::new());
-        Ok(BlocksWriter { place, layout, options, files, open: None, entries, tip: [0; 32] })
+        let (magic, segwit) = (network.magic, network.segwit_height);
+        let (open, tip) = (None, [0; 32]);
+        Ok(BlocksWriter { place, magic, segwit, options, files, open, entries, tip })
     }
 
     /// Appends the next block of the chain: its bytes and its undo data, as [`undo::encode`] made
@@ -100,7 +105,7 @@ impl BlocksWriter {
         }) {
             self.next_file()?;
         }
-        let magic = self.layout.magic;
+        let magic = self.magic;
         let number = self.files.len() as u32 - 1;
         let (Some((blocks, undos)), Some(file)) = (&mut self.open, self.files.last_mut()) else {
             return Ok(());
@@ -119,7 +124,7 @@ impl BlocksWriter {
             undos.append(&undo::checksum(&self.tip, undo))?;
             status = Status::VALID_SCRIPTS | Status::HAVE_DATA | Status::HAVE_UNDO;
         }
-        if height >= self.layout.segwit {
+        if height >= self.segwit {
             status |= Status::WITNESS;
         }
         let data_at = file.data_bytes + FRAME_BYTES as u32;
@@ -266,8 +271,8 @@ impl CoinsWriter {
 
 impl Place {
     /// Makes the folder for the unfinished datadir, anew.
-    fn make(datadir: &Path, network: &str) -> Result<Self, Error> {
-        let target = if network.is_empty() { datadir.into() } else { datadir.join(network) };
+    fn make(datadir: &Path, network: Option<&str>) -> Result<Self, Error> {
+        let target = network.map_or(datadir.into(), |network| datadir.join(network));
         let exists = || Error::Exists { path: target.clone() };
         if !is_free(&target)? {
             return Err(exists());

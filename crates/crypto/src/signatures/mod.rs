@@ -73,7 +73,7 @@ enum Way {
 }
 
 /// With fewer signatures than this, libsecp256k1 is done sooner than a vector with idle lanes.
-const FEWEST: usize = 2;
+const FEWEST: usize = 3;
 
 impl Signatures {
     /// The fastest that this CPU has.

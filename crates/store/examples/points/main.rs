@@ -64,7 +64,7 @@ impl World {
     fn spend(&mut self) -> Key {
         self.random = mix(self.random);
         let alive = self.alive.len() as u64;
-        let young = self.random % 2 == 0;
+        let young = self.random.is_multiple_of(2);
         let age = self.random / 2 % if young { alive.min(20_000) } else { alive };
         key(self.alive.swap_remove((alive - 1 - age) as usize))
     }

@@ -29,6 +29,8 @@ use crate::error::{Error, Result, io_error, mismatch};
 
 /// Chunks in the memory of a store, about.
 const CHUNKS: usize = 128;
+/// The part of the memory that empty tables take.
+const FIRST_TABLES: usize = 1024;
 /// The smallest and the largest chunk.
 const CHUNK_BYTES: (usize, usize) = (1 << 16, 1 << 21);
 
@@ -56,7 +58,10 @@ impl PointStore {
         let store = PointStore {
             dir: dir.to_path_buf(),
             _lock: lock,
-            table: Memtable::new(chunk.clamp(CHUNK_BYTES.0, CHUNK_BYTES.1)),
+            table: Memtable::new(
+                chunk.clamp(CHUNK_BYTES.0, CHUNK_BYTES.1),
+                options.memory_bytes / FIRST_TABLES,
+            ),
             salt: manifest.salt,
             next: manifest.next,
             reader: PointReader(Arc::new(Mutex::new(Arc::clone(&runs)))),

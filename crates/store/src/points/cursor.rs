@@ -59,7 +59,7 @@ impl RunCursor {
         Ok(true)
     }
 
-    /// Reads the next entry: its kind and where in the piece its value is. Its key is then in `key`.
+    /// Reads the next entry: its kind and where in the piece its value is. `key` has its key then.
     fn next(&mut self) -> Result<Option<(Kind, std::ops::Range<usize>)>> {
         while self.at >= self.here.2 {
             if !self.next_page()? {

@@ -2,162 +2,24 @@
 //!
 //! Keys are spread over 256 segments by their first byte, so that a segment holds a range of keys:
 //! a flush sorts one after the other and needs room for one only, and tables grow one at a time.
-//! Within a segment a key's bucket follows from a salted hash. A bucket is one cache line: 12 tags
-//! of a byte, 12 references into the arena, and the number of entries that found this bucket full
-//! and went on to a later one (F14, Bronson and Shi 2019). A search ends at the first bucket whose
-//! count is zero, so removed entries leave no traces that slow down later searches.
 
 use super::{
-    KEY_BYTES, Key, Kind, Record, arena::Arena, memory::prefetch, order, prefix, salt::Salt,
+    KEY_BYTES, Key, Kind, Record,
+    arena::Arena,
+    memory::prefetch,
+    order, prefix,
+    salt::Salt,
+    segment::{Bucket, Place, Segment, start},
 };
 
 /// Segments: one for each first byte.
 const SEGMENTS: usize = 256;
-/// Entries in a bucket.
-const SLOTS: usize = 12;
-/// A segment grows when its buckets would hold more entries than this on average.
-const FULL: usize = 10;
 /// Bytes before the key in a record: kind in two bits, length of the value in fourteen.
 const META: usize = 2;
 
-/// One cache line of the table.
-#[derive(Clone, Copy, Default)]
-#[repr(C, align(64))]
-struct Bucket {
-    /// Eight bits of each key's hash; 0 where the slot is free.
-    tags: [u8; SLOTS],
-    /// Entries that passed by on their way to a later bucket.
-    passed: u32,
-    refs: [u32; SLOTS],
-}
-
-impl Bucket {
-    /// A bit for each slot with this tag.
-    #[inline(always)]
-    fn with_tag(&self, tag: u8) -> u32 {
-        let mut found = 0;
-        for (slot, other) in self.tags.iter().enumerate() {
-            found |= u32::from(*other == tag) << slot;
-        }
-        found
-    }
-}
-
-/// The table of one range of keys.
-struct Segment {
-    buckets: Vec<Bucket>,
-    entries: usize,
-}
-
-/// Where an entry is.
-#[derive(Clone, Copy)]
-struct Place {
-    home: usize,
-    bucket: usize,
-    slot: usize,
-}
-
-/// The bucket in which a search begins, and the tag searched for.
-#[inline]
-fn start(hash: u64, buckets: usize) -> (usize, u8) {
-    let home = ((hash >> 32) * buckets as u64) >> 32;
-    (home as usize, (hash as u8).max(1))
-}
-
-impl Segment {
-    fn new() -> Segment {
-        Segment { buckets: vec![Bucket::default()], entries: 0 }
-    }
-
-    fn next(&self, bucket: usize) -> usize {
-        if bucket + 1 == self.buckets.len() { 0 } else { bucket + 1 }
-    }
-
-    #[inline]
-    fn find(&self, key: &Key, hash: u64, arena: &Arena) -> Option<Place> {
-        let (home, tag) = start(hash, self.buckets.len());
-        let mut bucket = home;
-        for _ in 0..self.buckets.len() {
-            let line = &self.buckets[bucket];
-            let mut found = line.with_tag(tag);
-            while found != 0 {
-                let slot = found.trailing_zeros() as usize;
-                if key_of(arena, line.refs[slot]) == key {
-                    return Some(Place { home, bucket, slot });
-                }
-                found &= found - 1;
-            }
-            if line.passed == 0 {
-                return None;
-            }
-            bucket = self.next(bucket);
-        }
-        None
-    }
-
-    fn is_full(&self) -> bool {
-        self.entries >= self.buckets.len() * FULL
-    }
-
-    /// Puts in an entry that is not there yet. The segment is not full.
-    fn insert(&mut self, hash: u64, cell: u32) {
-        let (mut bucket, tag) = start(hash, self.buckets.len());
-        loop {
-            let line = &mut self.buckets[bucket];
-            let free = line.with_tag(0);
-            if free != 0 {
-                let slot = free.trailing_zeros() as usize;
-                line.tags[slot] = tag;
-                line.refs[slot] = cell;
-                self.entries += 1;
-                return;
-            }
-            line.passed += 1;
-            bucket = self.next(bucket);
-        }
-    }
-
-    fn remove(&mut self, place: Place) {
-        self.buckets[place.bucket].tags[place.slot] = 0;
-        let mut bucket = place.home;
-        while bucket != place.bucket {
-            self.buckets[bucket].passed -= 1;
-            bucket = self.next(bucket);
-        }
-        self.entries -= 1;
-    }
-
-    /// Makes the table a quarter larger.
-    fn grow(&mut self, arena: &Arena, salt: &Salt) {
-        let buckets = self.buckets.len() + self.buckets.len() / 4 + 1;
-        let new = Segment { buckets: vec![Bucket::default(); buckets], entries: 0 };
-        let old = std::mem::replace(self, new);
-        let mut cells = [0; 64];
-        let mut waiting = 0;
-        for cell in old.cells() {
-            prefetch(&arena.bytes(cell)[0]);
-            cells[waiting] = cell;
-            waiting += 1;
-            if waiting == cells.len() {
-                cells.iter().for_each(|cell| self.insert(salt.hash(key_of(arena, *cell)), *cell));
-                waiting = 0;
-            }
-        }
-        cells[..waiting]
-            .iter()
-            .for_each(|cell| self.insert(salt.hash(key_of(arena, *cell)), *cell));
-    }
-
-    fn cells(&self) -> impl Iterator<Item = u32> {
-        self.buckets.iter().flat_map(|line| {
-            line.tags.iter().zip(&line.refs).filter(|(tag, _)| **tag != 0).map(|(_, cell)| *cell)
-        })
-    }
-}
-
 /// The key of the record in a cell.
 #[inline]
-fn key_of(arena: &Arena, cell: u32) -> &Key {
+pub(super) fn key_of(arena: &Arena, cell: u32) -> &Key {
     static NO_KEY: Key = [0; KEY_BYTES];
     // a record has at least META + KEY_BYTES bytes
     arena.bytes(cell)[META..].first_chunk().unwrap_or(&NO_KEY)
@@ -182,12 +44,15 @@ pub(crate) struct Memtable {
 }
 
 impl Memtable {
-    pub fn new(chunk_bytes: usize) -> Memtable {
+    /// An empty table. Records get chunks of `chunk_bytes`, and the segments begin with about
+    /// `table_bytes` in all.
+    pub fn new(chunk_bytes: usize, table_bytes: usize) -> Memtable {
+        let buckets = (table_bytes / size_of::<Bucket>() / SEGMENTS).max(1);
         Memtable {
-            segments: (0..SEGMENTS).map(|_| Segment::new()).collect(),
+            segments: (0..SEGMENTS).map(|_| Segment::new(buckets)).collect(),
             arena: Arena::new(chunk_bytes),
             salt: Salt::random(),
-            buckets: SEGMENTS,
+            buckets: SEGMENTS * buckets,
             entries: 0,
             live: 0,
             below: 0,

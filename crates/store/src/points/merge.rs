@@ -2,11 +2,12 @@
 //!
 //! When there are more than [`MANY`], the newest ones are merged, back to the oldest that is not
 //! larger than all newer ones together: then each byte ends up in a run at least twice as long as
-//! the one it was in, and is rewritten fewer than log2 times for up to ten thousand flushes. Runs that all differ by more than a
-//! factor of two are merged by half. A merge changes no answers, so nobody has to wait for it.
+//! the one it was in. Runs that all differ by more than a factor of two are merged by half. So a
+//! byte is rewritten less than log2 times, for up to ten thousand flushes. A merge changes no
+//! answers, so nobody has to wait for it.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -22,7 +23,7 @@ use super::{
     run_writer::{BUFFER, RunWriter},
     salt::Salt,
 };
-use crate::error::{Result, io_error};
+use crate::error::{Error, Result, io_error};
 
 /// More runs than this are merged.
 pub(crate) const MANY: usize = 8;
@@ -31,6 +32,7 @@ pub(crate) const TOO_MANY: usize = 16;
 
 /// A merge that is going on.
 pub(crate) struct Merge {
+    dir: PathBuf,
     /// Numbers of the runs that it replaces, newest first; neighbours.
     pub inputs: Vec<u64>,
     stop: Arc<AtomicBool>,
@@ -86,7 +88,7 @@ impl Merge {
         };
         let thread = thread::Builder::new().name("merge".into()).spawn(work);
         let thread = Some(thread.map_err(io_error("start a thread for", &dir))?);
-        Ok(Merge { inputs: numbers, stop, thread, memory })
+        Ok(Merge { dir, inputs: numbers, stop, thread, memory })
     }
 
     /// Is the result there?
@@ -99,7 +101,8 @@ impl Merge {
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => unreachable!("the thread is taken here and in drop only"),
+            // the thread is taken here and in drop only
+            None => Err(Error::Failed { path: std::mem::take(&mut self.dir) }),
         }
     }
 }

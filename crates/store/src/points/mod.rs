@@ -25,6 +25,7 @@ mod run;
 mod run_writer;
 mod runs;
 mod salt;
+mod segment;
 mod store;
 
 pub use crash::PointCrash;

@@ -99,12 +99,12 @@ impl Runs {
         out.ends.clear();
         out.hashes.clear();
         out.hashes.extend(keys.iter().map(|key| self.salt.hash(key)));
-        for at in 0..keys.len() {
+        for (at, key) in keys.iter().enumerate() {
             if let Some(ahead) = out.hashes.get(at + 12) {
                 self.runs.iter().for_each(|run| run.filter.touch(*ahead));
             }
             let hash = out.hashes[at];
-            let reads = self.look_up(&keys[at], hash, &mut out.page, &mut out.bytes)?;
+            let reads = self.look_up(key, hash, &mut out.page, &mut out.bytes)?;
             out.pages_read += reads.1;
             out.ends.push((out.bytes.len(), reads.0));
         }

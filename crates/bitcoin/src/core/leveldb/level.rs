@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Level {
     folder: PathBuf,
     tables: VecDeque<TableFile>,
-    open: Option<Table>,
+    open: Option<Box<Table>>,
 }
 
 impl Level {
@@ -26,13 +26,13 @@ impl Level {
     /// Goes to the next entry; `false` behind the last one.
     pub(super) fn advance(&mut self) -> Result<bool, Error> {
         loop {
-            if let Some(table) = &mut self.open {
-                if table.advance()? {
-                    return Ok(true);
-                }
+            if let Some(table) = &mut self.open
+                && table.advance()?
+            {
+                return Ok(true);
             }
             let Some(next) = self.tables.pop_front() else { return Ok(false) };
-            self.open = Some(Table::open(&self.folder, next.number)?);
+            self.open = Some(Box::new(Table::open(&self.folder, next.number)?));
         }
     }
 

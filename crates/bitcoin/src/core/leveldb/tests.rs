@@ -6,28 +6,30 @@ use rusty_leveldb::{DB, LdbIterator, Options};
 use std::fs;
 use std::path::Path;
 
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// Sorted entries of uneven lengths.
-fn entries(count: u32) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn entries(count: u32) -> Entries {
     let entry = |i: u32| {
         let mut key = vec![b'C'];
         key.extend_from_slice(&crypto::sha256(&(i / 3).to_le_bytes())[..(8 + i % 3) as usize]);
         let value = crypto::sha256(&i.to_be_bytes()).repeat((i % 7) as usize);
         (key, value)
     };
-    let mut entries: Vec<_> = (0..count).map(entry).collect();
+    let mut entries: Entries = (0..count).map(entry).collect();
     entries.sort();
     entries.dedup_by(|a, b| a.0 == b.0);
     entries
 }
 
-fn load(folder: &Path, entries: &[(Vec<u8>, Vec<u8>)]) {
+fn load(folder: &Path, entries: &Entries) {
     let mut writer = BulkWriter::create(folder).unwrap();
     entries.iter().for_each(|(key, value)| writer.put(key, value).unwrap());
     let loaded = writer.finish().unwrap();
     assert_eq!(loaded.entries, entries.len() as u64);
 }
 
-fn scan(folder: &Path) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+fn scan(folder: &Path) -> Result<Entries, Error> {
     let (mut scan, mut found) = (Scan::open(folder)?, Vec::new());
     while scan.advance()? {
         found.push((scan.key().to_vec(), scan.value().to_vec()));
@@ -105,7 +107,7 @@ fn levels_logs_and_deletions_of_another_implementation_are_merged() {
     database.close().unwrap();
     let tables = fs::read_dir(&folder).unwrap().count();
     assert!(tables > 5, "{tables} files");
-    assert!(scan(&folder).unwrap() == expected.into_iter().collect::<Vec<_>>());
+    assert!(scan(&folder).unwrap() == expected.into_iter().collect::<Entries>());
 }
 
 #[test]

@@ -1,13 +1,11 @@
 //! ECDSA verification (SEC 1, section 4.1.4).
 
-use core::arch::x86_64::__mmask8;
-
-use super::field::{Field, limbs, load};
+use super::field::Field;
 use super::generator::Generator;
-use super::keys::Keys;
+use super::limb::{LANES, Mask, is_below, is_zero, limbs};
 use super::multiply::multiply;
-use super::scalar::{N, Scalar, is_below, is_zero};
-use super::{VECTORS, group, inverses, lanes};
+use super::scalar::{N, Scalar};
+use super::{VECTORS, inverses, is_set, keys, lane_items};
 use crate::signatures::{EcdsaCheck, library};
 
 /// `p - n`: for an r below this, `r + n` may be the x coordinate as well.
@@ -16,65 +14,43 @@ const P_LESS_N: [u64; 5] = limbs([0x402d_a172_2fc9_baee, 0x4551_2319_50b7_5fc4, 
 /// Verifies a batch.
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
 pub(super) fn verify(generator: &Generator, checks: &[EcdsaCheck], valid: &mut [bool]) {
-    let count = checks.len().div_ceil(8);
-    let mut inverses = [Scalar::one(); VECTORS];
-    let mut doubtful = [0; VECTORS];
+    let (lanes, count) = (generator.lanes(), checks.len().div_ceil(LANES));
+    let mut inverses = [Scalar::one(lanes); VECTORS];
+    let (mut equal, mut doubtful) = ([0; VECTORS], [0; VECTORS]);
     for (i, (s, doubtful)) in inverses[..count].iter_mut().zip(&mut doubtful).enumerate() {
-        let number = load(lanes(checks, i).map(|check| &check.s));
-        *doubtful = is_zero(&number) | !is_below(&number, N);
+        let checks = lane_items(checks, i);
+        let number = lanes.load(|lane| &checks[lane].s);
+        *doubtful = is_zero(number) | !is_below(number, N);
         *s = Scalar(number).one_where(*doubtful);
     }
-    inverses::of_scalars(&mut inverses[..count]);
-    let mut verdicts = [0; VECTORS];
-    let mut i = 0;
-    while i < count {
-        let side_by_side = group(count - i);
-        let run = match side_by_side {
-            1 => verify_group::<1>,
-            2 => verify_group::<2>,
-            _ => verify_group::<4>,
-        };
-        run(generator, checks, i, &inverses, &mut verdicts, &mut doubtful);
-        i += side_by_side;
+    inverses::of_scalars(lanes, &mut inverses[..count]);
+    for (i, inverse) in inverses[..count].iter().enumerate() {
+        let (same, unknown) = verify_vector(generator, lane_items(checks, i), *inverse);
+        equal[i] = same;
+        doubtful[i] |= unknown;
     }
     for (i, (check, valid)) in checks.iter().zip(valid).enumerate() {
-        let lane = 1 << (i % 8);
-        *valid = match doubtful[i / 8] & lane {
-            0 => verdicts[i / 8] & lane != 0,
-            _ => library::ecdsa(check),
-        };
+        let doubtful = is_set(&doubtful, i);
+        *valid = if doubtful { library::ecdsa(check) } else { is_set(&equal, i) };
     }
 }
 
-/// Verifies the `W` vectors from `first` on.
+/// The lanes whose sum has the x coordinate r, and those in which that is not known.
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
-fn verify_group<const W: usize>(
+fn verify_vector(
     generator: &Generator,
-    checks: &[EcdsaCheck],
-    first: usize,
-    inverses: &[Scalar; VECTORS],
-    verdicts: &mut [__mmask8; VECTORS],
-    doubtful: &mut [__mmask8; VECTORS],
-) {
-    let mut r = Field::<W>::splat([0; 4]);
-    let (mut u1, mut u2) = ([Scalar::one(); W], [Scalar::one(); W]);
-    let mut keys = Keys::<W>::new();
-    for w in 0..W {
-        let checks = lanes(checks, first + w);
-        r.0[w] = load(checks.map(|check| &check.r));
-        let digest = Scalar(load(checks.map(|check| &check.digest)));
-        u1[w] = digest.mul(&inverses[first + w]).canonical();
-        u2[w] = Scalar(r.0[w]).mul(&inverses[first + w]).canonical();
-        doubtful[first + w] |= is_below(&r.0[w], P_LESS_N) | !is_below(&r.0[w], N);
-        keys.load(w, checks.map(|check| &check.key));
-    }
-    let (points, invalid) = keys.points();
-    let sum = multiply(generator, &u1, &u2, &points);
-    let equal = sum.z.square().mul(&r).sub(&sum.x).is_zero();
-    let unknown = sum.z.is_zero();
-    for w in 0..W {
-        verdicts[first + w] = equal[w];
-        doubtful[first + w] |= unknown[w] | invalid[w];
-    }
+    checks: [&EcdsaCheck; LANES],
+    inverse: Scalar,
+) -> (Mask, Mask) {
+    let lanes = generator.lanes();
+    let r = lanes.load(|lane| &checks[lane].r);
+    let digest = lanes.load(|lane| &checks[lane].digest);
+    let u1 = Scalar(digest).mul(inverse).canonical();
+    let u2 = Scalar(r).mul(inverse).canonical();
+    let (key, invalid) = keys::points(lanes, |lane| &checks[lane].key);
+    let sum = multiply(generator, u1, u2, &key);
+    // x = X / Z^2
+    let equal = sum.z.square().mul(&Field(r)).sub(&sum.x).is_zero();
+    let out_of_range = is_below(r, P_LESS_N) | !is_below(r, N);
+    (equal, out_of_range | invalid | sum.z.is_zero())
 }
-

@@ -2,13 +2,14 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
-use core::{fmt, ptr};
 use core::sync::atomic::{AtomicPtr, Ordering};
+use core::{fmt, ptr};
 
 use secp256k1::{PublicKey, SecretKey};
 
-use super::field::{Field, load};
+use super::field::Field;
 use super::group::Affine;
+use super::limb::{LANES, Lanes};
 use super::multiply::{Entry, odd_multiples, put, rescale};
 
 /// Bits of a digit.
@@ -19,7 +20,10 @@ const PLACES: usize = 260 / WIDTH;
 pub(super) const MULTIPLES: usize = 1 << (WIDTH - 1);
 
 /// The odd multiples of `2^(WIDTH * place) * G` for each place, affine: 832 KiB.
-pub(super) struct Generator(Box<[[Entry; MULTIPLES]]>);
+pub(super) struct Generator {
+    lanes: Lanes,
+    places: Box<[[Entry; MULTIPLES]]>,
+}
 
 impl fmt::Debug for Generator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -29,21 +33,26 @@ impl fmt::Debug for Generator {
 
 impl Generator {
     pub(super) fn places(&self) -> &[[Entry; MULTIPLES]] {
-        &self.0
+        &self.places
     }
 
-    /// The one table of the process.
-    ///
-    /// # Safety
-    /// The CPU must have AVX-512F, AVX-512BW and AVX-512IFMA.
-    pub(super) unsafe fn shared() -> Option<&'static Self> {
+    /// The proof that the CPU has the features.
+    #[inline(always)]
+    pub(super) fn lanes(&self) -> Lanes {
+        self.lanes
+    }
+
+    /// The one table of the process; `None` on a CPU without the features.
+    pub(super) fn shared() -> Option<&'static Self> {
         static SHARED: AtomicPtr<Generator> = AtomicPtr::new(ptr::null_mut());
         // SAFETY: the pointer is null or was leaked below, and nothing changes what it points to.
         if let Some(shared) = unsafe { SHARED.load(Ordering::Acquire).as_ref() } {
             return Some(shared);
         }
-        // SAFETY: the caller knows that the CPU has the features.
-        let made = Box::into_raw(Box::new(unsafe { make() }?));
+        let lanes = Lanes::new()?;
+        // SAFETY: `lanes` is the proof that the CPU has the features.
+        let places = unsafe { make(lanes) }?;
+        let made = Box::into_raw(Box::new(Generator { lanes, places }));
         let null = ptr::null_mut();
         match SHARED.compare_exchange(null, made, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: `made` is leaked.
@@ -68,34 +77,36 @@ fn power(bit: usize) -> Option<([u8; 32], [u8; 32])> {
     Some((*x, *y))
 }
 
-/// Eight places at once, each in its lane.
+/// Each lane makes the multiples of its place.
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
-fn make() -> Option<Generator> {
+fn make(lanes: Lanes) -> Option<Box<[[Entry; MULTIPLES]]>> {
     let mut table = vec![[Entry::ZERO; MULTIPLES]; PLACES].into_boxed_slice();
-    let zero = Field::<1>::splat([0; 4]);
+    let zero = Field::splat(lanes, [0; 4]);
     let mut multiples = vec![Affine { x: zero, y: zero }; MULTIPLES];
     let mut factors = vec![zero; MULTIPLES];
-    for (group, places) in table.chunks_mut(8).enumerate() {
-        let mut powers = [([0; 32], [0; 32]); 8];
+    for (group, places) in table.chunks_mut(LANES).enumerate() {
+        let mut powers = [([0; 32], [0; 32]); LANES];
         for (lane, power_of_lane) in powers.iter_mut().enumerate() {
             // lanes without a place repeat the last
-            let place = (8 * group + lane).min(PLACES - 1);
+            let place = (LANES * group + lane).min(PLACES - 1);
             *power_of_lane = power(WIDTH * place)?;
         }
-        multiples[0].x.0[0] = load(powers.each_ref().map(|(x, _)| x));
-        multiples[0].y.0[0] = load(powers.each_ref().map(|(_, y)| y));
+        multiples[0] = Affine {
+            x: Field(lanes.load(|lane| &powers[lane].0)),
+            y: Field(lanes.load(|lane| &powers[lane].1)),
+        };
         odd_multiples(&mut multiples, &mut factors);
-        let mut z = Field::splat([1, 0, 0, 0]);
+        let mut z = zero.same([1, 0, 0, 0]);
         for factor in &factors {
-            z = z.mul(factor);
+            z.mul_assign(factor);
         }
-        let mut unused = Entry::ZERO;
-        rescale(&multiples, &factors, &z.invert(), |i, point| {
-            put(point, |_, lane, entry| match places.get_mut(lane) {
-                Some(multiples) => multiples[i] = entry,
-                None => unused = entry,
+        rescale(&multiples, &factors, z.invert(), |i, point| {
+            put(lanes, point, |lane, entry| {
+                if let Some(multiples) = places.get_mut(lane) {
+                    multiples[i] = entry;
+                }
             });
         });
     }
-    Some(Generator(table))
+    Some(table)
 }

@@ -4,12 +4,14 @@
 //! off the curve, a sum whose terms have equal x coordinates. Then libsecp256k1 decides. No
 //! operation mixes lanes, and the inversions of a whole batch have their zeros replaced by ones.
 
+mod digits;
 mod ecdsa;
 mod field;
 mod generator;
 mod group;
 mod inverses;
 mod keys;
+mod limb;
 mod multiply;
 mod recover;
 mod scalar;
@@ -20,15 +22,14 @@ use core::array;
 use super::avx512::Avx512;
 use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck};
 use generator::Generator;
-
-cpufeatures::new!(cpu, "avx512f", "avx512bw", "avx512ifma");
+use limb::{LANES, Mask};
 
 /// Vectors of a batch, which shares an inversion. The memory for a batch is on the stack.
-const VECTORS: usize = 32;
+const VECTORS: usize = 16;
 /// Signatures of a batch.
-const BATCH: usize = 8 * VECTORS;
+const BATCH: usize = LANES * VECTORS;
 
-/// Proof that the CPU has AVX-512F, AVX-512BW and AVX-512IFMA, and the multiples of the generator.
+/// Proof that the CPU has the features, and the multiples of the generator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ifma {
     generator: &'static Generator,
@@ -38,10 +39,7 @@ pub(crate) struct Ifma {
 impl Ifma {
     /// The proof, or `None` on a CPU without the features.
     pub(crate) fn new() -> Option<Self> {
-        let hash = Avx512::new().filter(|_| cpu::get())?;
-        // SAFETY: the CPU has the features, or this is not reached.
-        let generator = unsafe { Generator::shared() }?;
-        Some(Ifma { generator, hash })
+        Some(Ifma { generator: Generator::shared()?, hash: Avx512::new()? })
     }
 
     /// Writes to `valid[i]` whether check `i` holds.
@@ -70,11 +68,11 @@ impl Ifma {
 }
 
 /// The items of a vector's lanes; lanes without one repeat the last.
-fn lanes<T>(items: &[T], vector: usize) -> [&T; 8] {
-    array::from_fn(|lane| &items[(8 * vector + lane).min(items.len() - 1)])
+fn lane_items<T>(items: &[T], vector: usize) -> [&T; LANES] {
+    array::from_fn(|lane| &items[(LANES * vector + lane).min(items.len() - 1)])
 }
 
-/// How many vectors go side by side when so many are left.
-fn group(left: usize) -> usize {
-    [4, 2, 1].into_iter().find(|group| *group <= left).unwrap_or(0)
+/// Whether lane `i`, counted over all vectors, has its bit set.
+fn is_set(masks: &[Mask], i: usize) -> bool {
+    masks[i / LANES] >> (i % LANES) & 1 == 1
 }

@@ -2,15 +2,14 @@
 //!
 //! Signatures whose point has an x of n or more, which nobody makes, are left to libsecp256k1.
 
-use core::arch::x86_64::__mmask8;
-
-use super::field::{Field, load, store};
+use super::field::Field;
 use super::generator::Generator;
 use super::group::{Affine, Jacobian};
-use super::multiply::multiply;
-use super::scalar::{N, Scalar, is_below, is_zero};
-use super::{BATCH, VECTORS, group, lanes};
 use super::inverses::{self, affine};
+use super::limb::{LANES, Mask, is_below, is_zero, store};
+use super::multiply::multiply;
+use super::scalar::{N, Scalar};
+use super::{BATCH, VECTORS, is_set, lane_items};
 use crate::signatures::{Recovery, library};
 
 /// Recovers the keys of a batch.
@@ -20,74 +19,55 @@ pub(super) fn recover(
     signatures: &[Recovery],
     keys: &mut [Option<[u8; 64]>],
 ) {
-    let count = signatures.len().div_ceil(8);
-    let mut inverses = [Scalar::one(); VECTORS];
+    let (lanes, count) = (generator.lanes(), signatures.len().div_ceil(LANES));
+    let mut inverses = [Scalar::one(lanes); VECTORS];
     let mut doubtful = [0; VECTORS];
     for (i, (r, doubtful)) in inverses[..count].iter_mut().zip(&mut doubtful).enumerate() {
-        let number = load(lanes(signatures, i).map(|signature| &signature.r));
-        *doubtful = is_zero(&number) | !is_below(&number, N);
+        let signatures = lane_items(signatures, i);
+        let number = lanes.load(|lane| &signatures[lane].r);
+        *doubtful = is_zero(number) | !is_below(number, N);
         *r = Scalar(number).one_where(*doubtful);
     }
-    inverses::of_scalars(&mut inverses[..count]);
-    let mut sums = [Jacobian::unknown(); VECTORS];
-    let mut i = 0;
-    while i < count {
-        let side_by_side = group(count - i);
-        let run = match side_by_side {
-            1 => sum_group::<1>,
-            2 => sum_group::<2>,
-            _ => sum_group::<4>,
-        };
-        run(generator, signatures, &inverses, i, &mut sums, &mut doubtful);
-        i += side_by_side;
+    inverses::of_scalars(lanes, &mut inverses[..count]);
+    let mut sums = [Jacobian::unknown(lanes); VECTORS];
+    for (i, (sum, inverse)) in sums.iter_mut().zip(&inverses[..count]).enumerate() {
+        let unsound;
+        (*sum, unsound) = sum_vector(generator, lane_items(signatures, i), *inverse);
+        doubtful[i] |= unsound;
     }
     let mut found = [[0; 64]; BATCH];
-    affine(&sums[..count], &mut doubtful, |i, point| {
-        let (x, y) = (store(&point.x.0[0]), store(&point.y.0[0]));
-        for (lane, key) in found[8 * i..8 * i + 8].iter_mut().enumerate() {
-            key[..32].copy_from_slice(&x[lane]);
-            key[32..].copy_from_slice(&y[lane]);
+    affine(lanes, &sums[..count], &mut doubtful, |i, point| {
+        let coordinates = store(point.x.0).into_iter().zip(store(point.y.0));
+        for (key, (x, y)) in found[LANES * i..].iter_mut().zip(coordinates) {
+            key[..32].copy_from_slice(&x);
+            key[32..].copy_from_slice(&y);
         }
     });
     for (i, (signature, key)) in signatures.iter().zip(keys).enumerate() {
-        *key = match doubtful[i / 8] & 1 << (i % 8) {
-            0 => Some(found[i]),
-            _ => library::recover(signature),
-        };
+        let doubtful = is_set(&doubtful, i);
+        *key = if doubtful { library::recover(signature) } else { Some(found[i]) };
     }
 }
 
-/// The sums of the `W` vectors from `first` on.
+/// The sums, and the lanes in which they are not sound.
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
-fn sum_group<const W: usize>(
+fn sum_vector(
     generator: &Generator,
-    signatures: &[Recovery],
-    inverses: &[Scalar; VECTORS],
-    first: usize,
-    sums: &mut [Jacobian<1>; VECTORS],
-    doubtful: &mut [__mmask8; VECTORS],
-) {
-    let mut r = Field::<W>::splat([0; 4]);
-    let mut odd = [0; W];
-    let (mut u1, mut u2) = ([Scalar::one(); W], [Scalar::one(); W]);
-    for w in 0..W {
-        let (signatures, inverse) = (lanes(signatures, first + w), &inverses[first + w]);
-        r.0[w] = load(signatures.map(|signature| &signature.r));
-        let s = load(signatures.map(|signature| &signature.s));
-        let digest = Scalar(load(signatures.map(|signature| &signature.digest)));
-        u1[w] = digest.mul(inverse).canonical().negate();
-        u2[w] = Scalar(s).mul(inverse).canonical();
-        doubtful[first + w] |= is_zero(&s) | !is_below(&s, N);
-        for (lane, signature) in signatures.into_iter().enumerate() {
-            odd[w] |= (signature.recovery_id & 1) << lane;
-            doubtful[first + w] |= u8::from(signature.recovery_id > 1) << lane;
-        }
+    signatures: [&Recovery; LANES],
+    inverse: Scalar,
+) -> (Jacobian, Mask) {
+    let lanes = generator.lanes();
+    let r = lanes.load(|lane| &signatures[lane].r);
+    let s = lanes.load(|lane| &signatures[lane].s);
+    let digest = lanes.load(|lane| &signatures[lane].digest);
+    let u1 = Scalar(digest).mul(inverse).canonical().negate();
+    let u2 = Scalar(s).mul(inverse).canonical();
+    let (mut odd, mut doubtful) = (0, is_zero(s) | !is_below(s, N));
+    for (lane, signature) in signatures.into_iter().enumerate() {
+        odd |= Mask::from(signature.recovery_id & 1) << lane;
+        doubtful |= Mask::from(signature.recovery_id > 1) << lane;
     }
-    let point = Affine::lift(&r, odd);
-    let on_curve = point.is_on_curve();
-    let sum = multiply(generator, &u1, &u2, &point);
-    for w in 0..W {
-        sums[first + w] = sum.vector(w);
-        doubtful[first + w] |= !on_curve[w];
-    }
+    let point = Affine::lift(Field(r), odd);
+    let sum = multiply(generator, u1, u2, &point);
+    (sum, doubtful | !point.is_on_curve())
 }

@@ -24,22 +24,19 @@ unsafe impl Send for Chunk {}
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
-    /// `size` zeros; a power of two of at least 64.
-    ///
-    /// # Panics
-    /// When `size` is not that.
+    /// Zeros: `size` bytes, rounded up to a power of two of at least 64.
     pub fn new(size: usize) -> Chunk {
-        assert!(size.is_power_of_two() && size >= 64, "chunks have round sizes");
-        let Ok(layout) = Layout::from_size_align(size, size.min(HUGE_PAGE)) else {
-            unreachable!("a power of two aligns itself")
-        };
+        let size = size.max(64).next_power_of_two();
+        // the second never happens: a power of two can be aligned to itself
+        let layout =
+            Layout::from_size_align(size, size.min(HUGE_PAGE)).unwrap_or(Layout::new::<[u8; 64]>());
         // SAFETY: the size is not zero.
         let bytes = unsafe { alloc(layout) };
         let Some(start) = NonNull::new(bytes) else { handle_alloc_error(layout) };
         // before the first write, which is when the system gives out pages
-        advise_huge_pages(start, size);
-        // SAFETY: the allocation holds `size` bytes.
-        unsafe { start.write_bytes(0, size) };
+        advise_huge_pages(start, layout.size());
+        // SAFETY: the allocation holds that many bytes.
+        unsafe { start.write_bytes(0, layout.size()) };
         Chunk { start, layout }
     }
 }
