@@ -33,16 +33,16 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Takes note of the next block, which is connected and verified.
-    pub fn append(&mut self, hash: Hash, undo: &[u8]) -> Result<(), store::Error> {
-        self.undo.append(undo)?;
-        self.tip = Tip { height: self.tip.height + 1, hash };
+    /// Takes note of the next blocks, which are connected and verified: the undo data of each, and
+    /// the last of them.
+    pub fn append<'a>(
+        &mut self,
+        undo: impl Iterator<Item = &'a [u8]>,
+        tip: Tip,
+    ) -> Result<(), store::Error> {
+        self.undo.append_all(undo)?;
+        self.tip = tip;
         Ok(())
-    }
-
-    /// The last block.
-    pub fn tip(&self) -> Tip {
-        self.tip
     }
 }
 

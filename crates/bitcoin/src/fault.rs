@@ -1,5 +1,6 @@
 //! What stops an import: the block, the place on disk, the rule, what was expected and found.
 
+use crate::core;
 use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
 use crate::{Hash, Id, Rule, Violation, decode, script};
@@ -125,6 +126,8 @@ pub enum Error {
         /// What was to be imported.
         found: String,
     },
+    /// A datadir of Bitcoin Core cannot be written or read.
+    Core(core::Error),
     /// What the store holds contradicts itself.
     Damaged(String),
     /// No block follows the genesis block.
@@ -140,6 +143,7 @@ impl fmt::Display for Error {
             Self::Archive(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::Index(error) => error.fmt(f),
+            Self::Core(error) => error.fmt(f),
             Self::System { action, path, source } => {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }
@@ -178,6 +182,12 @@ impl From<Fault> for Error {
 impl From<archive::Error> for Error {
     fn from(error: archive::Error) -> Self {
         Self::Archive(error)
+    }
+}
+
+impl From<core::Error> for Error {
+    fn from(error: core::Error) -> Self {
+        Self::Core(error)
     }
 }
 

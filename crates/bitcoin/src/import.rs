@@ -44,7 +44,7 @@ fn passes(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let mut tree = pass1::index(files, options, data, run)?;
+    let mut tree = pass1::index(files, options, Some(data), run)?;
     if options.level == Level::Headers {
         run.tip = run.best;
         return Ok(());
@@ -196,17 +196,13 @@ impl Pass<'_> {
         run: &mut Run,
     ) -> Result<(), Error> {
         let clock = Instant::now();
-        for i in 0..batch.good {
-            let hash = batch.blocks[i].hash;
-            match &mut store {
-                Some(store) => {
-                    let start = i.checked_sub(1).map_or(0, |before| batch.undo_ends[before]);
-                    store.log.append(hash, &batch.undo[start..batch.undo_ends[i]])?;
-                    run.tip = Some(store.log.tip());
-                }
-                None => run.tip = Some(Tip { height: batch.height(i), hash }),
+        if let Some(last) = batch.good.checked_sub(1) {
+            let tip = Tip { height: batch.height(last), hash: batch.blocks[last].hash };
+            if let Some(store) = &mut store {
+                store.log.append(batch.undo_of_blocks(), tip)?;
             }
-            batch.finished = i + 1;
+            run.tip = Some(tip);
+            batch.finished = batch.good;
         }
         if let (true, Some(store)) = (batch.settle, &mut store) {
             store.commit(run)?;

@@ -34,6 +34,7 @@ mod path;
 mod pass1;
 mod options;
 pub mod import;
+pub mod export;
 mod fault;
 mod execute;
 mod disconnect;

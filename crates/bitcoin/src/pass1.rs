@@ -15,20 +15,43 @@ const INDEX: &str = "index";
 /// Faults of headers that are listed.
 const MAX_LISTED: usize = 100;
 
-/// Finds the headers of all blocks and links them. What an earlier run found in files that have not
-/// changed since is taken over.
+/// Finds the headers of all blocks and links them. With a folder, what an earlier run found in
+/// files that have not changed since is taken over, and what is found is kept.
 pub(crate) fn index(
+    files: &BlockFiles,
+    options: &Options,
+    data: Option<&Path>,
+    run: &mut Run,
+) -> Result<Tree, Error> {
+    let start = Instant::now();
+    let found = match data {
+        Some(data) => known_or_found(files, options, data, run)?,
+        None => scan(files, &all(files), options, run)?,
+    };
+    run.counts.files = files.files().len() as u64;
+    run.counts.file_bytes = files.bytes();
+    run.counts.blocks = found.len() as u64;
+    let tree = Tree::build(&options.params, found, options.now);
+    report(&tree, files, run);
+    run.index_s = start.elapsed().as_secs_f64();
+    match run.best {
+        Some(best) if best.height > 0 || options.level == Level::Headers => Ok(tree),
+        _ => Err(Error::Empty),
+    }
+}
+
+/// Takes over what the index file of an earlier run knows, and scans the other files.
+fn known_or_found(
     files: &BlockFiles,
     options: &Options,
     data: &Path,
     run: &mut Run,
-) -> Result<Tree, Error> {
-    let start = Instant::now();
+) -> Result<Vec<Found>, Error> {
     std::fs::create_dir_all(data).map_err(Error::system("make", data))?;
     let place = data.join(INDEX);
     let magic = options.params.magic;
     let stamps = stamps(files)?;
-    let mut kept = index::Kept { found: vec![], to_scan: (0..stamps.len() as u32).collect() };
+    let mut kept = index::Kept { found: vec![], to_scan: all(files) };
     match index::load(&place, magic).map_err(Error::Index)? {
         Loaded::Nothing => {}
         Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
@@ -39,16 +62,12 @@ pub(crate) fn index(
         found.extend(scan(files, &kept.to_scan, options, run)?);
         index::save(&place, magic, &stamps, &found).map_err(Error::Index)?;
     }
-    run.counts.files = stamps.len() as u64;
-    run.counts.file_bytes = files.bytes();
-    run.counts.blocks = found.len() as u64;
-    let tree = Tree::build(&options.params, found, options.now);
-    report(&tree, files, run);
-    run.index_s = start.elapsed().as_secs_f64();
-    match run.best {
-        Some(best) if best.height > 0 || options.level == Level::Headers => Ok(tree),
-        _ => Err(Error::Empty),
-    }
+    Ok(found)
+}
+
+/// The places of all files.
+fn all(files: &BlockFiles) -> Vec<u32> {
+    (0..files.files().len() as u32).collect()
 }
 
 fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {

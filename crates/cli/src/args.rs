@@ -156,6 +156,19 @@ pub struct Convert {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
+    /// --to core: the store of an import, which is brought up to date first
+    #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
+    pub data: PathBuf,
+    /// --to core: take the scripts of this block and of those before it as valid
+    #[arg(long, value_name = "HASH")]
+    pub assume_valid: Option<String>,
+    /// --to core: MiB of memory for coins
+    #[arg(long, default_value_t = 450, value_name = "MIB")]
+    #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
+    pub cache: u64,
+    /// --to blk: obfuscate the files with a random key, as Bitcoin Core does
+    #[arg(long)]
+    pub xor: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -355,4 +368,8 @@ pub enum Target {
     RlpGz,
     /// Bare header RLP, back to back
     Headers,
+    /// Bitcoin block files in the order of the chain
+    Blk,
+    /// A datadir that Bitcoin Core opens and goes on from
+    Core,
 }

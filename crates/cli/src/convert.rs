@@ -2,29 +2,34 @@
 
 use crate::args::{Convert, Target};
 use crate::chain;
+use crate::hand_over;
 use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::Result;
 use archive::{Archive, Format};
 use ethereum::convert::{self, Conversion};
+use pipeline::Cancel;
 
 impl Target {
-    /// The archive format, and whether it is compressed with gzip.
-    pub fn format(self) -> (Format, bool) {
+    /// The Ethereum format, and whether it is compressed with gzip.
+    pub fn format(self) -> Option<(Format, bool)> {
         match self {
-            Self::Era1 => (Format::Era1, false),
-            Self::Freezer => (Format::Freezer, false),
-            Self::Rlp => (Format::RlpExport, false),
-            Self::RlpGz => (Format::RlpExport, true),
-            Self::Headers => (Format::HeaderStream, false),
+            Self::Era1 => Some((Format::Era1, false)),
+            Self::Freezer => Some((Format::Freezer, false)),
+            Self::Rlp => Some((Format::RlpExport, false)),
+            Self::RlpGz => Some((Format::RlpExport, true)),
+            Self::Headers => Some((Format::HeaderStream, false)),
+            Self::Blk | Self::Core => None,
         }
     }
 }
 
 /// `blockmill convert`.
-pub fn run(args: &Convert, json: bool) -> Result<Exit> {
+pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
+    let Some((format, gzip)) = args.to.format() else {
+        return hand_over::run(args, json, cancel);
+    };
     let archive = Archive::open(&args.paths)?;
-    let (format, gzip) = args.to.format();
     let detected = chain::detect(args.chain.as_deref(), &archive, &args.paths, None);
     let spec = match (detected, args.chain.is_some() || format == Format::Era1) {
         (Ok(spec), _) => Some(spec),

@@ -104,7 +104,7 @@ impl Steps {
         let cli = Cli::try_parse_from([&["blockmill"], words].concat())?;
         match &cli.command {
             Command::Generate(command) => generate::run(command, self.json),
-            Command::Convert(args) => convert::run(args, self.json),
+            Command::Convert(args) => convert::run(args, self.json, Cancel::new()),
             Command::Inspect(args) => inspect::run(args, self.json),
             Command::Import(args) => import::run_import(args, self.json, Cancel::new()),
             Command::Verify(args) => import::run_verify(args, self.json, Cancel::new()),

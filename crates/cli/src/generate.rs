@@ -30,7 +30,9 @@ pub fn run(command: &Generate, json: bool) -> Result<Exit> {
 
 /// Writes the archive, with a progress bar.
 pub fn ethereum(args: &GenerateEthereum, quiet: bool) -> Result<()> {
-    let (format, gzip) = args.format.format();
+    let Some((format, gzip)) = args.format.format() else {
+        anyhow::bail!("--format: blk and core are formats of Bitcoin")
+    };
     let recipe = ethereum_chains::Recipe { last: args.headers, seed: args.seed, format, gzip };
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(args.headers + 1) };
     generate(&recipe, &args.out, |blocks| bar.set_position(blocks))?;
@@ -44,6 +46,7 @@ fn bitcoin(args: &GenerateBitcoin, json: bool) -> Result<()> {
         inputs: args.inputs,
         blocks: args.blocks,
         block_inputs: args.block_inputs,
+        coins: args.coins,
         padding: args.padding,
         unlinked: args.unlinked,
         stale: args.stale,

@@ -8,6 +8,7 @@ mod config;
 mod convert;
 mod demo;
 mod generate;
+mod hand_over;
 mod import;
 mod inspect;
 mod output;
@@ -45,7 +46,7 @@ fn run() -> Result<Exit> {
         Command::Import(args) => import::run_import(args, cli.json, stop_on_signal()?),
         Command::Verify(args) => import::run_verify(args, cli.json, stop_on_signal()?),
         Command::Inspect(args) => inspect::run(args, cli.json),
-        Command::Convert(args) => convert::run(args, cli.json),
+        Command::Convert(args) => convert::run(args, cli.json, stop_on_signal()?),
         Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
         Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
         Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),

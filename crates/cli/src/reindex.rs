@@ -53,13 +53,11 @@ struct Job {
 
 impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
-        let named = args.chain.as_deref().map(named).transpose()?;
-        let magic = named.as_ref().and_then(|params| Network::from_magic(params.magic));
-        let files = blkdat::open(&args.paths, magic)?;
+        let (files, params) = open(&args.paths, args.chain.as_deref())?;
         let mut variants = Variants::default();
         args.variants.iter().try_for_each(|assignment| variants.set(assignment))?;
         let options = Options {
-            params: network(named, &files)?,
+            params,
             level: match args.level {
                 Some(LevelArg::Headers) => Level::Headers,
                 Some(LevelArg::Bodies) => Level::Bodies,
@@ -123,8 +121,26 @@ impl Job {
     }
 }
 
+/// Opens block files and finds out their network, unless the user says it.
+pub fn open(paths: &[PathBuf], chain: Option<&str>) -> Result<(BlockFiles, Params)> {
+    let named = chain.map(named).transpose()?;
+    let network = named.as_ref().map(network_of);
+    let files = blkdat::open(paths, network)?;
+    let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
+    match named.or_else(found) {
+        Some(params) => Ok((files, params)),
+        None => bail!("cannot tell the network of these blocks; say --chain: {}", names()),
+    }
+}
+
+/// How files name the network; what has no name of its own is a signet of somebody's.
+pub fn network_of(params: &Params) -> Network {
+    let magic = params.magic;
+    Network::from_magic(magic).unwrap_or(Network::Signet { magic })
+}
+
 /// The network of this name: one of the built-in ones, or `signet:` and a challenge in hex.
-pub fn named(chain: &str) -> Result<Params> {
+fn named(chain: &str) -> Result<Params> {
     if let Some(params) = Params::by_name(chain) {
         return Ok(params);
     }
@@ -133,15 +149,6 @@ pub fn named(chain: &str) -> Result<Params> {
         return Ok(Params::signet_with(challenge));
     }
     bail!("--chain {chain}: expected {} or signet:CHALLENGE", names())
-}
-
-/// The network that the user named, or the one whose magic the records begin with.
-pub fn network(named: Option<Params>, files: &BlockFiles) -> Result<Params> {
-    let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
-    match named.or_else(found) {
-        Some(params) => Ok(params),
-        None => bail!("cannot tell the network of these blocks; say --chain: {}", names()),
-    }
 }
 
 fn names() -> String {
@@ -155,7 +162,7 @@ fn bytes_of(digits: &str) -> Result<Vec<u8>> {
 }
 
 /// Says on standard error what stopped an import, and what that means.
-fn failure(error: &Error, run: &Run, stores: bool) {
+pub fn failure(error: &Error, run: &Run, stores: bool) {
     eprintln!("error: {error}");
     if let Error::OtherChain { .. } = error {
         eprintln!("hint: use another --data folder for it");
@@ -167,7 +174,7 @@ fn failure(error: &Error, run: &Run, stores: bool) {
 }
 
 /// A block's hash as users write it: 64 hexadecimal digits, last byte first.
-fn parse_id(text: &str) -> Result<Hash> {
+pub fn parse_id(text: &str) -> Result<Hash> {
     let mut hash = [0; 32];
     ensure!(
         text.len() == 64 && text.is_ascii(),

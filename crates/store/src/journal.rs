@@ -63,13 +63,24 @@ impl Journal {
     /// # Errors
     /// [`Error::Mismatch`] when the record has 4 GiB or more.
     pub fn append(&mut self, record: &[u8]) -> Result<u64> {
-        let Ok(len) = u32::try_from(record.len()) else {
-            return Err(mismatch("bytes of a record", "less than 4 GiB", record.len()));
-        };
+        self.append_all([record])
+    }
+
+    /// Appends records in one go and returns the end of the last one.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_all<'a>(&mut self, records: impl IntoIterator<Item = &'a [u8]>) -> Result<u64> {
         self.frame.clear();
-        self.frame.extend_from_slice(record);
-        self.frame.extend(len.to_le_bytes());
-        self.frame.extend(crc32fast::hash(&self.frame).to_le_bytes());
+        for record in records {
+            let Ok(len) = u32::try_from(record.len()) else {
+                return Err(mismatch("bytes of a record", "less than 4 GiB", record.len()));
+            };
+            let start = self.frame.len();
+            self.frame.extend_from_slice(record);
+            self.frame.extend(len.to_le_bytes());
+            self.frame.extend(crc32fast::hash(&self.frame[start..]).to_le_bytes());
+        }
         self.rope.append(&self.frame)?;
         Ok(self.rope.len())
     }

@@ -1,9 +1,12 @@
 //! Bitcoin Core's own code, as a library, put to the work that blockmill does.
 //!
 //! `bitcoin-core open` opens a datadir as it stands, without reindexing, and prints what it finds
-//! as one line of JSON. README.md lists its options.
+//! as one line of JSON; `reindex` reindexes block files and measures it; `utxo` prints statistics
+//! of the coins. README.md lists the options.
 
 mod branch;
+mod kernel;
+mod reindex;
 mod spent;
 
 use bitcoinkernel::{Block, ChainType, ChainstateManager, ContextBuilder, ProcessBlockResult};
@@ -27,7 +30,11 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let done = match arguments.next().as_deref() {
         Some("open") => options(arguments).and_then(|options| open(&options)),
-        _ => Err("usage: bitcoin-core open --dir DIR --chain CHAIN [option ...]".into()),
+        Some("reindex") => reindex::options(arguments).and_then(|it| reindex::reindex(&it)),
+        Some("utxo") => reindex::options(arguments).and_then(|it| reindex::utxo(&it)),
+        _ => {
+            Err("usage: bitcoin-core open|reindex|utxo --dir DIR --chain CHAIN [option ...]".into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -51,9 +51,10 @@ impl BlockWriter {
     /// Begins in an empty folder, which is made; fails when there are block files.
     pub fn create(folder: &Path, options: WriterOptions) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(Error::io("cannot create", folder))?;
+        // fails where there are block files already, whose key must stay
+        let (path, file) = create(folder, 0)?;
         let key = folder.join(XOR_FILE);
         fs::write(&key, options.key.0).map_err(Error::io("cannot write", &key))?;
-        let (path, file) = create(folder, 0)?;
         let folder = folder.to_path_buf();
         let (index, length, allocated, buffer) = (0, 0, 0, Vec::with_capacity(BUFFER));
         Ok(Self { folder, options, index, file, path, length, allocated, buffer })

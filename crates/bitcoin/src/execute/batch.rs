@@ -181,6 +181,14 @@ impl Batch {
         self.first + i as u32
     }
 
+    /// The undo data of each good block.
+    pub fn undo_of_blocks(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.good).map(|i| {
+            let start = i.checked_sub(1).map_or(0, |before| self.undo_ends[before]);
+            &self.undo[start..self.undo_ends[i]]
+        })
+    }
+
     /// Block `i` is not good; those after it do not count.
     pub fn cut(&mut self, i: usize, fault: Fault) {
         self.good = i;

@@ -98,8 +98,9 @@ pub struct FileError {
     pub source: io::Error,
 }
 
-/// Writes the index file at `path` for the network with this magic. A crash at any moment leaves
-/// the old file or the new one.
+/// Writes the index file at `path` for the network with this magic. A kill at any moment leaves
+/// the old file or the new one. Nothing waits for the disk: after a power loss the file may be
+/// damaged, which [`load`] sees, and the blocks are scanned again.
 ///
 /// Refuses ([`io::ErrorKind::InvalidInput`]) paths of more than 65,535 bytes and records of files
 /// that are not in `files`.
@@ -113,12 +114,7 @@ pub fn save(
     let file = File::create(&temporary).map_err(error("create", &temporary))?;
     let mut out = Summed { inner: &file, sum: Sum::new() };
     write_all(&mut out, magic, files, found).map_err(error("write", &temporary))?;
-    file.sync_all().map_err(error("sync", &temporary))?;
-    fs::rename(&temporary, path).map_err(error("rename", &temporary))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(error("sync", folder))
+    fs::rename(&temporary, path).map_err(error("rename", &temporary))
 }
 
 fn write_all(

@@ -1,184 +1,177 @@
-//! A decoder as plain as can be, which copies everything: the oracle of the fast one.
+//! Connects blocks with a map of coins and no rules: what the writer for Core is tested with.
 
-#![allow(dead_code)] // each test program uses its own part of this module
+use blockmill_bitcoin::coin::{Coin, OutPoint};
+use blockmill_bitcoin::{Hash, undo};
+use std::collections::HashMap;
 
-/// An input.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TxIn {
-    pub outpoint: Vec<u8>,
-    pub script: Vec<u8>,
-    pub sequence: u32,
-    pub witness: Vec<Vec<u8>>,
-}
-
-/// An output.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TxOut {
-    pub value: i64,
+/// A coin that owns its script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owned {
+    pub height: u32,
+    pub coinbase: bool,
+    pub value: u64,
     pub script: Vec<u8>,
 }
 
-/// A transaction.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tx {
-    pub version: i32,
-    pub inputs: Vec<TxIn>,
-    pub outputs: Vec<TxOut>,
-    pub lock_time: u32,
-}
-
-/// A block.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plain {
-    pub header: Vec<u8>,
-    pub transactions: Vec<Tx>,
-}
-
-impl Tx {
-    pub fn has_witness(&self) -> bool {
-        self.inputs.iter().any(|input| !input.witness.is_empty())
-    }
-
-    /// With witnesses, if there are any and they are asked for.
-    pub fn encode(&self, witnesses: bool) -> Vec<u8> {
-        let witnesses = witnesses && self.has_witness();
-        let mut out = self.version.to_le_bytes().to_vec();
-        if witnesses {
-            out.extend([0, 1]);
-        }
-        put_number(&mut out, self.inputs.len());
-        for input in &self.inputs {
-            out.extend(&input.outpoint);
-            put_string(&mut out, &input.script);
-            out.extend(input.sequence.to_le_bytes());
-        }
-        put_number(&mut out, self.outputs.len());
-        for output in &self.outputs {
-            out.extend(output.value.to_le_bytes());
-            put_string(&mut out, &output.script);
-        }
-        for input in self.inputs.iter().filter(|_| witnesses) {
-            put_number(&mut out, input.witness.len());
-            input.witness.iter().for_each(|item| put_string(&mut out, item));
-        }
-        out.extend(self.lock_time.to_le_bytes());
-        out
+impl Owned {
+    pub fn coin(&self) -> Coin<'_> {
+        let Owned { height, coinbase, value, .. } = *self;
+        Coin { height, coinbase, value, script: &self.script }
     }
 }
 
-impl Plain {
-    pub fn encode(&self, witnesses: bool) -> Vec<u8> {
-        let mut out = self.header.clone();
-        put_number(&mut out, self.transactions.len());
-        self.transactions.iter().for_each(|each| out.extend(each.encode(witnesses)));
-        out
+/// A transaction: its id, what it spends, value and script of what it makes.
+pub struct Transaction {
+    pub txid: Hash,
+    pub inputs: Vec<OutPoint>,
+    pub outputs: Vec<(u64, Vec<u8>)>,
+}
+
+/// Takes a block apart.
+pub fn transactions(raw: &[u8]) -> Vec<Transaction> {
+    let mut from = Bytes { raw, at: 80 };
+    let count = from.count();
+    let transactions = (0..count).map(|_| transaction(&mut from)).collect();
+    assert_eq!(from.at, raw.len());
+    transactions
+}
+
+fn transaction(from: &mut Bytes) -> Transaction {
+    let mut stripped = from.take(4).to_vec();
+    let witness = from.raw[from.at] == 0;
+    if witness {
+        assert_eq!(from.take(2), [0, 1]);
     }
-
-    /// `None`: no block, or a block and something more.
-    pub fn decode(mut bytes: &[u8]) -> Option<Self> {
-        if bytes.len() > 4_000_000 {
-            return None;
-        }
-        let bytes = &mut bytes;
-        let header = take(bytes, 80)?;
-        let transactions = list(bytes, transaction)?;
-        bytes.is_empty().then_some(Self { header, transactions })
+    let start = from.at;
+    let mut inputs = Vec::new();
+    for _ in 0..from.count() {
+        let txid = from.take(32).try_into().unwrap();
+        let vout = u32::from_le_bytes(from.take(4).try_into().unwrap());
+        inputs.push(OutPoint { txid, vout });
+        from.item();
+        from.take(4);
     }
-}
-
-fn put_number(out: &mut Vec<u8>, number: usize) {
-    match number {
-        ..0xfd => out.push(number as u8),
-        0xfd..0x1_0000 => {
-            out.push(0xfd);
-            out.extend((number as u16).to_le_bytes());
-        }
-        _ => {
-            out.push(0xfe);
-            out.extend((number as u32).to_le_bytes());
-        }
-    }
-}
-
-fn put_string(out: &mut Vec<u8>, string: &[u8]) {
-    put_number(out, string.len());
-    out.extend(string);
-}
-
-fn take(bytes: &mut &[u8], count: usize) -> Option<Vec<u8>> {
-    if bytes.len() < count {
-        return None;
-    }
-    let (taken, rest) = bytes.split_at(count);
-    *bytes = rest;
-    Some(taken.to_vec())
-}
-
-fn little_endian(bytes: &mut &[u8], count: usize) -> Option<u64> {
-    Some(take(bytes, count)?.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
-}
-
-fn number(bytes: &mut &[u8]) -> Option<u64> {
-    let (number, least) = match little_endian(bytes, 1)? {
-        0xfd => (little_endian(bytes, 2)?, 0xfd),
-        0xfe => (little_endian(bytes, 4)?, 0x1_0000),
-        0xff => (little_endian(bytes, 8)?, 0x1_0000_0000),
-        small => (small, 0),
-    };
-    (number >= least && number <= 0x0200_0000).then_some(number)
-}
-
-fn string(bytes: &mut &[u8]) -> Option<Vec<u8>> {
-    let length = number(bytes)?;
-    take(bytes, length as usize)
-}
-
-fn list<T>(bytes: &mut &[u8], one: fn(&mut &[u8]) -> Option<T>) -> Option<Vec<T>> {
-    let count = number(bytes)?;
-    let mut list = Vec::new();
-    for _ in 0..count {
-        list.push(one(bytes)?);
-    }
-    Some(list)
-}
-
-fn input(bytes: &mut &[u8]) -> Option<TxIn> {
-    Some(TxIn {
-        outpoint: take(bytes, 36)?,
-        script: string(bytes)?,
-        sequence: little_endian(bytes, 4)? as u32,
-        witness: Vec::new(),
-    })
-}
-
-fn output(bytes: &mut &[u8]) -> Option<TxOut> {
-    Some(TxOut { value: little_endian(bytes, 8)? as i64, script: string(bytes)? })
-}
-
-fn transaction(bytes: &mut &[u8]) -> Option<Tx> {
-    let version = little_endian(bytes, 4)? as u32 as i32;
-    let mut inputs = list(bytes, input)?;
     let mut outputs = Vec::new();
-    let mut flags = 0;
-    if inputs.is_empty() {
-        flags = little_endian(bytes, 1)?;
-        if flags != 0 {
-            inputs = list(bytes, input)?;
-            outputs = list(bytes, output)?;
-        }
-    } else {
-        outputs = list(bytes, output)?;
+    for _ in 0..from.count() {
+        let value = u64::from_le_bytes(from.take(8).try_into().unwrap());
+        outputs.push((value, from.item().to_vec()));
     }
-    if flags & 1 != 0 {
-        for input in &mut inputs {
-            input.witness = list(bytes, string)?;
+    stripped.extend_from_slice(&from.raw[start..from.at]);
+    if witness {
+        for _ in &inputs {
+            for _ in 0..from.count() {
+                from.item();
+            }
         }
-        if inputs.iter().all(|input| input.witness.is_empty()) {
+    }
+    stripped.extend_from_slice(from.take(4));
+    Transaction { txid: crypto::sha256d(&stripped), inputs, outputs }
+}
+
+struct Bytes<'a> {
+    raw: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, length: usize) -> &'a [u8] {
+        self.at += length;
+        &self.raw[self.at - length..self.at]
+    }
+
+    fn count(&mut self) -> usize {
+        let width = match self.take(1)[0] {
+            0xfd => 2,
+            0xfe => 4,
+            small => return small.into(),
+        };
+        let mut number = [0; 8];
+        number[..width].copy_from_slice(self.take(width));
+        u64::from_le_bytes(number) as usize
+    }
+
+    fn item(&mut self) -> &'a [u8] {
+        let length = self.count();
+        self.take(length)
+    }
+}
+
+/// The unspent coins of a chain.
+#[derive(Default)]
+pub struct Chain {
+    pub coins: HashMap<OutPoint, Owned>,
+    pub height: u32,
+    pub spent: Spent,
+}
+
+/// What the peer counts, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    pub coins: u64,
+    pub value: u64,
+    pub digest: u64,
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        Spent { coins: 0, value: 0, digest: 0xcbf2_9ce4_8422_2325 }
+    }
+}
+
+impl Spent {
+    fn add(&mut self, coin: &Coin) {
+        self.coins += 1;
+        self.value += coin.value;
+        let mut digest = |bytes: &[u8]| {
+            for byte in bytes {
+                self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+            }
+        };
+        digest(&coin.height.to_le_bytes());
+        digest(&[u8::from(coin.coinbase)]);
+        digest(&coin.value.to_le_bytes());
+        digest(&(coin.script.len() as u32).to_le_bytes());
+        digest(coin.script);
+    }
+}
+
+impl Chain {
+    /// Connects the next block; returns its undo data, `None` for the genesis block.
+    pub fn connect(&mut self, raw: &[u8]) -> Option<Vec<u8>> {
+        let height = self.height;
+        self.height += 1;
+        if height == 0 {
+            // its coinbase cannot be spent
             return None;
         }
+        let (mut counts, mut spent) = (Vec::new(), Vec::new());
+        for (i, transaction) in transactions(raw).iter().enumerate() {
+            if i > 0 {
+                counts.push(transaction.inputs.len());
+                for input in &transaction.inputs {
+                    spent.push(self.coins.remove(input).expect("an unspent coin"));
+                }
+            }
+            for (vout, (value, script)) in (0..).zip(&transaction.outputs) {
+                if script.first() == Some(&0x6a) || script.len() > 10_000 {
+                    continue;
+                }
+                let (value, script) = (*value, script.clone());
+                let outpoint = OutPoint { txid: transaction.txid, vout };
+                let coin = Owned { height, coinbase: i == 0, value, script };
+                self.coins.insert(outpoint, coin);
+            }
+        }
+        spent.iter().for_each(|coin| self.spent.add(&coin.coin()));
+        let mut data = Vec::new();
+        undo::encode(counts.into_iter(), spent.iter().map(Owned::coin), &mut data).unwrap();
+        Some(data)
     }
-    if flags > 1 {
-        return None;
+
+    /// The coins in the order of their keys.
+    pub fn sorted(&self) -> Vec<(&OutPoint, &Owned)> {
+        let mut coins: Vec<_> = self.coins.iter().collect();
+        coins.sort_by_key(|(outpoint, _)| (outpoint.txid, outpoint.vout.to_le_bytes()));
+        coins
     }
-    Some(Tx { version, inputs, outputs, lock_time: little_endian(bytes, 4)? as u32 })
 }

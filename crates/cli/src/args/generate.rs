@@ -15,6 +15,10 @@ pub struct GenerateBitcoin {
     #[arg(long, default_value_t = 7_000, value_name = "N")]
     #[arg(value_parser = value_parser!(u64).range(1..))]
     pub block_inputs: u64,
+    /// Unspent coins that there are before blocks look like those of the main network [default: as
+    /// many as 8 full blocks spend]
+    #[arg(long, value_name = "N")]
+    pub coins: Option<u64>,
     /// Bytes that each block has on top, to make long archives quickly (with --inputs 0)
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     pub padding: usize,

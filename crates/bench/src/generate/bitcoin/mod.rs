@@ -55,6 +55,9 @@ pub struct Recipe {
     pub blocks: u32,
     /// Inputs after which a block is full; its weight may end it before.
     pub block_inputs: u64,
+    /// Unspent coins that there are before blocks look like those of the main network; `None`: as
+    /// many as 8 full blocks spend, or the whole chain.
+    pub coins: Option<u64>,
     /// Bytes that each block has on top, at most [`MOST_PADDING`].
     pub padding: usize,
     /// Blocks name parents that nobody has. Only without inputs.
@@ -101,7 +104,9 @@ pub fn generate(
     check(recipe)?;
     let wallet = Wallet::new(recipe.seed)?;
     let weight = WEIGHT - 4 * recipe.padding as u64;
-    let limits = Limits { inputs: recipe.inputs, block_inputs: recipe.block_inputs, weight };
+    let Recipe { inputs, block_inputs, .. } = *recipe;
+    let coins = recipe.coins.unwrap_or((8 * block_inputs).min(inputs));
+    let limits = Limits { inputs, block_inputs, coins, weight };
     let mut planner = Planner::new(limits, recipe.seed);
     let mut output = Output::create(recipe, out)?;
     let mut random = Random(recipe.seed ^ 0x636f_696e);

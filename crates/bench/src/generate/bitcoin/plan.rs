@@ -17,8 +17,11 @@ const MATURITY: usize = 100;
 /// Transactions of a block that spend each other stand in a row of at most this many.
 const ROW: u32 = 3;
 
-/// Outputs of a transaction that splits a coin, while there are few coins.
+/// The most outputs of a transaction that splits a coin, while there are few coins.
 const SPLIT: u64 = 1000;
+
+/// So many outputs fit a block, nearly.
+const ROOM: u64 = 25_000;
 
 /// The most weight of a transaction: 199 inputs and 199 outputs, or a coin that is split, of the
 /// heaviest kinds.
@@ -65,6 +68,8 @@ pub struct Limits {
     pub inputs: u64,
     /// Inputs of a block.
     pub block_inputs: u64,
+    /// Coins are split until there are so many.
+    pub coins: u64,
     /// Weight of the transactions of a block, without the coinbase. It also keeps signature
     /// operations below their limit: none of our kinds has more than 4 in 170 units of weight.
     pub weight: u64,
@@ -123,10 +128,9 @@ impl Planner {
     /// Chooses the transactions of the block at `height`.
     pub fn block(&mut self, height: u32) -> Vec<Draft> {
         let mut block = Draught::default();
-        // coins are split until there are as many as the blocks take in a while
-        let reserve = (8 * self.limits.block_inputs).min(self.limits.inputs);
-        let missing = reserve.saturating_sub(self.coins.count());
-        let split = (missing / self.coins.count().max(1)).clamp(2, SPLIT);
+        // every coin is split a little, rather than a few of them to dust
+        let missing = self.limits.coins.saturating_sub(self.coins.count());
+        let split = (missing.min(ROOM) / self.coins.count().max(1)).clamp(20, SPLIT);
         let mut made = 0;
         loop {
             let room = self.limits.block_inputs - block.inputs;

@@ -1,0 +1,114 @@
+//! The store's chain in the formats of others: a datadir that Bitcoin Core opens and goes on from,
+//! or block files in the order of the chain.
+
+use crate::coin::OutPoint;
+use crate::coins::PackedCoin;
+use crate::commit::Ledger;
+use crate::core::{self, BlocksWriter, Written};
+use crate::fault::Error;
+use crate::import::Options;
+use crate::index::Tree;
+use crate::run::Run;
+use crate::{Id, pass1};
+use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Location, WriterOptions};
+use std::path::Path;
+
+/// Files that stay open while bodies are read.
+const OPEN_FILES: usize = 64;
+
+/// Writes the chain of the store in `data`, whose blocks stand in `files`, as a datadir of Bitcoin
+/// Core: blocks and undo data with their index, and the coins. `progress` is told each height.
+///
+/// # Errors
+/// When the store holds no chain, when `files` lack its blocks, or when `out` is not empty.
+pub fn to_core(
+    files: &BlockFiles,
+    options: &Options,
+    data: &Path,
+    out: &Path,
+    progress: impl FnMut(u32),
+) -> Result<Written, Error> {
+    let tree = pass1::index(files, options, Some(data), &mut Run::default())?;
+    let ledger = Ledger::open(data, options)?;
+    let ends = ledger.undo_ends()?;
+    let mut writer = BlocksWriter::create(out, &options.params, core::Options::random())?;
+    writer.block(&options.params.genesis, None)?;
+    let mut undo = vec![];
+    each_block(files, &tree, &chain_of(&tree, &ledger)?, progress, |height, block| {
+        ledger.read_undo(ends[height as usize], &mut undo)?;
+        Ok(writer.block(block, Some(&undo))?)
+    })?;
+    let mut writer = writer.coins()?;
+    let coins = ledger.coins();
+    let (mut points, mut script) = (coins.iter()?, vec![]);
+    while let Some((key, value)) = points.next()? {
+        let coin = PackedCoin::unpack(value).ok_or_else(|| {
+            Error::Damaged(format!("expected a coin, found {} other bytes", value.len()))
+        })?;
+        writer.coin(&OutPoint::from_key(key), &coin.coin(&mut script))?;
+    }
+    Ok(writer.finish()?)
+}
+
+/// Writes the best chain of `files` as block files in the order of the chain; returns the height of
+/// the last block. Bodies are copied as they are.
+///
+/// # Errors
+/// When a block cannot be read, or when `out` holds block files already.
+pub fn to_block_files(
+    files: &BlockFiles,
+    options: &Options,
+    out: &Path,
+    writer: WriterOptions,
+    progress: impl FnMut(u32),
+) -> Result<u32, Error> {
+    let tree = pass1::index(files, options, None, &mut Run::default())?;
+    let mut writer = BlockWriter::create(out, writer)?;
+    writer.write(&options.params.genesis)?;
+    let mut chain = tree.best_chain();
+    chain.truncate(options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1));
+    each_block(files, &tree, &chain, progress, |_, block| {
+        writer.write(block)?;
+        Ok(())
+    })?;
+    writer.finish()?;
+    Ok(chain.len() as u32 - 1)
+}
+
+/// The blocks of the store's chain by height.
+fn chain_of(tree: &Tree, ledger: &Ledger) -> Result<Vec<u32>, Error> {
+    let tip = ledger.tip();
+    let mut block = tree.find(&tip.hash).ok_or_else(|| Error::OtherChain {
+        expected: format!("block {} at height {}", Id(&tip.hash), tip.height),
+        found: "files without it".into(),
+    })?;
+    let mut chain = vec![0; tip.height as usize + 1];
+    for place in chain.iter_mut().rev() {
+        *place = block;
+        block = tree.parent(block);
+    }
+    Ok(chain)
+}
+
+/// Reads the blocks of `chain` from height 1 on.
+fn each_block(
+    files: &BlockFiles,
+    tree: &Tree,
+    chain: &[u32],
+    mut progress: impl FnMut(u32),
+    mut take: impl FnMut(u32, &[u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut reader = BodyReader::new(files, OPEN_FILES);
+    let mut block = vec![];
+    for (height, node) in chain.iter().enumerate().skip(1) {
+        let height = height as u32;
+        let Some(found) = tree.record(*node) else {
+            return Err(Error::Damaged(format!("no file has the block at height {height}")));
+        };
+        let (file, offset, size) = (found.file, found.offset, found.size);
+        reader.read(Location { file, offset, size }, &mut block)?;
+        take(height, &block)?;
+        progress(height);
+    }
+    Ok(())
+}

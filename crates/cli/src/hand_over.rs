@@ -1,0 +1,94 @@
+//! `convert` of Bitcoin block files: to a datadir of Bitcoin Core, or to block files in order.
+
+use crate::args::{Convert, Target};
+use crate::import::cores;
+use crate::output::{self, Exit};
+use crate::progress::{Display, Progress, grouped};
+use crate::reindex::{failure, network_of, open, parse_id};
+use anyhow::{Result, ensure};
+use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
+use bitcoin::export;
+use bitcoin::import::{Options, import};
+use bitcoin::variants::Variants;
+use bitcoin::{Error, Level};
+use pipeline::Cancel;
+
+/// `blockmill convert --to core|blk`.
+pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
+    ensure!(args.from.is_none(), "--from: Bitcoin chains are written from the genesis block on");
+    let (files, params) = open(&args.paths, args.chain.as_deref())?;
+    let options = Options {
+        params,
+        level: Level::Execution,
+        variants: Variants::default(),
+        threads: cores(),
+        memory: args.cache << 20,
+        assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
+        until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
+        now: Some(output::unix_seconds()),
+        cancel,
+    };
+    match args.to {
+        Target::Blk => block_files(args, &files, &options, json),
+        _ => datadir(args, &files, &options, json),
+    }
+}
+
+/// Brings the store up to date, then writes it out for Bitcoin Core.
+fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Exit> {
+    let mut display = Display::new(files.bytes(), options.level.name(), json);
+    let (run, outcome) = import(files, options, &args.data, |progress| {
+        let (blocks, bytes) = (progress.blocks, progress.bytes);
+        display.update(&Progress { number: progress.height.into(), blocks, bytes });
+    });
+    display.finish();
+    if let Err(error) = outcome {
+        failure(&error, &run, true);
+        // a bad block ends the chain, which is good up to there
+        if !matches!(error, Error::Fault(_)) {
+            return Ok(Exit::Failure);
+        }
+    } else if run.stopped {
+        return Ok(Exit::Interrupted);
+    }
+    let written = export::to_core(files, options, &args.data, &args.out, |_| {})?;
+    let out = args.out.display();
+    if json {
+        println!(
+            "{}",
+            serde_json::json!({
+                "out": out.to_string(),
+                "height": written.blocks - 1,
+                "tip": bitcoin::Id(&written.tip).to_string(),
+                "coins": written.coins,
+                "bytes": written.block_bytes + written.undo_bytes + written.coin_bytes,
+            })
+        );
+    } else {
+        let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
+        println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
+        println!("start Bitcoin Core with -datadir={out}: it goes on from there");
+    }
+    Ok(if run_is_whole(&run) { Exit::Success } else { Exit::Failure })
+}
+
+/// Did the import reach the end of the best chain?
+fn run_is_whole(run: &bitcoin::import::Run) -> bool {
+    run.tip == run.best
+}
+
+/// Writes the best chain as block files in its order.
+fn block_files(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Exit> {
+    let network = network_of(&options.params);
+    let key = if args.xor { bitcoin::core::XorKey::random().0 } else { [0; 8] };
+    let writer = WriterOptions { key: XorKey(key), ..WriterOptions::core(network) };
+    let last = export::to_block_files(files, options, &args.out, writer, |_| {})?;
+    let out = args.out.display().to_string();
+    if json {
+        println!("{}", serde_json::json!({ "out": out, "first": 0, "last": last }));
+    } else {
+        println!("wrote blocks 0 to {} to {out}", grouped(last.into()));
+        println!("conversion checks headers, not bodies; `blockmill verify` does");
+    }
+    Ok(Exit::Success)
+}
