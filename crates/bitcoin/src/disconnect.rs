@@ -1,5 +1,6 @@
 //! Back to where the store's chain and the best chain part.
 
+use crate::Id;
 use crate::coin::Coin;
 use crate::coins::PackedCoin;
 use crate::commit::Ledger;
@@ -10,7 +11,6 @@ use crate::index::Tree;
 use crate::path::Path;
 use crate::run::{Run, Tip};
 use crate::undo;
-use crate::Id;
 use archive::blkdat::{BlockFiles, BodyReader, Location};
 use crypto::ManySha256;
 

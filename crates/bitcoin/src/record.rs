@@ -1,9 +1,9 @@
 //! A run as a run record.
 
+use crate::Id;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
-use crate::Id;
 use archive::blkdat::BlockFiles;
 use pipeline::StageTimes;
 use pipeline::record::{Data, Outcome, Program, Reindex, RunRecord, Stage};

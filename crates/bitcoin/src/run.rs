@@ -1,8 +1,8 @@
 //! What a run did.
 
 use crate::Hash;
-use crate::scan::Counts;
 use crate::execute::Batch;
+use crate::scan::Counts;
 use pipeline::CrewTimes;
 use pipeline::record::ChunkTimes;
 use std::time::{Duration, Instant};

@@ -30,7 +30,7 @@ pub const SWITCHES: [Switch; 9] = [
         name: "look-back",
         values: &["0", "8M", "32M", "640M"],
         what: "keep so much of what was read last, so that blocks whose parents come late are not \
-               read again; with accept=block and scan=serial (Bitcoin Core PR 16981, first version)",
+               read again; with accept=block scan=serial (Bitcoin Core PR 16981, first version)",
     },
     Switch {
         name: "accept",
@@ -95,6 +95,10 @@ pub const RUNGS: [(&str, &[(&str, &str)]); 8] = [
             ("accept", "header"),
             ("read", "positioned"),
             ("scan", "parallel"),
+            ("coins", "fetched"),
+            ("scripts", "templates"),
+            ("signatures", "lanes"),
+            ("stages", "overlapped"),
         ],
     ),
 ];

@@ -80,8 +80,8 @@ fn run_is_whole(run: &bitcoin::import::Run) -> bool {
 /// Writes the best chain as block files in its order.
 fn block_files(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Exit> {
     let network = network_of(&options.params);
-    let key = if args.xor { bitcoin::core::XorKey::random().0 } else { [0; 8] };
-    let writer = WriterOptions { key: XorKey(key), ..WriterOptions::core(network) };
+    let key = if args.xor { XorKey::random() } else { XorKey::default() };
+    let writer = WriterOptions { key, ..WriterOptions::core(network) };
     let last = export::to_block_files(files, options, &args.out, writer, |_| {})?;
     let out = args.out.display().to_string();
     if json {

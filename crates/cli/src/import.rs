@@ -93,11 +93,10 @@ impl Job {
     fn run(self, label: &str, mut sink: Sink, json: bool) -> Result<Exit> {
         let level = self.options.level.name();
         let mut display = Display::new(self.archive.disk_bytes(), level, json);
-        let (run, outcome) =
-            import(&self.archive, &self.options, &mut sink, |progress| {
-                let (number, blocks, bytes) = (progress.number, progress.blocks, progress.bytes);
-                display.update(&Progress { number, blocks, bytes });
-            });
+        let (run, outcome) = import(&self.archive, &self.options, &mut sink, |progress| {
+            let (number, blocks, bytes) = (progress.number, progress.blocks, progress.bytes);
+            display.update(&Progress { number, blocks, bytes });
+        });
         display.finish();
         let stores = !matches!(sink, Sink::Discard);
         let label = self.label.as_deref().unwrap_or(label);

@@ -9,8 +9,8 @@ use archive::blkdat::{self, BlockFiles, Network};
 use bitcoin::import::{Options, Run, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
-use ethereum::record::program;
 use bitcoin::{Error, Hash, Level, record};
+use ethereum::record::program;
 use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use report::Colour;
@@ -18,8 +18,10 @@ use std::path::{Path, PathBuf};
 
 /// Are the paths Bitcoin block files?
 pub fn is_meant(args: &Verification) -> bool {
-    let bitcoin = args.chain.as_deref().is_some_and(|chain| named(chain).is_ok());
-    args.paths.iter().any(|path| blkdat::looks_like(path)) || (bitcoin && args.chain.as_deref() != Some("mainnet"))
+    // the main network of Ethereum has the same name
+    let is_named = |chain: &str| chain != "mainnet" && named(chain).is_ok();
+    args.chain.as_deref().is_some_and(is_named)
+        || args.paths.iter().any(|path| blkdat::looks_like(path))
 }
 
 /// `blockmill import` of block files.
@@ -35,8 +37,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
 pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
     let job = Job::prepare(&args.verification, cancel)?;
     let folder = std::env::temp_dir().join(format!("blockmill-verify-{}", std::process::id()));
-    std::fs::create_dir(&folder)
-        .with_context(|| format!("cannot create {}", folder.display()))?;
+    std::fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let exit = job.run("verify", &folder, false, json);
     std::fs::remove_dir_all(&folder)
         .with_context(|| format!("cannot remove {}", folder.display()))?;

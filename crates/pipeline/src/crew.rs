@@ -9,7 +9,10 @@
 //! state that holds nothing unchecked) answers [`Connected::Settle`]: the next buffer is connected
 //! only when this one is finished.
 
+mod inline;
+
 use crate::{StageClock, StageTimes};
+use inline::inline;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -379,53 +382,6 @@ fn put_back<S, E>(state: &mut State<S, E>, number: u64, slot: S, done: thread::R
         }
     };
     state.slots[position] = (phase, Some(slot));
-}
-
-fn inline<S, E>(
-    mut buffers: Vec<S>,
-    phases: Phases<
-        impl FnMut(&mut S) -> Result<bool, E>,
-        impl Fn(&mut S),
-        impl FnMut(&mut S) -> Connected,
-        impl Fn(&mut S),
-        impl FnMut(&mut S) -> Result<(), E>,
-    >,
-) -> Ended<S, E> {
-    let Phases { mut read, prepare, mut connect, check, mut finish } = phases;
-    let mut times = CrewTimes::default();
-    let mut unfinished = vec![];
-    let outcome = loop {
-        let Some(buffer) = buffers.last_mut() else { break Ok(()) };
-        let mut clock = Instant::now();
-        let mut lap = |stage: &mut StageTimes| {
-            let now = Instant::now();
-            stage.busy += now - clock;
-            stage.items += 1;
-            stage.threads = 1;
-            clock = now;
-        };
-        match read(buffer) {
-            Ok(true) => lap(&mut times.read),
-            Ok(false) => break Ok(()),
-            Err(error) => break Err(error),
-        }
-        prepare(buffer);
-        lap(&mut times.prepare);
-        let how = connect(buffer);
-        lap(&mut times.connect);
-        check(buffer);
-        lap(&mut times.check);
-        let finished = finish(buffer);
-        lap(&mut times.finish);
-        if let Err(error) = finished {
-            unfinished.extend(buffers.pop());
-            break Err(error);
-        }
-        if how == Connected::Stop {
-            break Ok(());
-        }
-    };
-    Ended { times, unfinished, outcome }
 }
 
 #[cfg(test)]

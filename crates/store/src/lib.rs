@@ -32,7 +32,7 @@ pub use journal::Journal;
 pub use kv::{Batch, MAX_KEY_BYTES, Tree};
 pub use map::FileMap;
 pub use points::{
-    Fetched, Hint, KEY_BYTES, Key, MAX_POINT_BYTES, PointCrash, PointOptions, PointReader, PointStore,
-    Points, Runs,
+    Fetched, Hint, KEY_BYTES, Key, MAX_POINT_BYTES, PointCrash, PointOptions, PointReader,
+    PointStore, Points, Runs,
 };
 pub use recovery::Recovery;

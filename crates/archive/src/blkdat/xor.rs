@@ -1,6 +1,7 @@
 //! The obfuscation of block files: eight bytes, XORed over the whole file again and again.
 
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::Path;
 
@@ -15,6 +16,13 @@ pub const XOR_FILE: &str = "xor.dat";
 pub struct XorKey(pub [u8; 8]);
 
 impl XorKey {
+    /// A key that no one else has, as Bitcoin Core makes one for each datadir. It need not be
+    /// secret.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(RandomState::new().build_hasher().finish().to_le_bytes())
+    }
+
     /// True when the key changes nothing.
     #[must_use]
     pub fn is_none(self) -> bool {

@@ -11,13 +11,12 @@ mod flat;
 pub mod leveldb;
 mod read;
 mod write;
-mod xor;
 
+pub use archive::blkdat::XorKey;
 pub use chainstate::Coins;
 pub use error::Error;
 pub use read::{Datadir, Found};
 pub use write::{BlocksWriter, CoinsWriter, Options, Written};
-pub use xor::XorKey;
 
 use crate::params::Params;
 use std::fs::{self, File};

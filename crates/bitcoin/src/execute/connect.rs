@@ -11,6 +11,8 @@ use pipeline::Connected;
 use std::time::Instant;
 use store::points::{Key, PointStore};
 
+/// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
+const NEXT_BATCH: usize = 4 << 20;
 /// Keys that are touched ahead of their use; more would push each other out of the cache.
 const TOUCHED: usize = 64;
 
@@ -55,7 +57,7 @@ impl Batch {
             at.output += self.blocks[i].outputs.len();
             at.input = self.taken_ends.len();
         }
-        self.settle = coins.wants_flush();
+        self.settle = coins.wants_flush() || is_short(coins, context);
         self.times.connect = start.elapsed();
         match (self.fault.is_some() || self.error.is_some(), self.settle) {
             (true, _) => Connected::Stop,
@@ -109,7 +111,11 @@ impl Batch {
                     continue;
                 }
                 let key = key(&txid, vout);
-                if repeats { coins.replace(&key, coin)? } else { coins.insert(&key, coin)? };
+                if repeats {
+                    coins.replace(&key, coin)?
+                } else {
+                    coins.insert(&key, coin)?
+                };
             }
         }
         Ok(())
@@ -190,6 +196,13 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// Could the next batch bring the coins over the memory that they may have?
+fn is_short(coins: &PointStore, context: &Context) -> bool {
+    let memory = usize::try_from(context.options.memory).unwrap_or(usize::MAX);
+    let reserve = NEXT_BATCH.min(memory / 4);
+    coins.changes() > 0 && coins.memory().saturating_add(reserve) > memory
 }
 
 /// The coins that a block took.

@@ -16,8 +16,8 @@ pub use summary::{Branch, Gap, Summary};
 pub use tree::{GENESIS, NO_RECORD, Refused, Tree, Why};
 
 use crate::Hash;
-use archive::blkdat::Location;
 use crate::header::{HEADER_BYTES, Header};
+use archive::blkdat::Location;
 
 /// A block that a scan found: where it is, and its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

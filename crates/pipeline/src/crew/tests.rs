@@ -31,7 +31,7 @@ fn numbers(
                 if next > count { Err(format!("end at {count}")) } else { Ok(true) }
             },
             prepare: |slot: &mut Slot| {
-                if slot.number % 3 == 0 {
+                if slot.number.is_multiple_of(3) {
                     thread::yield_now();
                 }
                 slot.prepared = true;
@@ -44,7 +44,7 @@ fn numbers(
                 how(slot.number)
             },
             check: |slot: &mut Slot| {
-                if slot.number % 5 == 0 {
+                if slot.number.is_multiple_of(5) {
                     thread::yield_now();
                 }
                 slot.checked = true;
@@ -79,7 +79,7 @@ fn order_is_kept_and_an_error_of_reading_comes_last() {
 
 #[test]
 fn nothing_is_connected_ahead_of_a_buffer_that_settles() {
-    let how = |n: u64| if n % 7 == 0 { Connected::Settle } else { Connected::Continue };
+    let how = |n: u64| if n.is_multiple_of(7) { Connected::Settle } else { Connected::Continue };
     for threads in [0, 1, 2, 5] {
         let (finished, _) = numbers(threads, 500, how, |_| false);
         assert_eq!(finished.len(), 500, "{threads} threads");
