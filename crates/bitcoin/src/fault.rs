@@ -132,7 +132,7 @@ pub enum Error {
     Damaged(String),
     /// No block follows the genesis block.
     Empty,
-    /// The block whose chain is assumed valid is not in the best chain.
+    /// The block whose chain is assumed valid is in none of the files.
     AssumedMissing(Hash),
 }
 
@@ -157,8 +157,7 @@ impl fmt::Display for Error {
             }
             Self::AssumedMissing(hash) => {
                 let id = Id(hash);
-                write!(f, "expected block {id}, which is assumed valid, in the best chain, ")?;
-                f.write_str("found it not")
+                write!(f, "expected block {id}, which is assumed valid, in the files, found it not")
             }
         }
     }

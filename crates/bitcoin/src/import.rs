@@ -58,7 +58,7 @@ fn passes(
     let mut first_fault = None;
     // a second time only where a block is bad: then the chain that is best without it
     loop {
-        let path = Path::best(&tree, options.until);
+        let path = Path::best(&tree);
         if let Some(ledger) = &mut ledger {
             disconnect::to_fork(files, &tree, &path, ledger, run)?;
         }
@@ -111,10 +111,10 @@ impl Pass<'_> {
         let assumed_valid = match &self.options.assume_valid {
             None => 0,
             Some(hash) => {
-                let nodes = self.path.nodes.iter().rev();
-                let mut at = nodes.skip_while(|node| self.tree.hash(**node) != hash);
-                let node = at.next().ok_or(Error::AssumedMissing(*hash))?;
-                self.tree.height(*node)
+                let block = self.tree.find(hash).ok_or(Error::AssumedMissing(*hash))?;
+                let height = self.tree.height(block);
+                // on a chain beside it nothing is assumed
+                if self.path.nodes.get(height as usize) == Some(&block) { height } else { 0 }
             }
         };
         Ok(Context {

@@ -13,10 +13,9 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// The best chain of `tree`, up to height `until`.
-    pub fn best(tree: &Tree, until: Option<u32>) -> Self {
-        let mut nodes = tree.best_chain();
-        nodes.truncate(until.map_or(usize::MAX, |until| until as usize).saturating_add(1));
+    /// The best chain of `tree`.
+    pub fn best(tree: &Tree) -> Self {
+        let nodes = tree.best_chain();
         let median_times = nodes.iter().map(|node| tree.median_time(*node)).collect();
         Self { nodes, median_times }
     }

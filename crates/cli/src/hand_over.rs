@@ -42,6 +42,7 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
         display.update(&Progress { number: progress.height.into(), blocks, bytes });
     });
     display.finish();
+    let outcome_is_good = outcome.is_ok();
     if let Err(error) = outcome {
         failure(&error, &run, true);
         // a bad block ends the chain, which is good up to there
@@ -69,12 +70,7 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
         println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
         println!("start Bitcoin Core with -datadir={out}: it goes on from there");
     }
-    Ok(if run_is_whole(&run) { Exit::Success } else { Exit::Failure })
-}
-
-/// Did the import reach the end of the best chain?
-fn run_is_whole(run: &bitcoin::import::Run) -> bool {
-    run.tip == run.best
+    Ok(if outcome_is_good { Exit::Success } else { Exit::Failure })
 }
 
 /// Writes the best chain as block files in its order.

@@ -17,6 +17,8 @@
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 mod arch;
 #[cfg(feature = "std")]

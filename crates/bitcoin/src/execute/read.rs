@@ -17,7 +17,9 @@ impl Batch {
         let start = Instant::now();
         self.begin(first);
         let mut bytes = 0;
-        for node in context.path.nodes.iter().skip(first as usize) {
+        let last = context.options.until.map_or(usize::MAX, |until| until as usize);
+        let end = last.saturating_add(1).min(context.path.nodes.len());
+        for node in context.path.nodes[..end].iter().skip(first as usize) {
             let Some(found) = context.tree.record(*node) else { break };
             bytes += u64::from(found.size);
             let full = bytes > BATCH_BYTES || self.locations.len() == BATCH_BLOCKS;

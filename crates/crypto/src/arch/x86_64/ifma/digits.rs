@@ -143,3 +143,6 @@ fn signed(l: [Limb; 3]) -> [Limb; 3] {
     // shifts the sign bit of 52 down from the top
     [l0, l1, (l2 << 12).signed_shift(12)]
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,7 +50,7 @@ fn verify_vector(
     let (key, invalid) = keys::points(lanes, |lane| &checks[lane].key);
     let sum = multiply(generator, u1, u2, &key);
     // x = X / Z^2
-    let equal = sum.z.square().mul(&Field(r)).sub(&sum.x).is_zero();
+    let equal = sum.z.square().mul(&Field::new(r)).sub(&sum.x).is_zero();
     let out_of_range = is_below(r, P_LESS_N) | !is_below(r, N);
     (equal, out_of_range | invalid | sum.z.is_zero())
 }

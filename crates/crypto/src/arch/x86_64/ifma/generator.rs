@@ -92,8 +92,8 @@ fn make(lanes: Lanes) -> Option<Box<[[Entry; MULTIPLES]]>> {
             *power_of_lane = power(WIDTH * place)?;
         }
         multiples[0] = Affine {
-            x: Field(lanes.load(|lane| &powers[lane].0)),
-            y: Field(lanes.load(|lane| &powers[lane].1)),
+            x: Field::new(lanes.load(|lane| &powers[lane].0)),
+            y: Field::new(lanes.load(|lane| &powers[lane].1)),
         };
         odd_multiples(&mut multiples, &mut factors);
         let mut z = zero.same([1, 0, 0, 0]);
@@ -110,3 +110,6 @@ fn make(lanes: Lanes) -> Option<Box<[[Entry; MULTIPLES]]>> {
     }
     Some(table)
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,7 +30,7 @@ pub(super) fn points<'a>(lanes: Lanes, key: impl Fn(usize) -> &'a Key) -> (Affin
     }
     let (x, y) = (lanes.load(|lane| x[lane]), lanes.load(|lane| y[lane]));
     invalid |= !(is_below(x, P) & is_below(y, P));
-    let mut points = Affine { x: Field(x), y: Field(y) };
+    let mut points = Affine { x: Field::new(x), y: Field::new(y) };
     if compressed != 0 {
         points.y = points.y.replaced(compressed, &Affine::lift(points.x, odd).y);
     }

@@ -326,6 +326,39 @@ pub(super) fn product(a: [Limb; 5], b: [Limb; 5]) -> [Limb; 10] {
     low
 }
 
+/// The square of an integer with carried limbs: ten sums of weight `2^(52 * i)`, not carried.
+#[inline(always)]
+pub(super) fn square(a: [Limb; 5]) -> [Limb; 10] {
+    let zero = a[0].same(0);
+    let (mut low, mut high) = ([zero; 10], [zero; 10]);
+    for i in 0..5 {
+        for j in i + 1..5 {
+            low[i + j] = low[i + j].plus_low(a[i], a[j]);
+            high[i + j + 1] = high[i + j + 1].plus_high(a[i], a[j]);
+        }
+    }
+    let mut sum = [zero; 10];
+    for i in 0..10 {
+        let cross = low[i] + high[i];
+        sum[i] = cross + cross;
+    }
+    for i in 0..5 {
+        sum[2 * i] = sum[2 * i].plus_low(a[i], a[i]);
+        sum[2 * i + 1] = sum[2 * i + 1].plus_high(a[i], a[i]);
+    }
+    sum
+}
+
+/// The sum of two products.
+#[inline(always)]
+pub(super) fn sum(a: [Limb; 10], b: [Limb; 10]) -> [Limb; 10] {
+    let mut sum = a;
+    for (sum, b) in sum.iter_mut().zip(b) {
+        *sum = *sum + b;
+    }
+    sum
+}
+
 /// The lanes that hold 0.
 #[inline(always)]
 pub(super) fn is_zero(l: [Limb; 5]) -> Mask {

@@ -4,6 +4,8 @@
 //! off the curve, a sum whose terms have equal x coordinates. Then libsecp256k1 decides. No
 //! operation mixes lanes, and the inversions of a whole batch have their zeros replaced by ones.
 
+#[cfg(test)]
+mod big;
 mod digits;
 mod ecdsa;
 mod field;

@@ -145,21 +145,21 @@ fn double_co_z(point: &mut Affine) -> Affine {
     let yy = point.y.square();
     *point = Affine { x: point.x.mul(&yy), y: yy.square() };
     let x = slope.square().sub_both(&point.x, &point.x);
-    let y = slope.mul(&point.x.sub(&x)).sub(&point.y);
+    let y = slope.mul(&point.x.sub(&x)).sub_tight(&point.y);
     Affine { x, y }
 }
 
 /// Writes the sum of `twice` and `multiple`, whose Z grew by the factor, and gives `twice` that Z.
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
 fn add_co_z(twice: &mut Affine, multiple: &Affine, sum: &mut Affine, factor: &mut Field) {
-    *factor = twice.x.sub(&multiple.x);
+    *factor = twice.x.sub_tight(&multiple.x);
     let slope = twice.y.sub(&multiple.y);
     let square = factor.square();
     let x = multiple.x.mul(&square);
     twice.x.mul_assign(&square);
     twice.y.mul_assign(&twice.x.sub(&x));
     sum.x = slope.square().sub_both(&twice.x, &x);
-    sum.y = slope.mul(&twice.x.sub(&sum.x)).sub(&twice.y);
+    sum.y = slope.mul(&twice.x.sub(&sum.x)).sub_tight(&twice.y);
 }
 
 /// The point of an entry for each lane.
@@ -173,8 +173,8 @@ fn gather<'a>(lanes: Lanes, entry: impl Fn(usize) -> &'a Entry) -> Affine {
     let (low, high) = (rows(0), rows(8));
     let word = |i: usize| lanes.of_registers([low[i], high[i]]);
     Affine {
-        x: Field(split([word(0), word(1), word(2), word(3)])),
-        y: Field(split([word(4), word(5), word(6), word(7)])),
+        x: Field::new(split([word(0), word(1), word(2), word(3)])),
+        y: Field::new(split([word(4), word(5), word(6), word(7)])),
     }
 }
 
@@ -182,7 +182,7 @@ fn gather<'a>(lanes: Lanes, entry: impl Fn(usize) -> &'a Entry) -> Affine {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
 pub(super) fn put(lanes: Lanes, point: &Affine, mut entry: impl FnMut(usize, Entry)) {
-    let (x, y) = (join(point.x.below_2_256().0), join(point.y.below_2_256().0));
+    let (x, y) = (join(point.x.below_2_256().limbs()), join(point.y.below_2_256().limbs()));
     for half in 0..2 {
         let [x0, x1, x2, x3] = x.map(|word| word.registers()[half]);
         let [y0, y1, y2, y3] = y.map(|word| word.registers()[half]);

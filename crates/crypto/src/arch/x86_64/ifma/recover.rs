@@ -37,7 +37,7 @@ pub(super) fn recover(
     }
     let mut found = [[0; 64]; BATCH];
     affine(lanes, &sums[..count], &mut doubtful, |i, point| {
-        let coordinates = store(point.x.0).into_iter().zip(store(point.y.0));
+        let coordinates = store(point.x.limbs()).into_iter().zip(store(point.y.limbs()));
         for (key, (x, y)) in found[LANES * i..].iter_mut().zip(coordinates) {
             key[..32].copy_from_slice(&x);
             key[32..].copy_from_slice(&y);
@@ -67,7 +67,7 @@ fn sum_vector(
         odd |= Mask::from(signature.recovery_id & 1) << lane;
         doubtful |= Mask::from(signature.recovery_id > 1) << lane;
     }
-    let point = Affine::lift(Field(r), odd);
+    let point = Affine::lift(Field::new(r), odd);
     let sum = multiply(generator, u1, u2, &point);
     (sum, doubtful | !point.is_on_curve())
 }

@@ -3,7 +3,9 @@
 //! Products are Montgomery's (1985) with `R = 2^260`. A [`Scalar`] has limbs below 2^52 and is
 //! below 2^257, which a product keeps: `(2^514 + n * R) / R < 2^254 + n`.
 
-use super::limb::{LOW, Lanes, Limb, Mask, carry, difference, limbs, product, signed_carry};
+use super::limb::{
+    LOW, Lanes, Limb, Mask, carry, difference, limbs, product, signed_carry, square,
+};
 
 /// The order of the group, in words of 64 bits.
 const ORDER: [u64; 4] =
@@ -57,6 +59,23 @@ const fn twice(number: [u64; 5]) -> [u64; 5] {
 #[derive(Clone, Copy)]
 pub(super) struct Scalar(pub(super) [Limb; 5]);
 
+/// A product divided by R: makes the lowest limb a multiple of 2^52 and carries it away, five times.
+#[inline(always)]
+fn reduce(mut sum: [Limb; 10]) -> Scalar {
+    let (zero, factor) = (sum[0].same(0), sum[0].same(FACTOR));
+    for i in 0..5 {
+        let times = zero.plus_low(sum[i], factor);
+        for k in 0..5 {
+            let n = zero.same(N[k]);
+            sum[i + k] = sum[i + k].plus_low(times, n);
+            sum[i + k + 1] = sum[i + k + 1].plus_high(times, n);
+        }
+        sum[i + 1] = sum[i + 1] + (sum[i] >> 52);
+    }
+    let [.., h0, h1, h2, h3, h4] = sum;
+    Scalar(carry([h0, h1, h2, h3, h4]))
+}
+
 impl Scalar {
     /// `R` modulo n: Montgomery's 1.
     #[inline(always)]
@@ -67,20 +86,13 @@ impl Scalar {
     /// `self * b / R`
     #[inline(always)]
     pub(super) fn mul(self, b: Self) -> Self {
-        let mut sum = product(self.0, b.0);
-        let (zero, factor) = (sum[0].same(0), sum[0].same(FACTOR));
-        // makes the lowest limb a multiple of 2^52 and carries it away, five times
-        for i in 0..5 {
-            let times = zero.plus_low(sum[i], factor);
-            for k in 0..5 {
-                let n = zero.same(N[k]);
-                sum[i + k] = sum[i + k].plus_low(times, n);
-                sum[i + k + 1] = sum[i + k + 1].plus_high(times, n);
-            }
-            sum[i + 1] = sum[i + 1] + (sum[i] >> 52);
-        }
-        let [.., h0, h1, h2, h3, h4] = sum;
-        Scalar(carry([h0, h1, h2, h3, h4]))
+        reduce(product(self.0, b.0))
+    }
+
+    /// `self * self / R`
+    #[inline(always)]
+    fn square(self) -> Self {
+        reduce(square(self.0))
     }
 
     /// `self * R`
@@ -104,7 +116,7 @@ impl Scalar {
         for word in [ORDER[3], ORDER[2], ORDER[1], ORDER[0] - 2] {
             for i in (0..16).rev() {
                 for _ in 0..4 {
-                    out = out.mul(out);
+                    out = out.square();
                 }
                 out = out.mul(powers[(word >> (4 * i) & 15) as usize]);
             }
@@ -143,3 +155,6 @@ impl Scalar {
         Scalar(out)
     }
 }
+
+#[cfg(test)]
+mod tests;

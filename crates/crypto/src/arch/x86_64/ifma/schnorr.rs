@@ -43,7 +43,7 @@ pub(super) fn verify(
     affine(lanes, &sums[..count], &mut doubtful, |i, point| {
         let checks = lane_items(checks, i);
         let r = lanes.load(|lane| halves(&checks[lane].signature).0);
-        let equal = Field(r).sub(&point.x).is_zero();
+        let equal = Field::new(r).sub(&point.x).is_zero();
         verdicts[i] = equal & !point.y.is_odd();
     });
     for (i, (check, valid)) in checks.iter().zip(valid).enumerate() {
@@ -65,7 +65,7 @@ fn sum_vector(
     let x = lanes.load(|lane| &checks[lane].key);
     let challenges = challenges(hash, checks);
     let e = Scalar(lanes.load(|lane| &challenges[lane])).canonical();
-    let key = Affine::lift(Field(x), 0);
+    let key = Affine::lift(Field::new(x), 0);
     let in_range = is_below(r, P) & is_below(s, N) & is_below(x, P);
     let sum = multiply(generator, Scalar(s), e.negate(), &key);
     (sum, !(in_range & key.is_on_curve()))
