@@ -1,17 +1,18 @@
 //! Back to where the store's chain and the best chain part.
 
-use crate::Id;
 use crate::coin::Coin;
 use crate::coins::PackedCoin;
 use crate::commit::Ledger;
 use crate::decode::Block;
 use crate::execute::unwind;
 use crate::fault::{Cause, Error, Fault};
-use crate::index::Tree;
+use crate::index::{Found, Tree};
+use crate::merkle::Merkle;
 use crate::path::Path;
 use crate::run::{Run, Tip};
 use crate::undo;
-use archive::blkdat::{BlockFiles, BodyReader, Location};
+use crate::{Id, Rule, Violation};
+use archive::blkdat::{BlockFiles, BodyReader};
 use crypto::ManySha256;
 
 /// Files that stay open while bodies are read.
@@ -36,10 +37,11 @@ pub(crate) fn to_fork(
     let mut node = tree.find(&tip.hash).ok_or_else(unknown)?;
     let (mut reader, hasher) = (BodyReader::new(files, OPEN_FILES), ManySha256::detect());
     let (mut block, mut data) = (Block::default(), vec![]);
+    let mut merkle = Merkle::new(hasher);
     let mut end = ledger.undo_end();
     let mut at = tip;
     while !is_on(path, tree, at) {
-        read_block(&mut reader, tree, node, &mut block, &hasher)
+        read_block(&mut reader, tree, node, &mut block, &mut merkle, &hasher)
             .map_err(|cause| Fault::at(files, tree, node, cause))?;
         end = ledger.read_undo(end, &mut data)?;
         disconnect_block(&block, &data, ledger, at)?;
@@ -60,22 +62,46 @@ fn is_on(path: &Path, tree: &Tree, tip: Tip) -> bool {
     path.nodes.get(tip.height as usize).is_some_and(|node| *tree.hash(*node) == tip.hash)
 }
 
+/// Reads a block of the tree; where its record is damaged by now, from a copy. All that undoing the
+/// block relies on is proven by the header.
 fn read_block(
     reader: &mut BodyReader,
     tree: &Tree,
     node: u32,
     block: &mut Block,
+    merkle: &mut Merkle,
     hasher: &ManySha256,
 ) -> Result<(), Cause> {
-    let expected = *tree.hash(node);
-    if let Some(found) = tree.record(node) {
-        let location = Location { file: found.file, offset: found.offset, size: found.size };
-        reader.read(location, &mut block.raw).map_err(Cause::Archive)?;
+    let mut first = None;
+    for found in tree.record(node).into_iter().chain(tree.copies(node)) {
+        match read_record(reader, found, block, merkle, hasher) {
+            Ok(()) => return Ok(()),
+            Err(cause) => _ = first.get_or_insert(cause),
+        }
     }
+    // only the genesis block has no record
+    first.map_or(Ok(()), Err)
+}
+
+fn read_record(
+    reader: &mut BodyReader,
+    found: &Found,
+    block: &mut Block,
+    merkle: &mut Merkle,
+    hasher: &ManySha256,
+) -> Result<(), Cause> {
+    reader.read(found.location(), &mut block.raw).map_err(Cause::Archive)?;
     block.decode_with(hasher).map_err(Cause::Encoding)?;
-    match block.hash == expected {
+    if block.hash != found.hash {
+        return Err(Cause::Changed { expected: found.hash, found: block.hash });
+    }
+    let (root, stated) = (merkle.root(&block.txids), block.stated_merkle_root());
+    match root.hash == stated && !root.repeated {
         true => Ok(()),
-        false => Err(Cause::Changed { expected, found: block.hash }),
+        false => {
+            let (stated, found) = (Id(&stated), Id(&root.hash));
+            Err(Cause::Rule(Violation::of_block(Rule::MerkleRoot, stated, found)))
+        }
     }
 }
 

@@ -55,26 +55,43 @@ fn passes(
     };
     run.tip = ledger.as_ref().map(Ledger::tip);
     run.resumed = run.tip.filter(|tip| tip.height > 0);
-    let mut first_fault = None;
+    let assumed = assumed_valid(&tree, options)?;
+    let (mut first_fault, mut chain, mut verified) = (None, vec![], 0);
     // a second time only where a block is bad: then the chain that is best without it
     loop {
         let path = Path::best(&tree);
         if let Some(ledger) = &mut ledger {
             disconnect::to_fork(files, &tree, &path, ledger, run)?;
+            verified = ledger.tip().height as usize;
+        } else {
+            verified = path.shared(&chain).saturating_sub(1).min(verified);
         }
-        let pass = Pass { files, tree: &tree, options, path: &path, start };
+        let first = verified as u32 + 1;
+        let pass = Pass { files, tree: &tree, options, path: &path, assumed, first, start };
         match pass.run(ledger.as_mut(), progress, run) {
             Ok(()) => return first_fault.map_or(Ok(()), Err),
             Err(Error::Fault(fault)) => {
+                verified = fault.height as usize - 1;
                 let block = path.nodes[fault.height as usize];
-                if !(fault.is_damage() && tree.use_copy(block)) {
+                let damage = fault.is_damage() && tree.use_copy(block);
+                if !damage {
                     tree.mark_invalid(block);
-                    first_fault.get_or_insert(Error::Fault(fault));
+                }
+                match &first_fault {
+                    None if !damage => first_fault = Some(Error::Fault(fault)),
+                    _ => run.damage.push(fault.to_string()),
                 }
             }
             Err(error) => return Err(error),
         }
+        chain = path.nodes;
     }
+}
+
+/// The block up to which scripts are taken as valid.
+fn assumed_valid(tree: &Tree, options: &Options) -> Result<Option<u32>, Error> {
+    let Some(hash) = &options.assume_valid else { return Ok(None) };
+    tree.find(hash).map(Some).ok_or(Error::AssumedMissing(*hash))
 }
 
 /// Pass 2 over one chain.
@@ -83,6 +100,10 @@ struct Pass<'a> {
     tree: &'a Tree,
     options: &'a Options,
     path: &'a Path,
+    /// The block of the tree up to which scripts are taken as valid.
+    assumed: Option<u32>,
+    /// Height of the first block to connect.
+    first: u32,
     start: Instant,
 }
 
@@ -94,30 +115,23 @@ impl Pass<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let context = self.context(ledger.as_deref())?;
+        let context = self.context(ledger.as_deref());
         match ledger {
             Some(ledger) => {
-                let first = ledger.tip().height + 1;
                 let (coins, log, commit) = ledger.parts();
-                let store = Store { coins, log, commit };
-                self.stages(first, &context, Some(store), progress, run)
+                self.stages(&context, Some(Store { coins, log, commit }), progress, run)
             }
-            None => self.stages(1, &context, None, progress, run),
+            None => self.stages(&context, None, progress, run),
         }
     }
 
-    fn context(&self, ledger: Option<&Ledger>) -> Result<Context<'_>, Error> {
+    fn context(&self, ledger: Option<&Ledger>) -> Context<'_> {
         let plan = self.options.variants.connect_plan();
-        let assumed_valid = match &self.options.assume_valid {
-            None => 0,
-            Some(hash) => {
-                let block = self.tree.find(hash).ok_or(Error::AssumedMissing(*hash))?;
-                let height = self.tree.height(block);
-                // on a chain beside it nothing is assumed
-                if self.path.nodes.get(height as usize) == Some(&block) { height } else { 0 }
-            }
+        let assumed_valid = match (self.assumed, self.path.nodes.last()) {
+            (Some(node), Some(tip)) => self.tree.height(self.tree.fork(node, *tip)),
+            _ => 0,
         };
-        Ok(Context {
+        Context {
             files: self.files,
             tree: self.tree,
             options: self.options,
@@ -128,12 +142,11 @@ impl Pass<'_> {
             scripts: plan.scripts,
             fetches: plan.fetches && ledger.is_some(),
             coins: ledger.map(Ledger::reader),
-        })
+        }
     }
 
     fn stages(
         &self,
-        first: u32,
         context: &Context,
         mut store: Option<Store<'_>>,
         progress: &mut (impl FnMut(&Progress) + Send),
@@ -143,7 +156,7 @@ impl Pass<'_> {
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
         let buffers = (0..threads * 2 + 2).map(|_| Batch::new(context.hasher)).collect();
         let mut reader = BodyReader::new(self.files, OPEN_FILES);
-        let (mut next, mut broken) = (first, false);
+        let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
         let ended = crew(
             buffers,
@@ -204,7 +217,9 @@ impl Pass<'_> {
             run.tip = Some(tip);
             batch.finished = batch.good;
         }
-        if let (true, Some(store)) = (batch.settle, &mut store) {
+        // with a fault, blocks behind it are still in the coins: no state to keep
+        let whole = batch.fault.is_none() && batch.error.is_none();
+        if let (true, Some(store)) = (batch.settle && whole, &mut store) {
             store.commit(run)?;
         }
         run.add(batch, clock.elapsed(), self.start);

@@ -104,18 +104,23 @@ fn report(tree: &Tree, files: &BlockFiles, run: &mut Run) {
     let best = tree.best_tip();
     run.best = Some(Tip { height: tree.height(best), hash: *tree.hash(best) });
     run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
+    let place = |record: u32| {
+        let found = tree.found().get(record as usize)?;
+        let name = files.files().get(found.file as usize)?.path().display();
+        Some(format!("{name}: byte {}: block", found.offset))
+    };
     for refused in tree.refused().iter().take(MAX_LISTED) {
-        let Some(found) = tree.found().get(refused.record as usize) else { continue };
-        let file = files.files().get(found.file as usize);
-        let name = file.map(|file| file.path().display().to_string()).unwrap_or_default();
-        let (offset, id) = (found.offset, Id(&found.hash));
+        let Some(place) = place(refused.record) else { continue };
+        let id = Id(&tree.found()[refused.record as usize].hash);
         run.damage.push(match refused.why {
-            Why::Rule(height, violation) => {
-                format!("{name}: byte {offset}: block {height} ({id}): {violation}")
-            }
-            Why::Ancestor(_) => {
-                format!("{name}: byte {offset}: block {id}: the block before it was refused")
-            }
+            Why::Rule(height, violation) => format!("{place} {height} ({id}): {violation}"),
+            Why::Ancestor(_) => format!("{place} {id}: the block before it was refused"),
         });
+    }
+    for gap in tree.gaps().iter().take(MAX_LISTED) {
+        let Some(place) = place(gap.first) else { continue };
+        let (first, missing) = (Id(&tree.found()[gap.first as usize].hash), Id(&gap.missing));
+        let what = format!("expected the block before it, {missing}, found it in no file");
+        run.damage.push(format!("{place} {first}: {what} ({} blocks follow it)", gap.records));
     }
 }

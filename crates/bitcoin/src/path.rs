@@ -20,6 +20,11 @@ impl Path {
         Self { nodes, median_times }
     }
 
+    /// How many blocks at the beginning are those of another chain, by height.
+    pub fn shared(&self, other: &[u32]) -> usize {
+        self.nodes.iter().zip(other).take_while(|(own, other)| own == other).count()
+    }
+
     /// The rules for the block at `height`.
     pub fn rules(&self, height: u32, tree: &Tree, params: &Params) -> Rules {
         let hash = |height: u32| self.nodes.get(height as usize).map(|node| tree.hash(*node));

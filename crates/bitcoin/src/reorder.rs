@@ -63,14 +63,13 @@ fn release(
 }
 
 /// Reads and decodes every accepted block, in their order.
-pub(crate) fn decode_accepted(files: &BlockFiles, scan: &mut Scan) -> Result<(), Error> {
+pub(crate) fn decode_accepted(files: &BlockFiles, scan: &mut Scan) {
     let mut decoder = Decoder::new(files);
     for position in &scan.accepted {
-        decoder.decode_from_disk(&scan.found[*position as usize])?;
+        decoder.decode_from_disk(&scan.found[*position as usize]);
     }
     scan.counts.from_disk = scan.counts.out_of_order;
     decoder.add_counts(scan);
-    Ok(())
 }
 
 /// One pass over all files as Bitcoin Core makes it: blocks are looked up, decoded and accepted
@@ -142,21 +141,21 @@ impl Load<'_> {
         }
         let accepted = &mut self.scan.accepted;
         for place in release(position, &self.scan.found, &mut self.waiting, accepted) {
-            self.take_again(self.scan.accepted[place])?;
+            self.take_again(self.scan.accepted[place]);
         }
         Ok(())
     }
 
     /// Decodes a block that had to wait.
-    fn take_again(&mut self, position: u32) -> Result<(), Error> {
+    fn take_again(&mut self, position: u32) {
         if let Some(bytes) = self.look_back.take(position) {
             self.scan.counts.from_memory += 1;
             let used = self.decoder.decode_these(bytes);
             self.look_back.recycle(used);
-            return Ok(());
+            return;
         }
         self.scan.counts.from_disk += 1;
-        self.decoder.decode_from_disk(&self.scan.found[position as usize])
+        self.decoder.decode_from_disk(&self.scan.found[position as usize]);
     }
 }
 
@@ -199,11 +198,13 @@ impl<'a> Decoder<'a> {
         used
     }
 
-    fn decode_from_disk(&mut self, found: &Found) -> Result<(), Error> {
-        self.reader.read(found.location(), &mut self.block.raw)?;
+    fn decode_from_disk(&mut self, found: &Found) {
+        if self.reader.read(found.location(), &mut self.block.raw).is_err() {
+            // counted as undecodable; pass 2 says why, should it want the block
+            self.block.raw.clear();
+        }
         self.bytes_read += u64::from(found.size);
         self.decode();
-        Ok(())
     }
 
     fn add_counts(self, scan: &mut Scan) {

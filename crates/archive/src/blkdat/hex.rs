@@ -53,12 +53,16 @@ impl<'a> HexLines<'a> {
         self.report
     }
 
-    /// The bytes of a block.
+    /// The bytes of a block. None where there is anything else than digits: that is no block
+    /// either, and its line only.
     pub fn body(&mut self, record: &Record, into: &mut Vec<u8>) -> io::Result<()> {
         let digits = record.size as usize * 2;
         let line = self.source.look(record.offset, digits)?;
         let line = line.get(..digits).ok_or(io::ErrorKind::UnexpectedEof)?;
-        decode(line, into).ok_or_else(|| io::ErrorKind::InvalidData.into())
+        if decode(line, into).is_none() {
+            into.clear();
+        }
+        Ok(())
     }
 
     /// Bytes of the line at `start` without its end, and where the next line begins.

@@ -101,7 +101,8 @@ impl Tree {
         tips.map(branch).collect()
     }
 
-    fn gaps(&self) -> Vec<Gap> {
+    /// Blocks that no file has although others follow them; cheap when there are none.
+    pub(crate) fn gaps(&self) -> Vec<Gap> {
         let mut places = HashMap::new();
         let mut gaps: Vec<Gap> = Vec::new();
         for &(root, _) in &self.orphans {

@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 
 /// Random numbers from a seed (splitmix64).
+#[derive(Clone)]
 pub struct Random(pub u64);
 
 impl Random {

@@ -1,5 +1,7 @@
 //! Connects blocks with a map of coins and no rules: what the writer for Core is tested with.
 
+#![allow(dead_code)] // each test program uses its own part of this module
+
 use blockmill_bitcoin::coin::{Coin, OutPoint};
 use blockmill_bitcoin::{Hash, undo};
 use std::collections::HashMap;

@@ -1,0 +1,176 @@
+//! Imports for tests: block files to write, options, and what a store holds in the end.
+
+#![allow(dead_code)] // each test program uses its own part of this module
+
+use crate::naive_connect::{Chain, Owned};
+use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, XorKey, open};
+use blockmill_bitcoin::coin::OutPoint;
+use blockmill_bitcoin::coins::{Coins, PackedCoin, Statistics};
+use blockmill_bitcoin::commit::Ledger;
+use blockmill_bitcoin::import::{Options, Run, Tip, import};
+use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::variants::Variants;
+use blockmill_bitcoin::{Error, Hash, Id, Level};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use store::points::PointOptions;
+
+/// An import of everything, with all that is fast.
+pub fn options(params: Params) -> Options {
+    Options {
+        params,
+        level: Level::Execution,
+        variants: Variants::default(),
+        threads: 2,
+        memory: 16 << 20,
+        assume_valid: None,
+        until: None,
+        now: Some(1_800_000_000),
+        cancel: Default::default(),
+    }
+}
+
+/// The same with these switches.
+pub fn with(options: &Options, switches: &[&str]) -> Options {
+    let mut options = options.clone();
+    switches.iter().for_each(|switch| options.variants.set(switch).unwrap());
+    options
+}
+
+/// Imports files; each call opens them anew.
+pub fn run(path: &Path, options: &Options, data: &Path) -> (Run, Result<(), Error>) {
+    let network = Network::from_magic(options.params.magic);
+    let files = open(&[path.to_path_buf()], network).unwrap();
+    import(&files, options, data, |_| {})
+}
+
+/// Imports files without a fault.
+pub fn run_well(path: &Path, options: &Options, data: &Path) -> Run {
+    let (run, outcome) = run(path, options, data);
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+    run
+}
+
+/// What a store holds.
+#[derive(Debug, PartialEq)]
+pub struct End {
+    pub tip: (u32, String),
+    pub statistics: Statistics,
+    pub coins: HashMap<OutPoint, Owned>,
+    /// Undo data of the blocks from height 1 on.
+    pub undo: Vec<Vec<u8>>,
+}
+
+impl End {
+    /// Reads a store.
+    pub fn of(data: &Path, options: &Options) -> Self {
+        let (mut undo, tip) = (vec![], {
+            let ledger = Ledger::open(data, options).unwrap();
+            ledger.tip()
+        });
+        {
+            let ledger = Ledger::open(data, options).unwrap();
+            for end in &ledger.undo_ends().unwrap()[1..] {
+                let mut record = vec![];
+                ledger.read_undo(*end, &mut record).unwrap();
+                undo.push(record);
+            }
+        }
+        let (coins, _) = Coins::open(&data.join("coins"), &PointOptions::new(16 << 20)).unwrap();
+        let statistics = coins.statistics().unwrap();
+        let coins = coins_of(&coins);
+        let Tip { height, hash } = tip;
+        Self { tip: (height, Id(&hash).to_string()), statistics, coins, undo }
+    }
+
+    /// What connecting blocks one after the other without any rule comes to. The first is the
+    /// genesis block.
+    pub fn naive(blocks: &[Vec<u8>]) -> Self {
+        let mut chain = Chain::default();
+        let undo: Vec<_> = blocks.iter().filter_map(|block| chain.connect(block)).collect();
+        let hash = crypto::sha256d(&blocks.last().unwrap()[..80]);
+        let tip = (blocks.len() as u32 - 1, Id(&hash).to_string());
+        Self { tip, statistics: statistics(&chain.coins), coins: chain.coins, undo }
+    }
+
+    /// Compares without printing all coins.
+    pub fn assert_same(&self, expected: &Self, what: &str) {
+        assert_eq!(self.tip, expected.tip, "{what}");
+        assert_eq!(self.statistics, expected.statistics, "{what}");
+        assert!(self.coins == expected.coins, "{what}: coins differ");
+        let mut pairs = self.undo.iter().zip(&expected.undo);
+        assert_eq!(pairs.position(|(a, b)| a != b), None, "{what}: undo data differs");
+        assert_eq!(self.undo.len(), expected.undo.len(), "{what}");
+    }
+}
+
+fn coins_of(coins: &Coins) -> HashMap<OutPoint, Owned> {
+    let (mut points, mut all) = (coins.store().iter().unwrap(), HashMap::new());
+    while let Some((key, value)) = points.next().unwrap() {
+        let coin = PackedCoin::unpack(value).unwrap();
+        let mut script = vec![];
+        coin.script.write_to(&mut script);
+        let PackedCoin { height, coinbase, value, .. } = coin;
+        let (txid, vout) = (*key.first_chunk().unwrap(), *key.last_chunk().unwrap());
+        let outpoint = OutPoint { txid, vout: u32::from_le_bytes(vout) };
+        all.insert(outpoint, Owned { height, coinbase, value, script });
+    }
+    all
+}
+
+/// The slow way to the statistics.
+pub fn statistics(coins: &HashMap<OutPoint, Owned>) -> Statistics {
+    let mut sorted: Vec<_> = coins.iter().collect();
+    sorted.sort_by_key(|(outpoint, _)| **outpoint);
+    let mut bytes = vec![];
+    let mut found = Statistics { coins: sorted.len() as u64, ..Statistics::default() };
+    let mut last: Option<Hash> = None;
+    for (outpoint, coin) in sorted {
+        bytes.extend(outpoint.txid);
+        bytes.extend(outpoint.vout.to_le_bytes());
+        bytes.extend((coin.height * 2 + u32::from(coin.coinbase)).to_le_bytes());
+        bytes.extend(coin.value.to_le_bytes());
+        match coin.script.len() {
+            short @ 0..0xfd => bytes.push(short as u8),
+            long => bytes.extend([0xfd, long as u8, (long >> 8) as u8]),
+        }
+        bytes.extend(&coin.script);
+        found.transactions += u64::from(last != Some(outpoint.txid));
+        found.total_amount += u128::from(coin.value);
+        found.script_bytes += coin.script.len() as u64;
+        last = Some(outpoint.txid);
+    }
+    found.hash_serialized = crypto::sha256d(&bytes);
+    found
+}
+
+/// Writes blocks into files of at most `max_file` bytes. Returns where each one stands: the name of
+/// its file, and the place of its first byte.
+pub fn write(
+    folder: &Path,
+    params: &Params,
+    blocks: &[Vec<u8>],
+    max_file: u64,
+    xor: bool,
+) -> Vec<(String, u64)> {
+    let key = if xor { XorKey(*b"\x91\x02\x03\x04\xf0\xe0\xd0\xc0") } else { XorKey::default() };
+    let network = Network::from_magic(params.magic).unwrap();
+    let options = WriterOptions {
+        max_file,
+        key,
+        trim: false,
+        allocate: 10_000,
+        ..WriterOptions::core(network)
+    };
+    let mut writer = BlockWriter::create(folder, options).unwrap();
+    let written: Vec<_> = blocks.iter().map(|block| writer.write(block).unwrap()).collect();
+    writer.finish().unwrap();
+    written.iter().map(|at| (format!("blk{:05}.dat", at.file), at.offset)).collect()
+}
+
+/// The paths of files.
+pub fn paths(files: &BlockFiles) -> Vec<PathBuf> {
+    files.files().iter().map(|file| file.path().to_path_buf()).collect()
+}

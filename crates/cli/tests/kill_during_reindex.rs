@@ -1,0 +1,159 @@
+//! Death of the process at random moments of both passes over Bitcoin block files: the next run
+//! goes on, and the end is that of an undisturbed run.
+
+mod program;
+
+use bitcoin::Level;
+use bitcoin::coins::{Coins, Statistics};
+use bitcoin::commit::Ledger;
+use bitcoin::import::{Options, Tip};
+use bitcoin::params::Params;
+use bitcoin::variants::Variants;
+use pipeline::Cancel;
+use program::{Random, Scratch, blockmill, succeed, wait};
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+use store::points::PointOptions;
+
+/// Kills that must fall into a run that is not over.
+const KILLS: u32 = 50;
+/// Of which before the index is written.
+const KILLS_OF_PASS_1: u32 = 10;
+/// Runs that may be over, or not begun, when the signal comes, before the test gives up.
+const MAX_MISSES: u32 = 500;
+/// MiB of memory for coins: so little that they are written often.
+const CACHE: u64 = 1;
+
+/// The files of all that is tested here: inputs, and bytes of padding of blocks without inputs.
+fn generate(folder: &Path) {
+    let recipe = "--inputs 30000 --block-inputs 100 --order shuffled --xor --file-size 1000000";
+    succeed(blockmill("generate bitcoin").args(recipe.split(' ')).arg("--out").arg(folder));
+}
+
+fn import(store: &Path, files: &Path) -> Command {
+    let mut command = blockmill("import --data");
+    command.arg(store).arg(files).args(["--cache", &CACHE.to_string()]);
+    command
+}
+
+/// What a store holds.
+#[derive(Debug, PartialEq)]
+struct Stored {
+    tip: Tip,
+    statistics: Statistics,
+    undo: Vec<u64>,
+}
+
+impl Stored {
+    /// Reads a store that no process has open.
+    fn of(store: &Path) -> Self {
+        let ledger = Ledger::open(store, &options()).expect("a store");
+        let (tip, undo) = (ledger.tip(), ledger.undo_ends().expect("undo data"));
+        drop(ledger);
+        let memory = PointOptions::new(8 << 20);
+        let (coins, _) = Coins::open(&store.join("coins"), &memory).expect("coins");
+        Self { tip, statistics: coins.statistics().expect("good coins"), undo }
+    }
+}
+
+fn options() -> Options {
+    Options {
+        params: Params::regtest(),
+        level: Level::Execution,
+        variants: Variants::default(),
+        threads: 1,
+        memory: 8 << 20,
+        assume_valid: None,
+        until: None,
+        now: None,
+        cancel: Cancel::default(),
+    }
+}
+
+/// The height of a store's last block; 0 where there is none yet.
+fn height_of(store: &Path) -> u32 {
+    if !store.join("coins").exists() {
+        return 0;
+    }
+    Ledger::open(store, &options()).expect("a store that opens").tip().height
+}
+
+#[derive(Debug, Default)]
+struct Kills {
+    pass_1: u32,
+    pass_2: u32,
+    missed: u32,
+    completed: u32,
+}
+
+impl Kills {
+    fn are_enough(&self) -> bool {
+        self.pass_1 >= KILLS_OF_PASS_1 && self.pass_1 + self.pass_2 >= KILLS
+    }
+
+    /// Kills imports into `store` until one is through.
+    fn interrupt(&mut self, store: &Path, files: &Path, time: Duration, random: &mut Random) {
+        let mut height = 0;
+        // the first run is often killed early, so that pass 1 is hit
+        let mut limit = if random.below(2) == 0 { time / 10 } else { time };
+        while !self.are_enough() {
+            let mut command = import(store, files);
+            command.args(["--threads", random.pick(&["1", "2", "5"])]);
+            let slow = ["read=stream", "scan=serial", "accept=block"];
+            slow.iter().filter(|_| random.below(2) == 0).for_each(|switch| {
+                command.args(["--with", switch]);
+            });
+            let moment = Duration::from_micros(random.below(limit.as_micros() as u64));
+            let start = Instant::now();
+            let mut child = command.spawn().expect("the program starts");
+            thread::sleep(moment.saturating_sub(start.elapsed()));
+            child.kill().expect("a child that can be killed, dead or alive");
+            let ended = wait(child, "import");
+            assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+            assert!(matches!(ended.code, None | Some(0)), "{:?} {}", ended.code, ended.stderr);
+            let now = height_of(store);
+            assert!(now >= height, "committed up to {height}, after a kill {now}");
+            height = now;
+            match ended.code {
+                Some(_) => {
+                    self.missed += 1;
+                    break;
+                }
+                // nothing is there yet: the program had hardly begun
+                None if !store.exists() => self.missed += 1,
+                None if !store.join("index").exists() => self.pass_1 += 1,
+                None => self.pass_2 += 1,
+            }
+            limit = time;
+            assert!(self.missed < MAX_MISSES, "{self:?}");
+        }
+        succeed(&mut import(store, files));
+        self.completed += 1;
+    }
+}
+
+#[test]
+fn imports_of_block_files_that_are_killed_end_with_the_same_coins() {
+    let scratch = Scratch::new("kill-reindex");
+    let (files, undisturbed) = (scratch.path("files"), scratch.path("undisturbed"));
+    generate(&files);
+    let start = Instant::now();
+    let output = succeed(&mut import(&undisturbed, &files));
+    let time = start.elapsed();
+    println!("undisturbed: {time:?}\n{output}");
+    let expected = Stored::of(&undisturbed);
+    let mut random = Random::new("kill_during_reindex");
+    let mut kills = Kills::default();
+    for round in 0.. {
+        if kills.are_enough() {
+            break;
+        }
+        let store = scratch.path(&format!("killed-{round}"));
+        kills.interrupt(&store, &files, time, &mut random);
+        assert_eq!(Stored::of(&store), expected);
+        std::fs::remove_dir_all(&store).expect("a store to remove");
+    }
+    println!("{kills:?}");
+}
