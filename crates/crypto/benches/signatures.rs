@@ -5,11 +5,12 @@
 
 use blockmill_crypto::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, Variant, sha256};
 use criterion::{Criterion, Throughput};
+use secp256k1::constants::CURVE_ORDER;
 use secp256k1::ecdsa::{RecoverableSignature, Signature};
-use secp256k1::{Keypair, Message, SecretKey};
+use secp256k1::{Keypair, Message, PublicKey, SecretKey};
 use std::hint::black_box;
 
-/// Signatures of a batch: one vector, what a small block of scripts has, large ones.
+/// Signatures of a batch: half of the lanes, all of them twice, and large ones.
 const BATCHES: [usize; 4] = [8, 32, 256, 1024];
 
 /// The secret key and the digest of signature `i`.
@@ -52,6 +53,20 @@ fn recovery(i: usize) -> (Recovery, [u8; 64]) {
     (Recovery { digest, r, s, recovery_id: id.into() }, key)
 }
 
+/// A signature that the lanes cannot decide: the sum of its points is at infinity. The key is G,
+/// and the digest `n - r`.
+fn undecided(i: usize) -> EcdsaCheck {
+    let mut check = ecdsa(i, true);
+    let mut borrowed = false;
+    for ((digest, n), r) in check.digest.iter_mut().zip(CURVE_ORDER).zip(check.r).rev() {
+        let (digit, under) = n.overflowing_sub(r);
+        let (digit, again) = digit.overflowing_sub(borrowed.into());
+        (*digest, borrowed) = (digit, under || again);
+    }
+    let one = SecretKey::from_secret_bytes(std::array::from_fn(|i| u8::from(i == 31))).unwrap();
+    EcdsaCheck { key: Key::Compressed(PublicKey::from_secret_key(&one).serialize()), ..check }
+}
+
 /// Times `run` of every variant for every batch, and asserts that its answers are `expected`.
 fn all<T, U: Clone + Default + PartialEq>(
     c: &mut Criterion,
@@ -83,6 +98,8 @@ fn main() {
         let checks: Vec<_> = (0..most).map(|i| ecdsa(i, compressed)).collect();
         all(&mut c, name, &checks, &yes, Signatures::ecdsa);
     }
+    let checks: Vec<_> = (0..most).map(undecided).collect();
+    all(&mut c, "ecdsa-undecided", &checks, &vec![false; most], Signatures::ecdsa);
     let checks: Vec<_> = (0..most).map(schnorr).collect();
     all(&mut c, "schnorr", &checks, &yes, Signatures::schnorr);
     let (signatures, keys): (Vec<_>, Vec<_>) = (0..most).map(recovery).unzip();

@@ -1,5 +1,6 @@
 //! Hashes and signatures: Keccak and SHA-256 of one message or of many at once, the signer of a
-//! message, and the inner loop of ethash.
+//! message, signatures by the hundred, and the inner loop of ethash. No secrets pass here: nothing
+//! signs, and nothing takes the same time for all numbers.
 //!
 //! * [`keccak256`], [`keccak512`] and [`Keccak256`] hash one message with the padding of 2011
 //!   (0x01), as Ethereum does; [`sha256`], [`sha256d`] and [`Sha256`] likewise (FIPS 180-4).
@@ -10,7 +11,7 @@
 //!   once, and finds the keys of many.
 //! * `EthashMix` mixes cache `Rows` into dataset items; they need the feature `std`.
 //!
-//! Nothing here uses heap memory, but for the tables of ethash.
+//! Nothing here uses heap memory, but for the tables of ethash and one of points.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 // the lane code waits for vector widths of other CPUs

@@ -15,7 +15,7 @@
 
 use core::ops::Deref;
 
-use super::limb::{LOW, Lanes, Limb, Mask, carry, is_zero, limbs, product, square, sum};
+use super::limb::{LOW, Lanes, Limb, Mask, add_product, carry, is_zero, limbs, product, square};
 
 /// The bits of limb 4 below 2^256.
 const TOP: u64 = (1 << 48) - 1;
@@ -174,14 +174,14 @@ impl Field {
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
     pub(super) fn mul_add_mul_assign(&mut self, b: &Loose, c: &Loose, d: &Loose) {
-        *self = reduce(sum(product(self.limbs(), b.0), product(c.0, d.0)));
+        *self = reduce(add_product(product(self.limbs(), b.0), c.0, d.0));
     }
 
     /// Replaces `self` by `a * a + b * c`.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
     pub(super) fn set_square_add_mul(&mut self, a: &Loose, b: &Loose, c: &Loose) {
-        *self = reduce(sum(square(a.0), product(b.0, c.0)));
+        *self = reduce(add_product(square(a.0), b.0, c.0));
     }
 
     #[inline(always)]

@@ -1,9 +1,10 @@
 //! Points of secp256k1, `y^2 = x^3 + 7`, in Jacobian coordinates: `(X / Z^2, Y / Z^3)`.
 //!
 //! The formulas do not know the point at infinity, nor sums of a point with itself or its opposite.
-//! All of these, and nothing else, give `Z = 0`; once 0, Z stays 0, because every formula multiplies
-//! it. So whoever finds another Z in the end knows that all steps before it were sound. They use
-//! the curve's `a = 0` and not its 7, so they also hold on the curves `y^2 = x^3 + 7 * z^6`.
+//! All of these, and nothing else, give `Z = 0`. Once 0, Z stays 0, because every formula
+//! multiplies it. So whoever finds another Z in the end knows that all steps before it were sound.
+//! They use the curve's `a = 0` and not its 7, so they also hold on the curves `y^2 = x^3 + 7 *
+//! z^6`.
 
 use super::field::Field;
 use super::limb::{Lanes, Mask};

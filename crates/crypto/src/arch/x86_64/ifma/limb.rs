@@ -307,13 +307,17 @@ pub(super) fn signed_carry<const K: usize>(mut l: [Limb; K]) -> [Limb; K] {
 }
 
 /// The product of two integers with carried limbs: ten sums of weight `2^(52 * i)`, not carried.
-///
-/// Each is of at most nine parts below 2^52. The low and the high parts are summed up apart, so
-/// that fewer wait for each other.
 #[inline(always)]
 pub(super) fn product(a: [Limb; 5], b: [Limb; 5]) -> [Limb; 10] {
-    let zero = a[0].same(0);
-    let (mut low, mut high) = ([zero; 10], [zero; 10]);
+    add_product([a[0].same(0); 10], a, b)
+}
+
+/// The same, added to other sums. Each grows by at most nine parts below 2^52.
+///
+/// The low and the high parts are summed up apart, so that fewer wait for each other.
+#[inline(always)]
+pub(super) fn add_product(mut low: [Limb; 10], a: [Limb; 5], b: [Limb; 5]) -> [Limb; 10] {
+    let mut high = [a[0].same(0); 10];
     for i in 0..5 {
         for j in 0..5 {
             low[i + j] = low[i + j].plus_low(a[i], b[j]);
@@ -345,16 +349,6 @@ pub(super) fn square(a: [Limb; 5]) -> [Limb; 10] {
     for i in 0..5 {
         sum[2 * i] = sum[2 * i].plus_low(a[i], a[i]);
         sum[2 * i + 1] = sum[2 * i + 1].plus_high(a[i], a[i]);
-    }
-    sum
-}
-
-/// The sum of two products.
-#[inline(always)]
-pub(super) fn sum(a: [Limb; 10], b: [Limb; 10]) -> [Limb; 10] {
-    let mut sum = a;
-    for (sum, b) in sum.iter_mut().zip(b) {
-        *sum = *sum + b;
     }
     sum
 }

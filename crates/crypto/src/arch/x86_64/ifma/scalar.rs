@@ -59,7 +59,8 @@ const fn twice(number: [u64; 5]) -> [u64; 5] {
 #[derive(Clone, Copy)]
 pub(super) struct Scalar(pub(super) [Limb; 5]);
 
-/// A product divided by R: makes the lowest limb a multiple of 2^52 and carries it away, five times.
+/// A product divided by R: makes the lowest limb a multiple of 2^52 and carries it away, five
+/// times.
 #[inline(always)]
 fn reduce(mut sum: [Limb; 10]) -> Scalar {
     let (zero, factor) = (sum[0].same(0), sum[0].same(FACTOR));
