@@ -8,7 +8,7 @@ mod packed;
 mod statistics;
 
 pub use packed::{PackedCoin, PackedScript};
-pub use statistics::Statistics;
+pub use statistics::{Counter, Statistics};
 
 use std::{fmt, path::Path};
 

@@ -12,6 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::Journal;
 use store::points::{PointOptions, PointReader, PointStore};
 
+/// Name of the coins' folder in that of the store.
+pub(crate) const COINS: &str = "coins";
+/// Name of the undo data's.
+pub(crate) const UNDO: &str = "undo";
 /// Bytes of a file of undo data.
 const UNDO_FILE: u64 = 128 << 20;
 /// What the state in the manifest begins with.
@@ -51,12 +55,12 @@ impl Ledger {
     pub fn open(data: &Path, options: &Options) -> Result<Self, Error> {
         let genesis = options.params.genesis_hash;
         let points = PointOptions::new(usize::try_from(options.memory).unwrap_or(usize::MAX));
-        let (coins, state) = PointStore::open(&data.join("coins"), &points)?;
+        let (coins, state) = PointStore::open(&data.join(COINS), &points)?;
         let (tip, undo_bytes) = match state.is_empty() {
             true => (Tip { height: 0, hash: genesis }, 0),
             false => read_state(&state, &genesis)?,
         };
-        let undo = Journal::open(&data.join("undo"), UNDO_FILE, undo_bytes)?;
+        let undo = Journal::open(&data.join(UNDO), UNDO_FILE, undo_bytes)?;
         Ok(Self { genesis, coins: Mutex::new(coins), log: Log { undo, tip } })
     }
 
@@ -148,24 +152,43 @@ fn write_state(genesis: &Hash, tip: Tip, undo_end: u64) -> Vec<u8> {
     state
 }
 
-/// The last block and the length of the undo journal.
+/// What the state in the manifest says.
+pub(crate) struct State {
+    /// Hash of the genesis block.
+    pub genesis: Hash,
+    /// The last block.
+    pub tip: Tip,
+    /// Length of the undo journal.
+    pub undo_end: u64,
+}
+
+impl State {
+    /// Reads a state that is not empty.
+    pub fn read(state: &[u8]) -> Result<Self, Error> {
+        let damaged = || {
+            let expected = "a state of 84 bytes that begins with bmcoins1";
+            Error::Damaged(format!("expected {expected}, found {} bytes", state.len()))
+        };
+        let (magic, rest) = state.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (genesis, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
+        let (hash, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
+        let (height, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        let end = <[u8; 8]>::try_from(rest).map_err(|_| damaged())?;
+        if *magic != STATE_MAGIC {
+            return Err(damaged());
+        }
+        let tip = Tip { height: u32::from_le_bytes(*height), hash: *hash };
+        Ok(Self { genesis: *genesis, tip, undo_end: u64::from_le_bytes(end) })
+    }
+}
+
+/// The last block and the length of the undo journal of a store of this chain.
 fn read_state(state: &[u8], genesis: &Hash) -> Result<(Tip, u64), Error> {
-    let damaged = || {
-        let expected = "a state of 84 bytes that begins with bmcoins1";
-        Error::Damaged(format!("expected {expected}, found {} bytes", state.len()))
-    };
-    let (magic, rest) = state.split_first_chunk::<8>().ok_or_else(damaged)?;
-    let (own, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
-    let (hash, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
-    let (height, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
-    let end = <[u8; 8]>::try_from(rest).map_err(|_| damaged())?;
-    if *magic != STATE_MAGIC {
-        return Err(damaged());
-    }
-    if own != genesis {
+    let state = State::read(state)?;
+    if state.genesis != *genesis {
         let chain = |genesis: &Hash| format!("the chain that begins with {}", Id(genesis));
-        return Err(Error::OtherChain { expected: chain(own), found: chain(genesis) });
+        let (expected, found) = (chain(&state.genesis), chain(genesis));
+        return Err(Error::OtherChain { expected, found });
     }
-    let tip = Tip { height: u32::from_le_bytes(*height), hash: *hash };
-    Ok((tip, u64::from_le_bytes(end)))
+    Ok((state.tip, state.undo_end))
 }

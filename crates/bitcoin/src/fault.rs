@@ -79,21 +79,27 @@ impl Fault {
     }
 }
 
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Archive(error) => error.fmt(f),
+            Self::Changed { expected, found } => {
+                let (expected, found) = (Id(expected), Id(found));
+                write!(f, "the file has changed: expected header {expected}, found {found}")
+            }
+            Self::Encoding(error) => error.fmt(f),
+            Self::Rule(violation) => violation.fmt(f),
+            Self::Script(fault) => write!(f, "{}: {fault}", Rule::Script.tag()),
+            Self::Solution(fault) => write!(f, "bad-signet-blksig (BIP325): {fault}"),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (height, id) = (self.height, Id(&self.hash));
-        write!(f, "block {height} ({id}), {} at byte {}", self.file.display(), self.offset)?;
-        match &self.cause {
-            Cause::Archive(error) => write!(f, ": {error}"),
-            Cause::Changed { expected, found } => {
-                let (expected, found) = (Id(expected), Id(found));
-                write!(f, ": the file has changed: expected header {expected}, found {found}")
-            }
-            Cause::Encoding(error) => write!(f, ": {error}"),
-            Cause::Rule(violation) => write!(f, ": {violation}"),
-            Cause::Script(fault) => write!(f, ": {}: {fault}", Rule::Script.tag()),
-            Cause::Solution(fault) => write!(f, ": bad-signet-blksig (BIP325): {fault}"),
-        }
+        let (file, offset, cause) = (self.file.display(), self.offset, &self.cause);
+        write!(f, "block {height} ({id}), {file} at byte {offset}: {cause}")
     }
 }
 

@@ -23,6 +23,7 @@ mod hash;
 pub mod header;
 pub mod import;
 pub mod index;
+pub mod inspect;
 pub mod locks;
 pub mod merkle;
 mod options;

@@ -128,10 +128,10 @@ pub struct Verify {
 
 #[derive(Args, Clone, Debug)]
 pub struct Inspect {
-    /// Archives: files or folders
+    /// Archives: files or folders; or the store of a Bitcoin import, or a Bitcoin Core datadir
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Read and decode every record
+    /// Read and decode every record; of Bitcoin blocks check all that needs no coins
     #[arg(long)]
     pub deep: bool,
 }

@@ -1,5 +1,7 @@
 //! `demo`: the main job on a small chain of our own, from nothing to a report.
 
+mod block_files;
+
 use crate::args::{Cli, Command, Demo};
 use crate::output::Exit;
 use crate::progress::grouped;
@@ -22,8 +24,22 @@ pub fn run(args: &Demo, json: bool) -> Result<Exit> {
     }
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
     let demo = Steps { json };
-    let path = |name: &str| out.join(name).display().to_string();
+    ethereum(&demo, args)?;
+    block_files::run(&demo, out)?;
 
+    let path = |name: &str| out.join(name).display().to_string();
+    let (page, bitcoin_page) = (path("report"), path("bitcoin-report"));
+    demo.good(&["report", &path("headers.json"), "--out", &page])?;
+    demo.good(&["report", &path("bitcoin.json"), "--out", &bitcoin_page])?;
+    demo.say(&format!("\n{} headers verified and stored.", grouped(args.headers)));
+    demo.say(&format!("Open {page}/index.html and {bitcoin_page}/index.html to see where the"));
+    demo.say("time went.");
+    Ok(Exit::Success)
+}
+
+/// Blocks and headers of a generated Ethereum chain, and a damaged copy of the blocks.
+fn ethereum(demo: &Steps, args: &Demo) -> Result<()> {
+    let path = |name: &str| args.out.join(name).display().to_string();
     let (blocks, ancient, record) = (path("blocks.rlp"), path("ancient"), path("blocks.json"));
     let count = BLOCKS.to_string();
     demo.good(&[
@@ -72,12 +88,7 @@ pub fn run(args: &Demo, json: bool) -> Result<Exit> {
     demo.say("\nOne bit of a copy of the blocks is flipped, which must be found:");
     let exit = demo.run(&["verify", &damaged, "--seal", "off"])?;
     ensure!(exit == Exit::Failure, "the damaged copy was accepted");
-
-    let page = path("report");
-    demo.good(&["report", &path("headers.json"), "--out", &page])?;
-    demo.say(&format!("\n{} headers verified and stored.", grouped(args.headers)));
-    demo.say(&format!("Open {page}/index.html to see where the time went."));
-    Ok(Exit::Success)
+    Ok(())
 }
 
 /// Command lines, shown and run in this process.
@@ -117,12 +128,17 @@ impl Steps {
 /// Copies a file and flips one bit in the middle.
 fn damage(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
-    let mut file = fs::File::options().read(true).write(true).open(to)?;
-    let middle = file.metadata()?.len() / 2;
+    let middle = fs::metadata(to)?.len() / 2;
+    flip(to, middle)
+}
+
+/// Flips the lowest bit of a byte; in an obfuscated file that flips the same bit of what it hides.
+fn flip(path: &Path, offset: u64) -> Result<()> {
+    let mut file = fs::File::options().read(true).write(true).open(path)?;
     let mut byte = [0];
-    file.seek(SeekFrom::Start(middle))?;
+    file.seek(SeekFrom::Start(offset))?;
     file.read_exact(&mut byte)?;
-    file.seek(SeekFrom::Start(middle))?;
+    file.seek(SeekFrom::Start(offset))?;
     file.write_all(&[byte[0] ^ 1])?;
     Ok(())
 }

@@ -36,7 +36,8 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
 
 /// Brings the store up to date, then writes it out for Bitcoin Core.
 fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Exit> {
-    let mut display = Display::new(files.bytes(), options.level.name(), json);
+    let (number, bytes) = (files.files().len(), files.bytes());
+    let mut display = Display::indexing(number, bytes, options.level.name(), json);
     let (run, outcome) = import(files, options, &args.data, |progress| {
         let (blocks, bytes) = (progress.blocks, progress.bytes);
         display.update(&Progress { number: progress.height.into(), blocks, bytes });

@@ -17,6 +17,7 @@ use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use report::Colour;
 use std::collections::hash_map::RandomState;
+use std::fs::metadata;
 use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,6 +28,10 @@ const CACHES: usize = 2;
 
 /// `blockmill import`.
 pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
+    // before a store is made for nothing
+    for path in &args.verification.paths {
+        metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
+    }
     if reindex::is_meant(&args.verification) {
         return reindex::run_import(args, json, cancel);
     }

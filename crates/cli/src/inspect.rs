@@ -1,15 +1,26 @@
-//! `inspect`: what is in an archive.
+//! `inspect`: what is in an archive, or in a store of coins.
+
+mod blocks;
+mod coins;
 
 use crate::args::Inspect;
 use crate::chain;
 use crate::output::Exit;
 use crate::progress::grouped;
-use anyhow::Result;
-use archive::{Archive, FileReport, Inspection, TableReport};
+use anyhow::{Result, ensure};
+use archive::{Archive, FileReport, Inspection, TableReport, blkdat};
 use ethereum::record::format_name;
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Exit> {
+    if let Some(store) = args.paths.iter().find(|path| bitcoin::inspect::is_store(path)) {
+        let name = store.display();
+        ensure!(args.paths.len() == 1, "{name} is a store: inspect it alone, found other paths");
+        return coins::run(store, json);
+    }
+    if args.paths.iter().any(|path| blkdat::looks_like(path)) {
+        return blocks::run(args, json);
+    }
     let mut inspection = archive::inspect(&args.paths, args.deep)?;
     inspection.files.iter_mut().for_each(name_chain);
     if json {

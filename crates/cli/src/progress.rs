@@ -24,7 +24,12 @@ pub struct Display {
     started: Instant,
     next_line: Duration,
     quiet: bool,
+    /// What the bar says when the index is made; none when there is no index to make.
+    after_index: Option<String>,
 }
+
+/// Bytes of block files whose index takes long enough to tell people who have no terminal.
+const BIG: u64 = 1 << 30;
 
 impl Display {
     /// For an archive of `total_bytes`, verified at `level`.
@@ -33,19 +38,46 @@ impl Display {
         let bar = terminal.then(|| {
             let draw = ProgressDrawTarget::stderr_with_hz(10);
             let bar = ProgressBar::with_draw_target(Some(total_bytes), draw);
-            let template = "{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("━╸─"));
-            }
+            bar.set_style(style("{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}"));
             bar.set_prefix(format!("verifying {level}"));
             bar
         });
         let started = Instant::now();
-        Self { bar, total_bytes, started, next_line: LINE_EVERY, quiet }
+        Self { bar, total_bytes, started, next_line: LINE_EVERY, quiet, after_index: None }
+    }
+
+    /// For block files, whose headers are indexed before anything else.
+    pub fn indexing(files: usize, total_bytes: u64, level: &str, quiet: bool) -> Self {
+        let mut display = Self::new(total_bytes, level, quiet);
+        let s = if files == 1 { "" } else { "s" };
+        let what = format!("{files} block file{s}, {}", report::bytes(total_bytes));
+        if let Some(bar) = &display.bar {
+            bar.set_style(style("{spinner} indexing {msg}  {elapsed}"));
+            bar.set_message(what);
+            bar.enable_steady_tick(Duration::from_millis(100));
+        } else if !quiet && total_bytes >= BIG {
+            eprintln!("indexing {what}");
+        }
+        let verb = if level == "execution" { "connecting" } else { "checking bodies" };
+        display.after_index = Some(verb.to_owned());
+        display
+    }
+
+    /// The index is made: from now on time is counted for blocks.
+    fn begin_blocks(&mut self) {
+        let Some(verb) = self.after_index.take() else { return };
+        if let Some(bar) = &self.bar {
+            bar.disable_steady_tick();
+            bar.set_style(style("{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}"));
+            bar.set_prefix(verb);
+            bar.reset_eta();
+        }
+        self.started = Instant::now();
     }
 
     /// Takes note of one more chunk.
     pub fn update(&mut self, progress: &Progress) {
+        self.begin_blocks();
         let elapsed = self.started.elapsed();
         if let Some(bar) = &self.bar {
             bar.set_position(progress.bytes.min(self.total_bytes));
@@ -70,6 +102,11 @@ impl Display {
             bar.finish_and_clear();
         }
     }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template);
+    style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
 }
 
 fn message(progress: &Progress, elapsed: Duration) -> String {

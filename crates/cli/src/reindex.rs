@@ -79,7 +79,8 @@ impl Job {
     }
 
     fn run(self, label: &str, data: &Path, stores: bool, json: bool) -> Result<Exit> {
-        let mut display = Display::new(self.files.bytes(), self.options.level.name(), json);
+        let (number, bytes) = (self.files.files().len(), self.files.bytes());
+        let mut display = Display::indexing(number, bytes, self.options.level.name(), json);
         let (run, outcome) = import(&self.files, &self.options, data, |progress| {
             display.update(&Progress {
                 number: progress.height.into(),
@@ -126,11 +127,27 @@ impl Job {
 pub fn open(paths: &[PathBuf], chain: Option<&str>) -> Result<(BlockFiles, Params)> {
     let named = chain.map(named).transpose()?;
     let network = named.as_ref().map(network_of);
+    if let Some(network) = network {
+        refuse_others(paths, network)?;
+    }
     let files = blkdat::open(paths, network)?;
     let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
     match named.or_else(found) {
         Some(params) => Ok((files, params)),
         None => bail!("cannot tell the network of these blocks; say --chain: {}", names()),
+    }
+}
+
+/// Says so when the files are clearly those of another network than the user thinks. The name is
+/// needed where nothing in the files tells it, or where a datadir has several.
+fn refuse_others(paths: &[PathBuf], expected: Network) -> Result<()> {
+    let Ok(files) = blkdat::open(paths, None) else { return Ok(()) };
+    match (files.network(), files.files().first()) {
+        (Some(found), Some(file)) if found != expected => {
+            let file = file.path().display();
+            bail!("--chain: expected blocks of {expected}, found blocks of {found} in {file}")
+        }
+        _ => Ok(()),
     }
 }
 

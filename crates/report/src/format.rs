@@ -19,6 +19,12 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
+/// How many of something there are: `1 block`, `1,234 blocks`.
+pub fn counted(number: u64, one: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {one}{s}", count(number))
+}
+
 /// A number with `decimals` digits after the point and commas before it.
 pub(crate) fn number(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
@@ -89,7 +95,7 @@ pub(crate) fn average(value: f64) -> String {
 }
 
 /// A size: `512 B`, `12.3 MB`, `1.23 GB`.
-pub(crate) fn bytes(value: u64) -> String {
+pub fn bytes(value: u64) -> String {
     let mut size = value as f64;
     if value < 1000 {
         return format!("{value} B");
@@ -133,7 +139,7 @@ pub(crate) fn block_range(first: u64, last: u64, blocks: u64) -> String {
 }
 
 /// A time in seconds since 1970 as `2026-01-31 23:59 UTC`; none for a time before 1970 or not set.
-pub(crate) fn date(unix: f64) -> Option<String> {
+pub fn date(unix: f64) -> Option<String> {
     if !(1.0..253_402_300_800.0).contains(&unix) {
         return None;
     }
@@ -167,6 +173,7 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");
         assert_eq!(count(u64::MAX), "18,446,744,073,709,551,615");
+        assert_eq!([0, 1, 1_000].map(|n| counted(n, "gap")), ["0 gaps", "1 gap", "1,000 gaps"]);
         assert_eq!(number(-1234.56, 1), "-1,234.6");
         assert_eq!(number(f64::INFINITY, 1), "-");
         assert_eq!(number(1e30, 0), "1000000000000000019884624838656");

@@ -12,6 +12,7 @@ mod format;
 mod group;
 mod ladder;
 mod page;
+mod reindex;
 mod stages;
 mod summary;
 mod table;
@@ -23,6 +24,7 @@ mod sample;
 
 pub use chart::{Chart, ChartError};
 pub use compare::{compare_markdown, compare_table};
+pub use format::{bytes, counted, date};
 pub use ladder::{ladder_markdown, ladder_table};
 pub use page::html;
 pub use stages::{stages_markdown, stages_table};

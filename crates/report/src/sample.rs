@@ -1,6 +1,6 @@
 //! Records for the tests of this crate.
 
-use pipeline::record::{BlockRef, ChunkTimes, Program, RunRecord, Seal, Stage};
+use pipeline::record::{BlockRef, ChunkTimes, Program, Reindex, RunRecord, Seal, Stage};
 
 /// A run of 1,000,000 blocks of which nothing but the whole time was measured.
 pub(crate) fn bare(label: &str) -> RunRecord {
@@ -58,5 +58,38 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
     record.seal = Some(Seal { mode: "1/100".into(), seed: 42, checked: 10_031 });
     record.result.anchor = Some(BlockRef { number: 0, hash: "0xab".into() });
     record.result.committed = Some(999_999);
+    record
+}
+
+/// A run over Bitcoin block files.
+pub(crate) fn reindexed(label: &str) -> RunRecord {
+    let mut record = full(label, 0.51);
+    record.data.chain = "mainnet".into();
+    record.data.format = "blk".into();
+    (record.data.first, record.data.last, record.data.blocks) = (1, 4_521, 4_521);
+    record.level = "execution".into();
+    record.seal = None;
+    record.result.anchor = None;
+    (record.result.tip_number, record.result.tip_hash) = (4_521, "00".repeat(32));
+    record.result.committed = Some(4_521);
+    record.totals.setup_s = 0.01;
+    record.reindex = Some(Reindex {
+        files: 2,
+        found: 4_523,
+        out_of_order: 1_131,
+        stale: 1,
+        scan_s: 0.008,
+        index_s: 0.01,
+        connect_s: 0.5,
+        commit_s: 0.02,
+        commits: 1,
+        transactions: 4_583,
+        inputs: 5_000,
+        scripts: 5_000,
+        by_library: 12,
+        coins: 3_900,
+        coins_memory: 12_000_000,
+        ..Reindex::default()
+    });
     record
 }

@@ -4,6 +4,7 @@
 use pipeline::record::{BlockRef, RunRecord, Totals};
 
 use crate::format::{self, printable};
+use crate::reindex;
 use crate::terminal::{BAD, Colour, FAINT, GOOD, STRONG, WARN, bar};
 
 /// Characters of the bar of a part of the time.
@@ -16,7 +17,7 @@ pub fn summary(record: &RunRecord, colour: Colour) -> String {
         text +=
             &format!("  {} {}\n", colour.paint(FAINT, &format!("{name:<14}")), printable(&value));
     }
-    text += &time_lines(&record.totals, colour);
+    text += &time_lines(record, colour);
     for note in &record.notes {
         text += &format!("  {}\n", colour.paint(WARN, &format!("note: {}", printable(note))));
     }
@@ -37,10 +38,17 @@ fn headline(record: &RunRecord, colour: Colour) -> String {
 pub(crate) fn verdict(record: &RunRecord) -> (anstyle::Style, String) {
     match &record.result.error {
         Some(error) => (BAD, format!("Failed: {error}.")),
-        None => {
-            let blocks = format::count(record.data.blocks);
-            (GOOD, format!("Verified {blocks} blocks at level {}.", record.level))
+        None => (GOOD, format!("Verified {} at level {}.", verified(record), record.level)),
+    }
+}
+
+/// What was verified: blocks, or of block files headers alone.
+fn verified(record: &RunRecord) -> String {
+    match &record.reindex {
+        Some(reindex) if record.level == "headers" => {
+            format!("{} headers", format::count(reindex.found))
         }
+        _ => format!("{} blocks", format::count(record.data.blocks)),
     }
 }
 
@@ -48,10 +56,28 @@ pub(crate) fn verdict(record: &RunRecord) -> (anstyle::Style, String) {
 /// out. Also shown on the page.
 pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let (data, result) = (&record.data, &record.result);
-    let mut facts = vec![("range", format::block_range(data.first, data.last, data.blocks))];
+    let mut facts = vec![];
+    if data.blocks > 0 || record.reindex.is_none() {
+        facts.push(("range", format::block_range(data.first, data.last, data.blocks)));
+    }
     if !result.tip_hash.is_empty() {
         facts.push(("tip", block(result.tip_number, &result.tip_hash)));
     }
+    match &record.reindex {
+        Some(reindex) => facts.extend(reindex::facts(record, reindex)),
+        None => facts.extend(proofs(record)),
+    }
+    facts.push(match result.committed {
+        Some(number) => ("stored", format!("up to block {}", format::count(number))),
+        None => ("stored", "nothing".to_owned()),
+    });
+    facts.extend(figures(record));
+    facts
+}
+
+/// What an Ethereum run proves, and what it believes.
+fn proofs(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let (mut facts, result) = (vec![], &record.result);
     if let Some(difficulty) = &result.total_difficulty {
         facts.push(("difficulty", format!("{difficulty} in total")));
     }
@@ -69,16 +95,14 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         let number = format::count(result.accumulators);
         facts.push(("accumulators", format!("{number} recomputed, all as published")));
     }
-    facts.push(match result.committed {
-        Some(number) => ("stored", format!("up to block {}", format::count(number))),
-        None => ("stored", "nothing".to_owned()),
-    });
-    facts.extend(figures(record));
     facts
 }
 
 fn figures(record: &RunRecord) -> Vec<(&'static str, String)> {
     let totals = &record.totals;
+    if record.data.blocks == 0 && record.reindex.is_some() {
+        return vec![("time", format!("{} in all", format::duration(totals.wall_s)))];
+    }
     let mut facts = vec![(
         "rate",
         format!(
@@ -116,19 +140,24 @@ fn block(number: u64, hash: &str) -> String {
     format!("block {} {hash}", format::count(number))
 }
 
-/// The parts of the busy time that were measured, in the order of the pipeline.
-pub(crate) fn parts(totals: &Totals) -> [(&'static str, f64); 5] {
-    [
-        ("set-up", totals.setup_s),
-        ("read", totals.read_s),
-        ("decode", totals.decode_s),
-        ("validation", totals.validate_s),
-        ("write", totals.write_s),
-    ]
+/// What the kinds of work are called, in the order of the pipeline.
+pub(crate) fn words(record: &RunRecord) -> [&'static str; 5] {
+    match record.reindex {
+        Some(_) => ["index", "read", "bodies", "scripts", "coins"],
+        None => ["set-up", "read", "decode", "validation", "write"],
+    }
 }
 
-fn time_lines(totals: &Totals, colour: Colour) -> String {
-    let parts = parts(totals);
+/// The parts of the busy time that were measured, in the order of the pipeline.
+pub(crate) fn parts(record: &RunRecord) -> [(&'static str, f64); 5] {
+    let names = words(record);
+    let Totals { setup_s, read_s, decode_s, validate_s, write_s, .. } = record.totals;
+    let times = [setup_s, read_s, decode_s, validate_s, write_s];
+    std::array::from_fn(|i| (names[i], times[i]))
+}
+
+fn time_lines(record: &RunRecord, colour: Colour) -> String {
+    let parts = parts(record);
     let sum: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
     if sum <= 0.0 {
         return String::new();
@@ -171,6 +200,29 @@ mod tests {
             assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
         }
         assert!(text.contains("  validation         738 ms"), "{text}");
+    }
+
+    #[test]
+    fn block_files_have_words_of_their_own() {
+        let mut record = sample::reindexed("import");
+        let text = summary(&record, Colour::Off);
+        for expected in [
+            "Verified 4,521 blocks at level execution. mainnet blk\n",
+            "  index          4,523 blocks in 2 files, 10.00 ms, 452,300 headers/s\n",
+            "  stored         up to block 4,521\n",
+            "  bodies ",
+            "  scripts ",
+        ] {
+            assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
+        }
+        for foreign in ["seals", "anchor", "validation", "set-up"] {
+            assert!(!text.contains(foreign), "{foreign:?} is in:\n{text}");
+        }
+        record.level = "headers".into();
+        (record.data.blocks, record.data.last) = (0, 0);
+        let text = summary(&record, Colour::Off);
+        assert!(text.starts_with("Verified 4,523 headers at level headers."), "{text}");
+        assert!(!text.contains("blocks/s") && !text.contains("range"), "{text}");
     }
 
     #[test]

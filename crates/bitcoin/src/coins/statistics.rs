@@ -33,32 +33,56 @@ impl Statistics {
 /// Bytes that are collected before they are hashed.
 const BUFFER: usize = 1 << 16;
 
+/// Counts, sums and hashes coins that come in the order of their keys.
+pub struct Counter {
+    found: Statistics,
+    hash: Sha256,
+    buffer: Vec<u8>,
+    last: Option<Hash>,
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        let (found, hash) = (Statistics::default(), Sha256::new());
+        Self { found, hash, buffer: Vec::with_capacity(BUFFER + 11_000), last: None }
+    }
+}
+
+impl Counter {
+    /// Takes the next coin.
+    pub fn add(&mut self, key: &Key, coin: &PackedCoin) {
+        let (found, txid) = (&mut self.found, key.first_chunk().copied());
+        found.coins += 1;
+        found.transactions += u64::from(txid != self.last);
+        found.total_amount += u128::from(coin.value);
+        found.script_bytes += coin.script.len() as u64;
+        self.last = txid;
+        serialize(key, coin, &mut self.buffer);
+        if self.buffer.len() >= BUFFER {
+            self.hash.update(&self.buffer);
+            self.buffer.clear();
+        }
+    }
+
+    /// What all coins come to.
+    #[must_use]
+    pub fn finish(mut self) -> Statistics {
+        self.hash.update(&self.buffer);
+        Statistics { hash_serialized: sha256(&self.hash.finalize()), ..self.found }
+    }
+}
+
 /// Goes through all coins of a store.
 pub(super) fn of(store: &PointStore) -> Result<Statistics, CoinsError> {
-    let mut found = Statistics::default();
-    let mut hash = Sha256::new();
-    let mut buffer = Vec::with_capacity(BUFFER + 11_000);
-    let mut last: Option<Hash> = None;
+    let mut counter = Counter::default();
     let mut points = store.iter()?;
     while let Some((key, value)) = points.next()? {
         let Some(coin) = PackedCoin::unpack(value) else {
             return Err(CoinsError::Malformed { key: *key, found: value.to_vec() });
         };
-        let txid = key.first_chunk().copied();
-        found.coins += 1;
-        found.transactions += u64::from(txid != last);
-        found.total_amount += u128::from(coin.value);
-        found.script_bytes += coin.script.len() as u64;
-        last = txid;
-        serialize(key, &coin, &mut buffer);
-        if buffer.len() >= BUFFER {
-            hash.update(&buffer);
-            buffer.clear();
-        }
+        counter.add(key, &coin);
     }
-    hash.update(&buffer);
-    found.hash_serialized = sha256(&hash.finalize());
-    Ok(found)
+    Ok(counter.finish())
 }
 
 /// Appends a coin as Bitcoin Core hashes it: outpoint, height with the coinbase bit, output.

@@ -26,7 +26,7 @@ use series::Series;
 use crate::format;
 use crate::group::{by_label, drawn};
 use crate::stages::busy_share;
-use crate::summary::parts;
+use crate::summary::{parts, words};
 
 /// Why a chart could not be drawn or stored.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Chart {
             series,
         };
         Some(Self(Kind::Lines(LineChart {
-            title: "Validation and write, accumulated".to_owned(),
+            title: format!("{}, accumulated", both(records)),
             subtitle: subtitle(records, "lower is faster"),
             x: block_axis(records)?,
             x_name: BLOCKS.to_owned(),
@@ -92,6 +92,7 @@ impl Chart {
     /// is logarithmic when labels differ much. None when no record has chunks.
     pub fn per_chunk(records: &[RunRecord]) -> Option<Self> {
         let unit = series::chunk_size(records)?;
+        let [.., validate, write] = words(records.first()?);
         let panel = |what: &str, series: Vec<Series>| {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
@@ -106,8 +107,8 @@ impl Chart {
             })
         };
         let panels = [
-            panel("validation", series::per_chunk(records, unit, |chunk| chunk.validate_s)),
-            panel("write", series::per_chunk(records, unit, |chunk| chunk.write_s)),
+            panel(validate, series::per_chunk(records, unit, |chunk| chunk.validate_s)),
+            panel(write, series::per_chunk(records, unit, |chunk| chunk.write_s)),
         ];
         let panels: Vec<Panel> = panels.into_iter().flatten().collect();
         let dots = match series::chunks_in_a_point(records) {
@@ -118,7 +119,7 @@ impl Chart {
             return None;
         }
         Some(Self(Kind::Lines(LineChart {
-            title: "Validation and write of each chunk".to_owned(),
+            title: format!("{} of each chunk", both(records)),
             subtitle: subtitle(records, &format!("{dots}, lines are running medians")),
             x: block_axis(records)?,
             x_name: BLOCKS.to_owned(),
@@ -132,10 +133,9 @@ impl Chart {
         let groups = by_label(records);
         let rows = drawn(&groups).into_iter().filter_map(|(_, record)| time_row(record));
         let rows: Vec<Row> = rows.collect();
-        let used = |name: &str| {
-            records.iter().any(|r| parts(&r.totals).iter().any(|p| p.0 == name && p.1 > 0.0))
-        };
-        let legend = parts(&records.first()?.totals).map(|(name, _)| name);
+        let used =
+            |name: &str| records.iter().any(|r| parts(r).iter().any(|p| p.0 == name && p.1 > 0.0));
+        let legend = parts(records.first()?).map(|(name, _)| name);
         let legend = legend.into_iter().filter(|name| used(name));
         Some(Self(Kind::Bars(BarChart {
             title: "Where the working time went".to_owned(),
@@ -224,6 +224,14 @@ impl Chart {
     }
 }
 
+/// The two kinds of work that charts over the chain show, as the beginning of a title.
+fn both(records: &[RunRecord]) -> &'static str {
+    match records.first() {
+        Some(RunRecord { reindex: Some(_), .. }) => "Scripts and coins",
+        _ => "Validation and write",
+    }
+}
+
 /// Name of the lower axis of charts over the chain.
 const BLOCKS: &str = "block number";
 
@@ -231,7 +239,7 @@ const BLOCKS: &str = "block number";
 const PALE: f64 = 0.28;
 
 fn time_row(record: &RunRecord) -> Option<Row> {
-    let parts = parts(&record.totals);
+    let parts = parts(record);
     let sum: f64 = parts.iter().map(|(_, seconds)| seconds.max(0.0)).sum();
     (sum > 0.0).then(|| Row {
         name: shortened(&record.label),

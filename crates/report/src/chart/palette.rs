@@ -72,11 +72,11 @@ pub(crate) fn series(place: usize) -> Ink {
 /// The colour of a stage by its name.
 pub(crate) fn stage(name: &str) -> Ink {
     match name {
-        "set-up" | "setup" => SET_UP,
+        "set-up" | "setup" | "index" => SET_UP,
         "read" => READ,
-        "decode" => DECODE,
-        "verify" | "validate" | "validation" => VALIDATE,
-        "write" | "commit" => WRITE,
+        "decode" | "bodies" | "prepare" => DECODE,
+        "verify" | "validate" | "validation" | "scripts" => VALIDATE,
+        "write" | "commit" | "coins" => WRITE,
         _ => OTHER,
     }
 }

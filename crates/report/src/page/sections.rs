@@ -1,7 +1,7 @@
 //! The parts of the page that are made of words.
 
 use maud::{Markup, PreEscaped, html};
-use pipeline::record::RunRecord;
+use pipeline::record::{RunRecord, rate};
 
 use crate::chart::{Chart, ChartError};
 use crate::format;
@@ -71,14 +71,24 @@ fn cards(groups: &[Group<'_>]) -> Vec<(&'static str, String)> {
         }
     }
     cards.push(("blocks a second", format::rate(median(|r| r.totals.blocks_per_s))));
-    cards.push(("validation", format::duration(median(|r| r.totals.validate_s))));
-    cards.push(("write", format::duration(median(|r| r.totals.write_s))));
+    if let Some(RunRecord { reindex: Some(_), .. }) = group.typical() {
+        cards.push(("inputs a second", format::rate(median(inputs_per_s))));
+        cards.push(("index", format::duration(median(|r| r.totals.setup_s))));
+    }
+    let [.., validate, write] = group.typical().map_or([""; 5], summary::words);
+    cards.push((validate, format::duration(median(|r| r.totals.validate_s))));
+    cards.push((write, format::duration(median(|r| r.totals.write_s))));
     cards.push(("whole run", format::duration(median(|r| r.totals.wall_s))));
     let peak = group.runs.iter().map(|record| record.totals.peak_rss_bytes).max().unwrap_or(0);
     if peak > 0 {
         cards.push(("peak memory", format::bytes(peak)));
     }
     cards
+}
+
+/// Inputs that a run over block files connected in a second.
+fn inputs_per_s(record: &RunRecord) -> f64 {
+    record.reindex.as_ref().map_or(0.0, |reindex| rate(reindex.inputs, reindex.connect_s))
 }
 
 /// Busy and waiting time of the stages of each label that has them.

@@ -65,6 +65,22 @@ fn page_of_one_run_says_what_was_checked() {
 }
 
 #[test]
+fn page_of_block_files_has_their_words() {
+    let page = page(&[sample::reindexed("import")]);
+    for part in [
+        "inputs a second<b>10,000</b>",
+        "<dt>coins</dt><dd>3,900 left",
+        "Scripts and coins, accumulated",
+        ">bodies<",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    for foreign in ["<dt>seals", "<dt>anchor", "Validation and write"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}
+
+#[test]
 fn empty_and_bare_records_give_a_page() {
     assert!(page(&[]).contains("no runs"));
     let page = page(&[sample::bare("x")]);

@@ -1,0 +1,242 @@
+//! Every body of block files, decoded and held against the rules that need no coins.
+
+use crate::Hash;
+use crate::bodies::Bodies;
+use crate::decode::{Block, hash_blocks};
+use crate::fault::Cause;
+use crate::index::{Found, Tree};
+use crate::params::{Params, Rules};
+use crate::script;
+use archive::blkdat::{BlockFiles, BodyReader};
+use crypto::ManySha256;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Faults that are listed: a file of noise has one at every block.
+const MAX_LISTED: usize = 100;
+/// Bytes and blocks after which a thread takes the next batch.
+const BATCH: (u64, usize) = (1 << 20, 512);
+/// Files that a thread keeps open: batches follow the order of the files.
+const OPEN_FILES: usize = 4;
+
+/// A body that is not accepted.
+#[derive(Debug)]
+pub struct BodyFault {
+    /// The file that holds the block.
+    pub file: PathBuf,
+    /// Where its first byte stands.
+    pub offset: u64,
+    /// Its hash.
+    pub hash: Hash,
+    /// Its height, where it is linked.
+    pub height: Option<u32>,
+    /// What is wrong.
+    pub cause: Cause,
+}
+
+/// What reading all bodies found.
+#[derive(Debug, Default)]
+pub struct CheckedBodies {
+    /// Blocks that were good.
+    pub blocks: u64,
+    /// Their transactions.
+    pub transactions: u64,
+    /// Their inputs, coinbases not counted.
+    pub inputs: u64,
+    /// Their outputs.
+    pub outputs: u64,
+    /// What is wrong, in the order of the files; at most 100 of it.
+    pub faults: Vec<BodyFault>,
+    /// How many bodies are not accepted.
+    pub fault_count: u64,
+}
+
+impl CheckedBodies {
+    fn add(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.transactions += other.transactions;
+        self.inputs += other.inputs;
+        self.outputs += other.outputs;
+        self.faults.extend(other.faults);
+        self.fault_count += other.fault_count;
+    }
+}
+
+/// Checks the bodies of all records that `tree` was made of. Rules that ask for a block's height
+/// hold for linked blocks only.
+pub(super) fn check(
+    files: &BlockFiles,
+    tree: &Tree,
+    params: Option<&Params>,
+    threads: usize,
+) -> CheckedBodies {
+    let batches = batches(tree.found());
+    let nodes: HashMap<&Hash, u32> =
+        (0..tree.len()).filter(|_| params.is_some()).map(|node| (tree.hash(node), node)).collect();
+    let (next, all) = (AtomicUsize::new(0), Mutex::new(CheckedBodies::default()));
+    let work = || {
+        let mut checker = Checker::new(files, tree, params, &nodes);
+        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            checker.check(&tree.found()[batch.clone()]);
+        }
+        all.lock().unwrap_or_else(PoisonError::into_inner).add(checker.checked);
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(batches.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    all.faults.sort_by(|a, b| (&a.file, a.offset).cmp(&(&b.file, b.offset)));
+    all.faults.truncate(MAX_LISTED);
+    all
+}
+
+/// Stretches of the records that are read at once.
+fn batches(found: &[Found]) -> Vec<Range<usize>> {
+    let (mut batches, mut start, mut bytes) = (vec![], 0, 0);
+    for (at, one) in found.iter().enumerate() {
+        bytes += u64::from(one.size);
+        if at > start && (bytes > BATCH.0 || at - start == BATCH.1) {
+            batches.push(start..at);
+            (start, bytes) = (at, one.size.into());
+        }
+    }
+    if start < found.len() {
+        batches.push(start..found.len());
+    }
+    batches
+}
+
+/// Checks batches, one after the other, and keeps its memory.
+struct Checker<'a> {
+    files: &'a BlockFiles,
+    tree: &'a Tree,
+    params: Option<&'a Params>,
+    nodes: &'a HashMap<&'a Hash, u32>,
+    hasher: ManySha256,
+    reader: BodyReader<'a>,
+    bytes: Vec<u8>,
+    spans: Vec<Range<usize>>,
+    blocks: Vec<Block>,
+    bodies: Bodies,
+    checked: CheckedBodies,
+}
+
+impl<'a> Checker<'a> {
+    fn new(
+        files: &'a BlockFiles,
+        tree: &'a Tree,
+        params: Option<&'a Params>,
+        nodes: &'a HashMap<&'a Hash, u32>,
+    ) -> Self {
+        let hasher = ManySha256::detect();
+        Self {
+            files,
+            tree,
+            params,
+            nodes,
+            hasher,
+            reader: BodyReader::new(files, OPEN_FILES),
+            bytes: vec![],
+            spans: vec![],
+            blocks: vec![],
+            bodies: Bodies::new(hasher),
+            checked: CheckedBodies::default(),
+        }
+    }
+
+    fn check(&mut self, batch: &[Found]) {
+        if self.blocks.len() < batch.len() {
+            self.blocks.resize_with(batch.len(), Block::default);
+        }
+        // blocks that can be decoded move to the front
+        let mut good = Vec::with_capacity(batch.len());
+        let locations: Vec<_> = batch.iter().map(Found::location).collect();
+        let together = self.reader.read_batch(&locations, &mut self.bytes, &mut self.spans).is_ok();
+        for (i, found) in batch.iter().enumerate() {
+            let block = &mut self.blocks[good.len()];
+            let read = if together {
+                block.raw.clear();
+                block.raw.extend_from_slice(&self.bytes[self.spans[i].clone()]);
+                Ok(())
+            } else {
+                self.reader.read(found.location(), &mut block.raw).map_err(Cause::Archive)
+            };
+            match read.and_then(|()| block.parse().map_err(Cause::Encoding)) {
+                Ok(()) => good.push(found),
+                Err(cause) => self.refuse(found, cause),
+            }
+        }
+        hash_blocks(&mut self.blocks[..good.len()], &self.hasher);
+        for (i, found) in good.into_iter().enumerate() {
+            match self.check_body(i, found) {
+                Ok(()) => self.count(i),
+                Err(cause) => self.refuse(found, cause),
+            }
+        }
+    }
+
+    fn check_body(&mut self, i: usize, found: &Found) -> Result<(), Cause> {
+        let block = &self.blocks[i];
+        if block.hash != found.hash {
+            return Err(Cause::Changed { expected: found.hash, found: block.hash });
+        }
+        let node = self.nodes.get(&found.hash);
+        let (Some(params), Some(node)) = (self.params, node) else {
+            let rules = rules_of_no_place();
+            return self.bodies.check(block, &rules, u32::MAX).map(|_| ()).map_err(Cause::Rule);
+        };
+        let height = self.tree.height(*node);
+        let past = self.tree.median_time(self.tree.parent(*node));
+        // no rule of bodies asks for the block at the height of BIP34
+        let rules = params.rules(height, &found.hash, None);
+        self.bodies.check(block, &rules, past).map_err(Cause::Rule)?;
+        match &params.signet_challenge {
+            Some(challenge) if height > 0 => {
+                script::check_solution(block, challenge).map_err(Cause::Solution)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn count(&mut self, i: usize) {
+        let block = &self.blocks[i];
+        self.checked.blocks += 1;
+        self.checked.transactions += block.transactions.len() as u64;
+        self.checked.inputs += (block.inputs.len() as u64).saturating_sub(1);
+        self.checked.outputs += block.outputs.len() as u64;
+    }
+
+    fn refuse(&mut self, found: &Found, cause: Cause) {
+        self.checked.fault_count += 1;
+        // each thread's first faults, of which the first of all are among them
+        if self.checked.faults.len() < MAX_LISTED {
+            let file = self.files.files().get(found.file as usize);
+            self.checked.faults.push(BodyFault {
+                file: file.map(|file| file.path().to_path_buf()).unwrap_or_default(),
+                offset: found.offset,
+                hash: found.hash,
+                height: self.nodes.get(&found.hash).map(|node| self.tree.height(*node)),
+                cause,
+            });
+        }
+    }
+}
+
+/// Rules for a block whose height and ancestors are not known: what they decide is not asked.
+/// Commitments to witnesses are.
+fn rules_of_no_place() -> Rules {
+    // lock times below 500,000,000 are heights, and all have passed
+    Rules {
+        bip34: false,
+        csv: true,
+        segwit: true,
+        ..Params::mainnet().rules(499_999_999, &[0; 32], None)
+    }
+}

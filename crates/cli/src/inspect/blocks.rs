@@ -1,0 +1,328 @@
+//! What Bitcoin block files hold, for a person or as JSON.
+
+use super::coins;
+use crate::args::Inspect;
+use crate::import::cores;
+use crate::output::{self, Exit};
+use crate::progress::grouped;
+use anyhow::Result;
+use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
+use bitcoin::Id;
+use bitcoin::index::{Branch, Found, Gap, Refused, Why};
+use bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, inspect};
+use report::counted;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Files that are shown one by one when they are whole.
+const MANY: usize = 20;
+/// Branches, gaps and faults that are shown; JSON has them all.
+const SHOWN: usize = 20;
+
+/// Looks at block files; and, where they are those of a datadir, at its coins.
+pub fn run(args: &Inspect, json: bool) -> Result<Exit> {
+    let files = blkdat::open(&args.paths, None)?;
+    let inspection = inspect(&files, cores(), args.deep, Some(output::unix_seconds()))?;
+    let view = View { files: &files, inspection: &inspection };
+    let datadir = datadir_of(&files);
+    if json {
+        let mut document = view.json();
+        if let Some(folder) = &datadir {
+            document["datadir"] = coins::of_datadir(folder)?.json();
+        }
+        println!("{}", serde_json::to_string_pretty(&document)?);
+    } else {
+        view.print();
+        if let Some(folder) = &datadir {
+            coins::of_datadir(folder)?.print();
+        }
+        view.print_verdict(args.deep);
+    }
+    Ok(if inspection.is_sound() { Exit::Success } else { Exit::Failure })
+}
+
+/// The datadir in whose `blocks` folder all the files are.
+fn datadir_of(files: &BlockFiles) -> Option<PathBuf> {
+    let folder = files.files().first()?.path().parent()?;
+    let all = files.files().iter().all(|file| file.path().parent() == Some(folder));
+    let datadir = folder.parent().filter(|_| all && folder.ends_with("blocks"))?;
+    bitcoin::inspect::is_datadir(datadir).then(|| datadir.to_path_buf())
+}
+
+/// Files and what was found in them.
+struct View<'a> {
+    files: &'a BlockFiles,
+    inspection: &'a Inspection,
+}
+
+impl View<'_> {
+    fn print(&self) {
+        let (files, inspection) = (self.files.files(), self.inspection);
+        let network = self.network();
+        let number = counted(files.len() as u64, "block file");
+        println!("{network}, {number}, {}", counted(self.files.bytes(), "byte"));
+        for (file, report) in files.iter().zip(&inspection.reports) {
+            if files.len() <= MANY || report.damage_count > 0 {
+                print_file(file, report);
+            }
+        }
+        if files.len() > MANY {
+            let whole = inspection.reports.iter().filter(|report| report.damage_count == 0);
+            println!("  and {} files without damage", grouped(whole.count() as u64));
+        }
+        self.print_chain();
+        self.print_order();
+        let summary = &inspection.summary;
+        print_some(&summary.branches, |branch| println!("stale: {}", self.branch(branch)));
+        if inspection.is_linked() {
+            print_some(&summary.gaps, |gap| println!("gap: {}", self.gap(gap)));
+        } else {
+            print_some(inspection.tree.found(), |found| println!("block: {}", self.block(found)));
+        }
+        print_some(inspection.tree.refused(), |refused| {
+            println!("REFUSED: {}", self.refused(refused));
+        });
+        if let Some(bodies) = &inspection.bodies {
+            print_bodies(bodies);
+        }
+    }
+
+    fn network(&self) -> String {
+        match (self.files.network(), &self.inspection.params) {
+            (Some(network), _) => network.to_string(),
+            (None, Some(params)) => params.name.to_owned(),
+            (None, None) => "network not known".to_owned(),
+        }
+    }
+
+    fn print_chain(&self) {
+        let (tree, summary) = (&self.inspection.tree, &self.inspection.summary);
+        if !self.inspection.is_linked() {
+            println!("chain: none of these blocks follows the genesis block of a known network");
+            return;
+        }
+        let id = Id(tree.hash(summary.tip));
+        println!("chain: heights 0 to {}, tip {id}", grouped(summary.height.into()));
+        let date = report::date(tree.time(summary.tip).into()).unwrap_or_default();
+        let bits = (tree.chain_work(summary.tip) as f64).log2();
+        println!("       the tip's time is {date}; 2^{bits:.1} hashes of work");
+    }
+
+    fn print_order(&self) {
+        let summary = &self.inspection.summary;
+        let blocks = counted(summary.records.into(), "block");
+        let [later, held] = [summary.parents_later, summary.held_back].map(|n| grouped(n.into()));
+        let rate = 100.0 * summary.out_of_order_rate();
+        println!("order: {blocks} found, {later} ({rate:.1} %) before their parents; {held} must");
+        println!("       wait for a block before them when files are read in their order");
+        if summary.repeated > 0 {
+            let repeated = grouped(summary.repeated.into());
+            println!("       {repeated} repeat a block that stands elsewhere, too");
+        }
+        if summary.unlinked > 0 {
+            println!("       {} are not linked to the chain", grouped(summary.unlinked.into()));
+        }
+    }
+
+    fn branch(&self, branch: &Branch) -> String {
+        let id = Id(self.inspection.tree.hash(branch.tip));
+        let fork = grouped(branch.fork_height.into());
+        format!("{} after height {fork}, tip {id}", counted(branch.length.into(), "block"))
+    }
+
+    fn gap(&self, gap: &Gap) -> String {
+        let (missing, blocks) = (Id(&gap.missing), counted(gap.records.into(), "block"));
+        let first = self.inspection.tree.found().get(gap.first as usize);
+        let place = first.map_or(String::new(), |found| self.place(found));
+        format!("block {missing} is missing, before {blocks}, the first at {place}")
+    }
+
+    /// A block that is linked to nothing: all that it says of its place.
+    fn block(&self, found: &Found) -> String {
+        let date = report::date(found.header().time().into()).unwrap_or_default();
+        let (id, previous) = (Id(&found.hash), found.header().previous());
+        format!("{id} of {date}, after {}", Id(&previous))
+    }
+
+    fn refused(&self, refused: &Refused) -> String {
+        let Some(found) = self.inspection.tree.found().get(refused.record as usize) else {
+            return String::new();
+        };
+        let (id, place) = (Id(&found.hash), self.place(found));
+        match refused.why {
+            Why::Rule(height, violation) => {
+                format!("block {} ({id}), {place}: {violation}", grouped(height.into()))
+            }
+            Why::Ancestor(_) => format!("block {id}, {place}: the block before it was refused"),
+        }
+    }
+
+    fn path(&self, found: &Found) -> String {
+        let file = self.files.files().get(found.file as usize);
+        file.map_or(String::new(), |file| file.path().display().to_string())
+    }
+
+    fn place(&self, found: &Found) -> String {
+        format!("{} byte {}", self.path(found), found.offset)
+    }
+
+    fn print_verdict(&self, deep: bool) {
+        let inspection = self.inspection;
+        let damage: u64 = inspection.reports.iter().map(|report| report.damage_count).sum();
+        let (refused, gaps) = (inspection.summary.refused, inspection.summary.gaps.len());
+        let bad = inspection.bodies.as_ref().map_or(0, |bodies| bodies.fault_count);
+        let depth = if deep { "every body checked" } else { "headers only; --deep checks bodies" };
+        if inspection.is_sound() && gaps == 0 {
+            println!("no damage, no gaps ({depth})");
+        } else {
+            let (damage, gaps) = (counted(damage, "damaged place"), counted(gaps as u64, "gap"));
+            let refused = counted(refused.into(), "refused header");
+            let bad =
+                if bad == 1 { "1 bad body".into() } else { format!("{} bad bodies", grouped(bad)) };
+            let bodies = if deep { format!(", {bad}") } else { String::new() };
+            println!("{damage}, {refused}{bodies}, {gaps} ({depth})");
+        }
+    }
+
+    fn json(&self) -> Value {
+        let (tree, summary) = (&self.inspection.tree, &self.inspection.summary);
+        let files = self.files.files().iter().zip(&self.inspection.reports);
+        let linked = self.inspection.is_linked();
+        json!({
+            "network": self.inspection.params.as_ref().map(|params| params.name),
+            "files": files.map(|(file, report)| json_file(file, report)).collect::<Vec<_>>(),
+            "chain": linked.then(|| json!({
+                "height": summary.height,
+                "tip": Id(tree.hash(summary.tip)).to_string(),
+                "time": tree.time(summary.tip),
+                "work": format!("{:064x}", tree.chain_work(summary.tip)),
+            })),
+            "blocks": summary.records,
+            "repeated": summary.repeated,
+            "unlinked": summary.unlinked,
+            "out_of_order": {
+                "blocks": summary.parents_later,
+                "rate": summary.out_of_order_rate(),
+                "held_back": summary.held_back,
+            },
+            "stale": summary.branches.iter().map(|b| self.json_branch(b)).collect::<Vec<_>>(),
+            "gaps": summary.gaps.iter().map(|gap| self.json_gap(gap)).collect::<Vec<_>>(),
+            "refused": tree.refused().iter().map(|r| self.json_refused(r)).collect::<Vec<_>>(),
+            "bodies": self.inspection.bodies.as_ref().map(json_bodies),
+            "sound": self.inspection.is_sound(),
+        })
+    }
+
+    fn json_branch(&self, branch: &Branch) -> Value {
+        json!({
+            "fork_height": branch.fork_height,
+            "length": branch.length,
+            "tip": Id(self.inspection.tree.hash(branch.tip)).to_string(),
+        })
+    }
+
+    fn json_gap(&self, gap: &Gap) -> Value {
+        let first = self.inspection.tree.found().get(gap.first as usize);
+        json!({
+            "missing": Id(&gap.missing).to_string(),
+            "blocks": gap.records,
+            "first": first.map(|found| json!({ "file": self.path(found), "offset": found.offset })),
+        })
+    }
+
+    fn json_refused(&self, refused: &Refused) -> Value {
+        let found = self.inspection.tree.found().get(refused.record as usize);
+        let (height, rule) = match refused.why {
+            Why::Rule(height, violation) => (Some(height), violation.rule()),
+            Why::Ancestor(_) => (None, "ancestor"),
+        };
+        json!({
+            "height": height,
+            "hash": found.map(|found| Id(&found.hash).to_string()),
+            "file": found.map(|found| self.path(found)),
+            "offset": found.map(|found| found.offset),
+            "rule": rule,
+            "text": self.refused(refused),
+        })
+    }
+}
+
+/// Shows the first of a list, and how many more there are.
+fn print_some<T>(all: &[T], print: impl Fn(&T)) {
+    all.iter().take(SHOWN).for_each(print);
+    if all.len() > SHOWN {
+        println!("       and {} more of these; --json lists all", all.len() - SHOWN);
+    }
+}
+
+fn is_obfuscated(file: &BlockFile) -> bool {
+    file.key() != XorKey::default()
+}
+
+fn print_file(file: &BlockFile, report: &FileReport) {
+    println!("{}", file.path().display());
+    let (blocks, bytes) = (counted(report.records, "block"), counted(report.bytes, "byte"));
+    let how = if is_obfuscated(file) { "obfuscated" } else { "plain" };
+    let tail = match report.zero_tail {
+        0 => String::new(),
+        zeros => format!(", {} at the end", counted(zeros, "zero")),
+    };
+    println!("  {blocks}, {bytes}, {how}{tail}");
+    for damage in report.damage.iter().take(SHOWN) {
+        println!("  DAMAGE: byte {}: {damage}", damage.offset);
+    }
+    let more = report.damage_count.saturating_sub(SHOWN as u64);
+    if more > 0 {
+        println!("  and {} more", counted(more, "damaged place"));
+    }
+}
+
+fn print_bodies(bodies: &CheckedBodies) {
+    let transactions = counted(bodies.transactions, "transaction");
+    let (inputs, outputs) = (counted(bodies.inputs, "input"), counted(bodies.outputs, "output"));
+    println!("bodies: {} good, {transactions}, {inputs}, {outputs}", grouped(bodies.blocks));
+    print_some(&bodies.faults, |fault| println!("BAD BODY: {}", body_fault(fault)));
+}
+
+fn body_fault(fault: &BodyFault) -> String {
+    let (id, file, offset) = (Id(&fault.hash), fault.file.display(), fault.offset);
+    let height =
+        fault.height.map_or("".to_owned(), |height| format!("{} ", grouped(height.into())));
+    format!("block {height}({id}), {file} byte {offset}: {}", fault.cause)
+}
+
+fn json_file(file: &BlockFile, report: &FileReport) -> Value {
+    let damage = report.damage.iter();
+    let damage = damage
+        .map(|one| json!({ "offset": one.offset, "length": one.length, "text": one.to_string() }));
+    json!({
+        "path": file.path().display().to_string(),
+        "bytes": report.bytes,
+        "blocks": report.records,
+        "block_bytes": report.block_bytes,
+        "obfuscated": is_obfuscated(file),
+        "zero_tail": report.zero_tail,
+        "damage": damage.collect::<Vec<_>>(),
+        "damage_count": report.damage_count,
+    })
+}
+
+fn json_bodies(bodies: &CheckedBodies) -> Value {
+    let fault = |fault: &BodyFault| {
+        json!({
+            "height": fault.height,
+            "hash": Id(&fault.hash).to_string(),
+            "file": fault.file.display().to_string(),
+            "offset": fault.offset,
+            "text": fault.cause.to_string(),
+        })
+    };
+    json!({
+        "good": bodies.blocks,
+        "transactions": bodies.transactions,
+        "inputs": bodies.inputs,
+        "outputs": bodies.outputs,
+        "faults": bodies.faults.iter().map(fault).collect::<Vec<_>>(),
+        "fault_count": bodies.fault_count,
+    })
+}
