@@ -2,7 +2,8 @@
 //! headers, in turn, each run in a process of its own.
 
 use crate::peers::{self, Input, LeftOut, Ready};
-use anyhow::{Context, Result, bail, ensure};
+use crate::rounds::{self, Rounds};
+use anyhow::{Result, bail};
 use archive::{Archive, ChunkLimit, Format};
 use ethereum::commit::Sink;
 use ethereum::ethash::Caches;
@@ -127,28 +128,16 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<Vec<RunRecord>> {
     let (contestants, left_out) = contestants(plan, &mut tell)?;
     left_out.iter().for_each(|line| tell(&line.to_string()));
     let folder = plan.out.join("records");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let mut records: Vec<RunRecord> = vec![];
-    for round in 1..=plan.runs {
-        for (i, contestant) in contestants.iter().enumerate() {
-            let path = folder.join(format!("{i:02}-round-{round}.json"));
-            let record = match contestant {
-                Contestant::Ours { label, rung, with } => plan.child(label, rung, with, &path)?,
-                Contestant::Peer(ready) => {
-                    let record = ready.import_headers(&input(&archive)?, freq(plan.seal), 2048)?;
-                    record.write(&path)?;
-                    record
-                }
-            };
-            tell(&format!(
-                "round {round} of {}: {:<28} {:>8.3} s",
-                plan.runs, record.label, record.totals.wall_s
-            ));
-            same_answer(records.first().unwrap_or(&record), &record)?;
-            records.push(record);
+    let rounds = Rounds { runs: plan.runs, folder, prefix: String::new() };
+    let run = |contestant: &Contestant, _, path: &Path| match contestant {
+        Contestant::Ours { label, rung, with } => plan.child(label, rung, with, path),
+        Contestant::Peer(ready) => {
+            let record = ready.import_headers(&input(&archive)?, freq(plan.seal), 2048)?;
+            record.write(path)?;
+            Ok(record)
         }
-    }
-    Ok(records)
+    };
+    rounds.alternate(&contestants, run, rounds::same_tip, tell)
 }
 
 /// The contestants of `plan`, and the peers that cannot take part.
@@ -200,12 +189,9 @@ impl Plan {
         with.iter().for_each(|assignment| {
             command.args(["--with", assignment]);
         });
-        let output = command.args(&self.paths).output().context("cannot run the program again")?;
+        let record = rounds::child(command.args(&self.paths), label, path);
         let _ = fs::remove_dir_all(&store);
-        if !output.status.success() {
-            bail!("{label}: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        RunRecord::read(path).with_context(|| format!("{label} left no record"))
+        record
     }
 }
 
@@ -225,20 +211,4 @@ fn freq(seal: SealMode) -> u32 {
         SealMode::Sample(one_in) => one_in,
         SealMode::All => 1,
     }
-}
-
-/// All contestants must end with the same block.
-fn same_answer(first: &RunRecord, record: &RunRecord) -> Result<()> {
-    let answer = |r: &RunRecord| (r.result.tip_number, r.result.tip_hash.clone());
-    ensure!(
-        answer(first) == answer(record),
-        "{} ends with block {} {}, {} with block {} {}",
-        first.label,
-        first.result.tip_number,
-        first.result.tip_hash,
-        record.label,
-        record.result.tip_number,
-        record.result.tip_hash
-    );
-    Ok(())
 }

@@ -1,10 +1,13 @@
 //! Workloads and measurements: generated chains, the ladder of designs, the ablation of each
 //! switch, and the peers as processes of their own.
 
+mod cold;
 pub mod counting;
 pub mod generate;
 pub mod headers;
 pub mod output;
 pub mod peers;
 pub mod ratios;
+pub mod reindex;
+mod rounds;
 pub mod writers;

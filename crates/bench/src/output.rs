@@ -1,5 +1,6 @@
 //! Files made from records: charts, tables and the page.
 
+use crate::ratios::reindex_against_peers;
 use anyhow::{Context, Result};
 use pipeline::record::RunRecord;
 use pipeline::writer_record::WriterRecord;
@@ -30,6 +31,19 @@ pub fn write(records: &[RunRecord], folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Writes a chart for each definition of `bench reindex`, as SVG and PNG, and the tables as
+/// markdown into `folder`. The files that were written.
+pub fn write_reindex(records: &[RunRecord], folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let mut files = vec![];
+    for (name, chart) in Chart::reindex(records) {
+        files.extend(write_chart(&chart, folder, &format!("reindex-{name}"))?);
+    }
+    let text = report::reindex_markdown(records) + &reindex_against_peers(records);
+    files.push(write_table(folder, &text)?);
+    Ok(files)
+}
+
 /// Writes the charts that `record` gives, as SVG and PNG, and its tables as markdown into
 /// `folder`. The files that were written.
 pub fn write_writers(record: &WriterRecord, folder: &Path) -> Result<Vec<PathBuf>> {
@@ -43,15 +57,20 @@ pub fn write_writers(record: &WriterRecord, folder: &Path) -> Result<Vec<PathBuf
     let mut files = vec![];
     for (name, chart) in charts {
         let Some(chart) = chart else { continue };
-        for ending in ["svg", "png"] {
-            let path = folder.join(format!("{name}.{ending}"));
-            chart.write(&path)?;
-            files.push(path);
-        }
+        files.extend(write_chart(&chart, folder, name)?);
     }
-    let table = folder.join("table.md");
-    fs::write(&table, report::writers_markdown(record))
-        .with_context(|| format!("cannot write {}", table.display()))?;
-    files.push(table);
+    files.push(write_table(folder, &report::writers_markdown(record))?);
     Ok(files)
+}
+
+fn write_chart(chart: &Chart, folder: &Path, name: &str) -> Result<[PathBuf; 2]> {
+    let files = ["svg", "png"].map(|ending| folder.join(format!("{name}.{ending}")));
+    files.iter().try_for_each(|path| chart.write(path))?;
+    Ok(files)
+}
+
+fn write_table(folder: &Path, text: &str) -> Result<PathBuf> {
+    let path = folder.join("table.md");
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
 }

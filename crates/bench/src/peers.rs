@@ -4,6 +4,7 @@
 //! it is built), and then imports an archive, which gives a [`RunRecord`] like a run of ours. A
 //! peer that this machine cannot build is left out with one line that says why.
 
+pub mod blocks;
 mod engines;
 mod measured;
 pub(crate) mod process;

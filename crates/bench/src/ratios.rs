@@ -13,16 +13,10 @@ pub const OURS: &str = "blockmill";
 /// its validation and write alone, to our whole run, with the smallest and the largest.
 pub fn against_peers(records: &[RunRecord]) -> String {
     let mut text = String::new();
-    let mut labels: Vec<&str> = vec![];
-    for record in records.iter().filter(|record| record.program.name != OURS) {
-        if !labels.contains(&record.label.as_str()) {
-            labels.push(&record.label);
-        }
-    }
-    for label in labels {
-        let whole = ratios(records, label, |record| record.totals.wall_s);
+    for label in peers(records) {
+        let whole = ratios(records, label, wall, wall);
         let import = |record: &RunRecord| record.totals.validate_s + record.totals.write_s;
-        let alone = ratios(records, label, import);
+        let alone = ratios(records, label, import, wall);
         // writing into a string cannot fail
         let _ = writeln!(text, "{OURS}'s whole run is faster than {label}'s by {whole},");
         let _ = writeln!(text, "  and than its validation and write alone by {alone}");
@@ -30,11 +24,58 @@ pub fn against_peers(records: &[RunRecord]) -> String {
     text
 }
 
-/// `time` of each run of `label` over our wall time in the same round: median, smallest, largest.
-fn ratios(records: &[RunRecord], label: &str, time: impl Fn(&RunRecord) -> f64) -> String {
+/// The same for each definition of `bench reindex`, its stages against ours.
+pub fn reindex_against_peers(records: &[RunRecord]) -> String {
+    let mut definitions: Vec<&str> = records.iter().map(definition).collect();
+    definitions.dedup();
+    let mut text = String::new();
+    for name in definitions {
+        let of_it = |record: &&RunRecord| definition(record) == name;
+        let records: Vec<RunRecord> = records.iter().filter(of_it).cloned().collect();
+        for label in peers(&records) {
+            let ratios = |time: fn(&RunRecord) -> f64| ratios(&records, label, time, time);
+            let index = ratios(|record| record.reindex.as_ref().map_or(0.0, |r| r.index_s));
+            let _ = write!(text, "\n{name}: {OURS} is faster than {label} by {index} at the index");
+            if records.iter().all(|record| record.level != "headers") {
+                let connect = ratios(|record| record.reindex.as_ref().map_or(0.0, |r| r.connect_s));
+                let _ = write!(text, ",\nby {connect} at connecting, by {} in all", ratios(wall));
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn definition(record: &RunRecord) -> &str {
+    record.reindex.as_ref().map_or("", |reindex| &reindex.definition)
+}
+
+fn wall(record: &RunRecord) -> f64 {
+    record.totals.wall_s
+}
+
+/// The labels of other programs.
+fn peers(records: &[RunRecord]) -> Vec<&str> {
+    let mut labels: Vec<&str> = vec![];
+    for record in records.iter().filter(|record| record.program.name != OURS) {
+        if !labels.contains(&record.label.as_str()) {
+            labels.push(&record.label);
+        }
+    }
+    labels
+}
+
+/// `theirs` of each run of `label` over `ours` of our run in the same round: median, smallest,
+/// largest.
+fn ratios(
+    records: &[RunRecord],
+    label: &str,
+    theirs: impl Fn(&RunRecord) -> f64,
+    ours: impl Fn(&RunRecord) -> f64,
+) -> String {
     let mut ratios: Vec<f64> = of(records, label)
         .zip(of(records, OURS))
-        .map(|(peer, ours)| time(peer) / ours.totals.wall_s.max(1e-9))
+        .map(|(peer, own)| theirs(peer) / ours(own).max(1e-9))
         .collect();
     ratios.sort_by(f64::total_cmp);
     match (ratios.first(), ratios.last()) {

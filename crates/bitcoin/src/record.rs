@@ -97,6 +97,7 @@ fn reindex(run: &Run) -> Reindex {
         coins: run.coins,
         coins_memory: run.coins_memory,
         disconnected: run.disconnected,
+        ..Reindex::default()
     }
 }
 

@@ -1,11 +1,13 @@
 //! The command line: what can be said, and how it is explained.
 
 mod generate;
+mod reindex;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
 pub use generate::{GenerateBitcoin, Order};
+pub use reindex::{BenchReindex, ReindexOnce};
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
 #[derive(Debug, Parser)]
@@ -175,11 +177,16 @@ pub struct Convert {
 pub enum Bench {
     /// Header import: the ladder of designs, one switch at a time, and other clients
     Headers(BenchHeaders),
+    /// Bitcoin block files: the reference's ladder, one switch at a time, and Bitcoin Core
+    Reindex(BenchReindex),
     /// Encoding and hashing of transactions, headers and blocks: our writers and other libraries
     Rlp(BenchRlp),
     /// One run, in a process of its own
     #[command(hide = true)]
     HeadersOnce(HeadersOnce),
+    /// One reindex, in a process of its own
+    #[command(hide = true)]
+    ReindexOnce(ReindexOnce),
     /// One operation on one object, in a process of its own
     #[command(hide = true)]
     RlpOnce(RlpOnce),

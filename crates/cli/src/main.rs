@@ -2,6 +2,7 @@
 
 mod args;
 mod bench_headers;
+mod bench_reindex;
 mod bench_rlp;
 mod chain;
 mod config;
@@ -49,7 +50,9 @@ fn run() -> Result<Exit> {
         Command::Convert(args) => convert::run(args, cli.json, stop_on_signal()?),
         Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
         Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
+        Command::Bench(Bench::Reindex(args)) => bench_reindex::run(args, cli.json),
         Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),
+        Command::Bench(Bench::ReindexOnce(args)) => bench_reindex::run_once(args),
         Command::Bench(Bench::RlpOnce(args)) => bench_rlp::run_once(args),
         Command::Generate(command) => generate::run(command, cli.json),
         Command::Report(args) => report::run(args, cli.json),

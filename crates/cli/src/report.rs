@@ -19,6 +19,9 @@ pub fn run(args: &Report, json: bool) -> Result<Exit> {
         return writers(&WriterRecord::read(path)?, args, json);
     }
     let records = read(&paths)?;
+    if records.iter().all(report::is_reindex) {
+        return reindex(&records, args, json);
+    }
     let files = bench::output::write(&records, &args.out)?;
     if json {
         println!("{}", serde_json::to_string_pretty(&records)?);
@@ -31,6 +34,23 @@ pub fn run(args: &Report, json: bool) -> Result<Exit> {
     } else {
         print!("{}", report::ladder_table(&records, Colour::of_stdout()));
     }
+    files.iter().for_each(|file| println!("wrote {}", file.display()));
+    Ok(Exit::Success)
+}
+
+/// Records of `bench reindex`.
+fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Exit> {
+    let files = bench::output::write_reindex(records, &args.out)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(records)?);
+        return Ok(Exit::Success);
+    }
+    if args.markdown {
+        print!("{}", report::reindex_markdown(records));
+    } else {
+        print!("{}", report::reindex_table(records, Colour::of_stdout()));
+    }
+    print!("{}", bench::ratios::reindex_against_peers(records));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
     Ok(Exit::Success)
 }

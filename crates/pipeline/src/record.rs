@@ -245,6 +245,8 @@ impl ChunkPercentiles {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reindex {
+    /// Name of the benchmark definition; empty for an import.
+    pub definition: String,
     /// Files.
     pub files: u64,
     /// Their bytes.
@@ -283,6 +285,8 @@ pub struct Reindex {
     pub by_library: u64,
     /// Coins in the set at the end.
     pub coins: u64,
+    /// Their hash, as `hash_serialized_3` of `gettxoutsetinfo`; empty when it was not computed.
+    pub coins_hash: String,
     /// The most memory that the coins took at once, in bytes.
     pub coins_memory: u64,
     /// Blocks that a better chain left.

@@ -77,8 +77,13 @@ impl<'a> Group<'a> {
 
     /// The run whose time is the median, the lower one of two: charts draw this one.
     pub fn typical(&self) -> Option<&'a RunRecord> {
+        self.typical_by(validate_and_write)
+    }
+
+    /// The same for another time.
+    pub fn typical_by(&self, time: impl Fn(&RunRecord) -> f64) -> Option<&'a RunRecord> {
         let mut runs = self.runs.clone();
-        runs.sort_by(|a, b| validate_and_write(a).total_cmp(&validate_and_write(b)));
+        runs.sort_by(|a, b| time(a).total_cmp(&time(b)));
         runs.get(runs.len().saturating_sub(1) / 2).copied()
     }
 
@@ -122,7 +127,8 @@ pub(crate) fn cautions(groups: &[Group<'_>]) -> Vec<String> {
     found
 }
 
-fn failures(group: &Group<'_>) -> Option<String> {
+/// How many runs failed and why the first did; none when all ended well.
+pub(crate) fn failures(group: &Group<'_>) -> Option<String> {
     let why = group.failed.first()?.result.error.as_deref()?;
     let all = group.runs.len() + group.failed.len();
     Some(format!(

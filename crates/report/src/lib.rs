@@ -6,6 +6,7 @@
 //! of a record is data: it is escaped in markdown, SVG and HTML, and its control characters never
 //! reach a terminal.
 
+mod block_files;
 mod chart;
 mod compare;
 mod format;
@@ -27,6 +28,7 @@ pub use compare::{compare_markdown, compare_table};
 pub use format::{bytes, counted, date};
 pub use ladder::{ladder_markdown, ladder_table};
 pub use page::html;
+pub use reindex::{is_reindex, reindex_markdown, reindex_table};
 pub use stages::{stages_markdown, stages_table};
 pub use summary::summary;
 pub use terminal::Colour;

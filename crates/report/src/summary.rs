@@ -3,8 +3,8 @@
 
 use pipeline::record::{BlockRef, RunRecord, Totals};
 
+use crate::block_files;
 use crate::format::{self, printable};
-use crate::reindex;
 use crate::terminal::{BAD, Colour, FAINT, GOOD, STRONG, WARN, bar};
 
 /// Characters of the bar of a part of the time.
@@ -64,7 +64,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         facts.push(("tip", block(result.tip_number, &result.tip_hash)));
     }
     match &record.reindex {
-        Some(reindex) => facts.extend(reindex::facts(record, reindex)),
+        Some(reindex) => facts.extend(block_files::facts(record, reindex)),
         None => facts.extend(proofs(record)),
     }
     facts.push(match result.committed {

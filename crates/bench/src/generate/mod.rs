@@ -8,7 +8,7 @@
 pub mod bitcoin;
 mod blocks;
 mod headers;
-mod random;
+pub(crate) mod random;
 
 use anyhow::{Result, bail};
 use archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};

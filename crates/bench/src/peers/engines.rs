@@ -19,7 +19,10 @@ pub struct EnginesFile {
     pub engine: Vec<Engine>,
     /// Peers of `bench rlp`, in order.
     #[serde(default)]
-    pub rlp: Vec<RlpEngine>,
+    pub rlp: Vec<ProgramEngine>,
+    /// Peers of `bench reindex`, in order.
+    #[serde(default)]
+    pub bitcoin: Vec<ProgramEngine>,
 }
 
 /// A program that must be on the machine to build a peer.
@@ -52,10 +55,11 @@ pub struct Engine {
     pub checks: String,
 }
 
-/// A peer of `bench rlp`; the fields are explained at the top of the file.
+/// A peer of `bench rlp` or `bench reindex`, whose command line is the same for all of them; the
+/// fields are explained at the top of the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RlpEngine {
+pub struct ProgramEngine {
     pub name: String,
     pub label: String,
     pub client: String,
@@ -122,7 +126,8 @@ impl Values {
 pub fn parse(text: &str) -> Result<EnginesFile> {
     let file: EnginesFile = toml::from_str(text)?;
     let names = file.engine.iter().map(|engine| &engine.name);
-    for name in names.chain(file.rlp.iter().map(|engine| &engine.name)) {
+    let programs = file.rlp.iter().chain(&file.bitcoin);
+    for name in names.chain(programs.map(|engine| &engine.name)) {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         if name.is_empty() || !name.chars().all(plain) {
             bail!("engine name {name:?}: letters, digits, '-', '.' and '_' expected");

@@ -299,3 +299,115 @@ fn real_peers_end_at_the_same_head() {
         assert!(totals.decode_s + totals.validate_s + totals.write_s <= totals.wall_s);
     }
 }
+
+/// A peer of `bench reindex`, likewise.
+fn scripted_blocks(folder: &Path, script: &str) -> blocks::BlockPeer {
+    fs::create_dir_all(folder.join("benchmarks/peer")).unwrap();
+    fs::write(folder.join("benchmarks/peer/peer.sh"), format!("#!/bin/sh\n{script}\n")).unwrap();
+    let text = r#"
+        engine = []
+        [[bitcoin]]
+        name = "peer"
+        label = "peer 1"
+        client = "peers"
+        version = "v1"
+        folder = "peer"
+        needs = []
+        build = ["install", "-m", "755", "peer.sh", "{target}"]
+        program = "peer.sh"
+        "#;
+    let engines = folder.join("benchmarks/engines.toml");
+    fs::write(&engines, text).unwrap();
+    let mut peer = blocks::load(&engines).unwrap().remove(0);
+    peer.workshop.home = folder.join("home"); // whatever the environment says
+    peer
+}
+
+/// What a peer prints after `reindex`, and after `utxo`.
+fn reindex_script() -> String {
+    let (tip, coins) = (&HASH[2..], "ab".repeat(32));
+    format!(
+        r#"case $1 in
+        reindex) mkdir -p "$4" && echo '{{"mode":"reindex","version":"v1","files":2,"bytes":11,
+"height":7,"tip":"{tip}","open_s":0.5,"load_s":1,"connect_s":2,"flush_s":0.25,"total_s":3.75,
+"peak_memory_kib":99000}}' | tr -d '\n' ;;
+        utxo) test -d "$3" && echo '{{"tip":"{tip}","coins":5,"hash_serialized_3":"{coins}"}}' ;;
+        esac"#
+    )
+}
+
+fn job(blocks: &Path) -> blocks::Job<'_> {
+    let assume_valid = Some("00ff");
+    let (threads, cache) = (2, 300);
+    blocks::Job { blocks, chain: "mainnet", threads, cache, assume_valid, cold: true, digest: true }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reindex_becomes_a_record_with_the_coins() {
+    let folder = tempfile::tempdir().unwrap();
+    let ready = scripted_blocks(folder.path(), &reindex_script()).prepare().unwrap();
+    let record = ready.reindex(&job(folder.path())).unwrap();
+    assert_eq!((record.label.as_str(), record.program.name.as_str()), ("peer 1", "peers"));
+    assert_eq!((record.result.tip_number, record.result.tip_hash.as_str()), (7, &HASH[2..]));
+    assert_eq!((record.totals.wall_s, record.totals.peak_rss_bytes), (3.75, 99_000 * 1024));
+    let reindex = record.reindex.unwrap();
+    assert_eq!((reindex.index_s, reindex.connect_s, reindex.commit_s), (1.0, 2.25, 0.25));
+    assert_eq!((reindex.coins, reindex.coins_hash), (5, "ab".repeat(32)));
+    let names: Vec<_> = record.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(names, ["open", "load", "connect", "close"]);
+    // the thread that connects checks scripts, too
+    let line = record.command.join(" ");
+    assert!(line.contains(" --chain main --threads 1 --cache 300 --assume-valid 00ff --cold "));
+    assert!(!Path::new(&record.command[4]).exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reindex_that_fails_or_contradicts_itself_is_an_error() {
+    let good = reindex_script();
+    let cases = [
+        ("echo hello".to_owned(), "not a measured run"),
+        ("echo bad-txns >&2; exit 1".to_owned(), "bad-txns"),
+        (good.replace("\"v1\"", "\"v2\""), "v2 ran instead of v1"),
+        (good.replacen(&HASH[2..], "12", 1), "is not a block hash"),
+        (good.replacen("utxo) test", "utxo) exit 3; test", 1), "its coins"),
+        (good.replace("{\"tip\":\"05", "{\"tip\":\"06"), "its coins are those of 06"),
+    ];
+    for (script, expected) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = scripted_blocks(folder.path(), &script).prepare().unwrap();
+        let error = ready.reindex(&job(folder.path())).unwrap_err();
+        assert!(format!("{error:#}").contains(expected), "{script}: {error:#}");
+    }
+}
+
+/// Bitcoin Core reindexes the first blocks of the main network. It runs where the peers are kept
+/// built ([`PEERS_DIR`] is set), because a first build takes minutes.
+#[test]
+fn bitcoin_core_ends_with_the_known_coins() {
+    let Some(fixtures) = std::env::var_os("BLOCKMILL_FIXTURES") else {
+        println!("skipped: BLOCKMILL_FIXTURES is not set");
+        return;
+    };
+    if std::env::var_os(PEERS_DIR).is_none() {
+        println!("skipped: {PEERS_DIR} is not set");
+        return;
+    }
+    let blocks = Path::new(&fixtures).join("bitcoin/mainnet-0-4521.dat");
+    for peer in blocks::load(&real_engines()).unwrap() {
+        let ready = match peer.prepare() {
+            Ok(ready) => ready,
+            Err(left_out) => {
+                println!("{left_out}");
+                continue;
+            }
+        };
+        let job = blocks::Job { assume_valid: None, ..job(&blocks) };
+        let record = ready.reindex(&job).unwrap();
+        assert_eq!(record.result.tip_number, 4521);
+        let reindex = record.reindex.unwrap();
+        assert_eq!((reindex.files, reindex.coins_hash.len()), (1, 64));
+        println!("{}: {:.3} s, {} coins", record.label, record.totals.wall_s, reindex.coins);
+    }
+}

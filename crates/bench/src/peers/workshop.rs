@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::engines::{self, EnginesFile, Tool};
+use super::engines::{self, EnginesFile, ProgramEngine, Tool, Values};
 use super::{PEERS_DIR, process};
 
 /// `engines.toml`, read, and where it is.
@@ -56,6 +56,17 @@ impl Workshop {
     /// Looks for the tools; the error is the reason to show.
     pub fn find_tools(&self) -> Result<(), String> {
         self.tools.iter().try_for_each(|(name, tool)| engines::find_tool(name, tool))
+    }
+
+    /// Builds `engine` in a folder of its own below `kind` and returns the program that it made.
+    pub fn make(&self, kind: &str, engine: &ProgramEngine) -> Result<PathBuf> {
+        let target = self.home.join(kind).join(&engine.name);
+        fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
+        let values = Values { target: Some(utf8(&target)?), ..Values::default() };
+        self.build(&values.fill(&engine.build)?)?;
+        let program = target.join(&engine.program);
+        ensure!(program.is_file(), "the build left no {}", program.display());
+        Ok(program)
     }
 
     /// Runs the build command `line`, placeholders filled in, in the peer's folder.

@@ -1,7 +1,6 @@
 //! The peers of `bench rlp`: programs that measure one operation on one object and print it as a
 //! line of JSON.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,22 +8,22 @@ use anyhow::{Context, Result, bail, ensure};
 use pipeline::writer_record::{WriterEngine, WriterLine};
 
 use super::LeftOut;
-use super::engines::{RlpEngine, Values};
+use super::engines::ProgramEngine;
 use super::process::{self, Ended, last_line};
-use super::workshop::{Engines, Workshop, utf8};
+use super::workshop::{Engines, Workshop};
 use crate::writers::{Case, Op, Sampling};
 
 /// A peer named in `engines.toml`.
 #[derive(Clone, Debug)]
 pub struct WriterPeer {
-    engine: RlpEngine,
+    engine: ProgramEngine,
     pub(super) workshop: Workshop,
 }
 
 /// A peer that has been built.
 #[derive(Clone, Debug)]
 pub struct ReadyWriter {
-    engine: RlpEngine,
+    engine: ProgramEngine,
     program: PathBuf,
 }
 
@@ -35,7 +34,7 @@ pub struct ReadyWriter {
 /// describe.
 pub fn load(engines_toml: &Path) -> Result<Vec<WriterPeer>> {
     let engines = Engines::read(engines_toml)?;
-    let peer = |engine: &RlpEngine| {
+    let peer = |engine: &ProgramEngine| {
         let workshop = engines.workshop(&engine.folder, &engine.needs)?;
         Ok(WriterPeer { engine: engine.clone(), workshop })
     };
@@ -56,18 +55,11 @@ impl WriterPeer {
     pub fn prepare(&self) -> Result<ReadyWriter, LeftOut> {
         let left_out = |reason| LeftOut { peer: self.engine.name.clone(), reason };
         self.workshop.find_tools().map_err(left_out)?;
-        let program = self.build().map_err(|error| left_out(format!("{error:#}")))?;
+        let program = self
+            .workshop
+            .make("rlp", &self.engine)
+            .map_err(|error| left_out(format!("{error:#}")))?;
         Ok(ReadyWriter { engine: self.engine.clone(), program })
-    }
-
-    fn build(&self) -> Result<PathBuf> {
-        let target = self.workshop.home.join("rlp").join(&self.engine.name);
-        fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
-        let values = Values { target: Some(utf8(&target)?), ..Values::default() };
-        self.workshop.build(&values.fill(&self.engine.build)?)?;
-        let program = target.join(&self.engine.program);
-        ensure!(program.is_file(), "the build left no {}", program.display());
-        Ok(program)
     }
 }
 

@@ -8,6 +8,7 @@ mod axis;
 mod bars;
 mod lines;
 pub(crate) mod palette;
+mod reindex;
 mod series;
 mod surface;
 mod writers;

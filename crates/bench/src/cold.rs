@@ -1,0 +1,30 @@
+//! Drops files from the page cache, so that a run must read them from disk.
+
+use anyhow::{Context, Result};
+use std::fs::{self, File};
+use std::path::Path;
+
+/// Drops every file of `folder`.
+pub fn evict(folder: &Path) -> Result<()> {
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
+    {
+        let path = entry?.path();
+        let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+        // pages that are not written yet stay
+        file.sync_all().with_context(|| format!("cannot sync {}", path.display()))?;
+        drop_pages(&file).with_context(|| format!("cannot drop {}", path.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn drop_pages(file: &File) -> Result<()> {
+    use rustix::fs::{Advice, fadvise};
+    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn drop_pages(_: &File) -> Result<()> {
+    anyhow::bail!("--cold needs posix_fadvise, which this system does not have")
+}

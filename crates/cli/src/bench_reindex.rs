@@ -1,0 +1,61 @@
+//! `bench reindex`.
+
+use crate::args::{BenchReindex, ReindexOnce};
+use crate::import::cores;
+use crate::output::Exit;
+use crate::reindex::parse_id;
+use anyhow::{Context, Result};
+use bench::reindex::{self, Once, Plan, Sources};
+use report::Colour;
+
+/// `blockmill bench reindex`.
+pub fn run(args: &BenchReindex, json: bool) -> Result<Exit> {
+    let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
+    let plan = Plan {
+        only: args.only.clone(),
+        sources: Sources {
+            block: args.block.clone(),
+            mainnet: args.paths.clone(),
+            gb: args.gb,
+            inputs: args.inputs,
+        },
+        ladder: args.ladder,
+        ablate: args.ablate,
+        engines: args.peers.then(|| args.engines.join("engines.toml")),
+        runs: args.runs.max(1),
+        threads: args.threads.unwrap_or_else(cores).max(1),
+        cache: args.cache,
+        cold: args.cold,
+        out: args.out.clone(),
+        scratch,
+        program: std::env::current_exe().context("cannot find this program")?,
+    };
+    let records = reindex::run(&plan, |line| eprintln!("{line}"))?;
+    let files = bench::output::write_reindex(&records, &args.out)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&records)?);
+        return Ok(Exit::Success);
+    }
+    print!("{}", report::reindex_table(&records, Colour::of_stdout()));
+    print!("{}", bench::ratios::reindex_against_peers(&records));
+    files.iter().for_each(|file| println!("wrote {}", file.display()));
+    Ok(Exit::Success)
+}
+
+/// One run, for the parent process that compares.
+pub fn run_once(args: &ReindexOnce) -> Result<Exit> {
+    let record = reindex::once(&Once {
+        blocks: args.blocks.clone(),
+        label: args.label.clone(),
+        definition: args.definition,
+        rung: args.rung.clone(),
+        with: args.variants.clone(),
+        threads: args.threads,
+        cache: args.cache,
+        assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
+        digest: args.digest,
+        scratch: args.scratch.clone(),
+    })?;
+    record.write(&args.record)?;
+    Ok(Exit::Success)
+}
