@@ -5,6 +5,7 @@
 //! `tests/smoke.rs` from [`seeds`] and mutations of these.
 
 mod archives;
+mod chain_files;
 mod decoders;
 mod files;
 mod input;
@@ -14,6 +15,7 @@ mod texts;
 mod writers;
 
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
+pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan, points};
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use files::{ethash_cache, store};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
@@ -36,7 +38,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 28] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -60,4 +62,9 @@ pub const TARGETS: [Target; 23] = [
     target("sha256", sha256, 3000),
     target("ethash_mix", ethash_mix, 1000),
     target("ethash_seal", ethash_seal, 50),
+    target("bitcoin_block", bitcoin_block, 20_000),
+    target("blkdat_scan", blkdat_scan, 300),
+    target("bitcoin_scripts", bitcoin_scripts, 2000),
+    target("bitcoin_undo", bitcoin_undo, 20_000),
+    target("points", points, 60),
 ];

@@ -1,5 +1,7 @@
 //! Good inputs to begin with, made here: small chains in every encoding and format.
 
+mod chain_files;
+
 use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
 use crate::input::{put_files, put_part};
@@ -37,6 +39,10 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "gzip" => vec![archive(Format::RlpExport, true), archive(Format::HeaderStream, true)],
         "store" => vec![store(true), store(false)],
         "ethash_cache" => vec![ethash_cache()],
+        "bitcoin_block" => chain_files::blocks(),
+        "blkdat_scan" => chain_files::files(),
+        "bitcoin_scripts" => chain_files::spends(),
+        "bitcoin_undo" => vec![chain_files::undo()],
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
     }

@@ -95,7 +95,7 @@ fn of<'a>(records: &'a [RunRecord], label: &'a str) -> impl Iterator<Item = &'a 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipeline::record::Program;
+    use pipeline::record::{Program, Reindex};
 
     fn record(program: &str, label: &str, wall_s: f64) -> RunRecord {
         let program = Program { name: program.into(), ..Program::default() };
@@ -120,5 +120,28 @@ mod tests {
         assert!(text.contains("geth's by 20.0 times (10.0..30.0),"), "{text}");
         assert!(text.contains("alone by 10.0 times (5.0..15.0)"), "{text}");
         assert!(!text.contains("master"));
+    }
+
+    #[test]
+    fn a_reindex_is_compared_stage_by_stage_and_an_index_alone() {
+        let run = |definition: &str, program: &str, level: &str, index_s: f64| {
+            let mut record = record(program, program, 4.0 * index_s);
+            record.level = level.into();
+            let definition = definition.to_string();
+            let connect_s = 2.0 * index_s * index_s;
+            record.reindex = Some(Reindex { definition, index_s, connect_s, ..Reindex::default() });
+            record
+        };
+        let records = [
+            run("index", "blockmill", "headers", 1.0),
+            run("index", "core", "execution", 9.0),
+            run("connect", "blockmill", "execution", 1.0),
+            run("connect", "core", "execution", 3.0),
+        ];
+        let text = reindex_against_peers(&records);
+        let index = "index: blockmill is faster than core by 9.0 times (9.0..9.0) at the index\n";
+        assert!(text.contains(index), "{text}");
+        assert!(text.contains("connect: blockmill is faster than core by 3.0 times"), "{text}");
+        assert!(text.contains("by 9.0 times (9.0..9.0) at connecting, by 3.0 times"), "{text}");
     }
 }

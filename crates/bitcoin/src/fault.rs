@@ -3,7 +3,7 @@
 use crate::core;
 use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
-use crate::{Hash, Id, Rule, Violation, decode, script};
+use crate::{Hash, Id, Rule, Violation, decode, script, verify};
 use archive::blkdat::BlockFiles;
 use std::fmt;
 use std::io;
@@ -23,6 +23,8 @@ pub enum Cause {
     },
     /// It is no block in the network's encoding.
     Encoding(decode::Error),
+    /// Its header breaks a rule.
+    Header(verify::Violation),
     /// It breaks a rule.
     Rule(Violation),
     /// A script fails.
@@ -74,7 +76,7 @@ impl Fault {
                     || rule == Rule::WitnessCommitment
                     || rule == Rule::UnexpectedWitness
             }
-            Cause::Script(_) | Cause::Solution(_) => false,
+            Cause::Header(_) | Cause::Script(_) | Cause::Solution(_) => false,
         }
     }
 }
@@ -88,6 +90,7 @@ impl fmt::Display for Cause {
                 write!(f, "the file has changed: expected header {expected}, found {found}")
             }
             Self::Encoding(error) => error.fmt(f),
+            Self::Header(violation) => violation.fmt(f),
             Self::Rule(violation) => violation.fmt(f),
             Self::Script(fault) => write!(f, "{}: {fault}", Rule::Script.tag()),
             Self::Solution(fault) => write!(f, "bad-signet-blksig (BIP325): {fault}"),

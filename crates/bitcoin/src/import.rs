@@ -45,9 +45,10 @@ fn passes(
     start: Instant,
 ) -> Result<(), Error> {
     let mut tree = pass1::index(files, options, Some(data), run)?;
+    let refused = pass1::refused_above(&tree, files);
     if options.level == Level::Headers {
         run.tip = run.best;
-        return Ok(());
+        return refused.map_or(Ok(()), |fault| Err(fault.into()));
     }
     let mut ledger = match options.level {
         Level::Execution => Some(Ledger::open(data, options)?),
@@ -69,7 +70,7 @@ fn passes(
         let first = verified as u32 + 1;
         let pass = Pass { files, tree: &tree, options, path: &path, assumed, first, start };
         match pass.run(ledger.as_mut(), progress, run) {
-            Ok(()) => return first_fault.map_or(Ok(()), Err),
+            Ok(()) => return first_fault.or(refused.map(Into::into)).map_or(Ok(()), Err),
             Err(Error::Fault(fault)) => {
                 verified = fault.height as usize - 1;
                 let block = path.nodes[fault.height as usize];

@@ -1,6 +1,6 @@
 //! Pass 1: from files to the tree of their headers.
 
-use crate::fault::Error;
+use crate::fault::{Cause, Error, Fault};
 use crate::index::{self, FileStamp, Found, Loaded, Tree, Why};
 use crate::options::Options;
 use crate::run::{Run, Tip};
@@ -97,6 +97,19 @@ fn scan(
     }
     let place = |found: Found| Found { file: places[found.file as usize], ..found };
     Ok(scan.found.into_iter().map(place).collect())
+}
+
+/// The first header that breaks a rule where the best chain would go on: because of it the chain is
+/// shorter than the files. Bad headers in branches beside it are notes.
+pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
+    let best = tree.height(tree.best_tip());
+    tree.refused().iter().find_map(|refused| {
+        let Why::Rule(height, violation) = refused.why else { return None };
+        let found = tree.found().get(refused.record as usize).filter(|_| height > best)?;
+        let file = files.files().get(found.file as usize)?.path().to_path_buf();
+        let (hash, offset, cause) = (found.hash, found.offset, Cause::Header(violation));
+        Some(Fault { height, hash, file, offset, cause })
+    })
 }
 
 /// Says what was found.

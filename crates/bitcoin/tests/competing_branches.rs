@@ -1,5 +1,5 @@
-//! Branches, copies and later runs: whatever the way to the best good chain was, the coins are those
-//! of connecting its blocks one after the other.
+//! Branches, copies and later runs: whatever the way to the best good chain was, the coins are
+//! those of connecting its blocks one after the other.
 
 mod imports;
 mod made_chain;

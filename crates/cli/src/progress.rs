@@ -22,77 +22,99 @@ pub struct Display {
     bar: Option<ProgressBar>,
     total_bytes: u64,
     started: Instant,
+    /// What was done when the time began: all figures are of what came after.
+    done: (u64, u64),
     next_line: Duration,
     quiet: bool,
     /// What the bar says when the index is made; none when there is no index to make.
-    after_index: Option<String>,
+    after_index: Option<&'static str>,
 }
 
+/// What a bar looks like while blocks go by.
+const BLOCKS: &str = "{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}";
+/// And while block files are indexed.
+const INDEX: &str = "{spinner} indexing {msg}  {elapsed}";
 /// Bytes of block files whose index takes long enough to tell people who have no terminal.
 const BIG: u64 = 1 << 30;
+/// No rate is shown before.
+const LEAST_TIME: Duration = Duration::from_millis(100);
 
 impl Display {
     /// For an archive of `total_bytes`, verified at `level`.
     pub fn new(total_bytes: u64, level: &str, quiet: bool) -> Self {
-        let terminal = std::io::stderr().is_terminal() && !quiet;
-        let bar = terminal.then(|| {
-            let draw = ProgressDrawTarget::stderr_with_hz(10);
-            let bar = ProgressBar::with_draw_target(Some(total_bytes), draw);
-            bar.set_style(style("{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}"));
-            bar.set_prefix(format!("verifying {level}"));
-            bar
-        });
-        let started = Instant::now();
-        Self { bar, total_bytes, started, next_line: LINE_EVERY, quiet, after_index: None }
+        Self::with(total_bytes, BLOCKS, format!("verifying {level}"), quiet)
     }
 
     /// For block files, whose headers are indexed before anything else.
     pub fn indexing(files: usize, total_bytes: u64, level: &str, quiet: bool) -> Self {
-        let mut display = Self::new(total_bytes, level, quiet);
-        let s = if files == 1 { "" } else { "s" };
-        let what = format!("{files} block file{s}, {}", report::bytes(total_bytes));
+        let mut display = Self::with(total_bytes, INDEX, String::new(), quiet);
+        let files = report::counted(files as u64, "block file");
+        let what = format!("{files}, {}", report::bytes(total_bytes));
         if let Some(bar) = &display.bar {
-            bar.set_style(style("{spinner} indexing {msg}  {elapsed}"));
             bar.set_message(what);
             bar.enable_steady_tick(Duration::from_millis(100));
         } else if !quiet && total_bytes >= BIG {
             eprintln!("indexing {what}");
         }
         let verb = if level == "execution" { "connecting" } else { "checking bodies" };
-        display.after_index = Some(verb.to_owned());
+        display.after_index = Some(verb);
         display
     }
 
+    fn with(total_bytes: u64, template: &str, prefix: String, quiet: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal() && !quiet;
+        let bar = terminal.then(|| {
+            let draw = ProgressDrawTarget::stderr_with_hz(10);
+            let bar = ProgressBar::with_draw_target(Some(total_bytes), draw);
+            bar.with_style(style(template)).with_prefix(prefix)
+        });
+        let (started, next_line, after_index) = (Instant::now(), LINE_EVERY, None);
+        Self { bar, total_bytes, started, done: (0, 0), next_line, quiet, after_index }
+    }
+
     /// The index is made: from now on time is counted for blocks.
-    fn begin_blocks(&mut self) {
+    fn begin_blocks(&mut self, progress: &Progress) {
         let Some(verb) = self.after_index.take() else { return };
         if let Some(bar) = &self.bar {
             bar.disable_steady_tick();
-            bar.set_style(style("{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}"));
+            bar.set_message("");
             bar.set_prefix(verb);
+            bar.set_style(style(BLOCKS));
+            bar.set_position(progress.bytes.min(self.total_bytes));
             bar.reset_eta();
         }
-        self.started = Instant::now();
+        (self.started, self.done) = (Instant::now(), (progress.blocks, progress.bytes));
     }
 
     /// Takes note of one more chunk.
     pub fn update(&mut self, progress: &Progress) {
-        self.begin_blocks();
+        self.begin_blocks(progress);
         let elapsed = self.started.elapsed();
         if let Some(bar) = &self.bar {
             bar.set_position(progress.bytes.min(self.total_bytes));
-            bar.set_message(message(progress, elapsed));
+            bar.set_message(self.message(progress, elapsed));
         } else if !self.quiet && elapsed >= self.next_line {
             self.next_line = elapsed + LINE_EVERY;
             let percent = 100 * progress.bytes / self.total_bytes.max(1);
             let left = self.time_left(progress, elapsed);
-            eprintln!("{percent:>3}%  {}  about {} s left", message(progress, elapsed), left);
+            eprintln!("{percent:>3}%  {}  about {left} s left", self.message(progress, elapsed));
         }
+    }
+
+    fn message(&self, progress: &Progress, elapsed: Duration) -> String {
+        let block = format!("block {}", grouped(progress.number));
+        if elapsed < LEAST_TIME {
+            return block;
+        }
+        let blocks = progress.blocks.saturating_sub(self.done.0);
+        let rate = blocks as f64 / elapsed.as_secs_f64();
+        format!("{block}, {} blocks/s", grouped(rate as u64))
     }
 
     /// Seconds until the end at the rate so far.
     fn time_left(&self, progress: &Progress, elapsed: Duration) -> u64 {
-        let rate = progress.bytes as f64 / elapsed.as_secs_f64().max(1e-9);
+        let bytes = progress.bytes.saturating_sub(self.done.1);
+        let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-9);
         (self.total_bytes.saturating_sub(progress.bytes) as f64 / rate.max(1.0)) as u64
     }
 
@@ -107,11 +129,6 @@ impl Display {
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
-}
-
-fn message(progress: &Progress, elapsed: Duration) -> String {
-    let rate = progress.blocks as f64 / elapsed.as_secs_f64().max(1e-9);
-    format!("block {}, {} blocks/s", grouped(progress.number), grouped(rate as u64))
 }
 
 /// A number with commas between its thousands.

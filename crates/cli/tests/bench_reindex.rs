@@ -57,8 +57,10 @@ fn a_round_runs_every_design_and_all_agree() {
     assert_eq!(labels(&index)[..8], rungs);
     assert!(labels(&index).contains(&"scan=serial"), "{:?}", labels(&index));
     let [first, last] = [0, 7].map(|at| &index[at]["reindex"]);
-    assert_eq!(first["index_bytes"], first["file_bytes"].as_u64().expect("a number"));
-    assert!(last["index_bytes"].as_u64() < Some(first["file_bytes"].as_u64().unwrap_or(0) / 10));
+    let bytes = |reindex: &Value, name| reindex[name].as_u64().expect("a number");
+    // blocks that stand before their parents are read twice
+    assert!(bytes(first, "index_bytes") > bytes(first, "file_bytes"), "{first}");
+    assert!(bytes(last, "index_bytes") < bytes(first, "file_bytes") / 10, "{last}");
     assert_eq!(first["out_of_order"], first["from_disk"]);
 
     let connect = of_definition(&records, "connect");

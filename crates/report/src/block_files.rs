@@ -95,7 +95,7 @@ mod tests {
     fn says_what_was_found_connected_and_left() {
         let mut record = sample::reindexed("import");
         let expected = [
-            "index: 4,523 blocks in 2 files, 10.00 ms, 452,300 headers/s",
+            "index: 4,523 blocks in 2 files, 10 ms, 452,300 headers/s",
             "order: 1,131 had to wait for their parents (25 %), 1 in stale branches",
             "connected: 4,521 blocks, 4,583 transactions, 5,000 inputs, 500 ms, 10,000 inputs/s",
             "scripts: 5,000 run, 12 of them by the script library",

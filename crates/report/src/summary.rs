@@ -208,7 +208,7 @@ mod tests {
         let text = summary(&record, Colour::Off);
         for expected in [
             "Verified 4,521 blocks at level execution. mainnet blk\n",
-            "  index          4,523 blocks in 2 files, 10.00 ms, 452,300 headers/s\n",
+            "  index          4,523 blocks in 2 files, 10 ms, 452,300 headers/s\n",
             "  stored         up to block 4,521\n",
             "  bodies ",
             "  scripts ",

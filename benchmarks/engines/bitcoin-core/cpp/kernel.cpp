@@ -99,6 +99,9 @@ public:
         ChainstateManager::Options options{
             .chainparams = *m_params,
             .datadir = datadir,
+            // regtest's default looks through the whole index after each block, to find faults of
+            // Core's own; no other network does, and none should be measured so
+            .check_block_index = 0,
             .notifications = m_notifications,
             .worker_threads_num = request.script_threads,
             .prevoutfetch_threads_num = request.fetch_threads,

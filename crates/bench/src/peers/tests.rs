@@ -300,6 +300,16 @@ fn real_peers_end_at_the_same_head() {
     }
 }
 
+#[test]
+fn the_peers_of_bench_reindex_load() {
+    let peers = blocks::load(&real_engines()).unwrap();
+    let names: Vec<&str> = peers.iter().map(blocks::BlockPeer::name).collect();
+    assert_eq!(names, ["bitcoin-core"]);
+    for peer in peers {
+        assert!(peer.workshop.source.join("README.md").is_file(), "{}", peer.name());
+    }
+}
+
 /// A peer of `bench reindex`, likewise.
 fn scripted_blocks(folder: &Path, script: &str) -> blocks::BlockPeer {
     fs::create_dir_all(folder.join("benchmarks/peer")).unwrap();

@@ -111,16 +111,19 @@ impl View<'_> {
     fn print_order(&self) {
         let summary = &self.inspection.summary;
         let blocks = counted(summary.records.into(), "block");
-        let [later, held] = [summary.parents_later, summary.held_back].map(|n| grouped(n.into()));
+        let later = grouped(summary.parents_later.into());
         let rate = 100.0 * summary.out_of_order_rate();
-        println!("order: {blocks} found, {later} ({rate:.1} %) before their parents; {held} must");
-        println!("       wait for a block before them when files are read in their order");
+        println!("order: {blocks} found, {later} ({rate:.1} %) before their parents");
+        if summary.held_back > 0 {
+            let held_back = grouped(summary.held_back.into());
+            println!("       {held_back} must wait for earlier ones when files are read in order");
+        }
         if summary.repeated > 0 {
             let repeated = grouped(summary.repeated.into());
             println!("       {repeated} repeat a block that stands elsewhere, too");
         }
         if summary.unlinked > 0 {
-            println!("       {} are not linked to the chain", grouped(summary.unlinked.into()));
+            println!("       not linked to the chain: {}", grouped(summary.unlinked.into()));
         }
     }
 
@@ -172,7 +175,9 @@ impl View<'_> {
         let (refused, gaps) = (inspection.summary.refused, inspection.summary.gaps.len());
         let bad = inspection.bodies.as_ref().map_or(0, |bodies| bodies.fault_count);
         let depth = if deep { "every body checked" } else { "headers only; --deep checks bodies" };
-        if inspection.is_sound() && gaps == 0 {
+        if inspection.is_sound() && gaps > 0 {
+            println!("no damage; what comes before these blocks is not there ({depth})");
+        } else if inspection.is_sound() {
             println!("no damage, no gaps ({depth})");
         } else {
             let (damage, gaps) = (counted(damage, "damaged place"), counted(gaps as u64, "gap"));

@@ -71,7 +71,7 @@ fn page_of_block_files_has_their_words() {
         "inputs a second<b>10,000</b>",
         "<dt>coins</dt><dd>3,900 left",
         "Scripts and coins, accumulated",
-        ">bodies<",
+        "\nbodies\n",
     ] {
         assert!(page.contains(part), "{part}");
     }

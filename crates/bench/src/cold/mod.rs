@@ -1,4 +1,5 @@
-//! Drops files from the page cache, so that a run must read them from disk.
+//! Drops files from the page cache, so that a run must read them from disk. The one file of the
+//! crate that differs between systems.
 
 use anyhow::{Context, Result};
 use std::fs::{self, File};

@@ -1,0 +1,257 @@
+//! Bitcoin: blocks, files of blocks, scripts, undo data, and the store of coins.
+
+use crate::input::{Input, folder};
+use archive::blkdat::{BodyReader, open};
+use bitcoin::coin::Coin;
+use bitcoin::coins::PackedCoin;
+use bitcoin::compress::{CoinReader, write_coin};
+use bitcoin::decode::{Block, Span};
+use bitcoin::params::Params;
+use bitcoin::scan::pass1;
+use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
+use bitcoin::undo;
+use bitcoin::variants::Variants;
+use crypto::{Signatures, sha256d};
+use std::collections::BTreeMap;
+use std::fs;
+use store::points::{Key, PointOptions, PointStore};
+
+#[path = "../../crates/bitcoin/tests/naive/mod.rs"]
+pub(crate) mod naive;
+use naive::{Plain, Tx, TxIn, TxOut};
+
+/// The fast decoder and the plain one give one verdict, and the same block.
+pub fn bitcoin_block(data: &[u8]) -> bool {
+    let mut block = Block { raw: data.to_vec(), ..Block::default() };
+    let decoded = block.decode();
+    let Some(plain) = Plain::decode(data) else {
+        assert!(decoded.is_err());
+        return false;
+    };
+    decoded.expect("the plain decoder accepts it");
+    assert_eq!(plain_of(&block), plain);
+    assert_eq!(block.hash, sha256d(&plain.header));
+    for (number, transaction) in plain.transactions.iter().enumerate() {
+        let wtxid = if number == 0 { [0; 32] } else { sha256d(&transaction.encode(true)) };
+        assert_eq!(block.txids[number], sha256d(&transaction.encode(false)));
+        assert_eq!(block.wtxids[number], wtxid);
+    }
+    let stripped = plain.encode(false).len();
+    assert_eq!((block.stripped_size(), block.weight()), (stripped, 3 * stripped + data.len()));
+    plain.encode(true) == data
+}
+
+/// The parts of a block, copied out.
+fn plain_of(block: &Block) -> Plain {
+    let bytes = |span: Span| span.of(&block.raw).to_vec();
+    let transaction = |each: &bitcoin::decode::Transaction| Tx {
+        version: each.version,
+        inputs: block
+            .inputs_of(each)
+            .iter()
+            .map(|input| TxIn {
+                outpoint: block.outpoint_bytes(input).to_vec(),
+                script: bytes(input.script),
+                sequence: input.sequence,
+                witness: block.witness(input).map(<[u8]>::to_vec).collect(),
+            })
+            .collect(),
+        outputs: block
+            .outputs_of(each)
+            .iter()
+            .map(|output| TxOut { value: output.value, script: bytes(output.script) })
+            .collect(),
+        lock_time: each.lock_time,
+    };
+    let transactions = block.transactions.iter().map(transaction).collect();
+    Plain { header: block.raw[..80].to_vec(), transactions }
+}
+
+/// Any bytes as a block file: every way to read it finds the same blocks and the same damage, and
+/// what is found can be read.
+pub fn blkdat_scan(data: &[u8]) -> bool {
+    let folder = folder();
+    let mut input = Input(data);
+    if input.byte() == 1 {
+        fs::write(folder.path().join("xor.dat"), input.array::<8>()).expect("a file");
+    }
+    fs::write(folder.path().join("blk00000.dat"), input.0).expect("a file");
+    let Ok(files) = open(&[folder.path().to_path_buf()], None) else { return false };
+    let known = [Params::regtest().genesis_hash];
+    let expected = pass1(&files, &known, &Variants::default(), 2).expect("a file to read");
+    for ways in [
+        &["read=map"][..],
+        &["read=stream", "scan=serial"],
+        &["accept=block", "scan=serial", "look-back=8M"],
+        &["accept=block", "scan=serial", "first-read=block", "read=stream"],
+    ] {
+        let mut variants = Variants::default();
+        ways.iter().for_each(|way| variants.set(way).expect("a known switch"));
+        let scan = pass1(&files, &known, &variants, 1).expect("a file to read");
+        assert_eq!(scan.found, expected.found, "{ways:?}");
+        assert_eq!(scan.accepted, expected.accepted, "{ways:?}");
+        assert_eq!(scan.orphans, expected.orphans, "{ways:?}");
+        assert_eq!(scan.reports, expected.reports, "{ways:?}");
+    }
+    let (mut reader, mut body) = (BodyReader::new(&files, 1), vec![]);
+    for found in &expected.found {
+        // digits that are none are found when they are read
+        if reader.read(found.location(), &mut body).is_ok() {
+            assert_eq!((body.len(), &body[..80]), (found.size as usize, &found.header[..]));
+        }
+    }
+    !expected.found.is_empty()
+}
+
+/// Flags, the coins (value and script each) and a block: the fast way and the library agree on its
+/// second transaction.
+pub fn bitcoin_scripts(data: &[u8]) -> bool {
+    let mut input = Input(data);
+    let all = [Flags::DERSIG, Flags::NULLDUMMY, Flags::CLTV, Flags::CSV];
+    let flags = all.iter().fold(Flags::P2SH, |sum, flag| sum.with(*flag));
+    let flags = match input.byte() {
+        0 => Flags::P2SH,
+        1 => flags,
+        2 => flags.with(Flags::WITNESS),
+        _ => flags.with(Flags::WITNESS).with(Flags::TAPROOT),
+    };
+    let (mut coins, mut scripts) = (vec![], vec![]);
+    for _ in 0..input.byte() % 8 {
+        let value = input.number() % bitcoin::params::MAX_MONEY;
+        let start = scripts.len() as u32;
+        scripts.extend_from_slice(input.part());
+        let script = Span { start, end: scripts.len() as u32 };
+        coins.push(SpentCoin { value, height: 1, coinbase: false, script });
+    }
+    let mut block = Block { raw: input.0.to_vec(), ..Block::default() };
+    if block.decode().is_err() || block.transactions.len() != 2 {
+        return false;
+    }
+    // what spends nothing, or one output twice, does not come so far
+    let inputs = block.inputs_of(&block.transactions[1]);
+    let mut spent: Vec<_> = inputs.iter().map(|input| block.outpoint_bytes(input)).collect();
+    spent.sort();
+    spent.dedup();
+    if inputs.is_empty() || spent.len() != coins.len() || spent.len() != inputs.len() {
+        return false;
+    }
+    let part = Part { block: &block, transactions: 1..2, coins: &coins, scripts: &scripts, flags };
+    let part = [part];
+    let verify = |scripts, signatures: &Signatures| {
+        ScriptBatch::default().verify(&part, scripts, signatures)
+    };
+    let expected = verify(Scripts::Library, &Signatures::scalar());
+    for signatures in [Signatures::scalar(), Signatures::detect()] {
+        assert_eq!(verify(Scripts::Templates, &signatures), expected);
+    }
+    expected.is_ok()
+}
+
+/// Undo data and coins: what can be read is the same after writing and reading it again.
+pub fn bitcoin_undo(data: &[u8]) -> bool {
+    if let Some(coin) = PackedCoin::unpack(data) {
+        let (mut again, mut script) = (vec![], vec![]);
+        PackedCoin::pack(&coin.coin(&mut script), &mut again);
+        let found = PackedCoin::unpack(&again).expect("it was packed");
+        assert_eq!(found.coin(&mut vec![]), coin.coin(&mut script));
+    }
+    let mut reader = CoinReader::default();
+    if let Ok(coin) = reader.read(data) {
+        let mut again = vec![];
+        write_coin(&mut again, &coin);
+        assert_eq!(CoinReader::default().read(&again), Ok(coin));
+    }
+    let Some((counts, coins)) = read_undo(data) else { return false };
+    let mut again = vec![];
+    undo::encode(counts.iter().copied(), coins.iter().map(Owned::coin), &mut again)
+        .expect("a coin for each input");
+    assert!(read_undo(&again) == Some((counts, coins)));
+    true
+}
+
+#[derive(PartialEq)]
+struct Owned(u32, bool, u64, Vec<u8>);
+
+impl Owned {
+    fn coin(&self) -> Coin<'_> {
+        Coin { height: self.0, coinbase: self.1, value: self.2, script: &self.3 }
+    }
+}
+
+fn read_undo(data: &[u8]) -> Option<(Vec<usize>, Vec<Owned>)> {
+    let mut reader = undo::Reader::new(data).ok()?;
+    let (mut counts, mut coins) = (vec![], vec![]);
+    while let Some(count) = reader.transaction().ok()? {
+        counts.push(count as usize);
+        for _ in 0..count {
+            let coin = reader.coin().ok()?;
+            coins.push(Owned(coin.height, coin.coinbase, coin.value, coin.script.to_vec()));
+        }
+    }
+    Some((counts, coins))
+}
+
+/// Changes of a store, commits and deaths of the process: it holds what a map holds.
+pub fn points(data: &[u8]) -> bool {
+    let folder = folder();
+    let options = PointOptions::new(1 << 20);
+    let open = || PointStore::open(folder.path(), &options).expect("a store");
+    let (mut store, _) = open();
+    let (mut map, mut kept, mut commits) = (BTreeMap::new(), BTreeMap::new(), 0u32);
+    for pair in data.as_chunks::<2>().0 {
+        let [action, number] = *pair;
+        let mut key: Key = [number % 7; 36];
+        key[32..].copy_from_slice(&u32::from(number).to_le_bytes());
+        let value = vec![action; usize::from(number) * 3];
+        let mut found = vec![];
+        match action % 16 {
+            0..6 if map.contains_key(&key) => {
+                assert!(store.replace(&key, &value).expect("room"));
+                map.insert(key, value);
+            }
+            0..6 => {
+                assert!(!store.insert(&key, &value).expect("room"));
+                map.insert(key, value);
+            }
+            6..12 => {
+                let there = store.take(&key, None, &mut found).expect("a good page");
+                assert_eq!(there.then_some(found), map.remove(&key));
+            }
+            12..14 => {
+                assert_eq!(
+                    store.contains(&key, None).expect("a good page"),
+                    map.contains_key(&key)
+                );
+                let there = store.get(&key, &mut found).expect("a good page");
+                assert_eq!(there.then_some(&found), map.get(&key));
+            }
+            14 => {
+                commits += 1;
+                store.commit(&commits.to_le_bytes()).expect("a commit");
+                kept.clone_from(&map);
+            }
+            _ => {
+                drop(store);
+                let state;
+                (store, state) = open();
+                assert_eq!(
+                    state,
+                    if commits > 0 { commits.to_le_bytes().to_vec() } else { vec![] }
+                );
+                map.clone_from(&kept);
+            }
+        }
+        assert_eq!(store.len(), map.len() as u64);
+    }
+    let mut points = store.iter().expect("good pages");
+    let mut left: Vec<_> = map.iter().collect();
+    left.sort_by_key(|(key, _)| {
+        (&key[..32], key.last_chunk().map(|last| u32::from_le_bytes(*last)))
+    });
+    for (key, value) in left {
+        let found = points.next().expect("good pages").expect("one more");
+        assert_eq!((found.0, found.1), (key, &value[..]));
+    }
+    assert!(points.next().expect("good pages").is_none());
+    true
+}
