@@ -1,7 +1,7 @@
 //! Scripts: does an input's script and witness fulfil what the spent output demands?
 //!
-//! The full rules are libbitcoinconsensus's ([`library`]). The standard forms are recognised
-//! ([`templates`]) and reduced to signature checks that are verified many at once; whatever is
+//! The full rules are libbitcoinconsensus's (`library.rs`). The standard forms are recognised
+//! (`templates.rs`) and reduced to signature checks that are verified many at once; whatever is
 //! unusual, and whatever comes out invalid, is asked of the library, which has the last word. So
 //! the fast way can only accept, and accepts only what the full rules accept.
 //!
