@@ -8,13 +8,13 @@ mod packed;
 mod statistics;
 
 pub use packed::{PackedCoin, PackedScript};
-pub use statistics::{Counter, Statistics};
+pub use statistics::{Counter, Statistics, statistics};
 
-use std::{fmt, path::Path};
+use std::fmt;
 
-use store::{Hint, Key, MAX_POINT_BYTES, PointOptions, PointStore};
+use store::{Key, MAX_POINT_BYTES};
 
-use crate::coin::{Coin, OutPoint};
+use crate::coin::OutPoint;
 
 /// The longest script that can be spent (`MAX_SCRIPT_SIZE` in Bitcoin Core).
 pub const MAX_SCRIPT_BYTES: usize = 10_000;
@@ -81,94 +81,5 @@ impl From<store::Error> for CoinsError {
     }
 }
 
-/// The unspent coins of a chain, in a folder.
-pub struct Coins {
-    store: PointStore,
-    packed: Vec<u8>,
-}
-
 // the longest script, and five numbers of at most ten bytes
 const _: () = assert!(MAX_SCRIPT_BYTES + 50 < MAX_POINT_BYTES);
-
-impl Coins {
-    /// Opens the coins in `dir`, or makes an empty set there. Returns the state that the last
-    /// commit carried; empty when there was none.
-    ///
-    /// # Errors
-    /// Those of [`PointStore::open`].
-    pub fn open(dir: &Path, options: &PointOptions) -> store::Result<(Coins, Vec<u8>)> {
-        let (store, state) = PointStore::open(dir, options)?;
-        Ok((Coins { store, packed: Vec::new() }, state))
-    }
-
-    /// The store below, to look ahead, to count and to commit.
-    #[must_use]
-    pub fn store(&self) -> &PointStore {
-        &self.store
-    }
-
-    /// The store below, to be changed.
-    pub fn store_mut(&mut self) -> &mut PointStore {
-        &mut self.store
-    }
-
-    /// Spends a coin: removes it and appends its packed bytes to `out`. Returns false when there is
-    /// no such coin. `key` is the outpoint as it stands in the input.
-    ///
-    /// # Errors
-    /// Those of [`PointStore::take`].
-    pub fn spend(
-        &mut self,
-        key: &Key,
-        hint: Option<Hint>,
-        out: &mut Vec<u8>,
-    ) -> store::Result<bool> {
-        self.store.take(key, hint, out)
-    }
-
-    /// Adds a new coin, unless it is unspendable. Returns whether it was added. There must be no
-    /// coin with this key: that is what BIP30 and BIP34 guarantee.
-    ///
-    /// # Errors
-    /// Those of [`PointStore::insert`].
-    pub fn add(&mut self, key: &Key, coin: &Coin) -> store::Result<bool> {
-        if is_unspendable(coin.script) {
-            return Ok(false);
-        }
-        self.packed.clear();
-        PackedCoin::pack(coin, &mut self.packed);
-        self.store.insert(key, &self.packed)?;
-        Ok(true)
-    }
-
-    /// Adds a coin in the place of one that may be there: for the two blocks that break BIP30.
-    /// Returns whether it was added.
-    ///
-    /// # Errors
-    /// Those of [`PointStore::replace`].
-    pub fn add_over(&mut self, key: &Key, coin: &Coin) -> store::Result<bool> {
-        if is_unspendable(coin.script) {
-            return Ok(false);
-        }
-        self.packed.clear();
-        PackedCoin::pack(coin, &mut self.packed);
-        self.store.replace(key, &self.packed)?;
-        Ok(true)
-    }
-
-    /// Puts back a coin that was spent, from its packed bytes: undoes [`Coins::spend`].
-    ///
-    /// # Errors
-    /// Those of [`PointStore::insert`].
-    pub fn put_back(&mut self, key: &Key, packed: &[u8]) -> store::Result<()> {
-        self.store.insert(key, packed).map(|_| ())
-    }
-
-    /// Counts, sums and hashes all coins.
-    ///
-    /// # Errors
-    /// Those of reading; [`CoinsError::Malformed`] when the store holds something else than coins.
-    pub fn statistics(&self) -> Result<Statistics, CoinsError> {
-        statistics::of(&self.store)
-    }
-}

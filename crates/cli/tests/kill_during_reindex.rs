@@ -4,7 +4,7 @@
 mod program;
 
 use bitcoin::Level;
-use bitcoin::coins::{Coins, Statistics};
+use bitcoin::coins::{Statistics, statistics};
 use bitcoin::commit::Ledger;
 use bitcoin::import::{Options, Tip};
 use bitcoin::params::Params;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::points::PointOptions;
+use store::points::{PointOptions, PointStore};
 
 /// Kills that must fall into a run that is not over.
 const KILLS: u32 = 50;
@@ -53,8 +53,8 @@ impl Stored {
         let (tip, undo) = (ledger.tip(), ledger.undo_ends().expect("undo data"));
         drop(ledger);
         let memory = PointOptions::new(8 << 20);
-        let (coins, _) = Coins::open(&store.join("coins"), &memory).expect("coins");
-        Self { tip, statistics: coins.statistics().expect("good coins"), undo }
+        let (coins, _) = PointStore::open(&store.join("coins"), &memory).expect("coins");
+        Self { tip, statistics: statistics(&coins).expect("good coins"), undo }
     }
 }
 

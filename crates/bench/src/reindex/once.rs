@@ -3,7 +3,7 @@
 use super::Definition;
 use anyhow::{Context, Result};
 use archive::blkdat::{self, BlockFiles};
-use bitcoin::coins::Coins;
+use bitcoin::coins::statistics;
 use bitcoin::import::{Options, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
@@ -12,7 +12,7 @@ use ethereum::record::program;
 use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
-use store::points::PointOptions;
+use store::points::{PointOptions, PointStore};
 
 /// What a child process is asked to do.
 #[derive(Clone, Debug)]
@@ -79,6 +79,6 @@ pub(super) fn network(files: &BlockFiles) -> Result<Params> {
 
 fn coins_hash(store: &Path, memory: u64) -> Result<String> {
     let options = PointOptions::new(usize::try_from(memory).unwrap_or(usize::MAX));
-    let (coins, _) = Coins::open(&store.join("coins"), &options)?;
-    Ok(Id(&coins.statistics()?.hash_serialized).to_string())
+    let (coins, _) = PointStore::open(&store.join("coins"), &options)?;
+    Ok(Id(&statistics(&coins)?.hash_serialized).to_string())
 }

@@ -73,7 +73,10 @@ impl Counter {
 }
 
 /// Goes through all coins of a store.
-pub(super) fn of(store: &PointStore) -> Result<Statistics, CoinsError> {
+///
+/// # Errors
+/// Those of reading; [`CoinsError::Malformed`] when the store holds something else than coins.
+pub fn statistics(store: &PointStore) -> Result<Statistics, CoinsError> {
     let mut counter = Counter::default();
     let mut points = store.iter()?;
     while let Some((key, value)) = points.next()? {

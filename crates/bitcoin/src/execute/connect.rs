@@ -2,6 +2,8 @@
 //! so nothing else is done here.
 
 use crate::Rule;
+use crate::coin::OutPoint;
+use crate::coins::key;
 use crate::decode::Block;
 use crate::error::Violation;
 use crate::execute::batch::{Batch, Context};
@@ -9,7 +11,7 @@ use crate::execute::unwind::unwind;
 use crate::fault::Cause;
 use pipeline::Connected;
 use std::time::Instant;
-use store::points::{Key, PointStore};
+use store::points::PointStore;
 
 /// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
 const NEXT_BATCH: usize = 4 << 20;
@@ -110,7 +112,7 @@ impl Batch {
                 if coin.is_empty() {
                     continue;
                 }
-                let key = key(&txid, vout);
+                let key = key(&OutPoint { txid, vout });
                 if repeats {
                     coins.replace(&key, coin)?
                 } else {
@@ -144,7 +146,7 @@ impl Batch {
             for vout in 0..transaction.outputs.len() as u32 {
                 let coin = made(&self.made, &self.made_ends, output);
                 output += 1;
-                let key = key(&block.txids[number], vout);
+                let key = key(&OutPoint { txid: block.txids[number], vout });
                 if !coin.is_empty() && coins.contains(&key, None)? {
                     let (expected, found) = ("a new transaction id", "one with unspent outputs");
                     let rule = Rule::UnspentDuplicate;
@@ -222,12 +224,4 @@ impl Taken<'_> {
 fn made<'a>(bytes: &'a [u8], ends: &[u32], index: usize) -> &'a [u8] {
     let start = index.checked_sub(1).map_or(0, |before| ends[before] as usize);
     &bytes[start..ends[index] as usize]
-}
-
-/// The key of an output.
-pub(crate) fn key(txid: &crate::Hash, vout: u32) -> Key {
-    let mut key = [0; 36];
-    key[..32].copy_from_slice(txid);
-    key[32..].copy_from_slice(&vout.to_le_bytes());
-    key
 }

@@ -1,7 +1,8 @@
 //! Connecting, backwards.
 
+use crate::coin::OutPoint;
+use crate::coins::key;
 use crate::decode::Block;
-use crate::execute::connect::key;
 use store::points::PointStore;
 
 /// Takes back the first `transactions` transactions of `block` and the first `spent` of its
@@ -20,7 +21,7 @@ pub(crate) fn unwind<'a>(
             for vout in 0..transaction.outputs.len() as u32 {
                 gone.clear();
                 // unspendable outputs were never there
-                coins.take(&key(&block.txids[number], vout), None, &mut gone)?;
+                coins.take(&key(&OutPoint { txid: block.txids[number], vout }), None, &mut gone)?;
             }
         }
         // the coinbase's only input comes before those that are counted

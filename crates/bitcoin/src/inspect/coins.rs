@@ -1,7 +1,7 @@
 //! What a folder with coins holds: a store of ours, or a datadir of Bitcoin Core.
 
 use crate::Hash;
-use crate::coins::{Coins, CoinsError, Counter, PackedCoin, Statistics};
+use crate::coins::{self, CoinsError, Counter, PackedCoin, Statistics};
 use crate::commit::{self, COINS, UNDO};
 use crate::core::{self, Datadir};
 use crate::fault::Error;
@@ -9,7 +9,7 @@ use crate::params::Params;
 use crate::run::Tip;
 use std::ops::Range;
 use std::path::Path;
-use store::points::PointOptions;
+use store::{PointOptions, PointStore};
 
 /// Memory for reading all coins of a store once, in bytes.
 const MEMORY: usize = 16 << 20;
@@ -38,12 +38,12 @@ pub fn is_store(folder: &Path) -> bool {
 /// # Errors
 /// When the store is open elsewhere, cannot be read, or is damaged.
 pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
-    let (coins, state) = Coins::open(&folder.join(COINS), &PointOptions::new(MEMORY))?;
+    let (coins, state) = PointStore::open(&folder.join(COINS), &PointOptions::new(MEMORY))?;
     if state.is_empty() {
         return Ok(None);
     }
     let state = commit::State::read(&state)?;
-    let statistics = coins.statistics().map_err(|error| match error {
+    let statistics = coins::statistics(&coins).map_err(|error| match error {
         CoinsError::Store(error) => Error::Store(error),
         malformed @ CoinsError::Malformed { .. } => Error::Damaged(malformed.to_string()),
     })?;

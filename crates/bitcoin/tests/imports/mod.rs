@@ -5,7 +5,7 @@
 use crate::naive_connect::{Chain, Owned};
 use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, XorKey, open};
 use blockmill_bitcoin::coin::OutPoint;
-use blockmill_bitcoin::coins::{Coins, PackedCoin, Statistics};
+use blockmill_bitcoin::coins::{PackedCoin, Statistics, statistics as statistics_of};
 use blockmill_bitcoin::commit::Ledger;
 use blockmill_bitcoin::import::{Options, Run, Tip, import};
 use blockmill_bitcoin::params::Params;
@@ -13,7 +13,7 @@ use blockmill_bitcoin::variants::Variants;
 use blockmill_bitcoin::{Error, Hash, Id, Level};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use store::points::PointOptions;
+use store::points::{PointOptions, PointStore};
 
 /// An import of everything, with all that is fast.
 pub fn options(params: Params) -> Options {
@@ -78,8 +78,9 @@ impl End {
                 undo.push(record);
             }
         }
-        let (coins, _) = Coins::open(&data.join("coins"), &PointOptions::new(16 << 20)).unwrap();
-        let statistics = coins.statistics().unwrap();
+        let (coins, _) =
+            PointStore::open(&data.join("coins"), &PointOptions::new(16 << 20)).unwrap();
+        let statistics = statistics_of(&coins).unwrap();
         let coins = coins_of(&coins);
         let Tip { height, hash } = tip;
         Self { tip: (height, Id(&hash).to_string()), statistics, coins, undo }
@@ -106,8 +107,8 @@ impl End {
     }
 }
 
-fn coins_of(coins: &Coins) -> HashMap<OutPoint, Owned> {
-    let (mut points, mut all) = (coins.store().iter().unwrap(), HashMap::new());
+fn coins_of(coins: &PointStore) -> HashMap<OutPoint, Owned> {
+    let (mut points, mut all) = (coins.iter().unwrap(), HashMap::new());
     while let Some((key, value)) = points.next().unwrap() {
         let coin = PackedCoin::unpack(value).unwrap();
         let mut script = vec![];
