@@ -159,5 +159,5 @@ fn imports_of_block_files_that_are_killed_end_with_the_same_coins() {
         std::fs::remove_dir_all(&store).expect("a store to remove");
     }
     println!("{kills:?}");
-    assert!(kills.advanced > 0, "{kills:?}");
+    assert!(kills.advanced >= 5, "{kills:?}");
 }
