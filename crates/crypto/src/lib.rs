@@ -25,6 +25,7 @@ mod arch;
 #[cfg(feature = "std")]
 mod ethash_mix;
 mod keccak;
+mod lanes;
 mod many;
 mod many_sha256;
 mod point;

@@ -2,9 +2,42 @@
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use absent::Absent as Ifma;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use present::Ifma;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use super::x86_64::ifma::Ifma;
+mod present {
+    use crate::arch::x86_64::avx512::Avx512;
+    use crate::arch::x86_64::ifma::Registers;
+    use crate::lanes::Lanes;
+    use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck};
+
+    /// Limbs of AVX-512 IFMA, and SHA-256 of AVX-512.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Ifma {
+        lanes: Lanes<Registers>,
+        hash: Avx512,
+    }
+
+    impl Ifma {
+        /// `None` on a CPU without the features.
+        pub(crate) fn new() -> Option<Self> {
+            Some(Ifma { lanes: Lanes::new()?, hash: Avx512::new()? })
+        }
+
+        pub(crate) fn ecdsa(self, checks: &[EcdsaCheck], valid: &mut [bool]) {
+            self.lanes.ecdsa(checks, valid);
+        }
+
+        pub(crate) fn schnorr(self, checks: &[SchnorrCheck], valid: &mut [bool]) {
+            self.lanes.schnorr(self.hash, checks, valid);
+        }
+
+        pub(crate) fn recover(self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
+            self.lanes.recover(signatures, keys);
+        }
+    }
+}
 
 /// Stands for the vectors that no CPU of this architecture has.
 #[cfg(not(target_arch = "x86_64"))]

@@ -15,8 +15,25 @@ use crate::arch::signatures::Ifma;
 pub enum Variant {
     /// One after the other, by libsecp256k1.
     Scalar,
+    /// Four in the lanes of a vector (AVX2).
+    Avx2,
     /// Eight in the lanes of a vector (AVX-512 IFMA), several vectors interleaved.
     Ifma,
+}
+
+impl Variant {
+    /// All of them, the slowest first.
+    pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Ifma];
+
+    /// Its name on the command line and in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Avx2 => "avx2",
+            Self::Ifma => "ifma",
+        }
+    }
 }
 
 /// A public key as it was serialised (SEC 1, section 2.3.3).
@@ -99,8 +116,16 @@ impl Signatures {
     pub fn with(variant: Variant) -> Option<Self> {
         match variant {
             Variant::Scalar => Some(Self::scalar()),
+            Variant::Avx2 => None,
             Variant::Ifma => Ifma::new().map(|ifma| Signatures(Way::Ifma(ifma))),
         }
+    }
+
+    /// The variant of this name, or `None` when there is none or the CPU has it not.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let variant = Variant::ALL.into_iter().find(|variant| variant.name() == name)?;
+        Self::with(variant)
     }
 
     /// Which one this is.

@@ -2,16 +2,15 @@
 
 use core::array;
 
-use super::field::{Field, P};
-use super::generator::Generator;
+use super::curve::Curve;
+use super::field::{Field, Prime};
 use super::group::{Affine, Jacobian};
 use super::inverses::affine;
-use super::limb::{LANES, Mask, is_below};
-use super::multiply::multiply;
-use super::scalar::{N, Scalar};
-use super::{VECTORS, is_set, lane_items};
+use super::limb::{LANES, Limb, Mask, is_below, load};
+use super::montgomery::{Modulus, Montgomery};
+use super::secp256k1::Secp256k1;
+use super::{Engine, VECTORS, is_set, lane_items};
 use crate::arch::sha256::{Compress, States};
-use crate::arch::x86_64::avx512::Avx512;
 use crate::signatures::{SchnorrCheck, library};
 
 /// The SHA-256 state after the block of twice the hash of the tag `BIP0340/challenge`.
@@ -27,24 +26,28 @@ const TAGGED: [u32; 8] = [
 ];
 
 /// Verifies a batch.
-#[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
-pub(super) fn verify(
-    generator: &Generator,
-    hash: Avx512,
+pub(super) fn verify<L: Limb>(
+    engine: &Engine<L, Secp256k1>,
+    hash: impl Compress<LANES>,
     checks: &[SchnorrCheck],
     valid: &mut [bool],
 ) {
-    let (lanes, count) = (generator.lanes(), checks.len().div_ceil(LANES));
-    let mut sums = [Jacobian::unknown(lanes); VECTORS];
+    let (proof, count) = (engine.proof, checks.len().div_ceil(LANES));
+    let mut sums = [Jacobian::unknown(proof); VECTORS];
     let (mut verdicts, mut doubtful) = ([0; VECTORS], [0; VECTORS]);
     for (i, (sum, doubtful)) in sums[..count].iter_mut().zip(&mut doubtful).enumerate() {
-        (*sum, *doubtful) = sum_vector(generator, hash, lane_items(checks, i));
+        (*sum, *doubtful) = sum_vector(engine, hash, lane_items(checks, i));
     }
-    affine(lanes, &sums[..count], &mut doubtful, |i, point| {
+    affine(proof, &sums[..count], &mut doubtful, |i, point| {
         let checks = lane_items(checks, i);
-        let r = lanes.load(|lane| halves(&checks[lane].signature).0);
-        let equal = Field::new(r).sub(&point.x).is_zero();
-        verdicts[i] = equal & !point.y.is_odd();
+        verdicts[i] = L::run(
+            proof,
+            #[inline(always)]
+            || {
+                let r = load(proof, |lane| halves(&checks[lane].signature).0);
+                Field::new(r).sub(&point.x).is_zero() & !point.y.is_odd()
+            },
+        );
     });
     for (i, (check, valid)) in checks.iter().zip(valid).enumerate() {
         let doubtful = is_set(&doubtful, i);
@@ -53,21 +56,29 @@ pub(super) fn verify(
 }
 
 /// The sums, and the lanes in which they are not sound.
-#[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
-fn sum_vector(
-    generator: &Generator,
-    hash: Avx512,
+fn sum_vector<L: Limb>(
+    engine: &Engine<L, Secp256k1>,
+    hash: impl Compress<LANES>,
     checks: [&SchnorrCheck; LANES],
-) -> (Jacobian, Mask) {
-    let lanes = generator.lanes();
-    let r = lanes.load(|lane| halves(&checks[lane].signature).0);
-    let s = lanes.load(|lane| halves(&checks[lane].signature).1);
-    let x = lanes.load(|lane| &checks[lane].key);
+) -> (Jacobian<L, Secp256k1>, Mask) {
+    const P: [u64; 5] = <Secp256k1 as Curve>::Prime::P;
+    const N: [u64; 5] = <Secp256k1 as Curve>::Order::LIMBS;
+    let proof = engine.proof;
     let challenges = challenges(hash, checks);
-    let e = Scalar(lanes.load(|lane| &challenges[lane])).canonical();
-    let key = Affine::lift(Field::new(x), 0);
-    let in_range = is_below(r, P) & is_below(s, N) & is_below(x, P);
-    let sum = multiply(generator, Scalar(s), e.negate(), &key);
+    let (x, s, e, in_range) = L::run(
+        proof,
+        #[inline(always)]
+        || {
+            let r: [L; 5] = load(proof, |lane| halves(&checks[lane].signature).0);
+            let s: [L; 5] = load(proof, |lane| halves(&checks[lane].signature).1);
+            let x: [L; 5] = load(proof, |lane| &checks[lane].key);
+            let e = Montgomery::new(load(proof, |lane| &challenges[lane])).canonical();
+            let in_range = is_below(r, P) & is_below(s, N) & is_below(x, P);
+            (Field::new(x), Montgomery::new(s), e.negate(), in_range)
+        },
+    );
+    let key = Affine::lift(x, 0);
+    let sum = engine.multiply(&s, &e, &key);
     (sum, !(in_range & key.is_on_curve()))
 }
 
@@ -78,7 +89,7 @@ fn halves(signature: &[u8; 64]) -> (&[u8; 32], &[u8; 32]) {
 }
 
 /// The hashes of r, key and message.
-fn challenges(hash: Avx512, checks: [&SchnorrCheck; LANES]) -> [[u8; 32]; LANES] {
+fn challenges(hash: impl Compress<LANES>, checks: [&SchnorrCheck; LANES]) -> [[u8; 32]; LANES] {
     let mut messages = [[[0; 64]; 2]; LANES];
     for (message, check) in messages.iter_mut().zip(checks) {
         let [first, second] = message;

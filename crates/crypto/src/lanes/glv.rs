@@ -1,57 +1,9 @@
-//! The digits of the numbers that multiply points.
+//! Half the doublings on secp256k1: its endomorphism splits a multiplier in two of half the length.
 
-use super::limb::{LOW, Limb, Mask, limbs, product, signed_carry};
-use super::scalar::{N, Scalar};
-
-/// Digits of some bits each. Digit `d` of `w` bits at place `i` stands for the odd number `(2 * d +
-/// 1 - 2^w) * 2^(w * i)`, and all together for an odd number. So no digit stands for 0.
-#[derive(Clone, Copy)]
-pub(super) struct Digits<const K: usize>([Limb; K]);
-
-impl<const K: usize> Digits<K> {
-    /// The digits of odd numbers below `2^BITS` in size: `(number + 2^BITS - 1) / 2` in binary.
-    #[inline(always)]
-    fn new<const BITS: usize>(mut number: [Limb; K]) -> Self {
-        let (limb, bit) = (BITS.div_ceil(52) - 1, BITS - 52 * (BITS.div_ceil(52) - 1));
-        number[limb] = number[limb] + number[limb].same(1 << bit);
-        let number = signed_carry(number);
-        let mut half = number;
-        for k in 0..K {
-            half[k] = number[k] >> 1;
-            if k + 1 < K {
-                half[k] = half[k] | (number[k + 1] & 1) << 51;
-            }
-        }
-        Digits(half)
-    }
-
-    /// The size of the odd number that digit `place` of `WIDTH` bits stands for, halved and rounded
-    /// down: an index below `2^(WIDTH - 1)`; and the lanes in which the number is negative.
-    #[inline(always)]
-    pub(super) fn digit<const WIDTH: usize>(&self, place: usize) -> (Limb, Mask) {
-        let (limb, shift) = (place * WIDTH / 52, (place * WIDTH % 52) as u64);
-        let mut digit = self.0[limb] >> shift;
-        if limb + 1 < K {
-            digit = digit | self.0[limb + 1] << (52 - shift);
-        }
-        let positive = digit.has(1 << (WIDTH - 1));
-        // d for positive numbers, 2^w - 1 - d for negative, both without the highest bit
-        let opposite = digit ^ digit.same(LOW);
-        (opposite.replaced(positive, digit) & ((1 << (WIDTH - 1)) - 1), !positive)
-    }
-}
-
-/// The digits of an integer below n, of 260 bits. An even one is replaced by itself less n, which
-/// is odd and multiplies points alike.
-#[inline(always)]
-pub(super) fn digits(number: Scalar) -> Digits<5> {
-    let even = !number.0[0].has(1);
-    let mut odd = number.0;
-    for (limb, n) in odd.iter_mut().zip(N) {
-        *limb = *limb - limb.same(n).only(even);
-    }
-    Digits::new::<260>(odd)
-}
+use super::digits::Digits;
+use super::limb::{LOW, Limb, limbs, product, signed_carry};
+use super::montgomery::Montgomery;
+use super::secp256k1::K1Order;
 
 // The endomorphism (x, y) -> (beta * x, y) multiplies points by lambda. The lattice of the pairs
 // (a, b) with a + b * lambda = 0 modulo n has the short base (A1, -B1), (A2, A1), with which an
@@ -88,7 +40,7 @@ const fn half(low: u128, high: u64) -> [u64; 3] {
 /// or subtracted once, to make both odd. So `a` is less than `3 * (A1 + A2)` in size and `b` less
 /// than `3 * (A1 + B1)`, below 2^130.
 #[inline(always)]
-pub(super) fn split_digits(number: Scalar) -> [Digits<3>; 2] {
+pub(crate) fn split_digits<L: Limb>(number: &Montgomery<L, K1Order>) -> [Digits<L, 3>; 2] {
     let number = number.0;
     let (c1, c2) = (part(number, A1_PER_N), part(number, B1_PER_N));
     let (c1a1, c2a2) = (low_product(c1, A1), low_product(c2, A2));
@@ -111,7 +63,7 @@ pub(super) fn split_digits(number: Scalar) -> [Digits<3>; 2] {
 
 /// `number * per_n / 2^384`, rounded down.
 #[inline(always)]
-fn part(number: [Limb; 5], per_n: [u64; 5]) -> [Limb; 3] {
+fn part<L: Limb>(number: [L; 5], per_n: [u64; 5]) -> [L; 3] {
     let mut factor = number;
     for (limb, per_n) in factor.iter_mut().zip(per_n) {
         *limb = limb.same(per_n);
@@ -122,7 +74,7 @@ fn part(number: [Limb; 5], per_n: [u64; 5]) -> [Limb; 3] {
 
 /// The product modulo 2^156, not carried.
 #[inline(always)]
-fn low_product(a: [Limb; 3], b: [u64; 3]) -> [Limb; 3] {
+fn low_product<L: Limb>(a: [L; 3], b: [u64; 3]) -> [L; 3] {
     let mut sum = [a[0].same(0); 3];
     for i in 0..3 {
         for j in 0..3 - i {
@@ -138,11 +90,8 @@ fn low_product(a: [Limb; 3], b: [u64; 3]) -> [Limb; 3] {
 
 /// The number of least size that is equal to this one modulo 2^156, in signed limbs.
 #[inline(always)]
-fn signed(l: [Limb; 3]) -> [Limb; 3] {
+fn signed<L: Limb>(l: [L; 3]) -> [L; 3] {
     let [l0, l1, l2] = signed_carry(l);
     // shifts the sign bit of 52 down from the top
     [l0, l1, (l2 << 12).signed_shift(12)]
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,15 +1,15 @@
 //! The table against libsecp256k1.
 
 use super::*;
+use crate::lanes::big::for_all_limbs;
+use crate::lanes::secp256k1::Secp256k1;
+use core::ptr;
 use num_bigint::BigUint;
+use secp256k1::{PublicKey, SecretKey};
 
-#[test]
-fn entries_are_the_odd_multiples_of_powers() {
-    let Some(generator) = Generator::shared() else {
-        std::println!("skipped: the CPU has no AVX-512 IFMA");
-        return;
-    };
-    for (place, multiples) in generator.places().iter().enumerate() {
+fn entries<L: Limb>(proof: L::Proof) {
+    let table = make::<L, Secp256k1>(proof).unwrap();
+    for (place, multiples) in table.iter().enumerate() {
         for i in [0, 1, 2, 3, 100, MULTIPLES / 2, MULTIPLES - 1] {
             let number = BigUint::from(2 * i + 1) << (WIDTH * place);
             let Some(padding) = 32usize.checked_sub(number.to_bytes_be().len()) else { continue };
@@ -27,12 +27,21 @@ fn entries_are_the_odd_multiples_of_powers() {
 }
 
 #[test]
-fn threads_share_one_table() {
+fn entries_are_the_odd_multiples_of_powers() {
+    for_all_limbs!(entries);
+}
+
+fn shared<L: Limb>(proof: L::Proof) {
+    let table = || Generator::shared::<L, Secp256k1>(proof).unwrap();
     std::thread::scope(|scope| {
-        let threads: [_; 4] = core::array::from_fn(|_| {
-            scope.spawn(|| Generator::shared().map(|shared| ptr::from_ref(shared) as usize))
-        });
+        let threads: [_; 4] =
+            core::array::from_fn(|_| scope.spawn(move || ptr::from_ref(table()) as usize));
         let [first, rest @ ..] = threads.map(|thread| thread.join().unwrap());
         assert!(rest.iter().all(|other| *other == first));
     });
+}
+
+#[test]
+fn threads_share_one_table() {
+    for_all_limbs!(shared);
 }

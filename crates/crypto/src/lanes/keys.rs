@@ -1,13 +1,16 @@
 //! Serialised public keys as points.
 
-use super::field::{Field, P};
+use super::curve::Curve;
+use super::field::{Field, Prime};
 use super::group::Affine;
-use super::limb::{LANES, Lanes, Mask, is_below};
+use super::limb::{LANES, Limb, Mask, is_below, load};
 use crate::signatures::Key;
 
 /// The points, and the lanes in which the key is not valid.
-#[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
-pub(super) fn points<'a>(lanes: Lanes, key: impl Fn(usize) -> &'a Key) -> (Affine, Mask) {
+pub(super) fn points<'a, L: Limb, C: Curve>(
+    proof: L::Proof,
+    key: impl Fn(usize) -> &'a Key,
+) -> (Affine<L, C>, Mask) {
     let (mut x, mut y) = ([&[0; 32]; LANES], [&[0; 32]; LANES]);
     // y is not in compressed keys, but only whether it is odd
     let (mut compressed, mut odd, mut invalid) = (0, 0, 0);
@@ -28,11 +31,17 @@ pub(super) fn points<'a>(lanes: Lanes, key: impl Fn(usize) -> &'a Key) -> (Affin
         };
         invalid |= Mask::from(!form_fits) << lane;
     }
-    let (x, y) = (lanes.load(|lane| x[lane]), lanes.load(|lane| y[lane]));
-    invalid |= !(is_below(x, P) & is_below(y, P));
-    let mut points = Affine { x: Field::new(x), y: Field::new(y) };
+    let (mut points, out_of_range) = L::run(
+        proof,
+        #[inline(always)]
+        || {
+            let (x, y) = (load(proof, |lane| x[lane]), load(proof, |lane| y[lane]));
+            let in_range = is_below::<L>(x, C::Prime::P) & is_below::<L>(y, C::Prime::P);
+            (Affine::<L, C> { x: Field::new(x), y: Field::new(y) }, !in_range)
+        },
+    );
     if compressed != 0 {
-        points.y = points.y.replaced(compressed, &Affine::lift(points.x, odd).y);
+        points.y = points.y.replaced(compressed, &Affine::<L, C>::lift(points.x, odd).y);
     }
-    (points, invalid | !points.is_on_curve())
+    (points, invalid | out_of_range | !points.is_on_curve())
 }

@@ -1,13 +1,15 @@
 //! The digits, put together again.
 
 use super::*;
-use crate::arch::x86_64::ifma::big::{self, Random, hex, lanes};
-use crate::arch::x86_64::ifma::limb::{LANES, Lanes};
+use crate::lanes::big::{self, Random, for_all_limbs, hex};
+use crate::lanes::glv::split_digits;
+use crate::lanes::limb::{LANES, splat_all};
+use crate::lanes::secp256k1::K1Order;
 use num_bigint::BigUint;
 
 /// What the digits of each lane stand for, plus a multiple of n.
-fn sums<const K: usize, const WIDTH: usize>(
-    digits: &Digits<K>,
+fn sums<L: Limb, const K: usize, const WIDTH: usize>(
+    digits: &Digits<L, K>,
     places: usize,
     n: &BigUint,
 ) -> [BigUint; LANES] {
@@ -24,25 +26,24 @@ fn sums<const K: usize, const WIDTH: usize>(
     sums
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512ifma")]
-fn all(lanes: Lanes) {
+fn all<L: Limb>(proof: L::Proof) {
     let (mut random, n, lambda) = (Random(1), hex(big::N), hex(big::LAMBDA));
     for round in 0..4_000 {
         // all numbers below 2^256, at first those near 0 and n
-        let mut limbs = random.limbs(lanes, (1 << 48) - 1);
+        let mut limbs = random.limbs::<L>(proof, (1 << 48) - 1);
         if round < 2 {
             let near: [u64; LANES] = core::array::from_fn(|lane| lane as u64);
-            limbs = lanes.splat_all([0; 5]);
-            limbs[0] = lanes.limb(&near);
+            limbs = splat_all(proof, [0; 5]);
+            limbs[0] = L::load(proof, &near);
         }
-        let mut number = Scalar(limbs);
+        let mut number = Montgomery::<L, K1Order>::new(limbs);
         if round == 1 {
             number = number.negate();
         }
         let expected = big::numbers(number.0);
-        let whole = sums::<5, 10>(&digits(number), 26, &n);
-        let [a, b] = split_digits(number);
-        let (a, b) = (sums::<3, 5>(&a, 26, &n), sums::<3, 5>(&b, 26, &n));
+        let whole = sums::<L, 5, 10>(&digits(&number), 26, &n);
+        let [a, b] = split_digits(&number);
+        let (a, b) = (sums::<L, 3, 5>(&a, 26, &n), sums::<L, 3, 5>(&b, 26, &n));
         for (lane, expected) in expected.iter().enumerate() {
             assert_eq!(&whole[lane] % &n, expected % &n);
             assert_eq!((&a[lane] + &b[lane] * &lambda) % &n, expected % &n);
@@ -52,7 +53,5 @@ fn all(lanes: Lanes) {
 
 #[test]
 fn digits_stand_for_their_numbers() {
-    let Some(lanes) = lanes() else { return };
-    // SAFETY: `lanes` is the proof that the CPU has the features.
-    unsafe { all(lanes) }
+    for_all_limbs!(all);
 }

@@ -1,0 +1,366 @@
+//! Integers modulo a prime of 256 bits, generic over the prime.
+//!
+//! A number is five limbs in radix 2^52, `sum of limb[i] * 2^(52 * i)`. The multiply-add of 52 bits
+//! takes the low 52 bits of both factors, and adds the low or the high 52 bits of their product to
+//! a sum of 64 bits. So factors must have carried limbs, and a sum has room for 4,096 such parts.
+//!
+//! There are two kinds, and neither is unique: `p + 1` and 1 are the same element.
+//!
+//! * [`Loose`]: limbs 0 to 3 are below 2^52 and limb 4 is below 2^51. It can be multiplied.
+//! * [`Field`] is tight: limbs 0 to 3 are below 2^52 and limb 4 is at most [`Prime::TIGHT`]. It can
+//!   also be subtracted. Every tight number is a loose one.
+//!
+//! All products are tight. Each function says why its result is what it returns, and asserts it in
+//! debug builds.
+
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use super::limb::{
+    LOW, Limb, Mask, add_product, carry, is_zero, limbs, product, splat_all, square,
+};
+
+/// A prime, and the form of the numbers modulo it.
+pub(crate) trait Prime: Copy {
+    /// The prime in limbs.
+    const P: [u64; 5];
+    /// The largest limb 4 of a tight number: `2^48 * (1 + e)` with a small e.
+    const TIGHT: u64;
+    /// What stands for 1, below p, in words of 64 bits.
+    const ONE: [u64; 4];
+    /// A multiple of p, each of whose limbs is at least the largest limb of a tight number: to add
+    /// it before a subtraction keeps limbs positive. Its limb 4 is at most 3 times 2^48.
+    const ONCE: [u64; 5];
+    /// The same for two tight numbers; its limb 4 is at most 4 times 2^48.
+    const TWICE: [u64; 5];
+
+    /// The tight number of limbs that are below 2^58.
+    fn fold<L: Limb>(limbs: [L; 5]) -> [L; 5];
+
+    /// The tight number of at most two products of loose numbers.
+    fn reduce<L: Limb>(sums: [L; 10]) -> [L; 5];
+
+    /// The numbers below p, which are unique, of tight numbers.
+    fn canonical<L: Limb>(limbs: [L; 5]) -> [L; 5];
+
+    /// A square root, where there is one.
+    fn sqrt<L: Limb>(number: &Field<L, Self>) -> Field<L, Self>;
+
+    /// The inverse; 0 for 0.
+    fn invert<L: Limb>(number: &Field<L, Self>) -> Field<L, Self>;
+}
+
+/// Sixteen numbers modulo p that can be multiplied.
+#[derive(Clone, Copy)]
+pub(crate) struct Loose<L, P>([L; 5], PhantomData<P>);
+
+/// Sixteen tight numbers modulo p.
+#[derive(Clone, Copy)]
+pub(crate) struct Field<L, P>(Loose<L, P>);
+
+impl<L, P> Deref for Field<L, P> {
+    type Target = Loose<L, P>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Loose<L, P> {
+        &self.0
+    }
+}
+
+/// `times + 2` times p.
+pub(crate) const fn multiple(p: [u64; 5], times: u64) -> [u64; 5] {
+    let (mut out, mut k) = (p, 0);
+    while k < 5 {
+        out[k] *= times + 2;
+        k += 1;
+    }
+    out
+}
+
+/// The loose number whose limb k is the sum `limb(k) < 2^58`, and limb 4 also below 2^50.
+#[inline(always)]
+fn loose<L: Limb, P: Prime>(limb: impl Fn(usize) -> L) -> Loose<L, P> {
+    Loose::of(carry([limb(0), limb(1), limb(2), limb(3), limb(4)])).asserted(1 << 51)
+}
+
+/// The tight number whose limb k is the sum `limb(k) < 2^58`.
+#[inline(always)]
+fn tight<L: Limb, P: Prime>(limb: impl Fn(usize) -> L) -> Field<L, P> {
+    Field::of(P::fold([limb(0), limb(1), limb(2), limb(3), limb(4)]))
+}
+
+impl<L: Limb, P: Prime> Loose<L, P> {
+    #[inline(always)]
+    pub(super) fn of(limbs: [L; 5]) -> Self {
+        Loose(limbs, PhantomData)
+    }
+
+    /// The same, asserted to have limbs 0 to 3 below 2^52 and limb 4 of `most` at most.
+    #[inline(always)]
+    pub(super) fn asserted(self, most: u64) -> Self {
+        debug_assert!(self.fits(most), "a limb is too large; limb 4 may be {most}");
+        self
+    }
+
+    fn fits(&self, most: u64) -> bool {
+        let limbs = self.0.iter().zip([LOW, LOW, LOW, LOW, most]);
+        limbs.into_iter().all(|(limb, most)| limb.numbers().iter().all(|limb| *limb <= most))
+    }
+
+    #[inline(always)]
+    pub(crate) fn mul(&self, b: &Self) -> Field<L, P> {
+        L::run_with(
+            self.proven(),
+            (self, b),
+            #[inline(always)]
+            |(a, b)| Field::of(P::reduce(product(a.0, b.0))),
+        )
+    }
+
+    #[inline(always)]
+    pub(crate) fn square(&self) -> Field<L, P> {
+        L::run_with(
+            self.proven(),
+            self,
+            #[inline(always)]
+            |a| Field::of(P::reduce(square(a.0))),
+        )
+    }
+
+    /// The lanes that hold 0.
+    #[inline(always)]
+    pub(crate) fn is_zero(&self) -> Mask {
+        is_zero(P::canonical(P::fold(self.0)))
+    }
+
+    /// The proof that the CPU has the features.
+    #[inline(always)]
+    pub(super) fn proven(&self) -> L::Proof {
+        self.0[0].proven()
+    }
+
+    /// Does the work in a function for which the CPU's features are enabled.
+    #[inline(always)]
+    pub(super) fn run<R>(&self, work: impl FnOnce() -> R) -> R {
+        L::run(self.proven(), work)
+    }
+}
+
+impl<L: Limb, P: Prime> Field<L, P> {
+    /// The numbers of these limbs, which are carried and below 2^256.
+    #[inline(always)]
+    pub(crate) fn new(limbs: [L; 5]) -> Self {
+        Field(Loose::of(limbs).asserted((1 << 48) - 1))
+    }
+
+    /// The tight numbers of these limbs.
+    #[inline(always)]
+    pub(super) fn of(limbs: [L; 5]) -> Self {
+        Field(Loose::of(limbs).asserted(P::TIGHT))
+    }
+
+    #[inline(always)]
+    pub(crate) fn limbs(&self) -> [L; 5] {
+        self.0.0
+    }
+
+    /// The same number, below p, in every lane.
+    #[inline(always)]
+    pub(crate) fn splat(proof: L::Proof, words: [u64; 4]) -> Self {
+        Field::new(splat_all(proof, limbs(words)))
+    }
+
+    /// The same number, below p, in every lane.
+    #[inline(always)]
+    pub(crate) fn same(&self, words: [u64; 4]) -> Self {
+        let mut out = self.limbs();
+        for (out, limb) in out.iter_mut().zip(limbs(words)) {
+            *out = out.same(limb);
+        }
+        Field::new(out)
+    }
+
+    /// Replaces `self` by `self * b`.
+    #[inline(always)]
+    pub(crate) fn mul_assign(&mut self, b: &Loose<L, P>) {
+        L::run_with(
+            self.proven(),
+            (self, b),
+            #[inline(always)]
+            |(a, b)| *a = Field::of(P::reduce(product(a.limbs(), b.0))),
+        );
+    }
+
+    /// Replaces `self` by `self * b + c * d`.
+    #[inline(always)]
+    pub(crate) fn mul_add_mul_assign(&mut self, b: &Loose<L, P>, c: &Loose<L, P>, d: &Loose<L, P>) {
+        L::run(
+            self.proven(),
+            #[inline(always)]
+            || {
+                let sums = add_product(product(self.limbs(), b.0), c.0, d.0);
+                *self = Field::of(P::reduce(sums));
+            },
+        );
+    }
+
+    /// Replaces `self` by `a * a + b * c`.
+    #[inline(always)]
+    pub(crate) fn set_square_add_mul(&mut self, a: &Loose<L, P>, b: &Loose<L, P>, c: &Loose<L, P>) {
+        L::run(
+            self.proven(),
+            #[inline(always)]
+            || *self = Field::of(P::reduce(add_product(square(a.0), b.0, c.0))),
+        );
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(&self, b: &Self) -> Self {
+        let (a, b) = (self.limbs(), b.limbs());
+        tight(
+            #[inline(always)]
+            |k| a[k] + b[k],
+        )
+    }
+
+    /// `self - b`, with limb 4 up to 4 times 2^48.
+    #[inline(always)]
+    pub(crate) fn sub(&self, b: &Self) -> Loose<L, P> {
+        let (a, b) = (self.limbs(), b.limbs());
+        loose(
+            #[inline(always)]
+            |k| a[k].same(P::ONCE[k]) - b[k] + a[k],
+        )
+    }
+
+    /// `-self - b` in the lanes whose bit is set, `self - b` in the others, with limb 4 up to 5
+    /// times 2^48.
+    #[inline(always)]
+    pub(crate) fn signed_sub(&self, negative: Mask, b: &Self) -> Loose<L, P> {
+        let (a, b) = (self.limbs(), b.limbs());
+        loose(
+            #[inline(always)]
+            |k| {
+                let less = a[k].same(P::TWICE[k]) - b[k];
+                (less + a[k]).replaced(negative, less - a[k])
+            },
+        )
+    }
+
+    /// `self - b`
+    #[inline(always)]
+    pub(crate) fn sub_tight(&self, b: &Self) -> Self {
+        let (a, b) = (self.limbs(), b.limbs());
+        tight(
+            #[inline(always)]
+            |k| a[k].same(P::ONCE[k]) - b[k] + a[k],
+        )
+    }
+
+    /// `self - b - c`
+    #[inline(always)]
+    pub(crate) fn sub_both(&self, b: &Self, c: &Self) -> Self {
+        let (a, b, c) = (self.limbs(), b.limbs(), c.limbs());
+        tight(
+            #[inline(always)]
+            |k| a[k].same(P::TWICE[k]) - b[k] - c[k] + a[k],
+        )
+    }
+
+    /// `self + b - 2 * c`
+    #[inline(always)]
+    pub(crate) fn add_sub_twice(&self, b: &Self, c: &Self) -> Self {
+        let (a, b, c) = (self.limbs(), b.limbs(), c.limbs());
+        tight(
+            #[inline(always)]
+            |k| a[k].same(P::TWICE[k]) - c[k] - c[k] + a[k] + b[k],
+        )
+    }
+
+    /// `-self` in the lanes whose bit is set, `self` in the others.
+    #[inline(always)]
+    pub(crate) fn negated(&self, negative: Mask) -> Self {
+        let a = self.limbs();
+        tight(
+            #[inline(always)]
+            |k| a[k].replaced(negative, a[k].same(P::ONCE[k]) - a[k]),
+        )
+    }
+
+    /// `b` in the lanes whose bit is set, `self` in the others.
+    #[inline(always)]
+    pub(crate) fn replaced(&self, mask: Mask, b: &Self) -> Self {
+        let mut out = self.limbs();
+        for (out, b) in out.iter_mut().zip(b.limbs()) {
+            *out = out.replaced(mask, b);
+        }
+        Field(Loose::of(out))
+    }
+
+    /// `self * 3 / 2`: the number and half of it, with limb 4 up to twice 2^48.
+    ///
+    /// Half of an odd number is half of its sum with p. A limb's lowest bit is 2^51 in the limb
+    /// below.
+    #[inline(always)]
+    pub(crate) fn three_halves(&self) -> Loose<L, P> {
+        let a = self.limbs();
+        let odd = a[0].has(1);
+        let mut even = a;
+        for (even, p) in even.iter_mut().zip(P::P) {
+            *even = *even + even.same(p).only(odd);
+        }
+        loose(
+            #[inline(always)]
+            |k| {
+                let sum = a[k] + (even[k] >> 1);
+                if k < 4 { sum + ((even[k + 1] & 1) << 51) } else { sum }
+            },
+        )
+    }
+
+    /// Equal numbers below 2^256: one with limb 4 at its bound becomes a small one.
+    #[inline(always)]
+    pub(crate) fn below_2_256(&self) -> Self {
+        Field::of(P::fold(self.limbs()))
+    }
+
+    /// The numbers below p, which are unique.
+    #[inline(always)]
+    pub(crate) fn canonical(&self) -> Self {
+        Field::new(P::canonical(self.limbs()))
+    }
+
+    /// The lanes of canonical numbers that hold an odd one.
+    #[inline(always)]
+    pub(crate) fn is_odd(&self) -> Mask {
+        self.limbs()[0].has(1)
+    }
+
+    /// `self^(2^times)`
+    #[inline(always)]
+    pub(super) fn squared(&self, times: usize) -> Self {
+        self.run(
+            #[inline(always)]
+            || {
+                let mut out = *self;
+                for _ in 0..times {
+                    out = Field::of(P::reduce(square(out.limbs())));
+                }
+                out
+            },
+        )
+    }
+
+    /// A square root, where there is one.
+    pub(crate) fn sqrt(&self) -> Self {
+        P::sqrt(self)
+    }
+
+    /// The inverse; 0 for 0.
+    pub(crate) fn invert(&self) -> Self {
+        P::invert(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Signatures in the lanes of vectors, generic over the vectors and over the curve.
+//!
+//! A lane decides its signature unless something rare happens to it: a number out of range, a key
+//! off the curve, a sum whose terms have equal x coordinates. Then a library decides. No
+//! operation mixes lanes, and the inversions of a whole batch have their zeros replaced by ones.
+
+#[cfg(test)]
+mod big;
+mod curve;
+mod digits;
+mod ecdsa;
+mod field;
+mod generator;
+mod glv;
+mod group;
+mod inverses;
+mod keys;
+pub(crate) mod limb;
+mod montgomery;
+mod multiples;
+mod recover;
+mod schnorr;
+mod secp256k1;
+mod secp256k1_prime;
+
+use core::array;
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::arch::sha256::Compress;
+use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, library};
+use curve::Curve;
+use generator::Generator;
+use group::{Affine, Jacobian};
+use limb::{LANES, Limb, Mask};
+use montgomery::Montgomery;
+use secp256k1::Secp256k1;
+
+/// Vectors of a batch, which shares an inversion. The memory for a batch is on the stack.
+const VECTORS: usize = 16;
+/// Signatures of a batch.
+const BATCH: usize = LANES * VECTORS;
+
+/// Verification on secp256k1 with limbs of one kind.
+pub(crate) struct Lanes<L: Limb> {
+    curve: Engine<L, Secp256k1>,
+}
+
+impl<L: Limb> Clone for Lanes<L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Limb> Copy for Lanes<L> {}
+
+impl<L: Limb> fmt::Debug for Lanes<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lanes").field("proof", &self.curve.proof).finish_non_exhaustive()
+    }
+}
+
+impl<L: Limb> Lanes<L> {
+    /// `None` on a CPU without the features.
+    pub(crate) fn new() -> Option<Self> {
+        Some(Lanes { curve: Engine::new()? })
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds.
+    pub(crate) fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
+        for (checks, valid) in checks.chunks(BATCH).zip(valid.chunks_mut(BATCH)) {
+            ecdsa::verify(&self.curve, library::ecdsa, checks, valid);
+        }
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds.
+    pub(crate) fn schnorr(
+        &self,
+        hash: impl Compress<LANES>,
+        checks: &[SchnorrCheck],
+        valid: &mut [bool],
+    ) {
+        for (checks, valid) in checks.chunks(BATCH).zip(valid.chunks_mut(BATCH)) {
+            schnorr::verify(&self.curve, hash, checks, valid);
+        }
+    }
+
+    /// Writes to `keys[i]` the key of signature `i`.
+    pub(crate) fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
+        for (signatures, keys) in signatures.chunks(BATCH).zip(keys.chunks_mut(BATCH)) {
+            recover::recover(&self.curve, signatures, keys);
+        }
+    }
+}
+
+/// What a curve's operations need.
+#[derive(Clone, Copy)]
+struct Engine<L: Limb, C: Curve> {
+    proof: L::Proof,
+    generator: &'static Generator,
+    curve: PhantomData<C>,
+}
+
+impl<L: Limb, C: Curve> Engine<L, C> {
+    fn new() -> Option<Self> {
+        let proof = L::proof()?;
+        let generator = Generator::shared::<L, C>(proof)?;
+        Some(Engine { proof, generator, curve: PhantomData })
+    }
+
+    /// The sum `u1 * G + u2 * Q` for every lane's own numbers, both below the order, and point Q;
+    /// Z is 0 in the lanes where it is not known.
+    fn multiply(
+        &self,
+        u1: &Montgomery<L, C::Order>,
+        u2: &Montgomery<L, C::Order>,
+        q: &Affine<L, C>,
+    ) -> Jacobian<L, C> {
+        let mut sum = C::multiply(q, u2);
+        self.generator.add_to(&mut sum, u1);
+        sum
+    }
+}
+
+/// The items of a vector's lanes; lanes without one repeat the last.
+fn lane_items<T>(items: &[T], vector: usize) -> [&T; LANES] {
+    array::from_fn(|lane| &items[(LANES * vector + lane).min(items.len() - 1)])
+}
+
+/// Whether lane `i`, counted over all vectors, has its bit set.
+fn is_set(masks: &[Mask], i: usize) -> bool {
+    masks[i / LANES] >> (i % LANES) & 1 == 1
+}
