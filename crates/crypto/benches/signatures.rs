@@ -11,7 +11,7 @@ use secp256k1::{Keypair, Message, PublicKey, SecretKey};
 use std::hint::black_box;
 
 /// Signatures of a batch: half of the lanes, all of them twice, and large ones.
-const BATCHES: [usize; 4] = [8, 32, 256, 1024];
+const BATCHES: [usize; 5] = [3, 8, 32, 256, 1024];
 
 /// The secret key and the digest of signature `i`.
 fn seed(i: usize) -> (Keypair, [u8; 32]) {
@@ -93,7 +93,7 @@ fn all<T, U: Clone + Default + PartialEq>(
 
 fn main() {
     let mut c = Criterion::default().configure_from_args();
-    let (most, yes) = (BATCHES[3], vec![true; BATCHES[3]]);
+    let (most, yes) = (BATCHES[4], vec![true; BATCHES[4]]);
     for (name, compressed) in [("ecdsa", true), ("ecdsa-uncompressed", false)] {
         let checks: Vec<_> = (0..most).map(|i| ecdsa(i, compressed)).collect();
         all(&mut c, name, &checks, &yes, Signatures::ecdsa);

@@ -25,16 +25,20 @@ mod present {
             Some(Ifma { lanes: Lanes::new()?, hash: Avx512::new()? })
         }
 
-        pub(crate) fn ecdsa(self, checks: &[EcdsaCheck], valid: &mut [bool]) {
-            self.lanes.ecdsa(checks, valid);
+        pub(crate) fn ecdsa(self, checks: &[EcdsaCheck], valid: &mut [bool]) -> usize {
+            self.lanes.ecdsa(checks, valid)
         }
 
-        pub(crate) fn schnorr(self, checks: &[SchnorrCheck], valid: &mut [bool]) {
-            self.lanes.schnorr(self.hash, checks, valid);
+        pub(crate) fn schnorr(self, checks: &[SchnorrCheck], valid: &mut [bool]) -> usize {
+            self.lanes.schnorr(self.hash, checks, valid)
         }
 
-        pub(crate) fn recover(self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
-            self.lanes.recover(signatures, keys);
+        pub(crate) fn recover(
+            self,
+            signatures: &[Recovery],
+            keys: &mut [Option<[u8; 64]>],
+        ) -> usize {
+            self.lanes.recover(signatures, keys)
         }
     }
 }
@@ -52,15 +56,15 @@ mod absent {
             None
         }
 
-        pub(crate) fn ecdsa(self, _: &[EcdsaCheck], _: &mut [bool]) {
+        pub(crate) fn ecdsa(self, _: &[EcdsaCheck], _: &mut [bool]) -> usize {
             match self {}
         }
 
-        pub(crate) fn schnorr(self, _: &[SchnorrCheck], _: &mut [bool]) {
+        pub(crate) fn schnorr(self, _: &[SchnorrCheck], _: &mut [bool]) -> usize {
             match self {}
         }
 
-        pub(crate) fn recover(self, _: &[Recovery], _: &mut [Option<[u8; 64]>]) {
+        pub(crate) fn recover(self, _: &[Recovery], _: &mut [Option<[u8; 64]>]) -> usize {
             match self {}
         }
     }

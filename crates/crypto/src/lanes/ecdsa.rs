@@ -4,16 +4,16 @@ use super::curve::Curve;
 use super::field::Field;
 use super::limb::{LANES, Limb, Mask, is_below, is_zero, load};
 use super::montgomery::{Modulus, Montgomery};
-use super::{Engine, VECTORS, inverses, is_set, keys, lane_items};
+use super::{Engine, VECTORS, inverses, is_set, keys, lane_items, settle};
 use crate::signatures::EcdsaCheck;
 
-/// Verifies a batch; what no lane decides is left to `library`.
+/// Verifies a batch; what no lane decides is left to `library`. Returns how many those are.
 pub(super) fn verify<L: Limb, C: Curve>(
     engine: &Engine<L, C>,
     library: impl Fn(&EcdsaCheck) -> bool,
     checks: &[EcdsaCheck],
     valid: &mut [bool],
-) {
+) -> usize {
     let (proof, count) = (engine.proof, checks.len().div_ceil(LANES));
     let mut inverses = [Montgomery::<L, C::Order>::one(proof); VECTORS];
     let (mut equal, mut doubtful) = ([0; VECTORS], [0; VECTORS]);
@@ -27,9 +27,7 @@ pub(super) fn verify<L: Limb, C: Curve>(
         equal[i] = same;
         doubtful[i] |= unknown;
     }
-    for (i, (check, valid)) in checks.iter().zip(valid).enumerate() {
-        *valid = if is_set(&doubtful, i) { library(check) } else { is_set(&equal, i) };
-    }
+    settle(checks, valid, &doubtful, |i| is_set(&equal, i), library)
 }
 
 /// Numbers that are to be inverted modulo n, and the lanes that hold 1 instead of a number out of

@@ -66,31 +66,59 @@ impl<L: Limb> Lanes<L> {
         Some(Lanes { curve: Engine::new()? })
     }
 
-    /// Writes to `valid[i]` whether check `i` holds.
-    pub(crate) fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
-        for (checks, valid) in checks.chunks(BATCH).zip(valid.chunks_mut(BATCH)) {
-            ecdsa::verify(&self.curve, library::ecdsa, checks, valid);
-        }
+    /// Writes to `valid[i]` whether check `i` holds; returns how many the library had to decide.
+    pub(crate) fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) -> usize {
+        in_batches(checks, valid, |checks, valid| {
+            ecdsa::verify(&self.curve, library::ecdsa, checks, valid)
+        })
     }
 
-    /// Writes to `valid[i]` whether check `i` holds.
+    /// Writes to `valid[i]` whether check `i` holds; returns how many the library had to decide.
     pub(crate) fn schnorr(
         &self,
         hash: impl Compress<LANES>,
         checks: &[SchnorrCheck],
         valid: &mut [bool],
-    ) {
-        for (checks, valid) in checks.chunks(BATCH).zip(valid.chunks_mut(BATCH)) {
-            schnorr::verify(&self.curve, hash, checks, valid);
-        }
+    ) -> usize {
+        in_batches(checks, valid, |checks, valid| schnorr::verify(&self.curve, hash, checks, valid))
     }
 
-    /// Writes to `keys[i]` the key of signature `i`.
-    pub(crate) fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
-        for (signatures, keys) in signatures.chunks(BATCH).zip(keys.chunks_mut(BATCH)) {
-            recover::recover(&self.curve, signatures, keys);
-        }
+    /// Writes to `keys[i]` the key of signature `i`; returns how many the library had to find.
+    pub(crate) fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) -> usize {
+        in_batches(signatures, keys, |signatures, keys| {
+            recover::recover(&self.curve, signatures, keys)
+        })
     }
+}
+
+/// The sum of what `work` returns for each batch.
+fn in_batches<T, U>(
+    items: &[T],
+    answers: &mut [U],
+    work: impl Fn(&[T], &mut [U]) -> usize,
+) -> usize {
+    let batches = items.chunks(BATCH).zip(answers.chunks_mut(BATCH));
+    batches.map(|(items, answers)| work(items, answers)).sum()
+}
+
+/// Takes the answers of the lanes, and of the library where no lane decided; how many those are.
+fn settle<T, U>(
+    items: &[T],
+    answers: &mut [U],
+    doubtful: &[Mask],
+    found: impl Fn(usize) -> U,
+    library: impl Fn(&T) -> U,
+) -> usize {
+    let mut undecided = 0;
+    for (i, (item, answer)) in items.iter().zip(answers).enumerate() {
+        *answer = if is_set(doubtful, i) {
+            undecided += 1;
+            library(item)
+        } else {
+            found(i)
+        };
+    }
+    undecided
 }
 
 /// What a curve's operations need.

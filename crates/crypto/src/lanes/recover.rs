@@ -9,15 +9,15 @@ use super::group::{Affine, Jacobian};
 use super::inverses::{self, affine};
 use super::limb::{LANES, Limb, Mask, is_below, is_zero, load, store};
 use super::montgomery::{Modulus, Montgomery};
-use super::{BATCH, Engine, VECTORS, is_set, lane_items};
+use super::{BATCH, Engine, VECTORS, lane_items, settle};
 use crate::signatures::{Recovery, library};
 
-/// Recovers the keys of a batch.
+/// Recovers the keys of a batch; returns how many the library had to find.
 pub(super) fn recover<L: Limb, C: Curve>(
     engine: &Engine<L, C>,
     signatures: &[Recovery],
     keys: &mut [Option<[u8; 64]>],
-) {
+) -> usize {
     let (proof, count) = (engine.proof, signatures.len().div_ceil(LANES));
     let mut inverses = [Montgomery::<L, C::Order>::one(proof); VECTORS];
     let mut doubtful = [0; VECTORS];
@@ -40,10 +40,7 @@ pub(super) fn recover<L: Limb, C: Curve>(
             key[32..].copy_from_slice(&y);
         }
     });
-    for (i, (signature, key)) in signatures.iter().zip(keys).enumerate() {
-        let doubtful = is_set(&doubtful, i);
-        *key = if doubtful { library::recover(signature) } else { Some(found[i]) };
-    }
+    settle(signatures, keys, &doubtful, |i| Some(found[i]), library::recover)
 }
 
 /// The sums, and the lanes in which they are not sound.

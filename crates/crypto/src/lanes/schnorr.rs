@@ -9,7 +9,7 @@ use super::inverses::affine;
 use super::limb::{LANES, Limb, Mask, is_below, load};
 use super::montgomery::{Modulus, Montgomery};
 use super::secp256k1::Secp256k1;
-use super::{Engine, VECTORS, is_set, lane_items};
+use super::{Engine, VECTORS, is_set, lane_items, settle};
 use crate::arch::sha256::{Compress, States};
 use crate::signatures::{SchnorrCheck, library};
 
@@ -25,13 +25,13 @@ const TAGGED: [u32; 8] = [
     0x33e9_b66a,
 ];
 
-/// Verifies a batch.
+/// Verifies a batch; returns how many the library had to decide.
 pub(super) fn verify<L: Limb>(
     engine: &Engine<L, Secp256k1>,
     hash: impl Compress<LANES>,
     checks: &[SchnorrCheck],
     valid: &mut [bool],
-) {
+) -> usize {
     let (proof, count) = (engine.proof, checks.len().div_ceil(LANES));
     let mut sums = [Jacobian::unknown(proof); VECTORS];
     let (mut verdicts, mut doubtful) = ([0; VECTORS], [0; VECTORS]);
@@ -49,10 +49,7 @@ pub(super) fn verify<L: Limb>(
             },
         );
     });
-    for (i, (check, valid)) in checks.iter().zip(valid).enumerate() {
-        let doubtful = is_set(&doubtful, i);
-        *valid = if doubtful { library::schnorr(check) } else { is_set(&verdicts, i) };
-    }
+    settle(checks, valid, &doubtful, |i| is_set(&verdicts, i), library::schnorr)
 }
 
 /// The sums, and the lanes in which they are not sound.

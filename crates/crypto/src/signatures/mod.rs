@@ -6,9 +6,11 @@
 //! Every variant gives the answers of libsecp256k1. A batch takes about 128 KiB of the caller's
 //! stack and no heap memory. Larger batches cost less for each signature, up to 256.
 
+mod account;
 pub(crate) mod library;
 
 use crate::arch::signatures::Ifma;
+use account::{Account, Price};
 
 /// How signatures are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +86,10 @@ pub struct Recovery {
 
 /// A way to verify signatures. A value is the proof that the CPU can do it.
 #[derive(Clone, Copy, Debug)]
-pub struct Signatures(Way);
+pub struct Signatures {
+    way: Way,
+    at_any_cost: bool,
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
@@ -92,10 +97,13 @@ enum Way {
     Ifma(Ifma),
 }
 
-/// Signatures that advance together in the lanes of [`Variant::Ifma`].
-const LANES: usize = 16;
-/// When fewer than this are left, libsecp256k1 is done sooner than lanes most of which are idle.
-const FEWEST: usize = 3;
+/// [`Variant::Ifma`]: a vector takes 1.9 to 2.2 times the library's time for one signature, and up
+/// to 2.9 when the library has to bring its own tables back into the caches.
+const IFMA: Price = Price { vector: 320, fewest: 3 };
+
+static ECDSA: Account = Account::new();
+static SCHNORR: Account = Account::new();
+static RECOVER: Account = Account::new();
 
 impl Signatures {
     /// The fastest that this CPU has.
@@ -107,7 +115,7 @@ impl Signatures {
     /// libsecp256k1, one signature after the other: the baseline for the others.
     #[must_use]
     pub fn scalar() -> Self {
-        Signatures(Way::Scalar)
+        Signatures { way: Way::Scalar, at_any_cost: false }
     }
 
     /// `variant`, or `None` on a CPU that has it not. The first use of [`Variant::Ifma`] in a
@@ -117,7 +125,9 @@ impl Signatures {
         match variant {
             Variant::Scalar => Some(Self::scalar()),
             Variant::Avx2 => None,
-            Variant::Ifma => Ifma::new().map(|ifma| Signatures(Way::Ifma(ifma))),
+            Variant::Ifma => {
+                Ifma::new().map(|ifma| Signatures { way: Way::Ifma(ifma), at_any_cost: false })
+            }
         }
     }
 
@@ -128,10 +138,18 @@ impl Signatures {
         Self::with(variant)
     }
 
+    /// The same, but the lanes take even signatures that they will hardly decide: for tests and
+    /// measurements. Otherwise such signatures soon go to the library at once, so that nobody can
+    /// make the lanes work in vain for more than some 15 % of the library's time.
+    #[must_use]
+    pub fn at_any_cost(self) -> Self {
+        Signatures { at_any_cost: true, ..self }
+    }
+
     /// Which one this is.
     #[must_use]
     pub fn variant(&self) -> Variant {
-        match self.0 {
+        match self.way {
             Way::Scalar => Variant::Scalar,
             Way::Ifma(_) => Variant::Ifma,
         }
@@ -143,7 +161,7 @@ impl Signatures {
     /// When `valid` has not as many places as there are checks.
     pub fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        self.answer(checks, valid, Ifma::ecdsa, library::ecdsa);
+        self.answer(&ECDSA, checks, valid, Ifma::ecdsa, library::ecdsa);
     }
 
     /// Writes to `valid[i]` whether check `i` holds.
@@ -152,7 +170,7 @@ impl Signatures {
     /// When `valid` has not as many places as there are checks.
     pub fn schnorr(&self, checks: &[SchnorrCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        self.answer(checks, valid, Ifma::schnorr, library::schnorr);
+        self.answer(&SCHNORR, checks, valid, Ifma::schnorr, library::schnorr);
     }
 
     /// Writes to `keys[i]` the coordinates x and y of the key of signature `i`, 32 bytes each, or
@@ -162,24 +180,33 @@ impl Signatures {
     /// When `keys` has not as many places as there are signatures.
     pub fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
         assert_eq!(signatures.len(), keys.len(), "one place for each key");
-        self.answer(signatures, keys, Ifma::recover, library::recover);
+        self.answer(&RECOVER, signatures, keys, Ifma::recover, library::recover);
     }
 
     fn answer<T, U>(
         &self,
+        account: &Account,
         items: &[T],
         answers: &mut [U],
-        in_lanes: impl Fn(Ifma, &[T], &mut [U]),
+        in_lanes: impl Fn(Ifma, &[T], &mut [U]) -> usize,
         by_library: impl Fn(&T) -> U,
     ) {
-        let mut done = 0;
-        if let Way::Ifma(ifma) = self.0 {
-            let last = items.len() % LANES;
-            done = items.len() - if last < FEWEST { last } else { 0 };
-            in_lanes(ifma, &items[..done], &mut answers[..done]);
-        }
-        for (item, answer) in items[done..].iter().zip(&mut answers[done..]) {
-            *answer = by_library(item);
+        match self.way {
+            Way::Ifma(ifma) if self.at_any_cost => {
+                in_lanes(ifma, items, answers);
+            }
+            Way::Ifma(ifma) => account.answer(
+                IFMA,
+                items,
+                answers,
+                |items, answers| in_lanes(ifma, items, answers),
+                by_library,
+            ),
+            Way::Scalar => {
+                for (item, answer) in items.iter().zip(answers) {
+                    *answer = by_library(item);
+                }
+            }
         }
     }
 }
