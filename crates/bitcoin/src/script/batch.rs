@@ -107,6 +107,7 @@ pub struct ScriptBatch {
     waiting: Vec<Waiting>,
     ecdsa: Vec<bool>,
     schnorr: Vec<bool>,
+    tweaks: Vec<bool>,
     counts: Counts,
 }
 
@@ -163,7 +164,8 @@ impl ScriptBatch {
     }
 
     fn is_full(&self) -> bool {
-        let Checks { ecdsa, schnorr, multisigs } = &self.checks;
+        // there is no tweak without a Schnorr signature
+        let Checks { ecdsa, schnorr, tweaks: _, multisigs } = &self.checks;
         self.waiting.len() >= 4 * TOGETHER
             || ecdsa.len() >= TOGETHER
             || schnorr.len() >= TOGETHER
@@ -174,8 +176,10 @@ impl ScriptBatch {
     fn settle(&mut self, parts: &[Part], signatures: &Signatures) -> Result<(), ScriptFault> {
         self.ecdsa.resize(self.checks.ecdsa.len(), false);
         self.schnorr.resize(self.checks.schnorr.len(), false);
+        self.tweaks.resize(self.checks.tweaks.len(), false);
         signatures.ecdsa(&self.checks.ecdsa, &mut self.ecdsa);
         signatures.schnorr(&self.checks.schnorr, &mut self.schnorr);
+        signatures.tweaks(&self.checks.tweaks, &mut self.tweaks);
         self.checks.multisigs.solve(signatures);
         let result = self.ask_library(parts);
         self.clear();
@@ -185,10 +189,12 @@ impl ScriptBatch {
     fn clear(&mut self) {
         self.checks.ecdsa.clear();
         self.checks.schnorr.clear();
+        self.checks.tweaks.clear();
         self.checks.multisigs.clear();
         self.waiting.clear();
         self.ecdsa.clear();
         self.schnorr.clear();
+        self.tweaks.clear();
     }
 
     fn holds(&self, place: Place) -> bool {
@@ -196,6 +202,9 @@ impl ScriptBatch {
         match place {
             Place::Ecdsa(at) => held(self.ecdsa.get(at)),
             Place::Schnorr(at) => held(self.schnorr.get(at)),
+            Place::Tapscript { signature, commitment } => {
+                held(self.schnorr.get(signature)) && held(self.tweaks.get(commitment))
+            }
             Place::Multisig(at) => self.checks.multisigs.accepts(at),
         }
     }

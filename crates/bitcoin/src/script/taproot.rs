@@ -2,8 +2,7 @@
 
 use super::sighash::tagged;
 use super::spend::compact_size;
-use crypto::Sha256;
-use secp256k1::{Parity, Scalar, XOnlyPublicKey};
+use crypto::{Sha256, TweakCheck};
 
 /// The leaf version of BIP342, parity bit cleared.
 const TAPSCRIPT: u8 = 0xc0;
@@ -35,14 +34,19 @@ impl Tags {
         hash.finalize()
     }
 
-    /// Does `control` prove that `output_key` commits to the leaf with hash `leaf`, of the version
-    /// of BIP342?
-    pub fn commits(&self, output_key: &[u8; 32], control: &[u8], leaf: [u8; 32]) -> bool {
-        let Some((&[version], rest)) = control.split_first_chunk() else { return false };
-        let Some((internal, path)) = rest.split_first_chunk::<32>() else { return false };
+    /// What is to be checked for `control` to prove that `output_key` commits to the leaf with hash
+    /// `leaf`, of the version of BIP342; `None` if it has another form.
+    pub fn commitment(
+        &self,
+        output_key: &[u8; 32],
+        control: &[u8],
+        leaf: [u8; 32],
+    ) -> Option<TweakCheck> {
+        let (&[version], rest) = control.split_first_chunk()?;
+        let (internal, path) = rest.split_first_chunk::<32>()?;
         let (path, odd) = path.as_chunks::<32>();
         if version & 0xfe != TAPSCRIPT || !odd.is_empty() || path.len() > MOST_LEVELS {
-            return false;
+            return None;
         }
         let root = path.iter().fold(leaf, |node, other| {
             let mut hash = self.branch.clone();
@@ -53,13 +57,11 @@ impl Tags {
         let mut tweak = self.tweak.clone();
         tweak.update(internal);
         tweak.update(&root);
-        let parity = if version & 1 == 1 { Parity::Odd } else { Parity::Even };
-        let keys = (
-            XOnlyPublicKey::from_byte_array(*internal),
-            XOnlyPublicKey::from_byte_array(*output_key),
-            Scalar::from_be_bytes(tweak.finalize()),
-        );
-        let (Ok(internal), Ok(output), Ok(tweak)) = keys else { return false };
-        internal.tweak_add_check(&output, parity, tweak)
+        Some(TweakCheck {
+            key: *internal,
+            tweak: tweak.finalize(),
+            tweaked: *output_key,
+            odd: version & 1 == 1,
+        })
     }
 }

@@ -12,7 +12,7 @@ use super::signature::{self, EcdsaSignature};
 use super::taproot::Tags;
 use super::{Flags, Spend};
 use crate::decode::Witness;
-use crypto::{EcdsaCheck, SchnorrCheck, sha256};
+use crypto::{EcdsaCheck, SchnorrCheck, TweakCheck, sha256};
 use ripemd::{Digest, Ripemd160};
 
 const OP_IF: u8 = 0x63;
@@ -81,14 +81,17 @@ impl Form {
 pub(super) struct Checks {
     pub ecdsa: Vec<EcdsaCheck>,
     pub schnorr: Vec<SchnorrCheck>,
+    /// Commitments of output keys to scripts.
+    pub tweaks: Vec<TweakCheck>,
     pub multisigs: Multisigs,
 }
 
-/// Where the checks of an input stand: its place in one of the lists of [`Checks`].
+/// Where the checks of an input stand: its places in the lists of [`Checks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Ecdsa(usize),
     Schnorr(usize),
+    Tapscript { signature: usize, commitment: usize },
     Multisig(usize),
 }
 
@@ -340,28 +343,32 @@ impl Templates {
         let in_force = at.flags.has(SEGWIT.with(Flags::TAPROOT));
         (in_force && at.script.is_empty() && is_true(output)).then_some(())?;
         if let Some([bytes]) = at.witness() {
-            let place = self.schnorr(at, bytes, output, None)?;
-            return Some((Form::TaprootKey, place));
+            let signature = self.schnorr(at, bytes, output, None)?;
+            return Some((Form::TaprootKey, Place::Schnorr(signature)));
         }
         // the version byte of `control` rules out that it is an annex
         let [bytes, script, control] = at.witness()?;
         let key = key_and_data(script)?;
         let leaf = self.tags.leaf(script);
-        self.tags.commits(output, control, leaf).then_some(())?;
-        Some((Form::TaprootScript, self.schnorr(at, bytes, key, Some(&leaf))?))
+        let commitment = self.tags.commitment(output, control, leaf)?;
+        let signature = self.schnorr(at, bytes, key, Some(&leaf))?;
+        at.checks.tweaks.push(commitment);
+        let commitment = at.checks.tweaks.len() - 1;
+        Some((Form::TaprootScript, Place::Tapscript { signature, commitment }))
     }
 
+    /// The place of the check.
     fn schnorr(
         &mut self,
         at: &mut At,
         bytes: &[u8],
         key: &[u8; 32],
         leaf: Option<&[u8; 32]>,
-    ) -> Option<Place> {
+    ) -> Option<usize> {
         let (signature, hash_type) = signature::schnorr(bytes)?;
         let segwit = &mut self.segwit;
         let message = self.taproot.hash(segwit, at.spend, at.index, leaf, hash_type)?;
         at.checks.schnorr.push(SchnorrCheck { message, signature, key: *key });
-        Some(Place::Schnorr(at.checks.schnorr.len() - 1))
+        Some(at.checks.schnorr.len() - 1)
     }
 }

@@ -10,7 +10,7 @@ mod present {
     use crate::arch::x86_64::avx512::Avx512;
     use crate::arch::x86_64::ifma::Registers;
     use crate::lanes::Lanes;
-    use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck};
+    use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
 
     /// Limbs of AVX-512 IFMA, and SHA-256 of AVX-512.
     #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,10 @@ mod present {
             self.lanes.schnorr(self.hash, checks, valid)
         }
 
+        pub(crate) fn tweaks(self, checks: &[TweakCheck], valid: &mut [bool]) -> usize {
+            self.lanes.tweaks(checks, valid)
+        }
+
         pub(crate) fn recover(
             self,
             signatures: &[Recovery],
@@ -46,7 +50,7 @@ mod present {
 /// Stands for the vectors that no CPU of this architecture has.
 #[cfg(not(target_arch = "x86_64"))]
 mod absent {
-    use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck};
+    use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
 
     #[derive(Clone, Copy, Debug)]
     pub(crate) enum Absent {}
@@ -61,6 +65,14 @@ mod absent {
         }
 
         pub(crate) fn schnorr(self, _: &[SchnorrCheck], _: &mut [bool]) -> usize {
+            match self {}
+        }
+
+        pub(crate) fn tweaks(self, _: &[TweakCheck], _: &mut [bool]) -> usize {
+            match self {}
+        }
+
+        pub(crate) fn tweaks(self, _: &[TweakCheck], _: &mut [bool]) -> usize {
             match self {}
         }
 

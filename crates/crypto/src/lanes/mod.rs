@@ -22,13 +22,14 @@ mod recover;
 mod schnorr;
 mod secp256k1;
 mod secp256k1_prime;
+mod tweaks;
 
 use core::array;
 use core::fmt;
 use core::marker::PhantomData;
 
 use crate::arch::sha256::Compress;
-use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, library};
+use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck, library};
 use curve::Curve;
 use generator::Generator;
 use group::{Affine, Jacobian};
@@ -81,6 +82,11 @@ impl<L: Limb> Lanes<L> {
         valid: &mut [bool],
     ) -> usize {
         in_batches(checks, valid, |checks, valid| schnorr::verify(&self.curve, hash, checks, valid))
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds; returns how many the library had to decide.
+    pub(crate) fn tweaks(&self, checks: &[TweakCheck], valid: &mut [bool]) -> usize {
+        in_batches(checks, valid, |checks, valid| tweaks::verify(&self.curve, checks, valid))
     }
 
     /// Writes to `keys[i]` the key of signature `i`; returns how many the library had to find.

@@ -2,9 +2,9 @@
 //! that the lanes do not decide themselves.
 
 use secp256k1::ecdsa::{RecoverableSignature, RecoveryId, Signature};
-use secp256k1::{Message, PublicKey, XOnlyPublicKey, schnorr};
+use secp256k1::{Message, Parity, PublicKey, Scalar, XOnlyPublicKey, schnorr};
 
-use super::{EcdsaCheck, Key, Recovery, SchnorrCheck};
+use super::{EcdsaCheck, Key, Recovery, SchnorrCheck, TweakCheck};
 
 pub(crate) fn ecdsa(check: &EcdsaCheck) -> bool {
     let key = match check.key {
@@ -24,6 +24,17 @@ pub(crate) fn schnorr(check: &SchnorrCheck) -> bool {
     let signature = schnorr::Signature::from_byte_array(check.signature);
     XOnlyPublicKey::from_byte_array(check.key)
         .is_ok_and(|key| signature.verify(&check.message, &key).is_ok())
+}
+
+pub(crate) fn tweak(check: &TweakCheck) -> bool {
+    let keys = (
+        XOnlyPublicKey::from_byte_array(check.key),
+        XOnlyPublicKey::from_byte_array(check.tweaked),
+        Scalar::from_be_bytes(check.tweak),
+    );
+    let (Ok(key), Ok(tweaked), Ok(tweak)) = keys else { return false };
+    let parity = if check.odd { Parity::Odd } else { Parity::Even };
+    key.tweak_add_check(&tweaked, parity, tweak)
 }
 
 pub(crate) fn recover(signature: &Recovery) -> Option<[u8; 64]> {

@@ -71,6 +71,20 @@ pub struct SchnorrCheck {
     pub key: [u8; 32],
 }
 
+/// Whether a key is another one plus a multiple of the generator (BIP341): `tweaked = key + tweak *
+/// G`. All numbers are big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TweakCheck {
+    /// x of the key; its y is even.
+    pub key: [u8; 32],
+    /// The multiplier, below the group's order.
+    pub tweak: [u8; 32],
+    /// x of the sum.
+    pub tweaked: [u8; 32],
+    /// Whether y of the sum is odd.
+    pub odd: bool,
+}
+
 /// An ECDSA signature whose key is sought (SEC 1, section 4.1.6). All numbers are big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
@@ -103,6 +117,7 @@ const IFMA: Price = Price { vector: 320, fewest: 3 };
 
 static ECDSA: Account = Account::new();
 static SCHNORR: Account = Account::new();
+static TWEAKS: Account = Account::new();
 static RECOVER: Account = Account::new();
 
 impl Signatures {
@@ -171,6 +186,15 @@ impl Signatures {
     pub fn schnorr(&self, checks: &[SchnorrCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
         self.answer(&SCHNORR, checks, valid, Ifma::schnorr, library::schnorr);
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds.
+    ///
+    /// # Panics
+    /// When `valid` has not as many places as there are checks.
+    pub fn tweaks(&self, checks: &[TweakCheck], valid: &mut [bool]) {
+        assert_eq!(checks.len(), valid.len(), "one place for each verdict");
+        self.answer(&TWEAKS, checks, valid, Ifma::tweaks, library::tweak);
     }
 
     /// Writes to `keys[i]` the coordinates x and y of the key of signature `i`, 32 bytes each, or
