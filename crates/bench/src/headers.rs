@@ -10,7 +10,7 @@ use ethereum::ethash::Caches;
 use ethereum::import::{Options, import};
 use ethereum::params::ChainSpec;
 use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::variants::{RUNGS, SWITCHES, Variants};
+use ethereum::variants::{RUNGS, Switch, Variants};
 use ethereum::{Level, record};
 use pipeline::Cancel;
 use pipeline::record::RunRecord;
@@ -22,6 +22,9 @@ use store::{ChainStore, HeaderTree};
 
 /// Seed of the seal sample: the same in every run, so that all check the same seals.
 const SEAL_SEED: u64 = 1;
+
+/// Switches that have nothing to do in headers.
+const OF_BODIES: [&str; 2] = ["sender-batches", "signatures"];
 
 /// One run of one design: what a child process is asked to do.
 #[derive(Clone, Debug)]
@@ -46,12 +49,12 @@ pub struct Once {
 
 /// Imports the archive once, into a new store that is removed afterwards.
 pub fn once(once: &Once) -> Result<RunRecord> {
-    let archive = Archive::open(&once.paths)?;
-    let Some(spec) = ChainSpec::by_name("mainnet") else { bail!("mainnet is not built in") };
-    let Some(mut variants) = Variants::rung(&once.rung) else {
+    let Some(rung) = Variants::rung(&once.rung) else {
         bail!("--rung {}: there is no such rung", once.rung)
     };
-    once.with.iter().try_for_each(|assignment| variants.set(assignment))?;
+    let variants = rung.with(&once.with)?;
+    let archive = Archive::open(&once.paths)?;
+    let Some(spec) = ChainSpec::by_name("mainnet") else { bail!("mainnet is not built in") };
     let caches = Caches::new(Some(once.ethash_cache.clone()), 2);
     if once.seal != SealMode::Off {
         // the peers load their first cache before the clock starts, too
@@ -91,7 +94,7 @@ pub struct Plan {
     pub paths: Vec<PathBuf>,
     /// Run the rungs of the ladder.
     pub ladder: bool,
-    /// Run the default with each switch turned back.
+    /// Run the default with each switch that headers meet turned back.
     pub ablate: bool,
     /// The file that names the peers, when they are to run.
     pub engines: Option<PathBuf>,
@@ -148,8 +151,7 @@ fn contestants(
     let mut contestants = vec![];
     let mut left_out = vec![];
     if plan.ladder {
-        let rungs = RUNGS.iter().filter(|(name, _)| *name != "blockmill");
-        contestants.extend(rungs.map(|(name, _)| Contestant::ours(name, name, vec![])));
+        contestants.extend(RUNGS.iter().map(|(name, _)| Contestant::ours(name, name, vec![])));
     }
     contestants.push(Contestant::ours("blockmill", "blockmill", vec![]));
     if let Some(engines) = &plan.engines {
@@ -167,12 +169,17 @@ fn contestants(
         }
     }
     if plan.ablate {
-        for switch in SWITCHES {
-            let slow = format!("{}={}", switch.name, switch.values[0]);
+        for (switch, value, _) in Variants::default().neighbours().filter(|row| ablates(row.0)) {
+            let slow = format!("{}={value}", switch.name);
             contestants.push(Contestant::ours(&slow, "blockmill", vec![slow.clone()]));
         }
     }
     Ok((contestants, left_out))
+}
+
+/// Does a switch change what is done with headers?
+fn ablates(switch: &Switch) -> bool {
+    !OF_BODIES.contains(&switch.name)
 }
 
 impl Plan {
@@ -210,5 +217,17 @@ fn freq(seal: SealMode) -> u32 {
         SealMode::Off => 0,
         SealMode::Sample(one_in) => one_in,
         SealMode::All => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ethereum::variants::SWITCHES;
+
+    #[test]
+    fn switches_of_bodies_are_not_turned_back_on_headers() {
+        let left_out = SWITCHES.iter().filter(|switch| !ablates(switch));
+        assert_eq!(left_out.map(|switch| switch.name).collect::<Vec<_>>(), OF_BODIES);
     }
 }

@@ -5,17 +5,18 @@ use archive::Format;
 use blockmill_bench::generate::{Recipe, generate};
 use blockmill_bench::headers::{Once, once};
 use ethereum::seal::SealMode;
-use ethereum::variants::{RUNGS, SWITCHES};
+use ethereum::variants::Variants;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
-/// Every rung of the ladder, and the default with each switch turned back.
+/// Every rung of the ladder, and the default with each switch at each of its other values.
 fn settings() -> Vec<(String, Vec<String>)> {
-    let rungs = RUNGS.iter().map(|(rung, _)| (rung.to_string(), vec![]));
-    let slow = SWITCHES.iter().map(|switch| {
-        ("blockmill".to_string(), vec![format!("{}={}", switch.name, switch.values[0])])
+    let rungs = Variants::rungs().map(|(rung, _)| (rung.to_string(), vec![]));
+    let default = Variants::default();
+    let others = default.neighbours().map(|(switch, value, _)| {
+        ("blockmill".to_string(), vec![format!("{}={value}", switch.name)])
     });
-    rungs.chain(slow).collect()
+    rungs.chain(others).collect()
 }
 
 fn run(file: &Path, rung: &str, with: &[String]) -> Result<RunRecord, String> {

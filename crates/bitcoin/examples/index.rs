@@ -5,7 +5,7 @@
 
 use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, open};
 use blockmill_bitcoin::scan::{Scan, pass1};
-use blockmill_bitcoin::variants::{RUNGS, Variants};
+use blockmill_bitcoin::variants::Variants;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,10 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = open(&[path], None)?;
     println!("{} files, {} bytes, {threads} threads", files.files().len(), files.bytes());
     println!("{:44} {:>10} {:>10} {:>12}", "", "warm ms", "cold ms", "bytes read");
-    for (name, _) in RUNGS {
-        if let Some(variants) = Variants::rung(name) {
-            measure(name, &files, &variants, threads)?;
-        }
+    for (name, variants) in Variants::rungs() {
+        measure(name, &files, &variants, threads)?;
     }
     for (switch, value, variants) in Variants::default().neighbours() {
         if variants.plan().accept_blocks == Variants::default().plan().accept_blocks {

@@ -10,7 +10,7 @@ use crate::path::Path;
 pub use crate::run::{Run, Tip};
 use crate::{Level, disconnect, pass1};
 use archive::blkdat::{BlockFiles, BodyReader};
-use crypto::{ManySha256, Signatures};
+use crypto::ManySha256;
 use pipeline::{Phases, crew};
 use std::path;
 use std::sync::Mutex;
@@ -127,7 +127,7 @@ impl Pass<'_> {
     }
 
     fn context(&self, ledger: Option<&Ledger>) -> Context<'_> {
-        let plan = self.options.variants.connect_plan();
+        let plan = self.options.variants.plan();
         let assumed_valid = match (self.assumed, self.path.nodes.last()) {
             (Some(node), Some(tip)) => self.tree.height(self.tree.fork(node, *tip)),
             _ => 0,
@@ -139,7 +139,7 @@ impl Pass<'_> {
             path: self.path,
             assumed_valid,
             hasher: ManySha256::detect(),
-            signatures: if plan.lanes { Signatures::detect() } else { Signatures::scalar() },
+            signatures: plan.signatures,
             scripts: plan.scripts,
             fetches: plan.fetches && ledger.is_some(),
             coins: ledger.map(Ledger::reader),
@@ -153,7 +153,7 @@ impl Pass<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let plan = self.options.variants.connect_plan();
+        let plan = self.options.variants.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
         let buffers = (0..threads * 2 + 2).map(|_| Batch::new(context.hasher)).collect();
         let mut reader = BodyReader::new(self.files, OPEN_FILES);

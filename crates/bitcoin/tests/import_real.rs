@@ -8,7 +8,7 @@ mod real_blocks;
 
 use blockmill_bitcoin::core::Datadir;
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::variants::{RUNGS, Variants};
+use blockmill_bitcoin::variants::Variants;
 use blockmill_bitcoin::{Id, Level};
 use imports::{End, options, run_well, write};
 use made_headers::Random;
@@ -56,7 +56,7 @@ fn chains() -> Vec<Real> {
 
 /// The default, each rung, and each of them with one switch at each of its other values.
 fn all_variants() -> Vec<Variants> {
-    let mut all: Vec<_> = RUNGS.iter().filter_map(|(name, _)| Variants::rung(name)).collect();
+    let mut all: Vec<_> = Variants::rungs().map(|(_, variants)| variants).collect();
     let default = Variants::default();
     all.extend(default.neighbours().map(|(_, _, other)| other));
     let slowest = all[0];

@@ -3,7 +3,7 @@
 
 use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open};
 use blockmill_bitcoin::scan::{Scan, pass1};
-use blockmill_bitcoin::variants::{RUNGS, Variants};
+use blockmill_bitcoin::variants::Variants;
 use blockmill_bitcoin::{Hash, Id};
 use std::collections::HashSet;
 use std::fs;
@@ -20,7 +20,7 @@ fn fixture(path: &str) -> Option<PathBuf> {
 
 /// All rungs, and the default with each switch at each of its other values.
 fn all_variants() -> Vec<Variants> {
-    let mut all: Vec<_> = RUNGS.iter().filter_map(|(name, _)| Variants::rung(name)).collect();
+    let mut all: Vec<_> = Variants::rungs().map(|(_, variants)| variants).collect();
     let rungs = all.clone();
     all.extend(rungs.iter().flat_map(|rung| rung.neighbours().map(|(_, _, other)| other)));
     let mut distinct: Vec<Variants> = vec![];
@@ -226,9 +226,9 @@ fn the_benchmark_of_the_reference_runs_in_all_variants() {
     (0..copies).for_each(|_| _ = writer.write(&block).unwrap());
     writer.finish().unwrap();
     let files = open_one(folder.path());
-    for (name, _) in RUNGS {
+    for (name, variants) in Variants::rungs() {
         let start = Instant::now();
-        let scan = pass1(&files, &[], &Variants::rung(name).unwrap(), 2).unwrap();
+        let scan = pass1(&files, &[], &variants, 2).unwrap();
         println!("{name:12} {:?} {:?}", start.elapsed(), scan.counts);
         assert_eq!((scan.found.len(), scan.orphans.len()), (copies, copies));
         assert_eq!(scan.counts.out_of_order, 0);

@@ -45,7 +45,7 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
     display.finish();
     let outcome_is_good = outcome.is_ok();
     if let Err(error) = outcome {
-        failure(&error, &run, true);
+        failure(&error, &run);
         // a bad block ends the chain, which is good up to there
         if !matches!(error, Error::Fault(_)) {
             return Ok(Exit::Failure);

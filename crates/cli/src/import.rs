@@ -2,20 +2,20 @@
 
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::chain;
-use crate::output::{self, Exit};
+use crate::output::{self, Ending, Exit};
 use crate::progress::{Display, Progress};
 use crate::reindex;
 use anyhow::{Context, Result, ensure};
 use archive::{Archive, ChunkLimit, Format};
 use ethereum::commit::Sink;
+use ethereum::error::Rule;
 use ethereum::ethash::Caches;
-use ethereum::import::{Options, Run, import};
+use ethereum::fault::{Cause, Error};
+use ethereum::import::{Options, import};
 use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::variants::Variants;
 use ethereum::{Hash, Level, record};
 use pipeline::Cancel;
-use pipeline::record::RunRecord;
-use report::Colour;
 use std::collections::hash_map::RandomState;
 use std::fs::metadata;
 use std::hash::{BuildHasher, Hasher};
@@ -35,6 +35,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
     if reindex::is_meant(&args.verification) {
         return reindex::run_import(args, json, cancel);
     }
+    let variants = Variants::default().with(&args.verification.variants)?;
     let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     if !json {
@@ -42,7 +43,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
     }
     let stored = store.tip().map(|tip| tip.chain);
     let records = args.data.join("records");
-    let mut job = Job::prepare(&args.verification, stored, cancel)?;
+    let mut job = Job::prepare(&args.verification, variants, stored, cancel)?;
     job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));
     job.run("import", Sink::Segments(Box::new(store)), json)
 }
@@ -52,7 +53,8 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
     if reindex::is_meant(&args.verification) {
         return reindex::run_verify(args, json, cancel);
     }
-    Job::prepare(&args.verification, None, cancel)?.run("verify", Sink::Discard, json)
+    let variants = Variants::default().with(&args.verification.variants)?;
+    Job::prepare(&args.verification, variants, None, cancel)?.run("verify", Sink::Discard, json)
 }
 
 /// An archive and what to do with it.
@@ -64,7 +66,12 @@ struct Job {
 }
 
 impl Job {
-    fn prepare(args: &Verification, stored: Option<Hash>, cancel: Cancel) -> Result<Self> {
+    fn prepare(
+        args: &Verification,
+        variants: Variants,
+        stored: Option<Hash>,
+        cancel: Cancel,
+    ) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
         let level = args.level;
         ensure!(
@@ -73,8 +80,6 @@ impl Job {
         );
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
         let spec = chain::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
-        let mut variants = Variants::default();
-        args.variants.iter().try_for_each(|assignment| variants.set(assignment))?;
         let mode: SealMode = args.seal.parse().context("--seal")?;
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
         let options = Options {
@@ -106,35 +111,41 @@ impl Job {
         let stores = !matches!(sink, Sink::Discard);
         let label = self.label.as_deref().unwrap_or(label);
         let mut record = record::of(&run, &outcome, &self.archive, &self.options, label);
-        record.command = std::env::args().collect();
         if stores {
             record.result.committed = run.tip.as_ref().map(|tip| tip.id.number);
         }
-        output::save(&record, self.record_to.as_deref())?;
-        self.tell(&record, &run, json)?;
-        match outcome {
-            Ok(()) if run.stopped => Ok(Exit::Interrupted),
-            Ok(()) => Ok(Exit::Success),
-            Err(error) => {
-                output::failure(&error, &run, stores);
-                Ok(Exit::Failure)
-            }
-        }
+        let ending = Ending {
+            source: "this archive holds",
+            unit: "block",
+            resumed: run.resumed.is_some(),
+            stopped: run.stopped,
+            hint: outcome.as_ref().err().and_then(hint),
+        };
+        output::end(&mut record, self.record_to.as_deref(), &ending, json)
     }
+}
 
-    fn tell(&self, record: &RunRecord, run: &Run, json: bool) -> Result<()> {
-        if json {
-            println!("{}", serde_json::to_string_pretty(record)?);
-            return Ok(());
+/// What the reader of an error may not know.
+fn hint(error: &Error) -> Option<&'static str> {
+    if matches!(error, Error::OtherChain { .. }) {
+        return Some("use another --data folder for it");
+    }
+    let Error::Fault(fault) = error else { return None };
+    let Cause::Rule(violation) = &fault.cause else { return None };
+    match violation.rule {
+        Rule::SealMixHash | Rule::SealBoundary => {
+            Some("generated and test chains carry no proof of work: use --seal off for them")
         }
-        if run.blocks == 0 && run.resumed.is_some() {
-            println!("nothing new: the store already has what this archive holds");
+        Rule::Genesis | Rule::ParentHash if fault.block <= 1 => {
+            Some("this may be an archive of another chain: see --chain")
         }
-        print!("{}", report::summary(record, Colour::of_stdout()));
-        if let Some(path) = &self.record_to {
-            println!("run record: {}", path.display());
+        Rule::ParentHash => {
+            Some("this header or the one before it is damaged, or they are foreign")
         }
-        Ok(())
+        Rule::KnownBlock => {
+            Some("the store holds another block of this number: use another --data folder")
+        }
+        _ => None,
     }
 }
 

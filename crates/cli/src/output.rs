@@ -2,10 +2,8 @@
 
 use crate::progress::grouped;
 use anyhow::{Context, Result};
-use ethereum::error::Rule;
-use ethereum::fault::{Cause, Error};
-use ethereum::import::Run;
 use pipeline::record::RunRecord;
+use report::Colour;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,44 +45,59 @@ pub fn recovered(recovery: &Recovery) {
     }
 }
 
-/// Says on standard error what stopped an import, and what that means.
-pub fn failure(error: &Error, run: &Run, stores: bool) {
-    eprintln!("error: {error}");
-    if let Some(hint) = hint(error) {
-        eprintln!("hint: {hint}");
+/// What the record of a run does not say about its end.
+pub struct Ending {
+    /// Whose blocks they are, as in "this archive holds".
+    pub source: &'static str,
+    /// What tells them apart: a block's number or its height.
+    pub unit: &'static str,
+    /// Did the run go on behind blocks of an earlier one?
+    pub resumed: bool,
+    /// Did it stop because the user asked for it?
+    pub stopped: bool,
+    /// What the reader of its error may not know.
+    pub hint: Option<&'static str>,
+}
+
+/// Writes and prints the record of a run that is over.
+pub fn end(record: &mut RunRecord, to: Option<&Path>, ending: &Ending, json: bool) -> Result<Exit> {
+    record.command = std::env::args().collect();
+    save(record, to)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(record)?);
+    } else {
+        if record.data.blocks == 0 && ending.resumed {
+            println!("nothing new: the store already has what {}", ending.source);
+        }
+        print!("{}", report::summary(record, Colour::of_stdout()));
+        if let Some(path) = to {
+            println!("run record: {}", path.display());
+        }
     }
-    if let (Some(tip), true) = (&run.tip, stores) {
-        let number = grouped(tip.id.number);
-        eprintln!("everything up to block {number} is verified and committed; it stays readable");
+    match &record.result.error {
+        Some(error) => {
+            failure(error, ending.hint, ending.unit, record.result.committed);
+            Ok(Exit::Failure)
+        }
+        None if ending.stopped => Ok(Exit::Interrupted),
+        None => Ok(Exit::Success),
     }
 }
 
-/// What the reader of an error may not know.
-fn hint(error: &Error) -> Option<&'static str> {
-    if matches!(error, Error::OtherChain { .. }) {
-        return Some("use another --data folder for it");
+/// Says on standard error what stopped an import, and what that means for the blocks before it.
+pub fn failure(error: &str, hint: Option<&str>, unit: &str, committed: Option<u64>) {
+    eprintln!("error: {error}");
+    if let Some(hint) = hint {
+        eprintln!("hint: {hint}");
     }
-    let Error::Fault(fault) = error else { return None };
-    let Cause::Rule(violation) = &fault.cause else { return None };
-    match violation.rule {
-        Rule::SealMixHash | Rule::SealBoundary => {
-            Some("generated and test chains carry no proof of work: use --seal off for them")
-        }
-        Rule::Genesis | Rule::ParentHash if fault.block <= 1 => {
-            Some("this may be an archive of another chain: see --chain")
-        }
-        Rule::ParentHash => {
-            Some("this header or the one before it is damaged, or they are foreign")
-        }
-        Rule::KnownBlock => {
-            Some("the store holds another block of this number: use another --data folder")
-        }
-        _ => None,
+    if let Some(number) = committed {
+        let number = grouped(number);
+        eprintln!("everything up to {unit} {number} is verified and committed; it stays readable");
     }
 }
 
 /// Writes the run record, where one is wanted.
-pub fn save(record: &RunRecord, to: Option<&Path>) -> Result<()> {
+fn save(record: &RunRecord, to: Option<&Path>) -> Result<()> {
     let Some(path) = to else { return Ok(()) };
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)

@@ -2,8 +2,8 @@
 
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::import::cores;
-use crate::output::{self, Exit};
-use crate::progress::{Display, Progress, grouped};
+use crate::output::{self, Ending, Exit};
+use crate::progress::{Display, Progress};
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BlockFiles, Network};
 use bitcoin::import::{Options, Run, import};
@@ -12,8 +12,6 @@ use bitcoin::variants::Variants;
 use bitcoin::{Error, Hash, Level, record};
 use ethereum::record::program;
 use pipeline::Cancel;
-use pipeline::record::RunRecord;
-use report::Colour;
 use std::path::{Path, PathBuf};
 
 /// Are the paths Bitcoin block files?
@@ -54,9 +52,8 @@ struct Job {
 
 impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+        let variants = Variants::default().with(&args.variants)?;
         let (files, params) = open(&args.paths, args.chain.as_deref())?;
-        let mut variants = Variants::default();
-        args.variants.iter().try_for_each(|assignment| variants.set(assignment))?;
         let options = Options {
             params,
             level: match args.level {
@@ -91,35 +88,17 @@ impl Job {
         display.finish();
         let label = self.label.as_deref().unwrap_or(label);
         let mut record = record::of(&run, &outcome, &self.files, &self.options, program(), label);
-        record.command = std::env::args().collect();
         if stores {
             record.result.committed = run.tip.map(|tip| tip.height.into());
         }
-        output::save(&record, self.record_to.as_deref())?;
-        self.tell(&record, &run, json)?;
-        match outcome {
-            Ok(()) if run.stopped => Ok(Exit::Interrupted),
-            Ok(()) => Ok(Exit::Success),
-            Err(error) => {
-                failure(&error, &run, stores);
-                Ok(Exit::Failure)
-            }
-        }
-    }
-
-    fn tell(&self, record: &RunRecord, run: &Run, json: bool) -> Result<()> {
-        if json {
-            println!("{}", serde_json::to_string_pretty(record)?);
-            return Ok(());
-        }
-        if run.blocks == 0 && run.resumed.is_some() {
-            println!("nothing new: the store already has what these files hold");
-        }
-        print!("{}", report::summary(record, Colour::of_stdout()));
-        if let Some(path) = &self.record_to {
-            println!("run record: {}", path.display());
-        }
-        Ok(())
+        let ending = Ending {
+            source: "these files hold",
+            unit: "height",
+            resumed: run.resumed.is_some(),
+            stopped: run.stopped,
+            hint: outcome.as_ref().err().and_then(hint),
+        };
+        output::end(&mut record, self.record_to.as_deref(), &ending, json)
     }
 }
 
@@ -179,16 +158,15 @@ fn bytes_of(digits: &str) -> Result<Vec<u8>> {
     Ok((0..digits.len()).step_by(2).map(pair).collect::<Result<_, _>>()?)
 }
 
-/// Says on standard error what stopped an import, and what that means.
-pub fn failure(error: &Error, run: &Run, stores: bool) {
-    eprintln!("error: {error}");
-    if let Error::OtherChain { .. } = error {
-        eprintln!("hint: use another --data folder for it");
-    }
-    if let (Some(tip), true) = (&run.tip, stores) {
-        let height = grouped(tip.height.into());
-        eprintln!("everything up to height {height} is verified and committed; it stays readable");
-    }
+/// Says on standard error why a store could not be brought up to date.
+pub fn failure(error: &Error, run: &Run) {
+    let committed = run.tip.map(|tip| tip.height.into());
+    output::failure(&error.to_string(), hint(error), "height", committed);
+}
+
+/// What the reader of an error may not know.
+fn hint(error: &Error) -> Option<&'static str> {
+    matches!(error, Error::OtherChain { .. }).then_some("use another --data folder for it")
 }
 
 /// A block's hash as users write it: 64 hexadecimal digits, last byte first.

@@ -111,8 +111,7 @@ impl Contest<'_> {
         let ours = |label: &str, rung, with| Contestant::Ours { label: label.into(), rung, with };
         let mut contestants = vec![];
         if self.plan.ladder && self.definition.climbs() {
-            let rungs = RUNGS.iter().filter(|(name, _)| *name != "blockmill");
-            contestants.extend(rungs.map(|(name, _)| ours(name, Some(*name), None)));
+            contestants.extend(RUNGS.iter().map(|(name, _)| ours(name, Some(*name), None)));
         }
         contestants.push(ours("blockmill", None, None));
         contestants.extend(peers.iter().map(Contestant::Peer));

@@ -41,12 +41,12 @@ pub struct Once {
 
 /// Reindexes the blocks once, into a new store.
 pub fn once(once: &Once) -> Result<RunRecord> {
-    let files = blkdat::open(std::slice::from_ref(&once.blocks), None)?;
-    let mut variants = match &once.rung {
+    let variants = match &once.rung {
         None => Variants::default(),
         Some(rung) => Variants::rung(rung).with_context(|| format!("there is no rung {rung}"))?,
     };
-    once.with.iter().try_for_each(|assignment| variants.set(assignment))?;
+    let variants = variants.with(&once.with)?;
+    let files = blkdat::open(std::slice::from_ref(&once.blocks), None)?;
     let options = Options {
         params: network(&files)?,
         level: once.definition.level(),

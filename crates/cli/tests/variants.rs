@@ -1,0 +1,63 @@
+//! `--with` on the command line: the run record names what ran, and what this machine cannot run
+//! is refused before anything is read or made.
+
+mod program;
+
+use crypto::{Signatures, Variant};
+use program::{Scratch, blockmill, run, succeed, succeed_json};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A small archive of each chain, and the flags that it needs.
+fn archives(scratch: &Scratch) -> [(PathBuf, &'static str); 2] {
+    let [headers, blocks] = [scratch.path("headers.rlp"), scratch.path("blocks")];
+    succeed(blockmill("generate ethereum --headers 50 --out").arg(&headers));
+    succeed(blockmill("generate bitcoin --inputs 50 --blocks 110 --out").arg(&blocks));
+    [(headers, "--seal off"), (blocks, "")]
+}
+
+/// What a command that must not begin says on standard error.
+fn refused(command: &mut Command) -> String {
+    let ended = run(command);
+    assert_eq!((ended.code, &*ended.stdout), (Some(1), ""), "{command:?}: {}", ended.stderr);
+    ended.stderr
+}
+
+#[test]
+fn the_record_names_the_signatures_that_ran_and_others_are_refused() {
+    let scratch = Scratch::new("variants-signatures");
+    let fastest = Signatures::detect().variant().name();
+    for (archive, flags) in archives(&scratch) {
+        let record = succeed_json(blockmill(&format!("verify {flags}")).arg(&archive));
+        assert_eq!(record["variants"]["signatures"], fastest);
+        for variant in Variant::ALL.map(Variant::name) {
+            let words = format!("verify --with signatures={variant} {flags}");
+            let mut command = blockmill(&words);
+            if Signatures::named(variant).is_some() {
+                let record = succeed_json(command.arg(&archive));
+                assert_eq!(record["variants"]["signatures"], variant);
+            } else {
+                let told = format!("this CPU cannot run variant 'signatures={variant}'; it can: ");
+                let error = refused(command.arg(&archive));
+                assert!(error.contains(&told) && error.contains(fastest), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_setting_that_cannot_be_leaves_no_store_behind() {
+    let scratch = Scratch::new("variants-unknown");
+    for (archive, flags) in archives(&scratch) {
+        for (setting, there_is) in
+            [("signatures=lanes", "signatures=scalar|avx2|ifma"), ("speed=high", "signatures")]
+        {
+            let store = scratch.path("store");
+            let mut command = blockmill(&format!("import --with {setting} {flags}"));
+            let error = refused(command.arg("--data").arg(&store).arg(&archive));
+            assert!(error.contains(&format!("unknown variant '{setting}'")), "{error}");
+            assert!(error.contains(there_is), "{error}");
+            assert!(!store.exists(), "{error}");
+        }
+    }
+}
