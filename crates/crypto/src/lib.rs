@@ -45,4 +45,6 @@ pub use recover::{RecoverError, recover};
 #[cfg(feature = "std")]
 pub use rows::Rows;
 pub use sha256::{Sha256, sha256, sha256d};
+#[cfg(feature = "std")]
+pub use signatures::KeyTables;
 pub use signatures::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant};

@@ -10,6 +10,8 @@ mod present {
     use crate::arch::x86_64::avx512::Avx512;
     use crate::arch::x86_64::ifma::Registers;
     use crate::lanes::Lanes;
+    #[cfg(feature = "std")]
+    use crate::signatures::KeyTables;
     use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
 
     /// Limbs of AVX-512 IFMA, and SHA-256 of AVX-512.
@@ -27,6 +29,16 @@ mod present {
 
         pub(crate) fn ecdsa(self, checks: &[EcdsaCheck], valid: &mut [bool]) -> usize {
             self.lanes.ecdsa(checks, valid)
+        }
+
+        #[cfg(feature = "std")]
+        pub(crate) fn p256(
+            self,
+            checks: &[EcdsaCheck],
+            tables: &KeyTables,
+            valid: &mut [bool],
+        ) -> usize {
+            self.lanes.p256(checks, tables, valid)
         }
 
         pub(crate) fn schnorr(self, checks: &[SchnorrCheck], valid: &mut [bool]) -> usize {
@@ -50,6 +62,8 @@ mod present {
 /// Stands for the vectors that no CPU of this architecture has.
 #[cfg(not(target_arch = "x86_64"))]
 mod absent {
+    #[cfg(feature = "std")]
+    use crate::signatures::KeyTables;
     use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
 
     #[derive(Clone, Copy, Debug)]
@@ -61,6 +75,11 @@ mod absent {
         }
 
         pub(crate) fn ecdsa(self, _: &[EcdsaCheck], _: &mut [bool]) -> usize {
+            match self {}
+        }
+
+        #[cfg(feature = "std")]
+        pub(crate) fn p256(self, _: &[EcdsaCheck], _: &KeyTables, _: &mut [bool]) -> usize {
             match self {}
         }
 

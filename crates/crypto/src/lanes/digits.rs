@@ -41,16 +41,18 @@ impl<L: Limb, const K: usize> Digits<L, K> {
     }
 }
 
-/// The digits of an integer below n, of 260 bits. An even one is replaced by itself less n, which
+/// The digits of an integer below n, of 257 to 260 bits. An even one is replaced by itself less n, which
 /// is odd and multiplies points alike.
 #[inline(always)]
-pub(crate) fn digits<L: Limb, M: Modulus>(number: &Montgomery<L, M>) -> Digits<L, 5> {
+pub(crate) fn digits<const BITS: usize, L: Limb, M: Modulus>(
+    number: &Montgomery<L, M>,
+) -> Digits<L, 5> {
     let even = !number.0[0].has(1);
     let mut odd = number.0;
     for (limb, n) in odd.iter_mut().zip(M::LIMBS) {
         *limb = *limb - limb.same(n).only(even);
     }
-    Digits::new::<260>(odd)
+    Digits::new::<BITS>(odd)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::curve::Curve;
 use super::field::Field;
+use super::group::Jacobian;
 use super::limb::{LANES, Limb, Mask, is_below, is_zero, load};
 use super::montgomery::{Modulus, Montgomery};
 use super::{Engine, VECTORS, inverses, is_set, keys, lane_items, settle};
@@ -53,26 +54,50 @@ fn verify_vector<L: Limb, C: Curve>(
     checks: [&EcdsaCheck; LANES],
     inverse: &Montgomery<L, C::Order>,
 ) -> (Mask, Mask) {
-    let proof = engine.proof;
-    let (r, u1, u2, out_of_range) = L::run(
-        proof,
-        #[inline(always)]
-        || {
-            let r: [L; 5] = load(proof, |lane| &checks[lane].r);
-            let digest = Montgomery::new(load(proof, |lane| &checks[lane].digest));
-            let out_of_range = is_below(r, C::PRIME_LESS_ORDER) | !is_below(r, C::Order::LIMBS);
-            let u1 = digest.mul(inverse).canonical();
-            (r, u1, Montgomery::new(r).mul(inverse).canonical(), out_of_range)
-        },
-    );
-    let (key, invalid) = keys::points(proof, |lane| &checks[lane].key);
-    let sum = engine.multiply(&u1, &u2, &key);
-    // x = X / Z^2
-    let expected = sum.z.square().mul(&Field::new(r));
-    let (equal, unknown) = L::run(
-        proof,
-        #[inline(always)]
-        || (expected.sub(&sum.x).is_zero(), sum.z.is_zero()),
-    );
-    (equal, out_of_range | invalid | unknown)
+    let multipliers = Multipliers::<L, C>::new(engine.proof, checks, inverse);
+    let (key, invalid) = keys::points(engine.proof, |lane| &checks[lane].key);
+    let sum = engine.multiply(&multipliers.u1, &multipliers.u2, &key);
+    let (equal, unknown) = multipliers.compare(&sum);
+    (equal, invalid | unknown)
+}
+
+/// What the generator and the key are multiplied by.
+pub(super) struct Multipliers<L, C: Curve> {
+    pub(super) u1: Montgomery<L, C::Order>,
+    pub(super) u2: Montgomery<L, C::Order>,
+    r: [L; 5],
+    /// r is not below the order, or `r + n` is another x that the sum may have.
+    out_of_range: Mask,
+}
+
+impl<L: Limb, C: Curve> Multipliers<L, C> {
+    /// `inverse` is that of s.
+    pub(super) fn new(
+        proof: L::Proof,
+        checks: [&EcdsaCheck; LANES],
+        inverse: &Montgomery<L, C::Order>,
+    ) -> Self {
+        L::run(
+            proof,
+            #[inline(always)]
+            || {
+                let r: [L; 5] = load(proof, |lane| &checks[lane].r);
+                let digest = Montgomery::new(load(proof, |lane| &checks[lane].digest));
+                let out_of_range = is_below(r, C::PRIME_LESS_ORDER) | !is_below(r, C::Order::LIMBS);
+                let u1 = digest.mul(inverse).canonical();
+                let u2 = Montgomery::new(r).mul(inverse).canonical();
+                Multipliers { u1, u2, r, out_of_range }
+            },
+        )
+    }
+
+    /// The lanes whose sum has the x coordinate r, and those in which that is not known.
+    pub(super) fn compare(&self, sum: &Jacobian<L, C>) -> (Mask, Mask) {
+        // x = X / Z^2
+        let expected = sum.z.square().mul(&Field::of_integers(self.r));
+        sum.z.run(
+            #[inline(always)]
+            || (expected.sub(&sum.x).is_zero(), self.out_of_range | sum.z.is_zero()),
+        )
+    }
 }

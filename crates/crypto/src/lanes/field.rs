@@ -43,6 +43,18 @@ pub(crate) trait Prime: Copy {
     /// The numbers below p, which are unique, of tight numbers.
     fn canonical<L: Limb>(limbs: [L; 5]) -> [L; 5];
 
+    /// What stands for integers below 2^256.
+    #[inline(always)]
+    fn of_integers<L: Limb>(limbs: [L; 5]) -> [L; 5] {
+        limbs
+    }
+
+    /// The integers, as tight numbers, that these stand for.
+    #[inline(always)]
+    fn to_integers<L: Limb>(limbs: [L; 5]) -> [L; 5] {
+        limbs
+    }
+
     /// A square root, where there is one.
     fn sqrt<L: Limb>(number: &Field<L, Self>) -> Field<L, Self>;
 
@@ -90,6 +102,11 @@ fn tight<L: Limb, P: Prime>(limb: impl Fn(usize) -> L) -> Field<L, P> {
 }
 
 impl<L: Limb, P: Prime> Loose<L, P> {
+    #[inline(always)]
+    pub(crate) fn limbs(&self) -> [L; 5] {
+        self.0
+    }
+
     #[inline(always)]
     pub(super) fn of(limbs: [L; 5]) -> Self {
         Loose(limbs, PhantomData)
@@ -159,9 +176,16 @@ impl<L: Limb, P: Prime> Field<L, P> {
         Field(Loose::of(limbs).asserted(P::TIGHT))
     }
 
+    /// What stands for these integers below 2^256.
     #[inline(always)]
-    pub(crate) fn limbs(&self) -> [L; 5] {
-        self.0.0
+    pub(crate) fn of_integers(limbs: [L; 5]) -> Self {
+        Field::of(P::of_integers(limbs))
+    }
+
+    /// The integers below p that these stand for.
+    #[inline(always)]
+    pub(crate) fn integers(&self) -> [L; 5] {
+        P::canonical(P::to_integers(self.limbs()))
     }
 
     /// The same number, below p, in every lane.
@@ -218,6 +242,16 @@ impl<L: Limb, P: Prime> Field<L, P> {
     pub(crate) fn add(&self, b: &Self) -> Self {
         let (a, b) = (self.limbs(), b.limbs());
         tight(
+            #[inline(always)]
+            |k| a[k] + b[k],
+        )
+    }
+
+    /// `self + b`, with limb 4 up to 3 times 2^48.
+    #[inline(always)]
+    pub(crate) fn add_loose(&self, b: &Self) -> Loose<L, P> {
+        let (a, b) = (self.limbs(), b.limbs());
+        loose(
             #[inline(always)]
             |k| a[k] + b[k],
         )

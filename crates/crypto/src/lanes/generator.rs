@@ -7,11 +7,11 @@ use once_cell::race::OnceBox;
 
 use super::curve::Curve;
 use super::digits::digits;
-use super::field::{Field, Prime};
+use super::field::Field;
 use super::group::{Affine, Jacobian};
 use super::limb::{Entry, LANES, Limb, load};
 use super::montgomery::Montgomery;
-use super::multiples::{entry_of, odd_multiples, put, rescale};
+use super::multiples::{affine_multiples, entry_of};
 
 /// Bits of a digit.
 const WIDTH: usize = 10;
@@ -47,7 +47,7 @@ impl Generator {
         let digits = L::run(
             proof,
             #[inline(always)]
-            || digits(number),
+            || digits::<{ WIDTH * PLACES }, _, _>(number),
         );
         for (place, multiples) in self.0.iter().enumerate() {
             let (point, negative) = L::run(
@@ -83,20 +83,13 @@ fn make<L: Limb, C: Curve>(proof: L::Proof) -> Option<Box<[[Entry; MULTIPLES]]>>
             *power = C::power(WIDTH * place)?;
         }
         multiples[0] = Affine {
-            x: Field::new(load(proof, |lane| &powers[lane].0)),
-            y: Field::new(load(proof, |lane| &powers[lane].1)),
+            x: Field::of_integers(load(proof, |lane| &powers[lane].0)),
+            y: Field::of_integers(load(proof, |lane| &powers[lane].1)),
         };
-        odd_multiples(&mut multiples, &mut factors);
-        let mut z = zero.same(C::Prime::ONE);
-        for factor in &factors {
-            z.mul_assign(factor);
-        }
-        rescale(&multiples, &factors, z.invert(), |i, point| {
-            put(point, |lane, entry| {
-                if let Some(multiples) = places.get_mut(lane) {
-                    multiples[i] = entry;
-                }
-            });
+        affine_multiples(&mut multiples, &mut factors, |i, lane, entry| {
+            if let Some(multiples) = places.get_mut(lane) {
+                multiples[i] = entry;
+            }
         });
     }
     Some(table)

@@ -35,8 +35,8 @@ impl<L: Limb, C: Curve> Affine<L, C> {
         x.run(
             #[inline(always)]
             || {
-                let y = y.canonical();
-                Affine { x, y: y.negated(y.is_odd() ^ odd) }
+                let is_odd = y.integers()[0].has(1);
+                Affine { x, y: y.negated(is_odd ^ odd) }
             },
         )
     }
@@ -71,16 +71,18 @@ impl<L: Limb, C: Curve> Jacobian<L, C> {
     /// The formula of Cohen, Miyaji and Ono (1998) for a point with Z = 1, "madd" in the
     /// Explicit-Formulas Database, for the opposite of the sum. Z becomes 0 if the x coordinates
     /// are equal.
-    pub(super) fn add(&mut self, point: &Affine<L, C>, negative: Mask) {
+    ///
+    /// Returns the square of what Z is multiplied by.
+    pub(super) fn add(&mut self, point: &Affine<L, C>, negative: Mask) -> Field<L, C::Prime> {
         L::run(
             point.x.proven(),
             #[inline(always)]
             || self.add_inlined(point, negative),
-        );
+        )
     }
 
     #[inline(always)]
-    fn add_inlined(&mut self, point: &Affine<L, C>, negative: Mask) {
+    fn add_inlined(&mut self, point: &Affine<L, C>, negative: Mask) -> Field<L, C::Prime> {
         let negative = if self.negated { !negative } else { negative };
         let zz = self.z.square();
         let h = self.x.sub(&point.x.mul(&zz));
@@ -92,5 +94,6 @@ impl<L: Limb, C: Curve> Jacobian<L, C> {
         self.x = r.square().add_sub_twice(&hhh, &v);
         self.y.mul_add_mul_assign(&hhh, &r, &v.sub(&self.x));
         self.negated = !self.negated;
+        hh
     }
 }

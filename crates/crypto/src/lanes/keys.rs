@@ -37,7 +37,7 @@ pub(super) fn points<'a, L: Limb, C: Curve>(
         || {
             let (x, y) = (load(proof, |lane| x[lane]), load(proof, |lane| y[lane]));
             let in_range = is_below::<L>(x, C::Prime::P) & is_below::<L>(y, C::Prime::P);
-            (Affine::<L, C> { x: Field::new(x), y: Field::new(y) }, !in_range)
+            (Affine::<L, C> { x: Field::of_integers(x), y: Field::of_integers(y) }, !in_range)
         },
     );
     if compressed != 0 {

@@ -14,10 +14,18 @@ mod generator;
 mod glv;
 mod group;
 mod inverses;
+#[cfg(feature = "std")]
+pub(crate) mod key_table;
 mod keys;
 pub(crate) mod limb;
 mod montgomery;
 mod multiples;
+#[cfg(feature = "std")]
+mod p256;
+#[cfg(feature = "std")]
+mod p256_ecdsa;
+#[cfg(feature = "std")]
+mod p256_prime;
 mod recover;
 mod schnorr;
 mod secp256k1;
@@ -29,22 +37,28 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::arch::sha256::Compress;
+#[cfg(feature = "std")]
+use crate::signatures::KeyTables;
 use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck, library};
 use curve::Curve;
 use generator::Generator;
 use group::{Affine, Jacobian};
 use limb::{LANES, Limb, Mask};
 use montgomery::Montgomery;
+#[cfg(feature = "std")]
+use p256::P256;
 use secp256k1::Secp256k1;
 
 /// Vectors of a batch, which shares an inversion. The memory for a batch is on the stack.
 const VECTORS: usize = 16;
 /// Signatures of a batch.
-const BATCH: usize = LANES * VECTORS;
+pub(crate) const BATCH: usize = LANES * VECTORS;
 
 /// Verification on secp256k1 with limbs of one kind.
 pub(crate) struct Lanes<L: Limb> {
     curve: Engine<L, Secp256k1>,
+    #[cfg(feature = "std")]
+    p256: Engine<L, P256>,
 }
 
 impl<L: Limb> Clone for Lanes<L> {
@@ -64,13 +78,37 @@ impl<L: Limb> fmt::Debug for Lanes<L> {
 impl<L: Limb> Lanes<L> {
     /// `None` on a CPU without the features.
     pub(crate) fn new() -> Option<Self> {
-        Some(Lanes { curve: Engine::new()? })
+        Some(Lanes {
+            curve: Engine::new()?,
+            #[cfg(feature = "std")]
+            p256: Engine::new()?,
+        })
     }
 
     /// Writes to `valid[i]` whether check `i` holds; returns how many the library had to decide.
     pub(crate) fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) -> usize {
         in_batches(checks, valid, |checks, valid| {
             ecdsa::verify(&self.curve, library::ecdsa, checks, valid)
+        })
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds on P-256; returns how many the library had to
+    /// decide.
+    #[cfg(feature = "std")]
+    pub(crate) fn p256(
+        &self,
+        checks: &[EcdsaCheck],
+        tables: &KeyTables,
+        valid: &mut [bool],
+    ) -> usize {
+        in_batches(checks, valid, |checks, valid| {
+            let found = tables.find(checks);
+            let undecided = p256_ecdsa::verify(&self.p256, &found, checks, valid);
+            let proof = self.p256.proof;
+            tables.learn(checks, &found, valid, |keys, made| {
+                key_table::make::<L, P256>(proof, keys, made)
+            });
+            undecided
         })
     }
 

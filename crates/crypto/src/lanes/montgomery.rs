@@ -34,8 +34,13 @@ const fn factor(lowest: u64) -> u64 {
 }
 
 /// `2^bits` modulo m.
-const fn power_of_two(bits: usize, m: [u64; 5]) -> [u64; 5] {
-    let (mut number, mut step) = ([1, 0, 0, 0, 0], 0);
+pub(super) const fn power_of_two(bits: usize, m: [u64; 5]) -> [u64; 5] {
+    times_power_of_two([1, 0, 0, 0, 0], bits, m)
+}
+
+/// `number * 2^bits` modulo m, of a number below m.
+pub(super) const fn times_power_of_two(mut number: [u64; 5], bits: usize, m: [u64; 5]) -> [u64; 5] {
+    let mut step = 0;
     while step < bits {
         number = twice(number, m);
         step += 1;

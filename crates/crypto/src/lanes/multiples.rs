@@ -69,6 +69,23 @@ pub(super) fn rescale<L: Limb, C: Curve>(
     z
 }
 
+/// Gives `put` the odd multiples of each lane's point, which is the first of `multiples`, in affine
+/// coordinates: which one, the lane and the entry.
+pub(super) fn affine_multiples<L: Limb, C: Curve>(
+    multiples: &mut [Affine<L, C>],
+    factors: &mut [Field<L, C::Prime>],
+    mut put_entry: impl FnMut(usize, usize, Entry),
+) {
+    odd_multiples(multiples, factors);
+    let Some(mut z) = factors.first().copied() else { return };
+    for factor in &factors[1..] {
+        z.mul_assign(factor);
+    }
+    rescale(multiples, factors, z.invert(), |i, point| {
+        put(point, |lane, entry| put_entry(i, lane, entry));
+    });
+}
+
 /// Writes the sum of `twice` and `multiple`, whose Z grew by the factor, and gives `twice` that Z.
 fn add_co_z<L: Limb, C: Curve>(
     twice: &mut Affine<L, C>,

@@ -7,10 +7,16 @@
 //! stack and no heap memory. Larger batches cost less for each signature, up to 256.
 
 mod account;
+#[cfg(feature = "std")]
+mod key_tables;
 pub(crate) mod library;
 
 use crate::arch::signatures::Ifma;
 use account::{Account, Price};
+#[cfg(feature = "std")]
+pub(crate) use key_tables::Found;
+#[cfg(feature = "std")]
+pub use key_tables::KeyTables;
 
 /// How signatures are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +45,7 @@ impl Variant {
 }
 
 /// A public key as it was serialised (SEC 1, section 2.3.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
     /// 0x02 (even y) or 0x03 (odd y), then x.
     Compressed([u8; 33]),
@@ -116,6 +122,8 @@ enum Way {
 const IFMA: Price = Price { vector: 320, fewest: 3 };
 
 static ECDSA: Account = Account::new();
+#[cfg(feature = "std")]
+static P256: Account = Account::new();
 static SCHNORR: Account = Account::new();
 static TWEAKS: Account = Account::new();
 static RECOVER: Account = Account::new();
@@ -177,6 +185,19 @@ impl Signatures {
     pub fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
         self.answer(&ECDSA, checks, valid, Ifma::ecdsa, library::ecdsa);
+    }
+
+    /// Writes to `valid[i]` whether check `i` holds on P-256.
+    ///
+    /// # Panics
+    /// When `valid` has not as many places as there are checks.
+    #[cfg(feature = "std")]
+    pub fn p256(&self, checks: &[EcdsaCheck], tables: &KeyTables, valid: &mut [bool]) {
+        assert_eq!(checks.len(), valid.len(), "one place for each verdict");
+        let in_lanes = |ifma: Ifma, checks: &[EcdsaCheck], valid: &mut [bool]| {
+            ifma.p256(checks, tables, valid)
+        };
+        self.answer(&P256, checks, valid, in_lanes, library::p256);
     }
 
     /// Writes to `valid[i]` whether check `i` holds.

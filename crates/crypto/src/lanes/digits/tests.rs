@@ -41,7 +41,7 @@ fn all<L: Limb>(proof: L::Proof) {
             number = number.negate();
         }
         let expected = big::numbers(number.0);
-        let whole = sums::<L, 5, 10>(&digits(&number), 26, &n);
+        let whole = sums::<L, 5, 10>(&digits::<260, _, _>(&number), 26, &n);
         let [a, b] = split_digits(&number);
         let (a, b) = (sums::<L, 3, 5>(&a, 26, &n), sums::<L, 3, 5>(&b, 26, &n));
         for (lane, expected) in expected.iter().enumerate() {

@@ -1,0 +1,260 @@
+//! Which keys have tables.
+//!
+//! A key is worth a table when it has signed often: making one costs as much as it saves in some
+//! thirty verifications. Sightings are counted in a small table of fixed size, in which keys that
+//! share a place push each other down. When no memory is left, a key takes the place of the one
+//! that was away for the longest time, if that is longer than the new one took for all its
+//! sightings; so as many keys as there is room for keep theirs, however many others pass by.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use super::{EcdsaCheck, Key};
+use crate::lanes::BATCH;
+use crate::lanes::key_table::KeyTable;
+use crate::lanes::limb::{LANES, Mask};
+
+/// Valid signatures that a key shows before it gets a table.
+const SIGHTINGS: u32 = 32;
+/// Places of the table of sightings: 64 KiB.
+const PLACES: usize = 4096;
+
+/// Tables of keys that come again and again, to verify their signatures faster. Threads share them;
+/// nobody waits while one is made.
+///
+/// The tables take `max_bytes` at most, in pieces of some 90 KB. Making one takes about as long as
+/// three verifications by the library, and happens only after 32 valid signatures of its key.
+pub struct KeyTables {
+    most: usize,
+    /// Random, so that nobody can prepare keys that push each other out.
+    hasher: RandomState,
+    /// Checks so far: the time.
+    clock: AtomicU64,
+    held: RwLock<Held>,
+    sightings: Mutex<Box<[Sighting]>>,
+}
+
+#[derive(Default)]
+struct Held {
+    slots: Vec<Slot>,
+    /// The slot of a key by its hash.
+    index: HashMap<u64, usize>,
+    /// Tables that are being made.
+    reserved: usize,
+}
+
+struct Slot {
+    key: Key,
+    hash: u64,
+    table: Arc<KeyTable>,
+    /// When it was last found.
+    used: AtomicU64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sighting {
+    /// Some bits of the hash of the key that is counted here.
+    tag: u32,
+    count: u32,
+    /// When the count began.
+    since: u64,
+}
+
+/// A key that is worth a table.
+struct Candidate {
+    key: Key,
+    hash: u64,
+    /// How long it took for its sightings.
+    period: u64,
+}
+
+/// No table.
+const NONE: u16 = u16::MAX;
+
+/// The tables for the checks of a batch.
+pub(crate) struct Found {
+    tables: [Option<Arc<KeyTable>>; BATCH],
+    /// Which of the tables a check has.
+    of: [u16; BATCH],
+    hashes: [u64; BATCH],
+}
+
+impl Found {
+    /// The table of the key of check `i`.
+    pub(crate) fn table(&self, i: usize) -> Option<&KeyTable> {
+        self.tables.get(usize::from(self.of[i]))?.as_deref()
+    }
+}
+
+impl fmt::Debug for KeyTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyTables").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+impl KeyTables {
+    /// Room for as many tables as fit in so many bytes; with 0 every key is multiplied anew.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        let most = max_bytes / KeyTable::BYTES;
+        let places = if most == 0 { 0 } else { PLACES };
+        KeyTables {
+            most,
+            hasher: RandomState::new(),
+            clock: AtomicU64::new(0),
+            held: RwLock::default(),
+            sightings: Mutex::new(vec![Sighting::default(); places].into()),
+        }
+    }
+
+    /// How many keys have tables now.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.held.read().unwrap_or_else(PoisonError::into_inner).slots.len()
+    }
+
+    /// The tables for a batch. Those that are found stay whole until the result is dropped.
+    pub(crate) fn find(&self, checks: &[EcdsaCheck]) -> Found {
+        let mut found =
+            Found { tables: [const { None }; BATCH], of: [NONE; BATCH], hashes: [0; BATCH] };
+        if self.most == 0 {
+            return found;
+        }
+        for (check, hash) in checks.iter().zip(&mut found.hashes) {
+            *hash = self.hasher.hash_one(check.key);
+        }
+        let now = self.clock.fetch_add(checks.len() as u64, Ordering::Relaxed);
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        if held.slots.is_empty() {
+            return found;
+        }
+        // a slot's table is taken once: where it is, by the lowest bits of the slot's number
+        let (mut taken, mut recent) = (0, [(usize::MAX, NONE); BATCH]);
+        for ((check, hash), of) in checks.iter().zip(found.hashes).zip(&mut found.of) {
+            let Some(&at) = held.index.get(&hash) else { continue };
+            let Some(slot) = held.slots.get(at).filter(|slot| slot.key == check.key) else {
+                continue;
+            };
+            let recent = &mut recent[at % BATCH];
+            if recent.0 != at {
+                slot.used.store(now, Ordering::Relaxed);
+                found.tables[taken] = Some(Arc::clone(&slot.table));
+                *recent = (at, taken as u16);
+                taken += 1;
+            }
+            *of = recent.1;
+        }
+        found
+    }
+
+    /// Counts the valid signatures of keys without tables, and makes tables for keys that have
+    /// shown enough: `make` fills them and returns which ones are of no use.
+    pub(crate) fn learn(
+        &self,
+        checks: &[EcdsaCheck],
+        found: &Found,
+        valid: &[bool],
+        make: impl Fn(&[Key], &mut [KeyTable]) -> Mask,
+    ) {
+        if self.most == 0 {
+            return;
+        }
+        let candidates = self.count(checks, found, valid);
+        let (mut keys, mut tables, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
+        for candidate in candidates {
+            if let Some(table) = self.reserve(&candidate) {
+                keys.push(candidate.key);
+                hashes.push(candidate.hash);
+                tables.push(table.unwrap_or_else(KeyTable::empty));
+            }
+        }
+        if keys.is_empty() {
+            return;
+        }
+        let useless = make(&keys, &mut tables);
+        let now = self.clock.load(Ordering::Relaxed);
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.reserved -= keys.len();
+        for (i, ((key, hash), table)) in keys.into_iter().zip(hashes).zip(tables).enumerate() {
+            if useless >> i & 1 == 0 && !held.index.contains_key(&hash) {
+                let at = held.slots.len();
+                held.index.insert(hash, at);
+                let used = AtomicU64::new(now);
+                held.slots.push(Slot { key, hash, table: Arc::new(table), used });
+            }
+        }
+    }
+
+    /// Keys that have been seen often enough now.
+    fn count(&self, checks: &[EcdsaCheck], found: &Found, valid: &[bool]) -> Vec<Candidate> {
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let now = self.clock.load(Ordering::Relaxed);
+        let mut sightings = self.sightings.lock().unwrap_or_else(PoisonError::into_inner);
+        for (i, check) in checks.iter().enumerate() {
+            if !valid[i] || found.of[i] != NONE {
+                continue;
+            }
+            let (hash, key) = (found.hashes[i], check.key);
+            let sighting = &mut sightings[hash as usize % PLACES];
+            if let Some(period) = sighting.add((hash >> 32) as u32, now) {
+                let is_new = candidates.iter().all(|candidate| candidate.key != key);
+                if is_new && candidates.len() < LANES {
+                    candidates.push(Candidate { key, hash, period });
+                }
+            }
+        }
+        candidates
+    }
+
+    /// Room for a table, with the table of the key that it replaces; `None` if there is no room, or
+    /// the key has a table.
+    fn reserve(&self, candidate: &Candidate) -> Option<Option<KeyTable>> {
+        let now = self.clock.load(Ordering::Relaxed);
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if held.index.contains_key(&candidate.hash) {
+            return None;
+        }
+        if held.slots.len() + held.reserved < self.most {
+            held.reserved += 1;
+            return Some(None);
+        }
+        let used = |slot: &Slot| slot.used.load(Ordering::Relaxed);
+        let (at, oldest) = held.slots.iter().enumerate().min_by_key(|(_, slot)| used(slot))?;
+        // a table in use is not to be changed, nor counted out while it takes memory
+        if now - used(oldest).min(now) <= candidate.period || Arc::strong_count(&oldest.table) > 1 {
+            return None;
+        }
+        let oldest = held.slots.swap_remove(at);
+        held.index.remove(&oldest.hash);
+        if let Some(moved) = held.slots.get(at).map(|slot| slot.hash) {
+            held.index.insert(moved, at);
+        }
+        held.reserved += 1;
+        Some(Arc::into_inner(oldest.table))
+    }
+}
+
+impl Sighting {
+    /// Counts a sighting; how long it took for [`SIGHTINGS`] of them, when these are complete.
+    fn add(&mut self, tag: u32, now: u64) -> Option<u64> {
+        if self.count == 0 {
+            *self = Sighting { tag, count: 0, since: now };
+        } else if self.tag != tag {
+            self.count -= 1;
+            return None;
+        }
+        self.count += 1;
+        if self.count < SIGHTINGS {
+            return None;
+        }
+        self.count = 0;
+        Some(now - self.since.min(now))
+    }
+}
