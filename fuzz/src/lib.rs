@@ -11,6 +11,7 @@ mod files;
 mod input;
 mod pairs;
 pub mod seeds;
+mod signatures;
 mod texts;
 mod writers;
 
@@ -19,6 +20,7 @@ pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan,
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use files::{ethash_cache, store};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
+pub use signatures::signatures;
 pub use texts::{genesis_json, run_record};
 pub use writers::{rlp_identity, rlp_writers};
 
@@ -38,7 +40,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 28] = [
+pub const TARGETS: [Target; 29] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -60,6 +62,7 @@ pub const TARGETS: [Target; 28] = [
     target("trie", trie, 3000),
     target("keccak", keccak, 3000),
     target("sha256", sha256, 3000),
+    target("signatures", signatures, 1000),
     target("ethash_mix", ethash_mix, 1000),
     target("ethash_seal", ethash_seal, 50),
     target("bitcoin_block", bitcoin_block, 20_000),

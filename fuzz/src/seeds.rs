@@ -43,9 +43,16 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "blkdat_scan" => chain_files::files(),
         "bitcoin_scripts" => chain_files::spends(),
         "bitcoin_undo" => vec![chain_files::undo()],
+        "signatures" => (0..3).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
     }
+}
+
+/// Checks of one operation, made of numbers of every sort.
+fn signature_checks(operation: u8) -> Vec<u8> {
+    let blocks = (0..12).flat_map(|i| crypto::keccak512(&[operation, i]));
+    [operation].into_iter().chain(blocks).collect()
 }
 
 /// A block in every encoding.
