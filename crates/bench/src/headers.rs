@@ -1,24 +1,20 @@
 //! `bench headers`: the ladder of designs, the ablation of each switch, and the peers, on the same
 //! headers, in turn, each run in a process of its own.
 
+use crate::ours::{self, Import};
 use crate::peers::{self, Input, LeftOut, Ready};
 use crate::rounds::{self, Rounds};
 use anyhow::{Result, bail};
-use archive::{Archive, ChunkLimit, Format};
-use ethereum::commit::Sink;
+use archive::{Archive, Format};
+use ethereum::Level;
 use ethereum::ethash::Caches;
-use ethereum::import::{Options, import};
 use ethereum::params::ChainSpec;
 use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::variants::{RUNGS, Switch, Variants};
-use ethereum::{Level, record};
-use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use store::{ChainStore, HeaderTree};
 
 /// Seed of the seal sample: the same in every run, so that all check the same seals.
 const SEAL_SEED: u64 = 1;
@@ -52,39 +48,23 @@ pub fn once(once: &Once) -> Result<RunRecord> {
     let Some(rung) = Variants::rung(&once.rung) else {
         bail!("--rung {}: there is no such rung", once.rung)
     };
-    let variants = rung.with(&once.with)?;
-    let archive = Archive::open(&once.paths)?;
     let Some(spec) = ChainSpec::by_name("mainnet") else { bail!("mainnet is not built in") };
     let caches = Caches::new(Some(once.ethash_cache.clone()), 2);
     if once.seal != SealMode::Off {
         // the peers load their first cache before the clock starts, too
         caches.get(0)?;
     }
-    let options = Options {
-        spec: Arc::new(spec),
+    ours::once(Import {
+        paths: &once.paths,
+        spec,
         level: Level::Headers,
         seal: SealPolicy { mode: once.seal, seed: SEAL_SEED },
-        variants,
-        threads: once.threads,
-        chunk: ChunkLimit::default(),
-        from: None,
-        until: None,
-        trust: vec![],
         caches,
-        now: None,
-        cancel: Cancel::new(),
-    };
-    let mut sink = if variants.plan().segment_storage {
-        let (store, _) = ChainStore::open(&once.scratch, &store::Options::default())?;
-        Sink::Segments(Box::new(store))
-    } else {
-        Sink::Tree(Box::new(HeaderTree::open(&once.scratch)?))
-    };
-    let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
-    let record = record::of(&run, &outcome, &archive, &options, &once.label);
-    drop(sink);
-    outcome?;
-    Ok(record)
+        variants: rung.with(&once.with)?,
+        threads: once.threads,
+        scratch: &once.scratch,
+        label: &once.label,
+    })
 }
 
 /// What to compare.

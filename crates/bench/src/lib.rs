@@ -1,10 +1,12 @@
 //! Workloads and measurements: generated chains, the ladder of designs, the ablation of each
 //! switch, and the peers as processes of their own.
 
+pub mod bodies;
 mod cold;
 pub mod counting;
 pub mod generate;
 pub mod headers;
+mod ours;
 pub mod output;
 pub mod peers;
 pub mod ratios;

@@ -1,12 +1,14 @@
 //! The command line: what can be said, and how it is explained.
 
+mod bodies;
 mod generate;
 mod reindex;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
-pub use generate::{GenerateBitcoin, Order};
+pub use bodies::{BenchBodies, BodiesOnce};
+pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
 pub use reindex::{BenchReindex, ReindexOnce};
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
@@ -177,6 +179,8 @@ pub struct Convert {
 pub enum Bench {
     /// Header import: the ladder of designs, one switch at a time, and other clients
     Headers(BenchHeaders),
+    /// Senders of signed transfers: the ladder of designs, and one switch at a time
+    Bodies(BenchBodies),
     /// Bitcoin block files: the reference's ladder, one switch at a time, and Bitcoin Core
     Reindex(BenchReindex),
     /// Encoding and hashing of transactions, headers and blocks: our writers and other libraries
@@ -187,6 +191,9 @@ pub enum Bench {
     /// One reindex, in a process of its own
     #[command(hide = true)]
     ReindexOnce(ReindexOnce),
+    /// One run over a chain of transfers, in a process of its own
+    #[command(hide = true)]
+    BodiesOnce(BodiesOnce),
     /// One operation on one object, in a process of its own
     #[command(hide = true)]
     RlpOnce(RlpOnce),
@@ -313,22 +320,6 @@ pub enum Generate {
 }
 
 #[derive(Args, Clone, Debug)]
-pub struct GenerateEthereum {
-    /// Number of the last header (the genesis block comes on top)
-    #[arg(long, default_value_t = 100_000, value_name = "N")]
-    pub headers: u64,
-    /// The same seed gives the same bytes
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub seed: u64,
-    /// Format to write
-    #[arg(long, value_enum, default_value = "headers")]
-    pub format: Target,
-    /// File or folder to write
-    #[arg(long, value_name = "PATH")]
-    pub out: PathBuf,
-}
-
-#[derive(Args, Clone, Debug)]
 pub struct Report {
     /// Run records (JSON), or folders of them
     #[arg(required = true, value_name = "RECORD")]
@@ -356,7 +347,8 @@ pub struct Demo {
 pub enum Level {
     /// Linkage, every header rule, seals
     Headers,
-    /// Headers, and transactions, ommers, withdrawals and receipts against their roots
+    /// Headers, and transactions, ommers, withdrawals and receipts against their roots; Ethereum:
+    /// every transaction's rules and its sender
     Bodies,
     /// Bodies, and what they do: coins, amounts, scripts (Bitcoin)
     Execution,

@@ -58,7 +58,9 @@ fn headers_in(scratch: &Path, headers: u64) -> Result<PathBuf> {
     if !out.exists() {
         eprintln!("generating {headers} headers");
         let format = Target::Headers;
-        let args = GenerateEthereum { headers, seed: 1, format, out: out.clone() };
+        let out = out.clone();
+        let (transfers, block_transfers) = (None, None);
+        let args = GenerateEthereum { headers, transfers, block_transfers, seed: 1, format, out };
         generate::ethereum(&args, false)?;
     }
     Ok(out)

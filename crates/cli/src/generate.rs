@@ -5,6 +5,7 @@ use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::Result;
 use bench::generate::bitcoin::{Order, Recipe, generate as generate_bitcoin};
+use bench::generate::transfers as transfer_chains;
 use bench::generate::{self as ethereum_chains, generate};
 use indicatif::ProgressBar;
 use std::thread::available_parallelism;
@@ -12,6 +13,7 @@ use std::thread::available_parallelism;
 /// `blockmill generate`.
 pub fn run(command: &Generate, json: bool) -> Result<Exit> {
     match command {
+        Generate::Ethereum(args) if args.transfers.is_some() => transfers(args, json)?,
         Generate::Ethereum(args) => {
             ethereum(args, json)?;
             let out = args.out.display();
@@ -37,6 +39,32 @@ pub fn ethereum(args: &GenerateEthereum, quiet: bool) -> Result<()> {
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(args.headers + 1) };
     generate(&recipe, &args.out, |blocks| bar.set_position(blocks))?;
     bar.finish_and_clear();
+    Ok(())
+}
+
+/// Writes a chain of transfers, with a progress bar, and says what is in it.
+fn transfers(args: &GenerateEthereum, json: bool) -> Result<()> {
+    let recipe = transfer_chains::Recipe {
+        transfers: args.transfers.unwrap_or_default(),
+        block_transfers: args.block_transfers.unwrap_or(u64::MAX),
+        seed: args.seed,
+    };
+    let bar = if json { ProgressBar::hidden() } else { ProgressBar::new(recipe.transfers) };
+    let last = transfer_chains::generate(&recipe, &args.out, |made| bar.set_position(made))?;
+    bar.finish_and_clear();
+    let (out, seed, transfers) = (args.out.display().to_string(), args.seed, recipe.transfers);
+    if json {
+        let made = serde_json::json!({
+            "out": out, "last": last, "seed": seed, "transfers": transfers
+        });
+        println!("{made}");
+    } else {
+        let [blocks, transfers] = [last, transfers].map(grouped);
+        println!(
+            "wrote blocks 0 to {blocks} with {transfers} transfers, and a genesis.json to {out}"
+        );
+        println!("they obey every rule but the seal: verify them with --seal off");
+    }
     Ok(())
 }
 

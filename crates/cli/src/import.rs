@@ -131,8 +131,14 @@ fn hint(error: &Error) -> Option<&'static str> {
         return Some("use another --data folder for it");
     }
     let Error::Fault(fault) = error else { return None };
-    let Cause::Rule(violation) = &fault.cause else { return None };
+    let violation = match &fault.cause {
+        Cause::Rule(violation) | Cause::Transaction { violation, .. } => violation,
+        _ => return None,
+    };
     match violation.rule {
+        Rule::SignatureChainId => Some(
+            "this may be an archive of another chain, or its genesis.json lacks the chain's id",
+        ),
         Rule::SealMixHash | Rule::SealBoundary => {
             Some("generated and test chains carry no proof of work: use --seal off for them")
         }

@@ -1,6 +1,7 @@
 //! `blockmill`: imports blockchain archives, verifies them, and shows where the time went.
 
 mod args;
+mod bench_bodies;
 mod bench_headers;
 mod bench_reindex;
 mod bench_rlp;
@@ -49,8 +50,10 @@ fn run() -> Result<Exit> {
         Command::Inspect(args) => inspect::run(args, cli.json),
         Command::Convert(args) => convert::run(args, cli.json, stop_on_signal()?),
         Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
+        Command::Bench(Bench::Bodies(args)) => bench_bodies::run(args, cli.json),
         Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
         Command::Bench(Bench::Reindex(args)) => bench_reindex::run(args, cli.json),
+        Command::Bench(Bench::BodiesOnce(args)) => bench_bodies::run_once(args),
         Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),
         Command::Bench(Bench::ReindexOnce(args)) => bench_reindex::run_once(args),
         Command::Bench(Bench::RlpOnce(args)) => bench_rlp::run_once(args),

@@ -1,23 +1,24 @@
 //! One chunk of blocks on its way through the stages: everything about it that can be checked
 //! without the chunks before it, so that any worker may take it.
 
-use crate::bodies::{self, BodyView};
+mod bodies;
+
+use crate::bodies::BodyView;
 use crate::error::{Rule, Violation};
 use crate::ethash::{self, Caches, EPOCH_LENGTH, Seal};
 use crate::fault::{Cause, Fault, Hex};
 use crate::header::{EMPTY_OMMERS, Header, HeaderView};
 use crate::params::ChainSpec;
-use crate::receipts;
 use crate::seal::{SealMode, SealPolicy};
 use crate::variants::Plan;
 use crate::verify::{self, DifficultyArithmetic};
 use crate::{Hash, Level, U256};
 use archive::{Chunk, Packed, Part, Want};
+use bodies::BodyMemory;
 use crypto::ManyKeccak;
 use pipeline::Cancel;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use trie::RootBuilder;
 
 /// Headers that are decoded, then verified, before the next ones: enough to make the two clock
 /// readings cheap, few enough to stay in the first-level cache.
@@ -36,6 +37,8 @@ pub struct BatchTimes {
     pub decode: Duration,
     /// Hashing and verifying.
     pub validate: Duration,
+    /// Of which hashing what was signed, and recovering the keys.
+    pub senders: Duration,
 }
 
 /// Buffers of one chunk; they circulate through the stages and are never freed in between.
@@ -53,15 +56,19 @@ pub struct Batch {
     pub(crate) first_number: u64,
     /// How many blocks, from the first one on, have passed every check so far.
     pub(crate) good: usize,
+    /// How many headers, from the first one on, have passed every check so far.
+    pub(crate) good_headers: usize,
     /// What is wrong with block `good`.
     pub(crate) fault: Option<Fault>,
     /// Seals that were checked.
     pub(crate) seals_checked: u64,
     /// Transactions in the bodies that were checked.
     pub(crate) transactions: u64,
+    /// Senders that were recovered.
+    pub(crate) senders: u64,
     /// Busy times.
     pub(crate) times: BatchTimes,
-    roots: RootBuilder,
+    body_memory: BodyMemory,
 }
 
 impl Batch {
@@ -118,6 +125,8 @@ impl Checks<'_> {
         batch.fault = None;
         batch.seals_checked = 0;
         batch.transactions = 0;
+        batch.senders = 0;
+        batch.times.senders = Duration::ZERO;
         let unpacked = batch.packed.unpack(&mut batch.chunk);
         batch.good = match &unpacked {
             Ok(()) => batch.chunk.blocks(),
@@ -138,6 +147,7 @@ impl Checks<'_> {
         self.check_headers(batch);
         let headers_end = Instant::now();
         self.check_stated_hashes(batch);
+        batch.good_headers = batch.good;
         if self.level >= Level::Bodies {
             self.check_bodies(batch);
         }
@@ -147,13 +157,8 @@ impl Checks<'_> {
 
     fn hash(&self, batch: &mut Batch) {
         let headers = &batch.chunk.headers;
-        batch.hashes.clear();
-        if self.plan.multi_hash {
-            batch.hashes.resize(headers.len(), [0; 32]);
-            self.hasher.keccak256_column(&headers.bytes, &headers.ends, &mut batch.hashes);
-        } else {
-            batch.hashes.extend(headers.iter().map(crypto::keccak256));
-        }
+        batch.hashes.resize(headers.len(), [0; 32]);
+        self.hasher.keccak256_column(&headers.bytes, &headers.ends, &mut batch.hashes);
     }
 
     /// Decodes and verifies the headers in runs, each header against the one before it.
@@ -241,46 +246,6 @@ impl Checks<'_> {
                 Violation::new(Rule::StatedHash, Hex(&stated[i]), Hex(&batch.hashes[i]));
             batch.fail(i, Part::Header, Cause::Rule(violation));
         }
-    }
-
-    /// Compares transactions, ommers, withdrawals and receipts with their roots.
-    fn check_bodies(&self, batch: &mut Batch) {
-        let mut roots = std::mem::take(&mut batch.roots);
-        for i in 0..batch.good {
-            match self.check_body(batch, i, &mut roots) {
-                Ok(transactions) => batch.transactions += transactions,
-                Err((part, cause)) => {
-                    batch.fail(i, part, cause);
-                    break;
-                }
-            }
-        }
-        batch.roots = roots;
-    }
-
-    /// Checks the body and the receipts of block `i`; the number of its transactions.
-    fn check_body(
-        &self,
-        batch: &Batch,
-        i: usize,
-        roots: &mut RootBuilder,
-    ) -> Result<u64, (Part, Cause)> {
-        let chunk = &batch.chunk;
-        let in_body = |cause: Cause| (Part::Body, cause);
-        if i >= chunk.bodies.len() {
-            let violation = Violation::new(Rule::BodyMissing, "a body", "none in the archive");
-            return Err(in_body(Cause::Rule(violation)));
-        }
-        let header = batch.header(i).map_err(|e| (Part::Header, Cause::Header(e)))?;
-        let body = BodyView::decode(chunk.bodies.get(i)).map_err(|e| in_body(Cause::Body(e)))?;
-        let fork = self.spec.fork_of(&header);
-        bodies::verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
-        if i < chunk.receipts.len() {
-            let list = chunk.receipts.get(i);
-            receipts::verify_receipts(&header, &body, list, chunk.receipt_encoding, roots)
-                .map_err(|v| (Part::Receipts, Cause::Rule(v)))?;
-        }
-        Ok(body.transaction_count() as u64)
     }
 
     /// Checks the seals of the chosen headers, and of the ommers of all blocks where all are asked.

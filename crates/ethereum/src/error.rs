@@ -100,6 +100,36 @@ pub enum Rule {
     LogsBloom,
     /// The gas used is the last receipt's cumulative gas.
     ReceiptsGas,
+    /// `v` of a signature has a value that the fork allows.
+    SignatureV,
+    /// A transaction is signed for this chain, if for one only.
+    SignatureChainId,
+    /// `r` of a signature is a number of the group.
+    SignatureR,
+    /// `s` of a signature is a number of the group, from Homestead on a low one.
+    SignatureS,
+    /// Some key made the signature.
+    SignatureKey,
+    /// A transaction's nonce leaves one for the account's next.
+    TransactionNonce,
+    /// The miner's part of the fee is not more than all of it.
+    PriorityFee,
+    /// The most that gas and blobs of a transaction can cost has 256 bits.
+    UpfrontCost,
+    /// A transaction asks for no more gas than the fork allows.
+    TransactionGasLimit,
+    /// Creation code is no longer than the fork allows.
+    InitcodeSize,
+    /// A transaction's gas limit pays for what is due before execution.
+    IntrinsicGas,
+    /// A transaction has no more blobs than the fork allows.
+    TransactionBlobs,
+    /// A transaction asks for no more gas than the block has.
+    BlockGasLimit,
+    /// A transaction pays the block's base fee.
+    MaxFee,
+    /// A transaction pays the block's price of blobs.
+    MaxBlobFee,
 }
 
 impl Rule {
@@ -117,6 +147,7 @@ impl Rule {
         const HEADER: &str = "Yellow Paper 4.3.4";
         const OMMERS: &str = "Yellow Paper 11.1";
         const BODY: &str = "Yellow Paper 4.3.2";
+        const TRANSACTION: &str = "Yellow Paper 6.2";
         match self {
             Self::Genesis => ("genesis hash", "Yellow Paper, appendix I"),
             Self::ParentHash => ("parent hash", HEADER),
@@ -165,6 +196,21 @@ impl Rule {
             Self::ReceiptsRoot => ("receipts root", BODY),
             Self::LogsBloom => ("logs bloom", BODY),
             Self::ReceiptsGas => ("gas used by the receipts", BODY),
+            Self::SignatureV => ("v of the signature", "Yellow Paper, appendix F, EIP-155"),
+            Self::SignatureChainId => ("chain of the signature", "EIP-155, EIP-2718"),
+            Self::SignatureR => ("r of the signature", "Yellow Paper, appendix F"),
+            Self::SignatureS => ("s of the signature", "Yellow Paper, appendix F, EIP-2"),
+            Self::SignatureKey => ("key of the signature", "Yellow Paper, appendix F"),
+            Self::TransactionNonce => ("nonce of the transaction", "EIP-2681"),
+            Self::PriorityFee => ("priority fee", "EIP-1559"),
+            Self::UpfrontCost => ("cost of gas and blobs", TRANSACTION),
+            Self::TransactionGasLimit => ("gas limit of the transaction", "EIP-7825"),
+            Self::InitcodeSize => ("size of creation code", "EIP-3860"),
+            Self::IntrinsicGas => ("gas due before execution", "Yellow Paper 6.2, EIP-7623"),
+            Self::TransactionBlobs => ("blobs of the transaction", "EIP-7594"),
+            Self::BlockGasLimit => ("gas limit of the transaction in its block", TRANSACTION),
+            Self::MaxFee => ("fee of the transaction", "EIP-1559"),
+            Self::MaxBlobFee => ("blob fee of the transaction", "EIP-4844"),
         }
     }
 }

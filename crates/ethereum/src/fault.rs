@@ -18,6 +18,13 @@ pub enum Cause {
     Body(BodyError),
     /// A rule of the chain is broken.
     Rule(Violation),
+    /// A transaction breaks a rule.
+    Transaction {
+        /// Its place in the block; the first has 0.
+        index: usize,
+        /// The rule.
+        violation: Violation,
+    },
 }
 
 /// A block that is not accepted. Everything before it has been verified.
@@ -48,6 +55,9 @@ impl fmt::Display for Fault {
             Cause::Header(error) => write!(f, ": header encoding: {error}"),
             Cause::Body(error) => write!(f, ": body encoding: {error}"),
             Cause::Rule(violation) => write!(f, ": {violation}"),
+            Cause::Transaction { index, violation } => {
+                write!(f, ": transaction {index}: {violation}")
+            }
         }
     }
 }

@@ -58,7 +58,7 @@ fn stages(
         plan,
         caches: &options.caches,
         cancel: &options.cancel,
-        hasher: ManyKeccak::detect(),
+        hasher: if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() },
         now: options.now,
     };
     let genesis = options.spec.genesis.hash;

@@ -17,6 +17,7 @@ pub mod params;
 pub mod receipts;
 pub mod record;
 pub mod seal;
+pub mod senders;
 pub mod signing;
 pub mod transaction_rules;
 pub mod transactions;
@@ -43,7 +44,8 @@ pub type Address = [u8; 20];
 pub enum Level {
     /// Linkage, every header rule, seals.
     Headers = 0,
-    /// Transactions, ommers, withdrawals and receipts against their roots.
+    /// Transactions, ommers, withdrawals and receipts against their roots; every transaction's
+    /// rules and its sender.
     Bodies = 1,
 }
 

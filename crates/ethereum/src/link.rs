@@ -94,10 +94,15 @@ impl Link {
     /// Ties `batch` to the chain, as far as it is right; what is wrong stands in `batch.fault`.
     pub fn extend<'a>(&'a mut self, checks: &Checks<'_>, batch: &'a mut Batch) -> Verified<'a> {
         let mut start = 0;
-        if batch.good > 0 {
+        // a header's fault comes before its body's, also where the body was looked at first
+        let behind_tip = self.tip.is_some() && batch.good_headers > 0;
+        if batch.good > 0 || behind_tip {
             match self.link_first(checks, batch) {
                 Ok(known) => start = usize::from(known),
-                Err(violation) => batch.fail(0, Part::Header, Cause::Rule(violation)),
+                Err(violation) => {
+                    batch.good = batch.good.max(1);
+                    batch.fail(0, Part::Header, Cause::Rule(violation));
+                }
             }
         }
         if let (0, Some(fault), Some(tip)) = (batch.good, &mut batch.fault, &self.tip)

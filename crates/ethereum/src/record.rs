@@ -4,6 +4,7 @@ use crate::fault::{Error, Hex};
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
+use crate::senders::BATCH;
 use archive::{Archive, Format};
 use pipeline::StageTimes;
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
@@ -69,7 +70,7 @@ pub fn format_name(format: Format) -> &'static str {
     }
 }
 
-/// The working stage is shown as its two parts, which share its waiting time by their busy time.
+/// The working stage is shown in its parts, which share its waiting time by their busy time.
 fn stages(run: &Run, options: &Options) -> Vec<Stage> {
     let stage = |name: &str, times: &StageTimes, share: f64| Stage {
         name: name.into(),
@@ -81,16 +82,24 @@ fn stages(run: &Run, options: &Options) -> Vec<Stage> {
     };
     let sum = |part: fn(&pipeline::record::ChunkTimes) -> f64| run.chunks.iter().map(part).sum();
     let (decode, validate): (f64, f64) = (sum(|c| c.decode_s), sum(|c| c.validate_s));
-    let share = if decode + validate > 0.0 { decode / (decode + validate) } else { 0.5 };
+    let all = decode + validate;
+    let decode = if all > 0.0 { decode / all } else { 0.5 };
+    let senders = run.senders_busy.as_secs_f64();
+    let senders = if senders < validate { senders / all } else { 0.0 };
+    let mut link_and_write = stage("link and write", &run.times.finish, 1.0);
+    if options.variants.plan().overlapped {
+        link_and_write.threads = 1;
+    }
     let mut stages = vec![
         stage("read", &run.times.read, 1.0),
-        stage("decode", &run.times.work, share),
-        stage("verify", &run.times.work, 1.0 - share),
-        stage("link and write", &run.times.finish, 1.0),
+        stage("decode", &run.times.work, decode),
+        stage("verify", &run.times.work, 1.0 - decode - senders),
     ];
-    if options.variants.plan().overlapped {
-        stages[3].threads = 1;
+    if run.senders > 0 {
+        let signed = Stage { items: run.senders, ..stage("senders", &run.times.work, senders) };
+        stages.push(signed);
     }
+    stages.push(link_and_write);
     stages
 }
 
@@ -133,6 +142,15 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     }
     if run.transactions > 0 {
         notes.push(format!("{} transactions stand under verified roots", run.transactions));
+    }
+    if run.senders > 0 {
+        let plan = options.variants.plan();
+        let together = match plan.senders_per_chunk {
+            true => format!("up to {BATCH} of a chunk together"),
+            false => format!("up to {BATCH} of a block together"),
+        };
+        let by = plan.signatures.variant().name();
+        notes.push(format!("{} senders recovered by signatures={by}, {together}", run.senders));
     }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(

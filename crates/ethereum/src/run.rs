@@ -29,6 +29,10 @@ pub struct Run {
     pub seals_checked: u64,
     /// Transactions in the bodies that were checked.
     pub transactions: u64,
+    /// Senders that were recovered.
+    pub senders: u64,
+    /// Hashing what was signed, and recovering the keys, summed over the threads.
+    pub senders_busy: Duration,
     /// era1 accumulators that were recomputed and found equal.
     pub accumulators: u64,
     /// Ommers whose parents stand before the anchor, so that they could not be checked.
@@ -57,6 +61,8 @@ impl Run {
         let batch = verified.batch;
         self.seals_checked += batch.seals_checked;
         self.transactions += batch.transactions;
+        self.senders += batch.senders;
+        self.senders_busy += batch.times.senders;
         if verified.range.is_empty() {
             return;
         }

@@ -27,10 +27,20 @@ pub const MAX_LOW_S: U256 = GROUP_ORDER.wrapping_shr(1);
 /// Errors: numbers of the signature that the fork does not allow, another chain's id, and
 /// numbers that are no signature of any key.
 pub fn sender(tx: &Transaction<'_>, fork: Fork, chain_id: u64) -> Result<Address, SignatureError> {
+    recover_sender(tx, verify_form(tx, fork, chain_id)?)
+}
+
+/// The numbers of the signature are those that the fork allows: [`verify_v`], [`verify_r`],
+/// [`verify_s`].
+pub fn verify_form(
+    tx: &Transaction<'_>,
+    fork: Fork,
+    chain_id: u64,
+) -> Result<SignatureForm, SignatureError> {
     let form = verify_v(tx, fork, chain_id)?;
     verify_r(tx)?;
     verify_s(tx, fork)?;
-    recover_sender(tx, form)
+    Ok(form)
 }
 
 /// What `v` says about a signature.

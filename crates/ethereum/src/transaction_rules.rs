@@ -1,11 +1,15 @@
 //! What a transaction must obey whatever the accounts hold: rules that need no state.
 //!
-//! Nonce and balance of the sender, and the base fees of the block, are the business of execution.
+//! Nonce and balance of the sender are the business of execution; what the block's header asks of
+//! its transactions is in [`block`].
 
+pub mod block;
 pub mod gas;
 
+mod violation;
+
 use crate::params::Fork;
-use crate::signing::{self, SignatureError};
+use crate::signing::{self, SignatureError, SignatureForm};
 use crate::transactions::{GAS_PER_BLOB, Transaction, TransactionType, newest_type};
 use crate::{Address, U256};
 use std::fmt;
@@ -20,22 +24,38 @@ pub const MAX_GAS_LIMIT: u64 = 1 << 24;
 pub const MAX_BLOBS: usize = 6;
 
 /// Checks the signature and every rule of this file, as `fork` has them, on the chain of this id;
-/// gives the sender.
+/// gives the sender. Of several faults it is the first in this order.
 pub fn verify_transaction(
     tx: &Transaction<'_>,
     fork: Fork,
     chain_id: u64,
 ) -> Result<Address, TransactionError> {
+    let form = verify_form(tx, fork, chain_id)?;
+    let sender = signing::recover_sender(tx, form)?;
+    verify_fields(tx, fork)?;
+    Ok(sender)
+}
+
+/// The type and the numbers of the signature are those that the fork allows. What is left is
+/// whether a key made the signature: the costly part, which can be done for many at once.
+pub fn verify_form(
+    tx: &Transaction<'_>,
+    fork: Fork,
+    chain_id: u64,
+) -> Result<SignatureForm, TransactionError> {
     verify_type(tx, fork)?;
-    let sender = signing::sender(tx, fork, chain_id)?;
+    Ok(signing::verify_form(tx, fork, chain_id)?)
+}
+
+/// Every rule of this file that is not about the signature.
+pub fn verify_fields(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
     verify_nonce(tx)?;
     verify_priority_fee(tx)?;
     verify_upfront_cost(tx)?;
     verify_gas_limit(tx, fork)?;
     verify_initcode_size(tx, fork)?;
     verify_intrinsic_gas(tx, fork)?;
-    verify_blobs(tx, fork)?;
-    Ok(sender)
+    verify_blobs(tx, fork)
 }
 
 /// The type is one that the fork knows (EIP-2718).
@@ -171,6 +191,27 @@ pub enum TransactionError {
         /// The transaction's.
         found: usize,
     },
+    /// The gas limit is larger than the block's.
+    BlockGas {
+        /// The block's limit.
+        max: u64,
+        /// The transaction's.
+        found: u64,
+    },
+    /// The fee does not pay for the block's base fee.
+    BaseFee {
+        /// The base fee, in wei.
+        least: U256,
+        /// The transaction's whole fee, in wei.
+        found: U256,
+    },
+    /// The blob fee does not pay for the block's.
+    BlobFee {
+        /// Wei for a unit of blob gas in this block; none when that takes more than 256 bits.
+        least: Option<U256>,
+        /// The transaction's.
+        found: U256,
+    },
 }
 
 impl From<SignatureError> for TransactionError {
@@ -203,6 +244,18 @@ impl fmt::Display for TransactionError {
                 write!(f, "gas limit is {gas_limit}, expected at least {needed}")
             }
             Self::Blobs { max, found } => write!(f, "{found} blobs, expected at most {max}"),
+            Self::BlockGas { max, found } => {
+                write!(f, "gas limit is {found}, expected at most the block's, {max}")
+            }
+            Self::BaseFee { least, found } => {
+                write!(f, "fee is {found}, expected at least the base fee, {least}")
+            }
+            Self::BlobFee { least: Some(least), found } => {
+                write!(f, "blob fee is {found}, expected at least {least}")
+            }
+            Self::BlobFee { least: None, found } => {
+                write!(f, "blob fee is {found}, expected more than 256 bits")
+            }
         }
     }
 }

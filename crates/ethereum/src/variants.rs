@@ -39,7 +39,7 @@ pub const SWITCHES: [Switch; 12] = [
     Switch::new(
         "hash",
         &["single", "multi"],
-        "hash headers one by one or several at once in vector lanes",
+        "hash headers, and what transactions sign, one by one or several at once in vector lanes",
     ),
     Switch::new(
         "decode",

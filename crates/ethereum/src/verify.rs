@@ -9,7 +9,7 @@ mod base_fee;
 mod blobs;
 
 pub use base_fee::{INITIAL_BASE_FEE, next_base_fee};
-pub use blobs::{BLOB_GAS, next_excess_blob_gas};
+pub use blobs::{BLOB_GAS, blob_base_fee, next_excess_blob_gas};
 
 use crate::difficulty::{Formula, MINIMUM, Parent};
 use crate::difficulty_bigint;

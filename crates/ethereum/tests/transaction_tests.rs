@@ -10,8 +10,13 @@ use blockmill_ethereum::Address;
 use blockmill_ethereum::bodies::{BodyError, BodyView};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::{ChainSpec, Fork};
-use blockmill_ethereum::transaction_rules::{TransactionError, gas, verify_transaction};
+use blockmill_ethereum::senders::{BATCH, KeyBatch, Signed};
+use blockmill_ethereum::signing::{SignatureError, address_of, recover_sender};
+use blockmill_ethereum::transaction_rules::{
+    TransactionError, gas, verify_form, verify_transaction,
+};
 use blockmill_ethereum::transactions::{self, Transaction, TransactionType, newest_type};
+use crypto::{ManyKeccak, Signatures, Variant};
 use rlp::{Encode, Error, ErrorKind, Item, Reader};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -308,7 +313,59 @@ fn senders(spec: &ChainSpec, block: &[u8]) -> Vec<(Address, u64, TransactionType
         let sender = sender.unwrap_or_else(|error| panic!("block {}: {error}", header.number));
         (sender, tx.nonce, tx.kind)
     };
-    body.transactions().map(verify).collect()
+    let one_by_one: Vec<_> = body.transactions().map(verify).collect();
+    let signed = body.transactions().map(|transaction| {
+        let form = verify_form(&transaction, fork, spec.chain_id).unwrap();
+        Signed { transaction, form }
+    });
+    let senders = one_by_one.iter().map(|(sender, ..)| Some(*sender));
+    assert_eq!(batched(&signed.collect::<Vec<_>>()), senders.collect::<Vec<_>>());
+    one_by_one
+}
+
+/// The senders of transactions, recovered together; every variant gives the same.
+fn batched(signed: &[Signed<'_>]) -> Vec<Option<Address>> {
+    let mut verdicts = Variant::ALL.into_iter().filter_map(Signatures::with).map(|signatures| {
+        let (mut batch, hasher) = (KeyBatch::default(), ManyKeccak::detect());
+        let keys = batch.recover(signed, &signatures, &hasher).iter();
+        keys.map(|key| key.as_ref().map(address_of)).collect::<Vec<_>>()
+    });
+    let scalar = verdicts.next().unwrap();
+    verdicts.for_each(|lanes| assert_eq!(lanes, scalar));
+    scalar
+}
+
+/// All transactions whose numbers are right, in batches of several sizes, those without a key among
+/// them.
+#[test]
+fn batches_of_published_transactions_have_the_senders_of_each_alone() {
+    let mut cases = vec![];
+    let found = vectors::for_each_file(&["TransactionTests/"], |_, text| {
+        let tests: Value = serde_json::from_str(text).unwrap();
+        for test in tests.as_object().unwrap().values() {
+            let raw = bytes(&test["txbytes"]);
+            let forks = test["result"].as_object().unwrap().keys();
+            let fork = |name| FORKS.iter().find(|(known, _)| known == name).unwrap().1;
+            cases.extend(forks.map(|name| (raw.clone(), fork(name))));
+        }
+    });
+    let (mut signed, mut alone) = (vec![], vec![]);
+    for (raw, fork) in &cases {
+        let Ok(transaction) = decode(raw) else { continue };
+        let Ok(form) = verify_form(&transaction, *fork, 1) else { continue };
+        let nobody = |error| assert!(matches!(error, SignatureError::NoSigner(_)), "{error}");
+        alone.push(recover_sender(&transaction, form).map_err(nobody).ok());
+        signed.push(Signed { transaction, form });
+    }
+    if found {
+        let nobody = alone.iter().filter(|sender| sender.is_none()).count();
+        println!("{} transactions, {nobody} of nobody", alone.len());
+        assert!(alone.len() > 606 && nobody > 0);
+    }
+    for size in [1, 3, 16, 17, 100, BATCH, alone.len().max(1)] {
+        let batches = signed.chunks(size).flat_map(batched);
+        assert_eq!(batches.collect::<Vec<_>>(), alone, "batches of {size}");
+    }
 }
 
 #[test]
@@ -322,8 +379,7 @@ fn senders_of_valid_test_blocks_are_the_published_ones() {
             let blocks = test["blocks"].as_array().unwrap();
             let valid = blocks.iter().filter(|block| block["transactions"].is_array());
             for block in valid.filter(|block| block["expectException"].is_null()) {
-                let mut spec = networks::spec(network, &test["genesisBlockHeader"], &test["pre"]);
-                spec.chain_id = 1;
+                let spec = networks::spec(network, &test["genesisBlockHeader"], &test["pre"]);
                 let found = senders(&spec, &bytes(&block["rlp"]));
                 let published = block["transactions"].as_array().unwrap();
                 assert_eq!(found.len(), published.len(), "{file}");

@@ -1,19 +1,24 @@
 //! Deterministic Ethereum chains of any length that obey every rule of the main network but the
 //! seal.
 //!
-//! Two kinds: bare headers, whose roots are pseudo-random (the benchmark's chain: the same seed
+//! Three kinds: bare headers, whose roots are pseudo-random (the benchmark's chain: the same seed
 //! gives the bytes that go-ethereum's own rules give for the same random choices, which a test
-//! compares), and whole blocks, whose roots are those of generated transactions and receipts.
+//! compares), whole blocks, whose roots are those of generated transactions and receipts, and
+//! whole blocks full of [`transfers`], on a chain of their own.
 
 pub mod bitcoin;
 mod blocks;
 mod headers;
 pub(crate) mod random;
+mod signers;
+pub mod transfers;
 
 use anyhow::{Result, bail};
 use archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
+use blocks::{Blocks, Content};
 use ethereum::params::ChainSpec;
 use ethereum::receipts;
+use signers::Signers;
 use std::path::Path;
 
 pub use headers::HeaderChain;
@@ -66,16 +71,17 @@ pub fn generate(recipe: &Recipe, out: &Path, mut progress: impl FnMut(u64)) -> R
 /// Makes block after block.
 struct Source<'a> {
     chain: HeaderChain<'a>,
-    blocks: Option<blocks::Blocks>,
+    blocks: Option<Blocks<'a>>,
     storage_receipts: bool,
 }
 
 impl<'a> Source<'a> {
     fn new(spec: &'a ChainSpec, recipe: &Recipe) -> Result<Self> {
         let bare = recipe.format == Format::HeaderStream;
+        let signers = if bare { None } else { Some(Signers::new(recipe.seed)?) };
         Ok(Self {
             chain: HeaderChain::new(spec, recipe.seed)?,
-            blocks: (!bare).then(|| blocks::Blocks::new(recipe.seed)),
+            blocks: signers.map(|signers| Blocks::new(spec, recipe.seed, signers)),
             storage_receipts: recipe.format == Format::Freezer,
         })
     }
@@ -87,8 +93,8 @@ impl<'a> Source<'a> {
             return Ok(());
         };
         let content = match number {
-            0 => blocks::Content::empty(),
-            _ => blocks.content(self.chain.least_gas_limit())?,
+            0 => Content::empty(),
+            _ => blocks.content(number, self.chain.least_gas_limit())?,
         };
         let header = match number {
             0 => self.chain.tip(),

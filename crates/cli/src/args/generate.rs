@@ -1,7 +1,33 @@
-//! Flags of `generate bitcoin`.
+//! Flags of `generate`.
 
+use super::Target;
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
+
+#[derive(Args, Clone, Debug)]
+pub struct GenerateEthereum {
+    /// Number of the last header (the genesis block comes on top)
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    pub headers: u64,
+    /// Make a chain of full blocks with so many signed transfers instead: an RLP export and its
+    /// genesis.json, in a folder
+    #[arg(long, value_name = "N", conflicts_with_all = ["headers", "format"])]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    pub transfers: Option<u64>,
+    /// The most transfers in a block [default: as many as 30,000,000 gas go for]
+    #[arg(long, value_name = "N", requires = "transfers")]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    pub block_transfers: Option<u64>,
+    /// The same seed gives the same bytes
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Format to write
+    #[arg(long, value_enum, default_value = "headers")]
+    pub format: Target,
+    /// File or folder to write
+    #[arg(long, value_name = "PATH")]
+    pub out: PathBuf,
+}
 
 #[derive(Args, Clone, Debug)]
 pub struct GenerateBitcoin {

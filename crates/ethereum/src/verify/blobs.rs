@@ -68,6 +68,43 @@ pub fn next_excess_blob_gas(fork: Fork, params: &BlobParams, parent: &HeaderView
     sum - target
 }
 
+/// Wei for a unit of blob gas in a block with this excess: `e^(excess / fraction)` by the series of
+/// EIP-4844. `None` when it takes more than 256 bits; that is known after some 700 terms at the
+/// latest.
+pub fn blob_base_fee(params: &BlobParams, excess: u64) -> Option<U256> {
+    let fraction = params.base_fee_update_fraction;
+    if let Some(sum) = series_in_words(fraction, excess) {
+        return Some(U256::from(sum / u128::from(fraction)));
+    }
+    // a sum has at most 320 bits, a term times the excess at most 384
+    let enough = Wide::from(fraction) << 256;
+    let (mut output, mut term) = (Wide::ZERO, Wide::from(fraction));
+    for i in 1u64.. {
+        output += term;
+        if output >= enough {
+            return None;
+        }
+        if term.is_zero() {
+            break;
+        }
+        term = term * Wide::from(excess) / (Wide::from(fraction) * Wide::from(i));
+    }
+    Some(U256::from(output / Wide::from(fraction)))
+}
+
+/// The sum of the series times the fraction, where 128 bits hold all of its terms.
+fn series_in_words(fraction: u64, excess: u64) -> Option<u128> {
+    let (mut output, mut term) = (0u128, u128::from(fraction));
+    for i in 1u128.. {
+        output = output.checked_add(term)?;
+        if term == 0 {
+            break;
+        }
+        term = term.checked_mul(excess.into())? / (u128::from(fraction) * i);
+    }
+    Some(output)
+}
+
 fn target_gas(params: &BlobParams) -> u128 {
     u128::from(params.target) * u128::from(BLOB_GAS)
 }
@@ -141,6 +178,33 @@ mod tests {
             let more = exact + U256::ONE;
             assert_eq!(price_is_at_least(more, excess, fraction), ratio == 200, "{ratio}");
         }
+    }
+
+    #[test]
+    fn the_blob_base_fee_is_the_sum_of_the_series() {
+        for params in [BlobParams::CANCUN, BlobParams::PRAGUE] {
+            let fraction = params.base_fee_update_fraction;
+            for ratio in [0, 1, 2, 7, 20, 30, 60, 177, 178, 200] {
+                let excess = fraction * ratio + 12_345;
+                let exact = price(excess, fraction);
+                let fits = exact.bits() <= 256;
+                let found = blob_base_fee(&params, excess);
+                assert_eq!(found.is_some(), fits, "{ratio}");
+                let found = found.map(|fee| BigUint::from_bytes_be(&fee.to_be_bytes::<32>()));
+                assert_eq!(found, fits.then_some(exact));
+            }
+            assert_eq!(blob_base_fee(&params, u64::MAX), None);
+        }
+        // as https://github.com/ethereum/execution-spec-tests has it for Cancun
+        assert_eq!(blob_base_fee(&BlobParams::CANCUN, 2_314_057), Some(U256::ONE));
+        assert_eq!(blob_base_fee(&BlobParams::CANCUN, 2_314_058), Some(U256::from(2)));
+        assert_eq!(
+            blob_base_fee(
+                &BlobParams { base_fee_update_fraction: 1, ..BlobParams::CANCUN },
+                u64::MAX
+            ),
+            None
+        );
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn set(config: &mut Map<String, Value>, fork: &str, at: u64) {
 }
 
 fn config(network: &str) -> Map<String, Value> {
-    let mut config = Map::new();
+    let mut config = Map::from_iter([("chainId".into(), json!(1))]);
     match network.split_once("To") {
         None => set(&mut config, network, 0),
         Some((before, "DaoAt5")) => {

@@ -1,0 +1,99 @@
+//! Accounts that sign the transactions of generated blocks.
+//!
+//! The only secrets of this program: keys that anybody can derive from the seed.
+
+use anyhow::{Context, Result};
+use ethereum::signing::address_of;
+use ethereum::transactions::{Transaction, TransactionType};
+use ethereum::{Address, U256};
+use rlp::Encode;
+use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
+use secp256k1::{Message, PublicKey, SecretKey};
+
+/// Accounts of a generated chain.
+const ACCOUNTS: u64 = 1_024;
+
+/// An account of ours.
+struct Account {
+    key: SecretKey,
+    address: Address,
+    /// Of its next transaction.
+    nonce: u64,
+}
+
+/// All accounts of a chain.
+pub struct Signers {
+    accounts: Vec<Account>,
+}
+
+impl Signers {
+    /// The same seed gives the same accounts.
+    pub fn new(seed: u64) -> Result<Self> {
+        let account = |i: u64| {
+            let source = [seed.to_be_bytes(), i.to_be_bytes()].concat();
+            let key = SecretKey::from_secret_bytes(crypto::keccak256(&source));
+            let key = key.context("a hash that is no key")?;
+            let [_form, public @ ..] = PublicKey::from_secret_key(&key).serialize_uncompressed();
+            Ok(Account { key, address: address_of(&public), nonce: 0 })
+        };
+        Ok(Self { accounts: (0..ACCOUNTS).map(account).collect::<Result<_>>()? })
+    }
+
+    /// How many accounts.
+    pub fn len(&self) -> u64 {
+        ACCOUNTS
+    }
+
+    /// Where they are.
+    pub fn addresses(&self) -> impl Iterator<Item = Address> + '_ {
+        self.accounts.iter().map(|account| account.address)
+    }
+
+    /// The legacy transaction as account `i` signs it next, encoded; for one chain only where an
+    /// id is given (EIP-155).
+    pub fn sign(&mut self, i: u64, unsigned: Transaction<'_>, chain_id: Option<u64>) -> Vec<u8> {
+        let account = &mut self.accounts[(i % ACCOUNTS) as usize];
+        let mut signed = Transaction { nonce: account.nonce, ..unsigned };
+        account.nonce += 1;
+        debug_assert_eq!(signed.kind, TransactionType::Legacy);
+        let message = Message::from_digest(signed.signing(chain_id).hash());
+        let signature = RecoverableSignature::sign_ecdsa_recoverable(message, &account.key);
+        let (id, numbers) = signature.serialize_compact();
+        let (r, s) = numbers.split_at(32);
+        let parity = u64::from(id == RecoveryId::One);
+        signed.v = U256::from(chain_id.map_or(27, |id| 35 + 2 * id) + parity);
+        signed.r = U256::from_be_slice(r);
+        signed.s = U256::from_be_slice(s);
+        signed.encode()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ethereum::params::Fork;
+    use ethereum::transaction_rules::verify_transaction;
+    use rlp::Decode;
+
+    #[test]
+    fn signed_transactions_have_their_account_as_sender_and_count_up() {
+        let mut signers = Signers::new(3).unwrap();
+        let addresses: Vec<_> = signers.addresses().collect();
+        let unsigned = Transaction {
+            gas_limit: 21_000,
+            to: Some(&[7; 20]),
+            ..Transaction::new(TransactionType::Legacy)
+        };
+        for nonce in 0..3 {
+            for (chain_id, fork) in [(None, Fork::Frontier), (Some(1), Fork::Berlin)] {
+                for i in [0, 5, ACCOUNTS - 1] {
+                    let raw = signers.sign(i, unsigned.clone(), chain_id);
+                    let signed = Transaction::decode(&raw).unwrap();
+                    let sender = verify_transaction(&signed, fork, 1).unwrap();
+                    assert_eq!(sender, addresses[i as usize]);
+                    assert_eq!(signed.nonce / 2, nonce);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The bodies of a chunk: against their headers, and the transactions against their rules.
+
+use super::{Batch, Checks};
+use crate::bodies::{self, BodyView};
+use crate::error::{Rule, Violation};
+use crate::fault::Cause;
+use crate::receipts;
+use crate::senders::{KeyBatch, Senders};
+use crate::transaction_rules::block::BlockTerms;
+use archive::Part;
+use trie::RootBuilder;
+
+/// What the checks of bodies keep from chunk to chunk.
+#[derive(Default)]
+pub(super) struct BodyMemory {
+    roots: RootBuilder,
+    keys: KeyBatch,
+}
+
+impl Checks<'_> {
+    /// Compares transactions, ommers, withdrawals and receipts with their roots, and holds the
+    /// transactions to their rules.
+    pub(super) fn check_bodies(&self, batch: &mut Batch) {
+        let mut memory = std::mem::take(&mut batch.body_memory);
+        let mut senders = Senders::new(self.plan.signatures, self.hasher, &mut memory.keys);
+        let mut transactions = 0;
+        let mut failure = None;
+        for i in 0..batch.good {
+            match self.check_body(batch, i, &mut memory.roots, &mut senders) {
+                Ok(count) => transactions += count,
+                Err(fault) => {
+                    failure = Some(fault);
+                    break;
+                }
+            }
+        }
+        // those that wait stand before a fault
+        if let Err(refused) = senders.recover() {
+            failure = Some((refused.block, Part::Body, refused.cause()));
+        }
+        let (recovered, busy) = (senders.recovered, senders.busy);
+        if let Some((i, part, cause)) = failure {
+            batch.fail(i, part, cause);
+        }
+        batch.transactions = transactions;
+        batch.senders = recovered;
+        batch.times.senders = busy;
+        batch.body_memory = memory;
+    }
+
+    /// Checks the body and the receipts of block `i`, and adds its transactions to those whose
+    /// senders are sought; the number of its transactions, or the fault of this block or one
+    /// before it.
+    fn check_body<'a>(
+        &self,
+        batch: &'a Batch,
+        i: usize,
+        roots: &mut RootBuilder,
+        senders: &mut Senders<'_, 'a>,
+    ) -> Result<u64, (usize, Part, Cause)> {
+        let chunk = &batch.chunk;
+        let in_body = |cause: Cause| (i, Part::Body, cause);
+        if i >= chunk.bodies.len() {
+            let violation = Violation::new(Rule::BodyMissing, "a body", "none in the archive");
+            return Err(in_body(Cause::Rule(violation)));
+        }
+        let header = batch.header(i).map_err(|e| (i, Part::Header, Cause::Header(e)))?;
+        let body = BodyView::decode(chunk.bodies.get(i)).map_err(|e| in_body(Cause::Body(e)))?;
+        let fork = self.spec.fork_of(&header);
+        bodies::verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
+        if i < chunk.receipts.len() {
+            let list = chunk.receipts.get(i);
+            receipts::verify_receipts(&header, &body, list, chunk.receipt_encoding, roots)
+                .map_err(|v| (i, Part::Receipts, Cause::Rule(v)))?;
+        }
+        let blobs = self.spec.rules_at(header.number, header.timestamp).blobs;
+        let rules = (fork, self.spec.chain_id);
+        senders
+            .add(i, body.transactions(), rules, &BlockTerms::new(&header, blobs))
+            .and_then(|()| if self.plan.senders_per_chunk { Ok(()) } else { senders.recover() })
+            .map_err(|refused| (refused.block, Part::Body, refused.cause()))?;
+        Ok(body.transaction_count() as u64)
+    }
+}
