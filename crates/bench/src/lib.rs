@@ -12,4 +12,5 @@ pub mod peers;
 pub mod ratios;
 pub mod reindex;
 mod rounds;
+pub mod signatures;
 pub mod writers;

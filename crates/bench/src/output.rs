@@ -3,6 +3,7 @@
 use crate::ratios::reindex_against_peers;
 use anyhow::{Context, Result};
 use pipeline::record::RunRecord;
+use pipeline::signature_record::SignatureRecord;
 use pipeline::writer_record::WriterRecord;
 use report::Chart;
 use std::fs;
@@ -60,6 +61,18 @@ pub fn write_writers(record: &WriterRecord, folder: &Path) -> Result<Vec<PathBuf
         files.extend(write_chart(&chart, folder, name)?);
     }
     files.push(write_table(folder, &report::writers_markdown(record))?);
+    Ok(files)
+}
+
+/// Writes the chart that `record` gives, as SVG and PNG, and its tables as markdown into `folder`.
+/// The files that were written.
+pub fn write_signatures(record: &SignatureRecord, folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let mut files = vec![];
+    if let Some(chart) = Chart::signatures(record) {
+        files.extend(write_chart(&chart, folder, "signatures")?);
+    }
+    files.push(write_table(folder, &report::signatures_markdown(record))?);
     Ok(files)
 }
 

@@ -3,6 +3,7 @@
 mod bodies;
 mod generate;
 mod reindex;
+mod signatures;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 pub use bodies::{BenchBodies, BodiesOnce};
 pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
 pub use reindex::{BenchReindex, ReindexOnce};
+pub use signatures::BenchSignatures;
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
 #[derive(Debug, Parser)]
@@ -185,6 +187,8 @@ pub enum Bench {
     Reindex(BenchReindex),
     /// Encoding and hashing of transactions, headers and blocks: our writers and other libraries
     Rlp(BenchRlp),
+    /// Signatures in batches: every variant of this CPU beside the scalar libraries
+    Signatures(BenchSignatures),
     /// One run, in a process of its own
     #[command(hide = true)]
     HeadersOnce(HeadersOnce),

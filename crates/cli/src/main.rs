@@ -5,6 +5,7 @@ mod bench_bodies;
 mod bench_headers;
 mod bench_reindex;
 mod bench_rlp;
+mod bench_signatures;
 mod chain;
 mod config;
 mod convert;
@@ -52,6 +53,7 @@ fn run() -> Result<Exit> {
         Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
         Command::Bench(Bench::Bodies(args)) => bench_bodies::run(args, cli.json),
         Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
+        Command::Bench(Bench::Signatures(args)) => bench_signatures::run(args, cli.json),
         Command::Bench(Bench::Reindex(args)) => bench_reindex::run(args, cli.json),
         Command::Bench(Bench::BodiesOnce(args)) => bench_bodies::run_once(args),
         Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),

@@ -1,9 +1,11 @@
-//! `report`: run records as tables, charts and one HTML page; writer records as tables and charts.
+//! `report`: run records as tables, charts and one HTML page; writer and signature records as tables
+//! and charts.
 
 use crate::args::Report;
 use crate::output::Exit;
 use anyhow::{Context, Result, bail, ensure};
 use pipeline::record::RunRecord;
+use pipeline::signature_record::SignatureRecord;
 use pipeline::writer_record::WriterRecord;
 use report::Colour;
 use std::fs;
@@ -17,6 +19,12 @@ pub fn run(args: &Report, json: bool) -> Result<Exit> {
             bail!("expected one writer record alone, found {} records", paths.len());
         };
         return writers(&WriterRecord::read(path)?, args, json);
+    }
+    if paths.iter().any(|path| SignatureRecord::is_in(path)) {
+        let [path] = &paths[..] else {
+            bail!("expected one signature record alone, found {} records", paths.len());
+        };
+        return signatures(&SignatureRecord::read(path)?, args, json);
     }
     let records = read(&paths)?;
     if records.iter().all(report::is_reindex) {
@@ -66,6 +74,22 @@ fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Exit> {
         print!("{}", report::writers_markdown(record));
     } else {
         print!("{}", report::writers_table(record, Colour::of_stdout()));
+    }
+    files.iter().for_each(|file| println!("wrote {}", file.display()));
+    Ok(Exit::Success)
+}
+
+/// A record of `bench signatures`.
+fn signatures(record: &SignatureRecord, args: &Report, json: bool) -> Result<Exit> {
+    let files = bench::output::write_signatures(record, &args.out)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(record)?);
+        return Ok(Exit::Success);
+    }
+    if args.markdown {
+        print!("{}", report::signatures_markdown(record));
+    } else {
+        print!("{}", report::signatures_table(record, Colour::of_stdout()));
     }
     files.iter().for_each(|file| println!("wrote {}", file.display()));
     Ok(Exit::Success)

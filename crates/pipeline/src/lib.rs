@@ -5,6 +5,7 @@ pub mod machine;
 pub mod percentile;
 pub mod queue;
 pub mod record;
+pub mod signature_record;
 pub mod switches;
 pub mod usage;
 pub mod writer_record;

@@ -27,7 +27,7 @@ pub enum RecordError {
     Json {
         /// The file.
         path: PathBuf,
-        /// What it should be: a run record or a writer record.
+        /// What it should be: a run record, a writer record or a signature record.
         expected: &'static str,
         /// What is wrong, with line and column.
         source: serde_json::Error,
@@ -36,7 +36,7 @@ pub enum RecordError {
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it is: a run record or a writer record.
+        /// What it is: a run record, a writer record or a signature record.
         record: &'static str,
         /// The newest schema that this program reads.
         expected: u32,
@@ -94,6 +94,16 @@ pub(crate) fn write(
     let mut text = serde_json::to_vec_pretty(record).map_err(wrong)?;
     text.push(b'\n');
     replace(path, &text).map_err(|source| RecordError::Io { path: path.to_owned(), source })
+}
+
+/// What the file says in `kind`; none when it says nothing there. The rest may be anything.
+pub(crate) fn kind(path: &Path) -> Option<String> {
+    #[derive(Deserialize)]
+    struct KindOnly {
+        kind: String,
+    }
+    let text = fs::read(path).ok()?;
+    serde_json::from_slice(&text).ok().map(|KindOnly { kind }| kind)
 }
 
 /// Reads the record in `path`, which is called `name` in messages and has a schema up to `newest`.

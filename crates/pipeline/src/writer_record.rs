@@ -130,12 +130,7 @@ impl WriterRecord {
     /// Whether the file says that it is a writer record. Says nothing about the rest of it.
     #[must_use]
     pub fn is_in(path: &Path) -> bool {
-        #[derive(Deserialize)]
-        struct KindOnly {
-            kind: String,
-        }
-        let text = std::fs::read(path).unwrap_or_default();
-        serde_json::from_slice(&text).is_ok_and(|KindOnly { kind }| kind == KIND)
+        record_file::kind(path).is_some_and(|kind| kind == KIND)
     }
 
     /// Writes the record to `path` as indented JSON, whole or not at all.

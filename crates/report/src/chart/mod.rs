@@ -10,6 +10,7 @@ mod lines;
 pub(crate) mod palette;
 mod reindex;
 mod series;
+mod signatures;
 mod surface;
 mod writers;
 
