@@ -123,7 +123,7 @@ mod tests {
     fn shows_what_a_sender_costs_and_how_much_faster_a_design_is() {
         let records = [run("one by one", 3.0, 4.0), run("blockmill", 0.375, 0.5)];
         let text = senders_markdown(&records);
-        let row = "| **blockmill** | 0.375 | 3.75 | 0.500 | 0.500 | 8.00x | **8.00x** | 200,000 |";
+        let row = "| **blockmill** | 0.375 | 3.750 | 0.500 | 0.500 | 8.00x | **8.00x** | 200,000 |";
         assert!(text.contains(row), "{text}");
         assert!(text.contains("100,000 senders in 71 blocks."), "{text}");
     }
