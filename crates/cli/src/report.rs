@@ -1,5 +1,5 @@
-//! `report`: run records as tables, charts and one HTML page; writer and signature records as tables
-//! and charts.
+//! `report`: run records as tables, charts and one HTML page; writer and signature records as
+//! tables and charts.
 
 use crate::args::Report;
 use crate::output::Exit;

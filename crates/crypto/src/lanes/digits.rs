@@ -41,8 +41,8 @@ impl<L: Limb, const K: usize> Digits<L, K> {
     }
 }
 
-/// The digits of an integer below n, of 257 to 260 bits. An even one is replaced by itself less n, which
-/// is odd and multiplies points alike.
+/// The digits of an integer below n, of 257 to 260 bits. An even one is replaced by itself less n,
+/// which is odd and multiplies points alike.
 #[inline(always)]
 pub(crate) fn digits<const BITS: usize, L: Limb, M: Modulus>(
     number: &Montgomery<L, M>,

@@ -10,6 +10,8 @@ mod account;
 #[cfg(feature = "std")]
 mod key_tables;
 pub(crate) mod library;
+#[cfg(feature = "std")]
+pub(crate) mod library_p256;
 
 use crate::arch::signatures::Ifma;
 use account::{Account, Price};
@@ -197,7 +199,7 @@ impl Signatures {
         let in_lanes = |ifma: Ifma, checks: &[EcdsaCheck], valid: &mut [bool]| {
             ifma.p256(checks, tables, valid)
         };
-        self.answer(&P256, checks, valid, in_lanes, library::p256);
+        self.answer(&P256, checks, valid, in_lanes, library_p256::ecdsa);
     }
 
     /// Writes to `valid[i]` whether check `i` holds.
