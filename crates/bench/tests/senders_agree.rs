@@ -8,7 +8,7 @@ use ethereum::commit::Sink;
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
-use ethereum::header::HeaderView;
+use ethereum::header::{Header, HeaderView};
 use ethereum::import::{Options, import};
 use ethereum::params::ChainSpec;
 use ethereum::seal::SealPolicy;
@@ -79,6 +79,15 @@ impl Chain {
     /// A copy of the archive with these transactions spoiled: block, place, how. Roots and parent
     /// hashes are those of what is in the file.
     fn spoiled(&self, damages: &[(u64, usize, Damage)]) -> PathBuf {
+        self.spoiled_with(damages, |_| {})
+    }
+
+    /// The same, with headers changed, too.
+    fn spoiled_with(
+        &self,
+        damages: &[(u64, usize, Damage)],
+        change: impl Fn(&mut Header),
+    ) -> PathBuf {
         let mut chunk = Chunk::new();
         let mut parent_hash = None;
         for (number, (header, body)) in (0..).zip(self.headers.iter().zip(&self.bodies)) {
@@ -94,6 +103,7 @@ impl Chain {
                 header.transactions_root = trie::ordered_root(raw.iter().map(Vec::as_slice));
             }
             header.parent_hash = parent_hash.unwrap_or(header.parent_hash);
+            change(&mut header);
             parent_hash = Some(header.hash());
             let raw: Vec<_> = raw.iter().map(Vec::as_slice).collect();
             let list = RawList(&raw).encode();
@@ -189,14 +199,15 @@ fn a_spoiled_signature_is_found_wherever_it_stands_in_its_batch() {
 #[test]
 fn of_two_faults_the_first_in_the_chain_wins() {
     let chain = Chain::new();
-    for (rule, damage) in DAMAGES {
-        for (_, other) in DAMAGES {
-            // in one block, and in two blocks of one batch
-            let path = chain.spoiled(&[(20, 3, damage), (20, 4, other)]);
-            assert_refused(&chain, &path, rule, 20, 3);
-            let path = chain.spoiled(&[(20, 9, damage), (21, 0, other)]);
-            assert_refused(&chain, &path, rule, 20, 9);
-        }
+    // the one that only the batch finds, with each that is found before it is full
+    let nobody = DAMAGES[5];
+    let pairs = DAMAGES.into_iter().flat_map(|other| [(nobody, other), (other, nobody)]);
+    for ((rule, damage), (_, other)) in pairs {
+        // in one block, and in two blocks of one batch
+        let path = chain.spoiled(&[(20, 3, damage), (20, 4, other)]);
+        assert_refused(&chain, &path, rule, 20, 3);
+        let path = chain.spoiled(&[(20, 9, damage), (21, 0, other)]);
+        assert_refused(&chain, &path, rule, 20, 9);
     }
 }
 
@@ -221,6 +232,24 @@ fn a_signature_of_nobody_wins_against_a_later_block_with_the_wrong_root() {
     bytes[end] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     assert_refused(&chain, &path, rule, 20, 9);
+}
+
+#[test]
+fn a_fault_of_a_header_wins_against_one_of_its_transactions() {
+    let chain = Chain::new();
+    // also where the block before it stands in another chunk
+    for (_, damage) in DAMAGES {
+        let path = chain.spoiled_with(&[(16, 0, damage)], |header| {
+            if header.number == 16 {
+                header.gas_used = header.gas_limit + 1;
+            }
+        });
+        for (with, blocks) in settings() {
+            let (cause, block, tip) = chain.refusal(&path, &with, blocks);
+            let Cause::Rule(violation) = cause else { panic!("{with:?}, {blocks}: {cause:?}") };
+            assert_eq!((violation.rule, block, tip), (Rule::GasUsed, 16, Some(15)));
+        }
+    }
 }
 
 #[test]

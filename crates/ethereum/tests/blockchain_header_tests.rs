@@ -1,6 +1,6 @@
 //! What the public BlockchainTests say about blocks without their state: valid blocks pass every
-//! rule of headers, ommers, bodies and transactions; invalid blocks are refused by the rule that the
-//! test names, or need execution.
+//! rule of headers, ommers, bodies and transactions; invalid blocks are refused by the rule that
+//! the test names, or need execution.
 
 #[path = "vectors/networks.rs"]
 mod networks;

@@ -21,6 +21,11 @@ macro_rules! for_all_limbs {
             Some(proof) => $test::<crate::arch::x86_64::ifma::Registers>(proof),
             None => std::println!("skipped: the CPU has no AVX-512 IFMA"),
         }
+        #[cfg(target_arch = "x86_64")]
+        match <crate::arch::x86_64::fma_lanes::Registers as crate::lanes::limb::Limb>::proof() {
+            Some(proof) => $test::<crate::arch::x86_64::fma_lanes::Registers>(proof),
+            None => std::println!("skipped: the CPU has no AVX2 and FMA"),
+        }
     };
 }
 pub(super) use for_all_limbs;

@@ -16,9 +16,7 @@
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-use super::limb::{
-    LOW, Limb, Mask, add_product, carry, is_zero, limbs, product, splat_all, square,
-};
+use super::limb::{LOW, Limb, Mask, Part, ROOM, begin, is_zero, limbs, splat_all};
 
 /// A prime, and the form of the numbers modulo it.
 pub(crate) trait Prime: Copy {
@@ -34,11 +32,17 @@ pub(crate) trait Prime: Copy {
     /// The same for two tight numbers; its limb 4 is at most 4 times 2^48.
     const TWICE: [u64; 5];
 
-    /// The tight number of limbs that are below 2^58.
-    fn fold<L: Limb>(limbs: [L; 5]) -> [L; 5];
+    /// The tight number of limbs that are below 2^59, and limb 4 below 2^58.
+    fn fold<L: Part>(limbs: [L; 5]) -> [L; 5];
+
+    /// What the sums of at most two products begin with before [`Prime::reduce`].
+    #[inline(always)]
+    fn begin<L: Part>(any: L, products: u64) -> [L; 10] {
+        begin(any, products, [(0, 0); 10], ROOM)
+    }
 
     /// The tight number of at most two products of loose numbers.
-    fn reduce<L: Limb>(sums: [L; 10]) -> [L; 5];
+    fn reduce<L: Part>(sums: [L; 10]) -> [L; 5];
 
     /// The numbers below p, which are unique, of tight numbers.
     fn canonical<L: Limb>(limbs: [L; 5]) -> [L; 5];
@@ -89,16 +93,22 @@ pub(crate) const fn multiple(p: [u64; 5], times: u64) -> [u64; 5] {
     out
 }
 
-/// The loose number whose limb k is the sum `limb(k) < 2^58`, and limb 4 also below 2^50.
+/// The tight number of a sum of products.
 #[inline(always)]
-fn loose<L: Limb, P: Prime>(limb: impl Fn(usize) -> L) -> Loose<L, P> {
-    Loose::of(carry([limb(0), limb(1), limb(2), limb(3), limb(4)])).asserted(1 << 51)
-}
-
-/// The tight number whose limb k is the sum `limb(k) < 2^58`.
-#[inline(always)]
-fn tight<L: Limb, P: Prime>(limb: impl Fn(usize) -> L) -> Field<L, P> {
-    Field::of(P::fold([limb(0), limb(1), limb(2), limb(3), limb(4)]))
+fn reduced<L: Limb, P: Prime, const N: usize>(
+    factors: [&Loose<L, P>; N],
+    sums: impl Fn([[L::Part; 5]; N]) -> [L::Part; 10],
+) -> Field<L, P> {
+    let limbs = L::each(
+        factors.map(
+            #[inline(always)]
+            |number| &number.0,
+        ),
+        0,
+        #[inline(always)]
+        |parts, _| P::reduce(sums(parts)),
+    );
+    Field::of(limbs)
 }
 
 impl<L: Limb, P: Prime> Loose<L, P> {
@@ -130,7 +140,13 @@ impl<L: Limb, P: Prime> Loose<L, P> {
             self.proven(),
             (self, b),
             #[inline(always)]
-            |(a, b)| Field::of(P::reduce(product(a.0, b.0))),
+            |(a, b)| {
+                reduced(
+                    [a, b],
+                    #[inline(always)]
+                    |[a, b]| Part::plus_products(P::begin(a[0], 1), a, b),
+                )
+            },
         )
     }
 
@@ -140,7 +156,16 @@ impl<L: Limb, P: Prime> Loose<L, P> {
             self.proven(),
             self,
             #[inline(always)]
-            |a| Field::of(P::reduce(square(a.0))),
+            |a| a.square_inlined(),
+        )
+    }
+
+    #[inline(always)]
+    fn square_inlined(&self) -> Field<L, P> {
+        reduced(
+            [self],
+            #[inline(always)]
+            |[a]| Part::plus_squares(P::begin(a[0], 1), a),
         )
     }
 
@@ -204,6 +229,25 @@ impl<L: Limb, P: Prime> Field<L, P> {
         Field::new(out)
     }
 
+    /// Replaces `self` by the tight number of a sum of products.
+    #[inline(always)]
+    fn replace_reduced<const N: usize>(
+        &mut self,
+        factors: [&Loose<L, P>; N],
+        sums: impl Fn([L::Part; 5], [[L::Part; 5]; N]) -> [L::Part; 10],
+    ) {
+        L::replace_each(
+            &mut self.0.0,
+            factors.map(
+                #[inline(always)]
+                |number| &number.0,
+            ),
+            #[inline(always)]
+            |part, parts| P::reduce(sums(part, parts)),
+        );
+        self.0.asserted(P::TIGHT);
+    }
+
     /// Replaces `self` by `self * b`.
     #[inline(always)]
     pub(crate) fn mul_assign(&mut self, b: &Loose<L, P>) {
@@ -211,7 +255,13 @@ impl<L: Limb, P: Prime> Field<L, P> {
             self.proven(),
             (self, b),
             #[inline(always)]
-            |(a, b)| *a = Field::of(P::reduce(product(a.limbs(), b.0))),
+            |(a, b)| {
+                a.replace_reduced(
+                    [b],
+                    #[inline(always)]
+                    |a, [b]| Part::plus_products(P::begin(a[0], 1), a, b),
+                );
+            },
         );
     }
 
@@ -222,8 +272,14 @@ impl<L: Limb, P: Prime> Field<L, P> {
             self.proven(),
             #[inline(always)]
             || {
-                let sums = add_product(product(self.limbs(), b.0), c.0, d.0);
-                *self = Field::of(P::reduce(sums));
+                self.replace_reduced(
+                    [b, c, d],
+                    #[inline(always)]
+                    |a, [b, c, d]| {
+                        let sums = Part::plus_products(P::begin(a[0], 2), a, b);
+                        Part::plus_products(sums, c, d)
+                    },
+                );
             },
         );
     }
@@ -234,91 +290,17 @@ impl<L: Limb, P: Prime> Field<L, P> {
         L::run(
             self.proven(),
             #[inline(always)]
-            || *self = Field::of(P::reduce(add_product(square(a.0), b.0, c.0))),
-        );
-    }
-
-    #[inline(always)]
-    pub(crate) fn add(&self, b: &Self) -> Self {
-        let (a, b) = (self.limbs(), b.limbs());
-        tight(
-            #[inline(always)]
-            |k| a[k] + b[k],
-        )
-    }
-
-    /// `self + b`, with limb 4 up to 3 times 2^48.
-    #[inline(always)]
-    pub(crate) fn add_loose(&self, b: &Self) -> Loose<L, P> {
-        let (a, b) = (self.limbs(), b.limbs());
-        loose(
-            #[inline(always)]
-            |k| a[k] + b[k],
-        )
-    }
-
-    /// `self - b`, with limb 4 up to 4 times 2^48.
-    #[inline(always)]
-    pub(crate) fn sub(&self, b: &Self) -> Loose<L, P> {
-        let (a, b) = (self.limbs(), b.limbs());
-        loose(
-            #[inline(always)]
-            |k| a[k].same(P::ONCE[k]) - b[k] + a[k],
-        )
-    }
-
-    /// `-self - b` in the lanes whose bit is set, `self - b` in the others, with limb 4 up to 5
-    /// times 2^48.
-    #[inline(always)]
-    pub(crate) fn signed_sub(&self, negative: Mask, b: &Self) -> Loose<L, P> {
-        let (a, b) = (self.limbs(), b.limbs());
-        loose(
-            #[inline(always)]
-            |k| {
-                let less = a[k].same(P::TWICE[k]) - b[k];
-                (less + a[k]).replaced(negative, less - a[k])
+            || {
+                *self = reduced(
+                    [a, b, c],
+                    #[inline(always)]
+                    |[a, b, c]| {
+                        let sums = Part::plus_squares(P::begin(a[0], 2), a);
+                        Part::plus_products(sums, b, c)
+                    },
+                );
             },
-        )
-    }
-
-    /// `self - b`
-    #[inline(always)]
-    pub(crate) fn sub_tight(&self, b: &Self) -> Self {
-        let (a, b) = (self.limbs(), b.limbs());
-        tight(
-            #[inline(always)]
-            |k| a[k].same(P::ONCE[k]) - b[k] + a[k],
-        )
-    }
-
-    /// `self - b - c`
-    #[inline(always)]
-    pub(crate) fn sub_both(&self, b: &Self, c: &Self) -> Self {
-        let (a, b, c) = (self.limbs(), b.limbs(), c.limbs());
-        tight(
-            #[inline(always)]
-            |k| a[k].same(P::TWICE[k]) - b[k] - c[k] + a[k],
-        )
-    }
-
-    /// `self + b - 2 * c`
-    #[inline(always)]
-    pub(crate) fn add_sub_twice(&self, b: &Self, c: &Self) -> Self {
-        let (a, b, c) = (self.limbs(), b.limbs(), c.limbs());
-        tight(
-            #[inline(always)]
-            |k| a[k].same(P::TWICE[k]) - c[k] - c[k] + a[k] + b[k],
-        )
-    }
-
-    /// `-self` in the lanes whose bit is set, `self` in the others.
-    #[inline(always)]
-    pub(crate) fn negated(&self, negative: Mask) -> Self {
-        let a = self.limbs();
-        tight(
-            #[inline(always)]
-            |k| a[k].replaced(negative, a[k].same(P::ONCE[k]) - a[k]),
-        )
+        );
     }
 
     /// `b` in the lanes whose bit is set, `self` in the others.
@@ -329,27 +311,6 @@ impl<L: Limb, P: Prime> Field<L, P> {
             *out = out.replaced(mask, b);
         }
         Field(Loose::of(out))
-    }
-
-    /// `self * 3 / 2`: the number and half of it, with limb 4 up to twice 2^48.
-    ///
-    /// Half of an odd number is half of its sum with p. A limb's lowest bit is 2^51 in the limb
-    /// below.
-    #[inline(always)]
-    pub(crate) fn three_halves(&self) -> Loose<L, P> {
-        let a = self.limbs();
-        let odd = a[0].has(1);
-        let mut even = a;
-        for (even, p) in even.iter_mut().zip(P::P) {
-            *even = *even + even.same(p).only(odd);
-        }
-        loose(
-            #[inline(always)]
-            |k| {
-                let sum = a[k] + (even[k] >> 1);
-                if k < 4 { sum + ((even[k + 1] & 1) << 51) } else { sum }
-            },
-        )
     }
 
     /// Equal numbers below 2^256: one with limb 4 at its bound becomes a small one.
@@ -378,7 +339,7 @@ impl<L: Limb, P: Prime> Field<L, P> {
             || {
                 let mut out = *self;
                 for _ in 0..times {
-                    out = Field::of(P::reduce(square(out.limbs())));
+                    out = out.square_inlined();
                 }
                 out
             },
@@ -396,5 +357,6 @@ impl<L: Limb, P: Prime> Field<L, P> {
     }
 }
 
+mod sums;
 #[cfg(test)]
 mod tests;

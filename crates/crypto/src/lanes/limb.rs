@@ -26,11 +26,12 @@ impl Entry {
     pub(crate) const ZERO: Self = Entry([0; 8]);
 }
 
-/// A number in each lane: 64 bits, of which an integer in radix 2^52 uses the low 52, but for sums
-/// that are not carried yet. A value is the proof that the CPU has what the operations need.
+/// The registers that a formula is worked out in at once: a number in each lane, 64 bits, of which
+/// an integer in radix 2^52 uses the low 52, but for sums that are not carried yet. A value is the
+/// proof that the CPU has what the operations need.
 ///
 /// No operation mixes lanes.
-pub(crate) trait Limb:
+pub(crate) trait Part:
     Copy
     + Add<Output = Self>
     + Sub<Output = Self>
@@ -40,8 +41,64 @@ pub(crate) trait Limb:
     + Shl<u64, Output = Self>
     + Shr<u64, Output = Self>
 {
+    /// A number that can be multiplied.
+    type Factor: Copy;
+
+    /// The low parts of products lie between -2^51 and 2^51, the high parts between 0 and 2^52.
+    /// Otherwise both are from 0 to 2^52 - 1.
+    const SIGNED: bool;
+
+    /// What a sum has to begin with, modulo 2^64, so that it is right when so many low and so many
+    /// high parts of products have been added.
+    fn begin(low: u64, high: u64) -> u64;
+
+    /// The same number in every lane.
+    fn same(self, number: u64) -> Self;
+
+    /// The factor of numbers below 2^52.
+    fn factor(self) -> Self::Factor;
+
+    /// The factor of the low 52 bits.
+    fn low_factor(self) -> Self::Factor;
+
+    /// Adds the parts of a product, `low + 2^52 * high`, to a sum each, see [`Part::begin`].
+    fn plus_product(sums: [Self; 2], a: Self::Factor, b: Self::Factor) -> [Self; 2];
+
+    /// Adds the parts of the product of two integers with carried limbs to ten sums of weight
+    /// `2^(52 * i)`, as many as [`parts_of_product`] tells.
+    fn plus_products(sums: [Self; 10], a: [Self; 5], b: [Self; 5]) -> [Self; 10];
+
+    /// Adds the parts of the square of an integer with carried limbs, as many as those of a
+    /// product.
+    fn plus_squares(sums: [Self; 10], a: [Self; 5]) -> [Self; 10];
+
+    /// `self` plus the low 52 bits of the product of the low 52 bits of both factors.
+    fn plus_low(self, a: Self, b: Self) -> Self;
+
+    /// `self` plus the high 52 bits of the product of the low 52 bits of both factors.
+    fn plus_high(self, a: Self, b: Self) -> Self;
+
+    /// `self` plus a product that is below 2^52.
+    fn plus_small(self, a: Self, b: u64) -> Self;
+
+    /// `self / 2^bits`, rounded down, of signed numbers.
+    fn signed_shift(self, bits: u64) -> Self;
+
+    /// `other` in the lanes whose bit is set, `self` in the rest.
+    fn replaced(self, mask: Mask, other: Self) -> Self;
+
+    /// `self` in the lanes whose number is odd, 0 in the rest.
+    fn where_odd(self, number: Self) -> Self;
+}
+
+/// A number in each of the sixteen lanes.
+pub(crate) trait Limb: Part {
     /// Proof that the CPU has the features.
     type Proof: Copy + fmt::Debug + Send + Sync;
+
+    /// What formulas are worked out in: as much as keeps the CPU busy and its registers suffice
+    /// for.
+    type Part: Part;
 
     /// The proof, or `None` on a CPU without the features.
     fn proof() -> Option<Self::Proof>;
@@ -63,6 +120,21 @@ pub(crate) trait Limb:
         )
     }
 
+    /// Does the work for each part of the limbs, one after the other, with the mask's bits for its
+    /// lanes.
+    fn each<const N: usize>(
+        inputs: [&[Self; 5]; N],
+        mask: Mask,
+        work: impl Fn([[Self::Part; 5]; N], Mask) -> [Self::Part; 5],
+    ) -> [Self; 5];
+
+    /// Replaces the first limbs by what `work` makes of each part of them and of the others.
+    fn replace_each<const N: usize>(
+        first: &mut [Self; 5],
+        inputs: [&[Self; 5]; N],
+        work: impl Fn([Self::Part; 5], [[Self::Part; 5]; N]) -> [Self::Part; 5],
+    );
+
     /// The same number in every lane.
     fn splat(proof: Self::Proof, number: u64) -> Self;
 
@@ -78,18 +150,6 @@ pub(crate) trait Limb:
     /// The proof that this value is.
     fn proven(self) -> Self::Proof;
 
-    /// `self` plus the low 52 bits of the product of the low 52 bits of both factors.
-    fn plus_low(self, a: Self, b: Self) -> Self;
-
-    /// `self` plus the high 52 bits of the product of the low 52 bits of both factors.
-    fn plus_high(self, a: Self, b: Self) -> Self;
-
-    /// `self / 2^bits`, rounded down, of signed numbers.
-    fn signed_shift(self, bits: u64) -> Self;
-
-    /// `other` in the lanes whose bit is set, `self` in the rest.
-    fn replaced(self, mask: Mask, other: Self) -> Self;
-
     /// The lanes that have one of these bits.
     fn has(self, bits: u64) -> Mask;
 
@@ -101,12 +161,6 @@ pub(crate) trait Limb:
 
     /// The number of each lane.
     fn numbers(self) -> [u64; LANES];
-
-    /// The same number in every lane.
-    #[inline(always)]
-    fn same(self, number: u64) -> Self {
-        Self::splat(self.proven(), number)
-    }
 
     /// `self` in the lanes whose bit is set, 0 in the rest.
     #[inline(always)]
@@ -186,7 +240,7 @@ pub(crate) fn store<L: Limb>(limbs: [L; 5]) -> [[u8; 32]; LANES] {
 
 /// Takes what each limb but the last holds above 52 bits to the next.
 #[inline(always)]
-pub(crate) fn carry<L: Limb, const K: usize>(mut l: [L; K]) -> [L; K] {
+pub(crate) fn carry<L: Part, const K: usize>(mut l: [L; K]) -> [L; K] {
     for k in 1..K {
         l[k] = l[k] + (l[k - 1] >> 52);
         l[k - 1] = l[k - 1] & LOW;
@@ -196,7 +250,7 @@ pub(crate) fn carry<L: Limb, const K: usize>(mut l: [L; K]) -> [L; K] {
 
 /// Carries signed limbs; the last keeps the sign.
 #[inline(always)]
-pub(crate) fn signed_carry<L: Limb, const K: usize>(mut l: [L; K]) -> [L; K] {
+pub(crate) fn signed_carry<L: Part, const K: usize>(mut l: [L; K]) -> [L; K] {
     for k in 1..K {
         l[k] = l[k] + l[k - 1].signed_shift(52);
         l[k - 1] = l[k - 1] & LOW;
@@ -204,17 +258,54 @@ pub(crate) fn signed_carry<L: Limb, const K: usize>(mut l: [L; K]) -> [L; K] {
     l
 }
 
-/// The product of two integers with carried limbs: ten sums of weight `2^(52 * i)`, not carried.
-#[inline(always)]
-pub(crate) fn product<L: Limb>(a: [L; 5], b: [L; 5]) -> [L; 10] {
-    add_product([a[0].same(0); 10], a, b)
+/// Low and high parts that come to each of the ten sums of a product.
+pub(crate) const fn parts_of_product(sum: usize) -> (u64, u64) {
+    let (low, high) = ([1, 2, 3, 4, 5, 4, 3, 2, 1, 0], [0, 1, 2, 3, 4, 5, 4, 3, 2, 1]);
+    (low[sum], high[sum])
 }
 
-/// The same, added to other sums. Each grows by at most nine parts below 2^52.
+/// What keeps the sums of signed parts positive: `2^58` in each but the last, which the next gives.
+pub(crate) const ROOM: [u64; 10] = {
+    let mut room = [ROOM_OF_SUM - ROOM_TAKEN; 10];
+    room[0] = ROOM_OF_SUM;
+    room[9] = ROOM_TAKEN.wrapping_neg();
+    room
+};
+pub(crate) const ROOM_OF_SUM: u64 = 1 << 58;
+pub(crate) const ROOM_TAKEN: u64 = ROOM_OF_SUM >> 52;
+
+/// What ten sums begin with that will be those of some products and of `more` low and high parts:
+/// 0, or what signed parts need, and `room`.
+#[inline(always)]
+pub(crate) fn begin<L: Part>(
+    any: L,
+    products: u64,
+    more: [(u64, u64); 10],
+    room: [u64; 10],
+) -> [L; 10] {
+    let mut sums = [any.same(0); 10];
+    if L::SIGNED {
+        for (k, sum) in sums.iter_mut().enumerate() {
+            let (low, high) = parts_of_product(k);
+            let parts = L::begin(products * low + more[k].0, products * high + more[k].1);
+            *sum = any.same(parts.wrapping_add(room[k]));
+        }
+    }
+    sums
+}
+
+/// The product of two integers with carried limbs: ten sums of weight `2^(52 * i)`, not carried,
+/// none of which is negative.
+#[inline(always)]
+pub(crate) fn product<L: Part>(a: [L; 5], b: [L; 5]) -> [L; 10] {
+    L::plus_products(begin(a[0], 1, [(0, 0); 10], ROOM), a, b)
+}
+
+/// [`Part::plus_products`] by single multiply-adds. Each sum grows by at most nine parts.
 ///
 /// The low and the high parts are summed up apart, so that fewer wait for each other.
 #[inline(always)]
-pub(crate) fn add_product<L: Limb>(mut low: [L; 10], a: [L; 5], b: [L; 5]) -> [L; 10] {
+pub(crate) fn plus_products<L: Part>(mut low: [L; 10], a: [L; 5], b: [L; 5]) -> [L; 10] {
     let mut high = [a[0].same(0); 10];
     for i in 0..5 {
         for j in 0..5 {
@@ -228,9 +319,9 @@ pub(crate) fn add_product<L: Limb>(mut low: [L; 10], a: [L; 5], b: [L; 5]) -> [L
     low
 }
 
-/// The square of an integer with carried limbs: ten sums of weight `2^(52 * i)`, not carried.
+/// [`Part::plus_squares`] by single multiply-adds.
 #[inline(always)]
-pub(crate) fn square<L: Limb>(a: [L; 5]) -> [L; 10] {
+pub(crate) fn plus_squares<L: Part>(mut sums: [L; 10], a: [L; 5]) -> [L; 10] {
     let zero = a[0].same(0);
     let (mut low, mut high) = ([zero; 10], [zero; 10]);
     for i in 0..5 {
@@ -239,16 +330,15 @@ pub(crate) fn square<L: Limb>(a: [L; 5]) -> [L; 10] {
             high[i + j + 1] = high[i + j + 1].plus_high(a[i], a[j]);
         }
     }
-    let mut sum = [zero; 10];
     for i in 0..10 {
         let cross = low[i] + high[i];
-        sum[i] = cross + cross;
+        sums[i] = sums[i] + (cross + cross);
     }
     for i in 0..5 {
-        sum[2 * i] = sum[2 * i].plus_low(a[i], a[i]);
-        sum[2 * i + 1] = sum[2 * i + 1].plus_high(a[i], a[i]);
+        sums[2 * i] = sums[2 * i].plus_low(a[i], a[i]);
+        sums[2 * i + 1] = sums[2 * i + 1].plus_high(a[i], a[i]);
     }
-    sum
+    sums
 }
 
 /// The lanes that hold 0.

@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 
 use super::limb::{
-    LOW, Limb, Mask, carry, difference, limbs, product, signed_carry, splat_all, square,
+    LOW, Limb, Mask, Part, ROOM, begin, carry, difference, limbs, signed_carry, splat_all,
 };
 
 /// An odd modulus of 256 bits.
@@ -68,17 +68,28 @@ const fn twice(number: [u64; 5], m: [u64; 5]) -> [u64; 5] {
 #[derive(Clone, Copy)]
 pub(crate) struct Montgomery<L, M>(pub(crate) [L; 5], PhantomData<M>);
 
+/// What the sums of a product begin with: as many parts come from the multiples of m.
+#[inline(always)]
+fn begin_two<L: Part>(any: L) -> [L; 10] {
+    begin(any, 2, [(0, 0); 10], ROOM)
+}
+
 /// A product divided by R: makes the lowest limb a multiple of 2^52 and carries it away, five
 /// times.
 #[inline(always)]
-fn reduce<L: Limb, M: Modulus>(mut sum: [L; 10]) -> [L; 5] {
+fn reduce<L: Part, M: Modulus>(mut sum: [L; 10]) -> [L; 5] {
     let (zero, factor) = (sum[0].same(0), sum[0].same(M::FACTOR));
+    let mut m = [zero.factor(); 5];
+    for (m, limb) in m.iter_mut().zip(M::LIMBS) {
+        *m = zero.same(limb).factor();
+    }
     for i in 0..5 {
-        let times = zero.plus_low(sum[i], factor);
+        // without what is there for the low part that is still to come
+        let lowest = sum[i] - zero.same(L::begin(1, 0));
+        let times = zero.plus_low(lowest, factor).factor();
         for k in 0..5 {
-            let m = zero.same(M::LIMBS[k]);
-            sum[i + k] = sum[i + k].plus_low(times, m);
-            sum[i + k + 1] = sum[i + k + 1].plus_high(times, m);
+            [sum[i + k], sum[i + k + 1]] =
+                L::plus_product([sum[i + k], sum[i + k + 1]], times, m[k]);
         }
         sum[i + 1] = sum[i + 1] + (sum[i] >> 52);
     }
@@ -105,7 +116,14 @@ impl<L: Limb, M: Modulus> Montgomery<L, M> {
         L::run(
             self.0[0].proven(),
             #[inline(always)]
-            || Self::new(reduce::<L, M>(product(self.0, b.0))),
+            || {
+                Self::new(L::each(
+                    [&self.0, &b.0],
+                    0,
+                    #[inline(always)]
+                    |[a, b], _| reduce::<_, M>(L::Part::plus_products(begin_two(a[0]), a, b)),
+                ))
+            },
         )
     }
 
@@ -118,7 +136,12 @@ impl<L: Limb, M: Modulus> Montgomery<L, M> {
             || {
                 let mut out = *self;
                 for _ in 0..times {
-                    out = Self::new(reduce::<L, M>(square(out.0)));
+                    out = Self::new(L::each(
+                        [&out.0],
+                        0,
+                        #[inline(always)]
+                        |[a], _| reduce::<_, M>(L::Part::plus_squares(begin_two(a[0]), a)),
+                    ));
                 }
                 out
             },

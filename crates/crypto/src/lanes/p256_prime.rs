@@ -5,7 +5,7 @@
 //! which are powers of two.
 
 use super::field::{Field, Prime};
-use super::limb::{LOW, Limb, difference, limbs, product, signed_carry};
+use super::limb::{LOW, Limb, Part, ROOM, begin, difference, limbs, product, signed_carry};
 use super::montgomery::{power_of_two, times_power_of_two};
 
 /// The bits of limb 4 below 2^256.
@@ -47,7 +47,7 @@ impl Prime for R1Prime {
     /// + 1`, below 2^235. Limb 4 keeps 48 bits, so that the number stays positive; the carry that
     /// then arrives from below is at most 1.
     #[inline(always)]
-    fn fold<L: Limb>([l0, l1, l2, l3, l4]: [L; 5]) -> [L; 5] {
+    fn fold<L: Part>([l0, l1, l2, l3, l4]: [L; 5]) -> [L; 5] {
         let l4 = l4 + (l3 >> 52);
         let above = l4 >> 48;
         signed_carry([
@@ -63,23 +63,46 @@ impl Prime for R1Prime {
     /// is carried away.
     ///
     /// With `m` the limb modulo 2^52, `m * p = m * (p + 1) - m`. A sum is below `2 * 9 * 2^52` at
-    /// first and grows by at most five parts below 2^52 and a carry, so it stays below 2^57. The
-    /// value is below `2^519 / 2^260 + p < 2^260`.
+    /// first, or `2^58 + 2^53` more with room for signed parts, and grows by at most five parts
+    /// below 2^52 and a carry, so it stays below 2^59. The value is below `(2^519 + 2^474) / 2^260 +
+    /// p < 2^260`.
     #[inline(always)]
-    fn reduce<L: Limb>(mut sums: [L; 10]) -> [L; 5] {
+    fn reduce<L: Part>(mut sums: [L; 10]) -> [L; 5] {
+        let [low, mid, top] = [1 << 44, 1 << 36, (1 << 48) - (1 << 16)];
         let (low, mid, top) =
-            (sums[0].same(1 << 44), sums[0].same(1 << 36), sums[0].same((1 << 48) - (1 << 16)));
+            (sums[0].same(low).factor(), sums[0].same(mid).factor(), sums[0].same(top).factor());
         for i in 0..5 {
-            // the multiply-add ignores what is above 52 bits
-            let m = sums[i];
-            sums[i + 1] = sums[i + 1].plus_low(m, low) + (m >> 52);
-            sums[i + 2] = sums[i + 2].plus_high(m, low);
-            sums[i + 3] = sums[i + 3].plus_low(m, mid);
-            sums[i + 4] = sums[i + 4].plus_high(m, mid).plus_low(m, top);
-            sums[i + 5] = sums[i + 5].plus_high(m, top);
+            let (m, carried) = (sums[i].low_factor(), sums[i] >> 52);
+            sums[i + 1] = sums[i + 1] + carried;
+            [sums[i + 1], sums[i + 2]] = L::plus_product([sums[i + 1], sums[i + 2]], m, low);
+            [sums[i + 3], sums[i + 4]] = L::plus_product([sums[i + 3], sums[i + 4]], m, mid);
+            [sums[i + 4], sums[i + 5]] = L::plus_product([sums[i + 4], sums[i + 5]], m, top);
         }
         let [.., h0, h1, h2, h3, h4] = sums;
         Self::fold([h0, h1, h2, h3, h4])
+    }
+
+    /// The last sum would be negative for small products before the others are carried. So `2^218 *
+    /// p` is added, which has 63 there; divided by R, it is below 2^215.
+    #[inline(always)]
+    fn begin<L: Part>(any: L, products: u64) -> [L; 10] {
+        const ROOM_AND_MULTIPLE: [u64; 10] = {
+            let (mut room, mut k, mut below) = (ROOM, 0, 0);
+            while k < 6 {
+                let limb = if k < 5 { P[k] } else { 0 };
+                room[4 + k] = room[4 + k].wrapping_add(limb << 10 & LOW | below >> 42);
+                (below, k) = (limb, k + 1);
+            }
+            room
+        };
+        let mut more = [(0, 0); 10];
+        for i in 0..5 {
+            for low in [i + 1, i + 3, i + 4] {
+                more[low].0 += 1;
+                more[low + 1].1 += 1;
+            }
+        }
+        begin(any, products, more, ROOM_AND_MULTIPLE)
     }
 
     /// Folded numbers are below 2^256, less than twice p.

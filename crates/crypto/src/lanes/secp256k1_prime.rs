@@ -1,7 +1,7 @@
 //! The field of secp256k1, integers modulo `p = 2^256 - 2^32 - 977`.
 
 use super::field::{Field, Prime, multiple};
-use super::limb::{LOW, Limb, carry};
+use super::limb::{LOW, Limb, Part, ROOM, ROOM_TAKEN, begin, carry};
 
 /// The bits of limb 4 below 2^256.
 const TOP: u64 = (1 << 48) - 1;
@@ -22,35 +22,50 @@ impl Prime for K1Prime {
     /// What limb 4 holds above 2^256 is below 2^11, and comes back times `FOLD`, below 2^44. Limb
     /// 4 keeps 48 bits; the carry that then arrives from below is at most 1.
     #[inline(always)]
-    fn fold<L: Limb>([l0, l1, l2, l3, l4]: [L; 5]) -> [L; 5] {
+    fn fold<L: Part>([l0, l1, l2, l3, l4]: [L; 5]) -> [L; 5] {
         let l4 = l4 + (l3 >> 52);
-        let l0 = l0.plus_low(l4 >> 48, l0.same(FOLD));
+        let l0 = l0.plus_small(l4 >> 48, FOLD);
         carry([l0, l1, l2, l3 & LOW, l4 & TOP])
     }
 
-    /// The sums are below `2 * 9 * 2^52 < 2^57`. The value is below 2^519, so that with carries the
+    /// The halves are given room apart, because the upper must not be negative by itself. The 2^58
+    /// of limb 4, which no limb gives, are `2^266`, which is `2^10 * FOLD`.
+    #[inline(always)]
+    fn begin<L: Part>(any: L, products: u64) -> [L; 10] {
+        let mut room = ROOM;
+        room[0] -= FOLD << 10;
+        room[5] += ROOM_TAKEN;
+        let mut more = [(0, 0); 10];
+        // of the upper half times 16 * FOLD, and of what is above 2^256 times FOLD
+        (more[0], more[1]) = ((2, 0), (1, 2));
+        (more[2], more[3], more[4]) = ((1, 1), (1, 1), (1, 1));
+        begin(any, products, more, room)
+    }
+
+    /// The sums are below `2^58 + 2 * 9 * 2^52`. The value is below 2^519, so that with carries the
     /// upper half is below 2^259 and its limbs are below 2^52. `2^260` is `16 * FOLD`, of 37 bits:
     /// the lower half plus the upper times that is below 2^297. Again, what is above 2^256 is below
     /// 2^42 and comes back times `FOLD` in two parts. Limb 4 keeps 48 bits, and the carry that then
     /// arrives from below is at most 1.
+    ///
+    /// With signed parts, limbs 0 to 4 are at least `2^58 - 2^42 - 12 * 2^51` all along.
     #[inline(always)]
-    fn reduce<L: Limb>([l0, l1, l2, l3, l4, h0, h1, h2, h3, h4]: [L; 10]) -> [L; 5] {
-        let fold = l0.same(16 * FOLD);
-        // the multiply-add ignores what is above 52 bits, so carried limbs need no mask
+    fn reduce<L: Part>([l0, l1, l2, l3, l4, h0, h1, h2, h3, h4]: [L; 10]) -> [L; 5] {
+        let fold = l0.same(16 * FOLD).factor();
+        // factors are the low 52 bits, so carried limbs need no mask
         let h1 = h1 + (h0 >> 52);
         let h2 = h2 + (h1 >> 52);
         let h3 = h3 + (h2 >> 52);
         let h4 = h4 + (h3 >> 52);
-        let l3 = l3.plus_low(h3, fold).plus_high(h2, fold);
-        let l4 = l4.plus_low(h4, fold).plus_high(h3, fold);
-        let l5 = l0.same(0).plus_high(h4, fold);
-        let l0 = l0.plus_low(h0, fold);
-        let l1 = l1.plus_low(h1, fold).plus_high(h0, fold);
-        let l2 = l2.plus_low(h2, fold).plus_high(h1, fold);
+        let l5 = l0.same(L::begin(0, 1));
+        let [l0, l1] = L::plus_product([l0, l1], h0.low_factor(), fold);
+        let [l1, l2] = L::plus_product([l1, l2], h1.low_factor(), fold);
+        let [l2, l3] = L::plus_product([l2, l3], h2.low_factor(), fold);
+        let [l3, l4] = L::plus_product([l3, l4], h3.low_factor(), fold);
+        let [l4, l5] = L::plus_product([l4, l5], h4.factor(), fold);
         let l4 = l4 + (l3 >> 52);
         let above = (l4 >> 48) + (l5 << 4);
-        let l0 = l0.plus_low(above, l0.same(FOLD));
-        let l1 = l1.plus_high(above, l0.same(FOLD));
+        let [l0, l1] = L::plus_product([l0, l1], above.factor(), l0.same(FOLD).factor());
         carry([l0, l1, l2, l3 & LOW, l4 & TOP])
     }
 

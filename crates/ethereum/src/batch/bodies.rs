@@ -29,7 +29,7 @@ impl Checks<'_> {
             match self.check_body(batch, i, &mut memory.roots, &mut senders) {
                 Ok(count) => transactions += count,
                 Err(fault) => {
-                    failure = Some(fault);
+                    failure = Some(*fault);
                     break;
                 }
             }
@@ -57,28 +57,28 @@ impl Checks<'_> {
         i: usize,
         roots: &mut RootBuilder,
         senders: &mut Senders<'_, 'a>,
-    ) -> Result<u64, (usize, Part, Cause)> {
+    ) -> Result<u64, Box<(usize, Part, Cause)>> {
         let chunk = &batch.chunk;
-        let in_body = |cause: Cause| (i, Part::Body, cause);
+        let in_body = |cause: Cause| Box::new((i, Part::Body, cause));
         if i >= chunk.bodies.len() {
             let violation = Violation::new(Rule::BodyMissing, "a body", "none in the archive");
             return Err(in_body(Cause::Rule(violation)));
         }
-        let header = batch.header(i).map_err(|e| (i, Part::Header, Cause::Header(e)))?;
+        let header = batch.header(i).map_err(|e| Box::new((i, Part::Header, Cause::Header(e))))?;
         let body = BodyView::decode(chunk.bodies.get(i)).map_err(|e| in_body(Cause::Body(e)))?;
         let fork = self.spec.fork_of(&header);
         bodies::verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
         if i < chunk.receipts.len() {
             let list = chunk.receipts.get(i);
             receipts::verify_receipts(&header, &body, list, chunk.receipt_encoding, roots)
-                .map_err(|v| (i, Part::Receipts, Cause::Rule(v)))?;
+                .map_err(|v| Box::new((i, Part::Receipts, Cause::Rule(v))))?;
         }
         let blobs = self.spec.rules_at(header.number, header.timestamp).blobs;
         let rules = (fork, self.spec.chain_id);
         senders
             .add(i, body.transactions(), rules, &BlockTerms::new(&header, blobs))
             .and_then(|()| if self.plan.senders_per_chunk { Ok(()) } else { senders.recover() })
-            .map_err(|refused| (refused.block, Part::Body, refused.cause()))?;
+            .map_err(|refused| Box::new((refused.block, Part::Body, refused.cause())))?;
         Ok(body.transaction_count() as u64)
     }
 }

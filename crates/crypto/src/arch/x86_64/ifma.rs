@@ -12,7 +12,7 @@ use core::arch::x86_64::{
 use core::ops::{Add, BitAnd, BitOr, BitXor, Shl, Shr, Sub};
 
 use super::avx512::transpose;
-use crate::lanes::limb::{Entry, LANES, Limb, Mask};
+use crate::lanes::limb::{Entry, LANES, Limb, Mask, Part, plus_products, plus_squares};
 
 cpufeatures::new!(cpu, "avx512f", "avx512bw", "avx512ifma");
 
@@ -68,8 +68,88 @@ fn columns<'a>(proof: Ifma, entry: &impl Fn(usize) -> &'a Entry, first: usize) -
     unsafe { transpose(rows) }
 }
 
+impl Part for Registers {
+    type Factor = Self;
+
+    const SIGNED: bool = false;
+
+    #[inline(always)]
+    fn begin(_: u64, _: u64) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn same(self, number: u64) -> Self {
+        Self::splat(self.proven(), number)
+    }
+
+    #[inline(always)]
+    fn factor(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn low_factor(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn plus_product([low, high]: [Self; 2], a: Self, b: Self) -> [Self; 2] {
+        [low.plus_low(a, b), high.plus_high(a, b)]
+    }
+
+    #[inline(always)]
+    fn plus_products(sums: [Self; 10], a: [Self; 5], b: [Self; 5]) -> [Self; 10] {
+        plus_products(sums, a, b)
+    }
+
+    #[inline(always)]
+    fn plus_squares(sums: [Self; 10], a: [Self; 5]) -> [Self; 10] {
+        plus_squares(sums, a)
+    }
+
+    #[inline(always)]
+    fn plus_low(self, a: Self, b: Self) -> Self {
+        both!(|sum = self, a = a, b = b| _mm512_madd52lo_epu64(sum, a, b))
+    }
+
+    #[inline(always)]
+    fn plus_high(self, a: Self, b: Self) -> Self {
+        both!(|sum = self, a = a, b = b| _mm512_madd52hi_epu64(sum, a, b))
+    }
+
+    #[inline(always)]
+    fn plus_small(self, a: Self, b: u64) -> Self {
+        self.plus_low(a, self.same(b))
+    }
+
+    #[inline(always)]
+    fn signed_shift(self, bits: u64) -> Self {
+        both!(|a = self| _mm512_srav_epi64(a, _mm512_set1_epi64(bits as i64)))
+    }
+
+    #[inline(always)]
+    fn replaced(self, mask: Mask, other: Self) -> Self {
+        let [low, high] = mask.to_le_bytes();
+        // SAFETY: `self` is the proof that the CPU has the features.
+        Registers(unsafe {
+            [
+                _mm512_mask_mov_epi64(self.0[0], low, other.0[0]),
+                _mm512_mask_mov_epi64(self.0[1], high, other.0[1]),
+            ]
+        })
+    }
+
+    #[inline(always)]
+    fn where_odd(self, number: Self) -> Self {
+        self.only(number.has(1))
+    }
+}
+
 impl Limb for Registers {
     type Proof = Ifma;
+
+    type Part = Self;
 
     fn proof() -> Option<Ifma> {
         cpu::get().then_some(Ifma(()))
@@ -79,6 +159,36 @@ impl Limb for Registers {
     fn run_with<A, R>(_: Ifma, arguments: A, work: impl FnOnce(A) -> R) -> R {
         // SAFETY: the first argument is the proof that the CPU has the features.
         unsafe { enabled(arguments, work) }
+    }
+
+    #[inline(always)]
+    fn each<const N: usize>(
+        inputs: [&[Self; 5]; N],
+        mask: Mask,
+        work: impl Fn([[Self; 5]; N], Mask) -> [Self; 5],
+    ) -> [Self; 5] {
+        work(
+            inputs.map(
+                #[inline(always)]
+                |input| *input,
+            ),
+            mask,
+        )
+    }
+
+    #[inline(always)]
+    fn replace_each<const N: usize>(
+        first: &mut [Self; 5],
+        inputs: [&[Self; 5]; N],
+        work: impl Fn([Self; 5], [[Self; 5]; N]) -> [Self; 5],
+    ) {
+        *first = work(
+            *first,
+            inputs.map(
+                #[inline(always)]
+                |input| *input,
+            ),
+        );
     }
 
     #[inline(always)]
@@ -122,33 +232,6 @@ impl Limb for Registers {
     #[inline(always)]
     fn proven(self) -> Ifma {
         Ifma(())
-    }
-
-    #[inline(always)]
-    fn plus_low(self, a: Self, b: Self) -> Self {
-        both!(|sum = self, a = a, b = b| _mm512_madd52lo_epu64(sum, a, b))
-    }
-
-    #[inline(always)]
-    fn plus_high(self, a: Self, b: Self) -> Self {
-        both!(|sum = self, a = a, b = b| _mm512_madd52hi_epu64(sum, a, b))
-    }
-
-    #[inline(always)]
-    fn signed_shift(self, bits: u64) -> Self {
-        both!(|a = self| _mm512_srav_epi64(a, _mm512_set1_epi64(bits as i64)))
-    }
-
-    #[inline(always)]
-    fn replaced(self, mask: Mask, other: Self) -> Self {
-        let [low, high] = mask.to_le_bytes();
-        // SAFETY: `self` is the proof that the CPU has the features.
-        Registers(unsafe {
-            [
-                _mm512_mask_mov_epi64(self.0[0], low, other.0[0]),
-                _mm512_mask_mov_epi64(self.0[1], high, other.0[1]),
-            ]
-        })
     }
 
     #[inline(always)]

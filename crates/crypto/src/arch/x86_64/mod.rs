@@ -5,6 +5,8 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 pub(crate) mod avx512vl;
 pub(crate) mod bmi;
+pub(crate) mod fma;
+pub(crate) mod fma_lanes;
 pub(crate) mod ifma;
 mod sha256_avx2;
 mod sha256_avx512;

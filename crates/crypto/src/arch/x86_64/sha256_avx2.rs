@@ -31,6 +31,35 @@ impl Compress<8> for Avx2 {
     }
 }
 
+/// Eight lanes, then the other eight.
+impl Compress<16> for Avx2 {
+    #[inline]
+    fn compress(self, states: &mut States<16>, blocks: [&[[u8; 64]]; 16]) {
+        let (halves, _) = blocks.as_chunks::<8>();
+        by_halves(states, |half, states| self.compress(states, halves[half]));
+    }
+
+    #[inline]
+    fn end_after_64(self, states: &mut States<16>) {
+        by_halves(states, |_, states| self.end_after_64(states));
+    }
+
+    #[inline]
+    fn hash_digests(self, states: &mut States<16>) {
+        by_halves(states, |_, states| self.hash_digests(states));
+    }
+}
+
+fn by_halves(states: &mut States<16>, work: impl Fn(usize, &mut States<8>)) {
+    for half in 0..2 {
+        let mut eight = States(states.0.map(|row| row.as_chunks().0[half]));
+        work(half, &mut eight);
+        for (row, of_half) in states.0.iter_mut().zip(eight.0) {
+            row.as_chunks_mut().0[half] = of_half;
+        }
+    }
+}
+
 #[inline]
 #[target_feature(enable = "avx2")]
 fn add(a: __m256i, b: __m256i) -> __m256i {
