@@ -43,7 +43,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "blkdat_scan" => chain_files::files(),
         "bitcoin_scripts" => chain_files::spends(),
         "bitcoin_undo" => vec![chain_files::undo()],
-        "signatures" => (0..3).map(signature_checks).collect(),
+        "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
     }

@@ -1,11 +1,14 @@
-//! Signatures in batches: every way to verify them against one after the other by libsecp256k1.
+//! Signatures in batches: every way to verify them against one after the other by a library.
 
 use crate::input::Input;
-use crypto::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, Variant, sha256};
+use crypto::{
+    EcdsaCheck, Key, KeyTables, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant, sha256,
+};
 use ethereum::U256;
 use secp256k1::constants::{CURVE_ORDER, FIELD_SIZE};
 use secp256k1::{PublicKey, SecretKey};
 use std::fmt::Debug;
+use std::sync::LazyLock;
 
 /// The most of an input: more than two vectors of sixteen lanes.
 const LONGEST: usize = 40;
@@ -23,10 +26,12 @@ const LAMBDA: U256 = U256::from_limbs([
 /// A batch of checks of one operation. Its first byte says which.
 pub fn signatures(data: &[u8]) -> bool {
     let mut input = Input(data);
-    match input.byte() % 3 {
+    match input.byte() % 5 {
         0 => all_agree(&batch(&mut input, ecdsa), Signatures::ecdsa),
         1 => all_agree(&batch(&mut input, schnorr), Signatures::schnorr),
-        _ => all_agree(&batch(&mut input, recovery), Signatures::recover),
+        2 => all_agree(&batch(&mut input, recovery), Signatures::recover),
+        3 => all_agree(&batch(&mut input, tweak), Signatures::tweaks),
+        _ => all_agree(&batch(&mut input, p256), with_tables),
     }
     true
 }
@@ -230,4 +235,69 @@ fn recovery(input: &mut Input) -> Recovery {
     flip(input, &mut recovery.r);
     flip(input, &mut recovery.s);
     recovery
+}
+
+/// A tweaked key with chosen numbers, then spoilt.
+fn tweak(input: &mut Input) -> TweakCheck {
+    let choice = input.byte();
+    let secret = multiplier(input);
+    let (mut key, is_odd) = x(&point(secret));
+    let even = if is_odd { negate(secret) } else { secret };
+    let mut tweak = match choice & 3 {
+        // the sum is at infinity, or of equal terms
+        0 => negate(even),
+        1 => even,
+        _ => number(input),
+    };
+    let sum = even.add_mod(tweak, N);
+    let (mut tweaked, odd) = if sum == U256::ZERO { (key, is_odd) } else { x(&point(sum)) };
+    match choice >> 2 & 7 {
+        0 => key = number(input).to_be_bytes(),
+        1 => tweak = number(input),
+        2 => tweaked = number(input).to_be_bytes(),
+        _ => {}
+    }
+    let mut tweak = tweak.to_be_bytes();
+    flip(input, &mut key);
+    flip(input, &mut tweak);
+    flip(input, &mut tweaked);
+    TweakCheck { key, tweak, tweaked, odd: odd ^ (choice & 0xc0 == 0) }
+}
+
+/// A check over P-256. If r = s is x of the key and the digest is 0, the sum is the key itself:
+/// that is valid for every point. Most checks begin so, with an x of any kind.
+fn p256(input: &mut Input) -> EcdsaCheck {
+    let choice = input.byte();
+    let x: [u8; 32] = match choice & 1 {
+        // few keys, which come again and get tables
+        0 => sha256(&[input.byte() & 7]),
+        _ => number(input).to_be_bytes(),
+    };
+    let mut key = [2 + (choice >> 1 & 1); 33];
+    key[1..].copy_from_slice(&x);
+    let mut check = EcdsaCheck { digest: [0; 32], r: x, s: x, key: Key::Compressed(key) };
+    match choice >> 2 & 7 {
+        0 => check.digest = number(input).to_be_bytes(),
+        1 => check.r = number(input).to_be_bytes(),
+        2 => check.s = number(input).to_be_bytes(),
+        3 => {
+            let mut long = [4; 65];
+            long[1..33].copy_from_slice(&x);
+            long[33..].copy_from_slice(&number(input).to_be_bytes::<32>());
+            check.key = Key::Uncompressed(long);
+        }
+        _ => {}
+    }
+    match &mut check.key {
+        Key::Compressed(bytes) => spoil_key(input, bytes),
+        Key::Uncompressed(bytes) => spoil_key(input, bytes),
+    }
+    flip(input, &mut check.r);
+    flip(input, &mut check.s);
+    check
+}
+
+fn with_tables(signatures: &Signatures, checks: &[EcdsaCheck], valid: &mut [bool]) {
+    static TABLES: LazyLock<KeyTables> = LazyLock::new(|| KeyTables::new(500_000));
+    signatures.p256(checks, &TABLES, valid);
 }

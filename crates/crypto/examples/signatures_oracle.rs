@@ -1,5 +1,5 @@
-//! Holds every way of verifying signatures to libsecp256k1, on as many cases as wanted, and stops
-//! at the first difference, which it prints with the whole case.
+//! Holds every way of verifying signatures to libsecp256k1, and P-256 to AWS-LC, on as many cases
+//! as wanted, and stops at the first difference, which it prints with the whole case.
 //!
 //! `cargo run --release -p blockmill-crypto --example signatures_oracle -- 10000000 1`
 //!

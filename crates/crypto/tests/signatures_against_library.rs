@@ -1,5 +1,5 @@
-//! Every way of verifying signatures gives the answers of libsecp256k1, on random signatures and on
-//! made ones: the short form of what `examples/signatures_oracle.rs` does at length.
+//! Every way of verifying signatures gives the answers of libsecp256k1, of AWS-LC for P-256, on
+//! random signatures and on made ones: the short form of `examples/signatures_oracle.rs`.
 
 mod made;
 
@@ -53,4 +53,9 @@ fn recovery() {
 #[test]
 fn tweaks() {
     all_agree(Operation::Tweak);
+}
+
+#[test]
+fn p256() {
+    all_agree(Operation::P256);
 }

@@ -97,3 +97,6 @@ impl<L: Limb, C: Curve> Jacobian<L, C> {
         hh
     }
 }
+
+#[cfg(test)]
+mod tests;

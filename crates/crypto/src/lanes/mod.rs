@@ -6,6 +6,8 @@
 
 #[cfg(test)]
 mod big;
+#[cfg(test)]
+mod bounds;
 mod curve;
 mod digits;
 mod ecdsa;

@@ -43,9 +43,9 @@ impl Prime for R1Prime {
     const ONCE: [u64; 5] = multiple(1);
     const TWICE: [u64; 5] = multiple(2);
 
-    /// What limb 4 holds above 2^256 is t below 2^11. It comes back as t times `2^224 - 2^192 - 2^96
-    /// + 1`, below 2^235. Limb 4 keeps 48 bits, so that the number stays positive; the carry that
-    /// then arrives from below is at most 1.
+    /// What limb 4 holds above 2^256 is t below 2^11. It comes back as t times
+    /// `2^224 - 2^192 - 2^96 + 1`, below 2^235. Limb 4 keeps 48 bits, so that the number stays
+    /// positive; the carry that then arrives from below is at most 1.
     #[inline(always)]
     fn fold<L: Part>([l0, l1, l2, l3, l4]: [L; 5]) -> [L; 5] {
         let l4 = l4 + (l3 >> 52);

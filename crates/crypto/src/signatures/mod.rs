@@ -120,11 +120,17 @@ enum Way {
     Ifma(Ifma),
 }
 
-/// [`Variant::Avx2`]: a vector takes 7.4 to 8.3 times the library's time for one signature.
-const AVX2: Price = Price { vector: 1080, fewest: 10 };
-/// [`Variant::Ifma`]: a vector takes 1.9 to 2.2 times the library's time for one signature, and up
-/// to 2.9 when the library has to bring its own tables back into the caches.
+/// On secp256k1 with [`Variant::Avx2`] a vector takes 7 to 8 times the library's time for one
+/// signature, and more when the library has to bring its own tables back into the caches.
+const AVX2: Price = Price { vector: 1_250, fewest: 12 };
+/// With [`Variant::Ifma`] 1.9 to 2.2 times, up to 2.9.
 const IFMA: Price = Price { vector: 320, fewest: 3 };
+/// On P-256, for keys without tables.
+#[cfg(feature = "std")]
+const AVX2_P256: Price = Price { vector: 1_400, fewest: 13 };
+/// The same with [`Variant::Ifma`].
+#[cfg(feature = "std")]
+const IFMA_P256: Price = Price { vector: 420, fewest: 4 };
 
 static ECDSA: Account = Account::new();
 #[cfg(feature = "std")]
@@ -190,7 +196,13 @@ impl Signatures {
     /// When `valid` has not as many places as there are checks.
     pub fn ecdsa(&self, checks: &[EcdsaCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        self.answer(&ECDSA, checks, valid, (Avx2::ecdsa, Ifma::ecdsa), library::ecdsa);
+        self.answer(
+            (&ECDSA, AVX2, IFMA),
+            checks,
+            valid,
+            (Avx2::ecdsa, Ifma::ecdsa),
+            library::ecdsa,
+        );
     }
 
     /// Writes to `valid[i]` whether check `i` holds on P-256.
@@ -206,7 +218,13 @@ impl Signatures {
         let ifma = |lanes: Ifma, checks: &[EcdsaCheck], valid: &mut [bool]| {
             lanes.p256(checks, tables, valid)
         };
-        self.answer(&P256, checks, valid, (avx2, ifma), library_p256::ecdsa);
+        self.answer(
+            (&P256, AVX2_P256, IFMA_P256),
+            checks,
+            valid,
+            (avx2, ifma),
+            library_p256::ecdsa,
+        );
     }
 
     /// Writes to `valid[i]` whether check `i` holds.
@@ -215,7 +233,13 @@ impl Signatures {
     /// When `valid` has not as many places as there are checks.
     pub fn schnorr(&self, checks: &[SchnorrCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        self.answer(&SCHNORR, checks, valid, (Avx2::schnorr, Ifma::schnorr), library::schnorr);
+        self.answer(
+            (&SCHNORR, AVX2, IFMA),
+            checks,
+            valid,
+            (Avx2::schnorr, Ifma::schnorr),
+            library::schnorr,
+        );
     }
 
     /// Writes to `valid[i]` whether check `i` holds.
@@ -224,7 +248,13 @@ impl Signatures {
     /// When `valid` has not as many places as there are checks.
     pub fn tweaks(&self, checks: &[TweakCheck], valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        self.answer(&TWEAKS, checks, valid, (Avx2::tweaks, Ifma::tweaks), library::tweak);
+        self.answer(
+            (&TWEAKS, AVX2, IFMA),
+            checks,
+            valid,
+            (Avx2::tweaks, Ifma::tweaks),
+            library::tweak,
+        );
     }
 
     /// Writes to `keys[i]` the coordinates x and y of the key of signature `i`, 32 bytes each, or
@@ -234,12 +264,18 @@ impl Signatures {
     /// When `keys` has not as many places as there are signatures.
     pub fn recover(&self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) {
         assert_eq!(signatures.len(), keys.len(), "one place for each key");
-        self.answer(&RECOVER, signatures, keys, (Avx2::recover, Ifma::recover), library::recover);
+        self.answer(
+            (&RECOVER, AVX2, IFMA),
+            signatures,
+            keys,
+            (Avx2::recover, Ifma::recover),
+            library::recover,
+        );
     }
 
     fn answer<T, U>(
         &self,
-        account: &Account,
+        (account, avx2_price, ifma_price): (&Account, Price, Price),
         items: &[T],
         answers: &mut [U],
         (avx2, ifma): (
@@ -254,14 +290,14 @@ impl Signatures {
             }
             Way::Avx2(lanes) => {
                 let in_lanes = |items: &[T], answers: &mut [U]| avx2(lanes, items, answers);
-                account.answer(AVX2, items, answers, in_lanes, by_library);
+                account.answer(avx2_price, items, answers, in_lanes, by_library);
             }
             Way::Ifma(lanes) if self.at_any_cost => {
                 ifma(lanes, items, answers);
             }
             Way::Ifma(lanes) => {
                 let in_lanes = |items: &[T], answers: &mut [U]| ifma(lanes, items, answers);
-                account.answer(IFMA, items, answers, in_lanes, by_library);
+                account.answer(ifma_price, items, answers, in_lanes, by_library);
             }
             Way::Scalar => {
                 for (item, answer) in items.iter().zip(answers) {

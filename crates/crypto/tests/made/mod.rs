@@ -6,7 +6,10 @@
 //! inverted.
 
 pub mod ecdsa;
+#[path = "../made_p256/mod.rs"]
+pub mod made_p256;
 pub mod oracle;
+pub mod p256;
 pub mod points;
 pub mod recovery;
 pub mod schnorr;
@@ -89,6 +92,7 @@ pub struct Made {
     regulars: Vec<Known>,
     inverses: HashMap<BigUint, BigUint>,
     multiples: HashMap<BigUint, Point>,
+    p256: p256::P256,
 }
 
 pub fn bytes(number: &BigUint) -> [u8; 32] {
@@ -118,6 +122,7 @@ impl Made {
             regulars: vec![],
             inverses: HashMap::new(),
             multiples: HashMap::new(),
+            p256: p256::P256::new(1),
         };
         made.begin(seed);
         made
@@ -126,6 +131,7 @@ impl Made {
     /// Goes on as one that was made of this seed, but keeps what it has computed.
     pub fn begin(&mut self, seed: u64) {
         self.random = Random::new(seed);
+        self.p256 = p256::P256::new(self.random.next());
         let known = |made: &mut Self| {
             let number = made.any();
             Known { point: multiple(&number), number }

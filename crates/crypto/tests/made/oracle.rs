@@ -1,11 +1,12 @@
-//! Holds every variant to libsecp256k1, and both to what the makers of the cases know.
+//! Holds every variant to libsecp256k1, and to AWS-LC for P-256, and all to what the makers of the
+//! cases know.
 
 use blockmill_crypto::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::time::{Duration, Instant};
 
-use super::{Kind, Made, ecdsa, recovery, schnorr, tweak};
+use super::{Kind, Made, ecdsa, p256, recovery, schnorr, tweak};
 
 /// The longest batch: more than two of the lanes' own.
 const LONGEST: usize = 600;
@@ -17,12 +18,17 @@ pub enum Operation {
     Schnorr,
     Recovery,
     Tweak,
+    P256,
 }
 
 impl Operation {
-    // P-256 comes here, and in `part`
-    pub const ALL: [Operation; 4] =
-        [Operation::Ecdsa, Operation::Schnorr, Operation::Recovery, Operation::Tweak];
+    pub const ALL: [Operation; 5] = [
+        Operation::Ecdsa,
+        Operation::Schnorr,
+        Operation::Recovery,
+        Operation::Tweak,
+        Operation::P256,
+    ];
 }
 
 /// How many cases a part has.
@@ -154,6 +160,7 @@ pub fn part(
         Operation::Schnorr => part.run(&schnorr::KINDS, Signatures::schnorr, show_schnorr),
         Operation::Recovery => part.run(&recovery::KINDS, Signatures::recover, show_recovery),
         Operation::Tweak => part.run(&tweak::KINDS, Signatures::tweaks, show_tweak),
+        Operation::P256 => part.run(&p256::KINDS, p256::verify, show_ecdsa),
     }
 }
 

@@ -1,5 +1,5 @@
-//! ECDSA signatures whose key is sought: `s / r * R - digest / r * G`, where R is the point with x =
-//! r or r + n that the recovery id tells.
+//! ECDSA signatures whose key is sought: `s / r * R - digest / r * G`, where R is the point with
+//! x = r or r + n that the recovery id tells.
 
 use blockmill_crypto::Recovery;
 use num_bigint::BigUint;

@@ -1,5 +1,5 @@
-//! Makes signatures over P-256, most of them such as only their maker wants: with chosen keys, nonces
-//! and multipliers.
+//! Makes signatures over P-256, most of them such as only their maker wants: with chosen keys,
+//! nonces and multipliers.
 
 use aws_lc_rs::agreement::{ECDH_P256, PrivateKey};
 use blockmill_crypto::{EcdsaCheck, Key};

@@ -42,7 +42,7 @@ fn tight<L: Limb, P: Prime, const N: usize>(
 }
 
 #[inline(always)]
-fn limbs_of<'a, L, P, const N: usize>(numbers: [&'a Field<L, P>; N]) -> [&'a [L; 5]; N] {
+fn limbs_of<L, P, const N: usize>(numbers: [&Field<L, P>; N]) -> [&[L; 5]; N] {
     numbers.map(
         #[inline(always)]
         |number| &number.0.0,
