@@ -1,4 +1,5 @@
-//! The field of P-256, integers modulo `p = 2^256 - 2^224 + 2^192 + 2^96 - 1` (FIPS 186-4, D.1.2.3).
+//! The field of P-256, integers modulo `p = 2^256 - 2^224 + 2^192 + 2^96 - 1` (FIPS 186-4, section
+//! D.1.2.3).
 //!
 //! Numbers are Montgomery's (1985) with `R = 2^260`: `a * R` stands for a. Because of `p = -1`
 //! modulo 2^96, the factor of a step is the lowest limb itself; and `p + 1` has three limbs, two of
@@ -64,8 +65,8 @@ impl Prime for R1Prime {
     ///
     /// With `m` the limb modulo 2^52, `m * p = m * (p + 1) - m`. A sum is below `2 * 9 * 2^52` at
     /// first, or `2^58 + 2^53` more with room for signed parts, and grows by at most five parts
-    /// below 2^52 and a carry, so it stays below 2^59. The value is below `(2^519 + 2^474) / 2^260 +
-    /// p < 2^260`.
+    /// below 2^52 and a carry, so it stays below 2^59. The value is below
+    /// `(2^519 + 2^474) / 2^260 + p < 2^260`.
     #[inline(always)]
     fn reduce<L: Part>(mut sums: [L; 10]) -> [L; 5] {
         let [low, mid, top] = [1 << 44, 1 << 36, (1 << 48) - (1 << 16)];
