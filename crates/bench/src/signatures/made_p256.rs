@@ -54,11 +54,11 @@ mod tests {
     use super::*;
     use crypto::{KeyTables, Signatures, Variant};
 
+    type Maker = fn(u64) -> Result<(EcdsaCheck, bool)>;
+
     #[test]
     fn the_makers_know_the_verdicts() {
-        let makers: [fn(u64) -> Result<(EcdsaCheck, bool)>; 4] =
-            [good, repeated, undecided, repeated_undecided];
-        for make in makers {
+        for make in [good as Maker, repeated, undecided, repeated_undecided] {
             let made = (0..40).map(|number| make(number).unwrap());
             let (checks, answers): (Vec<_>, Vec<bool>) = made.unzip();
             for with in Variant::ALL.into_iter().filter_map(Signatures::with) {

@@ -25,11 +25,13 @@ pub(super) struct Work {
     pub batches: u64,
 }
 
+/// Verifies batches; the clock starts behind the barrier.
+type Verify = dyn Fn(&Signatures, &Work, &Barrier) -> Turn + Send + Sync;
+
 /// Signatures with what verifying them must give.
 pub(super) struct Pool {
     count: usize,
-    /// Verifies batches of them; the clock starts behind the barrier.
-    verify: Box<dyn Fn(&Signatures, &Work, &Barrier) -> Turn + Send + Sync>,
+    verify: Box<Verify>,
 }
 
 /// When a thread was at work, and whether all its verdicts were right.
@@ -192,10 +194,12 @@ mod tests {
         assert_eq!(calls.load(Ordering::Relaxed), 10);
     }
 
+    type Verifier = fn(&[u32], &mut [bool]);
+
     #[test]
     fn a_wrong_verdict_is_an_error() {
-        let wrong: [fn(&[u32], &mut [bool]); 2] = [|_, out| out.fill(true), |_, _| ()];
-        for verify in wrong {
+        let all_right: Verifier = |_, out| out.fill(true);
+        for verify in [all_right, |_, _| ()] {
             let error = pools(verify).measure(&work(8, 1, 1), &Signatures::scalar()).unwrap_err();
             assert_eq!(error.to_string(), "a verdict is wrong");
         }
