@@ -7,11 +7,12 @@
 //! * [`ManyKeccak`] and [`ManySha256`] hash a batch in the lanes of vector registers. They choose
 //!   the widest that the CPU has; every width gives the same digests as the scalar code.
 //! * [`is_public_key`] and [`uncompress_public_key`] know the curve's points.
-//! * [`recover`] finds the key that signed a message; [`Signatures`] verifies many signatures at
-//!   once, and finds the keys of many.
+//! * [`recover`] finds the key that signed a message; [`Signatures`] verifies many signatures of
+//!   secp256k1 and P-256 at once, and finds the keys of many.
 //! * `EthashMix` mixes cache `Rows` into dataset items; they need the feature `std`.
 //!
-//! Nothing here uses heap memory, but for the tables of ethash and one of points.
+//! Nothing here uses heap memory, but for the tables of ethash and of points. P-256 and its
+//! `KeyTables` need the feature `std`.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 // the lane code waits for vector widths of other CPUs

@@ -1,10 +1,11 @@
-//! Many secp256k1 signatures at once: ECDSA (SEC 1), Schnorr (BIP340), and the keys of ECDSA
-//! signatures.
+//! Many signatures at once: on secp256k1 ECDSA (SEC 1), Schnorr (BIP340), the keys of ECDSA
+//! signatures, and tweaked keys (BIP341); ECDSA on P-256.
 //!
 //! Only public data passes here. Nothing is constant in time, and nothing signs.
 //!
-//! Every variant gives the answers of libsecp256k1. A batch takes about 128 KiB of the caller's
-//! stack and no heap memory. Larger batches cost less for each signature, up to 256.
+//! Every variant gives the answers of libsecp256k1, on P-256 those of AWS-LC. A batch takes about
+//! 128 KiB of the caller's stack and no heap memory. Larger batches cost less for each signature,
+//! up to 256.
 
 mod account;
 #[cfg(feature = "std")]
@@ -205,7 +206,9 @@ impl Signatures {
         );
     }
 
-    /// Writes to `valid[i]` whether check `i` holds on P-256.
+    /// Writes to `valid[i]` whether check `i` holds on P-256 (FIPS 186-4), by the rules of AWS-LC.
+    /// Keys that come again and again get a place in `tables`, which make them several times as
+    /// fast; [`Variant::Scalar`] has no use for them.
     ///
     /// # Panics
     /// When `valid` has not as many places as there are checks.
