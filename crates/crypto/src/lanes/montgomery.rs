@@ -171,7 +171,7 @@ impl<L: Limb, M: Modulus> Montgomery<L, M> {
         out
     }
 
-    /// The integers below m.
+    /// The integers below m, of numbers below twice m, as all products are.
     #[inline(always)]
     pub(crate) fn canonical(&self) -> Self {
         let (less, negative) = difference(self.0, M::LIMBS);
