@@ -3,9 +3,10 @@
 //!
 //! `cargo run --release -p blockmill-crypto --example signatures_oracle -- 11000000 1 lanes`
 //!
-//! The arguments are how many random cases there are, and as many structured ones, ten in eleven for
-//! libsecp256k1; a seed from which all of them follow, whatever the number of cores; and `lanes`
-//! to leave out the ways in which an account decides who works, and which answer no differently.
+//! The arguments are how many random cases there are, and as many structured ones, ten in eleven
+//! for libsecp256k1; a seed from which all of them follow, whatever the number of cores; and
+//! `lanes` to leave out the ways in which an account decides who works, and which answer no
+//! differently.
 //! `tests/signatures_against_library.rs` is the short form, with the same makers.
 
 #[path = "../tests/made/mod.rs"]
