@@ -102,8 +102,9 @@ fn notes(groups: &[Group<'_>]) -> Vec<String> {
         let (senders, blocks) = (format::count(count(record)), format::count(record.data.blocks));
         notes.push(format!(
             "{senders} senders in {blocks} blocks. Times of senders and of other rules are summed \
-             over the threads; what is faster is compared with the first line."
+             over the threads."
         ));
+        notes.push("What is faster is compared with the first line.".to_string());
     }
     notes.extend(cautions(groups));
     notes
