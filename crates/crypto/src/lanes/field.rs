@@ -357,6 +357,6 @@ impl<L: Limb, P: Prime> Field<L, P> {
     }
 }
 
-mod sums;
+pub(super) mod sums;
 #[cfg(test)]
 mod tests;

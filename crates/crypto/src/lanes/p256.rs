@@ -2,7 +2,8 @@
 
 use super::curve::Curve;
 use super::digits::{Digits, digits};
-use super::field::{Field, Prime};
+use super::field::sums::{five, loose};
+use super::field::{Field, Loose, Prime};
 use super::generator::Shared;
 use super::group::{Affine, Jacobian};
 use super::limb::{Limb, Mask, limbs};
@@ -117,7 +118,7 @@ fn double<L: Limb>(point: &mut Jacobian<L, P256>, zz: &mut Field<L, R1Prime>, ti
         #[inline(always)]
         || {
             for _ in 0..times {
-                let slope = point.x.sub(zz).mul(&point.x.add_loose(zz)).three_halves();
+                let slope = point.x.sub(zz).mul(&sum(&point.x, zz)).three_halves();
                 let yy = point.y.square();
                 let t = point.x.mul(&yy);
                 point.z.mul_assign(&point.y);
@@ -128,6 +129,22 @@ fn double<L: Limb>(point: &mut Jacobian<L, P256>, zz: &mut Field<L, R1Prime>, ti
             }
         },
     );
+}
+
+/// `a + b`, with limb 4 up to 3 times 2^48.
+#[inline(always)]
+pub(super) fn sum<L: Limb>(a: &Field<L, R1Prime>, b: &Field<L, R1Prime>) -> Loose<L, R1Prime> {
+    loose(
+        [a, b],
+        0,
+        #[inline(always)]
+        |[a, b], _| {
+            five(
+                #[inline(always)]
+                |k| a[k] + b[k],
+            )
+        },
+    )
 }
 
 /// The points of the table have Z = 1 on the curve with `a = -3 * z^4`.

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicI64, Ordering};
 use crate::lanes::limb::LANES;
 
 /// What the lanes may lose, in percent of the library's time.
-const ALLOWED: i64 = 12;
+const ALLOWED: i64 = 10;
 /// What the library takes for a signature.
 const SIGNATURE: i64 = 100;
 /// Vectors that a full account pays for, and that run before the account is looked at again.

@@ -5,13 +5,13 @@ use crate::lanes::limb::{Limb, Mask, Part, carry};
 
 /// The value of each limb.
 #[inline(always)]
-fn five<T>(limb: impl Fn(usize) -> T) -> [T; 5] {
+pub(in crate::lanes) fn five<T>(limb: impl Fn(usize) -> T) -> [T; 5] {
     [limb(0), limb(1), limb(2), limb(3), limb(4)]
 }
 
 /// The loose number of sums of limbs below 2^58, the last of which is also below 2^50.
 #[inline(always)]
-fn loose<L: Limb, P: Prime, const N: usize>(
+pub(in crate::lanes) fn loose<L: Limb, P: Prime, const N: usize>(
     numbers: [&Field<L, P>; N],
     mask: Mask,
     sums: impl Fn([[L::Part; 5]; N], Mask) -> [L::Part; 5],
@@ -53,22 +53,6 @@ impl<L: Limb, P: Prime> Field<L, P> {
     #[inline(always)]
     pub(crate) fn add(&self, b: &Self) -> Self {
         tight(
-            [self, b],
-            0,
-            #[inline(always)]
-            |[a, b], _| {
-                five(
-                    #[inline(always)]
-                    |k| a[k] + b[k],
-                )
-            },
-        )
-    }
-
-    /// `self + b`, with limb 4 up to 3 times 2^48.
-    #[inline(always)]
-    pub(crate) fn add_loose(&self, b: &Self) -> Loose<L, P> {
-        loose(
             [self, b],
             0,
             #[inline(always)]
