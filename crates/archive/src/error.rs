@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Place;
+use chain::Status;
 
 /// What went wrong. Each variant that concerns bytes names the place, what stands there, what
 /// was expected and what was found.
@@ -153,6 +154,17 @@ impl Error {
     /// Turns a system error into [`Error::Io`]; for `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { path: path.to_path_buf(), action, source }
+    }
+
+    /// What the error says of the archive, or of this machine.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Io { source, .. } => Status::of_io(source),
+            Self::Gap { .. } => Status::Incomplete,
+            Self::UnknownFormat { .. } => Status::Unknown,
+            Self::Mixed { .. } | Self::Unwritable { .. } => Status::Usage,
+            _ => Status::Damage,
+        }
     }
 
     /// Where in the archive the fault is, when it has an offset.

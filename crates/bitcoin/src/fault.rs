@@ -5,6 +5,7 @@ use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
 use crate::{Hash, Id, Rule, Violation, decode, script, verify};
 use archive::blkdat::BlockFiles;
+use chain::{FaultReport, Status};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,45 @@ impl Fault {
                     || rule == Rule::UnexpectedWitness
             }
             Cause::Header(_) | Cause::Script(_) | Cause::Solution(_) => false,
+        }
+    }
+}
+
+impl Fault {
+    /// Does the block break a rule, or are its bytes not what was written there?
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match &self.cause {
+            Cause::Archive(error) => error.status(),
+            Cause::Changed { .. } | Cause::Encoding(_) => Status::Damage,
+            Cause::Header(_) | Cause::Rule(_) | Cause::Script(_) | Cause::Solution(_) => {
+                Status::Fault
+            }
+        }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        let (rule, expected, found) = match &self.cause {
+            Cause::Rule(violation) => {
+                let Violation { rule, expected, found, .. } = violation;
+                (Some(rule.tag()), Some(expected.clone()), Some(found.clone()))
+            }
+            Cause::Header(violation) => (Some(violation.rule()), None, None),
+            Cause::Script(_) => (Some(Rule::Script.tag()), None, None),
+            _ => (None, None, None),
+        };
+        FaultReport {
+            message: self.to_string(),
+            block: Some(self.height.into()),
+            hash: Some(Id(&self.hash).to_string()),
+            file: Some(self.file.clone()),
+            offset: Some(self.offset),
+            rule: rule.map(str::to_owned),
+            expected,
+            found,
+            hint: None,
         }
     }
 }
@@ -175,6 +215,31 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
+    /// What the error says of the chain, the files, the store or this machine.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Fault(fault) => fault.status(),
+            Self::Archive(error) => error.status(),
+            Self::Store(error) => error.status(),
+            Self::Index(error) => Status::of_io(&error.source),
+            Self::System { source, .. } => Status::of_io(source),
+            Self::Core(error) => error.status(),
+            Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
+            Self::Damaged(_) => Status::Damage,
+            Self::Empty => Status::Unknown,
+        }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        match self {
+            Self::Fault(fault) => fault.report(),
+            other => FaultReport::new(other.to_string()),
+        }
+    }
+
     /// Turns a system error into [`Error::System`]; for `map_err`.
     pub(crate) fn system(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { action, path: path.to_path_buf(), source }

@@ -5,6 +5,7 @@ use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
 use archive::blkdat::BlockFiles;
+use chain::Status;
 use pipeline::StageTimes;
 use pipeline::record::{Data, Outcome, Program, Reindex, RunRecord, Stage};
 
@@ -45,6 +46,12 @@ pub fn of(
         tip_number: run.tip.map_or(0, |tip| tip.height.into()),
         tip_hash: run.tip.map_or(String::new(), |tip| Id(&tip.hash).to_string()),
         error: outcome.as_ref().err().map(ToString::to_string),
+        status: match outcome {
+            Err(error) => error.status(),
+            Ok(()) if run.stopped => Status::Interrupted,
+            Ok(()) => Status::Verified,
+        },
+        fault: outcome.as_ref().err().map(Error::report),
         ..Outcome::default()
     };
     record.notes = notes(run, options);

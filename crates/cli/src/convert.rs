@@ -1,7 +1,7 @@
 //! `convert`: an archive in another format.
 
 use crate::args::{Convert, Target};
-use crate::chain;
+use crate::ethereum_chain;
 use crate::hand_over;
 use crate::output::Exit;
 use crate::progress::grouped;
@@ -30,7 +30,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
         return hand_over::run(args, json, cancel);
     };
     let archive = Archive::open(&args.paths)?;
-    let detected = chain::detect(args.chain.as_deref(), &archive, &args.paths, None);
+    let detected = ethereum_chain::detect(args.chain.as_deref(), &archive, &args.paths, None);
     let spec = match (detected, args.chain.is_some() || format == Format::Era1) {
         (Ok(spec), _) => Some(spec),
         // only era1 files carry the network's name

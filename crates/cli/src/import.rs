@@ -1,7 +1,7 @@
 //! `import` and `verify`.
 
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
-use crate::chain;
+use crate::ethereum_chain;
 use crate::output::{self, Ending, Exit};
 use crate::progress::{Display, Progress};
 use crate::reindex;
@@ -79,7 +79,7 @@ impl Job {
             "--level execution: Ethereum archives are verified up to bodies so far"
         );
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
-        let spec = chain::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
+        let spec = ethereum_chain::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
         let mode: SealMode = args.seal.parse().context("--seal")?;
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
         let options = Options {

@@ -4,7 +4,7 @@ mod blocks;
 mod coins;
 
 use crate::args::Inspect;
-use crate::chain;
+use crate::ethereum_chain;
 use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::{Result, ensure};
@@ -37,13 +37,13 @@ fn name_chain(file: &mut FileReport) {
     let paths = std::slice::from_ref(&file.path);
     let Ok(archive) = Archive::open(paths) else { return };
     // damage is reported in its place; here it only means that the first block names no chain
-    match chain::by_first_block(&archive) {
+    match ethereum_chain::by_first_block(&archive) {
         Ok(Some(spec)) => file.network = Some(spec.name),
         _ if file.network.is_some() => {
             file.notes.push("only the file's name says which network this is".into());
         }
         _ => {
-            let beside = chain::genesis_beside(&file.path);
+            let beside = ethereum_chain::genesis_beside(&file.path);
             file.network = beside.map(|genesis| format!("the chain of {}", genesis.display()));
         }
     }

@@ -5,6 +5,7 @@ use crate::bodies::BodyError;
 pub use crate::error::Hex;
 use crate::error::Violation;
 use archive::Place;
+use chain::{FaultReport, Status};
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -38,6 +39,43 @@ pub struct Fault {
     pub place: Option<Place>,
     /// What is wrong.
     pub cause: Cause,
+}
+
+impl Fault {
+    /// Does the block break a rule, or are its bytes not what was written there?
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match &self.cause {
+            Cause::Archive(error) => error.status(),
+            Cause::Header(_) | Cause::Body(_) => Status::Damage,
+            Cause::Rule(_) | Cause::Transaction { .. } => Status::Fault,
+        }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        let own = match &self.cause {
+            Cause::Archive(error) => error.place(),
+            _ => None,
+        };
+        let place = self.place.as_ref().or(own);
+        let violation = match &self.cause {
+            Cause::Rule(violation) | Cause::Transaction { violation, .. } => Some(violation),
+            _ => None,
+        };
+        FaultReport {
+            message: self.to_string(),
+            block: Some(self.block),
+            hash: self.hash.as_ref().map(|hash| Hex(hash).to_string()),
+            file: place.map(|place| place.file.clone()),
+            offset: place.map(|place| place.offset),
+            rule: violation.map(|violation| violation.rule.name().to_owned()),
+            expected: violation.map(|violation| violation.expected.clone()),
+            found: violation.map(|violation| violation.found.clone()),
+            hint: None,
+        }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -109,6 +147,30 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl Error {
+    /// What the error says of the chain, the archive, the store or this machine.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Fault(fault) => fault.status(),
+            Self::Archive(error) => error.status(),
+            Self::Store(error) => error.status(),
+            Self::OtherChain { .. } => Status::Usage,
+            Self::Empty => Status::Unknown,
+            Self::TrustedMissing(_) => Status::Fault,
+        }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        match self {
+            Self::Fault(fault) => fault.report(),
+            other => FaultReport::new(other.to_string()),
+        }
+    }
+}
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {

@@ -6,6 +6,7 @@ use crate::options::Options;
 use crate::run::Run;
 use crate::senders::BATCH;
 use archive::{Archive, Format};
+use chain::Status;
 use pipeline::StageTimes;
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
 
@@ -115,6 +116,13 @@ fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {
         accumulators: run.accumulators,
         committed: None,
         error: outcome.as_ref().err().map(ToString::to_string),
+        status: match outcome {
+            Err(error) => error.status(),
+            Ok(()) if run.stopped => Status::Interrupted,
+            Ok(()) => Status::Verified,
+        },
+        fault: outcome.as_ref().err().map(Error::report),
+        shortfalls: vec![],
     }
 }
 

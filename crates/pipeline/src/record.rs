@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use chain::{FaultReport, Shortfall, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
@@ -325,4 +326,12 @@ pub struct Outcome {
     pub committed: Option<u64>,
     /// Why the run stopped before the end; none after success.
     pub error: Option<String>,
+    /// How it ended, in one word.
+    pub status: Status,
+    /// The error in parts; none after success.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<FaultReport>,
+    /// What the archive lacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shortfalls: Vec<Shortfall>,
 }

@@ -16,7 +16,7 @@
 use std::fs::File;
 
 use crate::{
-    chain::ChainStore,
+    chain_store::ChainStore,
     checkpoint::{SLOT_BYTES, Slot, State, Tip},
     error::{Error, Result, io_error, mismatch},
     rope::Rope,
@@ -183,7 +183,7 @@ impl ChainStore {
 
     /// Removes from the files what is beyond `state`.
     pub(crate) fn cut(&mut self, state: State) -> Result<()> {
-        let lengths = crate::chain::rope_lengths(&state);
+        let lengths = crate::chain_store::rope_lengths(&state);
         for (rope, len) in self.ropes_mut().into_iter().zip(lengths) {
             rope.cut(len)?;
         }

@@ -5,6 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use chain::Status;
+
 use crate::{commit::CrashPoint, points::PointCrash};
 
 /// The result of a store operation.
@@ -88,6 +90,24 @@ pub enum Error {
         /// What the engine said.
         source: Box<fjall::Error>,
     },
+}
+
+impl Error {
+    /// What the error says of the store, or of this machine.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
+                Status::Damage
+            }
+            Self::Io { .. } | Self::Locked { .. } | Self::Failed { .. } | Self::Tree { .. } => {
+                Status::Trouble
+            }
+            Self::NoStore { .. } | Self::Mismatch { .. } | Self::ReadOnly { .. } => Status::Usage,
+            Self::Damaged { .. } => Status::Damage,
+            Self::Crash(_) | Self::PointCrash(_) => Status::Trouble,
+        }
+    }
 }
 
 /// Names the failed action and the file of an [`io::Error`].

@@ -9,7 +9,7 @@
 //! * [`PointStore`] keeps small values that are read once and then removed: unspent coins. A
 //!   [`Journal`] keeps what is needed to undo such changes.
 
-mod chain;
+mod chain_store;
 mod checkpoint;
 mod commit;
 mod error;
@@ -23,7 +23,7 @@ pub mod points;
 mod recovery;
 mod rope;
 
-pub use chain::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options};
+pub use chain_store::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options};
 pub use checkpoint::Tip;
 pub use commit::CrashPoint;
 pub use error::{Error, Result};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    chain::{ChainStore, Options, rope_lengths, ropes},
+    chain_store::{ChainStore, Options, rope_lengths, ropes},
     checkpoint::{CheckpointFile, SLOT_BYTES, SUMS, Slot, State},
     commit::CrashPlan,
     error::{Error, Result, io_error},

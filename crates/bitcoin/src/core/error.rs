@@ -2,6 +2,7 @@
 
 use crate::compress::Malformed;
 use crate::{Hash, Id};
+use chain::Status;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,6 +78,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// What the error says of the datadir, or of this machine.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Io { source, .. } => Status::of_io(source),
+            Self::Exists { .. } => Status::Usage,
+            _ => Status::Damage,
+        }
+    }
+
     /// Adds the path and what was tried.
     pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Error::Io { path: path.to_path_buf(), action, source }

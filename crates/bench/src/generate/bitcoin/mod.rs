@@ -12,9 +12,9 @@ mod plan;
 mod sign;
 mod wallet;
 
+use self::chain::{Content, Tip};
 use super::random::Random;
 use anyhow::{Result, bail};
-use chain::{Content, Tip};
 use files::Archive;
 use plan::{Limits, Planner};
 use rust_bitcoin::BlockHash;
