@@ -3,35 +3,17 @@
 use blockmill_trie::{RootBuilder, naive, secure_root};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Read;
 
-/// The files of `folder` in the archive of published tests; `None` without the fixtures.
-fn published(folder: &str) -> Option<Vec<(String, Value)>> {
-    let Some(fixtures) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    let path = std::path::Path::new(&fixtures).join("ethereum/eth-tests.tar.zst");
-    let file = std::fs::File::open(path).unwrap();
-    let mut archive = tar::Archive::new(zstd::Decoder::new(file).unwrap());
-    let mut files = vec![];
-    for entry in archive.entries().unwrap() {
-        let mut entry = entry.unwrap();
-        let path = entry.path().unwrap().display().to_string();
-        if path.contains(folder) && path.ends_with(".json") {
-            let mut text = String::new();
-            entry.read_to_string(&mut text).unwrap();
-            files.push((path, serde_json::from_str(&text).unwrap()));
-        }
-    }
-    Some(files)
+/// The files of `folder` in the archive of published tests.
+fn published(folder: &str) -> Vec<(String, Value)> {
+    let wanted = |path: &str| path.contains(folder) && path.ends_with(".json");
+    let files = testkit::tar_files("ethereum/eth-tests.tar.zst", wanted);
+    files.into_iter().map(|(path, text)| (path, serde_json::from_slice(&text).unwrap())).collect()
 }
 
 /// A string that begins with 0x is hex, any other one is text.
 fn bytes(text: &str) -> Vec<u8> {
-    let Some(hex) = text.strip_prefix("0x") else { return text.as_bytes().to_vec() };
-    let digits: Vec<u8> = hex.bytes().map(|c| (c as char).to_digit(16).unwrap() as u8).collect();
-    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+    if text.starts_with("0x") { testkit::hex::decode(text) } else { text.as_bytes().to_vec() }
 }
 
 /// What is left after the steps of a test, in order; a null value takes its key away.
@@ -62,12 +44,12 @@ fn set(leaves: &mut BTreeMap<Vec<u8>, Vec<u8>>, key: &str, value: &Value) {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn published_roots_are_reproduced() {
-    let Some(files) = published("TrieTests/") else { return };
     let (mut plain, mut secure, mut other) = (0, 0, 0);
     let mut builder = RootBuilder::new();
-    for (path, tests) in files {
+    for (path, tests) in published("TrieTests/") {
         for (name, test) in tests.as_object().unwrap() {
             let Some(root) = test["root"].as_str() else {
                 // tests of neighbours in the key order have no root

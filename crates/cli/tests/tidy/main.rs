@@ -36,8 +36,11 @@ const PANICKING_FILES: [(&str, &str); 3] = [
     ("crates/rlp/src/window.rs", "an `Encode` that writes more than it measured is a fault of it"),
 ];
 
+/// What tests share; any crate may have it, for its tests only.
+const KIT: &str = "testkit";
+
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 12] = [
+const IMPORTS: [(&str, &[&str]); 13] = [
     ("chain", &[]),
     ("rlp", &["crypto"]),
     ("crypto", &[]),
@@ -62,6 +65,7 @@ const IMPORTS: [(&str, &[&str]); 12] = [
             "bitcoin", "report", "bench",
         ],
     ),
+    ("testkit", &[]),
 ];
 
 /// Fails with all faults, less those in files of `exceptions`, which must all be needed.
@@ -204,11 +208,35 @@ fn crates_import_downwards_only() {
         let manifest: toml::Table = fs::read_to_string(path).unwrap().parse().unwrap();
         for section in ["dependencies", "dev-dependencies"] {
             let Some(section) = manifest.get(section).and_then(|s| s.as_table()) else { continue };
-            for import in section.keys().filter(|key| known.contains(key)) {
+            for import in section.keys().filter(|key| known.contains(key) && *key != KIT) {
                 assert!(allowed.contains(&&**import), "{name} imports {import}");
             }
         }
     }
+}
+
+#[test]
+fn only_tests_use_the_kit_of_the_tests() {
+    let mut users = 0;
+    for path in files(&["Cargo.toml"]) {
+        let text = fs::read_to_string(root().join(&path)).unwrap();
+        // its own manifest, and the one that says where it is
+        if path.starts_with("crates/testkit/") || path == "Cargo.toml" {
+            continue;
+        }
+        let manifest: toml::Table = text.parse().unwrap();
+        for (section, dependencies) in manifest {
+            let Some(table) = dependencies.as_table().filter(|table| table.contains_key(KIT))
+            else {
+                let hides = format!("{dependencies:?}").contains("blockmill-testkit");
+                assert!(!hides, "{path}: [{section}] calls the kit something else");
+                continue;
+            };
+            assert_eq!(section, "dev-dependencies", "{path}: only tests may use the kit");
+            users += table.len().min(1);
+        }
+    }
+    assert!(users > 0, "nobody uses the kit");
 }
 
 #[test]

@@ -54,7 +54,8 @@ pub fn sources() -> Vec<Source> {
         let for_tests = ["tests", "benches", "examples"];
         let beside =
             Path::new(&source.path).iter().any(|part| for_tests.iter().any(|t| part == *t));
-        if beside || source.path.starts_with("fuzz/") || test_files.contains(&source.path) {
+        let kit = ["fuzz/", "crates/testkit/"].iter().any(|kit| source.path.starts_with(kit));
+        if beside || kit || test_files.contains(&source.path) {
             source.for_tests.fill(true);
         }
     }

@@ -1,0 +1,27 @@
+//! What the tests of all crates share: real data and other things that are not in the repository
+//! ([`needs`], [`fixture`]), seeded randomness ([`Random`]) and [`hex`].
+//!
+//! Only ever a dev-dependency. A test that needs real data says so:
+//!
+//! ```text
+//! #[testkit::needs(fixtures)]
+//! #[test]
+//! fn reads_a_real_file() {
+//!     let bytes = testkit::read("bitcoin/mainnet-0-4521.dat");
+//! }
+//! ```
+//!
+//! Without `BLOCKMILL_FIXTURES` Cargo shows it as ignored, with the reason; with
+//! `BLOCKMILL_REQUIRE=1` it fails with that reason.
+
+mod fixtures;
+pub mod hex;
+mod need;
+mod place;
+mod random;
+
+pub use fixtures::{fixture, fixtures, read, tar_files, unpack};
+pub use need::{NEEDS, Need, REQUIRE};
+pub use needs::needs;
+pub use place::path_of;
+pub use random::{Below, Random};

@@ -1,0 +1,70 @@
+//! What a test can need that is not in this repository. The attribute's crate compiles this file,
+//! too, so that the reason for ignoring a test and the one for its failure are the same.
+
+/// The variable that turns ignored tests into failing ones, and its value.
+pub const REQUIRE: (&str, &str) = ("BLOCKMILL_REQUIRE", "1");
+
+/// Something outside of this repository that an environment variable names.
+pub struct Need {
+    /// How `#[needs(...)]` calls it.
+    pub name: &'static str,
+    /// The environment variable that names it.
+    pub variable: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// How to get it.
+    pub how: &'static str,
+}
+
+/// All of them.
+pub const NEEDS: [Need; 6] = [
+    Need {
+        name: "fixtures",
+        variable: "BLOCKMILL_FIXTURES",
+        what: "real chain data",
+        how: "set it to the folder of fixtures, which has `ethereum` and `bitcoin` in it",
+    },
+    Need {
+        name: "core_source",
+        variable: "BLOCKMILL_CORE_SOURCE",
+        what: "the sources of Bitcoin Core",
+        how: "run `cargo fetch --manifest-path benchmarks/engines/bitcoin-core/Cargo.toml` and \
+              set it to `bitcoin/src` in the crate libbitcoinkernel-sys 0.4.1 of Cargo's registry",
+    },
+    Need {
+        name: "core_peer",
+        variable: "BLOCKMILL_CORE_PEER",
+        what: "the peer that runs Bitcoin Core's own code",
+        how: "build it as benchmarks/engines/bitcoin-core/README.md says and set it to the program",
+    },
+    Need {
+        name: "p256_source",
+        variable: "BLOCKMILL_P256_SOURCE",
+        what: "the sources of the crate p256",
+        how: "run `cargo fetch` and set it to the crate p256 0.13.2 in Cargo's registry",
+    },
+    Need {
+        name: "ring_source",
+        variable: "BLOCKMILL_RING_SOURCE",
+        what: "the sources of the crate ring",
+        how: "fetch the crate ring 0.17 and set it to its folder in Cargo's registry",
+    },
+    Need {
+        name: "peers",
+        variable: "BLOCKMILL_PEERS_DIR",
+        what: "the peers of the benchmarks, built",
+        how: "set it to a folder where they may be built and kept (docs/benchmarks.md, \"Peers\")",
+    },
+];
+
+impl Need {
+    /// The need that is called `name`.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        NEEDS.iter().find(|need| need.name == name)
+    }
+
+    /// Why a test cannot run, and what to do.
+    pub fn reason(&self) -> String {
+        format!("needs {}: {} is not set; {}", self.what, self.variable, self.how)
+    }
+}
