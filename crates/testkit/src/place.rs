@@ -3,7 +3,7 @@
 use crate::need::Need;
 use std::path::PathBuf;
 
-/// The folder or program that stands for a need, by the name that [`needs`](crate::needs) has for it.
+/// The folder or program that stands for a need, called as in [`needs`](crate::needs).
 #[track_caller]
 pub fn path_of(name: &str) -> PathBuf {
     let Some(need) = Need::named(name) else { panic!("nothing is called `{name}`") };
