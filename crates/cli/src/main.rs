@@ -1,5 +1,9 @@
 //! `blockmill`: imports blockchain archives, verifies them, and shows where the time went.
 
+// first, because its macros stand in for those of the standard library in all that follows
+#[macro_use]
+mod print;
+
 mod args;
 mod bench_bodies;
 mod bench_headers;
@@ -33,18 +37,29 @@ use std::process::ExitCode;
 static HEAP: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(exit) => exit.into(),
+    let exit = match run() {
+        Ok(exit) => exit,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    };
+    print::ended(exit)
+}
+
+fn run() -> Result<ExitCode> {
+    let args = config::with_config(std::env::args_os().collect())?;
+    match Cli::try_parse_from(args) {
+        Ok(cli) => command(&cli).map(ExitCode::from),
+        // that is also how the text of --help comes
+        Err(error) => {
+            print::parser(&error);
+            Ok(ExitCode::from(error.exit_code().try_into().unwrap_or(u8::MAX)))
+        }
     }
 }
 
-fn run() -> Result<Exit> {
-    let args = config::with_config(std::env::args_os().collect())?;
-    let cli = Cli::parse_from(args);
+fn command(cli: &Cli) -> Result<Exit> {
     match &cli.command {
         Command::Import(args) => import::run_import(args, cli.json, stop_on_signal()?),
         Command::Verify(args) => import::run_verify(args, cli.json, stop_on_signal()?),
@@ -63,8 +78,10 @@ fn run() -> Result<Exit> {
         Command::Report(args) => report::run(args, cli.json),
         Command::Demo(args) => demo::run(args, cli.json),
         Command::Completions { shell } => {
-            let mut stdout = std::io::stdout();
-            clap_complete::generate(*shell, &mut Cli::command(), "blockmill", &mut stdout);
+            // the generator panics when it cannot write, so it writes to memory
+            let mut script = vec![];
+            clap_complete::generate(*shell, &mut Cli::command(), "blockmill", &mut script);
+            print!("{}", String::from_utf8_lossy(&script));
             Ok(Exit::Success)
         }
         Command::Man { folder } => man_pages(folder),

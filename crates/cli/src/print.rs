@@ -1,0 +1,75 @@
+//! What is printed, whoever reads it or no longer does.
+//!
+//! The standard library's `println!` panics when a pipe was closed (`blockmill ... | head -1`) or
+//! when the disk behind standard output is full. In this crate the three macros have the same
+//! names, so that nothing can be printed past them, and never panic: a reader that went away is no
+//! trouble, and the run ends with the exit code of its verdict; any other trouble of standard
+//! output is told once on standard error and turns success into [`Status::Trouble`].
+
+use chain::Status;
+use report::Colour;
+use std::fmt::Arguments;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+/// Prints to standard output.
+macro_rules! print {
+    ($($arg:tt)*) => { $crate::print::out(format_args!($($arg)*)) };
+}
+
+/// Prints a line to standard output.
+macro_rules! println {
+    ($($arg:tt)*) => { $crate::print::out(format_args!("{}\n", format_args!($($arg)*))) };
+}
+
+/// Prints a line to standard error.
+macro_rules! eprintln {
+    ($($arg:tt)*) => { $crate::print::err(format_args!("{}\n", format_args!($($arg)*))) };
+}
+
+/// The first thing that went wrong on standard output. After it nothing more is printed there: a
+/// document with a hole in it is worse than one that ends early.
+static TROUBLE: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints to standard output.
+pub fn out(text: Arguments<'_>) {
+    let mut trouble = TROUBLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if trouble.is_none() {
+        *trouble = io::stdout().lock().write_fmt(text).err();
+    }
+}
+
+/// Prints to standard error. Where that fails there is nobody left to be told.
+pub fn err(text: Arguments<'_>) {
+    let _ = io::stderr().lock().write_fmt(text);
+}
+
+/// Prints what the parser of the command line has to say: help, version, or what is wrong.
+pub fn parser(error: &clap::Error) {
+    if error.use_stderr() {
+        // chooses colours by what standard error is; where that fails nobody is left to be told
+        let _ = error.print();
+        return;
+    }
+    match (error.render(), Colour::of_stdout()) {
+        (text, Colour::On) => print!("{}", text.ansi()),
+        (text, Colour::Off) => print!("{text}"),
+    }
+}
+
+/// The exit code of a run that would end with `exit`, when all that it printed has arrived.
+pub fn ended(exit: ExitCode) -> ExitCode {
+    let mut trouble = TROUBLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if trouble.is_none() {
+        *trouble = io::stdout().lock().flush().err();
+    }
+    match &*trouble {
+        Some(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("error: cannot write to standard output: {error}");
+            let is_good = exit == ExitCode::SUCCESS;
+            if is_good { ExitCode::from(Status::Trouble.exit_code()) } else { exit }
+        }
+        _ => exit,
+    }
+}
