@@ -1,8 +1,8 @@
 //! `bench bodies`.
 
+use crate::answer::Answer;
 use crate::args::{BenchBodies, BodiesOnce};
 use crate::import::cores;
-use crate::output::Exit;
 use anyhow::{Context, Result};
 use bench::bodies::{self, Once, Plan};
 use bench::generate::transfers::Recipe;
@@ -10,7 +10,7 @@ use report::Colour;
 use std::fs;
 
 /// `blockmill bench bodies`.
-pub fn run(args: &BenchBodies, json: bool) -> Result<Exit> {
+pub fn run(args: &BenchBodies, json: bool) -> Result<Answer> {
     let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
     fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
     let block_transfers = args.block_transfers.unwrap_or(u64::MAX);
@@ -31,16 +31,15 @@ pub fn run(args: &BenchBodies, json: bool) -> Result<Exit> {
         .with_context(|| format!("cannot write {}", table.display()))?;
     files.push(table);
     if json {
-        println!("{}", serde_json::to_string_pretty(&records)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(&records);
     }
     print!("{}", report::senders_table(&records, Colour::of_stdout()));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// One run, for the parent process that compares.
-pub fn run_once(args: &BodiesOnce) -> Result<Exit> {
+pub fn run_once(args: &BodiesOnce) -> Result<Answer> {
     let mut record = bodies::once(&Once {
         folder: args.folder.clone(),
         label: args.label.clone(),
@@ -50,5 +49,5 @@ pub fn run_once(args: &BodiesOnce) -> Result<Exit> {
     })?;
     record.command = std::env::args().collect();
     record.write(&args.record)?;
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }

@@ -1,9 +1,9 @@
 //! `bench headers`.
 
+use crate::answer::Answer;
 use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Target};
 use crate::generate;
 use crate::import::cores;
-use crate::output::Exit;
 use anyhow::{Context, Result};
 use bench::headers::{self, Once, Plan};
 use ethereum::seal::SealMode;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// `blockmill bench headers`.
-pub fn run(args: &BenchHeaders, json: bool) -> Result<Exit> {
+pub fn run(args: &BenchHeaders, json: bool) -> Result<Answer> {
     let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
     fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
     let generated = args.paths.is_empty();
@@ -43,13 +43,12 @@ pub fn run(args: &BenchHeaders, json: bool) -> Result<Exit> {
     )
     .with_context(|| format!("cannot write to {}", args.out.display()))?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&records)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(&records);
     }
     print!("{}", report::ladder_table(&records, Colour::of_stdout()));
     print!("{}", bench::ratios::against_peers(&records));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// The generated chain, made once.
@@ -67,7 +66,7 @@ fn headers_in(scratch: &Path, headers: u64) -> Result<PathBuf> {
 }
 
 /// One run, for the parent process that compares.
-pub fn run_once(args: &HeadersOnce) -> Result<Exit> {
+pub fn run_once(args: &HeadersOnce) -> Result<Answer> {
     let record = headers::once(&Once {
         paths: args.paths.clone(),
         label: args.label.clone(),
@@ -79,5 +78,5 @@ pub fn run_once(args: &HeadersOnce) -> Result<Exit> {
         ethash_cache: args.ethash_cache.clone(),
     })?;
     record.write(&args.record)?;
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }

@@ -1,15 +1,15 @@
 //! `bench reindex`.
 
+use crate::answer::Answer;
 use crate::args::{BenchReindex, ReindexOnce};
 use crate::import::cores;
-use crate::output::Exit;
 use crate::reindex::parse_id;
 use anyhow::{Context, Result};
 use bench::reindex::{self, Once, Plan, Sources};
 use report::Colour;
 
 /// `blockmill bench reindex`.
-pub fn run(args: &BenchReindex, json: bool) -> Result<Exit> {
+pub fn run(args: &BenchReindex, json: bool) -> Result<Answer> {
     let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
     let plan = Plan {
         only: args.only.clone(),
@@ -33,17 +33,16 @@ pub fn run(args: &BenchReindex, json: bool) -> Result<Exit> {
     let records = reindex::run(&plan, |line| eprintln!("{line}"))?;
     let files = bench::output::write_reindex(&records, &args.out)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&records)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(&records);
     }
     print!("{}", report::reindex_table(&records, Colour::of_stdout()));
     print!("{}", bench::ratios::reindex_against_peers(&records));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// One run, for the parent process that compares.
-pub fn run_once(args: &ReindexOnce) -> Result<Exit> {
+pub fn run_once(args: &ReindexOnce) -> Result<Answer> {
     let record = reindex::once(&Once {
         blocks: args.blocks.clone(),
         label: args.label.clone(),
@@ -57,5 +56,5 @@ pub fn run_once(args: &ReindexOnce) -> Result<Exit> {
         scratch: args.scratch.clone(),
     })?;
     record.write(&args.record)?;
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }

@@ -1,7 +1,7 @@
 //! `bench rlp`.
 
+use crate::answer::Answer;
 use crate::args::{BenchRlp, RlpOnce};
-use crate::output::Exit;
 use anyhow::{Context, Result};
 use bench::writers::{self, Case, Plan, Sampling, Writer, instructions};
 use report::Colour;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// `blockmill bench rlp`.
-pub fn run(args: &BenchRlp, json: bool) -> Result<Exit> {
+pub fn run(args: &BenchRlp, json: bool) -> Result<Answer> {
     if args.instructions {
         return count_instructions(args);
     }
@@ -28,12 +28,11 @@ pub fn run(args: &BenchRlp, json: bool) -> Result<Exit> {
     let mut files = vec![path];
     files.extend(bench::output::write_writers(&record, &args.out)?);
     if json {
-        println!("{}", serde_json::to_string_pretty(&record)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(&record);
     }
     print!("{}", report::writers_table(&record, Colour::of_stdout()));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// The objects that were asked for.
@@ -54,7 +53,7 @@ fn sampling(samples: u32, min_ms: u32, iterations: Option<u64>) -> Sampling {
 }
 
 /// Instructions of each operation, beside those that are on record.
-fn count_instructions(args: &BenchRlp) -> Result<Exit> {
+fn count_instructions(args: &BenchRlp) -> Result<Answer> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let counts = instructions::count(&program, &cases(args)?, |line| eprintln!("{line}"))?;
     let record = args.engines.join("record/rlp-instructions.csv");
@@ -69,14 +68,14 @@ fn count_instructions(args: &BenchRlp) -> Result<Exit> {
         .with_context(|| format!("cannot write {}", path.display()))?;
     print!("{}", instructions::to_table(&counts, &recorded));
     println!("wrote {}", path.display());
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// One operation on one object, for the parent process that compares.
-pub fn run_once(args: &RlpOnce) -> Result<Exit> {
+pub fn run_once(args: &RlpOnce) -> Result<Answer> {
     let writer = Writer::by_name(&args.writer)?;
     let sampling = sampling(args.samples, args.min_ms, args.iterations);
     let line = writers::once(args.case.parse()?, args.op.parse()?, writer, sampling)?;
     println!("{}", serde_json::to_string(&line)?);
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }

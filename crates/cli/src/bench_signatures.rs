@@ -1,8 +1,8 @@
 //! `bench signatures`.
 
+use crate::answer::Answer;
 use crate::args::BenchSignatures;
 use crate::import::cores;
-use crate::output::Exit;
 use anyhow::{Context, Result, ensure};
 use bench::signatures::{self, OPERATIONS, Operation, Plan};
 use report::Colour;
@@ -10,7 +10,7 @@ use std::fs;
 use std::time::Duration;
 
 /// `blockmill bench signatures`.
-pub fn run(args: &BenchSignatures, json: bool) -> Result<Exit> {
+pub fn run(args: &BenchSignatures, json: bool) -> Result<Answer> {
     let plan = Plan {
         operations: operations(&args.operations)?,
         batches: ascending(&args.batches),
@@ -26,12 +26,11 @@ pub fn run(args: &BenchSignatures, json: bool) -> Result<Exit> {
     let mut files = vec![path];
     files.extend(bench::output::write_signatures(&record, &args.out)?);
     if json {
-        println!("{}", serde_json::to_string_pretty(&record)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(&record);
     }
     print!("{}", report::signatures_table(&record, Colour::of_stdout()));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// The operations that were asked for, each once, in the order of the tables.

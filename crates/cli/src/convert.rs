@@ -1,14 +1,15 @@
 //! `convert`: an archive in another format.
 
+use crate::answer::Answer;
 use crate::args::{Convert, Target};
 use crate::ethereum_chain;
 use crate::hand_over;
-use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::Result;
 use archive::{Archive, Format};
 use ethereum::convert::{self, Conversion};
 use pipeline::Cancel;
+use serde_json::json;
 
 impl Target {
     /// The Ethereum format, and whether it is compressed with gzip.
@@ -25,7 +26,7 @@ impl Target {
 }
 
 /// `blockmill convert`.
-pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
+pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     let Some((format, gzip)) = args.to.format() else {
         return hand_over::run(args, json, cancel);
     };
@@ -40,15 +41,13 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
     let conversion =
         Conversion { spec: spec.as_ref(), format, gzip, from: args.from, until: args.until };
     let done = convert::convert(&archive, &conversion, &args.out)?;
+    let (first, last) = done.range;
     if json {
-        let (first, last) = done.range;
         let out = args.out.display().to_string();
-        println!("{}", serde_json::json!({ "out": out, "first": first, "last": last }));
-    } else {
-        let (first, last) = done.range;
-        println!("wrote blocks {} to {}", grouped(first), grouped(last));
-        println!("to {}", args.out.display());
-        println!("conversion checks encodings, not the chain; `blockmill verify` does");
+        return Answer::ok().with(json!({ "out": out, "first": first, "last": last }));
     }
-    Ok(Exit::Success)
+    println!("wrote blocks {} to {}", grouped(first), grouped(last));
+    println!("to {}", args.out.display());
+    println!("conversion checks encodings, not the chain; `blockmill verify` does");
+    Ok(Answer::ok())
 }

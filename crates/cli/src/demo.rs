@@ -2,13 +2,16 @@
 
 mod block_files;
 
+use crate::answer::Answer;
 use crate::args::{Cli, Command, Demo};
-use crate::output::Exit;
 use crate::progress::grouped;
 use crate::{convert, generate, import, inspect, report};
 use anyhow::{Context, Result, ensure};
+use chain::Status;
 use clap::Parser;
 use pipeline::Cancel;
+use serde_json::Value;
+use std::cell::RefCell;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -17,13 +20,13 @@ use std::path::Path;
 const BLOCKS: u64 = 20_000;
 
 /// `blockmill demo`.
-pub fn run(args: &Demo, json: bool) -> Result<Exit> {
+pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     let out = &args.out;
     if out.join("headers.json").exists() {
         fs::remove_dir_all(out).with_context(|| format!("cannot remove {}", out.display()))?;
     }
     fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
-    let demo = Steps { json };
+    let demo = Steps { json, documents: RefCell::default() };
     ethereum(&demo, args)?;
     block_files::run(&demo, out)?;
 
@@ -34,7 +37,7 @@ pub fn run(args: &Demo, json: bool) -> Result<Exit> {
     demo.say(&format!("\n{} headers verified and stored.", grouped(args.headers)));
     demo.say(&format!("Open {page}/index.html and {bitcoin_page}/index.html to see where the"));
     demo.say("time went.");
-    Ok(Exit::Success)
+    if json { Answer::ok().with(demo.documents.into_inner()) } else { Ok(Answer::ok()) }
 }
 
 /// Blocks and headers of a generated Ethereum chain, and a damaged copy of the blocks.
@@ -87,13 +90,16 @@ fn ethereum(demo: &Steps, args: &Demo) -> Result<()> {
     damage(Path::new(&blocks), Path::new(&damaged))?;
     demo.say("\nOne bit of a copy of the blocks is flipped, which must be found:");
     let exit = demo.run(&["verify", &damaged, "--seal", "off"])?;
-    ensure!(exit == Exit::Failure, "the damaged copy was accepted");
+    let is_found = matches!(exit, Status::Fault | Status::Damage);
+    ensure!(is_found, "expected damage in the damaged copy, found it {exit}");
     Ok(())
 }
 
 /// Command lines, shown and run in this process.
 struct Steps {
     json: bool,
+    /// What `--json` says of each command so far.
+    documents: RefCell<Vec<Value>>,
 }
 
 impl Steps {
@@ -105,12 +111,23 @@ impl Steps {
 
     /// Runs a command that must succeed.
     fn good(&self, words: &[&str]) -> Result<()> {
-        let exit = self.run(words)?;
-        ensure!(exit == Exit::Success, "`blockmill {}` failed", words.join(" "));
+        let status = self.run(words)?;
+        ensure!(status.is_success(), "`blockmill {}` ended with {status}", words.join(" "));
         Ok(())
     }
 
-    fn run(&self, words: &[&str]) -> Result<Exit> {
+    /// Runs a command, tells how it ended, and keeps its document for that of the demo.
+    fn run(&self, words: &[&str]) -> Result<Status> {
+        let answer = self.end_of(words)?;
+        if self.json {
+            self.documents.borrow_mut().push(answer.document(words[0]));
+        } else {
+            answer.tell(words[0], false);
+        }
+        Ok(answer.status)
+    }
+
+    fn end_of(&self, words: &[&str]) -> Result<Answer> {
         self.say(&format!("\n$ blockmill {}", words.join(" ")));
         let cli = Cli::try_parse_from([&["blockmill"], words].concat())?;
         match &cli.command {
@@ -120,7 +137,7 @@ impl Steps {
             Command::Import(args) => import::run_import(args, self.json, Cancel::new()),
             Command::Verify(args) => import::run_verify(args, self.json, Cancel::new()),
             Command::Report(args) => report::run(args, self.json),
-            _ => Ok(Exit::Success),
+            _ => Ok(Answer::ok()),
         }
     }
 }

@@ -1,33 +1,33 @@
 //! `generate`: deterministic archives.
 
+use crate::answer::Answer;
 use crate::args::{self, Generate, GenerateBitcoin, GenerateEthereum};
-use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::Result;
 use bench::generate::bitcoin::{Order, Recipe, generate as generate_bitcoin};
 use bench::generate::transfers as transfer_chains;
 use bench::generate::{self as ethereum_chains, generate};
 use indicatif::ProgressBar;
+use serde_json::json;
 use std::thread::available_parallelism;
 
 /// `blockmill generate`.
-pub fn run(command: &Generate, json: bool) -> Result<Exit> {
+pub fn run(command: &Generate, json: bool) -> Result<Answer> {
     match command {
-        Generate::Ethereum(args) if args.transfers.is_some() => transfers(args, json)?,
+        Generate::Ethereum(args) if args.transfers.is_some() => transfers(args, json),
         Generate::Ethereum(args) => {
             ethereum(args, json)?;
             let out = args.out.display();
             if json {
                 let (last, seed, out) = (args.headers, args.seed, out.to_string());
-                println!("{}", serde_json::json!({ "out": out, "last": last, "seed": seed }));
-            } else {
-                println!("wrote blocks 0 to {} to {out}", grouped(args.headers));
-                println!("they obey every rule but the seal: verify them with --seal off");
+                return Answer::ok().with(json!({ "out": out, "last": last, "seed": seed }));
             }
+            println!("wrote blocks 0 to {} to {out}", grouped(args.headers));
+            println!("they obey every rule but the seal: verify them with --seal off");
+            Ok(Answer::ok())
         }
-        Generate::Bitcoin(args) => bitcoin(args, json)?,
+        Generate::Bitcoin(args) => bitcoin(args, json),
     }
-    Ok(Exit::Success)
 }
 
 /// Writes the archive, with a progress bar.
@@ -43,7 +43,7 @@ pub fn ethereum(args: &GenerateEthereum, quiet: bool) -> Result<()> {
 }
 
 /// Writes a chain of transfers, with a progress bar, and says what is in it.
-fn transfers(args: &GenerateEthereum, json: bool) -> Result<()> {
+fn transfers(args: &GenerateEthereum, json: bool) -> Result<Answer> {
     let recipe = transfer_chains::Recipe {
         transfers: args.transfers.unwrap_or_default(),
         block_transfers: args.block_transfers.unwrap_or(u64::MAX),
@@ -54,22 +54,18 @@ fn transfers(args: &GenerateEthereum, json: bool) -> Result<()> {
     bar.finish_and_clear();
     let (out, seed, transfers) = (args.out.display().to_string(), args.seed, recipe.transfers);
     if json {
-        let made = serde_json::json!({
+        return Answer::ok().with(json!({
             "out": out, "last": last, "seed": seed, "transfers": transfers
-        });
-        println!("{made}");
-    } else {
-        let [blocks, transfers] = [last, transfers].map(grouped);
-        println!(
-            "wrote blocks 0 to {blocks} with {transfers} transfers, and a genesis.json to {out}"
-        );
-        println!("they obey every rule but the seal: verify them with --seal off");
+        }));
     }
-    Ok(())
+    let [blocks, transfers] = [last, transfers].map(grouped);
+    println!("wrote blocks 0 to {blocks} with {transfers} transfers, and a genesis.json to {out}");
+    println!("they obey every rule but the seal: verify them with --seal off");
+    Ok(Answer::ok())
 }
 
 /// Writes a regtest chain, with a progress bar, and says what is in it.
-fn bitcoin(args: &GenerateBitcoin, json: bool) -> Result<()> {
+fn bitcoin(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
     let recipe = Recipe {
         inputs: args.inputs,
         blocks: args.blocks,
@@ -99,20 +95,15 @@ fn bitcoin(args: &GenerateBitcoin, json: bool) -> Result<()> {
     let tip = made.tip.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
     let out = args.out.display().to_string();
     if json {
-        let record = serde_json::json!({
+        return Answer::ok().with(json!({
             "out": out, "seed": args.seed, "height": made.height, "tip": tip,
             "records": made.records, "transactions": made.transactions,
             "inputs": made.inputs, "bytes": made.bytes,
-        });
-        println!("{record}");
-    } else {
-        let [records, transactions, inputs] =
-            [made.records, made.transactions, made.inputs].map(grouped);
-        println!(
-            "wrote {records} blocks to {out}, the last at height {}",
-            grouped(made.height.into())
-        );
-        println!("best block {tip}: {transactions} transactions, {inputs} inputs before it");
+        }));
     }
-    Ok(())
+    let [records, transactions, inputs] =
+        [made.records, made.transactions, made.inputs].map(grouped);
+    println!("wrote {records} blocks to {out}, the last at height {}", grouped(made.height.into()));
+    println!("best block {tip}: {transactions} transactions, {inputs} inputs before it");
+    Ok(Answer::ok())
 }

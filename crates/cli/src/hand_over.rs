@@ -1,8 +1,9 @@
 //! `convert` of Bitcoin block files: to a datadir of Bitcoin Core, or to block files in order.
 
+use crate::answer::Answer;
 use crate::args::{Convert, Target};
 use crate::import::cores;
-use crate::output::{self, Exit};
+use crate::output;
 use crate::progress::{Display, Progress, grouped};
 use crate::reindex::{failure, network_of, open, parse_id};
 use anyhow::{Result, ensure};
@@ -11,10 +12,11 @@ use bitcoin::export;
 use bitcoin::import::{Options, import};
 use bitcoin::variants::Variants;
 use bitcoin::{Error, Level};
+use chain::Status;
 use pipeline::Cancel;
 
 /// `blockmill convert --to core|blk`.
-pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
+pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     ensure!(args.from.is_none(), "--from: Bitcoin chains are written from the genesis block on");
     let (files, params) = open(&args.paths, args.chain.as_deref())?;
     let options = Options {
@@ -35,7 +37,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Exit> {
 }
 
 /// Brings the store up to date, then writes it out for Bitcoin Core.
-fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Exit> {
+fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Answer> {
     let (number, bytes) = (files.files().len(), files.bytes());
     let mut display = Display::indexing(number, bytes, options.level.name(), json);
     let (run, outcome) = import(files, options, &args.data, |progress| {
@@ -43,49 +45,49 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
         display.update(&Progress { number: progress.height.into(), blocks, bytes });
     });
     display.finish();
-    let outcome_is_good = outcome.is_ok();
+    let mut answer = Answer::ok();
     if let Err(error) = outcome {
-        failure(&error, &run);
+        answer = failure(&error, &run);
         // a bad block ends the chain, which is good up to there
         if !matches!(error, Error::Fault(_)) {
-            return Ok(Exit::Failure);
+            return Ok(answer);
         }
     } else if run.stopped {
-        return Ok(Exit::Interrupted);
+        return Ok(Answer::of(Status::Interrupted));
     }
     let written = export::to_core(files, options, &args.data, &args.out, |_| {})?;
     let out = args.out.display();
     if json {
-        println!(
-            "{}",
-            serde_json::json!({
-                "out": out.to_string(),
-                "height": written.blocks - 1,
-                "tip": bitcoin::Id(&written.tip).to_string(),
-                "coins": written.coins,
-                "bytes": written.block_bytes + written.undo_bytes + written.coin_bytes,
-            })
-        );
-    } else {
-        let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
-        println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
-        println!("start Bitcoin Core with -datadir={out}: it goes on from there");
+        return answer.with(serde_json::json!({
+            "out": out.to_string(),
+            "height": written.blocks - 1,
+            "tip": bitcoin::Id(&written.tip).to_string(),
+            "coins": written.coins,
+            "bytes": written.block_bytes + written.undo_bytes + written.coin_bytes,
+        }));
     }
-    Ok(if outcome_is_good { Exit::Success } else { Exit::Failure })
+    let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
+    println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
+    println!("start Bitcoin Core with -datadir={out}: it goes on from there");
+    Ok(answer)
 }
 
 /// Writes the best chain as block files in its order.
-fn block_files(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Exit> {
+fn block_files(
+    args: &Convert,
+    files: &BlockFiles,
+    options: &Options,
+    json: bool,
+) -> Result<Answer> {
     let network = network_of(&options.params);
     let key = if args.xor { XorKey::random() } else { XorKey::default() };
     let writer = WriterOptions { key, ..WriterOptions::core(network) };
     let last = export::to_block_files(files, options, &args.out, writer, |_| {})?;
     let out = args.out.display().to_string();
     if json {
-        println!("{}", serde_json::json!({ "out": out, "first": 0, "last": last }));
-    } else {
-        println!("wrote blocks 0 to {} to {out}", grouped(last.into()));
-        println!("conversion checks headers, not bodies; `blockmill verify` does");
+        return Answer::ok().with(serde_json::json!({ "out": out, "first": 0, "last": last }));
     }
-    Ok(Exit::Success)
+    println!("wrote blocks 0 to {} to {out}", grouped(last.into()));
+    println!("conversion checks headers, not bodies; `blockmill verify` does");
+    Ok(Answer::ok())
 }

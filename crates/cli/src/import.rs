@@ -1,8 +1,9 @@
 //! `import` and `verify`.
 
+use crate::answer::Answer;
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::ethereum_chain;
-use crate::output::{self, Ending, Exit};
+use crate::output::{self, Ending};
 use crate::progress::{Display, Progress};
 use crate::reindex;
 use anyhow::{Context, Result, ensure};
@@ -27,7 +28,7 @@ use store::ChainStore;
 const CACHES: usize = 2;
 
 /// `blockmill import`.
-pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
+pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     // before a store is made for nothing
     for path in &args.verification.paths {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
@@ -49,7 +50,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
 }
 
 /// `blockmill verify`.
-pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
+pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     if reindex::is_meant(&args.verification) {
         return reindex::run_verify(args, json, cancel);
     }
@@ -100,7 +101,7 @@ impl Job {
         Ok(Self { archive, options, label, record_to })
     }
 
-    fn run(self, label: &str, mut sink: Sink, json: bool) -> Result<Exit> {
+    fn run(self, label: &str, mut sink: Sink, json: bool) -> Result<Answer> {
         let level = self.options.level.name();
         let mut display = Display::new(self.archive.disk_bytes(), level, json);
         let (run, outcome) = import(&self.archive, &self.options, &mut sink, |progress| {
@@ -118,7 +119,6 @@ impl Job {
             source: "this archive holds",
             unit: "block",
             resumed: run.resumed.is_some(),
-            stopped: run.stopped,
             hint: outcome.as_ref().err().and_then(hint),
         };
         output::end(&mut record, self.record_to.as_deref(), &ending, json)

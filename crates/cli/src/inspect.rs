@@ -3,16 +3,17 @@
 mod blocks;
 mod coins;
 
+use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::ethereum_chain;
-use crate::output::Exit;
 use crate::progress::grouped;
 use anyhow::{Result, ensure};
 use archive::{Archive, FileReport, Inspection, TableReport, blkdat};
+use chain::Status;
 use ethereum::record::format_name;
 
 /// `blockmill inspect`.
-pub fn run(args: &Inspect, json: bool) -> Result<Exit> {
+pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     if let Some(store) = args.paths.iter().find(|path| bitcoin::inspect::is_store(path)) {
         let name = store.display();
         ensure!(args.paths.len() == 1, "{name} is a store: inspect it alone, found other paths");
@@ -23,12 +24,21 @@ pub fn run(args: &Inspect, json: bool) -> Result<Exit> {
     }
     let mut inspection = archive::inspect(&args.paths, args.deep)?;
     inspection.files.iter_mut().for_each(name_chain);
+    let answer = Answer::of(status(&inspection));
     if json {
-        println!("{}", serde_json::to_string_pretty(&inspection)?);
-    } else {
-        print(&inspection, args.deep);
+        return answer.with(inspection);
     }
-    Ok(if inspection.is_sound() { Exit::Success } else { Exit::Failure })
+    print(&inspection, args.deep);
+    Ok(answer)
+}
+
+/// Damage counts before gaps.
+fn status(inspection: &Inspection) -> Status {
+    match inspection.files.iter().any(|file| !file.damage.is_empty()) {
+        true => Status::Damage,
+        false if !inspection.gaps.is_empty() => Status::Incomplete,
+        false => Status::Ok,
+    }
 }
 
 /// Names the chain by its first block, which proves more than the file's name, or by a

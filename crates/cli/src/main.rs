@@ -4,6 +4,7 @@
 #[macro_use]
 mod print;
 
+mod answer;
 mod args;
 mod bench_bodies;
 mod bench_headers;
@@ -23,12 +24,15 @@ mod progress;
 mod reindex;
 mod report;
 
+use answer::Answer;
 use anyhow::{Context, Result};
 use args::{Bench, Cli, Command};
 use bench::counting::CountingAllocator;
-use clap::{CommandFactory, Parser};
-use output::Exit;
+use chain::{FaultReport, Status};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 use pipeline::Cancel;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -37,29 +41,44 @@ use std::process::ExitCode;
 static HEAP: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
-    let exit = match run() {
-        Ok(exit) => exit,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // known before the command line is understood, as it may never be
+    let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let (name, answer) = match config::with_config(args) {
+        Ok(args) => answer(args),
+        Err(error) => (String::new(), Answer::failed(&error)),
     };
-    print::ended(exit)
+    answer.tell(&name, json);
+    print::ended((&answer).into())
 }
 
-fn run() -> Result<ExitCode> {
-    let args = config::with_config(std::env::args_os().collect())?;
-    match Cli::try_parse_from(args) {
-        Ok(cli) => command(&cli).map(ExitCode::from),
-        // that is also how the text of --help comes
-        Err(error) => {
-            print::parser(&error);
-            Ok(ExitCode::from(error.exit_code().try_into().unwrap_or(u8::MAX)))
+/// The name of the command that `args` ask for, and how it ended.
+fn answer(args: Vec<OsString>) -> (String, Answer) {
+    let parsed = Cli::command().try_get_matches_from(args).and_then(|matches| {
+        let name = matches.subcommand_name().unwrap_or_default().to_owned();
+        Ok((name, Cli::from_arg_matches(&matches)?))
+    });
+    match parsed {
+        Ok((name, cli)) => {
+            let answer = run(&cli).unwrap_or_else(|error| Answer::failed(&error));
+            (name, answer)
         }
+        Err(error) => (String::new(), not_understood(&error)),
     }
 }
 
-fn command(cli: &Cli) -> Result<Exit> {
+/// Prints the help that was asked for, or says what is wrong with the command line.
+fn not_understood(error: &clap::Error) -> Answer {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        print::parser(error);
+        return Answer::ok();
+    }
+    let text = error.render().to_string();
+    let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Usage) }
+}
+
+fn run(cli: &Cli) -> Result<Answer> {
     match &cli.command {
         Command::Import(args) => import::run_import(args, cli.json, stop_on_signal()?),
         Command::Verify(args) => import::run_verify(args, cli.json, stop_on_signal()?),
@@ -81,8 +100,12 @@ fn command(cli: &Cli) -> Result<Exit> {
             // the generator panics when it cannot write, so it writes to memory
             let mut script = vec![];
             clap_complete::generate(*shell, &mut Cli::command(), "blockmill", &mut script);
-            print!("{}", String::from_utf8_lossy(&script));
-            Ok(Exit::Success)
+            let script = String::from_utf8_lossy(&script);
+            if cli.json {
+                return Answer::ok().with(script);
+            }
+            print!("{script}");
+            Ok(Answer::ok())
         }
         Command::Man { folder } => man_pages(folder),
     }
@@ -104,10 +127,10 @@ fn stop_on_signal() -> Result<Cancel> {
     Ok(cancel)
 }
 
-fn man_pages(folder: &Path) -> Result<Exit> {
+fn man_pages(folder: &Path) -> Result<Answer> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot create {}", folder.display()))?;
     clap_mangen::generate_to(Cli::command(), folder)
         .with_context(|| format!("cannot write man pages to {}", folder.display()))?;
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }

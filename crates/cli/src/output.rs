@@ -1,35 +1,14 @@
 //! What is printed when all is done, and how a run ends.
 
+use crate::answer::Answer;
 use crate::progress::grouped;
 use anyhow::{Context, Result};
+use chain::Status;
 use pipeline::record::RunRecord;
 use report::Colour;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::Recovery;
-
-/// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// All is well.
-    Success,
-    /// The archive is not what it should be.
-    Failure,
-    /// The user asked to stop.
-    Interrupted,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Success => Self::SUCCESS,
-            Exit::Failure => Self::from(1),
-            // what shells give a program that Ctrl-C ended
-            Exit::Interrupted => Self::from(130),
-        }
-    }
-}
 
 /// Says what opening the store had to repair.
 pub fn recovered(recovery: &Recovery) {
@@ -53,47 +32,55 @@ pub struct Ending {
     pub unit: &'static str,
     /// Did the run go on behind blocks of an earlier one?
     pub resumed: bool,
-    /// Did it stop because the user asked for it?
-    pub stopped: bool,
     /// What the reader of its error may not know.
     pub hint: Option<&'static str>,
 }
 
 /// Writes and prints the record of a run that is over.
-pub fn end(record: &mut RunRecord, to: Option<&Path>, ending: &Ending, json: bool) -> Result<Exit> {
-    record.command = std::env::args().collect();
-    save(record, to)?;
-    if json {
-        println!("{}", serde_json::to_string_pretty(record)?);
-    } else {
-        if record.data.blocks == 0 && ending.resumed {
+pub fn end(
+    record: &mut RunRecord,
+    to: Option<&Path>,
+    ending: &Ending,
+    json: bool,
+) -> Result<Answer> {
+    record.command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    if let Some(fault) = &mut record.result.fault {
+        fault.hint = ending.hint.map(str::to_owned);
+    }
+    // the run's own result is told whatever becomes of its record
+    let saved = save(record, to);
+    if !json {
+        if record.data.blocks == 0 && ending.resumed && record.result.status.is_success() {
             println!("nothing new: the store already has what {}", ending.source);
         }
         print!("{}", report::summary(record, Colour::of_stdout()));
-        if let Some(path) = to {
-            println!("run record: {}", path.display());
+    }
+    match (&saved, to) {
+        (Ok(()), Some(path)) if !json => println!("run record: {}", path.display()),
+        (Ok(()), _) => {}
+        (Err(error), _) => {
+            let warning = format!("the run record is not saved: {error:#}");
+            eprintln!("warning: {warning}");
+            record.notes.push(warning);
         }
     }
-    match &record.result.error {
-        Some(error) => {
-            failure(error, ending.hint, ending.unit, record.result.committed);
-            Ok(Exit::Failure)
-        }
-        None if ending.stopped => Ok(Exit::Interrupted),
-        None => Ok(Exit::Success),
-    }
+    let result = &record.result;
+    let stopped = result.error.is_some() || result.status == Status::Interrupted;
+    let answer = Answer {
+        status: result.status,
+        error: result.fault.clone(),
+        kept: result.committed.filter(|_| stopped).map(|number| kept(ending.unit, number)),
+        shortfalls: result.shortfalls.clone(),
+        notes: record.notes.clone(),
+        ..Answer::default()
+    };
+    if json { answer.with(&*record) } else { Ok(answer) }
 }
 
-/// Says on standard error what stopped an import, and what that means for the blocks before it.
-pub fn failure(error: &str, hint: Option<&str>, unit: &str, committed: Option<u64>) {
-    eprintln!("error: {error}");
-    if let Some(hint) = hint {
-        eprintln!("hint: {hint}");
-    }
-    if let Some(number) = committed {
-        let number = grouped(number);
-        eprintln!("everything up to {unit} {number} is verified and committed; it stays readable");
-    }
+/// What a run that stopped leaves behind.
+pub fn kept(unit: &str, number: u64) -> String {
+    let number = grouped(number);
+    format!("everything up to {unit} {number} is verified and committed; it stays readable")
 }
 
 /// Writes the run record, where one is wanted.

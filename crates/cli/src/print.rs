@@ -45,13 +45,8 @@ pub fn err(text: Arguments<'_>) {
     let _ = io::stderr().lock().write_fmt(text);
 }
 
-/// Prints what the parser of the command line has to say: help, version, or what is wrong.
+/// Prints the help or the version that the parser of the command line has to show.
 pub fn parser(error: &clap::Error) {
-    if error.use_stderr() {
-        // chooses colours by what standard error is; where that fails nobody is left to be told
-        let _ = error.print();
-        return;
-    }
     match (error.render(), Colour::of_stdout()) {
         (text, Colour::On) => print!("{}", text.ansi()),
         (text, Colour::Off) => print!("{text}"),

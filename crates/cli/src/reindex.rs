@@ -1,8 +1,9 @@
 //! `import` and `verify` for Bitcoin block files.
 
+use crate::answer::Answer;
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::import::cores;
-use crate::output::{self, Ending, Exit};
+use crate::output::{self, Ending};
 use crate::progress::{Display, Progress};
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BlockFiles, Network};
@@ -10,6 +11,7 @@ use bitcoin::import::{Options, Run, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
 use bitcoin::{Error, Hash, Level, record};
+use chain::FaultReport;
 use ethereum::record::program;
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
@@ -23,7 +25,7 @@ pub fn is_meant(args: &Verification) -> bool {
 }
 
 /// `blockmill import` of block files.
-pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
+pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     let mut job = Job::prepare(&args.verification, cancel)?;
     let records = args.data.join("records");
     job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));
@@ -32,7 +34,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Exit> {
 
 /// `blockmill verify` of block files. The coins need room on disk when memory is short: a folder
 /// that is gone afterwards.
-pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Exit> {
+pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let job = Job::prepare(&args.verification, cancel)?;
     let folder = std::env::temp_dir().join(format!("blockmill-verify-{}", std::process::id()));
     std::fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -75,7 +77,7 @@ impl Job {
         Ok(Self { files, options, label, record_to })
     }
 
-    fn run(self, label: &str, data: &Path, stores: bool, json: bool) -> Result<Exit> {
+    fn run(self, label: &str, data: &Path, stores: bool, json: bool) -> Result<Answer> {
         let (number, bytes) = (self.files.files().len(), self.files.bytes());
         let mut display = Display::indexing(number, bytes, self.options.level.name(), json);
         let (run, outcome) = import(&self.files, &self.options, data, |progress| {
@@ -95,7 +97,6 @@ impl Job {
             source: "these files hold",
             unit: "height",
             resumed: run.resumed.is_some(),
-            stopped: run.stopped,
             hint: outcome.as_ref().err().and_then(hint),
         };
         output::end(&mut record, self.record_to.as_deref(), &ending, json)
@@ -158,10 +159,11 @@ fn bytes_of(digits: &str) -> Result<Vec<u8>> {
     Ok((0..digits.len()).step_by(2).map(pair).collect::<Result<_, _>>()?)
 }
 
-/// Says on standard error why a store could not be brought up to date.
-pub fn failure(error: &Error, run: &Run) {
-    let committed = run.tip.map(|tip| tip.height.into());
-    output::failure(&error.to_string(), hint(error), "height", committed);
+/// The answer of a command whose store could not be brought up to date.
+pub fn failure(error: &Error, run: &Run) -> Answer {
+    let report = FaultReport { hint: hint(error).map(str::to_owned), ..error.report() };
+    let committed = run.tip.map(|tip| output::kept("height", tip.height.into()));
+    Answer { error: Some(report), kept: committed, ..Answer::of(error.status()) }
 }
 
 /// What the reader of an error may not know.

@@ -1,8 +1,8 @@
 //! `report`: run records as tables, charts and one HTML page; writer and signature records as
 //! tables and charts.
 
+use crate::answer::Answer;
 use crate::args::Report;
-use crate::output::Exit;
 use anyhow::{Context, Result, bail, ensure};
 use pipeline::record::RunRecord;
 use pipeline::signature_record::SignatureRecord;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// `blockmill report`.
-pub fn run(args: &Report, json: bool) -> Result<Exit> {
+pub fn run(args: &Report, json: bool) -> Result<Answer> {
     let paths = record_files(&args.records)?;
     if paths.iter().any(|path| WriterRecord::is_in(path)) {
         let [path] = &paths[..] else {
@@ -32,8 +32,7 @@ pub fn run(args: &Report, json: bool) -> Result<Exit> {
     }
     let files = bench::output::write(&records, &args.out)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&records)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(&records);
     }
     if args.markdown {
         print!("{}", report::ladder_markdown(&records));
@@ -43,15 +42,14 @@ pub fn run(args: &Report, json: bool) -> Result<Exit> {
         print!("{}", report::ladder_table(&records, Colour::of_stdout()));
     }
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// Records of `bench reindex`.
-fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Exit> {
+fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Answer> {
     let files = bench::output::write_reindex(records, &args.out)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(records)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(records);
     }
     if args.markdown {
         print!("{}", report::reindex_markdown(records));
@@ -60,15 +58,14 @@ fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Exit> {
     }
     print!("{}", bench::ratios::reindex_against_peers(records));
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// A record of `bench rlp`.
-fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Exit> {
+fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Answer> {
     let files = bench::output::write_writers(record, &args.out)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(record)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(record);
     }
     if args.markdown {
         print!("{}", report::writers_markdown(record));
@@ -76,15 +73,14 @@ fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Exit> {
         print!("{}", report::writers_table(record, Colour::of_stdout()));
     }
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// A record of `bench signatures`.
-fn signatures(record: &SignatureRecord, args: &Report, json: bool) -> Result<Exit> {
+fn signatures(record: &SignatureRecord, args: &Report, json: bool) -> Result<Answer> {
     let files = bench::output::write_signatures(record, &args.out)?;
     if json {
-        println!("{}", serde_json::to_string_pretty(record)?);
-        return Ok(Exit::Success);
+        return Answer::ok().with(record);
     }
     if args.markdown {
         print!("{}", report::signatures_markdown(record));
@@ -92,7 +88,7 @@ fn signatures(record: &SignatureRecord, args: &Report, json: bool) -> Result<Exi
         print!("{}", report::signatures_table(record, Colour::of_stdout()));
     }
     files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Exit::Success)
+    Ok(Answer::ok())
 }
 
 /// The files given, and those in the folders given.

@@ -74,7 +74,7 @@ fn a_case_that_does_not_exist_is_refused() {
     ] {
         let mut command = blockmill(&format!("bench rlp {words}"));
         let ended = run(command.arg("--out").arg(scratch.path("out")));
-        assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         assert!(ended.stderr.contains(reason), "{}", ended.stderr);
     }
 }

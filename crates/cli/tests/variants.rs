@@ -19,7 +19,7 @@ fn archives(scratch: &Scratch) -> [(PathBuf, &'static str); 2] {
 /// What a command that must not begin says on standard error.
 fn refused(command: &mut Command) -> String {
     let ended = run(command);
-    assert_eq!((ended.code, &*ended.stdout), (Some(1), ""), "{command:?}: {}", ended.stderr);
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""), "{command:?}: {}", ended.stderr);
     ended.stderr
 }
 

@@ -135,7 +135,7 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// A range of blocks with the number of them.
 pub(crate) fn block_range(first: u64, last: u64, blocks: u64) -> String {
-    format!("{} to {} ({} blocks)", count(first), count(last), count(blocks))
+    format!("{} to {} ({})", count(first), count(last), counted(blocks, "block"))
 }
 
 /// A time in seconds since 1970 as `2026-01-31 23:59 UTC`; none for a time before 1970 or not set.

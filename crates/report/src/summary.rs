@@ -1,12 +1,16 @@
 //! What a person reads after an import: is the archive genuine, what was checked, and where did
 //! the time go.
 
+use anstyle::Style;
+use chain::Status;
 use pipeline::record::{BlockRef, RunRecord, Totals};
 
 use crate::block_files;
 use crate::format::{self, printable};
-use crate::terminal::{BAD, Colour, FAINT, GOOD, STRONG, WARN, bar};
+use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar};
 
+/// Shortfalls that are shown.
+const SHOWN: usize = 10;
 /// Characters of the bar of a part of the time.
 const BAR: usize = 30;
 
@@ -17,6 +21,7 @@ pub fn summary(record: &RunRecord, colour: Colour) -> String {
         text +=
             &format!("  {} {}\n", colour.paint(FAINT, &format!("{name:<14}")), printable(&value));
     }
+    text += &shortfall_lines(record, colour);
     text += &time_lines(record, colour);
     for note in &record.notes {
         text += &format!("  {}\n", colour.paint(WARN, &format!("note: {}", printable(note))));
@@ -24,31 +29,60 @@ pub fn summary(record: &RunRecord, colour: Colour) -> String {
     text
 }
 
+/// What the archive lacks, the first of it.
+fn shortfall_lines(record: &RunRecord, colour: Colour) -> String {
+    let all = &record.result.shortfalls;
+    let mut text = String::new();
+    for shortfall in all.iter().take(SHOWN) {
+        let line = printable(&format!("missing: {shortfall}"));
+        text += &format!("  {}\n", colour.paint(WARN, &line));
+    }
+    if all.len() > SHOWN {
+        let more = format::count((all.len() - SHOWN) as u64);
+        text += &format!("  and {more} more; --json lists all\n");
+    }
+    text
+}
+
 /// The verdict, without the error: a program tells that on standard error.
 fn headline(record: &RunRecord, colour: Colour) -> String {
-    let (style, verdict) = match &record.result.error {
-        Some(_) => (BAD, format!("Failed after {} blocks.", format::count(record.data.blocks))),
-        None => verdict(record),
-    };
+    let (style, verdict) = verdict(record);
     let what = format!("{} {}", record.data.chain, record.data.format);
     format!("{} {}\n", colour.paint(style, &printable(&verdict)), printable(what.trim()))
 }
 
-/// How the run ended, in a sentence.
-pub(crate) fn verdict(record: &RunRecord) -> (anstyle::Style, String) {
-    match &record.result.error {
-        Some(error) => (BAD, format!("Failed: {error}.")),
-        None => (GOOD, format!("Verified {} at level {}.", verified(record), record.level)),
+/// How the run ended. Peers and older programs tell an error or nothing.
+pub(crate) fn status(record: &RunRecord) -> Status {
+    match (record.result.status, &record.result.error) {
+        (Status::Ok, Some(_)) => Status::Fault,
+        (Status::Ok, None) => Status::Verified,
+        (status, _) => status,
+    }
+}
+
+/// How the run ended, in a sentence. Green is for what is whole and true, and for nothing else.
+pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
+    let (verified, level) = (verified(record), &record.level);
+    match status(record) {
+        Status::Verified | Status::Ok => (GOOD, format!("Verified {verified} at level {level}.")),
+        Status::Partial => {
+            (WARN, format!("Partly verified: {verified} at level {level}, the rest is missing."))
+        }
+        Status::Incomplete => (
+            CAUTION,
+            format!("Incomplete: {verified} verified at level {level}, not all is there."),
+        ),
+        Status::Interrupted => (WARN, format!("Stopped after {verified}.")),
+        Status::Damage => (BAD, format!("Damaged: failed after {verified}.")),
+        _ => (BAD, format!("Failed after {verified}.")),
     }
 }
 
 /// What was verified: blocks, or of block files headers alone.
 fn verified(record: &RunRecord) -> String {
     match &record.reindex {
-        Some(reindex) if record.level == "headers" => {
-            format!("{} headers", format::count(reindex.found))
-        }
-        _ => format!("{} blocks", format::count(record.data.blocks)),
+        Some(reindex) if record.level == "headers" => format::counted(reindex.found, "header"),
+        _ => format::counted(record.data.blocks, "block"),
     }
 }
 
@@ -57,7 +91,7 @@ fn verified(record: &RunRecord) -> String {
 pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let (data, result) = (&record.data, &record.result);
     let mut facts = vec![];
-    if data.blocks > 0 || record.reindex.is_none() {
+    if data.blocks > 0 {
         facts.push(("range", format::block_range(data.first, data.last, data.blocks)));
     }
     if !result.tip_hash.is_empty() {
@@ -180,6 +214,7 @@ fn time_lines(record: &RunRecord, colour: Colour) -> String {
 mod tests {
     use super::*;
     use crate::sample;
+    use chain::{Shortfall, ShortfallKind};
 
     #[test]
     fn says_what_was_verified_and_how() {
@@ -234,6 +269,48 @@ mod tests {
         let blocks = format::count(record.data.blocks);
         assert!(text.starts_with(&format!("Failed after {blocks} blocks.")), "{text}");
         assert!(text.contains("  stored         nothing\n"), "{text}");
+    }
+
+    #[test]
+    fn only_what_is_whole_and_true_is_green() {
+        const GREEN: &str = "\x1b[32m";
+        for status in Status::ALL {
+            let mut record = sample::full("import", 1.0);
+            record.result.status = status;
+            record.result.error = (!status.is_success()).then(|| "why".to_owned());
+            let text = summary(&record, Colour::On);
+            let whole = matches!(status, Status::Verified | Status::Ok);
+            assert_eq!(text.contains(GREEN), whole, "{status}: {text}");
+            let first = summary(&record, Colour::Off);
+            assert_eq!(first.starts_with("Verified "), whole, "{status}: {first}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_said_where_it_shows() {
+        let mut record = sample::full("import", 1.0);
+        record.result.status = Status::Incomplete;
+        let gap = Shortfall::new(ShortfallKind::MissingBlocks, "block 7 is not in these files");
+        record.result.shortfalls = vec![gap.at("blk00001.dat", 12); SHOWN + 2];
+        let text = summary(&record, Colour::Off);
+        assert!(
+            text.starts_with("Incomplete: 1,000,000 blocks verified at level headers"),
+            "{text}"
+        );
+        let line = "  missing: blk00001.dat at byte 12: block 7 is not in these files\n";
+        assert_eq!(text.matches(line).count(), SHOWN, "{text}");
+        assert!(text.contains("  and 2 more; --json lists all\n"), "{text}");
+    }
+
+    #[test]
+    fn one_block_is_one_block() {
+        let mut record = sample::bare("verify");
+        (record.data.last, record.data.blocks) = (0, 1);
+        let text = summary(&record, Colour::Off);
+        assert!(text.starts_with("Verified 1 block at"), "{text}");
+        assert!(text.contains("0 to 0 (1 block)"), "{text}");
+        record.data.blocks = 0;
+        assert!(!summary(&record, Colour::Off).contains("range"));
     }
 
     #[test]

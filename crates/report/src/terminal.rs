@@ -34,6 +34,8 @@ impl Colour {
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// For what failed.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+/// For what is good as far as it goes.
+pub(crate) const CAUTION: Style = AnsiColor::Yellow.on_default().bold();
 /// For what a reader should know.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
 /// For names beside values.

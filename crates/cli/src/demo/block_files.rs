@@ -3,11 +3,11 @@
 
 use super::{Steps, flip};
 use crate::import::cores;
-use crate::output::Exit;
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BodyReader};
 use bitcoin::decode::{Block, Span};
 use bitcoin::inspect::inspect;
+use chain::Status;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub fn run(demo: &Steps, out: &Path) -> Result<()> {
     let height = damage(Path::new(&chain), &damaged)?;
     demo.say(&format!("\nIn a copy, one byte of a signature in block {height} is changed:"));
     let exit = demo.run(&["verify", &damaged.display().to_string()])?;
-    ensure!(exit == Exit::Failure, "the damaged copy was accepted");
+    ensure!(exit == Status::Fault, "expected a fault in the damaged copy, found it {exit}");
     Ok(())
 }
 

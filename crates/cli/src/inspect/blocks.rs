@@ -1,15 +1,17 @@
 //! What Bitcoin block files hold, for a person or as JSON.
 
 use super::coins;
+use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::import::cores;
-use crate::output::{self, Exit};
+use crate::output;
 use crate::progress::grouped;
 use anyhow::Result;
 use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
 use bitcoin::Id;
 use bitcoin::index::{Branch, Found, Gap, Refused, Why};
 use bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, inspect};
+use chain::Status;
 use report::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -20,25 +22,37 @@ const MANY: usize = 20;
 const SHOWN: usize = 20;
 
 /// Looks at block files; and, where they are those of a datadir, at its coins.
-pub fn run(args: &Inspect, json: bool) -> Result<Exit> {
+pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let files = blkdat::open(&args.paths, None)?;
     let inspection = inspect(&files, cores(), args.deep, Some(output::unix_seconds()))?;
     let view = View { files: &files, inspection: &inspection };
     let datadir = datadir_of(&files);
+    let answer = Answer::of(status(&inspection));
     if json {
         let mut document = view.json();
         if let Some(folder) = &datadir {
             document["datadir"] = coins::of_datadir(folder)?.json();
         }
-        println!("{}", serde_json::to_string_pretty(&document)?);
-    } else {
-        view.print();
-        if let Some(folder) = &datadir {
-            coins::of_datadir(folder)?.print();
-        }
-        view.print_verdict(args.deep);
+        return answer.with(document);
     }
-    Ok(if inspection.is_sound() { Exit::Success } else { Exit::Failure })
+    view.print();
+    if let Some(folder) = &datadir {
+        coins::of_datadir(folder)?.print();
+    }
+    view.print_verdict(args.deep);
+    Ok(answer)
+}
+
+/// Damage counts before blocks that break a rule, and these before gaps.
+fn status(inspection: &Inspection) -> Status {
+    let damaged = inspection.reports.iter().any(|report| report.damage_count > 0);
+    let bad_bodies = inspection.bodies.as_ref().is_some_and(|bodies| bodies.fault_count > 0);
+    match inspection.is_sound() {
+        true => Status::Ok,
+        false if damaged => Status::Damage,
+        false if bad_bodies || inspection.summary.refused > 0 => Status::Fault,
+        false => Status::Incomplete,
+    }
 }
 
 /// The datadir in whose `blocks` folder all the files are.

@@ -1,6 +1,6 @@
 //! What a store of coins holds, ours or Bitcoin Core's, for a person or as JSON.
 
-use crate::output::Exit;
+use crate::answer::Answer;
 use crate::progress::grouped;
 use anyhow::{Context, Result};
 use bitcoin::Id;
@@ -12,15 +12,15 @@ use std::fs;
 use std::path::Path;
 
 /// Looks at the store of a Bitcoin import.
-pub fn run(folder: &Path, json: bool) -> Result<Exit> {
+pub fn run(folder: &Path, json: bool) -> Result<Answer> {
     let store = stored(folder).with_context(|| format!("store {}", folder.display()))?;
     let Some(stored) = store else {
         if json {
-            println!("{}", json!({ "store": folder.display().to_string(), "tip": null }));
-        } else {
-            println!("{}: a store in which nothing was committed yet", folder.display());
+            let name = folder.display().to_string();
+            return Answer::ok().with(json!({ "store": name, "tip": null }));
         }
-        return Ok(Exit::Success);
+        println!("{}: a store in which nothing was committed yet", folder.display());
+        return Ok(Answer::ok());
     };
     let coins = Coins {
         what: "store",
@@ -32,11 +32,10 @@ pub fn run(folder: &Path, json: bool) -> Result<Exit> {
         disk_bytes: bytes_below(folder),
     };
     if json {
-        println!("{}", serde_json::to_string_pretty(&coins.json())?);
-    } else {
-        coins.print();
+        return Answer::ok().with(coins.json());
     }
-    Ok(Exit::Success)
+    coins.print();
+    Ok(Answer::ok())
 }
 
 /// Reads the coins of a datadir of Bitcoin Core.

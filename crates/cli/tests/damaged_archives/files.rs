@@ -3,7 +3,8 @@
 
 use crate::blocks::Blocks;
 use crate::program::{
-    Scratch, assert_same_store, blockmill, copy, fixtures, read_store, refuse, succeed, tip_of,
+    Scratch, assert_same_store, blockmill, copy, fixtures, misunderstand, read_store, refuse,
+    succeed, tip_of,
 };
 use crate::{Good, import};
 use std::fs;
@@ -101,7 +102,7 @@ fn an_era1_file_that_is_left_out_or_of_another_chain_is_found() {
     refuse(&mut import_all(&gap, &[&left_out]), &[&name, "block 8192", "block 16384"]);
     assert_eq!(tip_of(&gap), Some(ERA - 1));
     let inspected = crate::run(blockmill("inspect").arg(&left_out));
-    assert_eq!(inspected.code, Some(1));
+    assert_eq!(inspected.code, Some(3));
     assert!(inspected.stdout.contains("gap: "), "{}", inspected.stdout);
     succeed(&mut import_all(&gap, &[&ours]));
     assert_same_store(&store, &gap);
@@ -228,7 +229,7 @@ fn a_file_of_sepolia_among_those_of_mainnet_is_refused() {
     let (folder, store) = (scratch.path("folder"), scratch.path("store"));
     copy(&fixtures.join("era1"), &folder);
     let foreign = folder.join("sepolia-00000-643a00f7.era1");
-    refuse(&mut import_all(&store, &[&folder]), &["sepolia-00000", "mainnet"]);
+    misunderstand(&mut import_all(&store, &[&folder]), &["sepolia-00000", "mainnet"]);
     assert_eq!(tip_of(&store), None);
     // under a name that hides it
     let hidden = folder.join("mainnet-00002-643a00f7.era1");

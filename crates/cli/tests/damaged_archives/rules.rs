@@ -2,7 +2,7 @@
 
 use crate::Good;
 use crate::blocks::{Blocks, items, list};
-use crate::program::{blockmill, refuse};
+use crate::program::{blockmill, misunderstand, refuse};
 use bench::generate::HeaderChain;
 use ethereum::U256;
 use ethereum::difficulty::Parent;
@@ -169,7 +169,7 @@ fn a_chain_of_another_network_is_refused() {
         // a store that has a chain does not take another one
         let mut command = blockmill("import --seal off --chain sepolia --data");
         command.arg(&good.store).arg(&good.archive);
-        refuse(&mut command, &[]);
+        misunderstand(&mut command, &["the store takes more of one chain only"]);
         assert_eq!(crate::tip_of(&good.store), Some(20));
     }
 }

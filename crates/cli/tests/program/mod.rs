@@ -3,6 +3,7 @@
 //! Each test program uses a part of this.
 #![allow(dead_code)]
 
+use chain::Status;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -79,14 +80,39 @@ pub fn succeed(command: &mut Command) -> String {
     ended.stdout
 }
 
-/// Runs a command that must succeed with `--json`.
+/// Runs a command that must succeed with `--json`; its own part of the document.
 pub fn succeed_json(command: &mut Command) -> serde_json::Value {
-    let text = succeed(command.arg("--json"));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
+    let ended = run(command.arg("--json"));
+    assert_eq!(ended.code, Some(0), "{command:?}\n{}", ended.stderr);
+    document(&ended)["result"].take()
 }
 
-/// Runs a command that must find a fault: exit code 1, no panic, and an error on standard error
-/// that has every one of `words`, and what was expected and found. The error's text.
+/// The document that a run with `--json` printed; its status is that of the exit code.
+pub fn document(ended: &Ended) -> serde_json::Value {
+    let text = &ended.stdout;
+    let document: serde_json::Value =
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"));
+    let status: Status = serde_json::from_value(document["status"].clone()).expect("a status");
+    assert_eq!(ended.code, Some(status.exit_code().into()), "{text}");
+    assert_eq!(document["exit_code"], status.exit_code(), "{text}");
+    document
+}
+
+/// Runs a command that cannot be meant so: the exit code of usage, and an error on standard error
+/// that has every one of `words`. The error's text.
+pub fn misunderstand(command: &mut Command, words: &[&str]) -> String {
+    let ended = run(command);
+    assert_eq!(ended.code, Some(Status::Usage.exit_code().into()), "{command:?} {}", ended.stderr);
+    assert!(ended.stderr.starts_with("error: "), "{command:?}: {}", ended.stderr);
+    for word in words {
+        assert!(ended.stderr.contains(word), "{command:?}: no {word:?} in\n{}", ended.stderr);
+    }
+    ended.stderr
+}
+
+/// Runs a command that must find a fault: the exit code of a fault or of damage, no panic, and an
+/// error on standard error that has every one of `words`, and what was expected and found. The
+/// error's text.
 pub fn refuse(command: &mut Command, words: &[&str]) -> String {
     let ended = run(command);
     let text = fault_text(&ended, &format!("{command:?}"));
@@ -100,7 +126,9 @@ pub fn refuse(command: &mut Command, words: &[&str]) -> String {
 pub fn fault_text(ended: &Ended, command: &str) -> String {
     let all = format!("{}{}", ended.stdout, ended.stderr);
     assert!(!all.contains("panicked"), "{command}: {all}");
-    assert_eq!(ended.code, Some(1), "{command}: {all}");
+    let codes = [Status::Fault, Status::Damage, Status::Incomplete].map(Status::exit_code);
+    let code = ended.code.and_then(|code| code.try_into().ok());
+    assert!(code.is_some_and(|code| codes.contains(&code)), "{:?} {command}: {all}", ended.code);
     let error = ended.stderr.lines().find(|line| line.starts_with("error: "));
     let error = error.unwrap_or_else(|| panic!("{command}: no error in {all}"));
     assert!(error.contains("expected"), "{command}: {error}");

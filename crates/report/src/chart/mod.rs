@@ -327,7 +327,7 @@ fn shortened(label: &str) -> String {
 fn subtitle(records: &[RunRecord], hint: &str) -> String {
     let Some(data) = records.first().map(|record| &record.data) else { return hint.to_owned() };
     let what = format!("{} {}", shortened(&data.chain), shortened(&data.format));
-    let what = [what.trim(), &format!("{} blocks", format::count(data.blocks)), hint].join(" · ");
+    let what = [what.trim(), &format::counted(data.blocks, "block"), hint].join(" · ");
     what.trim_start_matches(" · ").to_owned()
 }
 

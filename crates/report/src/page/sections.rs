@@ -45,7 +45,8 @@ pub(crate) fn head(records: &[RunRecord]) -> Markup {
 }
 
 fn verdict(records: &[RunRecord]) -> Markup {
-    let failed = records.iter().filter(|record| record.result.error.is_some()).count();
+    let well = |record: &&RunRecord| summary::status(record).is_success();
+    let failed = records.len() - records.iter().filter(well).count();
     let text = match (records, failed) {
         ([one], _) => summary::verdict(one).1,
         (many, 0) => format!("All {} runs ended well.", many.len()),

@@ -1,0 +1,196 @@
+//! What a command has to say when it is over: one status, and one document with `--json`.
+//!
+//! Commands print what a person reads while they run; how they ended is told here and nowhere
+//! else, so exit code, JSON and words cannot disagree. `docs/formats/answer.md` has the fields.
+
+use anyhow::{Error, Result};
+use chain::{FaultReport, Shortfall, Status};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Version of the document's layout.
+const SCHEMA: u32 = 1;
+/// The status of an error whose kind says nothing: a sentence about what was asked for.
+const OTHERWISE: Status = Status::Usage;
+
+/// How a command ended.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// In one word.
+    pub status: Status,
+    /// What stopped it.
+    pub error: Option<FaultReport>,
+    /// What is kept of the work, in a sentence, after an end before the end.
+    pub kept: Option<String>,
+    /// What the archive lacks.
+    pub shortfalls: Vec<Shortfall>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The command's own part of the document; empty without `--json`.
+    pub result: Value,
+}
+
+impl Answer {
+    /// A command that did what it was asked for.
+    pub fn ok() -> Self {
+        Self::default()
+    }
+
+    /// A command that ended so.
+    pub fn of(status: Status) -> Self {
+        Self { status, ..Self::default() }
+    }
+
+    /// With the command's own part of the document.
+    pub fn with(self, result: impl Serialize) -> Result<Self> {
+        Ok(Self { result: serde_json::to_value(result)?, ..self })
+    }
+
+    /// A command that an error ended.
+    pub fn failed(error: &Error) -> Self {
+        let report = FaultReport { message: message(error), ..parts(error) };
+        Self { status: status_of(error), error: Some(report), ..Self::default() }
+    }
+
+    /// The document of `--json`.
+    pub fn document(&self, command: &str) -> Value {
+        json!({
+            "schema": SCHEMA,
+            "command": command,
+            "status": self.status,
+            "exit_code": self.status.exit_code(),
+            "error": self.error,
+            "kept": self.kept,
+            "shortfalls": self.shortfalls,
+            "notes": self.notes,
+            "result": self.result,
+        })
+    }
+
+    /// Tells the end: as a document on standard output, or what went wrong on standard error.
+    pub fn tell(&self, command: &str, json: bool) {
+        if json {
+            println!("{:#}", self.document(command));
+            return;
+        }
+        if let Some(error) = &self.error {
+            eprintln!("error: {}", error.message);
+            if let Some(hint) = &error.hint {
+                eprintln!("hint: {hint}");
+            }
+        }
+        if let Some(kept) = &self.kept {
+            eprintln!("{kept}");
+        }
+    }
+}
+
+impl From<&Answer> for ExitCode {
+    fn from(answer: &Answer) -> Self {
+        Self::from(answer.status.exit_code())
+    }
+}
+
+/// The error with its causes, each said once: many errors name their cause themselves.
+fn message(error: &Error) -> String {
+    error.chain().fold(String::new(), |text, cause| {
+        let cause = cause.to_string();
+        match text.is_empty() {
+            true => cause,
+            false if text.contains(&cause) => text,
+            false => format!("{text}: {cause}"),
+        }
+    })
+}
+
+/// The first cause whose kind is known.
+fn status_of(error: &Error) -> Status {
+    error.chain().find_map(status_of_cause).unwrap_or(OTHERWISE)
+}
+
+fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> {
+    if let Some(error) = cause.downcast_ref::<ethereum::fault::Error>() {
+        return Some(error.status());
+    }
+    if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
+        return Some(error.status());
+    }
+    if let Some(error) = cause.downcast_ref::<bitcoin::core::Error>() {
+        return Some(error.status());
+    }
+    if let Some(error) = cause.downcast_ref::<archive::Error>() {
+        return Some(error.status());
+    }
+    if let Some(error) = cause.downcast_ref::<store::Error>() {
+        return Some(error.status());
+    }
+    cause.downcast_ref::<std::io::Error>().map(Status::of_io)
+}
+
+/// What the causes tell of the place.
+fn parts(error: &Error) -> FaultReport {
+    let known = error.chain().find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<ethereum::fault::Error>() {
+            return Some(error.report());
+        }
+        if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
+            return Some(error.report());
+        }
+        let place = cause.downcast_ref::<archive::Error>()?.place()?;
+        let (file, offset) = (Some(place.file.clone()), Some(place.offset));
+        Some(FaultReport { file, offset, ..FaultReport::default() })
+    });
+    known.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::{Context, anyhow};
+    use std::io;
+
+    #[test]
+    fn a_cause_that_the_error_names_itself_is_said_once() {
+        let path = std::path::PathBuf::from("/no/such/file");
+        let error = archive::Archive::open(&[path]).unwrap_err();
+        let answer = Answer::failed(&Error::new(error).context("--chain"));
+        let text = answer.error.unwrap().message;
+        assert_eq!(text.matches("No such file").count(), 1, "{text}");
+        assert!(text.starts_with("--chain: "), "{text}");
+    }
+
+    #[test]
+    fn an_error_has_the_status_of_its_cause() {
+        let of = |error: Error| Answer::failed(&error).status;
+        let full = || Err::<(), _>(io::Error::from(io::ErrorKind::StorageFull));
+        assert_eq!(of(full().context("cannot write").unwrap_err()), Status::Trouble);
+        let missing = || Err::<(), _>(io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!(of(missing().context("cannot open").unwrap_err()), Status::Usage);
+        assert_eq!(of(anyhow!("--from: expected less")), Status::Usage);
+        assert_eq!(of(bitcoin::Error::Damaged("coins".into()).into()), Status::Damage);
+        assert_eq!(of(ethereum::fault::Error::Empty.into()), Status::Unknown);
+    }
+
+    #[test]
+    fn the_document_has_every_field_whatever_the_end() {
+        let ended = [Answer::ok(), Answer::failed(&anyhow!("no")), Answer::of(Status::Partial)];
+        for answer in ended {
+            let document = answer.document("verify");
+            let names: Vec<_> = document.as_object().unwrap().keys().cloned().collect();
+            let expected = [
+                "command",
+                "error",
+                "exit_code",
+                "kept",
+                "notes",
+                "result",
+                "schema",
+                "shortfalls",
+                "status",
+            ];
+            assert_eq!(names, expected);
+            assert_eq!(document["exit_code"], answer.status.exit_code());
+        }
+    }
+}
