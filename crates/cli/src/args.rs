@@ -5,6 +5,7 @@ mod generate;
 mod reindex;
 mod signatures;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -26,6 +27,22 @@ pub struct Cli {
     /// Read flags from this file [default: blockmill.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Append everything that is said to this file, too, with the time of each line
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+/// Most threads that can be asked for: a typing error should not exhaust the machine.
+const MOST_THREADS: u64 = 1024;
+
+/// Numbers of threads.
+fn threads() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MOST_THREADS)
+}
+
+/// Numbers of headers in a chunk.
+fn chunk() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
 #[derive(Debug, Subcommand)]
@@ -97,10 +114,10 @@ pub struct Verification {
     #[arg(long = "with", value_name = "NAME=VALUE")]
     pub variants: Vec<String>,
     /// Threads that verify [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
     /// Headers in a chunk
-    #[arg(long, default_value_t = 2048, value_name = "N")]
+    #[arg(long, default_value_t = 2048, value_name = "N", value_parser = chunk())]
     pub chunk: usize,
     /// Bitcoin: take the scripts of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
@@ -302,7 +319,7 @@ pub struct BenchHeaders {
     #[arg(long, value_name = "SAMPLE")]
     pub seal: Option<String>,
     /// Threads that verify [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
     /// Folder for records, tables, charts and the page
     #[arg(long, default_value = "blockmill-report", value_name = "DIR")]

@@ -9,7 +9,9 @@
 //!
 //! Its flags are put before those of the command line, so the command line wins.
 
+use crate::args::Cli;
 use anyhow::{Context, Result, bail};
+use clap::{Command, CommandFactory};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -24,7 +26,32 @@ pub fn with_config(args: Vec<OsString>) -> Result<Vec<OsString>> {
         .with_context(|| format!("cannot read the config file {}", path.display()))?;
     let table: Table =
         text.parse().with_context(|| format!("{}: not valid TOML", path.display()))?;
-    insert(args, &table).with_context(|| format!("{}", path.display()))
+    let shown = || path.display().to_string();
+    let mut command = Cli::command();
+    // hands the global flags down
+    command.build();
+    check(&command, &table, "").with_context(shown)?;
+    insert(args, &table).with_context(shown)
+}
+
+/// A name that no command and no flag has would be passed over in silence otherwise.
+fn check(command: &Command, table: &Table, section: &str) -> Result<()> {
+    for (name, value) in table {
+        let path = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };
+        if let Value::Table(inner) = value {
+            let Some(below) = command.find_subcommand(name) else {
+                bail!("[{path}]: expected the name of a command, found none of that name");
+            };
+            check(below, inner, &path)?;
+            continue;
+        }
+        let mut flags = command.get_arguments().filter_map(|flag| flag.get_long());
+        if section.is_empty() || !flags.any(|flag| flag == name) {
+            let place = if section.is_empty() { "outside of all sections" } else { section };
+            bail!("{name}: expected a flag of a command, found none of that name ({place})");
+        }
+    }
+    Ok(())
 }
 
 fn config_path(args: &[OsString]) -> Option<PathBuf> {
@@ -130,6 +157,24 @@ mod tests {
     fn other_commands_are_left_alone() {
         let args = ["blockmill", "inspect", "import"];
         assert_eq!(inserted(&args, TABLE), args);
+    }
+
+    #[test]
+    fn names_that_no_command_and_no_flag_has_are_errors() {
+        let mut command = Cli::command();
+        command.build();
+        let verdict = |table: &str| check(&command, &table.parse().unwrap(), "");
+        verdict("[import]\nseal = 'off'\ncache = 100\njson = true\n[bench.headers]\nruns = 2")
+            .unwrap();
+        for (table, words) in [
+            ("[import]\nseals = 'off'", "seals: expected a flag"),
+            ("[imports]\nseal = 'off'", "[imports]: expected the name of a command"),
+            ("[bench.header]\nruns = 2", "[bench.header]: expected"),
+            ("seal = 'off'", "outside of all sections"),
+        ] {
+            let error = verdict(table).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     #[test]

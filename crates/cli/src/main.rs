@@ -19,6 +19,7 @@ mod generate;
 mod hand_over;
 mod import;
 mod inspect;
+mod log;
 mod output;
 mod progress;
 mod reindex;
@@ -60,7 +61,9 @@ fn answer(args: Vec<OsString>) -> (String, Answer) {
     });
     match parsed {
         Ok((name, cli)) => {
-            let answer = run(&cli).unwrap_or_else(|error| Answer::failed(&error));
+            let logged = cli.log.as_deref().map_or(Ok(()), log::to);
+            let answer =
+                logged.and_then(|()| run(&cli)).unwrap_or_else(|error| Answer::failed(&error));
             (name, answer)
         }
         Err(error) => (String::new(), not_understood(&error)),

@@ -6,6 +6,7 @@
 //! trouble, and the run ends with the exit code of its verdict; any other trouble of standard
 //! output is told once on standard error and turns success into [`Status::Trouble`].
 
+use crate::log;
 use chain::Status;
 use report::Colour;
 use std::fmt::Arguments;
@@ -34,6 +35,7 @@ static TROUBLE: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Prints to standard output.
 pub fn out(text: Arguments<'_>) {
+    log_too(text);
     let mut trouble = TROUBLE.lock().unwrap_or_else(PoisonError::into_inner);
     if trouble.is_none() {
         *trouble = io::stdout().lock().write_fmt(text).err();
@@ -42,7 +44,15 @@ pub fn out(text: Arguments<'_>) {
 
 /// Prints to standard error. Where that fails there is nobody left to be told.
 pub fn err(text: Arguments<'_>) {
+    log_too(text);
     let _ = io::stderr().lock().write_fmt(text);
+}
+
+/// Nothing is formatted twice unless there is a log.
+fn log_too(text: Arguments<'_>) {
+    if log::is_open() {
+        log::add(&text.to_string());
+    }
 }
 
 /// Prints the help or the version that the parser of the command line has to show.

@@ -1,5 +1,6 @@
 //! How far a run has come: a bar on a terminal, plain lines otherwise.
 
+use crate::log;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -31,9 +32,13 @@ pub struct Display {
 }
 
 /// What a bar looks like while blocks go by.
-const BLOCKS: &str = "{prefix} {bar:32} {percent:>3}%  {msg}  ETA {eta}";
+const BLOCKS: &str = "{prefix} {bar:32} {percent:>3}%  {wide_msg}";
+/// The same where that does not fit.
+const NARROW: &str = "{percent:>3}%  {wide_msg}";
+/// Columns that [`BLOCKS`] needs, with a message of usual length.
+const WIDE: u16 = 100;
 /// And while block files are indexed.
-const INDEX: &str = "{spinner} indexing {msg}  {elapsed}";
+const INDEX: &str = "{spinner} indexing {elapsed} {wide_msg}";
 /// Bytes of block files whose index takes long enough to tell people who have no terminal.
 const BIG: u64 = 1 << 30;
 /// No rate is shown before.
@@ -42,7 +47,7 @@ const LEAST_TIME: Duration = Duration::from_millis(100);
 impl Display {
     /// For an archive of `total_bytes`, verified at `level`.
     pub fn new(total_bytes: u64, level: &str, quiet: bool) -> Self {
-        Self::with(total_bytes, BLOCKS, format!("verifying {level}"), quiet)
+        Self::with(total_bytes, blocks_template(), format!("verifying {level}"), quiet)
     }
 
     /// For block files, whose headers are indexed before anything else.
@@ -79,7 +84,7 @@ impl Display {
             bar.disable_steady_tick();
             bar.set_message("");
             bar.set_prefix(verb);
-            bar.set_style(style(BLOCKS));
+            bar.set_style(style(blocks_template()));
             bar.set_position(progress.bytes.min(self.total_bytes));
             bar.reset_eta();
         }
@@ -93,29 +98,35 @@ impl Display {
         if let Some(bar) = &self.bar {
             bar.set_position(progress.bytes.min(self.total_bytes));
             bar.set_message(self.message(progress, elapsed));
-        } else if !self.quiet && elapsed >= self.next_line {
-            self.next_line = elapsed + LINE_EVERY;
-            let percent = 100 * progress.bytes / self.total_bytes.max(1);
-            let left = self.time_left(progress, elapsed);
-            eprintln!("{percent:>3}%  {}  about {left} s left", self.message(progress, elapsed));
         }
+        // a log gets the lines that a terminal does not need
+        let to_log = self.bar.is_some() && log::is_open();
+        if self.quiet || elapsed < self.next_line || (self.bar.is_some() && !to_log) {
+            return;
+        }
+        self.next_line = elapsed + LINE_EVERY;
+        let percent = 100 * progress.bytes / self.total_bytes.max(1);
+        let line = format!("{percent:>3}%  {}", self.message(progress, elapsed));
+        if to_log { log::add(&format!("{line}\n")) } else { eprintln!("{line}") }
     }
 
+    /// What matters most comes first: a narrow terminal cuts off the rest.
     fn message(&self, progress: &Progress, elapsed: Duration) -> String {
         let block = format!("block {}", grouped(progress.number));
         if elapsed < LEAST_TIME {
             return block;
         }
         let blocks = progress.blocks.saturating_sub(self.done.0);
-        let rate = blocks as f64 / elapsed.as_secs_f64();
-        format!("{block}, {} blocks/s", grouped(rate as u64))
+        let rate = grouped((blocks as f64 / elapsed.as_secs_f64()) as u64);
+        let left = report::duration(self.time_left(progress, elapsed));
+        format!("{block}, {left} left, {rate} blocks/s")
     }
 
     /// Seconds until the end at the rate so far.
-    fn time_left(&self, progress: &Progress, elapsed: Duration) -> u64 {
+    fn time_left(&self, progress: &Progress, elapsed: Duration) -> f64 {
         let bytes = progress.bytes.saturating_sub(self.done.1);
         let rate = bytes as f64 / elapsed.as_secs_f64().max(1e-9);
-        (self.total_bytes.saturating_sub(progress.bytes) as f64 / rate.max(1.0)) as u64
+        (self.total_bytes.saturating_sub(progress.bytes) as f64 / rate.max(1.0)).ceil()
     }
 
     /// Removes the bar.
@@ -124,6 +135,12 @@ impl Display {
             bar.finish_and_clear();
         }
     }
+}
+
+/// What fits the terminal.
+fn blocks_template() -> &'static str {
+    let (_, columns) = console::Term::stderr().size();
+    if columns < WIDE { NARROW } else { BLOCKS }
 }
 
 fn style(template: &str) -> ProgressStyle {

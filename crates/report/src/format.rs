@@ -55,7 +55,7 @@ pub(crate) fn rate(value: f64) -> String {
 }
 
 /// A time in seconds, in the unit that fits: `850 ms`, `1.23 s`, `3 min 20 s`, `2 h 05 min`.
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() => NONE.to_owned(),
         s if s < 0.001 => format!("{} µs", number(s * 1e6, 0)),
@@ -136,6 +136,13 @@ pub(crate) fn printable(text: &str) -> String {
 /// A range of blocks with the number of them.
 pub(crate) fn block_range(first: u64, last: u64, blocks: u64) -> String {
     format!("{} to {} ({})", count(first), count(last), counted(blocks, "block"))
+}
+
+/// A time in seconds since 1970 as `2026-01-31T23:59:59Z` (RFC 3339).
+pub fn date_time(unix: u64) -> String {
+    let (year, month, day) = civil_date(unix / 86_400);
+    let (hour, minute, second) = (unix / 3600 % 24, unix / 60 % 60, unix % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// A time in seconds since 1970 as `2026-01-31 23:59 UTC`; none for a time before 1970 or not set.

@@ -28,7 +28,7 @@ mod sample;
 
 pub use chart::{Chart, ChartError};
 pub use compare::{compare_markdown, compare_table};
-pub use format::{bytes, counted, date};
+pub use format::{bytes, counted, date, date_time, duration};
 pub use ladder::{ladder_markdown, ladder_table};
 pub use page::html;
 pub use reindex::{is_reindex, reindex_markdown, reindex_table};

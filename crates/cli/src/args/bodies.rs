@@ -23,7 +23,7 @@ pub struct BenchBodies {
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub runs: usize,
     /// Threads that verify [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::threads())]
     pub threads: Option<usize>,
     /// Folder for records, tables, charts and the page
     #[arg(long, default_value = "blockmill-report/bodies", value_name = "DIR")]

@@ -37,7 +37,7 @@ pub struct BenchReindex {
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub runs: usize,
     /// Threads that verify and run scripts, here and in the peers [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::threads())]
     pub threads: Option<usize>,
     /// MiB of memory for coins, and for all caches of a peer
     #[arg(long, default_value_t = 450, value_name = "MIB")]

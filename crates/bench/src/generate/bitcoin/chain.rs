@@ -25,6 +25,16 @@ const HALVING: u32 = 150;
 /// Seconds between two blocks are 1 to this many: 600 on average, as on the main network.
 const SPACING: u64 = 1199;
 
+/// 2025-01-01: no block is later, however long the chain, as a block from the future is refused.
+const LATEST: u32 = 1_735_689_600;
+
+/// The most seconds to the next block: [`SPACING`] for some 600,000 blocks, then a small part of
+/// the time that is left, and one second in the end.
+fn spacing(time: u32) -> u64 {
+    let left = u64::from(LATEST.saturating_sub(time));
+    (left >> 16).clamp(1, SPACING)
+}
+
 /// The end of the chain, or of a branch: what the next block is built on.
 #[derive(Clone, Copy, Debug)]
 pub struct Tip {
@@ -74,7 +84,7 @@ impl Tip {
         let ids = content.signed.iter().map(|transaction| transaction.txid);
         let mut ids: Vec<Txid> = std::iter::once(txid).chain(ids).collect();
         let root = calculate_root_inline(&mut ids).context("the coinbase has an id")?;
-        let time = self.time + 1 + random.below(SPACING) as u32;
+        let time = self.time + 1 + random.below(spacing(self.time)) as u32;
         let header = mine(self.hash, TxMerkleNode::from_raw_hash(root.to_raw_hash()), time)?;
 
         let size: usize = content.signed.iter().map(|transaction| transaction.bytes.len()).sum();
@@ -152,4 +162,24 @@ fn mine(parent: BlockHash, merkle_root: TxMerkleNode, time: u32) -> Result<Heade
         header.nonce = header.nonce.checked_add(1).context("no nonce is good")?;
     }
     Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_block_of_a_chain_of_millions_is_from_the_future() {
+        const BLOCKS: u32 = 10_000_000;
+        let mut random = Random(1);
+        let (_, tip) = Tip::genesis();
+        let (mut time, mut usual) = (tip.time, 0);
+        for height in 1..=BLOCKS {
+            usual += u32::from(spacing(time) == SPACING);
+            time += 1 + random.below(spacing(time)) as u32;
+            assert!(time < LATEST + BLOCKS, "height {height}");
+        }
+        // the chains that tests and benchmarks know keep their bytes
+        assert!(usual > 500_000, "{usual}");
+    }
 }
