@@ -44,13 +44,14 @@ impl EthashMix {
     /// All that this CPU has, the narrowest first.
     #[must_use]
     pub fn all_available() -> Vec<Self> {
-        let mut all = vec![EthashMix(Width::Portable)];
-        #[cfg(target_arch = "x86_64")]
-        {
-            all.extend(is_x86_feature_detected!("avx2").then_some(EthashMix(Width::Avx2)));
-            all.extend(is_x86_feature_detected!("avx512f").then_some(EthashMix(Width::Avx512)));
-        }
-        all
+        let widths = [
+            Some(Width::Portable),
+            #[cfg(target_arch = "x86_64")]
+            is_x86_feature_detected!("avx2").then_some(Width::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            is_x86_feature_detected!("avx512f").then_some(Width::Avx512),
+        ];
+        widths.into_iter().flatten().map(EthashMix).collect()
     }
 
     /// `portable`, `avx2` or `avx512`.

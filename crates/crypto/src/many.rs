@@ -6,8 +6,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-#[cfg(target_arch = "x86_64")]
-use crate::arch::x86_64::{avx2::Avx2, avx512::Avx512, avx512vl::Avx512Vl};
+use crate::arch::{Avx2, Avx512, Avx512Vl, Sha3};
 use crate::keccak::{RATE_256, keccak256, keccak512};
 
 /// A way to hash many messages at once. A value is the proof that the CPU can do it.
@@ -17,9 +16,8 @@ pub struct ManyKeccak(Width);
 #[derive(Clone, Copy, Debug)]
 enum Width {
     Scalar,
-    #[cfg(target_arch = "x86_64")]
+    Sha3(Sha3),
     Avx2(Avx2),
-    #[cfg(target_arch = "x86_64")]
     Avx512(Avx512, Avx512Vl),
 }
 
@@ -27,13 +25,14 @@ impl ManyKeccak {
     /// The widest that this CPU has.
     #[must_use]
     pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
         if let (Some(eight), Some(four)) = (Avx512::new(), Avx512Vl::new()) {
             return ManyKeccak(Width::Avx512(eight, four));
         }
-        #[cfg(target_arch = "x86_64")]
         if let Some(proof) = Avx2::new() {
             return ManyKeccak(Width::Avx2(proof));
+        }
+        if let Some(proof) = Sha3::new() {
+            return ManyKeccak(Width::Sha3(proof));
         }
         ManyKeccak(Width::Scalar)
     }
@@ -48,35 +47,32 @@ impl ManyKeccak {
     #[must_use]
     pub fn all_available() -> Vec<Self> {
         let mut all = vec![Self::scalar()];
-        #[cfg(target_arch = "x86_64")]
+        all.extend(Sha3::new().map(|proof| ManyKeccak(Width::Sha3(proof))));
         all.extend(Avx2::new().map(|proof| ManyKeccak(Width::Avx2(proof))));
-        #[cfg(target_arch = "x86_64")]
         if let (Some(eight), Some(four)) = (Avx512::new(), Avx512Vl::new()) {
             all.push(ManyKeccak(Width::Avx512(eight, four)));
         }
         all
     }
 
-    /// `scalar`, `avx2` or `avx512`.
+    /// `scalar`, `avx2`, `avx512` or, on aarch64, `sha3`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.0 {
             Width::Scalar => "scalar",
-            #[cfg(target_arch = "x86_64")]
+            Width::Sha3(_) => "sha3",
             Width::Avx2(_) => "avx2",
-            #[cfg(target_arch = "x86_64")]
             Width::Avx512(..) => "avx512",
         }
     }
 
-    /// How many messages go through one permutation: 1, 4 or 8.
+    /// How many messages go through one permutation: 1, 2, 4 or 8.
     #[must_use]
     pub fn lanes(&self) -> usize {
         match self.0 {
             Width::Scalar => 1,
-            #[cfg(target_arch = "x86_64")]
+            Width::Sha3(_) => 2,
             Width::Avx2(_) => 4,
-            #[cfg(target_arch = "x86_64")]
             Width::Avx512(..) => 8,
         }
     }
@@ -106,22 +102,25 @@ impl ManyKeccak {
         let one = |i: usize, digest: &mut [u8; 32]| *digest = keccak256(message(i));
         match self.0 {
             Width::Scalar => out.iter_mut().enumerate().for_each(|(i, digest)| one(i, digest)),
-            #[cfg(target_arch = "x86_64")]
+            Width::Sha3(two) => {
+                let (batch, rest) = out.split_at_mut(out.len() - out.len() % 2);
+                hash_in_lanes::<_, 2>(two, &message, batch);
+                rest.iter_mut().for_each(|digest| one(batch.len(), digest));
+            }
             Width::Avx2(four) => {
                 // one message alone leaves all lanes but one idle
                 let (batch, rest) = out.split_at_mut(out.len() - usize::from(out.len() % 4 == 1));
-                hash_in_lanes(four, &message, batch);
+                hash_in_lanes::<_, 4>(four, &message, batch);
                 rest.iter_mut().for_each(|digest| one(batch.len(), digest));
             }
-            #[cfg(target_arch = "x86_64")]
             Width::Avx512(eight, four) => {
                 // a permutation of four takes two thirds of the time of eight, and as long as one
                 let left = Some(out.len() % 8).filter(|left| *left <= 4).unwrap_or(0);
                 let (batch, rest) = out.split_at_mut(out.len() - left);
-                hash_in_lanes(eight, &message, batch);
+                hash_in_lanes::<_, 8>(eight, &message, batch);
                 match rest {
                     [digest] => one(batch.len(), digest),
-                    _ => hash_in_lanes(four, |i| message(batch.len() + i), rest),
+                    _ => hash_in_lanes::<_, 4>(four, |i| message(batch.len() + i), rest),
                 }
             }
         }
@@ -131,10 +130,9 @@ impl ManyKeccak {
     pub fn keccak512_64(&self, blocks: &mut [[u8; 64]]) {
         match self.0 {
             Width::Scalar => blocks.iter_mut().for_each(|block| *block = keccak512(block)),
-            #[cfg(target_arch = "x86_64")]
-            Width::Avx2(wide) => keccak512_in_lanes(wide, blocks),
-            #[cfg(target_arch = "x86_64")]
-            Width::Avx512(wide, _) => keccak512_in_lanes(wide, blocks),
+            Width::Sha3(wide) => keccak512_in_lanes::<_, 2>(wide, blocks),
+            Width::Avx2(wide) => keccak512_in_lanes::<_, 4>(wide, blocks),
+            Width::Avx512(wide, _) => keccak512_in_lanes::<_, 8>(wide, blocks),
         }
     }
 }

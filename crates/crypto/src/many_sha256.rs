@@ -7,8 +7,9 @@
 use alloc::vec::Vec;
 use core::array;
 
-use crate::arch::sha256::{Avx2, Avx512, Compress, ShaNi, States};
+use crate::arch::sha256::{Compress, States};
 use crate::arch::sha256_all::Scalar;
+use crate::arch::{Avx2, Avx512, Sha2, ShaNi};
 use crate::sha256::{Blocks, absorb};
 
 /// A way to hash many messages at once. A value is the proof that the CPU can do it.
@@ -18,6 +19,7 @@ pub struct ManySha256(Width);
 #[derive(Clone, Copy, Debug)]
 enum Width {
     Scalar,
+    Sha2(Sha2),
     ShaNi(ShaNi),
     Avx2(Avx2),
     Avx512(Avx512),
@@ -49,6 +51,7 @@ impl ManySha256 {
         let width = Avx512::new().map(Width::Avx512);
         let width = width.or_else(|| ShaNi::new().map(Width::ShaNi));
         let width = width.or_else(|| Avx2::new().map(Width::Avx2));
+        let width = width.or_else(|| Sha2::new().map(Width::Sha2));
         ManySha256(width.unwrap_or(Width::Scalar))
     }
 
@@ -62,6 +65,7 @@ impl ManySha256 {
     #[must_use]
     pub fn all_available() -> Vec<Self> {
         let vectors = [
+            Sha2::new().map(Width::Sha2),
             ShaNi::new().map(Width::ShaNi),
             Avx2::new().map(Width::Avx2),
             Avx512::new().map(Width::Avx512),
@@ -69,11 +73,12 @@ impl ManySha256 {
         [Some(Width::Scalar)].into_iter().chain(vectors).flatten().map(ManySha256).collect()
     }
 
-    /// `scalar`, `sha-ni`, `avx2` or `avx512`.
+    /// `scalar`, `sha-ni`, `avx2`, `avx512` or, on aarch64, `sha2`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.0 {
             Width::Scalar => "scalar",
+            Width::Sha2(_) => "sha2",
             Width::ShaNi(_) => "sha-ni",
             Width::Avx2(_) => "avx2",
             Width::Avx512(_) => "avx512",
@@ -85,7 +90,7 @@ impl ManySha256 {
     pub fn lanes(&self) -> usize {
         match self.0 {
             Width::Scalar => 1,
-            Width::ShaNi(_) => 2,
+            Width::Sha2(_) | Width::ShaNi(_) => 2,
             Width::Avx2(_) => 8,
             Width::Avx512(_) => 16,
         }
@@ -142,6 +147,7 @@ impl ManySha256 {
         let fewest = width.fewest_busy();
         match width {
             Width::Scalar => hash_in_lanes::<_, 1>(Scalar, fewest, hash, message, out),
+            Width::Sha2(sha2) => hash_in_lanes::<_, 2>(sha2, fewest, hash, message, out),
             Width::ShaNi(sha_ni) => hash_in_lanes::<_, 2>(sha_ni, fewest, hash, message, out),
             Width::Avx2(avx2) => hash_in_lanes::<_, 8>(avx2, fewest, hash, message, out),
             Width::Avx512(avx512) => hash_in_lanes::<_, 16>(avx512, fewest, hash, message, out),
@@ -175,7 +181,7 @@ impl Width {
     /// Least number of busy lanes that are done sooner together than one after the other.
     fn fewest_busy(self) -> usize {
         match self {
-            Width::Scalar | Width::ShaNi(_) => 1,
+            Width::Scalar | Width::Sha2(_) | Width::ShaNi(_) => 1,
             Width::Avx512(_) if ShaNi::new().is_some() => FEWEST_BESIDE_SHA_NI,
             // all lanes take 1.1 (AVX2) and 1.3 times (AVX-512) as long as one message on integers
             Width::Avx2(_) | Width::Avx512(_) => 2,
@@ -185,6 +191,7 @@ impl Width {
     fn double<const L: usize>(self, messages: &[[u8; L]], out: &mut [[u8; 32]]) {
         match self {
             Width::Scalar => double_in_lanes::<_, 1, L>(Scalar, messages, out),
+            Width::Sha2(sha2) => double_in_lanes::<_, 2, L>(sha2, messages, out),
             Width::ShaNi(sha_ni) => double_in_lanes::<_, 2, L>(sha_ni, messages, out),
             Width::Avx2(avx2) => double_in_lanes::<_, 8, L>(avx2, messages, out),
             Width::Avx512(avx512) => double_in_lanes::<_, 16, L>(avx512, messages, out),

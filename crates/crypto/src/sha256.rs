@@ -4,8 +4,9 @@
 
 use core::slice;
 
-use crate::arch::sha256::{Compress, ShaNi, States};
+use crate::arch::sha256::{Compress, States};
 use crate::arch::sha256_all::Scalar;
+use crate::arch::{Sha2, ShaNi};
 
 /// SHA-256 of `message`.
 #[must_use]
@@ -34,17 +35,23 @@ pub(crate) fn absorb(state: &mut States<1>, blocks: &mut Blocks) {
 
 /// Takes in whole blocks, with the CPU's own instructions where it has them.
 fn compress(state: &mut States<1>, blocks: &[[u8; 64]]) {
-    match ShaNi::new() {
-        Some(sha_ni) => sha_ni.compress(state, [blocks]),
-        None => Scalar.compress(state, [blocks]),
+    if let Some(sha_ni) = ShaNi::new() {
+        sha_ni.compress(state, [blocks]);
+    } else if let Some(sha2) = Sha2::new() {
+        sha2.compress(state, [blocks]);
+    } else {
+        Scalar.compress(state, [blocks]);
     }
 }
 
 /// Replaces a digest by its SHA-256, with the CPU's own instructions where it has them.
 fn hash_digest(state: &mut States<1>) {
-    match ShaNi::new() {
-        Some(sha_ni) => sha_ni.hash_digests(state),
-        None => Scalar.hash_digests(state),
+    if let Some(sha_ni) = ShaNi::new() {
+        sha_ni.hash_digests(state);
+    } else if let Some(sha2) = Sha2::new() {
+        sha2.hash_digests(state);
+    } else {
+        Scalar.hash_digests(state);
     }
 }
 

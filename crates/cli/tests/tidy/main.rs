@@ -13,11 +13,10 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 6] = [
+const PLATFORM_FILES: [(&str, &str); 5] = [
     ("crates/archive/src/output.rs", "only on Unix can a folder be synced"),
     ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
     ("crates/crypto/src/lib.rs", "what needs the standard library"),
-    ("crates/crypto/src/many.rs", "the list of the widths that `arch` offers"),
     ("crates/crypto/src/rows.rs", "prefetch and huge pages"),
     ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
 ];

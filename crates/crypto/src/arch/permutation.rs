@@ -34,65 +34,81 @@ pub(crate) const ROUND_CONSTANTS: [u64; 24] = [
 /// The file that calls it has in scope, for the lane type: `xor3(a, b, c)`, `rotate::<N>(a)` to
 /// the left, `chi(a, b, c) = a ^ (!b & c)`, `xor_constant(a, u64)`, and `theta(parities)`, which
 /// gives a closure that adds to a lane of column `x` the parities of both neighbours of `x`.
+///
+/// A CPU that adds and rotates in one instruction instead names a macro for it. That one is called
+/// with the rotation, what `theta` gave, `x`, and the lane.
 macro_rules! permute {
     ($a:ident) => {
+        $crate::arch::permutation::permute!($a, $crate::arch::permutation::add_then_rotate);
+    };
+    ($a:ident, $($rho:tt)+) => {
         // Two rounds a pass halve the moves that bring the lanes back to their registers (3 % with
         // AVX-512, 13 % with BMI); four win nothing more.
         for [even, odd] in $crate::arch::permutation::ROUND_CONSTANTS.as_chunks::<2>().0 {
-            $a = $crate::arch::permutation::round!($a, *even);
-            $a = $crate::arch::permutation::round!($a, *odd);
+            $a = $crate::arch::permutation::round!($a, *even, $($rho)+);
+            $a = $crate::arch::permutation::round!($a, *odd, $($rho)+);
         }
     };
 }
 pub(crate) use permute;
 
+/// Theta and rho on CPUs that have an instruction for each.
+macro_rules! add_then_rotate {
+    (0, $add:ident, $x:literal, $lane:expr) => {
+        $add($x, $lane)
+    };
+    ($left:literal, $add:ident, $x:literal, $lane:expr) => {
+        rotate::<$left>($add($x, $lane))
+    };
+}
+pub(crate) use add_then_rotate;
+
 /// One round. Theta is applied to a lane where its row needs it, not to all lanes first: that
 /// spreads the rotations, which fewer ports can do, evenly over the round.
 macro_rules! round {
-    ($a:ident, $constant:expr) => {{
+    ($a:ident, $constant:expr, $($rho:tt)+) => {{
         let parity = |x: usize| xor3(xor3($a[x], $a[x + 5], $a[x + 10]), $a[x + 15], $a[x + 20]);
         let add = theta([parity(0), parity(1), parity(2), parity(3), parity(4)]);
-        let lane = |i: usize| add(i % 5, $a[i]);
         // rho and pi bring five lanes into a row, chi mixes the row
         let row = |b0, b1, b2, b3, b4| {
             let (e0, e1, e2) = (chi(b0, b1, b2), chi(b1, b2, b3), chi(b2, b3, b4));
             [e0, e1, e2, chi(b3, b4, b0), chi(b4, b0, b1)]
         };
         let [e0, e1, e2, e3, e4] = row(
-            lane(0),
-            rotate::<44>(lane(6)),
-            rotate::<43>(lane(12)),
-            rotate::<21>(lane(18)),
-            rotate::<14>(lane(24)),
+            $($rho)+!(0, add, 0, $a[0]),
+            $($rho)+!(44, add, 1, $a[6]),
+            $($rho)+!(43, add, 2, $a[12]),
+            $($rho)+!(21, add, 3, $a[18]),
+            $($rho)+!(14, add, 4, $a[24]),
         );
         let e0 = xor_constant(e0, $constant); // iota
         let [e5, e6, e7, e8, e9] = row(
-            rotate::<28>(lane(3)),
-            rotate::<20>(lane(9)),
-            rotate::<3>(lane(10)),
-            rotate::<45>(lane(16)),
-            rotate::<61>(lane(22)),
+            $($rho)+!(28, add, 3, $a[3]),
+            $($rho)+!(20, add, 4, $a[9]),
+            $($rho)+!(3, add, 0, $a[10]),
+            $($rho)+!(45, add, 1, $a[16]),
+            $($rho)+!(61, add, 2, $a[22]),
         );
         let [e10, e11, e12, e13, e14] = row(
-            rotate::<1>(lane(1)),
-            rotate::<6>(lane(7)),
-            rotate::<25>(lane(13)),
-            rotate::<8>(lane(19)),
-            rotate::<18>(lane(20)),
+            $($rho)+!(1, add, 1, $a[1]),
+            $($rho)+!(6, add, 2, $a[7]),
+            $($rho)+!(25, add, 3, $a[13]),
+            $($rho)+!(8, add, 4, $a[19]),
+            $($rho)+!(18, add, 0, $a[20]),
         );
         let [e15, e16, e17, e18, e19] = row(
-            rotate::<27>(lane(4)),
-            rotate::<36>(lane(5)),
-            rotate::<10>(lane(11)),
-            rotate::<15>(lane(17)),
-            rotate::<56>(lane(23)),
+            $($rho)+!(27, add, 4, $a[4]),
+            $($rho)+!(36, add, 0, $a[5]),
+            $($rho)+!(10, add, 1, $a[11]),
+            $($rho)+!(15, add, 2, $a[17]),
+            $($rho)+!(56, add, 3, $a[23]),
         );
         let [e20, e21, e22, e23, e24] = row(
-            rotate::<62>(lane(2)),
-            rotate::<55>(lane(8)),
-            rotate::<39>(lane(14)),
-            rotate::<41>(lane(15)),
-            rotate::<2>(lane(21)),
+            $($rho)+!(62, add, 2, $a[2]),
+            $($rho)+!(55, add, 3, $a[8]),
+            $($rho)+!(39, add, 4, $a[14]),
+            $($rho)+!(41, add, 0, $a[15]),
+            $($rho)+!(2, add, 1, $a[21]),
         );
         [
             e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15, e16, e17, e18,

@@ -5,11 +5,6 @@
 
 use core::array;
 
-#[cfg(target_arch = "x86_64")]
-pub(crate) use super::x86_64::{avx2::Avx2, avx512::Avx512, sha_ni::ShaNi};
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) use absent::{Absent as Avx2, Absent as Avx512, Absent as ShaNi};
-
 /// The round constants, 16 in a row (section 4.2.2).
 #[rustfmt::skip]
 pub(crate) const ROUND_CONSTANTS: [[u32; 16]; 4] = [
@@ -169,32 +164,3 @@ macro_rules! rounds {
     };
 }
 pub(crate) use rounds;
-
-/// Stands for the widths that no CPU of this architecture has.
-#[cfg(not(target_arch = "x86_64"))]
-mod absent {
-    use super::{Compress, States};
-
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) enum Absent {}
-
-    impl Absent {
-        pub(crate) fn new() -> Option<Self> {
-            None
-        }
-    }
-
-    impl<const N: usize> Compress<N> for Absent {
-        fn compress(self, _: &mut States<N>, _: [&[[u8; 64]]; N]) {
-            match self {}
-        }
-
-        fn end_after_64(self, _: &mut States<N>) {
-            match self {}
-        }
-
-        fn hash_digests(self, _: &mut States<N>) {
-            match self {}
-        }
-    }
-}

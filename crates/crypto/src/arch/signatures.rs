@@ -1,118 +1,65 @@
-//! Signatures in the lanes of vectors, where the architecture has what that takes.
+//! Signatures in the lanes of vectors, where the platform has what that takes.
 
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) use absent::{Absent as Avx2, Absent as Ifma};
-#[cfg(target_arch = "x86_64")]
-pub(crate) use present::{Avx2, Ifma};
+use crate::arch::sha256::Compress;
+use crate::lanes::Lanes;
+use crate::lanes::limb::{LANES, Limb};
+#[cfg(feature = "std")]
+use crate::signatures::KeyTables;
+use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
 
-#[cfg(target_arch = "x86_64")]
-mod present {
-    use crate::arch::x86_64::{avx2, avx512, fma_lanes, ifma};
-    use crate::lanes::Lanes;
+/// A way to answer many signatures at once. A value is the proof that the CPU can do it. Each
+/// method writes the answers and returns how many of them the library had to give.
+pub(crate) trait InLanes: Copy {
+    /// See [`Lanes::ecdsa`].
+    fn ecdsa(self, checks: &[EcdsaCheck], valid: &mut [bool]) -> usize;
+
+    /// See [`Lanes::p256`].
     #[cfg(feature = "std")]
-    use crate::signatures::KeyTables;
-    use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
+    fn p256(self, checks: &[EcdsaCheck], tables: &KeyTables, valid: &mut [bool]) -> usize;
 
-    /// Makes a type of limbs and of a way to hash as many messages.
-    macro_rules! variant {
-        ($(#[$doc:meta])* $name:ident, $limbs:ty, $hash:ty) => {
-            $(#[$doc])*
-            #[derive(Clone, Copy, Debug)]
-            pub(crate) struct $name {
-                lanes: Lanes<$limbs>,
-                hash: $hash,
-            }
+    /// See [`Lanes::schnorr`].
+    fn schnorr(self, checks: &[SchnorrCheck], valid: &mut [bool]) -> usize;
 
-            impl $name {
-                /// `None` on a CPU without the features.
-                pub(crate) fn new() -> Option<Self> {
-                    Some($name { lanes: Lanes::new()?, hash: <$hash>::new()? })
-                }
+    /// See [`Lanes::tweaks`].
+    fn tweaks(self, checks: &[TweakCheck], valid: &mut [bool]) -> usize;
 
-                pub(crate) fn ecdsa(self, checks: &[EcdsaCheck], valid: &mut [bool]) -> usize {
-                    self.lanes.ecdsa(checks, valid)
-                }
-
-                #[cfg(feature = "std")]
-                pub(crate) fn p256(
-                    self,
-                    checks: &[EcdsaCheck],
-                    tables: &KeyTables,
-                    valid: &mut [bool],
-                ) -> usize {
-                    self.lanes.p256(checks, tables, valid)
-                }
-
-                pub(crate) fn schnorr(self, checks: &[SchnorrCheck], valid: &mut [bool]) -> usize {
-                    self.lanes.schnorr(self.hash, checks, valid)
-                }
-
-                pub(crate) fn tweaks(self, checks: &[TweakCheck], valid: &mut [bool]) -> usize {
-                    self.lanes.tweaks(checks, valid)
-                }
-
-                pub(crate) fn recover(
-                    self,
-                    signatures: &[Recovery],
-                    keys: &mut [Option<[u8; 64]>],
-                ) -> usize {
-                    self.lanes.recover(signatures, keys)
-                }
-            }
-        };
-    }
-    variant!(
-        /// Limbs of AVX2 and FMA, and SHA-256 of AVX2.
-        Avx2,
-        fma_lanes::Registers,
-        avx2::Avx2
-    );
-    variant!(
-        /// Limbs of AVX-512 IFMA, and SHA-256 of AVX-512.
-        Ifma,
-        ifma::Registers,
-        avx512::Avx512
-    );
+    /// See [`Lanes::recover`].
+    fn recover(self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) -> usize;
 }
 
-/// Stands for the vectors that no CPU of this architecture has.
-#[cfg(not(target_arch = "x86_64"))]
-mod absent {
+/// Limbs of a CPU's vectors, and its way to hash as many messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vectors<L: Limb, H> {
+    lanes: Lanes<L>,
+    hash: H,
+}
+
+impl<L: Limb, H: Compress<LANES>> Vectors<L, H> {
+    /// `None` on a CPU without the features.
+    pub(crate) fn with(hash: Option<H>) -> Option<Self> {
+        Some(Vectors { lanes: Lanes::new()?, hash: hash? })
+    }
+}
+
+impl<L: Limb, H: Compress<LANES>> InLanes for Vectors<L, H> {
+    fn ecdsa(self, checks: &[EcdsaCheck], valid: &mut [bool]) -> usize {
+        self.lanes.ecdsa(checks, valid)
+    }
+
     #[cfg(feature = "std")]
-    use crate::signatures::KeyTables;
-    use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
+    fn p256(self, checks: &[EcdsaCheck], tables: &KeyTables, valid: &mut [bool]) -> usize {
+        self.lanes.p256(checks, tables, valid)
+    }
 
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) enum Absent {}
+    fn schnorr(self, checks: &[SchnorrCheck], valid: &mut [bool]) -> usize {
+        self.lanes.schnorr(self.hash, checks, valid)
+    }
 
-    impl Absent {
-        pub(crate) fn new() -> Option<Self> {
-            None
-        }
+    fn tweaks(self, checks: &[TweakCheck], valid: &mut [bool]) -> usize {
+        self.lanes.tweaks(checks, valid)
+    }
 
-        pub(crate) fn ecdsa(self, _: &[EcdsaCheck], _: &mut [bool]) -> usize {
-            match self {}
-        }
-
-        #[cfg(feature = "std")]
-        pub(crate) fn p256(self, _: &[EcdsaCheck], _: &KeyTables, _: &mut [bool]) -> usize {
-            match self {}
-        }
-
-        pub(crate) fn schnorr(self, _: &[SchnorrCheck], _: &mut [bool]) -> usize {
-            match self {}
-        }
-
-        pub(crate) fn tweaks(self, _: &[TweakCheck], _: &mut [bool]) -> usize {
-            match self {}
-        }
-
-        pub(crate) fn tweaks(self, _: &[TweakCheck], _: &mut [bool]) -> usize {
-            match self {}
-        }
-
-        pub(crate) fn recover(self, _: &[Recovery], _: &mut [Option<[u8; 64]>]) -> usize {
-            match self {}
-        }
+    fn recover(self, signatures: &[Recovery], keys: &mut [Option<[u8; 64]>]) -> usize {
+        self.lanes.recover(signatures, keys)
     }
 }

@@ -15,6 +15,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -71,6 +72,28 @@ struct Sighting {
     count: u32,
     /// When the count began.
     since: u64,
+}
+
+/// Room for tables that are being made. It is given back when they stand, or when this is dropped:
+/// so a panic while they are made takes no room for good.
+struct Reserved<'a> {
+    held: &'a RwLock<Held>,
+    tables: usize,
+}
+
+impl Reserved<'_> {
+    /// Gives all of it back to `held`, what the lock guards.
+    fn give_back(mut self, held: &mut Held) {
+        held.reserved -= mem::take(&mut self.tables);
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        if self.tables > 0 {
+            self.held.write().unwrap_or_else(PoisonError::into_inner).reserved -= self.tables;
+        }
+    }
 }
 
 /// A key that is worth a table.
@@ -178,8 +201,10 @@ impl KeyTables {
         }
         let candidates = self.count(checks, found, valid);
         let (mut keys, mut tables, mut hashes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut reserved = Reserved { held: &self.held, tables: 0 };
         for candidate in candidates {
             if let Some(table) = self.reserve(&candidate) {
+                reserved.tables += 1;
                 keys.push(candidate.key);
                 hashes.push(candidate.hash);
                 tables.push(table.unwrap_or_else(KeyTable::empty));
@@ -191,7 +216,7 @@ impl KeyTables {
         let useless = make(&keys, &mut tables);
         let now = self.clock.load(Ordering::Relaxed);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.reserved -= keys.len();
+        reserved.give_back(&mut held);
         for (i, ((key, hash), table)) in keys.into_iter().zip(hashes).zip(tables).enumerate() {
             if useless >> i & 1 == 0 && !held.index.contains_key(&hash) {
                 let at = held.slots.len();
@@ -303,5 +328,29 @@ mod tests {
             count_in(&mut set, 5, i.into());
         }
         assert!(set.iter().any(|sighting| sighting.tag == 5 && sighting.count >= SIGHTINGS));
+    }
+
+    #[test]
+    fn a_panic_while_a_table_is_made_leaves_room_for_the_next() {
+        let tables = KeyTables::new(KeyTable::BYTES);
+        let check = |key| EcdsaCheck {
+            digest: [0; 32],
+            r: [0; 32],
+            s: [0; 32],
+            key: Key::Compressed([key; 33]),
+        };
+        let learn = |key, make: &dyn Fn() -> Mask| {
+            let checks = [check(key); SIGHTINGS as usize];
+            let valid = [true; SIGHTINGS as usize];
+            tables.learn(&checks, &tables.find(&checks), &valid, |_, _| make());
+        };
+        let panicking = || std::panic::resume_unwind(Box::new("no table"));
+        let unwound =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| learn(1, &panicking)));
+        assert!(unwound.is_err(), "the panic reaches the caller");
+        assert_eq!(tables.keys(), 0);
+        learn(2, &|| 0);
+        assert_eq!(tables.keys(), 1, "the only place is free again");
+        assert_eq!(tables.held.read().unwrap().reserved, 0);
     }
 }

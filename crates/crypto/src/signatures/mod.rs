@@ -14,7 +14,8 @@ pub(crate) mod library;
 #[cfg(feature = "std")]
 pub(crate) mod library_p256;
 
-use crate::arch::signatures::{Avx2, Ifma};
+use crate::arch::signatures::InLanes;
+use crate::arch::{FmaSignatures, IfmaSignatures};
 use account::{Account, Price};
 #[cfg(feature = "std")]
 pub(crate) use key_tables::Found;
@@ -117,8 +118,8 @@ pub struct Signatures {
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Scalar,
-    Avx2(Avx2),
-    Ifma(Ifma),
+    Avx2(FmaSignatures),
+    Ifma(IfmaSignatures),
 }
 
 /// On secp256k1 with [`Variant::Avx2`] a vector takes 7 to 8 times the library's time for one
@@ -160,8 +161,8 @@ impl Signatures {
     pub fn with(variant: Variant) -> Option<Self> {
         let way = match variant {
             Variant::Scalar => Way::Scalar,
-            Variant::Avx2 => Way::Avx2(Avx2::new()?),
-            Variant::Ifma => Way::Ifma(Ifma::new()?),
+            Variant::Avx2 => Way::Avx2(FmaSignatures::new()?),
+            Variant::Ifma => Way::Ifma(IfmaSignatures::new()?),
         };
         Some(Signatures { way, at_any_cost: false })
     }
@@ -201,7 +202,7 @@ impl Signatures {
             (&ECDSA, AVX2, IFMA),
             checks,
             valid,
-            (Avx2::ecdsa, Ifma::ecdsa),
+            (InLanes::ecdsa, InLanes::ecdsa),
             library::ecdsa,
         );
     }
@@ -215,10 +216,10 @@ impl Signatures {
     #[cfg(feature = "std")]
     pub fn p256(&self, checks: &[EcdsaCheck], tables: &KeyTables, valid: &mut [bool]) {
         assert_eq!(checks.len(), valid.len(), "one place for each verdict");
-        let avx2 = |lanes: Avx2, checks: &[EcdsaCheck], valid: &mut [bool]| {
+        let avx2 = |lanes: FmaSignatures, checks: &[EcdsaCheck], valid: &mut [bool]| {
             lanes.p256(checks, tables, valid)
         };
-        let ifma = |lanes: Ifma, checks: &[EcdsaCheck], valid: &mut [bool]| {
+        let ifma = |lanes: IfmaSignatures, checks: &[EcdsaCheck], valid: &mut [bool]| {
             lanes.p256(checks, tables, valid)
         };
         self.answer(
@@ -240,7 +241,7 @@ impl Signatures {
             (&SCHNORR, AVX2, IFMA),
             checks,
             valid,
-            (Avx2::schnorr, Ifma::schnorr),
+            (InLanes::schnorr, InLanes::schnorr),
             library::schnorr,
         );
     }
@@ -255,7 +256,7 @@ impl Signatures {
             (&TWEAKS, AVX2, IFMA),
             checks,
             valid,
-            (Avx2::tweaks, Ifma::tweaks),
+            (InLanes::tweaks, InLanes::tweaks),
             library::tweak,
         );
     }
@@ -271,7 +272,7 @@ impl Signatures {
             (&RECOVER, AVX2, IFMA),
             signatures,
             keys,
-            (Avx2::recover, Ifma::recover),
+            (InLanes::recover, InLanes::recover),
             library::recover,
         );
     }
@@ -282,8 +283,8 @@ impl Signatures {
         items: &[T],
         answers: &mut [U],
         (avx2, ifma): (
-            impl Fn(Avx2, &[T], &mut [U]) -> usize,
-            impl Fn(Ifma, &[T], &mut [U]) -> usize,
+            impl Fn(FmaSignatures, &[T], &mut [U]) -> usize,
+            impl Fn(IfmaSignatures, &[T], &mut [U]) -> usize,
         ),
         by_library: impl Fn(&T) -> U,
     ) {

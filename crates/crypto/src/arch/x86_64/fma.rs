@@ -54,7 +54,7 @@ impl Fma {
 }
 
 /// Four numbers. A value is the proof that the CPU has the features of [`Fma`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Register(pub(super) __m256i);
 
 /// Four doubles that are integers. A value is such a proof, too.

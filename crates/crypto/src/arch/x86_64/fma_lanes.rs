@@ -11,7 +11,7 @@ use crate::lanes::limb::{Entry, LANES, Limb, Mask, Part, plus_products, plus_squ
 
 /// Sixteen numbers. The registers are worked on one after the other in formulas, for which one has
 /// just enough of them.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(crate) struct Registers([Register; PARTS]);
 

@@ -21,7 +21,7 @@ cpufeatures::new!(cpu, "avx512f", "avx512bw", "avx512ifma");
 pub(crate) struct Ifma(());
 
 /// Sixteen numbers. A value is the proof that the CPU has the features of [`Ifma`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Registers([__m512i; 2]);
 
 /// Applies an instruction to both registers.

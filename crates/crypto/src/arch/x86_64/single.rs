@@ -9,6 +9,7 @@ use core::arch::x86_64::{
     _mm_ternarylogic_epi64, _mm_xor_si128,
 };
 
+use crate::arch::Absorb;
 use crate::arch::permutation::permute;
 
 cpufeatures::new!(cpu, "avx512f", "avx512vl");
@@ -23,10 +24,11 @@ impl Single {
     pub(crate) fn new() -> Option<Self> {
         cpu::get().then_some(Single(()))
     }
+}
 
-    /// Adds each of `blocks` to the first words of `state` and permutes.
+impl Absorb for Single {
     #[inline]
-    pub(crate) fn absorb<'a, const RATE: usize>(
+    fn absorb<'a, const RATE: usize>(
         self,
         state: &mut [u64; 25],
         blocks: impl Iterator<Item = &'a [u8; RATE]>,

@@ -1,0 +1,88 @@
+//! Stands for what no CPU of this platform has: one type for all of it, with no value, so that each
+//! trait of `arch` needs one implementation here, however many widths and platforms there are.
+
+use core::convert::Infallible;
+
+use super::Absorb;
+use super::sha256::{Compress, States as Sha256States};
+use super::signatures::InLanes;
+use crate::many::{States, Wide};
+#[cfg(feature = "std")]
+use crate::signatures::KeyTables;
+use crate::signatures::{EcdsaCheck, Recovery, SchnorrCheck, TweakCheck};
+
+/// What this platform has not. The field is private, so that the code of callers, which is dead
+/// here, brings no warnings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Absent(Infallible);
+
+impl Absent {
+    /// Never a value.
+    #[inline]
+    pub(crate) fn new() -> Option<Self> {
+        None
+    }
+
+    /// Never a value.
+    #[inline]
+    pub(crate) fn for_one() -> Option<Self> {
+        None
+    }
+}
+
+impl Absorb for Absent {
+    fn absorb<'a, const RATE: usize>(
+        self,
+        _: &mut [u64; 25],
+        _: impl Iterator<Item = &'a [u8; RATE]>,
+    ) {
+        match self.0 {}
+    }
+}
+
+impl<const N: usize> Wide<N> for Absent {
+    fn absorb(self, _: &mut States<N>, _: u8, _: &[&[u8]; N], _: usize) {
+        match self.0 {}
+    }
+
+    fn keccak512_64(self, _: &mut [[u8; 64]; N]) {
+        match self.0 {}
+    }
+}
+
+impl<const N: usize> Compress<N> for Absent {
+    fn compress(self, _: &mut Sha256States<N>, _: [&[[u8; 64]]; N]) {
+        match self.0 {}
+    }
+
+    fn end_after_64(self, _: &mut Sha256States<N>) {
+        match self.0 {}
+    }
+
+    fn hash_digests(self, _: &mut Sha256States<N>) {
+        match self.0 {}
+    }
+}
+
+impl InLanes for Absent {
+    fn ecdsa(self, _: &[EcdsaCheck], _: &mut [bool]) -> usize {
+        match self.0 {}
+    }
+
+    #[cfg(feature = "std")]
+    fn p256(self, _: &[EcdsaCheck], _: &KeyTables, _: &mut [bool]) -> usize {
+        match self.0 {}
+    }
+
+    fn schnorr(self, _: &[SchnorrCheck], _: &mut [bool]) -> usize {
+        match self.0 {}
+    }
+
+    fn tweaks(self, _: &[TweakCheck], _: &mut [bool]) -> usize {
+        match self.0 {}
+    }
+
+    fn recover(self, _: &[Recovery], _: &mut [Option<[u8; 64]>]) -> usize {
+        match self.0 {}
+    }
+}
