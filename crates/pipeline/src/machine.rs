@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::usage;
+use system::proc;
 
 /// The CPU features that our code, or a peer's, takes another path for.
 const FEATURES: [&str; 16] = [
@@ -51,12 +52,11 @@ pub struct Machine {
 impl Machine {
     /// Asks the system. The disk is not part of it: see [`Disk::holding`].
     pub fn detect() -> Self {
-        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let cpuinfo = proc::text("cpuinfo");
         Self {
             cpu: cpu_model(&cpuinfo),
             cores: std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32),
-            memory_bytes: kibibytes(&meminfo, "MemTotal").unwrap_or(0),
+            memory_bytes: proc::bytes(&proc::text("meminfo"), "MemTotal").unwrap_or(0),
             kernel: usage::kernel(),
             features: cpu_features(&cpuinfo),
             disk: None,
@@ -82,7 +82,7 @@ impl Disk {
     /// The disk that holds `path`, which must exist; none when the system does not tell.
     pub fn holding(path: &Path) -> Option<Self> {
         let path = fs::canonicalize(path).ok()?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let mounts = proc::text("self/mountinfo");
         let mount = mount_of(&path, &mounts)?;
         // A partition has its queue in the folder of the disk above it.
         let block = PathBuf::from("/sys/dev/block").join(mount.number);
@@ -132,12 +132,6 @@ fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// A line such as `MemTotal: 16 kB`, in bytes.
-pub(crate) fn kibibytes(text: &str, key: &str) -> Option<u64> {
-    let value = value_of(text, key)?.strip_suffix("kB")?;
-    value.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
 /// The model name; ARM kernels give none, and a few boards name it in another line.
 fn cpu_model(cpuinfo: &str) -> String {
     let named = ["model name", "Model", "Hardware"];
@@ -163,13 +157,6 @@ mod tests {
         assert_eq!(cpu_features(CPUINFO), ["aes", "avx2", "avx512f"]);
         assert_eq!(cpu_model("processor : 0\nFeatures : asimd"), "");
         assert_eq!(cpu_features("processor : 0\nFeatures : fp asimd sha3"), ["asimd", "sha3"]);
-    }
-
-    #[test]
-    fn reads_memory_in_bytes() {
-        assert_eq!(kibibytes("MemFree: 1 kB\nMemTotal:   16 kB\n", "MemTotal"), Some(16 * 1024));
-        assert_eq!(kibibytes("MemTotal: 16", "MemTotal"), None);
-        assert_eq!(kibibytes("MemTotal: 99999999999999999999 kB", "MemTotal"), None);
     }
 
     #[test]

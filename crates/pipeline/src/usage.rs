@@ -1,10 +1,6 @@
 //! What this process has used so far: CPU time and memory. The one file of the crate that differs
 //! between systems; where a system tells nothing, the answers are zero.
 
-use std::fs;
-
-use crate::machine::kibibytes;
-
 /// CPU time of a process, in seconds, summed over its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTimes {
@@ -24,8 +20,7 @@ pub fn cpu_times() -> CpuTimes {
 /// On Linux this is `VmHWM`. The peak of getrusage(2) is used elsewhere only: Linux carries it
 /// over from the program that was replaced by exec, so a small process would show its parent's.
 pub fn peak_rss_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    kibibytes(&status, "VmHWM").unwrap_or_else(os::peak_rss_bytes)
+    system::proc::peak_memory("self").unwrap_or_else(os::peak_rss_bytes)
 }
 
 /// Page faults of this process so far that needed no disk; 0 when not known (getrusage(2)).

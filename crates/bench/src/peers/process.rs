@@ -1,6 +1,5 @@
 //! A process watched from outside: its output, its time, and the most memory that it held.
 
-use std::fs;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -58,7 +57,7 @@ pub fn last_line(text: &str) -> &str {
 fn wait(child: &mut Child, peak: &mut u64) -> io::Result<ExitStatus> {
     loop {
         // The status is not collected yet, so the number cannot belong to another process.
-        if let Some(bytes) = high_water_mark(child.id()) {
+        if let Some(bytes) = system::proc::peak_memory(&child.id().to_string()) {
             *peak = (*peak).max(bytes);
         }
         if let Some(status) = child.try_wait()? {
@@ -66,14 +65,6 @@ fn wait(child: &mut Child, peak: &mut u64) -> io::Result<ExitStatus> {
         }
         thread::sleep(LOOK_EVERY);
     }
-}
-
-/// The most memory that a process has held so far.
-fn high_water_mark(id: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kib.checked_mul(1024)
 }
 
 /// Reads an output to its end on a thread, so that a full pipe never stops the process.

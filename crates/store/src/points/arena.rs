@@ -3,7 +3,7 @@
 //! A cell is a multiple of four bytes and is named by 32 bits, so an arena holds at most 16 GiB.
 //! A freed cell goes to the list of its size and is the next one of that size to be given out.
 
-use super::memory::{Chunk, prefetch};
+use system::memory::{Zeroed, prefetch};
 
 /// Bytes of a unit: what cells are measured in.
 pub(crate) const UNIT: usize = 4;
@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 
 /// The arena; see the module text.
 pub(crate) struct Arena {
-    chunks: Vec<Chunk>,
+    chunks: Vec<Zeroed>,
     /// Chunks that hold cells; the rest waits.
     used: usize,
     /// Units of the newest chunk that were given out.
@@ -55,7 +55,7 @@ impl Arena {
 
     /// Bytes from the system.
     pub fn reserved(&self) -> usize {
-        self.chunks.len() * self.chunk_bytes() + self.chunks.capacity() * size_of::<Chunk>()
+        self.chunks.len() * self.chunk_bytes() + self.chunks.capacity() * size_of::<Zeroed>()
     }
 
     /// Bytes of chunks that hold cells.
@@ -93,7 +93,7 @@ impl Arena {
                 return None;
             }
             if self.used == self.chunks.len() {
-                self.chunks.push(Chunk::new(self.chunk_bytes()));
+                self.chunks.push(Zeroed::new(self.chunk_bytes())?);
             }
             self.used += 1;
             self.next = 0;

@@ -4,7 +4,7 @@
 //! one block of 32 bytes, so a question costs one cache miss. With ten bits for each key about one
 //! absent key in eighty passes.
 
-use super::memory::prefetch;
+use system::memory::prefetch;
 
 /// Bits for each key.
 const BITS: usize = 10;

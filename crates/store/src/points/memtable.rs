@@ -6,11 +6,11 @@
 use super::{
     KEY_BYTES, Key, Kind, Record,
     arena::Arena,
-    memory::prefetch,
     order, prefix,
     salt::Salt,
     segment::{Bucket, Place, Segment, start},
 };
+use system::memory::prefetch;
 
 /// Segments: one for each first byte.
 const SEGMENTS: usize = 256;

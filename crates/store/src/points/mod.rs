@@ -17,7 +17,6 @@ mod crash;
 mod cursor;
 mod iter;
 mod manifest;
-mod memory;
 mod memtable;
 mod merge;
 mod page;

@@ -5,7 +5,8 @@
 //! search ends at the first bucket whose count is zero, so removed entries leave no traces that
 //! slow down later searches.
 
-use super::{Key, arena::Arena, memory::prefetch, memtable::key_of, salt::Salt};
+use super::{Key, arena::Arena, memtable::key_of, salt::Salt};
+use system::memory::prefetch;
 
 /// Entries in a bucket.
 const SLOTS: usize = 12;

@@ -1,5 +1,4 @@
-//! Drops files from the page cache, so that a run must read them from disk. The one file of the
-//! crate that differs between systems.
+//! Drops files from the page cache, so that a run must read them from disk.
 
 use anyhow::{Context, Result};
 use std::fs::{self, File};
@@ -14,18 +13,8 @@ pub fn evict(folder: &Path) -> Result<()> {
         let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
         // pages that are not written yet stay
         file.sync_all().with_context(|| format!("cannot sync {}", path.display()))?;
-        drop_pages(&file).with_context(|| format!("cannot drop {}", path.display()))?;
+        system::page_cache::forget(&file)
+            .with_context(|| format!("cannot drop {}", path.display()))?;
     }
     Ok(())
-}
-
-#[cfg(target_os = "linux")]
-fn drop_pages(file: &File) -> Result<()> {
-    use rustix::fs::{Advice, fadvise};
-    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn drop_pages(_: &File) -> Result<()> {
-    anyhow::bail!("--cold needs posix_fadvise, which this system does not have")
 }

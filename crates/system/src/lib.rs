@@ -1,0 +1,14 @@
+//! What only some systems or CPUs offer, in one place. Where it is missing, the program does
+//! without: it is slower, or it does not know; only dropping a file from the page cache is an
+//! error, because it is asked for by name.
+//!
+//! | module | Linux | elsewhere |
+//! |---|---|---|
+//! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
+//! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
+//! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
+//! | [`proc`] | `/proc` | nothing is known |
+
+pub mod memory;
+pub mod page_cache;
+pub mod proc;
