@@ -13,14 +13,13 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 7] = [
+const PLATFORM_FILES: [(&str, &str); 6] = [
     ("crates/archive/src/output.rs", "only on Unix can a folder be synced"),
     ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
     ("crates/crypto/src/lib.rs", "what needs the standard library"),
     ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
     ("crates/system/src/memory.rs", "prefetch and huge pages"),
     ("crates/system/src/page_cache.rs", "only Linux drops a file from it"),
-    ("crates/system/src/proc.rs", "a test of what only Linux tells"),
 ];
 
 /// Files with unsafe code outside the crates that may have it, and why.
