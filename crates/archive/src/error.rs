@@ -139,6 +139,13 @@ pub enum Error {
         /// What that is.
         found: String,
     },
+    /// A path that is no file of blocks nor a folder of such: a pipe, a device, a socket.
+    Special {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
     /// A writer lacks what its format demands, or was given blocks that do not fit.
     Unwritable {
         /// What is being written.
@@ -162,7 +169,7 @@ impl Error {
             Self::Io { source, .. } => Status::of_io(source),
             Self::Gap { .. } => Status::Incomplete,
             Self::UnknownFormat { .. } => Status::Unknown,
-            Self::Mixed { .. } | Self::Unwritable { .. } => Status::Usage,
+            Self::Mixed { .. } | Self::Special { .. } | Self::Unwritable { .. } => Status::Usage,
             _ => Status::Damage,
         }
     }
@@ -183,6 +190,7 @@ impl Error {
             Self::Io { .. }
             | Self::UnknownFormat { .. }
             | Self::Mixed { .. }
+            | Self::Special { .. }
             | Self::Unwritable { .. } => None,
         }
     }
@@ -241,6 +249,10 @@ impl fmt::Display for Error {
             Self::Mixed { first, expected, second, found } => {
                 write!(f, "{}: expected more of the archive ", second.display())?;
                 write!(f, "{} ({expected}), found another ({found})", first.display())
+            }
+            Self::Special { path, found } => {
+                write!(f, "{}: expected a file or a folder of block files, ", path.display())?;
+                write!(f, "which are read at many places, found {found}")
             }
             Self::Unwritable { path, expected, found } => {
                 write!(f, "{}: expected {expected}, found {found}", path.display())

@@ -157,7 +157,39 @@ impl Block {
     /// # Errors
     /// As [`Block::decode`].
     pub fn parse(&mut self) -> Result<(), Error> {
-        let result = parse::block(self);
+        let result = parse::block(self).and_then(|length| match self.raw.len() - length {
+            0 => Ok(()),
+            _ => Err(Error::Trailing { expected: length as u32, found: self.raw.len() as u32 }),
+        });
+        self.or_empty(result)
+    }
+
+    /// [`Block::parse_record`], with all hashes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn decode_record(&mut self, hasher: &ManySha256) -> Result<u32, Error> {
+        let spare = self.parse_record()?;
+        self.hash_all(hasher);
+        Ok(spare)
+    }
+
+    /// Takes apart the block at the beginning of `raw`, as Bitcoin Core reads the record of a block
+    /// file. Returns how many bytes stand behind the block; `raw` is the block alone then.
+    ///
+    /// # Errors
+    /// As [`Block::decode`], but for bytes behind the last transaction.
+    pub fn parse_record(&mut self) -> Result<u32, Error> {
+        let result = parse::block(self).map(|length| {
+            let spare = self.raw.len() - length;
+            self.raw.truncate(length);
+            spare as u32
+        });
+        self.or_empty(result)
+    }
+
+    /// After an error the lists are empty.
+    fn or_empty<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         if result.is_err() {
             self.transactions.clear();
             self.inputs.clear();

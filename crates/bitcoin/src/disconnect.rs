@@ -8,6 +8,7 @@ use crate::execute::unwind;
 use crate::fault::{Cause, Error, Fault};
 use crate::index::{Found, Tree};
 use crate::merkle::Merkle;
+use crate::options::Options;
 use crate::path::Path;
 use crate::run::{Run, Tip};
 use crate::undo;
@@ -20,7 +21,7 @@ const OPEN_FILES: usize = 4;
 
 /// Disconnects the blocks of the store that are not on `path`, and commits.
 pub(crate) fn to_fork(
-    files: &BlockFiles,
+    (files, options): (&BlockFiles, &Options),
     tree: &Tree,
     path: &Path,
     ledger: &mut Ledger,
@@ -41,6 +42,11 @@ pub(crate) fn to_fork(
     let mut end = ledger.undo_end();
     let mut at = tip;
     while !is_on(path, tree, at) {
+        if options.cancel.is_cancelled() {
+            ledger.go_back(at, end)?;
+            run.tip = Some(at);
+            return Err(Error::Stopped);
+        }
         read_block(&mut reader, tree, node, &mut block, &mut merkle, &hasher)
             .map_err(|cause| Fault::at(files, tree, node, cause))?;
         end = ledger.read_undo(end, &mut data)?;
@@ -91,7 +97,7 @@ fn read_record(
     hasher: &ManySha256,
 ) -> Result<(), Cause> {
     reader.read(found.location(), &mut block.raw).map_err(Cause::Archive)?;
-    block.decode_with(hasher).map_err(Cause::Encoding)?;
+    block.decode_record(hasher).map_err(Cause::Encoding)?;
     if block.hash != found.hash {
         return Err(Cause::Changed { expected: found.hash, found: block.hash });
     }

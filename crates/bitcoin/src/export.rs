@@ -5,12 +5,14 @@ use crate::coin::OutPoint;
 use crate::coins::PackedCoin;
 use crate::commit::Ledger;
 use crate::core::{self, BlocksWriter, Written};
+use crate::decode::Block;
 use crate::fault::Error;
 use crate::import::Options;
 use crate::index::Tree;
-use crate::run::Run;
-use crate::{Id, pass1};
+use crate::run::{Run, Spare};
+use crate::{Id, pass1, shortfalls};
 use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Location, WriterOptions};
+use chain::Shortfall;
 use std::path::Path;
 
 /// Files that stay open while bodies are read.
@@ -28,13 +30,13 @@ pub fn to_core(
     out: &Path,
     progress: impl FnMut(u32),
 ) -> Result<Written, Error> {
-    let tree = pass1::index(files, options, Some(data), &mut Run::default())?;
+    let tree = pass1::index(files, options, Some(data), &mut Run::default())?.tree;
     let ledger = Ledger::open(data, options)?;
     let ends = ledger.undo_ends()?;
     let mut writer = BlocksWriter::create(out, &options.params, core::Options::random())?;
     writer.block(&options.params.genesis, None)?;
     let mut undo = vec![];
-    each_block(files, &tree, &chain_of(&tree, &ledger)?, progress, |height, block| {
+    each_block(files, &tree, &chain_of(&tree, &ledger)?, 0, progress, |height, block| {
         ledger.read_undo(ends[height as usize], &mut undo)?;
         Ok(writer.block(block, Some(&undo))?)
     })?;
@@ -50,8 +52,19 @@ pub fn to_core(
     Ok(writer.finish()?)
 }
 
-/// Writes the best chain of `files` as block files in the order of the chain; returns the height of
-/// the last block. Bodies are copied as they are.
+/// What copying block files came to.
+#[derive(Debug)]
+pub struct Copied {
+    /// Height of the last block.
+    pub last: u32,
+    /// What the files lack.
+    pub shortfalls: Vec<Shortfall>,
+    /// What is wrong in them and loses nothing.
+    pub damage: Vec<String>,
+}
+
+/// Writes the best chain of `files` as block files in the order of the chain; returns what was
+/// written. Bodies are copied as they are.
 ///
 /// # Errors
 /// When a block cannot be read, or when `out` holds block files already.
@@ -60,19 +73,37 @@ pub fn to_block_files(
     options: &Options,
     out: &Path,
     writer: WriterOptions,
-    progress: impl FnMut(u32),
-) -> Result<u32, Error> {
-    let tree = pass1::index(files, options, None, &mut Run::default())?;
+    mut progress: impl FnMut(u32),
+) -> Result<Copied, Error> {
+    let mut run = Run::default();
+    let mut index = pass1::index(files, options, None, &mut run)?;
     let mut writer = BlockWriter::create(out, writer)?;
     writer.write(&options.params.genesis)?;
-    let mut chain = tree.best_chain();
-    chain.truncate(options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1));
-    each_block(files, &tree, &chain, progress, |_, block| {
-        writer.write(block)?;
-        Ok(())
-    })?;
+    let mut last = 0;
+    loop {
+        let tree = &index.tree;
+        let mut chain = tree.best_chain();
+        let end = options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1);
+        chain.truncate(end);
+        let spare = each_block(files, tree, &chain, last, &mut progress, |_, block| {
+            writer.write(block)?;
+            Ok(())
+        })?;
+        last = chain.len() as u32 - 1;
+        let tip = chain.last().map(|node| *tree.hash(*node));
+        run.spare = spare;
+        if !pass1::look_behind_blocks(files, options, None, &mut index, &mut run)? {
+            break;
+        }
+        let tip = tip.and_then(|hash| index.tree.find(&hash));
+        if tip.is_none_or(|tip| index.tree.fork(tip, index.tree.best_tip()) != tip) {
+            // what was written is not the beginning of what is the best chain now
+            break;
+        }
+    }
     writer.finish()?;
-    Ok(chain.len() as u32 - 1)
+    shortfalls::judge(files, options, &index, &mut run);
+    Ok(Copied { last, shortfalls: run.shortfalls, damage: run.damage })
 }
 
 /// The blocks of the store's chain by height.
@@ -90,25 +121,30 @@ fn chain_of(tree: &Tree, ledger: &Ledger) -> Result<Vec<u32>, Error> {
     Ok(chain)
 }
 
-/// Reads the blocks of `chain` from height 1 on.
+/// Reads the blocks of `chain` above height `after`. Returns the records that have bytes to spare.
 fn each_block(
     files: &BlockFiles,
     tree: &Tree,
     chain: &[u32],
+    after: u32,
     mut progress: impl FnMut(u32),
     mut take: impl FnMut(u32, &[u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
+) -> Result<Vec<Spare>, Error> {
     let mut reader = BodyReader::new(files, OPEN_FILES);
-    let mut block = vec![];
-    for (height, node) in chain.iter().enumerate().skip(1) {
+    let (mut block, mut spare) = (Block::default(), vec![]);
+    for (height, node) in chain.iter().enumerate().skip(after as usize + 1) {
         let height = height as u32;
         let Some(found) = tree.record(*node) else {
             return Err(Error::Damaged(format!("no file has the block at height {height}")));
         };
         let (file, offset, size) = (found.file, found.offset, found.size);
-        reader.read(Location { file, offset, size }, &mut block)?;
-        take(height, &block)?;
+        reader.read(Location { file, offset, size }, &mut block.raw)?;
+        // one that cannot be taken apart is copied as it is
+        if let Ok(bytes @ 1..) = block.parse_record() {
+            spare.push(Spare { record: tree.record_number(*node), bytes });
+        }
+        take(height, &block.raw)?;
         progress(height);
     }
-    Ok(())
+    Ok(spare)
 }

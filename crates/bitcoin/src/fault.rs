@@ -179,6 +179,8 @@ pub enum Error {
     Core(core::Error),
     /// What the store holds contradicts itself.
     Damaged(String),
+    /// The user wanted an end before there was anything to keep.
+    Stopped,
     /// No block follows the genesis block.
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
@@ -201,6 +203,7 @@ impl fmt::Display for Error {
                 write!(f, "found {found}")
             }
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
+            Self::Stopped => f.write_str("stopped on request"),
             Self::Empty => {
                 f.write_str("expected blocks of a chain, found none that follows the genesis block")
             }
@@ -227,6 +230,7 @@ impl Error {
             Self::Core(error) => error.status(),
             Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
             Self::Damaged(_) => Status::Damage,
+            Self::Stopped => Status::Interrupted,
             Self::Empty => Status::Unknown,
         }
     }

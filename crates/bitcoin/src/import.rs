@@ -6,9 +6,11 @@ use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::Tree;
 pub use crate::options::{Options, Progress};
+use crate::pass1::Index;
 use crate::path::Path;
+use crate::run::Spare;
 pub use crate::run::{Run, Tip};
-use crate::{Level, disconnect, pass1};
+use crate::{Hash, Level, disconnect, pass1, shortfalls};
 use archive::blkdat::{BlockFiles, BodyReader};
 use crypto::ManySha256;
 use pipeline::{Phases, crew};
@@ -31,7 +33,10 @@ pub fn import(
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
     let mut run = Run::default();
-    let outcome = passes(files, options, data, &mut progress, &mut run, start);
+    let mut outcome = passes(files, options, data, &mut progress, &mut run, start);
+    if matches!(outcome, Err(Error::Stopped)) {
+        (run.stopped, outcome) = (true, Ok(()));
+    }
     run.wall_s = start.elapsed().as_secs_f64();
     (run, outcome)
 }
@@ -44,48 +49,114 @@ fn passes(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let mut tree = pass1::index(files, options, Some(data), run)?;
-    let refused = pass1::refused_above(&tree, files);
-    if options.level == Level::Headers {
-        run.tip = run.best;
-        return refused.map_or(Ok(()), |fault| Err(fault.into()));
-    }
-    let mut ledger = match options.level {
-        Level::Execution => Some(Ledger::open(data, options)?),
-        Level::Headers | Level::Bodies => None,
+    let mut index = pass1::index(files, options, Some(data), run)?;
+    let job = Job { files, options, data, start };
+    let outcome = match options.level {
+        Level::Headers => job.headers(&mut index, run),
+        _ if run.best.is_none_or(|best| best.height == 0) => Err(Error::Empty),
+        _ => job.bodies(&mut index, progress, run),
     };
-    run.tip = ledger.as_ref().map(Ledger::tip);
-    run.resumed = run.tip.filter(|tip| tip.height > 0);
-    let assumed = assumed_valid(&tree, options)?;
-    let (mut first_fault, mut chain, mut verified) = (None, vec![], 0);
-    // a second time only where a block is bad: then the chain that is best without it
-    loop {
-        let path = Path::best(&tree);
-        if let Some(ledger) = &mut ledger {
-            disconnect::to_fork(files, &tree, &path, ledger, run)?;
-            verified = ledger.tip().height as usize;
-        } else {
-            verified = path.shared(&chain).saturating_sub(1).min(verified);
-        }
-        let first = verified as u32 + 1;
-        let pass = Pass { files, tree: &tree, options, path: &path, assumed, first, start };
-        match pass.run(ledger.as_mut(), progress, run) {
-            Ok(()) => return first_fault.or(refused.map(Into::into)).map_or(Ok(()), Err),
-            Err(Error::Fault(fault)) => {
-                verified = fault.height as usize - 1;
-                let block = path.nodes[fault.height as usize];
-                let damage = fault.is_damage() && tree.use_copy(block);
-                if !damage {
-                    tree.mark_invalid(block);
-                }
-                match &first_fault {
-                    None if !damage => first_fault = Some(Error::Fault(fault)),
-                    _ => run.damage.push(fault.to_string()),
-                }
+    shortfalls::judge(files, options, &index, run);
+    match (outcome, pass1::refused_above(&index.tree, files)) {
+        (Ok(()), Some(refused)) => Err(refused.into()),
+        (outcome, _) => outcome,
+    }
+}
+
+/// What both passes share.
+struct Job<'a> {
+    files: &'a BlockFiles,
+    options: &'a Options,
+    data: &'a path::Path,
+    start: Instant,
+}
+
+impl Job<'_> {
+    /// Level `headers`: the best chain is what pass 1 has found.
+    fn headers(&self, index: &mut Index, run: &mut Run) -> Result<(), Error> {
+        // behind the tip nothing else shows that a wrong size stepped over blocks
+        loop {
+            pass1::measure_tip(self.files, &index.tree, run);
+            if !self.look_behind_blocks(index, run)? {
+                break;
             }
-            Err(error) => return Err(error),
         }
-        chain = path.nodes;
+        run.tip = run.best;
+        let best = run.tip.map_or(0, |tip| tip.height);
+        run.blocks = best.into();
+        run.range = (best > 0).then_some((1, best));
+        Ok(())
+    }
+
+    /// Pass 2, and once more where a block is bad or one was hidden.
+    fn bodies(
+        &self,
+        index: &mut Index,
+        progress: &mut (impl FnMut(&Progress) + Send),
+        run: &mut Run,
+    ) -> Result<(), Error> {
+        let Job { files, options, data, start } = *self;
+        let mut ledger = match options.level {
+            Level::Execution => Some(Ledger::open(data, options)?),
+            Level::Headers | Level::Bodies => None,
+        };
+        run.tip = ledger.as_ref().map(Ledger::tip);
+        run.resumed = run.tip.filter(|tip| tip.height > 0);
+        let (mut first_fault, mut invalid) = (None, vec![]);
+        // hashes of the blocks that were verified without a store
+        let (mut chain, mut verified): (Vec<Hash>, usize) = (vec![], 0);
+        loop {
+            let tree = &index.tree;
+            let assumed = assumed_valid(tree, options)?;
+            let path = Path::best(tree);
+            if let Some(ledger) = &mut ledger {
+                disconnect::to_fork((files, options), tree, &path, ledger, run)?;
+                verified = ledger.tip().height as usize;
+            } else {
+                verified = path.shared(&chain, tree).saturating_sub(1).min(verified);
+            }
+            let first = verified as u32 + 1;
+            let pass = Pass { files, tree, options, path: &path, assumed, first, start };
+            match pass.run(ledger.as_mut(), progress, run) {
+                Ok(()) => {
+                    if run.stopped || run.spare.is_empty() {
+                        return first_fault.map_or(Ok(()), Err);
+                    }
+                    verified = path.nodes.len() - 1;
+                    chain = path.hashes(tree);
+                    if !self.look_behind_blocks(index, run)? {
+                        return first_fault.map_or(Ok(()), Err);
+                    }
+                    mark_invalid(&mut index.tree, &invalid);
+                }
+                Err(Error::Fault(fault)) => {
+                    verified = fault.height as usize - 1;
+                    chain = path.hashes(tree);
+                    let block = path.nodes[fault.height as usize];
+                    let damage = fault.is_damage() && index.tree.use_copy(block);
+                    if !damage {
+                        index.tree.mark_invalid(block);
+                        invalid.push(fault.hash);
+                    }
+                    match &first_fault {
+                        None if !damage => first_fault = Some(Error::Fault(fault)),
+                        _ => run.damage.push(fault.to_string()),
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn look_behind_blocks(&self, index: &mut Index, run: &mut Run) -> Result<bool, Error> {
+        pass1::look_behind_blocks(self.files, self.options, Some(self.data), index, run)
+    }
+}
+
+/// Marks blocks that were found to be bad in a tree that was made anew.
+fn mark_invalid(tree: &mut Tree, blocks: &[Hash]) {
+    for block in blocks.iter().filter_map(|hash| tree.find(hash)).collect::<Vec<_>>() {
+        tree.mark_invalid(block);
     }
 }
 
@@ -210,6 +281,11 @@ impl Pass<'_> {
         run: &mut Run,
     ) -> Result<(), Error> {
         let clock = Instant::now();
+        let good = batch.good;
+        run.spare.extend(batch.spare.iter().filter(|(i, _)| *i < good).map(|(i, bytes)| {
+            let node = self.path.nodes[batch.height(*i) as usize];
+            Spare { record: self.tree.record_number(node), bytes: *bytes }
+        }));
         if let Some(last) = batch.good.checked_sub(1) {
             let tip = Tip { height: batch.height(last), hash: batch.blocks[last].hash };
             if let Some(store) = &mut store {

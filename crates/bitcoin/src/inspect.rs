@@ -12,7 +12,7 @@ use crate::index::{Found, Summary, Tree};
 use crate::params::Params;
 use crate::scan;
 use crate::variants::Variants;
-use archive::blkdat::{BlockFiles, FileReport};
+use archive::blkdat::{BlockFiles, Damage, DamageKind, FRAME, FileReport};
 
 /// What some block files hold.
 pub struct Inspection {
@@ -62,7 +62,15 @@ pub fn inspect(
     let no_params = Params::mainnet();
     let tree = Tree::build(params.as_ref().unwrap_or(&no_params), scan.found, now);
     let checked = deep.then(|| bodies::check(files, &tree, params.as_ref(), threads));
-    let (reports, summary) = (scan.reports, tree.summary());
+    let (mut reports, summary) = (scan.reports, tree.summary());
+    for (found, spare) in checked.iter().flat_map(|checked| &checked.spare) {
+        let Some(report) = reports.get_mut(found.file as usize) else { continue };
+        let (stated, size) = (found.size, found.size - spare);
+        let kind = DamageKind::WrongSize { stated, found: size };
+        let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
+        report.damage.push(Damage { offset, length, kind });
+        report.damage_count += 1;
+    }
     Ok(Inspection { params, reports, tree, summary, bodies: checked })
 }
 

@@ -35,6 +35,7 @@ mod reorder;
 mod run;
 pub mod scan;
 pub mod script;
+mod shortfalls;
 pub mod sigops;
 pub mod transaction_rules;
 pub mod undo;

@@ -4,6 +4,10 @@ use crate::params::Params;
 use crate::variants::Variants;
 use crate::{Hash, Level};
 use pipeline::Cancel;
+use std::time::Duration;
+
+/// Time after which what is verified is committed, unless memory asked for it before.
+pub const COMMIT_EVERY: Duration = Duration::from_secs(5 * 60);
 
 /// What to verify, and how.
 #[derive(Clone)]
@@ -20,12 +24,42 @@ pub struct Options {
     pub memory: u64,
     /// The scripts of this block and of those before it are taken as valid.
     pub assume_valid: Option<Hash>,
+    /// Height of the first block, of files that begin in the middle of a chain.
+    pub from: Option<u32>,
     /// Last height to connect; none for the best chain's last.
     pub until: Option<u32>,
+    /// May blocks be missing? They are told in any case.
+    pub partial: bool,
+    /// Are bodies read again where the store has all blocks of the files already?
+    pub recheck: bool,
+    /// What is verified is committed after this time at the latest.
+    pub commit_every: Duration,
     /// The present, in seconds since 1970: blocks from the future are refused.
     pub now: Option<u64>,
     /// Set by whoever wants the run to stop.
     pub cancel: Cancel,
+}
+
+impl Options {
+    /// Everything, on one thread, with 450 MiB for coins.
+    #[must_use]
+    pub fn new(params: Params) -> Self {
+        Self {
+            params,
+            level: Level::Execution,
+            variants: Variants::default(),
+            threads: 1,
+            memory: 450 << 20,
+            assume_valid: None,
+            from: None,
+            until: None,
+            partial: false,
+            recheck: true,
+            commit_every: COMMIT_EVERY,
+            now: None,
+            cancel: Cancel::default(),
+        }
+    }
 }
 
 /// How far a run has come; reported after each batch.

@@ -1,19 +1,28 @@
 //! Pass 1: from files to the tree of their headers.
 
+use crate::decode::Block;
 use crate::fault::{Cause, Error, Fault};
 use crate::index::{self, FileStamp, Found, Loaded, Tree, Why};
 use crate::options::Options;
-use crate::run::{Run, Tip};
+use crate::run::{Run, Spare, Tip};
 use crate::scan::{self, Counts};
-use crate::{Id, Level};
-use archive::blkdat::BlockFiles;
+use crate::shortfalls::LEAST_RECORD;
+use archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
 use std::path::Path;
 use std::time::Instant;
 
 /// Name of the index in the folder of the store.
 const INDEX: &str = "index";
-/// Faults of headers that are listed.
-const MAX_LISTED: usize = 100;
+
+/// What pass 1 found.
+pub(crate) struct Index {
+    /// The headers, linked.
+    pub tree: Tree,
+    /// What is wrong with files, by their places; complete but for `unlisted`.
+    pub damage: Vec<(u32, Damage)>,
+    /// Damaged places that are not listed.
+    pub unlisted: u64,
+}
 
 /// Finds the headers of all blocks and links them. With a folder, what an earlier run found in
 /// files that have not changed since is taken over, and what is found is kept.
@@ -22,22 +31,20 @@ pub(crate) fn index(
     options: &Options,
     data: Option<&Path>,
     run: &mut Run,
-) -> Result<Tree, Error> {
+) -> Result<Index, Error> {
     let start = Instant::now();
+    let mut index = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
     let found = match data {
-        Some(data) => known_or_found(files, options, data, run)?,
-        None => scan(files, &all(files), options, run)?,
+        Some(data) => known_or_found(files, options, data, &mut index, run)?,
+        None => scan(files, &all(files), options, &mut index, run)?,
     };
     run.counts.files = files.files().len() as u64;
     run.counts.file_bytes = files.bytes();
     run.counts.blocks = found.len() as u64;
-    let tree = Tree::build(&options.params, found, options.now);
-    report(&tree, files, run);
+    index.tree = Tree::build(&options.params, found, options.now);
+    note_best(&index.tree, run);
     run.index_s = start.elapsed().as_secs_f64();
-    match run.best {
-        Some(best) if best.height > 0 || options.level == Level::Headers => Ok(tree),
-        _ => Err(Error::Empty),
-    }
+    Ok(index)
 }
 
 /// Takes over what the index file of an earlier run knows, and scans the other files.
@@ -45,24 +52,89 @@ fn known_or_found(
     files: &BlockFiles,
     options: &Options,
     data: &Path,
+    index: &mut Index,
     run: &mut Run,
 ) -> Result<Vec<Found>, Error> {
     std::fs::create_dir_all(data).map_err(Error::system("make", data))?;
     let place = data.join(INDEX);
-    let magic = options.params.magic;
     let stamps = stamps(files)?;
     let mut kept = index::Kept { found: vec![], to_scan: all(files) };
-    match index::load(&place, magic).map_err(Error::Index)? {
-        Loaded::Nothing => {}
+    match index::load(&place, options.params.magic).map_err(Error::Index)? {
         Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
         Loaded::Damaged(damage) => run.damage.push(damage.to_string()),
+        Loaded::Nothing => {}
     }
     let mut found = kept.found;
     if !kept.to_scan.is_empty() {
-        found.extend(scan(files, &kept.to_scan, options, run)?);
-        index::save(&place, magic, &stamps, &found).map_err(Error::Index)?;
+        found.extend(scan(files, &kept.to_scan, options, index, run)?);
+        save(&place, options, stamps, &found, index)?;
     }
     Ok(found)
+}
+
+/// Keeps what was found for the next run. Damaged files are scanned again by each run, so that each
+/// tells the damage.
+fn save(
+    place: &Path,
+    options: &Options,
+    mut stamps: Vec<FileStamp>,
+    found: &[Found],
+    index: &Index,
+) -> Result<(), Error> {
+    for (file, _) in &index.damage {
+        if let Some(stamp) = stamps.get_mut(*file as usize) {
+            stamp.length = index::DAMAGED_LENGTH;
+        }
+    }
+    index::save(place, options.params.magic, &stamps, found).map_err(Error::Index)
+}
+
+/// Looks for blocks in the bytes that records have to spare: a wrong size can step over some. Those
+/// that are found are linked with the others, and true when there are any. What was marked in the
+/// tree is forgotten then.
+pub(crate) fn look_behind_blocks(
+    files: &BlockFiles,
+    options: &Options,
+    data: Option<&Path>,
+    index: &mut Index,
+    run: &mut Run,
+) -> Result<bool, Error> {
+    let spare = std::mem::take(&mut run.spare);
+    let mut more = vec![];
+    let mut sizes = vec![];
+    for Spare { record, bytes } in spare {
+        let Some(found) = index.tree.found().get(record as usize).copied() else { continue };
+        let before = more.len();
+        scan::files::stretch(files, &found, bytes, &mut more)?;
+        let (stated, size) = (found.size, found.size - bytes);
+        let kind = DamageKind::WrongSize { stated, found: size };
+        let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
+        index.damage.push((found.file, Damage { offset, length, kind }));
+        sizes.push((record, size));
+        if more.len() == before && u64::from(bytes) >= LEAST_RECORD {
+            let (offset, length) = (found.offset + u64::from(size), u64::from(bytes));
+            let kind = DamageKind::Broken { stated: bytes };
+            index.damage.push((found.file, Damage { offset, length, kind }));
+        }
+    }
+    if more.is_empty() {
+        return Ok(false);
+    }
+    let tree = std::mem::replace(&mut index.tree, Tree::empty(&options.params));
+    let mut found = tree.into_found();
+    for (record, size) in sizes {
+        found[record as usize].size = size;
+    }
+    found.append(&mut more);
+    run.counts.blocks = found.len() as u64;
+    if let Some(data) = data {
+        // with the true sizes: the next run finds the blocks at once
+        let clean = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
+        save(&data.join(INDEX), options, stamps(files)?, &found, &clean)?;
+    }
+    index.tree = Tree::build(&options.params, found, options.now);
+    note_best(&index.tree, run);
+    Ok(true)
 }
 
 /// The places of all files.
@@ -83,17 +155,19 @@ fn scan(
     files: &BlockFiles,
     places: &[u32],
     options: &Options,
+    index: &mut Index,
     run: &mut Run,
 ) -> Result<Vec<Found>, Error> {
     let some = files.only(places);
     let known = [options.params.genesis_hash];
-    let scan = scan::pass1(&some, &known, &options.variants, options.threads)?;
+    let Options { variants, threads, cancel, .. } = options;
+    let scan = scan::pass1_until(&some, &known, variants, *threads, cancel)
+        .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
     run.scan_s = scan.times.scan_s;
     run.counts = Counts { bytes_read: scan.counts.bytes_read, ..scan.counts };
-    for (file, report) in some.files().iter().zip(&scan.reports) {
-        let name = file.path().display();
-        let damage = report.damage.iter();
-        run.damage.extend(damage.map(|damage| format!("{name}: byte {}: {damage}", damage.offset)));
+    for (place, report) in places.iter().zip(&scan.reports) {
+        index.damage.extend(report.damage.iter().map(|damage| (*place, *damage)));
+        index.unlisted += report.damage_count - report.damage.len() as u64;
     }
     let place = |found: Found| Found { file: places[found.file as usize], ..found };
     Ok(scan.found.into_iter().map(place).collect())
@@ -112,28 +186,21 @@ pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
     })
 }
 
-/// Says what was found.
-fn report(tree: &Tree, files: &BlockFiles, run: &mut Run) {
+/// Measures the block of the best tip: is its record longer?
+pub(crate) fn measure_tip(files: &BlockFiles, tree: &Tree, run: &mut Run) {
+    let tip = tree.best_tip();
+    let (Some(found), mut block) = (tree.record(tip), Block::default()) else { return };
+    // a body that cannot be read or taken apart is none of the headers' business
+    if BodyReader::new(files, 1).read(found.location(), &mut block.raw).is_ok()
+        && let Ok(bytes @ 1..) = block.parse_record()
+    {
+        run.spare.push(Spare { record: tree.record_number(tip), bytes });
+    }
+}
+
+/// Takes note of the best chain.
+fn note_best(tree: &Tree, run: &mut Run) {
     let best = tree.best_tip();
     run.best = Some(Tip { height: tree.height(best), hash: *tree.hash(best) });
     run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
-    let place = |record: u32| {
-        let found = tree.found().get(record as usize)?;
-        let name = files.files().get(found.file as usize)?.path().display();
-        Some(format!("{name}: byte {}: block", found.offset))
-    };
-    for refused in tree.refused().iter().take(MAX_LISTED) {
-        let Some(place) = place(refused.record) else { continue };
-        let id = Id(&tree.found()[refused.record as usize].hash);
-        run.damage.push(match refused.why {
-            Why::Rule(height, violation) => format!("{place} {height} ({id}): {violation}"),
-            Why::Ancestor(_) => format!("{place} {id}: the block before it was refused"),
-        });
-    }
-    for gap in tree.gaps().iter().take(MAX_LISTED) {
-        let Some(place) = place(gap.first) else { continue };
-        let (first, missing) = (Id(&tree.found()[gap.first as usize].hash), Id(&gap.missing));
-        let what = format!("expected the block before it, {missing}, found it in no file");
-        run.damage.push(format!("{place} {first}: {what} ({} blocks follow it)", gap.records));
-    }
 }

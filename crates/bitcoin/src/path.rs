@@ -1,5 +1,6 @@
 //! The chain that is being connected.
 
+use crate::Hash;
 use crate::index::Tree;
 use crate::params::{Params, Rules};
 
@@ -21,8 +22,14 @@ impl Path {
     }
 
     /// How many blocks at the beginning are those of another chain, by height.
-    pub fn shared(&self, other: &[u32]) -> usize {
-        self.nodes.iter().zip(other).take_while(|(own, other)| own == other).count()
+    pub fn shared(&self, other: &[Hash], tree: &Tree) -> usize {
+        let own = self.nodes.iter().map(|node| tree.hash(*node));
+        own.zip(other).take_while(|(own, other)| own == other).count()
+    }
+
+    /// The hash of each block.
+    pub fn hashes(&self, tree: &Tree) -> Vec<Hash> {
+        self.nodes.iter().map(|node| *tree.hash(*node)).collect()
     }
 
     /// The rules for the block at `height`.

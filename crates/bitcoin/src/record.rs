@@ -49,8 +49,11 @@ pub fn of(
         status: match outcome {
             Err(error) => error.status(),
             Ok(()) if run.stopped => Status::Interrupted,
-            Ok(()) => Status::Verified,
+            Ok(()) if run.shortfalls.is_empty() => Status::Verified,
+            Ok(()) if options.partial => Status::Partial,
+            Ok(()) => Status::Incomplete,
         },
+        shortfalls: run.shortfalls.clone(),
         fault: outcome.as_ref().err().map(Error::report),
         ..Outcome::default()
     };
@@ -118,9 +121,6 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     }
     if run.stale > 0 {
         notes.push(format!("{} blocks stand in branches beside the best chain", run.stale));
-    }
-    if run.counts.orphans > 0 {
-        notes.push(format!("{} blocks have no parent in these files", run.counts.orphans));
     }
     if let Some(hash) = &options.assume_valid {
         notes.push(format!("scripts up to block {} were taken as valid", Id(hash)));

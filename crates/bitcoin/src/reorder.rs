@@ -12,12 +12,13 @@ use crate::Hash;
 use crate::decode::Block;
 use crate::index::Found;
 use crate::scan::Scan;
-use crate::scan::files::{Opened, io_error};
+use crate::scan::files::{Opened, io_error, stopped};
 use crate::variants::Plan;
 use archive::Error;
 use archive::blkdat::{BlockFiles, BodyReader, Record, Walk};
 use crypto::{ManySha256, sha256d};
 use look_back::LookBack;
+use pipeline::Cancel;
 use std::ops::Range;
 use waiting::Waiting;
 
@@ -63,18 +64,32 @@ fn release(
 }
 
 /// Reads and decodes every accepted block, in their order.
-pub(crate) fn decode_accepted(files: &BlockFiles, scan: &mut Scan) {
+pub(crate) fn decode_accepted(
+    files: &BlockFiles,
+    scan: &mut Scan,
+    cancel: &Cancel,
+) -> Result<(), Error> {
     let mut decoder = Decoder::new(files);
     for position in &scan.accepted {
+        if cancel.is_cancelled() {
+            return Err(stopped(files));
+        }
         decoder.decode_from_disk(&scan.found[*position as usize]);
     }
     scan.counts.from_disk = scan.counts.out_of_order;
     decoder.add_counts(scan);
+    Ok(())
 }
 
 /// One pass over all files as Bitcoin Core makes it: blocks are looked up, decoded and accepted
 /// one by one, in the order of the files but for those that have to wait.
-pub(crate) fn load(files: &BlockFiles, known: &[Hash], plan: &Plan) -> Result<Scan, Error> {
+pub(crate) fn load(
+    files: &BlockFiles,
+    known: &[Hash],
+    plan: &Plan,
+    cancel: &Cancel,
+) -> Result<Scan, Error> {
+    let stop = || cancel.is_cancelled();
     let mut load = Load {
         plan,
         scan: Scan::default(),
@@ -84,11 +99,14 @@ pub(crate) fn load(files: &BlockFiles, known: &[Hash], plan: &Plan) -> Result<Sc
     };
     for (index, file) in files.files().iter().enumerate() {
         let opened = Opened::open(file, plan.read)?;
-        let mut walk = Walk::new(file, opened.source());
+        let mut walk = Walk::new(file, opened.source()).stopping(&stop);
         let fail = |error| io_error(file, "cannot read", error);
         while let Some(record) = walk.next_record().map_err(fail)? {
             let mut body = |into: &mut Vec<u8>| walk.body(&record, into).map_err(fail);
             load.take(index as u32, &record, &mut body)?;
+            if cancel.is_cancelled() {
+                return Err(stopped(files));
+            }
         }
         load.scan.counts.bytes_read += walk.bytes_read();
         load.scan.reports.push(walk.into_report());
@@ -188,7 +206,7 @@ impl<'a> Decoder<'a> {
 
     fn decode(&mut self) {
         self.decoded += 1;
-        self.undecodable += u64::from(self.block.decode_with(&self.hasher).is_err());
+        self.undecodable += u64::from(self.block.decode_record(&self.hasher).is_err());
     }
 
     /// Decodes `bytes`; returns a buffer for others.

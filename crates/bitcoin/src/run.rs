@@ -3,6 +3,7 @@
 use crate::Hash;
 use crate::execute::Batch;
 use crate::scan::Counts;
+use chain::Shortfall;
 use pipeline::CrewTimes;
 use pipeline::record::ChunkTimes;
 use std::time::{Duration, Instant};
@@ -16,13 +17,27 @@ pub struct Tip {
     pub hash: Hash,
 }
 
+/// A record whose block is shorter than the record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spare {
+    /// The record, as a place in [`Tree::found`](crate::index::Tree::found).
+    pub record: u32,
+    /// Bytes behind the block.
+    pub bytes: u32,
+}
+
 /// What a run did, whether it reached the end or not.
 #[derive(Debug, Default)]
 pub struct Run {
     /// What pass 1 found.
     pub counts: Counts,
-    /// Headers that break a rule, records that are damaged: place and reason.
+    /// What is wrong and loses nothing: headers beside the best chain that break a rule, records
+    /// that are damaged and stand elsewhere too, wrong sizes. Place and reason.
     pub damage: Vec<String>,
+    /// What the files lack.
+    pub shortfalls: Vec<Shortfall>,
+    /// Records with bytes behind their block.
+    pub(crate) spare: Vec<Spare>,
     /// Seconds of pass 1, from the first byte to the best chain.
     pub index_s: f64,
     /// Of which reading headers and hashing them.

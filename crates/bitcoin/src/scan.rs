@@ -12,6 +12,7 @@ use crate::reorder;
 use crate::variants::Variants;
 use archive::Error;
 use archive::blkdat::{BlockFiles, FileReport};
+use pipeline::Cancel;
 use std::time::Instant;
 
 /// What pass 1 found.
@@ -83,18 +84,29 @@ pub fn pass1(
     variants: &Variants,
     threads: usize,
 ) -> Result<Scan, Error> {
+    pass1_until(files, known, variants, threads, &Cancel::new())
+}
+
+/// [`pass1`], which fails with [`std::io::ErrorKind::Interrupted`] soon after `cancel` was set.
+pub fn pass1_until(
+    files: &BlockFiles,
+    known: &[Hash],
+    variants: &Variants,
+    threads: usize,
+    cancel: &Cancel,
+) -> Result<Scan, Error> {
     let plan = variants.plan();
     let start = Instant::now();
     let mut scan = if plan.accept_blocks && !plan.parallel {
-        reorder::load(files, known, &plan)?
+        reorder::load(files, known, &plan, cancel)?
     } else {
         let threads = if plan.parallel { threads.max(1) } else { 1 };
-        let mut scan = files::scan(files, &plan, threads)?;
+        let mut scan = files::scan(files, &plan, threads, cancel)?;
         scan.times.scan_s = start.elapsed().as_secs_f64();
         let start = Instant::now();
         reorder::order(&mut scan, known);
         if plan.accept_blocks {
-            reorder::decode_accepted(files, &mut scan);
+            reorder::decode_accepted(files, &mut scan, cancel)?;
         }
         scan.times.order_s = start.elapsed().as_secs_f64();
         scan

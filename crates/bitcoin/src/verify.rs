@@ -159,7 +159,7 @@ pub fn verify_difficulty(
     parent: &Parent,
     claims: &Claims,
 ) -> Result<(), Violation> {
-    let expected = next_bits(params, parent, claims.time);
+    let expected = next_bits(params, parent, claims.time)?;
     let found = claims.bits;
     if expected == found { Ok(()) } else { Err(Violation::Difficulty { expected, found }) }
 }
@@ -199,37 +199,40 @@ pub fn verify_version(params: &Params, height: u32, found: i32) -> Result<(), Vi
 }
 
 /// The bits that a block after `parent` at `time` must have.
+///
+/// # Errors
+/// When the bits that they follow from are no target: no verified block has such.
 #[inline]
-pub fn next_bits(params: &Params, parent: &Parent, time: u32) -> u32 {
+pub fn next_bits(params: &Params, parent: &Parent, time: u32) -> Result<u32, Violation> {
     if begins_period(params, parent.height.saturating_add(1)) {
         return retarget(params, parent);
     }
     if !params.min_difficulty {
-        return parent.bits;
+        return Ok(parent.bits);
     }
     // a test network lets a late block have the lowest difficulty
     let late = i64::from(parent.time) + 2 * i64::from(params.block_seconds);
-    if i64::from(time) > late { params.limit_bits() } else { parent.real_bits }
+    Ok(if i64::from(time) > late { params.limit_bits() } else { parent.real_bits })
 }
 
 /// The bits of a new period after the one that ends with `parent`.
-fn retarget(params: &Params, parent: &Parent) -> u32 {
+fn retarget(params: &Params, parent: &Parent) -> Result<u32, Violation> {
     if params.no_retarget {
-        return parent.bits;
+        return Ok(parent.bits);
     }
     let wanted = i64::from(params.period_seconds);
     let taken = i64::from(parent.time) - i64::from(parent.first_time);
     let taken = taken.clamp(wanted / 4, wanted * 4);
     // BIP94: the last block may have had minimum difficulty, the first never
     let bits = if params.bip94 { parent.first_bits } else { parent.bits };
-    // bits of a verified block are always a target
-    let old = target(bits).unwrap_or(params.pow_limit);
+    let limit = params.limit_bits();
+    let old = target(bits).ok_or(Violation::Target { limit, found: bits })?;
     // old * taken / wanted, without the bits that the product has too many: Core's product wraps,
     // but only for targets above 2^233, which no network with retargets has
     let (wanted, taken) = (U256::from(wanted.max(1)), U256::from(taken));
     let (quotient, rest) = old.div_rem(wanted);
     let new = quotient.saturating_mul(taken).saturating_add(rest * taken / wanted);
-    compact(new.min(params.pow_limit))
+    Ok(compact(new.min(params.pow_limit)))
 }
 
 /// [`Parent::real_bits`] of a block, from its height and bits and its parent's `real_bits`.

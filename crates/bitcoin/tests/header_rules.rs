@@ -38,10 +38,10 @@ fn retargets_are_those_of_the_main_network() {
     let params = Params::mainnet();
     for (height, time, bits, first_time, next) in known {
         let last = Parent { first_time, ..parent(height, time, bits) };
-        assert_eq!(next_bits(&params, &last, time + 600), next, "{height}");
+        assert_eq!(next_bits(&params, &last, time + 600), Ok(next), "{height}");
         // one block earlier nothing changes, however long it takes
         let before = Parent { height: height - 1, ..last };
-        assert_eq!(next_bits(&params, &before, time + 1_000_000), bits, "{height}");
+        assert_eq!(next_bits(&params, &before, time + 1_000_000), Ok(bits), "{height}");
     }
 }
 
@@ -71,14 +71,14 @@ fn proof_of_work_refuses_bad_targets_and_high_hashes() {
 fn late_blocks_of_test_networks_have_the_lowest_difficulty() {
     let params = Params::testnet3();
     let last = Parent { real_bits: 0x1b01_0203, ..parent(4_000, 10_000_000, 0x1d00_ffff) };
-    assert_eq!(next_bits(&params, &last, 10_001_200), 0x1b01_0203);
-    assert_eq!(next_bits(&params, &last, 10_001_201), 0x1d00_ffff);
-    assert_eq!(next_bits(&params, &last, 9_000_000), 0x1b01_0203);
+    assert_eq!(next_bits(&params, &last, 10_001_200), Ok(0x1b01_0203));
+    assert_eq!(next_bits(&params, &last, 10_001_201), Ok(0x1d00_ffff));
+    assert_eq!(next_bits(&params, &last, 9_000_000), Ok(0x1b01_0203));
     // a late block may also begin a period: then the schedule holds, from the bits of the last one
     let end = Parent { height: 4_031, first_time: 10_000_000 - 1_209_600, ..last };
-    assert_eq!(next_bits(&params, &end, 20_000_000), 0x1d00_ffff);
+    assert_eq!(next_bits(&params, &end, 20_000_000), Ok(0x1d00_ffff));
     let end = Parent { bits: 0x1b01_0203, ..end };
-    assert_eq!(next_bits(&params, &end, 20_000_000), 0x1b01_0203);
+    assert_eq!(next_bits(&params, &end, 20_000_000), Ok(0x1b01_0203));
     // what the exception hides
     assert_eq!(real_bits(&params, 4_001, 0x1d00_ffff, 5), 5);
     assert_eq!(real_bits(&params, 4_001, 0x1b01_0203, 5), 0x1b01_0203);
@@ -95,10 +95,10 @@ fn bip94_takes_the_difficulty_of_the_first_block_of_the_period() {
         first_bits: 0x1b01_0000,
         ..parent(4_031, 1_000_000_000, 0x1d00_ffff)
     };
-    assert_eq!(next_bits(&params, &last, 1_000_000_600), 0x1b00_8000);
-    assert_eq!(next_bits(&Params::testnet3(), &last, 1_000_000_600), 0x1c7f_ff80);
+    assert_eq!(next_bits(&params, &last, 1_000_000_600), Ok(0x1b00_8000));
+    assert_eq!(next_bits(&Params::testnet3(), &last, 1_000_000_600), Ok(0x1c7f_ff80));
     let high = Parent { first_bits: 0x1b00_ffff, ..last };
-    assert_eq!(next_bits(&params, &high, 1_000_000_600), 0x1a7f_ff80);
+    assert_eq!(next_bits(&params, &high, 1_000_000_600), Ok(0x1a7f_ff80));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn chain(params: &Params, count: u32, step: u32) -> Vec<[u8; 80]> {
     for height in 1..=count {
         let last = &headers[headers.len() - 1];
         let (time, previous) = (state.time + step, crypto::sha256d(last));
-        let bits = next_bits(params, &state, time);
+        let bits = next_bits(params, &state, time).unwrap();
         headers.push(mine(1, &previous, 0, time, bits));
         let first = height.is_multiple_of(params.period());
         let (first_time, first_bits) =
@@ -227,7 +227,18 @@ fn difficulty_changes_at_2016_and_4032_and_nowhere_else() {
 fn highest_targets_do_not_overflow() {
     let params = easy(16);
     let slow = Parent { first_time: 1, ..parent(15, u32::MAX, 0x207f_ffff) };
-    assert_eq!(next_bits(&params, &slow, 1), 0x207f_ffff);
+    assert_eq!(next_bits(&params, &slow, 1), Ok(0x207f_ffff));
     let fast = Parent { first_time: u32::MAX, ..parent(15, 1, 0x207f_ffff) };
-    assert_eq!(next_bits(&params, &fast, 1), 0x201f_ffff);
+    assert_eq!(next_bits(&params, &fast, 1), Ok(0x201f_ffff));
+}
+
+#[test]
+fn bits_that_are_no_target_give_no_new_target() {
+    let params = Params::mainnet();
+    let limit = params.limit_bits();
+    for bits in [0, 0x1d80_ffff, 0xff12_3456] {
+        let last = parent(2_015, 1_233_061_996, bits);
+        let wrong = Err(Violation::Target { limit, found: bits });
+        assert_eq!(next_bits(&params, &last, 1_233_062_596), wrong, "{bits:08x}");
+    }
 }

@@ -3,13 +3,10 @@
 
 mod program;
 
-use bitcoin::Level;
 use bitcoin::coins::{Statistics, statistics};
 use bitcoin::commit::Ledger;
 use bitcoin::import::{Options, Tip};
 use bitcoin::params::Params;
-use bitcoin::variants::Variants;
-use pipeline::Cancel;
 use program::{Random, Scratch, blockmill, succeed, wait};
 use std::path::Path;
 use std::process::Command;
@@ -59,17 +56,7 @@ impl Stored {
 }
 
 fn options() -> Options {
-    Options {
-        params: Params::regtest(),
-        level: Level::Execution,
-        variants: Variants::default(),
-        threads: 1,
-        memory: 8 << 20,
-        assume_valid: None,
-        until: None,
-        now: None,
-        cancel: Cancel::default(),
-    }
+    Options { memory: 8 << 20, ..Options::new(Params::regtest()) }
 }
 
 /// The height of a store's last block; 0 where there is none yet.

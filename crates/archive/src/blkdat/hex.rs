@@ -22,6 +22,11 @@ impl<'a> HexLines<'a> {
         Self { source, length, at: 0, report }
     }
 
+    /// Begins at `start`.
+    pub fn from(self, start: u64) -> Self {
+        Self { at: start, ..self }
+    }
+
     /// The next block; its offset is that of its first digit, its size counts bytes, not digits.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
         while self.at < self.length {

@@ -48,6 +48,8 @@ impl BlockFile {
 pub struct BlockFiles {
     files: Vec<BlockFile>,
     network: Option<Network>,
+    folders: Vec<PathBuf>,
+    passed_over: Vec<PathBuf>,
 }
 
 impl BlockFiles {
@@ -66,10 +68,36 @@ impl BlockFiles {
         self.files.iter().map(|file| file.length).sum()
     }
 
+    /// Folders whose `blk*.dat` files are all among these: nothing between them should be missing.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Files of a folder that were left out because no blocks were found in them.
+    pub fn passed_over(&self) -> &[PathBuf] {
+        &self.passed_over
+    }
+
     /// Some of the files, by their places here.
     pub fn only(&self, places: &[u32]) -> Self {
         let file = |place: &u32| self.files.get(*place as usize).cloned();
-        Self { files: places.iter().filter_map(file).collect(), network: self.network }
+        let files = places.iter().filter_map(file).collect();
+        Self { files, network: self.network, ..Self::default() }
+    }
+
+    /// Numbers that are missing between those of the `blk*.dat` files of a folder: the folder, and
+    /// the first and the last number of each hole.
+    pub fn holes(&self) -> Vec<(&Path, u64, u64)> {
+        let mut holes = vec![];
+        for folder in &self.folders {
+            let own = self.files.iter().filter(|file| file.path.parent() == Some(folder));
+            let mut numbers: Vec<u64> = own.filter_map(|file| number(&file.path)).collect();
+            numbers.sort_unstable();
+            let pairs = numbers.iter().zip(numbers.iter().skip(1));
+            let apart = pairs.filter(|(one, next)| **next > **one + 1);
+            holes.extend(apart.map(|(one, next)| (folder.as_path(), one + 1, next - 1)));
+        }
+        holes
     }
 
     fn add(&mut self, path: PathBuf, key: XorKey, found: Probe) -> Result<(), Error> {
@@ -98,7 +126,7 @@ impl BlockFiles {
 ///
 /// Fails when a path holds no blocks, or when the networks differ.
 pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, Error> {
-    let mut files = BlockFiles { files: vec![], network };
+    let mut files = BlockFiles { network, ..BlockFiles::default() };
     for path in paths {
         if !is_folder(path)? {
             let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")))?;
@@ -110,8 +138,9 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
             let before = files.files.len();
             let key = XorKey::of_folder(path)?;
             for path in list(path, is_visible)? {
-                if let Some(found) = probe(&path, key, network)? {
-                    files.add(path, key, found)?;
+                match probe(&path, key, network)? {
+                    Some(found) => files.add(path, key, found)?,
+                    None => files.passed_over.push(path),
                 }
             }
             if files.files.len() == before {
@@ -125,6 +154,10 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
 /// Does a path hold Bitcoin blocks? Looks at names, and at the first MiB of a few files.
 pub fn looks_like(path: &Path) -> bool {
     if !path.is_dir() {
+        // a pipe would wait for ever
+        if !path.is_file() {
+            return false;
+        }
         let key = XorKey::of_folder(path.parent().unwrap_or(Path::new(""))).unwrap_or_default();
         return matches!(probe(path, key, None), Ok(Some(_)));
     }
@@ -159,6 +192,7 @@ fn add_folder(
         }
         (None, None) => return Err(no_blocks(folder)),
     };
+    files.folders.push(folder.to_path_buf());
     paths.into_iter().try_for_each(|path| files.add(path, key, found))
 }
 
@@ -200,6 +234,13 @@ fn is_block_file(name: &[u8]) -> bool {
     digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
+/// The number in the name of a block file.
+fn number(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.as_encoded_bytes();
+    let digits = name.strip_prefix(b"blk")?.strip_suffix(b".dat")?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
 /// The files in a folder whose name is wanted, in natural order.
 fn list(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>, Error> {
     let mut files = vec![];
@@ -214,8 +255,27 @@ fn list(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>, E
     Ok(files)
 }
 
+/// Whether the path is a folder and not a file. Anything else could wait for ever, or never end.
 fn is_folder(path: &Path) -> Result<bool, Error> {
-    Ok(fs::metadata(path).map_err(Error::io("cannot open", path))?.is_dir())
+    if path == Path::new("-") && !path.exists() {
+        return Err(Error::Special { path: path.to_path_buf(), found: "standard input" });
+    }
+    let kind = fs::metadata(path).map_err(Error::io("cannot open", path))?.file_type();
+    if kind.is_dir() || kind.is_file() {
+        return Ok(kind.is_dir());
+    }
+    let found = special(kind);
+    Err(Error::Special { path: path.to_path_buf(), found })
+}
+
+fn special(kind: fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match () {
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_block_device() || kind.is_char_device() => "a device",
+        () => "neither",
+    }
 }
 
 fn no_blocks(path: &Path) -> Error {

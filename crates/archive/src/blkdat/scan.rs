@@ -15,6 +15,9 @@ use super::extent::{Tiny, block_length};
 use super::source::{CHUNK, Source};
 use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, XorKey};
 
+/// Asked again and again while files are walked over: is the user tired of it?
+pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
 /// A block in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -47,6 +50,7 @@ pub struct Scanner<'a> {
     steps: u64,
     scratch: Vec<u8>,
     report: FileReport,
+    stop: Stop<'a>,
 }
 
 /// Frame and header of what may be a record.
@@ -88,12 +92,30 @@ impl<'a> Scanner<'a> {
             steps: (1 << 20) + length / 16,
             scratch: Vec::new(),
             report: FileReport { bytes: length, ..FileReport::default() },
+            stop: &|| false,
         }
+    }
+
+    /// Ends with [`io::ErrorKind::Interrupted`] soon after `stop` says so.
+    #[must_use]
+    pub fn stopping(self, stop: Stop<'a>) -> Self {
+        Self { stop, ..self }
+    }
+
+    fn go_on(&self) -> io::Result<()> {
+        if (self.stop)() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+    }
+
+    /// Begins at `start`.
+    #[must_use]
+    pub fn from(self, start: u64) -> Self {
+        Self { at: start, gap: start, content: start, ..self }
     }
 
     /// The next block; `None` at the end of the file.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
         while self.at < self.length {
+            self.go_on()?;
             let head = self.head(self.at)?;
             if !self.begins_record(&head) {
                 if self.at == self.gap {
@@ -226,13 +248,15 @@ impl<'a> Scanner<'a> {
         let skips_zeros = !self.could_be_zeros();
         let mut at = from;
         while at < self.length {
+            self.go_on()?;
             let there = (self.length - at).min(CHUNK as u64) as usize;
             let bytes = self.source.look(at, there)?;
             let bytes = &bytes[..there.min(bytes.len())];
             if bytes.is_empty() {
                 break;
             }
-            let found = if skips_zeros && is_zero(bytes) {
+            let (zeros, short) = (skips_zeros && is_zero(bytes), bytes.len() < CHUNK);
+            let found = if zeros {
                 None
             } else {
                 self.scratch.clear();
@@ -248,8 +272,11 @@ impl<'a> Scanner<'a> {
             };
             match found {
                 Some(found) => return Ok(found),
-                None if bytes.len() < CHUNK => break,
-                // a magic may stand across the border
+                None if short => break,
+                // zeros that no disk holds need not be read; a magic may stand across the border
+                None if zeros => {
+                    at = self.source.end_of_hole(at + CHUNK as u64, self.length) - 3;
+                }
                 None => at += CHUNK as u64 - 3,
             }
         }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::MAX_BLOCK;
+use super::holes::end_of_hole;
 
 /// Reads of up to this size are joined with what follows when records are that small.
 const SMALL_STRIDE: u64 = 4 << 10;
@@ -77,6 +78,17 @@ impl<'a> Source<'a> {
             Kind::Stream { file, window } => {
                 window.stream_to(file, offset, length)?;
                 Ok(window.from(offset))
+            }
+        }
+    }
+
+    /// Where the bytes stand that follow a hole at `offset`, in a file of `length` bytes; `offset`
+    /// where there is no hole or nothing is known of it.
+    pub(super) fn end_of_hole(&self, offset: u64, length: u64) -> u64 {
+        match &self.0 {
+            Kind::Map(_) => offset,
+            Kind::Positioned { file, .. } | Kind::Stream { file, .. } => {
+                end_of_hole(file, offset, length)
             }
         }
     }

@@ -7,7 +7,7 @@ use super::damage::{DamageKind, FileReport};
 use super::hex::HexLines;
 use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
-use super::scan::{Record, Scanner};
+use super::scan::{Record, Scanner, Stop};
 use super::source::Source;
 use super::{HEADER, MAX_BLOCK, MIN_BLOCK};
 use crate::Error;
@@ -35,6 +35,30 @@ impl<'a> Walk<'a> {
             }
             Shape::Hex => Kind::Hex(HexLines::new(source, length)),
         })
+    }
+
+    /// Walks over the bytes from `start` to `end` of `file` only, as if the file ended there.
+    pub fn stretch(file: &BlockFile, source: Source<'a>, start: u64, end: u64) -> Self {
+        Self(match file.shape() {
+            Shape::Records { magic } => {
+                Kind::Records(Scanner::new(source, end, file.key(), magic).from(start))
+            }
+            Shape::Hex => Kind::Hex(HexLines::new(source, end).from(start)),
+            // a raw block is the whole file
+            Shape::Raw => {
+                Kind::Raw { source, length: 0, done: true, report: FileReport::default() }
+            }
+        })
+    }
+
+    /// Ends with [`io::ErrorKind::Interrupted`] soon after `stop` says so.
+    #[must_use]
+    pub fn stopping(self, stop: Stop<'a>) -> Self {
+        match self.0 {
+            Kind::Records(scanner) => Self(Kind::Records(scanner.stopping(stop))),
+            // a raw block is short, and each line of digits is
+            kind => Self(kind),
+        }
     }
 
     /// The next block in the order of the file; `None` at its end.

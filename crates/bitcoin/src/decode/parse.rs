@@ -18,7 +18,8 @@ struct Reader<'a> {
     total: usize,
 }
 
-pub(super) fn block(block: &mut Block) -> Result<(), Error> {
+/// Takes the block apart; returns its length.
+pub(super) fn block(block: &mut Block) -> Result<usize, Error> {
     let Block { raw, transactions, inputs, outputs, .. } = block;
     transactions.clear();
     inputs.clear();
@@ -33,10 +34,7 @@ pub(super) fn block(block: &mut Block) -> Result<(), Error> {
     for _ in 0..count {
         transactions.push(reader.transaction(inputs, outputs)?);
     }
-    match reader.rest {
-        [] => Ok(()),
-        _ => Err(Error::Trailing { expected: reader.position(), found: raw.len() as u32 }),
-    }
+    Ok(reader.total - reader.rest.len())
 }
 
 impl<'a> Reader<'a> {

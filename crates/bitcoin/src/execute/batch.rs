@@ -87,6 +87,8 @@ pub(crate) struct Batch {
     pub undo: Vec<u8>,
     /// Where the undo data of each block ends.
     pub undo_ends: Vec<usize>,
+    /// Blocks whose records have bytes to spare, and how many.
+    pub spare: Vec<(usize, u32)>,
     /// Blocks that are connected to the coins.
     pub connected: usize,
     /// Blocks that are good as far as is known.
@@ -138,6 +140,7 @@ impl Batch {
             checks: ScriptBatch::default(),
             undo: vec![],
             undo_ends: vec![],
+            spare: vec![],
             connected: 0,
             good: 0,
             finished: 0,
@@ -165,6 +168,7 @@ impl Batch {
         self.scripts.clear();
         self.undo.clear();
         self.undo_ends.clear();
+        self.spare.clear();
         self.connected = 0;
         self.good = 0;
         self.finished = 0;

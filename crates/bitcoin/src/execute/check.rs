@@ -51,6 +51,9 @@ impl Batch {
         let block = &self.blocks[i];
         let rules = context.rules(height);
         let spent = &self.spent[start..];
+        // counted by the flags that scripts run with, as in Core
+        let flags = Flags::of(&rules);
+        let (p2sh, witness) = (flags.has(Flags::P2SH), flags.has(Flags::WITNESS));
         let mut cost = self.sigop_costs[i];
         let (mut fees, mut at) = (0, 0);
         for (number, transaction) in block.transactions.iter().enumerate().skip(1) {
@@ -65,7 +68,7 @@ impl Batch {
             for (input, coin) in block.inputs_of(transaction).iter().zip(coins) {
                 let script = coin.script.of(&self.scripts);
                 let own = input.script.of(&block.raw);
-                cost += spent_cost(own, block.witness(input), script, rules.p2sh, rules.witness);
+                cost += spent_cost(own, block.witness(input), script, p2sh, witness);
             }
             if cost > MAX_SIGOP_COST {
                 let expected = format_args!("a cost of at most {MAX_SIGOP_COST}");

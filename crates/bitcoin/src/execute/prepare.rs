@@ -21,9 +21,13 @@ impl Batch {
             let block = &mut self.blocks[i];
             block.raw.clear();
             block.raw.extend_from_slice(&self.bytes[self.spans[i].clone()]);
-            if let Err(error) = block.parse() {
-                self.cut(i, context.fault(self.height(i), Cause::Encoding(error)));
-                break;
+            match block.parse_record() {
+                Ok(0) => {}
+                Ok(bytes) => self.spare.push((i, bytes)),
+                Err(error) => {
+                    self.cut(i, context.fault(self.height(i), Cause::Encoding(error)));
+                    break;
+                }
             }
         }
         // together, so that short blocks share lanes

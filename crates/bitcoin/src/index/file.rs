@@ -20,6 +20,9 @@ const SUM_BYTES: usize = 4;
 /// Records that are encoded or decoded at once.
 const BATCH: usize = 4096;
 
+/// In a stamp instead of the length: the file has damage, and is scanned again in any case.
+pub const DAMAGED_LENGTH: u64 = u64::MAX;
+
 /// What a file of blocks was like when it was scanned. It is scanned again when this changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStamp {

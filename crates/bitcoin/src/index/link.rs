@@ -32,6 +32,11 @@ const BATCH: usize = 32;
 const NONE: u32 = u32::MAX;
 
 impl Tree {
+    /// The first block and nothing else.
+    pub(crate) fn empty(params: &Params) -> Tree {
+        Linker::new(params, vec![], None).finish()
+    }
+
     /// Builds the tree of what a scan found, in the order of files and offsets (it is sorted
     /// here when it comes otherwise). `now` is the clock, see
     /// [`verify_header`](crate::verify::verify_header).

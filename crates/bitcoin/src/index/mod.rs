@@ -11,7 +11,9 @@ mod link;
 mod summary;
 mod tree;
 
-pub use file::{Damage, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over};
+pub use file::{
+    DAMAGED_LENGTH, Damage, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over,
+};
 pub use summary::{Branch, Gap, Summary};
 pub use tree::{GENESIS, NO_RECORD, Refused, Tree, Why};
 

@@ -84,6 +84,26 @@ impl Tree {
         &self.found
     }
 
+    /// The same, for a tree that is made anew.
+    pub(crate) fn into_found(self) -> Vec<Found> {
+        self.found
+    }
+
+    /// Where in [`found`](Self::found) the block stands; [`NO_RECORD`] for a first block that no
+    /// file has.
+    pub(crate) fn record_number(&self, block: u32) -> u32 {
+        self.blocks[block as usize].record
+    }
+
+    /// Bytes of memory that the tree takes.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        let found = self.found.capacity() * size_of::<Found>();
+        let blocks = self.blocks.capacity() * size_of::<Block>();
+        let pairs = (self.copies.capacity() + self.orphans.capacity()) * size_of::<(u32, u32)>();
+        (found + blocks + pairs) as u64
+    }
+
     /// Headers that break a rule and their descendants, in the order in which that showed.
     pub fn refused(&self) -> &[Refused] {
         &self.refused

@@ -49,6 +49,8 @@ pub struct CheckedBodies {
     pub inputs: u64,
     /// Their outputs.
     pub outputs: u64,
+    /// Records with bytes behind their blocks, and how many.
+    pub spare: Vec<(Found, u32)>,
     /// What is wrong, in the order of the files; at most 100 of it.
     pub faults: Vec<BodyFault>,
     /// How many bodies are not accepted.
@@ -61,6 +63,7 @@ impl CheckedBodies {
         self.transactions += other.transactions;
         self.inputs += other.inputs;
         self.outputs += other.outputs;
+        self.spare.extend(other.spare);
         self.faults.extend(other.faults);
         self.fault_count += other.fault_count;
     }
@@ -168,8 +171,13 @@ impl<'a> Checker<'a> {
             } else {
                 self.reader.read(found.location(), &mut block.raw).map_err(Cause::Archive)
             };
-            match read.and_then(|()| block.parse().map_err(Cause::Encoding)) {
-                Ok(()) => good.push(found),
+            match read.and_then(|()| block.parse_record().map_err(Cause::Encoding)) {
+                Ok(spare) => {
+                    good.push(found);
+                    if spare > 0 {
+                        self.checked.spare.push((*found, spare));
+                    }
+                }
                 Err(cause) => self.refuse(found, cause),
             }
         }

@@ -5,8 +5,9 @@ use crate::decode::Block;
 use crate::index::Found;
 use crate::variants::{Plan, Read};
 use archive::Error;
-use archive::blkdat::{BlockFile, BlockFiles, FileReport, Record, Source, Walk};
+use archive::blkdat::{BlockFile, BlockFiles, FileReport, Record, Shape, Source, Stop, Walk};
 use crypto::ManySha256;
+use pipeline::Cancel;
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
@@ -47,6 +48,35 @@ pub(crate) fn io_error(file: &BlockFile, action: &'static str, source: io::Error
     Error::Io { path: file.path().to_path_buf(), action, source }
 }
 
+/// Adds the blocks that stand in the `bytes` at the end of a record.
+pub(crate) fn stretch(
+    files: &BlockFiles,
+    record: &Found,
+    bytes: u32,
+    more: &mut Vec<Found>,
+) -> Result<(), Error> {
+    let Some(file) = files.files().get(record.file as usize) else { return Ok(()) };
+    // two digits stand for a byte
+    let scale = if file.shape() == Shape::Hex { 2 } else { 1 };
+    let end = record.offset + scale * u64::from(record.size);
+    let start = end - scale * u64::from(bytes);
+    let opened = Opened::open(file, Read::Positioned)?;
+    let mut walk = Walk::stretch(file, opened.source(), start, end);
+    while let Some(Record { offset, size, header }) =
+        walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
+    {
+        let hash = crypto::sha256d(&header);
+        more.push(Found { hash, header, size, file: record.file, offset });
+    }
+    Ok(())
+}
+
+/// The user wants an end.
+pub(crate) fn stopped(files: &BlockFiles) -> Error {
+    let path = files.files().first().map(|file| file.path().to_path_buf()).unwrap_or_default();
+    Error::Io { path, action: "cannot read on", source: io::ErrorKind::Interrupted.into() }
+}
+
 /// What was found in one file.
 #[derive(Default)]
 struct OfFile {
@@ -59,15 +89,21 @@ struct OfFile {
 
 /// Scans all files; each thread takes the next file as soon as it is done with one. Only `found`,
 /// `reports` and some counts are filled in.
-pub(super) fn scan(files: &BlockFiles, plan: &Plan, threads: usize) -> Result<Scan, Error> {
+pub(super) fn scan(
+    files: &BlockFiles,
+    plan: &Plan,
+    threads: usize,
+    cancel: &Cancel,
+) -> Result<Scan, Error> {
+    let stop = || cancel.is_cancelled();
     let all = files.files();
     let results: Vec<_> = all.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut scanner = FileScanner::new(plan);
+        let mut scanner = FileScanner::new(plan, &stop);
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(file) = all.get(index) else { break };
+            let Some(file) = all.get(index).filter(|_| !stop()) else { break };
             let result = scanner.scan(index as u32, file);
             if let Ok(mut place) = results[index].lock() {
                 *place = Some(result);
@@ -80,6 +116,9 @@ pub(super) fn scan(files: &BlockFiles, plan: &Plan, threads: usize) -> Result<Sc
         }
         work();
     });
+    if stop() {
+        return Err(stopped(files));
+    }
     let mut scan = Scan::default();
     for (result, file) in results.into_iter().zip(all) {
         let mut result = result.into_inner().ok().flatten().unwrap_or_else(|| {
@@ -97,6 +136,7 @@ pub(super) fn scan(files: &BlockFiles, plan: &Plan, threads: usize) -> Result<Sc
 /// Scans files, one after the other.
 struct FileScanner<'p> {
     plan: &'p Plan,
+    stop: Stop<'p>,
     hasher: ManySha256,
     block: Block,
     headers: Vec<[u8; 80]>,
@@ -104,14 +144,15 @@ struct FileScanner<'p> {
 }
 
 impl<'p> FileScanner<'p> {
-    fn new(plan: &'p Plan) -> Self {
+    fn new(plan: &'p Plan, stop: Stop<'p>) -> Self {
         let (headers, hashes) = (Vec::with_capacity(BATCH), vec![[0; 32]; BATCH]);
-        Self { plan, hasher: ManySha256::detect(), block: Block::default(), headers, hashes }
+        let (hasher, block) = (ManySha256::detect(), Block::default());
+        Self { plan, stop, hasher, block, headers, hashes }
     }
 
     fn scan(&mut self, index: u32, file: &BlockFile) -> Result<OfFile, Error> {
         let opened = Opened::open(file, self.plan.read)?;
-        let mut walk = Walk::new(file, opened.source());
+        let mut walk = Walk::new(file, opened.source()).stopping(self.stop);
         let mut result = OfFile::default();
         loop {
             let record = walk.next_record();
@@ -153,7 +194,7 @@ impl<'p> FileScanner<'p> {
         let body = walk.body(record, &mut self.block.raw);
         body.map_err(|error| io_error(file, "cannot read", error))?;
         result.decoded += 1;
-        if self.block.decode().is_err() {
+        if self.block.decode_record(&self.hasher).is_err() {
             result.undecodable += 1;
         }
         Ok(())

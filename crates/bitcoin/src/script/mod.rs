@@ -57,8 +57,10 @@ impl Flags {
     #[must_use]
     pub fn of(rules: &Rules) -> Flags {
         let none = Flags::NONE;
-        none.with_if(rules.p2sh, Flags::P2SH.with(Flags::WITNESS))
-            .with_if(rules.p2sh && rules.taproot, Flags::TAPROOT)
+        let witness = rules.p2sh && rules.witness;
+        none.with_if(rules.p2sh, Flags::P2SH)
+            .with_if(witness, Flags::WITNESS)
+            .with_if(witness && rules.taproot, Flags::TAPROOT)
             .with_if(rules.bip66, Flags::DERSIG)
             .with_if(rules.bip65, Flags::CLTV)
             .with_if(rules.csv, Flags::CSV)

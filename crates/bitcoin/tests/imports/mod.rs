@@ -9,25 +9,14 @@ use blockmill_bitcoin::coins::{PackedCoin, Statistics, statistics as statistics_
 use blockmill_bitcoin::commit::Ledger;
 use blockmill_bitcoin::import::{Options, Run, Tip, import};
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::variants::Variants;
-use blockmill_bitcoin::{Error, Hash, Id, Level};
+use blockmill_bitcoin::{Error, Hash, Id};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use store::points::{PointOptions, PointStore};
 
 /// An import of everything, with all that is fast.
 pub fn options(params: Params) -> Options {
-    Options {
-        params,
-        level: Level::Execution,
-        variants: Variants::default(),
-        threads: 2,
-        memory: 16 << 20,
-        assume_valid: None,
-        until: None,
-        now: Some(1_800_000_000),
-        cancel: Default::default(),
-    }
+    Options { threads: 2, memory: 16 << 20, now: Some(1_800_000_000), ..Options::new(params) }
 }
 
 /// The same with these switches.
