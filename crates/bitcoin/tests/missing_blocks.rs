@@ -1,0 +1,380 @@
+//! Files that lack blocks: whatever is deleted, cut or changed, a run that says "verified" has all
+//! blocks of the chain, and what is missing is named with its place.
+
+mod imports;
+mod made_chain;
+mod made_headers;
+mod naive;
+mod naive_connect;
+
+use archive::blkdat::{Network, open};
+use blockmill_bitcoin::import::{Options, Run};
+use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::{Error, Level, export, record};
+use chain::{Shortfall, ShortfallKind, Status};
+use imports::{options, run, write};
+use made_chain::Maker;
+use made_headers::Random;
+use pipeline::Cancel;
+use pipeline::record::Program;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Blocks after the genesis block.
+const BLOCKS: u32 = 40;
+
+/// A chain, and its records one after the other.
+struct Chain {
+    blocks: Vec<Vec<u8>>,
+    records: Vec<Vec<u8>>,
+}
+
+impl Chain {
+    fn new() -> Self {
+        let blocks = Maker::of(&Params::regtest(), 11, BLOCKS).blocks;
+        let records = blocks.iter().map(|block| framed(block, block.len())).collect();
+        Self { blocks, records }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.records.concat()
+    }
+
+    /// Where record `i` begins.
+    fn start(&self, i: usize) -> usize {
+        self.records[..i].iter().map(Vec::len).sum()
+    }
+}
+
+fn framed(block: &[u8], stated: usize) -> Vec<u8> {
+    let magic = Params::regtest().magic;
+    [&magic[..], &(stated as u32).to_le_bytes(), block].concat()
+}
+
+/// How a run over one file ends.
+fn outcome_of(bytes: &[u8], level: Level) -> (Run, Status) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.dat");
+    fs::write(&path, bytes).unwrap();
+    let options = Options { level, ..options(Params::regtest()) };
+    outcome(&path, &options)
+}
+
+fn outcome(path: &Path, options: &Options) -> (Run, Status) {
+    let data = tempfile::tempdir().unwrap();
+    outcome_in(path, options, data.path())
+}
+
+fn outcome_in(path: &Path, options: &Options, data: &Path) -> (Run, Status) {
+    let (run, outcome) = run(path, options, data);
+    let network = Network::from_magic(options.params.magic);
+    let files = open(&[path.to_path_buf()], network).unwrap();
+    let record = record::of(&run, &outcome, &files, options, Program::default(), "test");
+    assert_eq!(record.result.shortfalls, run.shortfalls);
+    (run, record.result.status)
+}
+
+fn height(run: &Run) -> u32 {
+    run.tip.unwrap().height
+}
+
+fn of_kind(run: &Run, kind: ShortfallKind) -> Vec<&Shortfall> {
+    run.shortfalls.iter().filter(|shortfall| shortfall.kind == kind).collect()
+}
+
+#[test]
+fn a_missing_file_in_the_middle_is_incomplete_at_every_level() {
+    let chain = Chain::new();
+    let folder = tempfile::tempdir().unwrap();
+    let total: usize = chain.records.iter().map(Vec::len).sum();
+    let places = write(folder.path(), &Params::regtest(), &chain.blocks, total as u64 / 3, true);
+    let first_of = |name: &str| places.iter().position(|(file, _)| file == name).unwrap();
+    let (gap, behind) = (first_of("blk00001.dat"), first_of("blk00002.dat"));
+    assert_eq!(outcome(folder.path(), &options(Params::regtest())).1, Status::Verified);
+    fs::remove_file(folder.path().join("blk00001.dat")).unwrap();
+    for level in [Level::Headers, Level::Bodies, Level::Execution] {
+        let options = Options { level, ..options(Params::regtest()) };
+        let (run, status) = outcome(folder.path(), &options);
+        assert_eq!(status, Status::Incomplete, "{level:?}");
+        assert_eq!(height(&run) as usize, gap - 1, "{level:?}");
+        // headers that follow nothing are not counted either
+        assert_eq!((run.blocks as usize, run.range), (gap - 1, Some((1, gap as u32 - 1))));
+        let [unconnected] = of_kind(&run, ShortfallKind::Unconnected)[..] else { panic!("{run:?}") };
+        assert_eq!(unconnected.blocks, Some((chain.blocks.len() - behind) as u64));
+        assert_eq!(unconnected.offset, Some(places[behind].1));
+        assert!(unconnected.file.as_ref().unwrap().ends_with("blk00002.dat"));
+        let [hole] = of_kind(&run, ShortfallKind::MissingBlocks)[..] else { panic!("{run:?}") };
+        assert!(hole.text.contains("expected blk00001.dat in "), "{hole}");
+        let partial = Options { partial: true, ..options.clone() };
+        assert_eq!(outcome(folder.path(), &partial).1, Status::Partial);
+        // who asks for no more than is there gets it
+        let until = Options { until: Some(gap as u32 - 2), ..options.clone() };
+        assert_eq!(outcome(folder.path(), &until).1, Status::Verified);
+        let beyond = Options { until: Some(1_000), ..options };
+        assert_eq!(outcome(folder.path(), &beyond).1, Status::Incomplete);
+    }
+}
+
+#[test]
+fn a_deleted_record_is_noticed_wherever_others_follow_it() {
+    let chain = Chain::new();
+    for deleted in 2..chain.records.len() {
+        let mut records = chain.records.clone();
+        records.remove(deleted);
+        for level in [Level::Headers, Level::Bodies] {
+            let (run, status) = outcome_of(&records.concat(), level);
+            // a chain without its last block is a shorter chain
+            let last = deleted == chain.records.len() - 1;
+            let expected = if last { Status::Verified } else { Status::Incomplete };
+            assert_eq!((status, height(&run) as usize), (expected, deleted - 1), "{deleted}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_within_a_record_is_incomplete() {
+    let (chain, mut random) = (Chain::new(), Random(1));
+    let bytes = chain.bytes();
+    for case in 0..60 {
+        let record = 2 + random.below(chain.records.len() - 2);
+        let start = chain.start(record);
+        let length = chain.records[record].len();
+        // within magic and size, the header, the body
+        let into = [1 + random.below(7), 8 + random.below(80), 88 + random.below(length - 88)];
+        let cut = start + into[case % 3];
+        let (run, status) = outcome_of(&bytes[..cut], Level::Bodies);
+        assert_eq!((status, height(&run) as usize), (Status::Incomplete, record - 1), "{cut}");
+        let [found] = of_kind(&run, ShortfallKind::Cut)[..] else { panic!("{cut}: {run:?}") };
+        assert_eq!(found.offset, Some(start as u64));
+    }
+}
+
+#[test]
+fn a_last_record_that_is_damaged_beyond_recognition_is_told() {
+    let chain = Chain::new();
+    let start = chain.start(BLOCKS as usize);
+    for (from, to) in [(0, 4), (0, 100), (0, 8), (4, 100)] {
+        let mut bytes = chain.bytes();
+        bytes[start + from..start + to].fill(0xee);
+        let (run, status) = outcome_of(&bytes, Level::Execution);
+        assert_eq!(height(&run), BLOCKS - 1, "{from}..{to}");
+        assert_eq!(status, Status::Incomplete, "{from}..{to}: {run:?}");
+        assert_eq!(run.shortfalls[0].offset, Some(start as u64), "{from}..{to}");
+    }
+}
+
+#[test]
+fn any_wrong_size_is_told_and_loses_no_block() {
+    let (chain, mut random) = (Chain::new(), Random(2));
+    for case in 0..120 {
+        let record = 1 + random.below(BLOCKS as usize);
+        let start = chain.start(record);
+        let own = chain.blocks[record].len();
+        // to the end of a later record, as far off as can be, or a little
+        let later = record + 1 + random.below(3);
+        let stated = match case % 3 {
+            0 if later < chain.records.len() => chain.start(later + 1) - start - 8,
+            1 => random.next() as usize % 4_000_001,
+            _ => own + 1 + random.below(20),
+        };
+        if stated == own {
+            continue;
+        }
+        let mut bytes = chain.bytes();
+        bytes[start + 4..start + 8].copy_from_slice(&(stated as u32).to_le_bytes());
+        for level in [Level::Bodies, Level::Execution] {
+            let (run, status) = outcome_of(&bytes, level);
+            let what = format!("block {record}: {stated} instead of {own}: {run:?}");
+            assert_eq!((status, height(&run)), (Status::Verified, BLOCKS), "{what}");
+            let told = format!("expected a block of {stated} bytes, found one of {own} bytes");
+            assert!(run.damage.iter().any(|text| text.contains(&told)), "{what}");
+        }
+        // without bodies a block that was stepped over may be missed, but not silently
+        let (run, status) = outcome_of(&bytes, Level::Headers);
+        assert!(height(&run) == BLOCKS || status == Status::Incomplete, "{record}: {stated}");
+    }
+}
+
+#[test]
+fn a_later_run_goes_on_behind_a_block_that_a_wrong_size_stepped_over() {
+    let chain = Chain::new();
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("chain.dat");
+    let mut bytes = chain.bytes();
+    let start = chain.start(BLOCKS as usize - 1);
+    let stated = (bytes.len() - start - 8) as u32;
+    bytes[start + 4..start + 8].copy_from_slice(&stated.to_le_bytes());
+    fs::write(&path, &bytes).unwrap();
+    let options = options(Params::regtest());
+    for _ in 0..2 {
+        let (run, status) = outcome_in(&path, &options, data.path());
+        assert_eq!((status, height(&run)), (Status::Verified, BLOCKS), "{run:?}");
+    }
+    // the block is there for others, too
+    let files = open(&[path], None).unwrap();
+    let out = folder.path().join("out");
+    let network = Network::from_magic(options.params.magic).unwrap();
+    let writer = archive::blkdat::WriterOptions::core(network);
+    let copied = export::to_block_files(&files, &options, &out, writer, |_| {}).unwrap();
+    assert_eq!((copied.last, copied.shortfalls.len()), (BLOCKS, 0));
+    assert_eq!(fs::read(out.join("blk00000.dat")).unwrap(), chain.bytes());
+}
+
+#[test]
+fn a_record_with_bytes_to_spare_is_used_and_told() {
+    let chain = Chain::new();
+    for level in [Level::Bodies, Level::Execution] {
+        let mut records = chain.records.clone();
+        let block = [&chain.blocks[7][..], &[1, 2, 3, 4, 5, 6, 7, 8]].concat();
+        records[7] = framed(&block, block.len());
+        let (run, status) = outcome_of(&records.concat(), level);
+        assert_eq!((status, height(&run)), (Status::Verified, BLOCKS), "{run:?}");
+        let (stated, own) = (block.len(), block.len() - 8);
+        let place = format!("byte {}: ", chain.start(7));
+        let told = format!("expected a block of {stated} bytes, found one of {own} bytes");
+        let is_told = |text: &String| text.contains(&place) && text.contains(&told);
+        assert!(run.damage.iter().any(is_told), "{:?}", run.damage);
+    }
+}
+
+#[test]
+fn junk_that_could_have_been_a_record_counts_as_one() {
+    let chain = Chain::new();
+    for (length, expected) in [(5, Status::Verified), (88, Status::Verified), (89, Status::Incomplete)]
+    {
+        for at in [5, BLOCKS as usize + 1] {
+            let mut records = chain.records.clone();
+            records.insert(at, vec![0xee; length]);
+            let (run, status) = outcome_of(&records.concat(), Level::Bodies);
+            assert_eq!((status, height(&run)), (expected, BLOCKS), "{length} at {at}");
+            let told: Vec<_> = run.shortfalls.iter().map(ToString::to_string).collect();
+            let told = [told, run.damage].concat().join("\n");
+            assert!(told.contains(&format!("found {length} bytes of something else")), "{told}");
+        }
+    }
+}
+
+#[test]
+fn half_a_record_loses_nothing_when_the_block_stands_elsewhere_too() {
+    let chain = Chain::new();
+    // what an unclean shutdown leaves behind, and the block as it came again
+    let half = &chain.records[20][..chain.records[20].len() - 30];
+    let bytes = [&chain.bytes()[..], half].concat();
+    let (run, status) = outcome_of(&bytes, Level::Execution);
+    assert_eq!((status, height(&run)), (Status::Verified, BLOCKS), "{run:?}");
+    assert!(run.damage.join("\n").contains("stands elsewhere, too"), "{run:?}");
+    // with the only copy it is another matter
+    let records = [&chain.records[..20], &chain.records[21..], &[half.to_vec()]].concat();
+    assert_eq!(outcome_of(&records.concat(), Level::Execution).1, Status::Incomplete);
+}
+
+#[test]
+fn a_normal_folder_of_core_is_verified() {
+    let params = Params::regtest();
+    let mut maker = Maker::of(&params, 3, 30);
+    let mut stale = maker.branch(4);
+    stale.extend(3);
+    maker.extend(30);
+    // a stale block whose body is bad is never looked at
+    let mut bad = stale.draft();
+    bad.wrong_root = true;
+    stale.push(bad);
+    let mut blocks = [&maker.blocks[..], &stale.blocks[31..], &maker.blocks[5..9]].concat();
+    let mut random = Random(5);
+    for at in (2..blocks.len()).rev() {
+        blocks.swap(at, 1 + random.below(at));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &params, &blocks, 8_000, true);
+    let zeros = fs::metadata(folder.path().join("blk00000.dat")).unwrap().len();
+    assert!(zeros > 0);
+    for level in [Level::Headers, Level::Bodies, Level::Execution] {
+        let (run, status) = outcome(folder.path(), &Options { level, ..options(params.clone()) });
+        assert_eq!((status, height(&run)), (Status::Verified, 60), "{level:?}: {run:?}");
+        assert!(run.shortfalls.is_empty() && run.damage.is_empty(), "{run:?}");
+        assert_eq!(run.stale, 4);
+    }
+}
+
+#[test]
+fn every_run_over_damaged_files_tells_the_damage() {
+    let chain = Chain::new();
+    let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("chain.dat");
+    let mut bytes = chain.bytes();
+    bytes.truncate(bytes.len() - 10);
+    fs::write(&path, bytes).unwrap();
+    for _ in 0..3 {
+        let (run, status) = outcome_in(&path, &options(Params::regtest()), data.path());
+        assert_eq!((status, height(&run)), (Status::Incomplete, BLOCKS - 1));
+        assert_eq!(of_kind(&run, ShortfallKind::Cut).len(), 1);
+    }
+}
+
+/// A file of 10 GB, of which the disk holds next to nothing.
+fn sparse(path: &Path, chain: &Chain) -> u64 {
+    let length = 10 << 30;
+    let file = File::create(path).unwrap();
+    file.set_len(length).unwrap();
+    let half = chain.start(20);
+    let bytes = chain.bytes();
+    file.write_all_at(&bytes[..half], 0).unwrap();
+    file.write_all_at(&bytes[half..], length - bytes.len() as u64).unwrap();
+    length
+}
+
+#[test]
+fn holes_of_a_sparse_file_are_not_read() {
+    let chain = Chain::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.dat");
+    sparse(&path, &chain);
+    let start = Instant::now();
+    let (run, status) = outcome(&path, &options(Params::regtest()));
+    assert_eq!((status, height(&run)), (Status::Incomplete, BLOCKS), "{run:?}");
+    assert!(of_kind(&run, ShortfallKind::DamagedRecord)[0].text.contains("zeros"), "{run:?}");
+    #[cfg(target_os = "linux")]
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(run.counts.bytes_read < 1 << 30, "{}", run.counts.bytes_read);
+}
+
+#[test]
+fn a_stop_in_the_index_pass_takes_less_than_a_second_and_leaves_nothing() {
+    let chain = Chain::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.dat");
+    sparse(&path, &chain);
+    // a map has no holes: 10 GB of zeros are looked through
+    for switches in [&["read=map"][..], &["read=map", "first-read=block", "scan=serial"][..]] {
+        let cancel = Cancel::new();
+        let asked = Options { cancel: cancel.clone(), ..options(Params::regtest()) };
+        let asked = imports::with(&asked, switches);
+        let user = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            cancel.cancel();
+            Instant::now()
+        });
+        let (run, status) = outcome(&path, &asked);
+        let since = user.join().unwrap().elapsed();
+        assert!(since < Duration::from_secs(1), "{since:?}");
+        assert_eq!((status, run.stopped), (Status::Interrupted, true), "{run:?}");
+        assert!(run.tip.is_none_or(|tip| tip.height == 0));
+    }
+}
+
+#[test]
+fn pipes_and_devices_are_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    for (path, word) in [(pipe, "a pipe"), ("/dev/zero".into(), "a device"), ("-".into(), "input")] {
+        let error = open(std::slice::from_ref(&path), Some(Network::Regtest)).unwrap_err();
+        assert!(error.to_string().contains(word), "{error}");
+        assert_eq!(Error::Archive(error).status(), Status::Usage);
+        assert!(!archive::blkdat::looks_like(&path));
+    }
+}
