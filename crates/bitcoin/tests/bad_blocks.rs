@@ -160,7 +160,6 @@ const BY_ITSELF: &[Case] = &[
         last(draft).outputs.last_mut().unwrap().script.push(0);
     }),
     Case("bad-blk-length", |draft, _| last(draft).outputs.push(padding(1_000_000))),
-    Case("expected a block of", |draft, _| draft.trailing = vec![0]),
 ];
 
 /// What only the coins tell.

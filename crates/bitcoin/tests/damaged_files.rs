@@ -87,7 +87,8 @@ fn import_any(path: &Path, options: &Options, data: &Path, what: &str) -> (u32, 
         Err(error) => return (0, error.to_string()),
     };
     let (run, outcome) = import(&files, options, data, |_| {});
-    let mut text = run.damage.join("\n");
+    let lacks = run.shortfalls.iter().map(ToString::to_string);
+    let mut text = lacks.chain(run.damage).collect::<Vec<_>>().join("\n");
     match outcome {
         Ok(()) => {}
         Err(error @ (Error::Fault(_) | Error::Empty | Error::Archive(_))) => {

@@ -102,7 +102,9 @@ fn a_missing_file_in_the_middle_is_incomplete_at_every_level() {
         assert_eq!(height(&run) as usize, gap - 1, "{level:?}");
         // headers that follow nothing are not counted either
         assert_eq!((run.blocks as usize, run.range), (gap - 1, Some((1, gap as u32 - 1))));
-        let [unconnected] = of_kind(&run, ShortfallKind::Unconnected)[..] else { panic!("{run:?}") };
+        let [unconnected] = of_kind(&run, ShortfallKind::Unconnected)[..] else {
+            panic!("{run:?}")
+        };
         assert_eq!(unconnected.blocks, Some((chain.blocks.len() - behind) as u64));
         assert_eq!(unconnected.offset, Some(places[behind].1));
         assert!(unconnected.file.as_ref().unwrap().ends_with("blk00002.dat"));
@@ -243,7 +245,8 @@ fn a_record_with_bytes_to_spare_is_used_and_told() {
 #[test]
 fn junk_that_could_have_been_a_record_counts_as_one() {
     let chain = Chain::new();
-    for (length, expected) in [(5, Status::Verified), (88, Status::Verified), (89, Status::Incomplete)]
+    for (length, expected) in
+        [(5, Status::Verified), (88, Status::Verified), (89, Status::Incomplete)]
     {
         for at in [5, BLOCKS as usize + 1] {
             let mut records = chain.records.clone();
@@ -371,7 +374,8 @@ fn pipes_and_devices_are_refused_at_once() {
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    for (path, word) in [(pipe, "a pipe"), ("/dev/zero".into(), "a device"), ("-".into(), "input")] {
+    for (path, word) in [(pipe, "a pipe"), ("/dev/zero".into(), "a device"), ("-".into(), "input")]
+    {
         let error = open(std::slice::from_ref(&path), Some(Network::Regtest)).unwrap_err();
         assert!(error.to_string().contains(word), "{error}");
         assert_eq!(Error::Archive(error).status(), Status::Usage);

@@ -107,6 +107,9 @@ pub struct Verification {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
+    /// It is right that something is missing: end well if all that is there is good
+    #[arg(long)]
+    pub partial: bool,
     /// A block hash that the chain must contain (may be repeated)
     #[arg(long, value_name = "HASH")]
     pub trust: Vec<String>,
@@ -179,6 +182,9 @@ pub struct Convert {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
+    /// It is right that something is missing: end well if all that is there is good (Bitcoin)
+    #[arg(long)]
+    pub partial: bool,
     /// --to core: the store of an import, which is brought up to date first
     #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
     pub data: PathBuf,

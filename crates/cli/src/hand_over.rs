@@ -8,11 +8,10 @@ use crate::progress::{Display, Progress, grouped};
 use crate::reindex::{failure, network_of, open, parse_id};
 use anyhow::{Result, ensure};
 use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
+use bitcoin::Error;
 use bitcoin::export;
 use bitcoin::import::{Options, import};
-use bitcoin::variants::Variants;
-use bitcoin::{Error, Level};
-use chain::Status;
+use chain::{Shortfall, Status};
 use pipeline::Cancel;
 
 /// `blockmill convert --to core|blk`.
@@ -20,15 +19,16 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     ensure!(args.from.is_none(), "--from: Bitcoin chains are written from the genesis block on");
     let (files, params) = open(&args.paths, args.chain.as_deref())?;
     let options = Options {
-        params,
-        level: Level::Execution,
-        variants: Variants::default(),
         threads: cores(),
         memory: args.cache << 20,
         assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
         until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
+        partial: args.partial,
+        // each body is read by the conversion
+        recheck: false,
         now: Some(output::unix_seconds()),
         cancel,
+        ..Options::new(params)
     };
     match args.to {
         Target::Blk => block_files(args, &files, &options, json),
@@ -54,6 +54,8 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
         }
     } else if run.stopped {
         return Ok(Answer::of(Status::Interrupted));
+    } else {
+        answer = with_shortfalls(answer, options, run.shortfalls, run.damage);
     }
     let written = export::to_core(files, options, &args.data, &args.out, |_| {})?;
     let out = args.out.display();
@@ -69,6 +71,7 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
     let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
     println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
     println!("start Bitcoin Core with -datadir={out}: it goes on from there");
+    print_shortfalls(&answer);
     Ok(answer)
 }
 
@@ -82,12 +85,43 @@ fn block_files(
     let network = network_of(&options.params);
     let key = if args.xor { XorKey::random() } else { XorKey::default() };
     let writer = WriterOptions { key, ..WriterOptions::core(network) };
-    let last = export::to_block_files(files, options, &args.out, writer, |_| {})?;
-    let out = args.out.display().to_string();
+    let copied = export::to_block_files(files, options, &args.out, writer, |_| {})?;
+    let (out, last) = (args.out.display().to_string(), copied.last);
+    let answer = with_shortfalls(Answer::ok(), options, copied.shortfalls, copied.damage);
     if json {
-        return Answer::ok().with(serde_json::json!({ "out": out, "first": 0, "last": last }));
+        return answer.with(serde_json::json!({ "out": out, "first": 0, "last": last }));
     }
     println!("wrote blocks 0 to {} to {out}", grouped(last.into()));
     println!("conversion checks headers, not bodies; `blockmill verify` does");
-    Ok(Answer::ok())
+    print_shortfalls(&answer);
+    Ok(answer)
+}
+
+/// An answer that has what the files lack.
+fn with_shortfalls(
+    answer: Answer,
+    options: &Options,
+    shortfalls: Vec<Shortfall>,
+    notes: Vec<String>,
+) -> Answer {
+    let status = match (shortfalls.is_empty(), options.partial) {
+        (true, _) => answer.status,
+        (false, true) => Status::Partial,
+        (false, false) => Status::Incomplete,
+    };
+    Answer { status, shortfalls, notes, ..answer }
+}
+
+/// Says that the chain that was written is not all.
+fn print_shortfalls(answer: &Answer) {
+    for note in &answer.notes {
+        println!("note: {note}");
+    }
+    if answer.shortfalls.is_empty() {
+        return;
+    }
+    println!("incomplete: the files lack blocks, what they connect to is written");
+    for shortfall in &answer.shortfalls {
+        println!("missing: {shortfall}");
+    }
 }

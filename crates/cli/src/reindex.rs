@@ -57,7 +57,6 @@ impl Job {
         let variants = Variants::default().with(&args.variants)?;
         let (files, params) = open(&args.paths, args.chain.as_deref())?;
         let options = Options {
-            params,
             level: match args.level {
                 Some(LevelArg::Headers) => Level::Headers,
                 Some(LevelArg::Bodies) => Level::Bodies,
@@ -68,8 +67,10 @@ impl Job {
             memory: args.cache << 20,
             assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
+            partial: args.partial,
             now: Some(output::unix_seconds()),
             cancel,
+            ..Options::new(params)
         };
         ensure!(args.from.is_none(), "--from: block files are connected from the genesis block on");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum; see --assume-valid");

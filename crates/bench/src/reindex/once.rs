@@ -9,7 +9,6 @@ use bitcoin::params::Params;
 use bitcoin::variants::Variants;
 use bitcoin::{Hash, Id, record};
 use ethereum::record::program;
-use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 use store::points::{PointOptions, PointStore};
@@ -48,15 +47,12 @@ pub fn once(once: &Once) -> Result<RunRecord> {
     let variants = variants.with(&once.with)?;
     let files = blkdat::open(std::slice::from_ref(&once.blocks), None)?;
     let options = Options {
-        params: network(&files)?,
         level: once.definition.level(),
         variants,
         threads: once.threads,
         memory: once.cache << 20,
         assume_valid: once.assume_valid,
-        until: None,
-        now: None,
-        cancel: Cancel::new(),
+        ..Options::new(network(&files)?)
     };
     let (run, outcome) = import(&files, &options, &once.scratch, |_| {});
     let mut record = record::of(&run, &outcome, &files, &options, program(), &once.label);

@@ -1,0 +1,88 @@
+//! Block files that lack blocks: `verify`, `import` and `convert` say so, with an exit code of its
+//! own, unless that is expected.
+
+mod program;
+
+use program::{Scratch, blockmill, run, succeed};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Exit code of an archive that lacks something.
+const INCOMPLETE: i32 = 3;
+
+fn generate(folder: &Path) {
+    let recipe = "--inputs 1000 --blocks 300 --file-size 60000 --xor";
+    succeed(blockmill("generate bitcoin").args(recipe.split(' ')).arg("--out").arg(folder));
+}
+
+/// Runs a command, which ends with this code and status; its document.
+fn ends(command: &mut Command, code: i32, status: &str) -> Value {
+    let ended = run(command.arg("--json"));
+    assert_eq!(ended.code, Some(code), "{command:?}\n{}{}", ended.stdout, ended.stderr);
+    let document: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(document["status"], status, "{document}");
+    document
+}
+
+#[test]
+fn a_missing_block_file_is_incomplete_and_expected_only_when_said() {
+    let scratch = Scratch::new("missing-block-file");
+    let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));
+    generate(&blocks);
+    let verify = |words: &str| {
+        let mut command = blockmill("verify");
+        command.arg(&blocks).args(words.split_whitespace());
+        command
+    };
+    ends(&mut verify(""), 0, "verified");
+    fs::remove_file(blocks.join("blk00001.dat")).expect("a second file");
+    for words in ["", "--level bodies", "--level headers"] {
+        let document = ends(&mut verify(words), INCOMPLETE, "incomplete");
+        let kinds: Vec<&str> = document["shortfalls"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|shortfall| shortfall["kind"].as_str())
+            .collect();
+        assert_eq!(kinds, ["unconnected", "missing-blocks"], "{words}: {document}");
+        assert!(document["shortfalls"][0]["blocks"].as_u64() > Some(100), "{document}");
+        assert_eq!(document["result"]["result"]["status"], "incomplete");
+        ends(verify(words).arg("--partial"), 0, "partial");
+        // a person reads the same
+        let ended = run(&mut verify(words));
+        assert!(ended.stdout.starts_with("Incomplete: "), "{}", ended.stdout);
+        let ended = run(verify(words).arg("--partial"));
+        assert!(ended.stdout.starts_with("Partly verified: "), "{}", ended.stdout);
+    }
+    let import = || {
+        let mut command = blockmill("import --data");
+        command.arg(&store).arg(&blocks);
+        command
+    };
+    ends(&mut import(), INCOMPLETE, "incomplete");
+    ends(import().arg("--partial"), 0, "partial");
+    for (to, out) in [("blk", "in-order"), ("core", "datadir")] {
+        let convert = |out: &str| {
+            let mut command = blockmill("convert --to");
+            command.arg(to).arg("--data").arg(&store).arg("--out").arg(scratch.path(out));
+            command.arg(&blocks);
+            command
+        };
+        ends(&mut convert(out), INCOMPLETE, "incomplete");
+        ends(convert(&format!("{out}-again")).arg("--partial"), 0, "partial");
+    }
+}
+
+#[test]
+fn block_files_that_are_no_files_are_refused_at_once() {
+    for path in ["/dev/zero", "/dev/null"] {
+        for verb in ["verify", "import --data nowhere", "convert --to blk --out nowhere"] {
+            let ended = run(blockmill(verb).args(["--chain", "regtest", path]));
+            assert_eq!(ended.code, Some(2), "{verb} {path}: {}{}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains("found a device"), "{}", ended.stderr);
+        }
+    }
+    assert!(!Path::new("nowhere").exists());
+}
