@@ -4,11 +4,13 @@
 //!
 //! | module | Linux | elsewhere |
 //! |---|---|---|
+//! | [`holes`] | `SEEK_DATA` | files have no holes |
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
 //! | [`proc`] | `/proc` | nothing is known |
 
+pub mod holes;
 pub mod memory;
 pub mod page_cache;
 pub mod proc;

@@ -9,7 +9,6 @@ mod body;
 mod damage;
 mod extent;
 mod hex;
-mod holes;
 mod network;
 mod open;
 mod probe;

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use system::holes::end_of_hole;
+
 use super::MAX_BLOCK;
-use super::holes::end_of_hole;
 
 /// Reads of up to this size are joined with what follows when records are that small.
 const SMALL_STRIDE: u64 = 4 << 10;

@@ -13,11 +13,12 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 6] = [
+const PLATFORM_FILES: [(&str, &str); 7] = [
     ("crates/archive/src/output.rs", "only on Unix can a folder be synced"),
     ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
     ("crates/crypto/src/lib.rs", "what needs the standard library"),
     ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
+    ("crates/system/src/holes.rs", "only Linux tells of them"),
     ("crates/system/src/memory.rs", "prefetch and huge pages"),
     ("crates/system/src/page_cache.rs", "only Linux drops a file from it"),
 ];
@@ -45,7 +46,7 @@ const IMPORTS: [(&str, &[&str]); 14] = [
     ("chain", &[]),
     ("rlp", &["crypto"]),
     ("crypto", &["system"]),
-    ("archive", &["chain", "rlp", "crypto"]),
+    ("archive", &["system", "chain", "rlp", "crypto"]),
     ("trie", &["rlp", "crypto"]),
     ("store", &["system", "chain"]),
     ("pipeline", &["system", "chain"]),
