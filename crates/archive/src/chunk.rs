@@ -82,10 +82,13 @@ pub struct Chunk {
     /// Hash of each block as the archive states it, to be compared with the header's own; empty
     /// where the format has none (only ancient folders have them).
     pub stated_hashes: Vec<[u8; 32]>,
+    /// The RLP of each block's access list (EIP-7928), an empty item where it has none; empty where
+    /// bodies are not wanted, or no block of the chunk has one.
+    pub access_lists: Column,
     /// Set on the last chunk of an era1 file.
     pub era_end: Option<EraEnd>,
-    /// Places of headers, bodies, receipts and total difficulties, by [`Part`].
-    pub(crate) tracks: [Track; 4],
+    /// Places of the parts of blocks, by [`Part`].
+    pub(crate) tracks: [Track; 5],
     /// True when places count the bytes that a gzip file unpacks to.
     pub(crate) unpacked_offsets: bool,
 }
@@ -115,6 +118,7 @@ impl Chunk {
         self.receipts.truncate(blocks);
         self.total_difficulties.truncate(blocks);
         self.stated_hashes.truncate(blocks);
+        self.access_lists.truncate(blocks);
         self.era_end = None;
     }
 
@@ -127,6 +131,7 @@ impl Chunk {
         self.receipt_encoding = ReceiptEncoding::default();
         self.total_difficulties.clear();
         self.stated_hashes.clear();
+        self.access_lists.clear();
         self.era_end = None;
         self.tracks.iter_mut().for_each(Track::clear);
         self.unpacked_offsets = false;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Place;
-use chain::Status;
+use chain::{ShortfallKind, Status};
 
 /// What went wrong. Each variant that concerns bytes names the place, what stands there, what
 /// was expected and what was found.
@@ -121,6 +121,17 @@ pub enum Error {
         /// The place of the block that does not follow.
         place: Place,
     },
+    /// Something is not there that other parts of the archive speak of.
+    Missing {
+        /// The place that speaks of it, or where it should be.
+        place: Place,
+        /// What is missing.
+        what: &'static str,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
     /// No archive format that this program knows.
     UnknownFormat {
         /// The file or folder.
@@ -167,10 +178,21 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
-            Self::Gap { .. } => Status::Incomplete,
+            // a file that is there twice lacks nothing
+            Self::Gap { expected, found, .. } if found < expected => Status::Usage,
+            Self::Gap { .. } | Self::Missing { .. } | Self::Truncated { .. } => Status::Incomplete,
             Self::UnknownFormat { .. } => Status::Unknown,
             Self::Mixed { .. } | Self::Special { .. } | Self::Unwritable { .. } => Status::Usage,
             _ => Status::Damage,
+        }
+    }
+
+    /// Which kind of shortfall the error is, if the archive lacks something.
+    pub fn shortfall_kind(&self) -> ShortfallKind {
+        match self {
+            Self::Gap { .. } | Self::Missing { .. } => ShortfallKind::MissingBlocks,
+            Self::Truncated { .. } => ShortfallKind::Cut,
+            _ => ShortfallKind::DamagedRecord,
         }
     }
 
@@ -186,7 +208,8 @@ impl Error {
             | Self::Gzip { place, .. }
             | Self::Rlp { place, .. }
             | Self::TooLarge { place, .. }
-            | Self::Gap { place, .. } => Some(place),
+            | Self::Gap { place, .. }
+            | Self::Missing { place, .. } => Some(place),
             Self::Io { .. }
             | Self::UnknownFormat { .. }
             | Self::Mixed { .. }
@@ -219,7 +242,8 @@ impl fmt::Display for Error {
                 write!(f, "{place}: expected {expected}, found {}", Hex(found))
             }
             Self::BadRecord { place, what, expected, found }
-            | Self::Index { place, what, expected, found } => {
+            | Self::Index { place, what, expected, found }
+            | Self::Missing { place, what, expected, found } => {
                 write!(f, "{place}: {what}: expected {expected}, found {found}")
             }
             Self::Snappy { place, what, reason } => {

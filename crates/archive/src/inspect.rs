@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use chain::ShortfallKind;
 use serde::Serialize;
 
 use crate::detect::{candidates, claims_to_be_archive, format_of_file, natural_order};
@@ -59,10 +60,10 @@ impl FileReport {
     /// Records an error as damage; beyond [`MAX_DAMAGE`] only that there was more.
     pub(crate) fn damaged(&mut self, error: &Error) {
         if self.damage.len() < MAX_DAMAGE {
-            self.damage.push(Damage { place: error.place().cloned(), text: error.to_string() });
+            self.damage.push(Damage::from(error));
         } else if self.damage.len() == MAX_DAMAGE {
             let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
-            self.damage.push(Damage { place: None, text });
+            self.damage.push(Damage { place: None, kind: ShortfallKind::DamagedRecord, text });
         }
     }
 }
@@ -93,8 +94,17 @@ pub struct TableReport {
 pub struct Damage {
     /// Where, when it has an offset.
     pub place: Option<Place>,
+    /// What a verifier calls it that counts what is missing.
+    pub kind: ShortfallKind,
     /// The place, what was expected and what was found, in one line.
     pub text: String,
+}
+
+impl From<&Error> for Damage {
+    fn from(error: &Error) -> Self {
+        let (place, kind) = (error.place().cloned(), error.shortfall_kind());
+        Self { place, kind, text: error.to_string() }
+    }
 }
 
 /// Consecutive files that do not join.

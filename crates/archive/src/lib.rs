@@ -25,6 +25,7 @@ pub mod rlp_export;
 mod sample;
 mod snappy;
 mod stream;
+mod survey;
 mod write;
 
 pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
@@ -34,6 +35,7 @@ pub use error::Error;
 pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
 pub use open::{Archive, Reader};
 pub use place::{Part, Place};
+pub use survey::Survey;
 pub use write::{ArchiveWriter, WriteOptions};
 
 /// The largest header that is read. A header is below 1 KiB; only a clique checkpoint, which

@@ -17,6 +17,8 @@ pub enum Part {
     Receipts,
     /// The total difficulty after the block.
     TotalDifficulty,
+    /// The block's access list.
+    AccessList,
 }
 
 /// Where an item stands on disk.

@@ -17,9 +17,9 @@ pub(crate) struct Parts<'a> {
     pub header: &'a [u8],
     /// The items of the body without a list prefix.
     pub body: &'a [u8],
-    /// True when a block access list follows the body (EIP-7928; geth 1.17 exports it). It is
-    /// no part of the body and is passed over.
-    pub access_list: bool,
+    /// The block access list behind the body, no part of it (EIP-7928; geth 1.17 exports it);
+    /// empty where there is none.
+    pub access_list: &'a [u8],
 }
 
 /// Cuts a block. Only the outermost lists are looked at.
@@ -35,10 +35,10 @@ pub(crate) fn split(block: &[u8]) -> Result<Parts<'_>, rlp::Error> {
         items.list()?;
     }
     let end = items.offset();
-    let access_list = !items.is_empty();
-    if access_list {
+    if !items.is_empty() {
         items.list()?;
     }
+    let access_list = &block[end..items.offset()];
     items.finish()?;
     Ok(Parts { offset, header: &block[offset..body], body: &block[body..end], access_list })
 }
@@ -49,7 +49,7 @@ pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
     into.unpacked_offsets = packed.unpacked;
     for i in 0..packed.blocks() {
         let block = packed.item(i);
-        let Parts { offset, header, body, .. } = split(block).map_err(|source| {
+        let Parts { offset, header, body, access_list } = split(block).map_err(|source| {
             let (place, what) = (packed.place(i), "block");
             Error::Rlp { place, what, source }
         })?;
@@ -63,6 +63,11 @@ pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
             RawList(&[body]).encode_into(bodies);
             into.bodies.push(&[]);
             into.track(Part::Body).push(file, start + header.len() as u64);
+            if !access_list.is_empty() || !into.access_lists.is_empty() {
+                // few chains have any: those before the first are made up for when it comes
+                (into.access_lists.len()..i).for_each(|_| into.access_lists.push(&[]));
+                into.access_lists.push(access_list);
+            }
         }
     }
     Ok(())
@@ -127,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_body_is_two_or_three_lists_and_no_access_list() {
-        let cut = |count| split(&of_lists(count)).map(|p| (p.body.len(), p.access_list));
+        let cut = |count| split(&of_lists(count)).map(|p| (p.body.len(), !p.access_list.is_empty()));
         assert_eq!(cut(3), Ok((2, false)));
         assert_eq!(cut(4), Ok((3, false)));
         assert_eq!(cut(5), Ok((3, true)));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::accumulator::Accumulator;
+use super::accumulator::{Accumulator, ERA_BLOCKS};
 use super::layout::{Layout, count_blocks};
 use crate::deep::check_blocks;
 use crate::{Chunk, Error, FileReport, Place};
@@ -22,10 +22,7 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
     report.first = Some(layout.first);
     report.last = Some(layout.first + blocks - 1);
     report.blocks = blocks;
-    if !name_carries(path, &layout.accumulator) {
-        let root = hex(&layout.accumulator);
-        report.notes.push(format!("the file's name does not carry its accumulator {root}"));
-    }
+    report.notes.extend(notes_of(path, &layout));
     if deep {
         check_accumulator(path, &layout, report);
     }
@@ -45,12 +42,43 @@ fn inspect_without_index(path: &Path, report: &mut FileReport) {
     }
 }
 
-/// True when the name ends with the first four bytes of `root`, or is not of that kind at all.
-fn name_carries(path: &Path, root: &[u8; 32]) -> bool {
+/// What a user should know of a file although all its blocks may be good.
+pub(crate) fn notes(path: &Path) -> Vec<String> {
+    // a file that cannot be opened is reported by whoever reads it
+    Layout::open(path).map_or(vec![], |layout| notes_of(path, &layout))
+}
+
+fn notes_of(path: &Path, layout: &Layout) -> Vec<String> {
+    let mut notes = notes_of_name(path, layout);
+    if layout.others > 0 {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let others = layout.others;
+        notes.push(format!("{name}: not checked: {others} records of unknown types"));
+    }
+    notes
+}
+
+/// Names are hints: `NETWORK-ERA-ROOT.era1`. Those of another kind say nothing.
+fn notes_of_name(path: &Path, layout: &Layout) -> Vec<String> {
+    let mut notes = vec![];
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let last = stem.rsplit('-').next().unwrap_or_default();
-    let is_root = last.len() == 8 && last.bytes().all(|c| c.is_ascii_hexdigit());
-    !is_root || last.eq_ignore_ascii_case(&hex(&root[..4]))
+    let parts: Vec<_> = stem.split('-').collect();
+    let [_, era, root] = parts[..] else { return notes };
+    let is_root = root.len() == 8 && root.bytes().all(|c| c.is_ascii_hexdigit());
+    let expected = hex(&layout.accumulator[..4]);
+    if is_root && !root.eq_ignore_ascii_case(&expected) {
+        notes.push(format!("{name}: expected the root {expected} in its name, found {root}"));
+    }
+    let (first, era) = (layout.first, era.parse::<u64>().ok());
+    let expected = first / ERA_BLOCKS as u64;
+    if let Some(found) = era.filter(|era| *era != expected) {
+        notes.push(format!(
+            "{name}: expected the era {expected} in its name, as it begins with block {first}, \
+             found {found}"
+        ));
+    }
+    notes
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -28,6 +28,8 @@ pub(super) struct Layout {
     pub accumulator: [u8; 32],
     /// Offset of the accumulator record.
     pub accumulator_at: u64,
+    /// Records of other types between the last block and the accumulator.
+    pub others: usize,
 }
 
 impl Layout {
@@ -52,8 +54,9 @@ impl Layout {
         let index = records.expect(BLOCK_INDEX, "block index record")?;
         let (first, mut starts) = parse_index(index.data, index_at, count, &path)?;
         let last = starts[count - 1];
-        starts.push(end_of_blocks(&mut file, &path, last, base)?);
-        Ok(Self { file, path, first, starts, accumulator, accumulator_at: base })
+        let (end, others) = end_of_blocks(&mut file, &path, last, base)?;
+        starts.push(end);
+        Ok(Self { file, path, first, starts, accumulator, accumulator_at: base, others })
     }
 
     /// Number of blocks.
@@ -144,19 +147,31 @@ fn parse_index(
     Ok((first, starts))
 }
 
-/// Offset after the last block, which begins at `last`. Records of other types may stand between
-/// it and the accumulator, at offset `limit`; they are passed over, up to a sane number of them.
-fn end_of_blocks(file: &mut File, path: &Path, last: u64, limit: u64) -> Result<u64, Error> {
+/// Offset after the last block, which begins at `last`, and how many records of other types stand
+/// between it and the accumulator, at offset `limit`. They are passed over, up to a sane number of
+/// them; those that blocks and files are made of belong to something that the index leaves out.
+fn end_of_blocks(
+    file: &mut File,
+    path: &Path,
+    last: u64,
+    limit: u64,
+) -> Result<(u64, usize), Error> {
     const MOST: usize = 1024;
-    let (mut at, mut end) = (last, last);
-    for i in 0..MOST {
-        if i == 4 {
-            end = at;
-        }
-        if i >= 4 && at == limit && end - last >= MIN_BLOCK {
-            return Ok(end);
-        }
+    let mut at = last;
+    for _ in BLOCK_RECORDS {
         at = next_record(file, path, at, limit)?.1;
+    }
+    let end = at;
+    for others in 0..MOST {
+        if at == limit && end - last >= MIN_BLOCK {
+            return Ok((end, others));
+        }
+        let (kind, after) = next_record(file, path, at, limit)?;
+        if BLOCK_RECORDS.contains(&kind) || [VERSION, ACCUMULATOR, BLOCK_INDEX].contains(&kind) {
+            let (what, expected) = ("what follows the last block", "the accumulator");
+            return Err(bad(path, at, what, expected, format!("a record of type {kind:#06x}")));
+        }
+        at = after;
     }
     let what = "records after the last block";
     Err(bad(path, last, what, format!("at most {MOST}"), "more"))
@@ -171,9 +186,13 @@ fn next_record(file: &mut File, path: &Path, at: u64, limit: u64) -> Result<(u16
         let (place, what) = (Place::new(path, at), "e2store record");
         Error::Truncated { place, what, needed, available }
     };
-    let Some([k0, k1, l0, l1, l2, l3, _, _]) = bytes.first_chunk::<HEADER>() else {
+    let Some([k0, k1, l0, l1, l2, l3, reserved @ ..]) = bytes.first_chunk::<HEADER>() else {
         return Err(short(HEADER as u64));
     };
+    if *reserved != [0, 0] {
+        let found = u16::from_le_bytes(*reserved).to_string();
+        return Err(bad(path, at, "reserved bytes of an e2store record", "0", found));
+    }
     let needed = HEADER as u64 + u64::from(u32::from_le_bytes([*l0, *l1, *l2, *l3]));
     if needed > available {
         return Err(short(needed));

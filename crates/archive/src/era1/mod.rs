@@ -16,7 +16,7 @@ use std::path::Path;
 use crate::Error;
 
 pub use accumulator::{Accumulator, ERA_BLOCKS};
-pub(crate) use inspect::inspect;
+pub(crate) use inspect::{inspect, notes};
 pub(crate) use read::{Packed, Reader};
 pub use write::Writer;
 

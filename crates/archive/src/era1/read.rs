@@ -238,12 +238,12 @@ impl Unpacker<'_> {
         let (limit, what) = match part {
             Part::Body => (MAX_BODY, "body"),
             Part::Receipts => (MAX_RECEIPTS, "receipts"),
-            Part::Header | Part::TotalDifficulty => (MAX_HEADER, "header"),
+            Part::Header | Part::TotalDifficulty | Part::AccessList => (MAX_HEADER, "header"),
         };
         let column: &mut Column = match part {
             Part::Body => &mut self.chunk.bodies,
             Part::Receipts => &mut self.chunk.receipts,
-            Part::Header | Part::TotalDifficulty => &mut self.chunk.headers,
+            Part::Header | Part::TotalDifficulty | Part::AccessList => &mut self.chunk.headers,
         };
         self.frames
             .unpack(record.data, limit, &mut column.bytes)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::index::{ENTRY, Entry};
@@ -26,10 +27,11 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
                 inspect_table(&mut table, folder, report);
                 tables.push(table);
             }
-            Ok(None) => {}
+            Ok(None) => missing_table(folder, spec, report),
             Err(error) => report.damaged(&error),
         }
     }
+    look_at_other_files(folder, &mut tables, report);
     compare_tables(folder, &tables, report);
     let headers = tables.iter().find(|table| table.spec.name == HEADERS.name);
     let Some(range) = headers.map(Table::range).filter(|range| !range.is_empty()) else {
@@ -121,6 +123,10 @@ fn check_data_file(
     let path = table.data_path(number);
     let size = match fs::metadata(&path) {
         Ok(metadata) => metadata.len(),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            report.damaged(&table.missing_file(number));
+            return 0;
+        }
         Err(error) => {
             report.damaged(&Error::io("cannot open", &path)(error));
             return 0;
@@ -157,17 +163,89 @@ fn compare_tables(folder: &Path, tables: &[Table], report: &mut FileReport) {
     for table in tables.iter().filter(|table| table.range().end != expected) {
         let (name, items) = (table.spec.name, table.range().end);
         if items == 0 {
-            report.notes.push(format!("{name}: empty"));
+            report.notes.push(format!("not checked: {name}, a table without items"));
             continue;
         }
-        report.damaged(&Error::BadRecord {
+        report.damaged(&Error::Missing {
             place: Place::new(folder.join(table.spec.index_name()), 0),
             what: "number of items",
             expected: format!("{expected}, as many as there are headers"),
             found: items.to_string(),
         });
     }
+    compare_tails(folder, tables, report);
     warn_of_pruning(tables, report);
+}
+
+/// The tables that every folder has: geth makes them before it moves the first block.
+const NEVER_LEFT_OUT: [Spec; 4] = [HEADERS, HASHES, BODIES, RECEIPTS];
+
+/// A table without an index. Data files that lie there without one are told by
+/// [`look_at_other_files`].
+fn missing_table(folder: &Path, spec: Spec, report: &mut FileReport) {
+    // those of geth 1.9 have no metadata, and total difficulties
+    let old = || !folder.join(HEADERS.meta_name()).exists();
+    let needed = NEVER_LEFT_OUT.iter().any(|table| table.name == spec.name)
+        || spec.name == DIFFICULTIES.name && old();
+    if needed {
+        report.damaged(&Error::Missing {
+            place: Place::new(folder.join(spec.index_name()), 0),
+            what: "table of an ancient folder",
+            expected: format!("the table of {}", spec.name),
+            found: "no index".into(),
+        });
+    }
+}
+
+/// Files that belong to no index entry, and tables that nobody here knows.
+fn look_at_other_files(folder: &Path, tables: &mut [Table], report: &mut FileReport) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    let mut unknown = vec![];
+    for name in names {
+        let Some(stem) = name.strip_suffix("idx").or(name.strip_suffix("dat")) else { continue };
+        let Some((table, rest)) = stem.split_once('.') else { continue };
+        let Some(spec) = TABLES.iter().find(|spec| spec.name == table) else {
+            unknown.push(table.to_string());
+            continue;
+        };
+        let number = rest.split_once('.').and_then(|(number, _)| number.parse::<u16>().ok());
+        let Some(number) = number.filter(|number| spec.data_name(*number) == name) else {
+            continue;
+        };
+        let open = tables.iter_mut().find(|table| table.spec.name == spec.name);
+        if !open.is_some_and(|table| table.names(number)) {
+            report.damaged(&Error::Missing {
+                place: Place::new(folder.join(&name), 0),
+                what: "data file",
+                expected: format!("items of it in {}", spec.index_name()),
+                found: "none".into(),
+            });
+        }
+    }
+    unknown.dedup();
+    if !unknown.is_empty() {
+        report.notes.push(format!("not checked: unknown tables {}", unknown.join(", ")));
+    }
+}
+
+/// Tables that geth prunes together, or never, begin with the same item.
+fn compare_tails(folder: &Path, tables: &[Table], report: &mut FileReport) {
+    for (one, other) in [(HEADERS, HASHES), (HEADERS, DIFFICULTIES), (BODIES, RECEIPTS)] {
+        let find = |spec: Spec| tables.iter().find(|table| table.spec.name == spec.name);
+        let (Some(a), Some(b)) = (find(one), find(other)) else { continue };
+        let (expected, found) = (a.range().start, b.range().start);
+        if expected != found && !b.range().is_empty() && !a.range().is_empty() {
+            report.damaged(&Error::Missing {
+                place: Place::new(folder.join(other.meta_name()), 0),
+                what: "number of the first item",
+                expected: format!("{expected}, as in the table of {}", one.name),
+                found: found.to_string(),
+            });
+        }
+    }
 }
 
 /// Bodies and receipts are pruned together, so an empty table of one empties the other.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use snap::raw::Decoder;
 
 use super::index::Entry;
-use super::table::{BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
+use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
 use crate::place::Track;
 use crate::snappy::unpack_block;
 use crate::{Chunk, ChunkLimit, Column, Error, Place, ReceiptEncoding, Want};
 
 /// The tables that are read, in the order of [`Packed::tables`].
-const TABLES: [Spec; 5] = [HEADERS, HASHES, DIFFICULTIES, BODIES, RECEIPTS];
+const TABLES: [Spec; 6] = [HEADERS, HASHES, DIFFICULTIES, BODIES, RECEIPTS, ACCESS_LISTS];
 
 /// Reads the blocks of one folder whose numbers are in a range.
 ///
@@ -36,7 +36,7 @@ impl Reader {
         limit: ChunkLimit,
         range: RangeInclusive<u64>,
     ) -> Result<Self, Error> {
-        let wanted = [true, true, true, want.bodies, want.receipts];
+        let wanted = [true, true, true, want.bodies, want.receipts, want.bodies];
         let mut tables = [const { None }; TABLES.len()];
         for ((slot, spec), wanted) in tables.iter_mut().zip(TABLES).zip(wanted) {
             *slot = if wanted { Table::open(folder, spec)? } else { None };
@@ -202,8 +202,9 @@ impl Packed {
     /// Unpacks the items into `chunk`, which is empty. After an error it holds the blocks before
     /// the first bad item of any table.
     pub fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
-        let [headers, hashes, difficulties, bodies, receipts] = &self.tables;
-        let [header_track, body_track, receipts_track, difficulty_track] = &mut chunk.tracks;
+        let [headers, hashes, difficulties, bodies, receipts, access_lists] = &self.tables;
+        let [header_track, body_track, receipts_track, difficulty_track, list_track] =
+            &mut chunk.tracks;
         chunk.first = Some(self.first);
         chunk.receipt_encoding = ReceiptEncoding::Storage;
         let outcomes = [
@@ -212,6 +213,7 @@ impl Packed {
             receipts.unpack(RECEIPTS, &mut chunk.receipts, receipts_track),
             unpack_hashes(hashes, &mut chunk.stated_hashes),
             unpack_difficulties(difficulties, &mut chunk.total_difficulties, difficulty_track),
+            access_lists.unpack(ACCESS_LISTS, &mut chunk.access_lists, list_track),
         ];
         let unpacked = [
             chunk.headers.len(),
@@ -219,6 +221,7 @@ impl Packed {
             chunk.receipts.len(),
             chunk.stated_hashes.len(),
             chunk.total_difficulties.len(),
+            chunk.access_lists.len(),
         ];
         let errors = outcomes.into_iter().zip(unpacked).filter_map(|(o, n)| Some((o.err()?, n)));
         match errors.min_by_key(|(_, unpacked)| *unpacked) {

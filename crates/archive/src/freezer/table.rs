@@ -147,6 +147,27 @@ impl Table {
         Place::new(&*self.index_path, (item - self.deleted() + 1) * ENTRY as u64)
     }
 
+    /// Does the index name data file `number`, or can it be the first one, still empty?
+    pub fn names(&mut self, number: u16) -> bool {
+        let last = match self.range().end.checked_sub(1) {
+            Some(last) if last >= self.deleted() => last,
+            _ => return number == self.tail.file,
+        };
+        let mut entries = vec![];
+        let last = self.read_entries(last, 1, &mut entries).ok().and(entries.last());
+        last.is_none_or(|last| (self.tail.file..=last.file).contains(&number))
+    }
+
+    /// The error of a data file that is not there.
+    pub fn missing_file(&self, number: u16) -> Error {
+        Error::Missing {
+            place: Place::new(self.data_path(number), 0),
+            what: "data file",
+            expected: format!("the file that {} names", self.spec.index_name()),
+            found: "none".into(),
+        }
+    }
+
     pub fn data_path(&self, number: u16) -> PathBuf {
         self.folder.join(self.spec.data_name(number))
     }
@@ -213,7 +234,9 @@ impl Table {
         let data = match self.data.take() {
             Some(data) if data.number == number => self.data.insert(data),
             _ => {
-                let data = DataFile::open(&self.data_path(number), number)?;
+                let Some(data) = DataFile::open(&self.data_path(number), number)? else {
+                    return Err(self.missing_file(number));
+                };
                 self.data.insert(data)
             }
         };
@@ -238,10 +261,10 @@ impl Table {
 }
 
 impl DataFile {
-    fn open(path: &Path, number: u16) -> Result<Self, Error> {
-        let file = File::open(path).map_err(Error::io("cannot open", path))?;
-        let size = file.metadata().map_err(Error::io("cannot read", path))?.len();
-        Ok(Self { number, file, path: path.into(), size })
+    /// None when there is no such file.
+    fn open(path: &Path, number: u16) -> Result<Option<Self>, Error> {
+        let opened = open_if_there(path)?;
+        Ok(opened.map(|(file, size)| Self { number, file, path: path.into(), size }))
     }
 }
 

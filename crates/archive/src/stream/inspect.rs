@@ -34,7 +34,7 @@ pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut File
     }
     if access_lists > 0 {
         report.notes.push(format!(
-            "{access_lists} blocks carry a block access list (EIP-7928), which is not read"
+            "{access_lists} blocks carry a block access list (EIP-7928); `verify` compares it with the header"
         ));
     }
 }
@@ -46,7 +46,7 @@ fn list(format: Format, packed: &Packed, i: usize, deep: bool, report: &mut File
     let rlp_error = |source| Error::Rlp { place: packed.place(i), what, source };
     report.blocks += 1;
     let shape = match format {
-        Format::RlpExport => crate::rlp_export::split(item).map(|parts| parts.access_list),
+        Format::RlpExport => crate::rlp_export::split(item).map(|parts| !parts.access_list.is_empty()),
         _ => Ok(false),
     };
     let depth = if deep { rlp::validate(item) } else { Ok(()) };

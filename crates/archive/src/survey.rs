@@ -1,0 +1,62 @@
+//! What an archive says about itself, compared with what is there, before a block is read.
+
+use chain::{Shortfall, ShortfallKind};
+
+use crate::inspect::{Damage, FileReport};
+use crate::{Archive, Error, Format, Place, era1, freezer};
+
+/// What is known of an archive before its blocks are read.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// What its parts say is missing or cannot be used. Blocks that are read may all be good.
+    pub shortfalls: Vec<Shortfall>,
+    /// What a user should know, such as a name that does not fit the content.
+    pub notes: Vec<String>,
+}
+
+impl Archive {
+    /// Compares the statements of the archive with what is there: of an ancient folder every index
+    /// with the data files and the tables with each other, just as [`crate::inspect()`] does, so
+    /// that both have the same verdict; of era1 files names and unknown records. Streams state nothing.
+    pub fn survey(&self) -> Survey {
+        let mut survey = Survey::default();
+        for file in self.files() {
+            match self.format() {
+                Format::Era1 => survey.notes.extend(era1::notes(file)),
+                Format::Freezer => {
+                    let mut report = FileReport::default();
+                    freezer::inspect(file, false, &mut report);
+                    survey.shortfalls.extend(report.damage.iter().map(Shortfall::from));
+                    survey.notes.extend(report.notes);
+                }
+                Format::RlpExport | Format::HeaderStream => {}
+            }
+        }
+        survey
+    }
+}
+
+impl From<&Damage> for Shortfall {
+    fn from(damage: &Damage) -> Self {
+        at(damage.kind, &damage.text, damage.place.as_ref())
+    }
+}
+
+impl From<&Error> for Shortfall {
+    fn from(error: &Error) -> Self {
+        let shortfall = at(error.shortfall_kind(), &error.to_string(), error.place());
+        match error {
+            Error::Gap { expected, found, .. } => {
+                shortfall.of_blocks(found.saturating_sub(*expected))
+            }
+            _ => shortfall,
+        }
+    }
+}
+
+/// A shortfall whose text names its place, which is given in parts instead.
+fn at(kind: ShortfallKind, text: &str, place: Option<&Place>) -> Shortfall {
+    let Some(place) = place else { return Shortfall::new(kind, text) };
+    let text = text.strip_prefix(&format!("{place}: ")).unwrap_or(text);
+    Shortfall::new(kind, text).at(&place.file, place.offset)
+}
