@@ -15,6 +15,8 @@ pub struct Archive {
     files: Vec<PathBuf>,
     network: Option<String>,
     range: Option<(u64, Option<u64>)>,
+    /// First and last block of each file, as far as it states them.
+    ranges: Vec<Option<(u64, Option<u64>)>>,
 }
 
 impl Archive {
@@ -52,7 +54,8 @@ impl Archive {
         let first = ranges.iter().flatten().next().map(|(first, _)| *first);
         let last = ranges.last().copied().flatten().and_then(|(_, last)| last);
         let network = files.first().and_then(|file| network_of(format, file));
-        Ok(Self { format, files, network, range: first.map(|first| (first, last)) })
+        let range = first.map(|first| (first, last));
+        Ok(Self { format, files, network, range, ranges })
     }
 
     /// The format of every file.
@@ -75,6 +78,21 @@ impl Archive {
     /// there are no blocks.
     pub fn range(&self) -> Option<(u64, Option<u64>)> {
         self.range
+    }
+
+    /// Can the archive have receipts? Streams never do.
+    pub fn has_receipts(&self) -> bool {
+        matches!(self.format, Format::Era1 | Format::Freezer)
+    }
+
+    /// How many blocks the files state that begin with block `number` or a later one; none where
+    /// one of them does not say.
+    pub fn blocks_from(&self, number: u64) -> Option<u64> {
+        let mut blocks = 0;
+        for (first, last) in self.ranges.iter().flatten().filter(|(first, _)| *first >= number) {
+            blocks += last.as_ref()?.saturating_sub(*first).saturating_add(1);
+        }
+        Some(blocks)
     }
 
     /// The network's name, where file names carry it as in `mainnet-00000-5ec1ffb8.era1`. Only a

@@ -65,8 +65,13 @@ pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
             into.track(Part::Body).push(file, start + header.len() as u64);
             if !access_list.is_empty() || !into.access_lists.is_empty() {
                 // few chains have any: those before the first are made up for when it comes
-                (into.access_lists.len()..i).for_each(|_| into.access_lists.push(&[]));
+                for _ in into.access_lists.len()..i {
+                    into.access_lists.push(&[]);
+                    into.track(Part::AccessList).push(file, start);
+                }
                 into.access_lists.push(access_list);
+                let at = start + (header.len() + body.len()) as u64;
+                into.track(Part::AccessList).push(file, at);
             }
         }
     }

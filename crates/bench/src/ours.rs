@@ -43,6 +43,7 @@ pub(crate) fn once(what: Import<'_>) -> Result<RunRecord> {
         chunk: ChunkLimit::default(),
         from: None,
         until: None,
+        partial: false,
         trust: vec![],
         caches: what.caches,
         now: None,

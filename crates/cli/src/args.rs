@@ -92,9 +92,10 @@ pub struct Verification {
     /// them]
     #[arg(long, value_enum)]
     pub level: Option<Level>,
-    /// Proof-of-work seals to check: off, all, or a sample such as 1/100
-    #[arg(long, default_value = "1/100", value_name = "SAMPLE")]
-    pub seal: String,
+    /// Proof-of-work seals to check: off, all, or a sample such as 1/100 [default: verify: all;
+    /// import: 1/100]
+    #[arg(long, value_name = "SAMPLE")]
+    pub seal: Option<String>,
     /// Seed of the sample [default: random, and printed]
     #[arg(long, value_name = "N")]
     pub seal_seed: Option<u64>,

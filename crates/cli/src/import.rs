@@ -24,6 +24,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::ChainStore;
 
+/// Seals that are checked unless the user says otherwise: an import is in a hurry, a verdict is not.
+const IMPORT_SEAL: &str = "1/100";
+const VERIFY_SEAL: &str = "all";
+
 /// Ethash caches in memory: those of two epochs, as a chunk may lie across their border.
 const CACHES: usize = 2;
 
@@ -44,7 +48,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     }
     let stored = store.tip().map(|tip| tip.chain);
     let records = args.data.join("records");
-    let mut job = Job::prepare(&args.verification, variants, stored, cancel)?;
+    let mut job = Job::prepare(&args.verification, variants, stored, IMPORT_SEAL, cancel)?;
     job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));
     job.run("import", Sink::Segments(Box::new(store)), json)
 }
@@ -55,7 +59,8 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
         return reindex::run_verify(args, json, cancel);
     }
     let variants = Variants::default().with(&args.verification.variants)?;
-    Job::prepare(&args.verification, variants, None, cancel)?.run("verify", Sink::Discard, json)
+    let job = Job::prepare(&args.verification, variants, None, VERIFY_SEAL, cancel)?;
+    job.run("verify", Sink::Discard, json)
 }
 
 /// An archive and what to do with it.
@@ -71,6 +76,7 @@ impl Job {
         args: &Verification,
         variants: Variants,
         stored: Option<Hash>,
+        seal: &str,
         cancel: Cancel,
     ) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
@@ -81,7 +87,8 @@ impl Job {
         );
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
         let spec = ethereum_chain::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
-        let mode: SealMode = args.seal.parse().context("--seal")?;
+        let seal = args.seal.as_deref().unwrap_or(seal);
+        let mode: SealMode = seal.parse().context("--seal")?;
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
         let options = Options {
             spec: Arc::new(spec),
@@ -92,6 +99,7 @@ impl Job {
             chunk: ChunkLimit { blocks: args.chunk.max(1), ..ChunkLimit::default() },
             from: args.from,
             until: args.until,
+            partial: args.partial,
             trust: trust?,
             caches: Caches::new(args.ethash_cache.clone(), CACHES),
             now: Some(output::unix_seconds()),
@@ -109,16 +117,12 @@ impl Job {
             display.update(&Progress { number, blocks, bytes });
         });
         display.finish();
-        let stores = !matches!(sink, Sink::Discard);
         let label = self.label.as_deref().unwrap_or(label);
         let mut record = record::of(&run, &outcome, &self.archive, &self.options, label);
-        if stores {
-            record.result.committed = run.tip.as_ref().map(|tip| tip.id.number);
-        }
         let ending = Ending {
             source: "this archive holds",
             unit: "block",
-            resumed: run.resumed.is_some(),
+            resumed: run.compared.is_some(),
             hint: outcome.as_ref().err().and_then(hint),
         };
         output::end(&mut record, self.record_to.as_deref(), &ending, json)

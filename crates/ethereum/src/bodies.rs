@@ -209,6 +209,21 @@ fn verify_blob_gas(header: &HeaderView<'_>, body: &BodyView<'_>) -> Result<(), V
     Ok(())
 }
 
+/// Compares a block access list, where the archive has one, with the header's hash of it
+/// (EIP-7928). An empty `list` says that the archive has none.
+pub fn verify_access_list(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Violation> {
+    const RULE: Rule = Rule::BodyAccessList;
+    if list.is_empty() {
+        return Ok(());
+    }
+    let hash = crypto::keccak256(list);
+    match header.block_access_list_hash {
+        Some(expected) if *expected == hash => Ok(()),
+        Some(expected) => Err(Violation::new(RULE, Hex(expected), Hex(&hash))),
+        None => Err(Violation::new(RULE, "no list before Amsterdam", Hex(&hash))),
+    }
+}
+
 /// Why a body is malformed. Offsets count from the start of the bytes that were decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyError {

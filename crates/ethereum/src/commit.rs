@@ -105,6 +105,24 @@ impl Sink {
         Ok(())
     }
 
+    /// Number of the last committed block, which is read back and hashed; none where nothing is
+    /// kept. An error is for a block that is not what was written.
+    pub fn read_back(&self) -> Result<Option<u64>, Error> {
+        let Self::Segments(store) = self else { return Ok(None) };
+        let Some(tip) = store.tip() else { return Ok(None) };
+        let (number, expected) = (tip.number, tip.hash);
+        let damaged = |found| Err(Error::StoredBlock { number, expected, found });
+        let Some(header) = store.header(number)? else { return damaged(None) };
+        let found = crypto::keccak256(&header);
+        if found != expected {
+            return damaged(Some(found));
+        }
+        if tip.level >= Level::Bodies as u8 && store.body(number)?.is_none() {
+            return damaged(None);
+        }
+        Ok(Some(number))
+    }
+
     /// Makes everything committed survive a power loss.
     pub fn sync(&mut self) -> Result<(), Error> {
         match self {

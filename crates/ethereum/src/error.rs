@@ -92,6 +92,8 @@ pub enum Rule {
     BodyWithdrawalsRoot,
     /// The blob gas used is that of the transactions' blobs.
     BodyBlobGas,
+    /// The block access list hash is that of the archive's access list.
+    BodyAccessList,
     /// One well-formed receipt for each transaction.
     ReceiptEncoding,
     /// The receipts root is that of the receipts.
@@ -192,6 +194,7 @@ impl Rule {
             Self::BodyOmmersHash => ("ommers hash", BODY),
             Self::BodyWithdrawalsRoot => ("withdrawals root", "EIP-4895"),
             Self::BodyBlobGas => ("blob gas of the transactions", "EIP-4844"),
+            Self::BodyAccessList => ("block access list", "EIP-7928"),
             Self::ReceiptEncoding => ("encoding of the receipts", "Yellow Paper 4.3.1, EIP-2718"),
             Self::ReceiptsRoot => ("receipts root", BODY),
             Self::LogsBloom => ("logs bloom", BODY),

@@ -3,9 +3,9 @@
 use crate::Hash;
 use crate::bodies::BodyError;
 pub use crate::error::Hex;
-use crate::error::Violation;
+use crate::error::{Rule, Violation};
 use archive::Place;
-use chain::{FaultReport, Status};
+use chain::{FaultReport, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -48,7 +48,24 @@ impl Fault {
         match &self.cause {
             Cause::Archive(error) => error.status(),
             Cause::Header(_) | Cause::Body(_) => Status::Damage,
+            Cause::Rule(violation) if violation.rule == Rule::BodyMissing => Status::Incomplete,
             Cause::Rule(_) | Cause::Transaction { .. } => Status::Fault,
+        }
+    }
+
+    /// What is missing, where that is what the fault is about.
+    fn shortfall(&self) -> Option<Shortfall> {
+        match &self.cause {
+            Cause::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
+            Cause::Rule(violation) if self.status() == Status::Incomplete => {
+                let text = format!("block {}: {violation}", self.block);
+                let shortfall = Shortfall::new(ShortfallKind::MissingBlocks, text);
+                Some(match &self.place {
+                    Some(place) => shortfall.at(&place.file, place.offset),
+                    None => shortfall,
+                })
+            }
+            _ => None,
         }
     }
 
@@ -120,6 +137,24 @@ pub enum Error {
     },
     /// The archive has no block in the range that was asked for.
     Empty,
+    /// The archive ends where the store begins, or before.
+    Before {
+        /// Number of the first block of the store.
+        first: u64,
+        /// Number of its last block.
+        last: u64,
+    },
+    /// A block of the store is not what was written there.
+    StoredBlock {
+        /// Its number.
+        number: u64,
+        /// The hash that was committed.
+        expected: Hash,
+        /// That of what is there now; none where nothing is.
+        found: Option<Hash>,
+    },
+    /// Every block that was read is good, and something is missing.
+    Incomplete(Vec<Shortfall>),
     /// Block hashes that the user trusts are not in the archive.
     TrustedMissing(Vec<Hash>),
 }
@@ -135,6 +170,27 @@ impl fmt::Display for Error {
                 write!(f, "found {found}")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
+            Self::Before { first, last } => {
+                write!(f, "a store grows at its end only: expected block {}, ", last + 1)?;
+                write!(f, "found none from block {first} on, the store's first")
+            }
+            Self::StoredBlock { number, expected, found } => {
+                write!(f, "block {number} of the store is damaged: expected {}", Hex(expected))?;
+                match found {
+                    Some(found) => write!(f, ", found {}", Hex(found)),
+                    None => f.write_str(", found nothing"),
+                }
+            }
+            Self::Incomplete(shortfalls) => {
+                f.write_str("the archive is incomplete")?;
+                if let Some(first) = shortfalls.first() {
+                    write!(f, ": {first}")?;
+                }
+                match shortfalls.len() {
+                    0 | 1 => Ok(()),
+                    more => write!(f, "; and {} more", more - 1),
+                }
+            }
             Self::TrustedMissing(hashes) => {
                 write!(f, "expected to find trusted block {}", Hex(&hashes[0]))?;
                 if hashes.len() > 1 {
@@ -156,9 +212,29 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } => Status::Usage,
+            Self::OtherChain { .. } | Self::Before { .. } => Status::Usage,
+            Self::StoredBlock { .. } => Status::Damage,
+            Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,
+        }
+    }
+
+    /// What the archive lacks, as far as that is what stopped the run.
+    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
+        match self {
+            Self::Fault(fault) => fault.shortfall(),
+            Self::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
+            _ => None,
+        }
+    }
+
+    /// The number of the block behind a gap.
+    pub(crate) fn behind_gap(&self) -> Option<u64> {
+        let Self::Fault(fault) = self else { return None };
+        match &fault.cause {
+            Cause::Archive(archive::Error::Gap { found, .. }) => Some(*found),
+            _ => None,
         }
     }
 

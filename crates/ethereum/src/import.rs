@@ -5,10 +5,11 @@ use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
 use crate::fault::Error;
 use crate::link::Link;
+use crate::overlap;
 pub use crate::options::{Options, Progress};
 use crate::resume;
 pub use crate::run::Run;
-use archive::{Archive, Format, Want};
+use archive::{Archive, Want};
 use crypto::ManyKeccak;
 use pipeline::Flow;
 use std::time::Instant;
@@ -23,44 +24,44 @@ pub fn import(
     archive: &Archive,
     options: &Options,
     sink: &mut Sink,
-    progress: impl FnMut(&Progress),
+    mut progress: impl FnMut(&Progress),
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
-    let mut run = Run::default();
-    let outcome = stages(archive, options, sink, progress, &mut run, start);
+    let mut run = Run::of(archive.survey());
+    let mut outcome = stages(archive, options, sink, &mut progress, &mut run, start);
+    if outcome.is_ok() && run.found_nothing_new() {
+        outcome = overlap::compare(archive, options, sink, &mut progress, &mut run);
+    }
+    let outcome = run.judge(archive, options, outcome);
     let sync = Instant::now();
     let synced = sink.sync();
     run.sync_s = sync.elapsed().as_secs_f64();
     run.wall_s = start.elapsed().as_secs_f64();
-    (run, outcome.and(synced))
+    // what is said to be committed was just read
+    let (committed, read_back) = match sink.read_back() {
+        Ok(number) => (number, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    run.committed = committed;
+    (run, outcome.and(synced).and(read_back))
 }
 
 fn stages(
     archive: &Archive,
     options: &Options,
     sink: &mut Sink,
-    mut progress: impl FnMut(&Progress),
+    progress: &mut dyn FnMut(&Progress),
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
     let plan = options.variants.plan();
     let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
-    let want = wanted(archive.format(), options.level);
+    let want = wanted(archive, options.level);
     let mut reader =
         archive.reader(want, options.chunk, beginning.from..=options.until.unwrap_or(u64::MAX))?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
-    let checks = Checks {
-        spec: &options.spec,
-        level: options.level,
-        want,
-        seal: options.seal,
-        plan,
-        caches: &options.caches,
-        cancel: &options.cancel,
-        hasher: if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() },
-        now: options.now,
-    };
+    let checks = checks(options, want);
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, plan, cancel: &options.cancel };
     let workers = if plan.overlapped { options.threads.max(1) } else { 0 };
@@ -105,9 +106,26 @@ fn stages(
     run.close(link, outcome, options)
 }
 
-/// What to read besides headers: receipts only where the format has them, so that none are missed
+/// The checks that `options` ask for.
+pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
+    let plan = options.variants.plan();
+    Checks {
+        spec: &options.spec,
+        level: options.level,
+        want,
+        seal: options.seal,
+        plan,
+        caches: &options.caches,
+        cancel: &options.cancel,
+        hasher: if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() },
+        now: options.now,
+        known: false,
+    }
+}
+
+/// What to read besides headers: receipts only where the archive has them, so that none are missed
 /// when the first ones of a chunk are damaged.
-fn wanted(format: Format, level: Level) -> Want {
+pub(crate) fn wanted(archive: &Archive, level: Level) -> Want {
     let bodies = level >= Level::Bodies;
-    Want { bodies, receipts: bodies && matches!(format, Format::Era1 | Format::Freezer) }
+    Want { bodies, receipts: bodies && archive.has_receipts() }
 }

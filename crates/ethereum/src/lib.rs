@@ -28,6 +28,7 @@ mod batch;
 mod link;
 mod list;
 mod options;
+mod overlap;
 mod resume;
 mod run;
 

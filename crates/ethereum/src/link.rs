@@ -4,6 +4,10 @@
 //! against its parent, total difficulty and the merge, ommers, era1 accumulators, the anchor and
 //! the hashes that the user trusts.
 
+mod gaps;
+#[cfg(test)]
+mod tests;
+
 use crate::batch::{Batch, Checks};
 use crate::bodies::BodyView;
 use crate::error::{Rule, Violation};
@@ -116,6 +120,7 @@ impl Link {
             self.check_ommers(checks, batch, start);
         }
         self.check_clock(checks, batch);
+        gaps::tell(self.tip.as_ref(), batch);
         if batch.good > 0 && batch.link_is_broken() {
             // one of the two headers is damaged, perhaps the one before: do not commit it
             batch.good -= 1;
@@ -304,78 +309,5 @@ fn check_merge(
     match batch.header(i) {
         Ok(header) => verify::verify_merge(checks.spec, before, &header),
         Err(_) => Ok(()), // it was decoded before
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ethash::Caches;
-    use crate::header::Header;
-    use crate::params::ChainSpec;
-    use crate::seal::SealPolicy;
-    use crate::variants::Variants;
-    use archive::Want;
-    use crypto::ManyKeccak;
-    use pipeline::Cancel;
-    use rlp::Encode;
-
-    /// What linking one batch, the first of a run, finds wrong.
-    fn fault_of(batch: &mut Batch) -> Option<String> {
-        let spec = ChainSpec::by_name("mainnet").unwrap();
-        let (caches, cancel) = (Caches::new(None, 1), Cancel::new());
-        let checks = Checks {
-            spec: &spec,
-            level: Level::Headers,
-            want: Want::default(),
-            seal: SealPolicy::OFF,
-            plan: Variants::default().plan(),
-            caches: &caches,
-            cancel: &cancel,
-            hasher: ManyKeccak::detect(),
-            now: None,
-        };
-        let mut link = Link::new(Beginning::default(), HashSet::new());
-        let verified = link.extend(&checks, batch).range.len();
-        assert!(verified == 0 || batch.fault.is_none());
-        batch.fault.as_ref().map(ToString::to_string)
-    }
-
-    /// One header that the container calls block `stated`, with a total difficulty.
-    fn batch(header: &Header, stated: u64) -> Batch {
-        let mut batch = Batch::default();
-        batch.chunk.headers.push(&header.encode());
-        batch.chunk.total_difficulties.push(U256::from(2_000_000).to_be_bytes());
-        batch.hashes.push(header.hash());
-        batch.difficulties.push(header.difficulty);
-        batch.first_number = stated;
-        batch.good = 1;
-        batch
-    }
-
-    fn block(number: u64) -> Header {
-        let difficulty = U256::from(1_000_000);
-        Header { number, difficulty, gas_limit: 5_000, ..Header::default() }
-    }
-
-    #[test]
-    fn an_anchor_has_the_number_that_its_container_states() {
-        assert_eq!(fault_of(&mut batch(&block(8_192), 8_192)), None);
-        let fault = fault_of(&mut batch(&block(8_192), 8_193)).unwrap();
-        assert!(fault.contains("number") && fault.contains("expected 8193, found 8192"), "{fault}");
-    }
-
-    #[test]
-    fn an_anchor_keeps_the_rules_that_need_no_parent() {
-        let fault = fault_of(&mut batch(&Header { gas_used: 5_001, ..block(8_192) }, 8_192));
-        assert!(fault.unwrap().contains("gas used within the limit"));
-    }
-
-    #[test]
-    fn a_first_header_that_was_refused_before_leaves_nothing_to_link() {
-        let mut batch = batch(&block(8_192), 8_192);
-        batch.difficulties.clear();
-        batch.good = 0;
-        assert_eq!(fault_of(&mut batch), None);
     }
 }

@@ -28,6 +28,8 @@ pub struct Options {
     pub from: Option<u64>,
     /// Last block; none for the archive's last.
     pub until: Option<u64>,
+    /// Is it right that something is missing?
+    pub partial: bool,
     /// Hashes that must be met.
     pub trust: Vec<Hash>,
     /// Ethash caches.

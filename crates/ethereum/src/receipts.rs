@@ -5,7 +5,9 @@
 
 mod lists;
 
-pub use lists::{consensus_to_storage, receipts_root, storage_to_consensus, verify_receipts};
+pub use lists::{
+    consensus_to_storage, receipts_root, storage_to_consensus, verify_no_receipts, verify_receipts,
+};
 
 use crate::bloom::Bloom;
 use crypto::ManyKeccak;

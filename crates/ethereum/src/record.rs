@@ -1,10 +1,11 @@
 //! A run as a run record.
 
+mod notes;
+
 use crate::fault::{Error, Hex};
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
-use crate::senders::BATCH;
 use archive::{Archive, Format};
 use chain::Status;
 use pipeline::StageTimes;
@@ -53,7 +54,7 @@ pub fn of(
     record.sum_up();
     record.stages = stages(run, options);
     record.result = result(run, outcome);
-    record.notes = notes(run, options);
+    record.notes = notes::of(run, archive, options);
     let cpu = pipeline::usage::cpu_times();
     record.totals.cpu_user_s = cpu.user_s;
     record.totals.cpu_sys_s = cpu.sys_s;
@@ -114,56 +115,15 @@ fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {
         anchor: run.anchor.as_ref().map(block),
         trusted: run.trusted.iter().map(block).collect(),
         accumulators: run.accumulators,
-        committed: None,
+        committed: run.committed,
         error: outcome.as_ref().err().map(ToString::to_string),
         status: match outcome {
             Err(error) => error.status(),
             Ok(()) if run.stopped => Status::Interrupted,
+            Ok(()) if !run.shortfalls.is_empty() => Status::Partial,
             Ok(()) => Status::Verified,
         },
         fault: outcome.as_ref().err().map(Error::report),
-        shortfalls: vec![],
+        shortfalls: run.shortfalls.clone(),
     }
-}
-
-fn notes(run: &Run, options: &Options) -> Vec<String> {
-    let mut notes = vec![];
-    if let Some(id) = &run.resumed {
-        notes.push(format!("went on behind block {}, committed by an earlier run", id.number));
-    }
-    if let Some(id) = &run.anchor {
-        notes.push(format!(
-            "the archive begins in the middle of the chain: block {} was taken as it stands",
-            id.number
-        ));
-    }
-    if run.stopped {
-        notes.push("stopped on request; the next run goes on from here".into());
-    }
-    let caches = options.caches.stats();
-    if caches.generated + caches.loaded > 0 {
-        let (generated, loaded) = (caches.generated, caches.loaded);
-        notes.push(format!("ethash caches: {generated} made, {loaded} read from disk"));
-    }
-    if run.sync_s >= 0.001 {
-        notes.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
-    }
-    if run.transactions > 0 {
-        notes.push(format!("{} transactions stand under verified roots", run.transactions));
-    }
-    if run.senders > 0 {
-        let plan = options.variants.plan();
-        let together = match plan.senders_per_chunk {
-            true => format!("up to {BATCH} of a chunk together"),
-            false => format!("up to {BATCH} of a block together"),
-        };
-        let by = plan.signatures.variant().name();
-        notes.push(format!("{} senders recovered by signatures={by}, {together}", run.senders));
-    }
-    if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
-        notes.push(
-            "every trusted hash was met: all blocks before the last of them are pinned".into(),
-        );
-    }
-    notes
 }

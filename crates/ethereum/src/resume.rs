@@ -8,7 +8,7 @@ use crate::link::{BlockId, Tip};
 use crate::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::options::Options;
 use crate::{Level, U256};
-use archive::{Archive, Format};
+use archive::Archive;
 use store::{Blocks, ChainStore, Items};
 
 /// What a run begins with.
@@ -58,7 +58,7 @@ pub(crate) fn begin(
             total_difficulty: Some(header.difficulty),
         });
         if let Sink::Segments(store) = sink {
-            store_genesis(store, archive.format(), options, &header)?;
+            store_genesis(store, archive.has_receipts(), options, &header)?;
         }
     }
     Ok(beginning)
@@ -122,7 +122,7 @@ fn push_stored(store: &ChainStore, number: u64, window: &mut AncestorWindow) -> 
 /// Stores and commits block 0, which is part of the program and often left out of exports.
 fn store_genesis(
     store: &mut ChainStore,
-    format: Format,
+    has_receipts: bool,
     options: &Options,
     header: &HeaderView<'_>,
 ) -> Result<(), Error> {
@@ -132,7 +132,7 @@ fn store_genesis(
         None => &[0xc2, 0xc0, 0xc0],
     };
     let bodies = options.level >= Level::Bodies;
-    let receipts = bodies && matches!(format, Format::Era1 | Format::Freezer);
+    let receipts = bodies && has_receipts;
     store.append(&Blocks {
         first: 0,
         hashes: &[genesis.hash],

@@ -4,6 +4,8 @@ use crate::Hash;
 use crate::fault::{Cause, Error, Fault};
 use crate::link::{BlockId, Link, Tip, Verified};
 use crate::options::Options;
+use archive::{Archive, Survey};
+use chain::{Shortfall, ShortfallKind, Status};
 use pipeline::Times;
 use pipeline::record::ChunkTimes;
 use std::time::{Duration, Instant};
@@ -27,6 +29,8 @@ pub struct Run {
     pub trusted: Vec<BlockId>,
     /// Seals that were checked.
     pub seals_checked: u64,
+    /// Headers under proof of work whose seals were not checked.
+    pub seals_left: u64,
     /// Transactions in the bodies that were checked.
     pub transactions: u64,
     /// Senders that were recovered.
@@ -37,6 +41,14 @@ pub struct Run {
     pub accumulators: u64,
     /// Ommers whose parents stand before the anchor, so that they could not be checked.
     pub unchecked_ommers: u64,
+    /// Blocks that were compared with those of the store, as none of the archive's was new.
+    pub compared: Option<u64>,
+    /// What the archive lacks.
+    pub shortfalls: Vec<Shortfall>,
+    /// What its files say of themselves.
+    pub notes: Vec<String>,
+    /// The last block that the store holds, as it was read back after the run.
+    pub committed: Option<u64>,
     /// True when the run was asked to stop.
     pub stopped: bool,
     /// Times of each chunk.
@@ -50,6 +62,41 @@ pub struct Run {
 }
 
 impl Run {
+    /// A run over an archive of which this is known.
+    pub(crate) fn of(survey: Survey) -> Self {
+        Self { shortfalls: survey.shortfalls, notes: survey.notes, ..Self::default() }
+    }
+
+    /// Did the run end without a block that the store does not have?
+    pub(crate) fn found_nothing_new(&self) -> bool {
+        self.blocks == 0 && self.resumed.is_some() && !self.stopped
+    }
+
+    /// Adds what stopped the run to what the archive lacks; then all of it decides how the run
+    /// ended, unless the user knew.
+    pub(crate) fn judge(
+        &mut self,
+        archive: &Archive,
+        options: &Options,
+        outcome: Result<(), Error>,
+    ) -> Result<(), Error> {
+        if let Err(error) = &outcome {
+            self.shortfalls.extend(error.shortfall());
+            let behind = error.behind_gap();
+            if let Some((from, blocks)) = behind.and_then(|n| Some((n, archive.blocks_from(n)?))) {
+                let text = format!("the blocks from {from} on follow nothing: they are not verified");
+                let behind = Shortfall::new(ShortfallKind::Unconnected, text);
+                self.shortfalls.push(behind.of_blocks(blocks));
+            }
+        }
+        match outcome {
+            Err(error) if options.partial && error.status() == Status::Incomplete => Ok(()),
+            Ok(()) if self.shortfalls.is_empty() || options.partial || self.stopped => Ok(()),
+            Ok(()) => Err(Error::Incomplete(self.shortfalls.clone())),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Adds one batch: the time it took to link it and to write it.
     pub(crate) fn add(
         &mut self,
@@ -66,6 +113,7 @@ impl Run {
         if verified.range.is_empty() {
             return;
         }
+        self.seals_left += batch.seals_left;
         let (first, last) = (verified.range.start, verified.range.end - 1);
         let begin = self.range.map_or(batch.number(first), |(begin, _)| begin);
         self.range = Some((begin, batch.number(last)));

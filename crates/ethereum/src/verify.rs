@@ -131,7 +131,8 @@ pub fn verify_linkage(parent_number: u64, parent_hash: &Hash, header: &HeaderVie
         return Err(Violation::new(Rule::Number, expected, header.number));
     }
     if header.parent_hash != parent_hash {
-        return Err(Violation::new(Rule::ParentHash, Hex(parent_hash), Hex(header.parent_hash)));
+        let found = named(header.parent_hash);
+        return Err(Violation::new(Rule::ParentHash, Hex(parent_hash), found));
     }
     Ok(())
 }
@@ -161,9 +162,19 @@ pub fn verify_merge(
 /// The hash of block 0 is the chain's.
 pub fn verify_genesis(spec: &ChainSpec, header_hash: &Hash) -> Verdict {
     if *header_hash != spec.genesis.hash {
-        return Err(Violation::new(Rule::Genesis, Hex(&spec.genesis.hash), Hex(header_hash)));
+        let found = named(header_hash);
+        return Err(Violation::new(Rule::Genesis, Hex(&spec.genesis.hash), found));
     }
     Ok(())
+}
+
+/// A hash, and of which network it is the genesis block.
+#[cold]
+fn named(hash: &Hash) -> String {
+    match ChainSpec::by_genesis_hash(hash) {
+        Some(spec) => format!("{}, the genesis block of {}", Hex(hash), spec.name),
+        None => Hex(hash).to_string(),
+    }
 }
 
 /// A proof-of-work block is at most 15 seconds ahead of `now` (seconds since 1970). Under proof of

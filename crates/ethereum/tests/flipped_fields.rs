@@ -73,6 +73,7 @@ fn verdict(headers: [&[u8]; 2], seal: SealMode, caches: &Arc<Caches>) -> Option<
         chunk: ChunkLimit::default(),
         from: None,
         until: None,
+        partial: false,
         trust: vec![],
         caches: caches.clone(),
         now: None,

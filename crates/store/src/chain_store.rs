@@ -272,6 +272,16 @@ impl ChainStore {
         Ok(Some(hash))
     }
 
+    /// Appends to `into` the hashes of `count` blocks from `number` on, or of those of them that the
+    /// store has.
+    pub fn hashes(&self, number: u64, count: u64, into: &mut Vec<[u8; 32]>) -> Result<()> {
+        let Some(position) = self.position(number) else { return Ok(()) };
+        let count = count.min(self.appended.count - position) as usize;
+        let from = into.len();
+        into.resize(from + count, [0; 32]);
+        self.hashes.read(position * 32, into[from..].as_flattened_mut())
+    }
+
     /// Number of the block with this hash, or `None` when the store does not have it.
     pub fn number_of(&self, hash: &[u8; 32]) -> Result<Option<u64>> {
         Ok(self.index.find(hash, &self.hashes)?.map(|position| self.appended.first + position))

@@ -130,6 +130,23 @@ pub fn verify_receipts(
     Ok(())
 }
 
+/// What a header says of receipts when its block has no transactions: receipts root, filter and gas
+/// are known, whoever holds the receipts. System calls (EIP-4788 and later) use no gas of the block.
+pub fn verify_no_receipts(header: &HeaderView<'_>) -> Result<(), Violation> {
+    if *header.receipts_root != EMPTY_ROOT {
+        let expected = Hex(header.receipts_root);
+        return Err(Violation::new(Rule::ReceiptsRoot, expected, Hex(&EMPTY_ROOT)));
+    }
+    if header.logs_bloom.iter().any(|byte| *byte != 0) {
+        let expected = Hex(header.logs_bloom);
+        return Err(Violation::new(Rule::LogsBloom, expected, "no bit, as there are no logs"));
+    }
+    if header.gas_used != 0 {
+        return Err(Violation::new(Rule::ReceiptsGas, header.gas_used, 0));
+    }
+    Ok(())
+}
+
 fn malformed(error: ReceiptError) -> Violation {
     Violation::new(Rule::ReceiptEncoding, "one well-formed receipt for each transaction", error)
 }

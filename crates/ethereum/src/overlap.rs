@@ -1,0 +1,100 @@
+//! Blocks that an archive and the store both have: before a run says that it found nothing new, it
+//! reads all of them.
+//!
+//! A block is the stored one if its header has the stored hash, which every rule was checked for,
+//! and if its body and receipts have the roots of that header. So neither seals nor signatures nor
+//! rules of headers are looked at again, and nothing is written.
+
+use crate::batch::Batch;
+use crate::commit::Sink;
+use crate::error::{Rule, Violation};
+use crate::fault::{Cause, Error, Fault, Hex};
+use crate::import::{checks, wanted};
+use crate::link::Link;
+use crate::options::{Options, Progress};
+use crate::resume::Beginning;
+use crate::run::Run;
+use archive::{Archive, Part};
+use pipeline::Flow;
+use std::collections::HashSet;
+use store::ChainStore;
+
+/// Reads what of `archive` the store has, and compares it; an error is for the first block that is
+/// not the stored one, or not whole.
+pub(crate) fn compare(
+    archive: &Archive,
+    options: &Options,
+    sink: &mut Sink,
+    progress: &mut dyn FnMut(&Progress),
+    run: &mut Run,
+) -> Result<(), Error> {
+    let Sink::Segments(store) = sink else { return Ok(()) };
+    let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(()) };
+    let from = options.from.unwrap_or(0).max(first);
+    let until = options.until.unwrap_or(u64::MAX).min(tip.number);
+    let want = wanted(archive, options.level);
+    let checks = crate::batch::Checks { known: true, ..checks(options, want) };
+    let mut link = Link::new(Beginning::default(), HashSet::new());
+    let mut blocks = 0;
+    if from <= until {
+        let mut reader = archive.reader(want, options.chunk, from..=until)?;
+        let workers = if checks.plan.overlapped { options.threads.max(1) } else { 0 };
+        let buffers = (0..workers * 2 + 2).map(|_| Batch::default()).collect();
+        let read = |batch: &mut Batch| Ok(reader.read(&mut batch.packed)?);
+        let finish = |batch: &mut Batch| -> Result<Flow, Error> {
+            run.bytes += batch.packed.disk_bytes();
+            let end = link.extend(&checks, batch).range.end;
+            let fault_at = end + usize::from(batch.link_is_broken());
+            let fault = batch.fault.take();
+            if let Some(i) = first_difference(store, batch)?
+                && (fault.is_none() || i < fault_at)
+            {
+                return Err(difference(store, batch, i)?.into());
+            }
+            blocks += end as u64;
+            let number = link.tip.as_ref().map_or(0, |tip| tip.id.number);
+            progress(&Progress { number, blocks, bytes: run.bytes });
+            match fault {
+                Some(fault) => Err(fault.into()),
+                None if options.cancel.is_cancelled() => {
+                    run.stopped = true;
+                    Ok(Flow::Stop)
+                }
+                None => Ok(Flow::Continue),
+            }
+        };
+        let work = |batch: &mut Batch| checks.check(batch);
+        let (times, outcome) = pipeline::run(buffers, workers, read, work, finish);
+        run.times = times;
+        run.accumulators = link.accumulators;
+        outcome?;
+    }
+    if blocks == 0 && !run.stopped {
+        return Err(Error::Before { first, last: tip.number });
+    }
+    run.compared = Some(blocks);
+    Ok(())
+}
+
+/// The first header of `batch` that does not have the stored hash.
+fn first_difference(store: &ChainStore, batch: &Batch) -> Result<Option<usize>, Error> {
+    let mut stored = vec![];
+    store.hashes(batch.first_number, batch.hashes.len() as u64, &mut stored)?;
+    Ok(stored.iter().zip(&batch.hashes).position(|(stored, found)| stored != found))
+}
+
+/// The fault of header `i`, which is not the stored one.
+fn difference(store: &ChainStore, batch: &Batch, i: usize) -> Result<Fault, Error> {
+    let (block, hash) = (batch.number(i), batch.hashes[i]);
+    let expected = store.hash_of(block)?.unwrap_or_default();
+    let next = (i + 1 < batch.hashes.len()).then(|| batch.header(i + 1).ok()).flatten();
+    let goes_on = next.is_some_and(|next| *next.parent_hash == expected);
+    let what = match goes_on {
+        true => "a header that is not the one that the archive goes on from",
+        false => "another chain from here on",
+    };
+    let found = format!("{}, {what}", Hex(&hash));
+    let violation = Violation::new(Rule::KnownBlock, Hex(&expected), found);
+    let (hash, place) = (Some(hash), batch.chunk.place(Part::Header, i));
+    Ok(Fault { block, hash, place, cause: Cause::Rule(violation) })
+}

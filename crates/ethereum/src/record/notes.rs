@@ -1,0 +1,114 @@
+//! What a reader of a run record should know besides its figures.
+
+use crate::header::HeaderView;
+use crate::link::BlockId;
+use crate::options::Options;
+use crate::run::Run;
+use crate::senders::BATCH;
+use crate::Level;
+use archive::Archive;
+
+pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
+    let mut notes = run.notes.clone();
+    if let Some(id) = &run.resumed {
+        notes.push(resumed(run, id));
+    }
+    if let Some(id) = &run.anchor {
+        notes.push(format!(
+            "the archive begins in the middle of the chain: block {} was taken as it stands",
+            id.number
+        ));
+    }
+    if let Some(hint) = archive.network_hint().filter(|hint| *hint != options.spec.name) {
+        let chain = &options.spec.name;
+        notes.push(format!("the files are named after {hint}, and are verified as {chain}"));
+    }
+    notes.extend(unsealed(run, archive, options));
+    if run.stopped {
+        notes.push("stopped on request; the next run goes on from here".into());
+    }
+    let caches = options.caches.stats();
+    if caches.generated + caches.loaded > 0 {
+        let (generated, loaded) = (caches.generated, caches.loaded);
+        notes.push(format!("ethash caches: {generated} made, {loaded} read from disk"));
+    }
+    if run.sync_s >= 0.001 {
+        notes.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
+    }
+    if run.transactions > 0 {
+        notes.push(format!("{} transactions stand under verified roots", run.transactions));
+    }
+    if run.senders > 0 {
+        let plan = options.variants.plan();
+        let together = match plan.senders_per_chunk {
+            true => format!("up to {BATCH} of a chunk together"),
+            false => format!("up to {BATCH} of a block together"),
+        };
+        let by = plan.signatures.variant().name();
+        notes.push(format!("{} senders recovered by signatures={by}, {together}", run.senders));
+    }
+    if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
+        notes.push(
+            "every trusted hash was met: all blocks before the last of them are pinned".into(),
+        );
+    }
+    notes
+}
+
+/// What an earlier run leaves for this one to say.
+fn resumed(run: &Run, id: &BlockId) -> String {
+    let number = id.number;
+    match run.compared {
+        Some(blocks) => format!(
+            "none of the archive's blocks is new: {blocks} were read and are those of the store, \
+             which ends with block {number}"
+        ),
+        None => format!(
+            "went on behind block {number}, committed by an earlier run; blocks of the archive \
+             before it were not read again"
+        ),
+    }
+}
+
+/// What rests on seals that were not checked: of all blocks but the last, the hash that the next
+/// block names holds every field.
+fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
+    let mut notes = vec![];
+    let fields = resting(archive, options);
+    if run.seals_left > 0 {
+        let seals = run.seals_left;
+        notes.push(format!(
+            "{seals} seals were not checked, so no work stands behind {fields} of these blocks \
+             (--seal all)"
+        ));
+    }
+    let Some(tip) = run.tip.as_ref().filter(|tip| run.blocks > 0 && tip.id.number > 0) else {
+        return notes;
+    };
+    let Ok(header) = HeaderView::decode(&tip.header) else { return notes };
+    let number = tip.id.number;
+    let pinned = run.trusted.iter().any(|id| *id == tip.id);
+    if pinned || !header.difficulty.is_zero() && options.seal.selects(number) {
+        return notes;
+    }
+    let rest = match header.difficulty.is_zero() {
+        false => "its seal, which was not checked",
+        true => "the hash that the consensus layer has of it (--trust)",
+    };
+    notes.push(format!("no block follows block {number}: its {fields} rest on {rest}"));
+    notes
+}
+
+/// The fields that neither the rules nor the content at hand decide.
+fn resting(archive: &Archive, options: &Options) -> &'static str {
+    match (options.level, archive.has_receipts()) {
+        (Level::Headers, _) => {
+            "coinbase, roots, logs bloom, gas used, time, extra data, mix hash and nonce"
+        }
+        (Level::Bodies, false) => {
+            "coinbase, state root, time, extra data, mix hash and nonce, and where there are \
+             transactions receipts root, logs bloom and gas used"
+        }
+        (Level::Bodies, true) => "coinbase, state root, time, extra data, mix hash and nonce",
+    }
+}
