@@ -178,8 +178,8 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
-            // a file that is there twice lacks nothing
-            Self::Gap { expected, found, .. } if found < expected => Status::Usage,
+            // a block that comes again lacks nothing, and does not follow
+            Self::Gap { expected, found, .. } if found < expected => Status::Fault,
             Self::Gap { .. } | Self::Missing { .. } | Self::Truncated { .. } => Status::Incomplete,
             Self::UnknownFormat { .. } => Status::Unknown,
             Self::Mixed { .. } | Self::Special { .. } | Self::Unwritable { .. } => Status::Usage,

@@ -137,7 +137,8 @@ mod tests {
 
     #[test]
     fn a_body_is_two_or_three_lists_and_no_access_list() {
-        let cut = |count| split(&of_lists(count)).map(|p| (p.body.len(), !p.access_list.is_empty()));
+        let cut =
+            |count| split(&of_lists(count)).map(|p| (p.body.len(), !p.access_list.is_empty()));
         assert_eq!(cut(3), Ok((2, false)));
         assert_eq!(cut(4), Ok((3, false)));
         assert_eq!(cut(5), Ok((3, true)));

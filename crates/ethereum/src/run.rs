@@ -84,7 +84,8 @@ impl Run {
             self.shortfalls.extend(error.shortfall());
             let behind = error.behind_gap();
             if let Some((from, blocks)) = behind.and_then(|n| Some((n, archive.blocks_from(n)?))) {
-                let text = format!("the blocks from {from} on follow nothing: they are not verified");
+                let text =
+                    format!("the blocks from {from} on follow nothing: they are not verified");
                 let behind = Shortfall::new(ShortfallKind::Unconnected, text);
                 self.shortfalls.push(behind.of_blocks(blocks));
             }

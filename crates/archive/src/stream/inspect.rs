@@ -46,7 +46,9 @@ fn list(format: Format, packed: &Packed, i: usize, deep: bool, report: &mut File
     let rlp_error = |source| Error::Rlp { place: packed.place(i), what, source };
     report.blocks += 1;
     let shape = match format {
-        Format::RlpExport => crate::rlp_export::split(item).map(|parts| !parts.access_list.is_empty()),
+        Format::RlpExport => {
+            crate::rlp_export::split(item).map(|parts| !parts.access_list.is_empty())
+        }
         _ => Ok(false),
     };
     let depth = if deep { rlp::validate(item) } else { Ok(()) };

@@ -27,10 +27,10 @@ fn an_export_that_is_not_sorted_is_refused() {
         let mut good = Good::new("unsorted", format, blocks.clone());
         let mut changed = blocks.clone();
         changed.swap(100, 101);
-        good.refuses_blocks(&changed, 100, "expected 100, found 101");
+        good.refuses_blocks(&changed, 100, "found block 101");
         let mut changed = blocks.clone();
         changed.remove(100);
-        good.refuses_blocks(&changed, 100, "expected 100, found 101");
+        good.refuses_blocks(&changed, 100, "found block 101");
         let mut changed = blocks.clone();
         changed.headers[100] = changed.headers[99].clone();
         changed.bodies[100] = changed.bodies[99].clone();
@@ -60,7 +60,7 @@ fn parts_of_an_export_are_put_in_order_and_a_hole_between_them_is_found() {
         let words = [name.as_str(), "block 100", "at", "byte 0"];
         refuse(&mut import_all(&hole, &[&late, &first]), &words);
         assert_eq!(tip_of(&hole), Some(99));
-        refuse(&mut import_all(&hole, &[&late]), &["block 101", "expected 100, found 101"]);
+        refuse(&mut import_all(&hole, &[&late]), &["expected block 100", "found block 101"]);
         succeed(&mut import_all(&hole, &[&second]));
         assert_eq!(read_store(&hole), read_store(&store));
 

@@ -11,6 +11,7 @@ mod bytes;
 mod files;
 mod rules;
 mod seals;
+mod verdicts;
 
 use blocks::Blocks;
 use program::{Scratch, Snapshot, blockmill, refuse, run, succeed, tip_of};

@@ -1,11 +1,11 @@
 //! What a reader of a run record should know besides its figures.
 
+use crate::Level;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
 use crate::senders::BATCH;
-use crate::Level;
 use archive::Archive;
 
 pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
