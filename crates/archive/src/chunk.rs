@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use crate::place::Track;
-use crate::{Column, Error, Format, Part, Place, era1, freezer, headers, rlp_export, stream};
+use crate::{
+    Column, Error, Format, Part, Place, block_store, era1, freezer, headers, rlp_export, stream,
+};
 
 /// What to read besides headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,6 +153,7 @@ pub struct Packed {
     pub(crate) format: Option<Format>,
     pub(crate) era1: era1::Packed,
     pub(crate) freezer: freezer::Packed,
+    pub(crate) store: block_store::Packed,
     /// RLP exports and header streams.
     pub(crate) stream: stream::Packed,
 }
@@ -167,6 +170,7 @@ impl Packed {
             None => 0,
             Some(Format::Era1) => self.era1.blocks(),
             Some(Format::Freezer) => self.freezer.blocks(),
+            Some(Format::Store) => self.store.blocks(),
             Some(Format::RlpExport | Format::HeaderStream) => self.stream.blocks(),
         }
     }
@@ -177,6 +181,7 @@ impl Packed {
             None => 0,
             Some(Format::Era1) => self.era1.disk_bytes(),
             Some(Format::Freezer) => self.freezer.disk_bytes(),
+            Some(Format::Store) => self.store.disk_bytes(),
             Some(Format::RlpExport | Format::HeaderStream) => self.stream.disk_bytes(),
         }
     }
@@ -194,6 +199,10 @@ impl Packed {
             None | Some(Format::HeaderStream) => Ok(()),
             Some(Format::Era1) => self.era1.unpack(into),
             Some(Format::Freezer) => self.freezer.unpack(into),
+            Some(Format::Store) => {
+                self.store.unpack(into);
+                Ok(())
+            }
             Some(Format::RlpExport) => rlp_export::unpack(&self.stream, into),
         }
     }

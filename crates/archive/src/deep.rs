@@ -75,6 +75,22 @@ fn check_rlp(chunk: &Chunk, report: &mut FileReport) {
 }
 
 /// The place of a part of a block that was read from an archive.
-pub(crate) fn place_of(chunk: &Chunk, part: Part, i: usize) -> Place {
+fn place_of(chunk: &Chunk, part: Part, i: usize) -> Place {
     chunk.place(part, i).unwrap_or_else(|| Place::new("", 0))
+}
+
+/// Compares the hash of each header with the one that the archive states.
+pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
+    for (i, (header, stated)) in chunk.headers.iter().zip(&chunk.stated_hashes).enumerate() {
+        let hash = crypto::keccak256(header);
+        if hash != *stated {
+            let hex = |hash: &[u8; 32]| hash.iter().map(|b| format!("{b:02x}")).collect();
+            report.damaged(&Error::BadRecord {
+                place: place_of(chunk, Part::Header, i),
+                what: "hash of the header",
+                expected: hex(stated),
+                found: hex(&hash),
+            });
+        }
+    }
 }

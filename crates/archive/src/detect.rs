@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::{Error, freezer, stream};
+use crate::{Error, block_store, freezer, stream};
 
 /// A format of archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -18,6 +18,8 @@ pub enum Format {
     Era1,
     /// geth's "ancient" folder of append-only tables.
     Freezer,
+    /// The store of an Ethereum import of this program.
+    Store,
     /// What `geth export` writes: one RLP list for each block. Plain or gzip.
     RlpExport,
     /// The RLP of headers, one after the other. Plain or gzip.
@@ -29,6 +31,7 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Self::Era1 => "era1 file",
             Self::Freezer => "ancient folder",
+            Self::Store => "store",
             Self::RlpExport => "RLP export",
             Self::HeaderStream => "header stream",
         })
@@ -58,7 +61,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
         }
         let before = found.len();
         for path in candidates(path)? {
-            let format = if path.is_dir() { Ok(Format::Freezer) } else { format_of_file(&path) };
+            let format = format_of(&path);
             match format {
                 Ok(format) => found.push(Found { path, format }),
                 Err(Error::UnknownFormat { .. }) if !claims_to_be_archive(&path) => {}
@@ -78,9 +81,13 @@ fn is_folder(path: &Path) -> Result<bool, Error> {
     Ok(fs::metadata(path).map_err(Error::io("cannot open", path))?.is_dir())
 }
 
-/// What a folder may stand for: the tables in it or in its `chain` folder, else each of its files.
+/// What a folder may stand for: a store, the tables in it or in its `chain` folder, else each of
+/// its files.
 /// In natural order.
 pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    if block_store::is_store(folder) {
+        return Ok(vec![folder.to_path_buf()]);
+    }
     if let Some(tables) = freezer::tables_folder(folder) {
         return Ok(vec![tables]);
     }
@@ -94,6 +101,15 @@ pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     files.sort_by(|a, b| natural_order(a, b));
     Ok(files)
+}
+
+/// The format of a file, or of a folder that is one archive.
+pub(crate) fn format_of(path: &Path) -> Result<Format, Error> {
+    match path.is_dir() {
+        true if block_store::is_store(path) => Ok(Format::Store),
+        true => Ok(Format::Freezer),
+        false => format_of_file(path),
+    }
 }
 
 /// The format of one file, by its first bytes.

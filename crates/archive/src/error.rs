@@ -132,6 +132,8 @@ pub enum Error {
         /// What is there.
         found: String,
     },
+    /// A store that is read as an archive cannot be read.
+    Store(store::Error),
     /// No archive format that this program knows.
     UnknownFormat {
         /// The file or folder.
@@ -178,6 +180,7 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
+            Self::Store(error) => error.status(),
             // a block that comes again lacks nothing, and does not follow
             Self::Gap { expected, found, .. } if found < expected => Status::Fault,
             Self::Gap { .. } | Self::Missing { .. } | Self::Truncated { .. } => Status::Incomplete,
@@ -211,6 +214,7 @@ impl Error {
             | Self::Gap { place, .. }
             | Self::Missing { place, .. } => Some(place),
             Self::Io { .. }
+            | Self::Store(_)
             | Self::UnknownFormat { .. }
             | Self::Mixed { .. }
             | Self::Special { .. }
@@ -266,6 +270,7 @@ impl fmt::Display for Error {
                 write!(f, "{place}: expected block {expected} ")?;
                 write!(f, "(the last one of {} + 1), found block {found}", before.display())
             }
+            Self::Store(error) => error.fmt(f),
             Self::UnknownFormat { path, found } => {
                 write!(f, "{}: expected an era1 file, an ancient folder, an RLP ", path.display())?;
                 write!(f, "export or a header stream, found {found}")
@@ -285,11 +290,18 @@ impl fmt::Display for Error {
     }
 }
 
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } | Self::Gzip { source, .. } => Some(source),
             Self::Rlp { source, .. } => Some(source),
+            Self::Store(error) => std::error::Error::source(error),
             _ => None,
         }
     }

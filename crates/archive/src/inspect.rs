@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use chain::ShortfallKind;
 use serde::Serialize;
 
-use crate::detect::{candidates, claims_to_be_archive, format_of_file, natural_order};
+use crate::detect::{candidates, claims_to_be_archive, format_of, natural_order};
 use crate::open::{disk_bytes, network_of};
-use crate::{Error, Format, Place, era1, freezer, stream};
+use crate::{Error, Format, Place, block_store, era1, freezer, stream};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;
@@ -150,7 +150,7 @@ fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
         compression: "none",
         ..FileReport::default()
     };
-    let format = if path.is_dir() { Ok(Format::Freezer) } else { format_of_file(path) };
+    let format = format_of(path);
     match format {
         Ok(format) => {
             report.format = Some(format);
@@ -158,6 +158,7 @@ fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
             match format {
                 Format::Era1 => era1::inspect(path, deep, &mut report),
                 Format::Freezer => freezer::inspect(path, deep, &mut report),
+                Format::Store => block_store::inspect(path, deep, &mut report),
                 Format::RlpExport | Format::HeaderStream => {
                     stream::inspect(format, path, deep, &mut report);
                 }

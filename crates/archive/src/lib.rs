@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blkdat;
+mod block_store;
 mod chunk;
 mod column;
 mod deep;
@@ -28,6 +29,7 @@ mod stream;
 mod survey;
 mod write;
 
+pub use block_store::is_store as is_block_store;
 pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;
 pub use detect::Format;

@@ -4,6 +4,7 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use crate::block_store::{self, Kept};
 use crate::detect::{self, Found};
 use crate::{ChunkLimit, Error, Format, Packed, Want, era1, freezer, stream};
 
@@ -17,6 +18,8 @@ pub struct Archive {
     range: Option<(u64, Option<u64>)>,
     /// First and last block of each file, as far as it states them.
     ranges: Vec<Option<(u64, Option<u64>)>>,
+    /// What a store holds.
+    kept: Kept,
 }
 
 impl Archive {
@@ -55,7 +58,11 @@ impl Archive {
         let last = ranges.last().copied().flatten().and_then(|(_, last)| last);
         let network = files.first().and_then(|file| network_of(format, file));
         let range = first.map(|first| (first, last));
-        Ok(Self { format, files, network, range, ranges })
+        let kept = match (format, files.first()) {
+            (Format::Store, Some(folder)) => block_store::kept(folder)?,
+            _ => Kept::default(),
+        };
+        Ok(Self { format, files, network, range, ranges, kept })
     }
 
     /// The format of every file.
@@ -80,9 +87,19 @@ impl Archive {
         self.range
     }
 
+    /// Should the archive have bodies? Of streams of headers and of stores of them none is asked.
+    pub fn has_bodies(&self) -> bool {
+        self.format != Format::HeaderStream && (self.format != Format::Store || self.kept.bodies)
+    }
+
     /// Can the archive have receipts? Streams never do.
     pub fn has_receipts(&self) -> bool {
-        matches!(self.format, Format::Era1 | Format::Freezer)
+        matches!(self.format, Format::Era1 | Format::Freezer) || self.kept.receipts
+    }
+
+    /// The genesis block's hash, where the archive is a store, which says it.
+    pub fn genesis(&self) -> Option<[u8; 32]> {
+        self.kept.chain
     }
 
     /// How many blocks the files state that begin with block `number` or a later one; none where
@@ -117,6 +134,10 @@ impl Archive {
                 let reader = freezer::Reader::new(&self.files[0], want, limit, range)?;
                 Source::Freezer(Box::new(reader))
             }
+            Format::Store => {
+                let reader = block_store::Reader::new(&self.files[0], want, limit, range)?;
+                Source::Store(Box::new(reader))
+            }
             format @ (Format::RlpExport | Format::HeaderStream) => {
                 let files = self.files.clone();
                 Source::Stream(stream::Reader::new(format, files, want, limit, range))
@@ -129,7 +150,8 @@ impl Archive {
 /// Can two finds be one archive? Names of networks are only hints, but clear ones.
 fn belong_together(a: &Found, b: &Found) -> bool {
     let network = |found: &Found| network_of(found.format, &found.path);
-    a.format == b.format && a.format != Format::Freezer && network(a) == network(b)
+    let alone = matches!(a.format, Format::Freezer | Format::Store);
+    a.format == b.format && !alone && network(a) == network(b)
 }
 
 fn describe(found: &Found) -> String {
@@ -144,6 +166,7 @@ fn block_range(format: Format, file: &Path) -> Result<Option<(u64, Option<u64>)>
     Ok(match format {
         Format::Era1 => era1::block_range(file)?.map(|(first, last)| (first, Some(last))),
         Format::Freezer => freezer::block_range(file)?.map(|(first, last)| (first, Some(last))),
+        Format::Store => block_store::block_range(file)?.map(|(first, last)| (first, Some(last))),
         Format::RlpExport | Format::HeaderStream => {
             stream::first_number(format, file)?.map(|first| (first, None))
         }
@@ -182,6 +205,7 @@ pub struct Reader {
 enum Source {
     Era1(era1::Reader),
     Freezer(Box<freezer::Reader>),
+    Store(Box<block_store::Reader>),
     Stream(stream::Reader),
 }
 
@@ -191,6 +215,7 @@ impl Reader {
         let (format, more) = match &mut self.source {
             Source::Era1(reader) => (Format::Era1, reader.read(&mut into.era1)?),
             Source::Freezer(reader) => (Format::Freezer, reader.read(&mut into.freezer)?),
+            Source::Store(reader) => (Format::Store, reader.read(&mut into.store)?),
             Source::Stream(reader) => (reader.format(), reader.read(&mut into.stream)?),
         };
         into.format = more.then_some(format);

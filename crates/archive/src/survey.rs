@@ -3,7 +3,7 @@
 use chain::{Shortfall, ShortfallKind};
 
 use crate::inspect::{Damage, FileReport};
-use crate::{Archive, Error, Format, Place, era1, freezer};
+use crate::{Archive, Error, Format, Place, block_store, era1, freezer};
 
 /// What is known of an archive before its blocks are read.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,8 @@ pub struct Survey {
 impl Archive {
     /// Compares the statements of the archive with what is there: of an ancient folder every index
     /// with the data files and the tables with each other, just as [`crate::inspect()`] does, so
-    /// that both have the same verdict; of era1 files names and unknown records. Streams state nothing.
+    /// that both have the same verdict; of era1 files names and unknown records. Streams state
+    /// nothing.
     pub fn survey(&self) -> Survey {
         let mut survey = Survey::default();
         for file in self.files() {
@@ -29,6 +30,7 @@ impl Archive {
                     survey.shortfalls.extend(report.damage.iter().map(Shortfall::from));
                     survey.notes.extend(report.notes);
                 }
+                Format::Store => survey.notes.extend(block_store::notes(file)),
                 Format::RlpExport | Format::HeaderStream => {}
             }
         }

@@ -35,6 +35,13 @@ impl ArchiveWriter {
         Ok(match format {
             Format::Era1 => Self::Era1(Box::new(era1::Writer::create(path, &options.network)?)),
             Format::Freezer => Self::Freezer(Box::new(freezer::Writer::create(path)?)),
+            Format::Store => {
+                return Err(Error::Unwritable {
+                    path: path.to_path_buf(),
+                    expected: "a format of archives".into(),
+                    found: "a store, which only an import makes".into(),
+                });
+            }
             Format::RlpExport => Self::RlpExport(RlpExportWriter::create(path, options.gzip)?),
             Format::HeaderStream => {
                 Self::HeaderStream(HeaderStreamWriter::create(path, options.gzip)?)

@@ -88,12 +88,10 @@ pub struct Verification {
     /// testnet4, signet, regtest [default: detected]
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
-    /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where the archive has
-    /// them]
+    /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where there are any]
     #[arg(long, value_enum)]
     pub level: Option<Level>,
-    /// Proof-of-work seals to check: off, all, or a sample such as 1/100 [default: verify: all;
-    /// import: 1/100]
+    /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]
     #[arg(long, value_name = "SAMPLE")]
     pub seal: Option<String>,
     /// Seed of the sample [default: random, and printed]
@@ -183,7 +181,7 @@ pub struct Convert {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
-    /// It is right that something is missing: end well if all that is there is good (Bitcoin)
+    /// It is right that something is missing: end well if all that is there is written
     #[arg(long)]
     pub partial: bool,
     /// --to core: the store of an import, which is brought up to date first

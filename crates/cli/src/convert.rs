@@ -7,7 +7,9 @@ use crate::hand_over;
 use crate::progress::grouped;
 use anyhow::Result;
 use archive::{Archive, Format};
+use chain::{Shortfall, Status};
 use ethereum::convert::{self, Conversion};
+use ethereum::fault::Error;
 use pipeline::Cancel;
 use serde_json::json;
 
@@ -40,14 +42,27 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     };
     let conversion =
         Conversion { spec: spec.as_ref(), format, gzip, from: args.from, until: args.until };
+    let survey = archive.survey();
     let done = convert::convert(&archive, &conversion, &args.out)?;
     let (first, last) = done.range;
+    let answer = answer(survey.shortfalls, args.partial);
     if json {
         let out = args.out.display().to_string();
-        return Answer::ok().with(json!({ "out": out, "first": first, "last": last }));
+        return answer.with(json!({ "out": out, "first": first, "last": last }));
     }
     println!("wrote blocks {} to {}", grouped(first), grouped(last));
     println!("to {}", args.out.display());
     println!("conversion checks encodings, not the chain; `blockmill verify` does");
-    Ok(Answer::ok())
+    Ok(answer)
+}
+
+/// What was written may be all that is there, and still not all that there should be.
+fn answer(shortfalls: Vec<Shortfall>, partial: bool) -> Answer {
+    let status = match shortfalls.is_empty() {
+        true => return Answer::ok(),
+        false if partial => Status::Partial,
+        false => Status::Incomplete,
+    };
+    let error = Error::Incomplete(shortfalls.clone()).report();
+    Answer { error: (!partial).then_some(error), shortfalls, ..Answer::of(status) }
 }

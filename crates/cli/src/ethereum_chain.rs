@@ -22,6 +22,9 @@ pub fn detect(
     if let Some(file) = paths.iter().find_map(|path| genesis_beside(path)) {
         return from_file(&file);
     }
+    if let Some(spec) = archive.genesis().and_then(|hash| ChainSpec::by_genesis_hash(&hash)) {
+        return Ok(spec);
+    }
     if let Some(spec) = archive.network_hint().and_then(ChainSpec::by_name) {
         return Ok(spec);
     }

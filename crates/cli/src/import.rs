@@ -5,9 +5,10 @@ use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::ethereum_chain;
 use crate::output::{self, Ending};
 use crate::progress::{Display, Progress};
+use crate::raise;
 use crate::reindex;
 use anyhow::{Context, Result, ensure};
-use archive::{Archive, ChunkLimit, Format};
+use archive::{Archive, ChunkLimit};
 use ethereum::commit::Sink;
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;
@@ -20,11 +21,11 @@ use pipeline::Cancel;
 use std::collections::hash_map::RandomState;
 use std::fs::metadata;
 use std::hash::{BuildHasher, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::ChainStore;
 
-/// Seals that are checked unless the user says otherwise: an import is in a hurry, a verdict is not.
+/// Seals that are checked unless the user says otherwise: imports are in a hurry, verdicts are not.
 const IMPORT_SEAL: &str = "1/100";
 const VERIFY_SEAL: &str = "all";
 
@@ -40,17 +41,38 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     if reindex::is_meant(&args.verification) {
         return reindex::run_import(args, json, cancel);
     }
+    ensure!(
+        !bitcoin::inspect::is_store(&args.data),
+        "--data {}: expected a folder for an Ethereum chain, found a store of Bitcoin",
+        args.data.display()
+    );
+    let is_data = |path: &PathBuf| same_folder(path, &args.data);
+    ensure!(
+        !args.verification.paths.iter().any(is_data),
+        "--data {}: a store cannot be imported into itself",
+        args.data.display()
+    );
     let variants = Variants::default().with(&args.verification.variants)?;
     let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     if !json {
         output::recovered(&recovery);
     }
+    let is_of_headers = store.tip().is_some_and(|tip| tip.level == Level::Headers as u8);
+    if is_of_headers && args.verification.level == Some(LevelArg::Bodies) {
+        return raise::run(args, store, json, cancel);
+    }
     let stored = store.tip().map(|tip| tip.chain);
     let records = args.data.join("records");
     let mut job = Job::prepare(&args.verification, variants, stored, IMPORT_SEAL, cancel)?;
     job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));
     job.run("import", Sink::Segments(Box::new(store)), json)
+}
+
+/// Do two paths lead to one folder that is there?
+fn same_folder(a: &Path, b: &Path) -> bool {
+    let (a, b) = (std::fs::canonicalize(a), std::fs::canonicalize(b));
+    a.is_ok_and(|a| b.is_ok_and(|b| a == b))
 }
 
 /// `blockmill verify`.
@@ -131,8 +153,11 @@ impl Job {
 
 /// What the reader of an error may not know.
 fn hint(error: &Error) -> Option<&'static str> {
-    if matches!(error, Error::OtherChain { .. }) {
-        return Some("use another --data folder for it");
+    if let Error::OtherChain { expected, .. } = error {
+        // a store of headers is raised when that is said
+        let raise = "use another --data folder, or --level bodies to add bodies to this store";
+        let other = "use another --data folder for it";
+        return Some(if expected.ends_with("headers") { raise } else { other });
     }
     let Error::Fault(fault) = error else { return None };
     let violation = match &fault.cause {
@@ -161,8 +186,8 @@ fn hint(error: &Error) -> Option<&'static str> {
 
 /// The level asked for, or the deepest that the archive's format can give.
 fn level_of(asked: Option<LevelArg>, archive: &Archive) -> Level {
-    match (asked, archive.format()) {
-        (Some(LevelArg::Headers), _) | (None, Format::HeaderStream) => Level::Headers,
+    match (asked, archive.has_bodies()) {
+        (Some(LevelArg::Headers), _) | (None, false) => Level::Headers,
         _ => Level::Bodies,
     }
 }

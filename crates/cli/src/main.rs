@@ -22,6 +22,7 @@ mod inspect;
 mod log;
 mod output;
 mod progress;
+mod raise;
 mod reindex;
 mod report;
 

@@ -26,6 +26,11 @@ pub fn is_meant(args: &Verification) -> bool {
 
 /// `blockmill import` of block files.
 pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
+    ensure!(
+        !archive::is_block_store(&args.data),
+        "--data {}: expected a folder for a Bitcoin chain, found a store of Ethereum",
+        args.data.display()
+    );
     let mut job = Job::prepare(&args.verification, cancel)?;
     let records = args.data.join("records");
     job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));

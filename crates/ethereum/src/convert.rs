@@ -14,6 +14,7 @@ use archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
     WriteOptions,
 };
+use chain::Status;
 use std::fmt;
 use std::path::Path;
 
@@ -57,6 +58,19 @@ pub enum ConvertError {
     },
     /// There is no block in the range.
     Empty,
+}
+
+impl ConvertError {
+    /// What the error says of the archive, or of what was asked for.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Archive(error) => error.status(),
+            Self::Fault(fault) => fault.status(),
+            Self::Lacking { .. } => Status::Usage,
+            Self::Empty => Status::Unknown,
+        }
+    }
 }
 
 impl fmt::Display for ConvertError {

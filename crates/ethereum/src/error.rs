@@ -134,6 +134,12 @@ pub enum Rule {
     MaxBlobFee,
 }
 
+// Where most rules stand.
+const HEADER: &str = "Yellow Paper 4.3.4";
+const OMMERS: &str = "Yellow Paper 11.1";
+const BODY: &str = "Yellow Paper 4.3.2";
+const TRANSACTION: &str = "Yellow Paper 6.2";
+
 impl Rule {
     /// The rule in a few words.
     pub fn name(self) -> &'static str {
@@ -146,10 +152,6 @@ impl Rule {
     }
 
     const fn text(self) -> (&'static str, &'static str) {
-        const HEADER: &str = "Yellow Paper 4.3.4";
-        const OMMERS: &str = "Yellow Paper 11.1";
-        const BODY: &str = "Yellow Paper 4.3.2";
-        const TRANSACTION: &str = "Yellow Paper 6.2";
         match self {
             Self::Genesis => ("genesis hash", "Yellow Paper, appendix I"),
             Self::ParentHash => ("parent hash", HEADER),

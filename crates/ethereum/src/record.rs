@@ -67,6 +67,7 @@ pub fn format_name(format: Format) -> &'static str {
     match format {
         Format::Era1 => "era1",
         Format::Freezer => "freezer",
+        Format::Store => "store",
         Format::RlpExport => "rlp",
         Format::HeaderStream => "headers",
     }

@@ -272,8 +272,8 @@ impl ChainStore {
         Ok(Some(hash))
     }
 
-    /// Appends to `into` the hashes of `count` blocks from `number` on, or of those of them that the
-    /// store has.
+    /// Appends to `into` the hashes of `count` blocks from `number` on, or of those that the store
+    /// has.
     pub fn hashes(&self, number: u64, count: u64, into: &mut Vec<[u8; 32]>) -> Result<()> {
         let Some(position) = self.position(number) else { return Ok(()) };
         let count = count.min(self.appended.count - position) as usize;

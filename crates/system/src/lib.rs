@@ -9,7 +9,9 @@
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
 //! | [`proc`] | `/proc` | nothing is known |
+//! | [`folders`] | two names exchanged in one step | in three |
 
+pub mod folders;
 pub mod holes;
 pub mod memory;
 pub mod page_cache;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::index::{ENTRY, Entry};
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
-use crate::deep::{check_blocks, place_of};
-use crate::{Chunk, Error, FileReport, Part, Place, TableReport};
+use crate::deep::{check_blocks, compare_hashes};
+use crate::{Error, FileReport, Place, TableReport};
 
 const TABLES: [Spec; 6] = [HEADERS, HASHES, BODIES, RECEIPTS, DIFFICULTIES, ACCESS_LISTS];
 
@@ -260,21 +260,5 @@ fn warn_of_pruning(tables: &[Table], report: &mut FileReport) {
              writing"
                 .into(),
         );
-    }
-}
-
-/// Compares the hash of each header with the one in the table of hashes.
-fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
-    for (i, (header, stated)) in chunk.headers.iter().zip(&chunk.stated_hashes).enumerate() {
-        let hash = crypto::keccak256(header);
-        if hash != *stated {
-            let hex = |hash: &[u8; 32]| hash.iter().map(|b| format!("{b:02x}")).collect();
-            report.damaged(&Error::BadRecord {
-                place: place_of(chunk, Part::Header, i),
-                what: "hash of the header",
-                expected: hex(stated),
-                found: hex(&hash),
-            });
-        }
     }
 }

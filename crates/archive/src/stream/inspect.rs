@@ -34,7 +34,7 @@ pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut File
     }
     if access_lists > 0 {
         report.notes.push(format!(
-            "{access_lists} blocks carry a block access list (EIP-7928); `verify` compares it with the header"
+            "{access_lists} blocks carry a block access list (EIP-7928), which `verify` checks"
         ));
     }
 }

@@ -11,6 +11,7 @@ mod bytes;
 mod files;
 mod rules;
 mod seals;
+mod stores;
 mod verdicts;
 
 use blocks::Blocks;

@@ -41,6 +41,18 @@ fn ancient_folders_of_both_clients_give_the_published_era1_files() {
 }
 
 #[test]
+fn a_store_gives_back_the_published_era1_files() {
+    let Some((fixtures, scratch)) = set_up("store-era1") else { return };
+    let (store, back) = (scratch.path("store"), scratch.path("back"));
+    succeed(import(&store, "--seal off").args(mainnet(&fixtures)));
+    convert(&[store], "era1", &back);
+    for file in mainnet(&fixtures) {
+        let written = fs::read(back.join(file.file_name().unwrap())).unwrap();
+        assert!(written == fs::read(&file).unwrap(), "{} differs", file.display());
+    }
+}
+
+#[test]
 fn streams_made_of_era1_files_hold_the_same_chain() {
     let Some((fixtures, scratch)) = set_up("era1-streams") else { return };
     let era1 = mainnet(&fixtures);

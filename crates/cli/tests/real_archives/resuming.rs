@@ -107,7 +107,7 @@ fn a_store_keeps_its_level_and_its_chain() {
     let files = mainnet(&fixtures);
     let store = scratch.path("headers");
     succeed(import(&store, "--level headers --seal off --until 5000").args(&files));
-    let command = &mut import(&store, "--level bodies --seal off");
+    let command = &mut import(&store, "--seal off");
     let error = "error: the store takes more of one chain only: expected blocks of level headers, \
                  found an import at level bodies";
     let text = misunderstand(command.args(&files), &[error]);

@@ -131,7 +131,7 @@ pub fn verify_receipts(
 }
 
 /// What a header says of receipts when its block has no transactions: receipts root, filter and gas
-/// are known, whoever holds the receipts. System calls (EIP-4788 and later) use no gas of the block.
+/// are known, whoever holds the receipts. System calls (EIP-4788) use no gas of the block.
 pub fn verify_no_receipts(header: &HeaderView<'_>) -> Result<(), Violation> {
     if *header.receipts_root != EMPTY_ROOT {
         let expected = Hex(header.receipts_root);

@@ -1,0 +1,30 @@
+//! Two folders that change their names in one step.
+
+use std::io;
+use std::path::Path;
+
+/// Gives folder `a` the name of folder `b` and the other way round, in one step that a kill cannot
+/// divide. Both must be on one file system.
+#[cfg(target_os = "linux")]
+pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => in_three_steps(a, b),
+        result => result.map_err(io::Error::from),
+    }
+}
+
+/// The same in three steps: after a kill in between, `a` lies under the name of `b` with `.old`
+/// behind it, and nothing is lost.
+#[cfg(not(target_os = "linux"))]
+pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    in_three_steps(a, b)
+}
+
+fn in_three_steps(a: &Path, b: &Path) -> io::Result<()> {
+    let mut old = b.as_os_str().to_owned();
+    old.push(".old");
+    std::fs::rename(a, &old)?;
+    std::fs::rename(b, a)?;
+    std::fs::rename(&old, b)
+}
