@@ -8,7 +8,9 @@ use crate::options::Options;
 use crate::run::Tip;
 use crate::{Hash, Id};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 use store::Journal;
 use store::points::{PointOptions, PointReader, PointStore};
 
@@ -16,6 +18,8 @@ use store::points::{PointOptions, PointReader, PointStore};
 pub(crate) const COINS: &str = "coins";
 /// Name of the undo data's.
 pub(crate) const UNDO: &str = "undo";
+/// Bytes of memory for a look at a store.
+const CHECK_MEMORY: u64 = 16 << 20;
 /// Bytes of a file of undo data.
 const UNDO_FILE: u64 = 128 << 20;
 /// What the state in the manifest begins with.
@@ -36,7 +40,38 @@ pub(crate) struct Log {
     tip: Tip,
 }
 
+/// Says when it is time to commit, so that a crash costs minutes, however much memory there is.
+pub(crate) struct CommitClock {
+    start: Instant,
+    /// The last commit, in milliseconds since the start.
+    last: AtomicU64,
+    every: Duration,
+}
+
+impl CommitClock {
+    /// Begins to run.
+    pub fn new(every: Duration) -> Self {
+        Self { start: Instant::now(), last: AtomicU64::new(0), every }
+    }
+
+    /// Has the last commit been long ago?
+    pub fn is_due(&self) -> bool {
+        let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
+        self.start.elapsed().saturating_sub(last) >= self.every
+    }
+
+    fn reset(&self) {
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(now, Ordering::Relaxed);
+    }
+}
+
 impl Log {
+    /// The last block.
+    pub fn tip(&self) -> Tip {
+        self.tip
+    }
+
     /// Takes note of the next blocks, which are connected and verified: the undo data of each, and
     /// the last of them.
     pub fn append<'a>(
@@ -131,10 +166,36 @@ pub(crate) struct Commit {
 
 impl Commit {
     /// Writes out `coins` as those of the last block of `log`.
-    pub fn commit(self, coins: &Mutex<PointStore>, log: &mut Log) -> Result<(), store::Error> {
+    pub fn commit(
+        self,
+        coins: &Mutex<PointStore>,
+        log: &mut Log,
+        clock: &CommitClock,
+    ) -> Result<(), store::Error> {
         log.undo.sync()?;
-        lock(coins).commit(&write_state(&self.genesis, log.tip, log.undo.len()))
+        lock(coins).commit(&write_state(&self.genesis, log.tip, log.undo.len()))?;
+        clock.reset();
+        Ok(())
     }
+}
+
+/// The last block of the store in `data`, read again from the disk with its undo data; none where
+/// nothing was committed. Nobody may have the store open.
+///
+/// # Errors
+/// When the store cannot be read, is damaged or of another chain.
+pub fn committed(data: &Path, options: &Options) -> Result<Option<Tip>, Error> {
+    if !data.join(COINS).is_dir() {
+        return Ok(None);
+    }
+    let options = Options { memory: CHECK_MEMORY, ..options.clone() };
+    let ledger = Ledger::open(data, &options)?;
+    let tip = ledger.tip();
+    if tip.height == 0 {
+        return Ok(None);
+    }
+    ledger.read_undo(ledger.undo_end(), &mut vec![])?;
+    Ok(Some(tip))
 }
 
 /// A thread that held the coins and panicked ends the run: what it left is never committed.

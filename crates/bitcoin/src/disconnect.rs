@@ -44,7 +44,7 @@ pub(crate) fn to_fork(
     while !is_on(path, tree, at) {
         if options.cancel.is_cancelled() {
             ledger.go_back(at, end)?;
-            run.tip = Some(at);
+            (run.tip, run.committed) = (Some(at), Some(at));
             return Err(Error::Stopped);
         }
         read_block(&mut reader, tree, node, &mut block, &mut merkle, &hasher)
@@ -59,7 +59,7 @@ pub(crate) fn to_fork(
         }
     }
     ledger.go_back(at, end)?;
-    run.tip = Some(at);
+    (run.tip, run.committed) = (Some(at), Some(at));
     Ok(())
 }
 

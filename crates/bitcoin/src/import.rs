@@ -1,7 +1,7 @@
 //! The front door: index the files, then read, prepare, connect, check and finish each block of
 //! the best chain, in order and on one screen.
 
-use crate::commit::{Commit, Ledger, Log, lock};
+use crate::commit::{Commit, CommitClock, Ledger, Log, lock};
 use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::Tree;
@@ -102,6 +102,8 @@ impl Job<'_> {
         };
         run.tip = ledger.as_ref().map(Ledger::tip);
         run.resumed = run.tip.filter(|tip| tip.height > 0);
+        run.committed = run.resumed;
+        let clock = CommitClock::new(options.commit_every);
         let (mut first_fault, mut invalid) = (None, vec![]);
         // hashes of the blocks that were verified without a store
         let (mut chain, mut verified): (Vec<Hash>, usize) = (vec![], 0);
@@ -116,8 +118,13 @@ impl Job<'_> {
                 verified = path.shared(&chain, tree).saturating_sub(1).min(verified);
             }
             let first = verified as u32 + 1;
-            let pass = Pass { files, tree, options, path: &path, assumed, first, start };
+            let (path, clock) = (&path, &clock);
+            let pass = Pass { files, tree, options, path, clock, assumed, first, start };
             match pass.run(ledger.as_mut(), progress, run) {
+                Ok(()) if run.is_nothing_new() && options.recheck => {
+                    self.recheck(pass, progress, run)
+                        .or_else(|error| other_copy(error, index, path, run))?;
+                }
                 Ok(()) => {
                     if run.stopped || run.spare.is_empty() {
                         return first_fault.map_or(Ok(()), Err);
@@ -148,9 +155,36 @@ impl Job<'_> {
         }
     }
 
+    /// Nothing is new: are the blocks that the store has still whole in these files?
+    fn recheck(
+        &self,
+        pass: Pass<'_>,
+        progress: &mut (impl FnMut(&Progress) + Send),
+        run: &mut Run,
+    ) -> Result<(), Error> {
+        let options = Options { level: Level::Bodies, ..self.options.clone() };
+        let mut again = Run::default();
+        let outcome = Pass { options: &options, first: 1, ..pass }.run(None, progress, &mut again);
+        run.spare.append(&mut again.spare);
+        run.stopped |= again.stopped;
+        run.rechecked = outcome.is_ok().then_some(again.blocks);
+        outcome
+    }
+
     fn look_behind_blocks(&self, index: &mut Index, run: &mut Run) -> Result<bool, Error> {
         pass1::look_behind_blocks(self.files, self.options, Some(self.data), index, run)
     }
+}
+
+/// Takes another copy of a block that was found damaged although the store has it; the error when
+/// there is none. The store stays as it is: it is the files that are at fault.
+fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Result<(), Error> {
+    let Error::Fault(fault) = &error else { return Err(error) };
+    if fault.is_damage() && index.tree.use_copy(path.nodes[fault.height as usize]) {
+        run.damage.push(fault.to_string());
+        return Ok(());
+    }
+    Err(error)
 }
 
 /// Marks blocks that were found to be bad in a tree that was made anew.
@@ -167,11 +201,13 @@ fn assumed_valid(tree: &Tree, options: &Options) -> Result<Option<u32>, Error> {
 }
 
 /// Pass 2 over one chain.
+#[derive(Clone, Copy)]
 struct Pass<'a> {
     files: &'a BlockFiles,
     tree: &'a Tree,
     options: &'a Options,
     path: &'a Path,
+    clock: &'a CommitClock,
     /// The block of the tree up to which scripts are taken as valid.
     assumed: Option<u32>,
     /// Height of the first block to connect.
@@ -191,7 +227,8 @@ impl Pass<'_> {
         match ledger {
             Some(ledger) => {
                 let (coins, log, commit) = ledger.parts();
-                self.stages(&context, Some(Store { coins, log, commit }), progress, run)
+                let store = Store { coins, log, commit, clock: self.clock };
+                self.stages(&context, Some(store), progress, run)
             }
             None => self.stages(&context, None, progress, run),
         }
@@ -213,6 +250,7 @@ impl Pass<'_> {
             signatures: plan.signatures,
             scripts: plan.scripts,
             fetches: plan.fetches && ledger.is_some(),
+            clock: self.clock,
             coins: ledger.map(Ledger::reader),
         }
     }
@@ -230,6 +268,9 @@ impl Pass<'_> {
         let mut reader = BodyReader::new(self.files, OPEN_FILES);
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
+        let (before, total_bytes) = self.bytes();
+        // what another pass of this run connected is part of what is before
+        let done = run.bytes;
         let ended = crew(
             buffers,
             threads,
@@ -251,9 +292,10 @@ impl Pass<'_> {
                 check: |batch: &mut Batch| batch.check(context),
                 finish: |batch: &mut Batch| {
                     self.finish(batch, store.as_mut(), run)?;
-                    let (blocks, bytes) = (run.blocks, run.bytes);
+                    let (blocks, bytes) = (run.blocks, before + (run.bytes - done));
                     let height = run.tip.map_or(0, |tip| tip.height);
-                    progress(&Progress { height, blocks, bytes });
+                    let committed = run.committed.map(|tip| tip.height);
+                    progress(&Progress { height, blocks, committed, bytes, total_bytes });
                     Ok(())
                 },
             },
@@ -271,6 +313,18 @@ impl Pass<'_> {
             }
         }
         ended.outcome
+    }
+
+    /// Bytes of the blocks before the first one to connect, and of all.
+    fn bytes(&self) -> (u64, u64) {
+        let end = self.options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1);
+        let (mut before, mut all) = (0, 0);
+        for (height, node) in self.path.nodes.iter().take(end).enumerate().skip(1) {
+            let size = self.tree.record(*node).map_or(0, |found| u64::from(found.size));
+            before += if height < self.first as usize { size } else { 0 };
+            all += size;
+        }
+        (before, all)
     }
 
     /// Takes note of the good blocks of a batch, which nothing can refuse any more.
@@ -313,13 +367,15 @@ struct Store<'a> {
     coins: &'a Mutex<PointStore>,
     log: &'a mut Log,
     commit: Commit,
+    clock: &'a CommitClock,
 }
 
 impl Store<'_> {
     fn commit(&mut self, run: &mut Run) -> Result<(), store::Error> {
         let clock = Instant::now();
         run.coins_memory = run.coins_memory.max(lock(self.coins).memory() as u64);
-        self.commit.commit(self.coins, self.log)?;
+        self.commit.commit(self.coins, self.log, self.clock)?;
+        run.committed = Some(self.log.tip());
         run.commit_s += clock.elapsed().as_secs_f64();
         run.commits += 1;
         run.coins = lock(self.coins).len();

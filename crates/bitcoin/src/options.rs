@@ -69,6 +69,10 @@ pub struct Progress {
     pub height: u32,
     /// Blocks so far in this run.
     pub blocks: u64,
-    /// Bytes of blocks read so far.
+    /// The last block that no crash can take away any more; none without a store.
+    pub committed: Option<u32>,
+    /// Bytes of the chain up to that height, those of earlier runs included.
     pub bytes: u64,
+    /// Bytes of the whole chain.
+    pub total_bytes: u64,
 }

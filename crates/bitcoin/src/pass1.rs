@@ -202,5 +202,6 @@ pub(crate) fn measure_tip(files: &BlockFiles, tree: &Tree, run: &mut Run) {
 fn note_best(tree: &Tree, run: &mut Run) {
     let best = tree.best_tip();
     run.best = Some(Tip { height: tree.height(best), hash: *tree.hash(best) });
+    run.tree_memory = tree.memory();
     run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
 }

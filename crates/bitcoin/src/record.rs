@@ -1,9 +1,9 @@
 //! A run as a run record.
 
-use crate::Id;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
+use crate::{Id, Level};
 use archive::blkdat::BlockFiles;
 use chain::Status;
 use pipeline::StageTimes;
@@ -106,6 +106,7 @@ fn reindex(run: &Run) -> Reindex {
         by_library: run.by_library,
         coins: run.coins,
         coins_memory: run.coins_memory,
+        tree_memory: run.tree_memory,
         disconnected: run.disconnected,
         ..Reindex::default()
     }
@@ -115,6 +116,13 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     if let Some(tip) = run.resumed {
         notes.push(format!("went on behind height {}, committed by an earlier run", tip.height));
+    }
+    if let Some(blocks) = run.rechecked {
+        notes
+            .push(format!("the {blocks} blocks that the store has were read again: all are whole"));
+    }
+    if options.level == Level::Bodies {
+        notes.push("level bodies keeps no coins and no blocks: of an import only the index".into());
     }
     if run.disconnected > 0 {
         notes.push(format!("{} blocks were disconnected for a better chain", run.disconnected));

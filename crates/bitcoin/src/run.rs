@@ -48,6 +48,12 @@ pub struct Run {
     pub stale: u64,
     /// The last connected block now.
     pub tip: Option<Tip>,
+    /// The last block that was committed; none without a store.
+    pub committed: Option<Tip>,
+    /// Blocks of the store whose bodies were read again, as the files hold nothing new.
+    pub rechecked: Option<u64>,
+    /// Bytes of memory that the tree of headers takes.
+    pub tree_memory: u64,
     /// The block from which an earlier run's store went on.
     pub resumed: Option<Tip>,
     /// First and last height that was connected.
@@ -85,6 +91,12 @@ pub struct Run {
 }
 
 impl Run {
+    /// Did the run end at its beginning, with nothing read but headers, because the store has all?
+    pub(crate) fn is_nothing_new(&self) -> bool {
+        let looked_again = self.rechecked.is_some() || self.stopped;
+        self.resumed.is_some() && self.blocks == 0 && !looked_again
+    }
+
     /// Adds a batch that took `finished` to finish.
     pub(crate) fn add(&mut self, batch: &Batch, finished: Duration, start: Instant) {
         self.scripts += batch.scripts_run;

@@ -124,10 +124,14 @@ pub struct Verification {
     /// Bitcoin: take the scripts of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
-    /// Bitcoin: MiB of memory for coins
+    /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,
+    /// Bitcoin: commit what is verified after so many seconds at the latest
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    #[arg(value_parser = value_parser!(u64).range(1..=1 << 32))]
+    pub commit_every: u64,
     /// Name of the run in tables and charts [default: import or verify]
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,

@@ -4,8 +4,8 @@ use crate::answer::Answer;
 use crate::args::{Convert, Target};
 use crate::import::cores;
 use crate::output;
-use crate::progress::{Display, Progress, grouped};
-use crate::reindex::{failure, network_of, open, parse_id};
+use crate::progress::{Display, grouped};
+use crate::reindex::{cache, failure, network_of, of_chain, open, parse_id};
 use anyhow::{Result, ensure};
 use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use bitcoin::Error;
@@ -20,7 +20,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     let (files, params) = open(&args.paths, args.chain.as_deref())?;
     let options = Options {
         threads: cores(),
-        memory: args.cache << 20,
+        memory: cache(args.cache)?,
         assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
         until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
         partial: args.partial,
@@ -41,13 +41,12 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
     let (number, bytes) = (files.files().len(), files.bytes());
     let mut display = Display::indexing(number, bytes, options.level.name(), json);
     let (run, outcome) = import(files, options, &args.data, |progress| {
-        let (blocks, bytes) = (progress.blocks, progress.bytes);
-        display.update(&Progress { number: progress.height.into(), blocks, bytes });
+        display.update(&of_chain(progress));
     });
     display.finish();
     let mut answer = Answer::ok();
     if let Err(error) = outcome {
-        answer = failure(&error, &run);
+        answer = failure(&error, &args.data, options);
         // a bad block ends the chain, which is good up to there
         if !matches!(error, Error::Fault(_)) {
             return Ok(answer);

@@ -136,7 +136,8 @@ impl Job {
         let mut display = Display::new(self.archive.disk_bytes(), level, json);
         let (run, outcome) = import(&self.archive, &self.options, &mut sink, |progress| {
             let (number, blocks, bytes) = (progress.number, progress.blocks, progress.bytes);
-            display.update(&Progress { number, blocks, bytes });
+            let (total_bytes, committed) = (None, None);
+            display.update(&Progress { number, blocks, bytes, total_bytes, committed });
         });
         display.finish();
         let label = self.label.as_deref().unwrap_or(label);

@@ -14,8 +14,12 @@ pub struct Progress {
     pub number: u64,
     /// Blocks so far.
     pub blocks: u64,
-    /// Bytes read so far.
+    /// Bytes so far, of those that there are.
     pub bytes: u64,
+    /// Bytes that there are, where that is known better than by the size of the files.
+    pub total_bytes: Option<u64>,
+    /// The last block that no crash can take away; none where nothing is stored, or not known.
+    pub committed: Option<u64>,
 }
 
 /// Shows progress on standard error.
@@ -93,6 +97,12 @@ impl Display {
 
     /// Takes note of one more chunk.
     pub fn update(&mut self, progress: &Progress) {
+        if let Some(total) = progress.total_bytes {
+            self.total_bytes = total;
+            if let Some(bar) = &self.bar {
+                bar.set_length(total);
+            }
+        }
         self.begin_blocks(progress);
         let elapsed = self.started.elapsed();
         if let Some(bar) = &self.bar {
@@ -119,7 +129,11 @@ impl Display {
         let blocks = progress.blocks.saturating_sub(self.done.0);
         let rate = grouped((blocks as f64 / elapsed.as_secs_f64()) as u64);
         let left = report::duration(self.time_left(progress, elapsed));
-        format!("{block}, {left} left, {rate} blocks/s")
+        let safe = match progress.committed {
+            Some(number) => format!(", {} committed", grouped(number)),
+            None => String::new(),
+        };
+        format!("{block}, {left} left{safe}, {rate} blocks/s")
     }
 
     /// Seconds until the end at the rate so far.

@@ -7,7 +7,7 @@ use crate::output::{self, Ending};
 use crate::progress::{Display, Progress};
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BlockFiles, Network};
-use bitcoin::import::{Options, Run, import};
+use bitcoin::import::{Options, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
 use bitcoin::{Error, Hash, Level, record};
@@ -15,6 +15,7 @@ use chain::FaultReport;
 use ethereum::record::program;
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Are the paths Bitcoin block files?
 pub fn is_meant(args: &Verification) -> bool {
@@ -69,10 +70,11 @@ impl Job {
             },
             variants,
             threads: args.threads.unwrap_or_else(cores),
-            memory: args.cache << 20,
+            memory: cache(args.cache)?,
             assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
+            commit_every: Duration::from_secs(args.commit_every),
             now: Some(output::unix_seconds()),
             cancel,
             ..Options::new(params)
@@ -87,17 +89,13 @@ impl Job {
         let (number, bytes) = (self.files.files().len(), self.files.bytes());
         let mut display = Display::indexing(number, bytes, self.options.level.name(), json);
         let (run, outcome) = import(&self.files, &self.options, data, |progress| {
-            display.update(&Progress {
-                number: progress.height.into(),
-                blocks: progress.blocks,
-                bytes: progress.bytes,
-            });
+            display.update(&of_chain(progress));
         });
         display.finish();
         let label = self.label.as_deref().unwrap_or(label);
         let mut record = record::of(&run, &outcome, &self.files, &self.options, program(), label);
         if stores {
-            record.result.committed = run.tip.map(|tip| tip.height.into());
+            record.result.committed = committed(data, &self.options, &mut record.notes);
         }
         let ending = Ending {
             source: "these files hold",
@@ -106,6 +104,39 @@ impl Job {
             hint: outcome.as_ref().err().and_then(hint),
         };
         output::end(&mut record, self.record_to.as_deref(), &ending, json)
+    }
+}
+
+/// The bytes of so many MiB for coins, if the machine has as many.
+pub fn cache(mebibytes: u64) -> Result<u64> {
+    let (wanted, found) = (mebibytes << 20, pipeline::machine::Machine::detect().memory_bytes);
+    let shown = report::bytes(found);
+    ensure!(
+        found == 0 || wanted <= found,
+        "--cache {mebibytes}: expected MiB that this machine has, found {shown} of memory in all"
+    );
+    Ok(wanted)
+}
+
+/// How far a run has come, as the display takes it.
+pub fn of_chain(progress: &bitcoin::import::Progress) -> Progress {
+    Progress {
+        number: progress.height.into(),
+        blocks: progress.blocks,
+        bytes: progress.bytes,
+        total_bytes: Some(progress.total_bytes),
+        committed: progress.committed.map(u64::from),
+    }
+}
+
+/// The last block of the store, read again from the disk: nothing else is said to be committed.
+pub fn committed(data: &Path, options: &Options, notes: &mut Vec<String>) -> Option<u64> {
+    match bitcoin::commit::committed(data, options) {
+        Ok(tip) => tip.map(|tip| tip.height.into()),
+        Err(error) => {
+            notes.push(format!("the store cannot be read again: {error}"));
+            None
+        }
     }
 }
 
@@ -166,10 +197,11 @@ fn bytes_of(digits: &str) -> Result<Vec<u8>> {
 }
 
 /// The answer of a command whose store could not be brought up to date.
-pub fn failure(error: &Error, run: &Run) -> Answer {
+pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
     let report = FaultReport { hint: hint(error).map(str::to_owned), ..error.report() };
-    let committed = run.tip.map(|tip| output::kept("height", tip.height.into()));
-    Answer { error: Some(report), kept: committed, ..Answer::of(error.status()) }
+    let mut notes = vec![];
+    let kept = committed(data, options, &mut notes).map(|height| output::kept("height", height));
+    Answer { error: Some(report), kept, notes, ..Answer::of(error.status()) }
 }
 
 /// What the reader of an error may not know.

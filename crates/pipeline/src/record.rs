@@ -288,6 +288,8 @@ pub struct Reindex {
     pub coins: u64,
     /// Their hash, as `hash_serialized_3` of `gettxoutsetinfo`; empty when it was not computed.
     pub coins_hash: String,
+    /// Bytes of memory that the tree of headers took, which is held throughout.
+    pub tree_memory: u64,
     /// The most memory that the coins took at once, in bytes.
     pub coins_memory: u64,
     /// Blocks that a better chain left.

@@ -29,7 +29,11 @@ fn index(reindex: &Reindex) -> String {
     let time = format::duration(reindex.index_s);
     let speed = format::rate(rate(reindex.found, reindex.index_s));
     let how = if is_taken_over(reindex) { ", taken over from an earlier run" } else { "" };
-    format!("{found} in {files}, {time}, {speed} headers/s{how}")
+    let memory = match reindex.tree_memory {
+        0 => String::new(),
+        bytes => format!(", {} of memory", format::bytes(bytes)),
+    };
+    format!("{found} in {files}, {time}, {speed} headers/s{memory}{how}")
 }
 
 fn order(reindex: &Reindex) -> String {

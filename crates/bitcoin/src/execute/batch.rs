@@ -2,6 +2,7 @@
 
 use crate::Level;
 use crate::bodies::Bodies;
+use crate::commit::CommitClock;
 use crate::decode::Block;
 use crate::fault::{Cause, Error, Fault};
 use crate::index::Tree;
@@ -28,6 +29,8 @@ pub(crate) struct Context<'a> {
     pub scripts: Scripts,
     /// Are coins looked up before their turn?
     pub fetches: bool,
+    /// When to commit.
+    pub clock: &'a CommitClock,
     /// The coins on disk; none at the levels that need no coins.
     pub coins: Option<PointReader>,
 }

@@ -59,7 +59,8 @@ impl Batch {
             at.output += self.blocks[i].outputs.len();
             at.input = self.taken_ends.len();
         }
-        self.settle = coins.wants_flush() || is_short(coins, context);
+        let due = coins.changes() > 0 && context.clock.is_due();
+        self.settle = due || coins.wants_flush() || is_short(coins, context);
         self.times.connect = start.elapsed();
         match (self.fault.is_some() || self.error.is_some(), self.settle) {
             (true, _) => Connected::Stop,

@@ -1,5 +1,5 @@
-//! Block files that lack blocks: `verify`, `import` and `convert` say so, with an exit code of its
-//! own, unless that is expected.
+//! Block files that lack blocks or are damaged: `verify`, `import` and `convert` say so, each with
+//! an exit code of its own; and nothing is said to be stored that is not.
 
 mod program;
 
@@ -85,4 +85,58 @@ fn block_files_that_are_no_files_are_refused_at_once() {
         }
     }
     assert!(!Path::new("nowhere").exists());
+}
+
+#[test]
+fn nothing_new_is_said_of_whole_files_only_and_never_before_a_failure() {
+    let scratch = Scratch::new("nothing-new-block-files");
+    let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));
+    generate(&blocks);
+    let import = || {
+        let mut command = blockmill("import --data");
+        command.arg(&store).arg(&blocks);
+        command
+    };
+    ends(&mut import(), 0, "verified");
+    let again = run(&mut import());
+    assert!(again.stdout.contains("nothing new"), "{}", again.stdout);
+    assert!(again.stdout.contains("300 blocks that the store has were read again"), "{again:?}");
+    // a byte of a body, which no header shows
+    let file = blocks.join("blk00001.dat");
+    let mut bytes = fs::read(&file).expect("a block file");
+    bytes[8 + 80 + 60] ^= 1;
+    fs::write(&file, bytes).expect("a block file");
+    let ended = run(&mut import());
+    assert!(matches!(ended.code, Some(1 | 4)), "{ended:?}");
+    assert!(!ended.stdout.contains("nothing new"), "{}", ended.stdout);
+    assert!(ended.stderr.contains("blk00001.dat"), "{}", ended.stderr);
+    // the store is as good as before
+    assert!(ended.stderr.contains("everything up to height 300 is verified"), "{}", ended.stderr);
+}
+
+#[test]
+fn nothing_is_said_to_be_committed_that_cannot_be_read_again() {
+    let scratch = Scratch::new("committed-block-files");
+    let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));
+    generate(&blocks);
+    // at level bodies nothing is kept but the index
+    let mut command = blockmill("import --level bodies --data");
+    let ended = run(command.arg(&store).arg(&blocks));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("stored         nothing"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("level bodies keeps no coins"), "{}", ended.stdout);
+}
+
+#[test]
+fn more_memory_than_there_is_and_no_time_at_all_are_refused() {
+    let scratch = Scratch::new("cache-of-block-files");
+    let blocks = scratch.path("blocks");
+    generate(&blocks);
+    let refused = |words: &str, expected: &str| {
+        let ended = run(blockmill(words).arg(&blocks));
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    };
+    refused("verify --cache 1048575", "--cache 1048575: expected MiB that this machine has");
+    refused("verify --commit-every 0", "--commit-every");
 }
