@@ -6,20 +6,22 @@ mod made;
 use made::Made;
 use made::oracle::{Operation, Share, Tally, part, ways};
 use std::thread;
+use testkit::rounds;
 
 /// Parts of each operation, with a seed each.
 const PARTS: u64 = 2;
 /// Cases of each part.
-const SHARE: Share = Share { random: 4_000, structured: 4_000 };
+const CASES: usize = 4_000;
 
 fn all_agree(operation: Operation) {
     let ways = ways(false);
     if ways.is_empty() {
         println!("skipped: the CPU has no lanes for signatures; the cases are still made");
     }
+    let share = Share { random: rounds(CASES), structured: rounds(CASES) };
     let do_part = |seed| {
         let (mut made, mut tally) = (Made::new(0), Tally::default());
-        match part(operation, &mut made, &ways, seed, SHARE, &mut tally) {
+        match part(operation, &mut made, &ways, seed, share, &mut tally) {
             Ok(()) => tally,
             Err(difference) => panic!("{difference}"),
         }
@@ -31,8 +33,8 @@ fn all_agree(operation: Operation) {
     });
     print!("{tally}");
     let cases: u64 = tally.kinds.values().flatten().sum();
-    assert_eq!(cases, PARTS * (SHARE.random + SHARE.structured) as u64);
-    assert!(tally.kinds.values().all(|counts| counts.iter().sum::<u64>() > 100));
+    assert_eq!(cases, PARTS * (share.random + share.structured) as u64);
+    assert!(tally.kinds.values().all(|counts| counts.iter().sum::<u64>() > rounds(100) as u64));
 }
 
 #[test]

@@ -19,9 +19,11 @@ pub mod hex;
 mod need;
 mod place;
 mod random;
+mod rounds;
 
 pub use fixtures::{fixture, fixtures, read, tar_files, unpack};
 pub use need::{NEEDS, Need, REQUIRE};
 pub use needs::needs;
 pub use place::path_of;
 pub use random::{Below, Random};
+pub use rounds::rounds;

@@ -13,22 +13,32 @@ pub(crate) fn hex(digits: &str) -> BigUint {
     BigUint::parse_bytes(digits.as_bytes(), 16).unwrap()
 }
 
-/// Calls a generic test for every kind of limb that the CPU has.
+/// Calls a generic test for limbs of integers and for every kind of limb that the CPU has.
 macro_rules! for_all_limbs {
     ($test:ident) => {
+        $test::<crate::lanes::integers::Integers>(());
         #[cfg(target_arch = "x86_64")]
-        match <crate::arch::x86_64::ifma::Registers as crate::lanes::limb::Limb>::proof() {
-            Some(proof) => $test::<crate::arch::x86_64::ifma::Registers>(proof),
-            None => std::println!("skipped: the CPU has no AVX-512 IFMA"),
+        if let Some(proof) = crate::lanes::big::proof::<crate::arch::x86_64::ifma::Registers>() {
+            $test::<crate::arch::x86_64::ifma::Registers>(proof);
         }
         #[cfg(target_arch = "x86_64")]
-        match <crate::arch::x86_64::fma_lanes::Registers as crate::lanes::limb::Limb>::proof() {
-            Some(proof) => $test::<crate::arch::x86_64::fma_lanes::Registers>(proof),
-            None => std::println!("skipped: the CPU has no AVX2 and FMA"),
+        if let Some(proof) = crate::lanes::big::proof::<crate::arch::x86_64::fma_lanes::Registers>()
+        {
+            $test::<crate::arch::x86_64::fma_lanes::Registers>(proof);
         }
     };
 }
 pub(super) use for_all_limbs;
+
+/// The proof that the CPU has these limbs, or `None` and a line that says so.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn proof<L: Limb>() -> Option<L::Proof> {
+    let proof = L::proof();
+    if proof.is_none() {
+        std::println!("not on this CPU: {}", core::any::type_name::<L>());
+    }
+    proof
+}
 
 /// Repeatable numbers (xorshift64*).
 pub(crate) struct Random(pub(super) u64);

@@ -15,6 +15,8 @@ mod field;
 mod generator;
 mod glv;
 mod group;
+#[cfg(test)]
+mod integers;
 mod inverses;
 #[cfg(feature = "std")]
 pub(crate) mod key_table;

@@ -6,6 +6,7 @@ use crate::lanes::glv::split_digits;
 use crate::lanes::limb::{LANES, splat_all};
 use crate::lanes::secp256k1::K1Order;
 use num_bigint::BigUint;
+use testkit::rounds;
 
 /// What the digits of each lane stand for, plus a multiple of n.
 fn sums<L: Limb, const K: usize, const WIDTH: usize>(
@@ -28,7 +29,7 @@ fn sums<L: Limb, const K: usize, const WIDTH: usize>(
 
 fn all<L: Limb>(proof: L::Proof) {
     let (mut random, n, lambda) = (Random(1), hex(big::N), hex(big::LAMBDA));
-    for round in 0..4_000 {
+    for round in 0..rounds(4_000) {
         // all numbers below 2^256, at first those near 0 and n
         let mut limbs = random.limbs::<L>(proof, (1 << 48) - 1);
         if round < 2 {

@@ -4,6 +4,7 @@ use super::*;
 use crate::lanes::big::{self, Random, for_all_limbs, hex, numbers};
 use crate::lanes::secp256k1_prime::K1Prime;
 use num_bigint::BigUint;
+use testkit::rounds;
 
 /// The largest limb 4 of a loose number.
 const LOOSE: u64 = (1 << 51) - 1;
@@ -18,7 +19,7 @@ fn equal<L: Limb>(found: &Loose<L, K1Prime>, expected: impl Fn(usize) -> BigUint
 
 fn products<L: Limb>(proof: L::Proof) {
     let mut random = Random(1);
-    for _ in 0..4_000 {
+    for _ in 0..rounds(4_000) {
         let [a, b, c, d] = core::array::from_fn(|_| {
             Loose::<L, K1Prime>::of(random.limbs(proof, LOOSE)).asserted(LOOSE)
         });
@@ -43,7 +44,7 @@ fn sums<L: Limb>(proof: L::Proof) {
     let half = (&p + 1u8) >> 1;
     // enough to keep differences positive
     let some = &p * 8u8;
-    for _ in 0..4_000 {
+    for _ in 0..rounds(4_000) {
         let [a, b, c] = core::array::from_fn(|_| {
             Field(Loose::<L, K1Prime>::of(random.limbs(proof, K1Prime::TIGHT)))
         });

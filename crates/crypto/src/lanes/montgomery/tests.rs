@@ -5,11 +5,12 @@ use crate::lanes::big::{self, Random, for_all_limbs, hex, numbers};
 use crate::lanes::limb::is_below;
 use crate::lanes::secp256k1::K1Order;
 use num_bigint::BigUint;
+use testkit::rounds;
 
 fn all<L: Limb>(proof: L::Proof) {
     let (mut random, n) = (Random(1), hex(big::N));
     let per_r = (BigUint::from(1u8) << 260u32).modpow(&(&n - 2u8), &n);
-    for round in 0..4_000 {
+    for round in 0..rounds(4_000) {
         // below 2^257
         let [a, b] = core::array::from_fn(|_| {
             Montgomery::<L, K1Order>::new(random.limbs(proof, (1 << 49) - 1))

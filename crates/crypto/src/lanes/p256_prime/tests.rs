@@ -7,6 +7,7 @@ use crate::lanes::limb::{Mask, splat_all};
 use crate::lanes::p256;
 use alloc::vec::Vec;
 use num_bigint::BigUint;
+use testkit::rounds;
 
 /// The largest limb 4 of a loose number.
 const LOOSE: u64 = (1 << 51) - 1;
@@ -30,7 +31,7 @@ fn equal<L: Limb>(found: &Loose<L, R1Prime>, expected: impl Fn(usize) -> BigUint
 
 fn products<L: Limb>(proof: L::Proof) {
     let (mut random, per_r) = (Random(1), per_r());
-    for _ in 0..4_000 {
+    for _ in 0..rounds(4_000) {
         let [a, b, c, d] = core::array::from_fn(|_| {
             Loose::<L, R1Prime>::of(random.limbs(proof, LOOSE)).asserted(LOOSE)
         });
@@ -52,7 +53,7 @@ fn sums<L: Limb>(proof: L::Proof) {
     let half = (&p + 1u8) >> 1;
     // enough to keep differences positive
     let some = &p * 8u8;
-    for _ in 0..4_000 {
+    for _ in 0..rounds(4_000) {
         let [a, b, c] =
             core::array::from_fn(|_| Field::<L, R1Prime>::of(random.limbs(proof, R1Prime::TIGHT)));
         let [x, y, z] = [a, b, c].map(|field| numbers(field.limbs()));
