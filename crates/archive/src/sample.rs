@@ -3,18 +3,13 @@
 use std::path::PathBuf;
 
 use rlp::{Encode, RawList};
+use testkit::Random;
 
 use crate::{Archive, Chunk, ChunkLimit, Error, Packed, ReceiptEncoding, Want};
 
 /// Bytes that do not compress, the same ones for a seed.
 pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
-    let mut state = seed;
-    let mut byte = || {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
-    (0..len).map(|_| byte()).collect()
+    Random::new(seed).bytes(len)
 }
 
 fn list(items: &[Vec<u8>]) -> Vec<u8> {
@@ -64,13 +59,4 @@ pub(crate) fn read(files: &[PathBuf], want: Want, limit: ChunkLimit) -> Result<V
         chunks.push(chunk);
     }
     Ok(chunks)
-}
-
-/// The folder of real archives; none, with a line that says so, when it is not there.
-pub(crate) fn fixtures() -> Option<PathBuf> {
-    let folder = std::env::var_os("BLOCKMILL_FIXTURES").map(Into::into);
-    if folder.is_none() {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-    }
-    folder
 }

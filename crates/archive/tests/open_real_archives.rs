@@ -1,20 +1,11 @@
 //! What `open` and `inspect` say of real archives of every format.
 
-use std::path::PathBuf;
-
 use blockmill_archive::{Archive, ChunkLimit, Error, Format, Packed, Want, inspect};
 
-fn fixtures(path: &str) -> Option<PathBuf> {
-    let Some(root) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    Some(PathBuf::from(root).join("ethereum").join(path))
-}
-
+#[testkit::needs(fixtures)]
 #[test]
 fn era1_files_are_ordered_and_name_their_network() {
-    let Some(folder) = fixtures("era1") else { return };
+    let folder = testkit::fixture("ethereum/era1");
     let second = folder.join("mainnet-00001-a5364e9a.era1");
     let first = folder.join("mainnet-00000-5ec1ffb8.era1");
     let archive = Archive::open(&[second.clone(), first.clone()]).unwrap();
@@ -24,18 +15,20 @@ fn era1_files_are_ordered_and_name_their_network() {
     assert_eq!(archive.network_hint(), Some("mainnet"));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn files_of_two_networks_do_not_make_one_archive() {
-    let Some(folder) = fixtures("era1") else { return };
+    let folder = testkit::fixture("ethereum/era1");
     let error = Archive::open(&[folder]).unwrap_err();
     assert!(matches!(error, Error::Mixed { .. }), "{error}");
     assert!(error.to_string().contains("sepolia"), "{error}");
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn ancient_folders_open_with_and_without_the_chain_level() {
-    for path in ["freezer/geth-1.9", "freezer/geth-1.17", "freezer/geth-1.17/chain"] {
-        let Some(folder) = fixtures(path) else { return };
+    for path in ["geth-1.9", "geth-1.17", "geth-1.17/chain"] {
+        let folder = testkit::fixture("ethereum/freezer").join(path);
         let archive = Archive::open(&[folder]).unwrap();
         assert_eq!(archive.format(), Format::Freezer);
         assert_eq!(archive.range(), Some((0, Some(16_383))), "{path}");
@@ -49,9 +42,10 @@ fn ancient_folders_open_with_and_without_the_chain_level() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_folder_of_era1_files_of_two_networks_has_no_gaps() {
-    let Some(folder) = fixtures("era1") else { return };
+    let folder = testkit::fixture("ethereum/era1");
     let inspection = inspect(&[folder], false).unwrap();
     assert!(inspection.is_sound(), "{inspection:?}");
     let found: Vec<_> =

@@ -11,20 +11,17 @@ use chain::{read, read_chunks};
 const ALL: std::ops::RangeInclusive<u64> = 0..=u64::MAX;
 
 /// Each `chain.rlp` with its number of blocks.
-fn exports() -> Option<Vec<(PathBuf, u64)>> {
-    let Some(root) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    let chains = PathBuf::from(root).join("ethereum/chains");
+fn exports() -> [(PathBuf, u64); 4] {
+    let chains = testkit::fixture("ethereum/chains");
     let names =
         [("hive-sync", 3000), ("hive-engine", 1024), ("geth-ethtest", 600), ("execution-apis", 54)];
-    Some(names.iter().map(|(n, blocks)| (chains.join(n).join("chain.rlp"), *blocks)).collect())
+    names.map(|(name, blocks)| (chains.join(name).join("chain.rlp"), blocks))
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn inspect_finds_whole_chains_without_damage() {
-    for (path, blocks) in exports().unwrap_or_default() {
+    for (path, blocks) in exports() {
         let inspection = inspect(std::slice::from_ref(&path), true).unwrap();
         let report = &inspection.files[0];
         assert!(inspection.is_sound(), "{report:?}");
@@ -34,10 +31,11 @@ fn inspect_finds_whole_chains_without_damage() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn exports_written_again_have_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
-    for (path, blocks) in exports().unwrap_or_default() {
+    for (path, blocks) in exports() {
         let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
         let (chunks, result) = read_chunks(&archive, ChunkLimit::default(), ALL);
         result.unwrap();
@@ -57,10 +55,11 @@ fn exports_written_again_have_the_same_bytes() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn headers_of_an_export_make_a_header_stream() {
     let folder = tempfile::tempdir().unwrap();
-    for (path, _) in exports().unwrap_or_default() {
+    for (path, _) in exports() {
         let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
         let stream = folder.path().join("headers");
         let options = WriteOptions::default();

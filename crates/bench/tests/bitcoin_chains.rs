@@ -250,12 +250,10 @@ fn padded_blocks_have_headers_that_are_right_linked_or_not() {
 
 /// Bitcoin Core's own reindex, where the environment names the program of
 /// `benchmarks/engines/bitcoin-core`.
+#[testkit::needs(core_peer)]
 #[test]
 fn bitcoin_core_accepts_the_chain() {
-    let Ok(program) = std::env::var("BLOCKMILL_CORE_PEER") else {
-        println!("skipped: BLOCKMILL_CORE_PEER names no program");
-        return;
-    };
+    let program = testkit::path_of("core_peer");
     let dir = tempfile::tempdir().unwrap();
     for (order, xor) in [(Order::Height, false), (Order::Shuffled, true)] {
         let folder = dir.path().join(format!("{order:?}"));

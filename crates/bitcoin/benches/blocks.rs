@@ -22,11 +22,7 @@ const BATCHES: [usize; 3] = [1, 16, 10_000];
 const TIME: Duration = Duration::from_millis(300);
 
 fn main() {
-    let Some(folder) = std::env::var_os("BLOCKMILL_FIXTURES").map(PathBuf::from) else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return;
-    };
-    let folder = folder.join("bitcoin");
+    let folder = testkit::fixture("bitcoin");
     println!(
         "{:>17} {:>7} {:>7} {:>7} {:>7} {:>7}",
         "MB/s of", "hasher", "parse", "ids", "rules", "all"

@@ -31,8 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => std::thread::available_parallelism()?.get(),
     };
     if !path.exists() {
-        let fixtures = std::env::var("BLOCKMILL_FIXTURES")?;
-        make(&path, &Path::new(&fixtures).join("bitcoin/blocks"))?;
+        make(&path, &testkit::fixture("bitcoin/blocks"))?;
     }
     let files = open(&[path], None)?;
     println!("{} files, {} bytes, {threads} threads", files.files().len(), files.bytes());

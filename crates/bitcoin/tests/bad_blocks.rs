@@ -376,12 +376,10 @@ fn a_coinbase_that_repeats_an_unspent_one_is_refused() {
 }
 
 /// A byte of a signature of each kind of the real chain, with the roots and the work made good.
+#[testkit::needs(fixtures)]
 #[test]
 fn bad_signatures_of_real_blocks_are_found() {
     let mut sources = real_blocks::all();
-    if sources.is_empty() {
-        return;
-    }
     let params = Params::regtest();
     let mut blocks = sources.swap_remove(2).blocks;
     blocks.insert(0, params.genesis.clone());

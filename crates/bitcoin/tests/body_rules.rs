@@ -10,7 +10,7 @@ use blockmill_bitcoin::params::Rules;
 use blockmill_bitcoin::{Hash, Rule, Violation};
 use crypto::{ManySha256, sha256d};
 use naive::{Plain, Tx, TxIn, TxOut};
-use real_blocks::Numbers;
+use testkit::Random;
 
 /// Everything in force, or nothing.
 fn rules(height: u32, all: bool) -> Rules {
@@ -57,6 +57,7 @@ fn plain_root(mut nodes: Vec<Hash>) -> Hash {
     nodes.first().copied().unwrap_or_default()
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn real_blocks_keep_all_rules() {
     let (mut commitments, mut count) = (0, 0);
@@ -335,7 +336,7 @@ fn heights_are_pushed_in_the_shortest_form() {
 
 #[test]
 fn damaged_blocks_break_a_rule_or_keep_all() {
-    let mut numbers = Numbers(0x0dd_b0d1e5);
+    let mut numbers = Random::new(0x0dd_b0d1e5);
     let mut second = spend(1, 3);
     second.inputs[1].witness = vec![vec![5; 70], vec![0xac; 30]];
     second.lock_time = 100;

@@ -187,7 +187,7 @@ fn a_good_copy_is_used_instead_of_a_damaged_record() {
     let params = Params::regtest();
     let maker = Maker::of(&params, 12, 300);
     let expected = End::naive(&maker.blocks);
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     for each in WAYS {
         let options = way(each, &params);
         let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

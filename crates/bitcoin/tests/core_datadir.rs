@@ -11,28 +11,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file of the fixtures, if they are there.
-fn fixture(name: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        eprintln!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    Some(Path::new(&folder).join("bitcoin").join(name))
-}
-
 /// The datadir that Core wrote of the main network's blocks 0 to 4,521.
-fn cores_datadir() -> Option<(tempfile::TempDir, PathBuf)> {
-    let archive = fixture("core-datadir-main-0-4521.tar.zst")?;
+fn cores_datadir() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let plain = zstd::decode_all(std::fs::File::open(archive).unwrap()).unwrap();
-    tar::Archive::new(&plain[..]).unpack(folder.path()).unwrap();
-    let datadir = folder.path().to_path_buf();
-    Some((folder, datadir))
+    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
+    folder
 }
 
 /// The blocks of the main network's file, in order.
-fn mainnet_blocks() -> Option<Vec<Vec<u8>>> {
-    let bytes = std::fs::read(fixture("mainnet-0-4521.dat")?).unwrap();
+fn mainnet_blocks() -> Vec<Vec<u8>> {
+    let bytes = testkit::read("bitcoin/mainnet-0-4521.dat");
     let (mut rest, mut blocks) = (&bytes[..], Vec::new());
     while let Some((&[0xf9, 0xbe, 0xb4, 0xd9, a, b, c, d], behind)) = rest.split_first_chunk() {
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
@@ -40,15 +28,16 @@ fn mainnet_blocks() -> Option<Vec<Vec<u8>>> {
         blocks.push(block.to_vec());
         rest = &behind[length..];
     }
-    Some(blocks)
+    assert_eq!(blocks.len(), 4_522);
+    blocks
 }
 
 /// The blocks of regtest.
-fn regtest_blocks() -> Option<Vec<Vec<u8>>> {
-    let text = std::fs::read_to_string(fixture("regtest-1-206.hex.txt")?).unwrap();
-    let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap();
-    let block = |line: &str| line.trim().as_bytes().chunks(2).map(byte).collect();
-    Some([vec![Params::regtest().genesis], text.lines().map(block).collect()].concat())
+fn regtest_blocks() -> Vec<Vec<u8>> {
+    let text = std::fs::read_to_string(testkit::fixture("bitcoin/regtest-1-206.hex.txt")).unwrap();
+    let blocks: Vec<_> = text.lines().map(|line| testkit::hex::decode(line.trim())).collect();
+    assert_eq!(blocks.len(), 206);
+    [vec![Params::regtest().genesis], blocks].concat()
 }
 
 const KEYS: Options =
@@ -81,10 +70,11 @@ fn coins(datadir: &Datadir) -> HashMap<OutPoint, Owned> {
     coins
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_datadir_of_core_is_read_and_its_undo_data_encoded_again() {
-    let Some((_guard, folder)) = cores_datadir() else { return };
-    let datadir = Datadir::open(&folder).unwrap();
+    let folder = cores_datadir();
+    let datadir = Datadir::open(folder.path()).unwrap();
     let best = datadir.coins().unwrap().best_block();
     let entries = datadir.chain(&best).unwrap();
     println!("{} blocks, best {}", entries.len(), Id(&best));
@@ -98,10 +88,12 @@ fn a_datadir_of_core_is_read_and_its_undo_data_encoded_again() {
     assert_eq!(coins(&datadir), chain.coins);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn what_is_written_is_what_core_wrote() {
-    let Some((guard, folder)) = cores_datadir() else { return };
-    let theirs = Datadir::open(&folder).unwrap();
+    let guard = cores_datadir();
+    let folder = guard.path();
+    let theirs = Datadir::open(folder).unwrap();
     let best = theirs.coins().unwrap().best_block();
     let blocks = theirs.chain(&best).unwrap().into_iter();
     let blocks: Vec<_> =
@@ -131,19 +123,15 @@ fn what_is_written_is_what_core_wrote() {
 }
 
 /// Runs the peer with Core's own code, `benchmarks/engines/bitcoin-core`; its line of JSON.
-fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> Option<String> {
-    let Some(program) = std::env::var_os("BLOCKMILL_CORE_PEER") else {
-        eprintln!("skipped: BLOCKMILL_CORE_PEER is not set");
-        return None;
-    };
-    let mut command = Command::new(program);
+fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> String {
+    let mut command = Command::new(testkit::path_of("core_peer"));
     command.args(["open", "--chain", chain, "--dir"]).arg(datadir).args(arguments);
     let output = command.output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{error}");
     let line = String::from_utf8(output.stdout).unwrap();
     println!("{line}");
-    Some(line)
+    line
 }
 
 /// How the peer shows a block of the best chain.
@@ -158,9 +146,10 @@ fn shown_spent(spent: &Spent) -> String {
     format!("\"spent\":{{\"coins\":{coins},\"value\":{value},\"digest\":\"{digest:016x}\"}}")
 }
 
+#[testkit::needs(fixtures, core_peer)]
 #[test]
 fn core_opens_a_datadir_of_the_main_network_and_takes_the_next_block() {
-    let Some(blocks) = mainnet_blocks() else { return };
+    let blocks = mainnet_blocks();
     let (last, before) = blocks.split_last().unwrap();
     for keys in [KEYS, Options { blocks_key: XorKey([0; 8]), coins_key: XorKey([0; 8]) }] {
         let folder = tempfile::tempdir().unwrap();
@@ -168,7 +157,7 @@ fn core_opens_a_datadir_of_the_main_network_and_takes_the_next_block() {
         let next = folder.path().join("next");
         std::fs::write(&next, last).unwrap();
         let arguments = ["--spent", "--next", next.to_str().unwrap()];
-        let Some(line) = core(folder.path(), "main", &arguments) else { return };
+        let line = core(folder.path(), "main", &arguments);
         let height = before.len() - 1;
         assert!(line.contains(&shown("tip", height, &before[height])), "{line}");
         assert!(line.contains(&shown_spent(&chain.spent)), "{line}");
@@ -185,17 +174,16 @@ fn the_coins_behind_are_good(folder: &Path, blocks: &[Vec<u8>]) {
     assert_eq!(coins(&datadir), chain.coins);
 }
 
+#[testkit::needs(fixtures, core_peer)]
 #[test]
 fn core_disconnects_blocks_with_our_undo_data_and_connects_them_again() {
-    let Some(blocks) = regtest_blocks() else { return };
+    let blocks = regtest_blocks();
     let folder = tempfile::tempdir().unwrap();
     let (chain, _) = write(folder.path(), &Params::regtest(), KEYS, &blocks);
     let datadir = folder.path().join("regtest");
     let height = blocks.len() - 1;
     let depth = (height - 1).to_string();
-    let Some(line) = core(&datadir, "regtest", &["--spent", "--reorganise", &depth]) else {
-        return;
-    };
+    let line = core(&datadir, "regtest", &["--spent", "--reorganise", &depth]);
     assert!(line.contains(&shown("tip", height, &blocks[height])), "{line}");
     assert!(line.contains(&shown_spent(&chain.spent)), "{line}");
     assert!(line.contains(&format!("\"disconnected\":{depth}")), "{line}");
@@ -207,9 +195,10 @@ fn core_disconnects_blocks_with_our_undo_data_and_connects_them_again() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
-    let Some(blocks) = regtest_blocks() else { return };
+    let blocks = regtest_blocks();
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("datadir");
     for cut in [1, 5, 200] {
@@ -233,9 +222,10 @@ fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
     assert!(matches!(again, Err(Error::Exists { .. })));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
-    let Some(blocks) = regtest_blocks() else { return };
+    let blocks = regtest_blocks();
     let folder = tempfile::tempdir().unwrap();
     let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
     assert!(matches!(writer.block(&blocks[0], Some(&[0])), Err(Error::Given { .. })));
@@ -254,10 +244,9 @@ fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
 
 #[test]
 fn outputs_of_a_transaction_sort_by_their_encoding() {
-    let Some(blocks) = regtest_blocks() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
-    writer.block(&blocks[0], None).unwrap();
+    writer.block(&Params::regtest().genesis, None).unwrap();
     let mut writer = writer.coins().unwrap();
     // around each number where the encoding gets longer, in the order of their bytes
     let mut outputs = vec![0, 1, 2, 127, 128, 129, 255, 256, 16_511, 16_512, 2_113_663, 2_113_664];
@@ -276,9 +265,10 @@ fn outputs_of_a_transaction_sort_by_their_encoding() {
     assert!(matches!(writer.finish(), Err(Error::Unsorted { .. })));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
-    let Some(blocks) = regtest_blocks() else { return };
+    let blocks = regtest_blocks();
     let folder = tempfile::tempdir().unwrap();
     let (chain, written) = write(folder.path(), &Params::regtest(), KEYS, &blocks);
     let folder = folder.path().join("regtest");
@@ -312,13 +302,11 @@ fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
     }
 }
 
-#[test]
-fn core_goes_on_with_a_chainstate_of_many_tables() {
-    let Some(blocks) = regtest_blocks() else { return };
-    let folder = tempfile::tempdir().unwrap();
+/// Blocks of regtest with a chainstate of many tables, written to `folder`.
+fn with_many_tables(folder: &Path, blocks: &[Vec<u8>]) -> (PathBuf, Chain) {
     let mut chain = Chain::default();
-    let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
-    for block in &blocks {
+    let mut writer = BlocksWriter::create(folder, &Params::regtest(), KEYS).unwrap();
+    for block in blocks {
         writer.block(block, chain.connect(block).as_deref()).unwrap();
     }
     // coins of no block: Core does not ask where a coin comes from until it is spent
@@ -333,11 +321,26 @@ fn core_goes_on_with_a_chainstate_of_many_tables() {
         writer.coin(outpoint, &coin.coin()).unwrap();
     }
     writer.finish().unwrap();
-    let datadir = folder.path().join("regtest");
+    let datadir = folder.join("regtest");
     let tables = || std::fs::read_dir(datadir.join("chainstate")).unwrap().count();
     assert!(tables() > 3, "{} files", tables());
     assert!(coins(&Datadir::open(&datadir).unwrap()) == chain.coins);
-    let Some(_) = core(&datadir, "regtest", &["--reorganise", "100"]) else { return };
+    (datadir, chain)
+}
+
+#[test]
+fn a_chainstate_of_many_tables_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, chain) = with_many_tables(folder.path(), &[Params::regtest().genesis]);
+    assert_eq!(chain.coins.len(), 600_000);
+}
+
+#[testkit::needs(fixtures, core_peer)]
+#[test]
+fn core_goes_on_with_a_chainstate_of_many_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let (datadir, chain) = with_many_tables(folder.path(), &regtest_blocks());
+    core(&datadir, "regtest", &["--reorganise", "100"]);
     let found = coins(&Datadir::open(&datadir).unwrap());
     assert_eq!(found.len(), chain.coins.len() + 2);
     assert!(chain.coins.iter().all(|(outpoint, coin)| found.get(outpoint) == Some(coin)));

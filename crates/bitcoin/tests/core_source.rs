@@ -1,12 +1,9 @@
 //! Constants and known values as they stand in Bitcoin Core's source, read when the test runs.
 //! `BLOCKMILL_CORE_SOURCE` is its folder `src`.
 
-mod made_headers;
-
 use blockmill_bitcoin::Id;
 use blockmill_bitcoin::header::{compact, target};
 use blockmill_bitcoin::params::Params;
-use made_headers::core_source;
 use rlp::U256;
 
 /// The part of `text` from `start` up to `end`.
@@ -29,9 +26,10 @@ fn number(value: &str) -> u64 {
     value.split('*').map(|factor| factor.trim().parse::<u64>().unwrap()).product()
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn networks_have_the_constants_of_core() {
-    let Some(folder) = core_source() else { return };
+    let folder = testkit::path_of("core_source");
     let text = std::fs::read_to_string(folder.join("kernel/chainparams.cpp")).unwrap();
     let classes = [
         ("mainnet", "class CMainParams"),
@@ -106,9 +104,10 @@ fn check_network(params: &Params, class: &str) {
     }
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn compact_numbers_are_those_of_core() {
-    let Some(folder) = core_source() else { return };
+    let folder = testkit::path_of("core_source");
     let text = std::fs::read_to_string(folder.join("test/arith_uint256_tests.cpp")).unwrap();
     let text = between(&text, "bignum_SetCompact)", "\n}").unwrap();
     let mut count = 0;

@@ -6,7 +6,7 @@ mod real_blocks;
 use blockmill_bitcoin::decode::{Block, Error, Span, hash_blocks};
 use crypto::{ManySha256, sha256d};
 use naive::Plain;
-use real_blocks::Numbers;
+use testkit::Random;
 
 /// Each part of `block` is that of `plain`, and so are the ids.
 fn assert_same(block: &Block, plain: &Plain, name: &str) {
@@ -58,6 +58,7 @@ fn assert_same(block: &Block, plain: &Plain, name: &str) {
     assert_eq!(block.weight(), 3 * plain.encode(false).len() + block.raw.len());
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn decodes_real_blocks_as_the_plain_decoder_does() {
     let mut block = Block::default();
@@ -76,8 +77,10 @@ fn decodes_real_blocks_as_the_plain_decoder_does() {
         }
     }
     println!("{count} transactions, {with_witness} with witnesses");
+    assert_eq!((count, with_witness), (12_927, 3_140));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn every_way_to_hash_gives_the_same_ids() {
     for source in real_blocks::all() {
@@ -92,6 +95,7 @@ fn every_way_to_hash_gives_the_same_ids() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn blocks_hashed_together_have_the_same_ids() {
     for source in real_blocks::all() {
@@ -223,7 +227,7 @@ fn a_refused_block_leaves_no_lists() {
 }
 
 /// Changes `raw` at one to three random places.
-fn damage(raw: &mut Vec<u8>, numbers: &mut Numbers) {
+fn damage(raw: &mut Vec<u8>, numbers: &mut Random) {
     const TELLING: [u8; 8] = [0, 1, 2, 0xfc, 0xfd, 0xfe, 0xff, 0x80];
     for _ in 0..=numbers.below(3) {
         let at = 80 + numbers.below(raw.len() - 80);
@@ -247,11 +251,22 @@ fn damage(raw: &mut Vec<u8>, numbers: &mut Numbers) {
 
 #[test]
 fn agrees_with_the_plain_decoder_on_damaged_blocks() {
-    let mut numbers = Numbers(0x5eed_b10c);
-    let mut seeds = vec![small().encode(true), small().encode(false)];
+    agrees_on_damage(&[small().encode(true), small().encode(false)]);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn agrees_with_the_plain_decoder_on_damaged_real_blocks() {
     // short blocks, so that damage often hits a count
     let real = real_blocks::all().into_iter().flat_map(|source| source.blocks);
-    seeds.extend(real.filter(|raw| (216..6_000).contains(&raw.len())).step_by(3).take(150));
+    let short = real.filter(|raw| (216..6_000).contains(&raw.len()));
+    let seeds: Vec<_> = short.step_by(3).take(150).collect();
+    assert_eq!(seeds.len(), 150);
+    agrees_on_damage(&seeds);
+}
+
+fn agrees_on_damage(seeds: &[Vec<u8>]) {
+    let mut numbers = Random::new(0x5eed_b10c);
     let mut block = Block::default();
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..20_000 {

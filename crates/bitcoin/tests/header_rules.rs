@@ -162,7 +162,7 @@ fn median_is_the_later_middle_one() {
     assert_eq!(median(&mut [7]), Some(7));
     assert_eq!(median(&mut [9, 3]), Some(9));
     assert_eq!(median(&mut [5, 1, 9, 3]), Some(5));
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..1_000 {
         let mut times: Vec<u32> = (0..11).map(|_| random.below(20) as u32).collect();
         let mut sorted = times.clone();

@@ -29,14 +29,11 @@ struct Real {
     end: End,
 }
 
-/// The three chains; none without fixtures.
+/// The three chains.
 fn chains() -> Vec<Real> {
     let mut sources = real_blocks::all();
-    if sources.is_empty() {
-        return vec![];
-    }
     sources.truncate(3);
-    let folder = real_blocks::folder("BLOCKMILL_FIXTURES").unwrap().join("bitcoin");
+    let folder = testkit::fixture("bitcoin");
     let names = ["mainnet-0-4521.dat", "testnet3-0-400.dat", "regtest-1-206.hex.txt"];
     let networks = [Params::mainnet(), Params::testnet3(), Params::regtest()];
     let mut chains = vec![];
@@ -70,6 +67,7 @@ fn all_variants() -> Vec<Variants> {
     distinct
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn real_chains_end_with_the_coins_of_a_naive_connect_at_any_number_of_threads() {
     for chain in chains() {
@@ -93,6 +91,7 @@ fn real_chains_end_with_the_coins_of_a_naive_connect_at_any_number_of_threads() 
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn every_variant_ends_with_the_same_coins() {
     for chain in chains().into_iter().skip(1) {
@@ -106,14 +105,15 @@ fn every_variant_ends_with_the_same_coins() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn order_copies_and_obfuscation_of_the_files_do_not_matter() {
     for chain in chains() {
         let reversed: Vec<_> = chain.blocks.iter().rev().cloned().collect();
         let mut shuffled = chain.blocks.clone();
-        Random(7).shuffle(&mut shuffled);
+        Random::new(7).shuffle(&mut shuffled);
         let mut twice = [&shuffled[..], &chain.blocks[..]].concat();
-        Random(8).shuffle(&mut twice);
+        Random::new(8).shuffle(&mut twice);
         let orders =
             [("reversed", reversed, false), ("shuffled", shuffled, true), ("twice", twice, true)];
         for (name, blocks, xor) in orders {
@@ -130,6 +130,7 @@ fn order_copies_and_obfuscation_of_the_files_do_not_matter() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn lower_levels_find_the_same_tip_and_keep_no_coins() {
     for chain in chains() {
@@ -163,13 +164,11 @@ fn of_core(folder: &Path) -> End {
     End { tip, statistics: imports::statistics(&coins), coins, undo: undo.collect() }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_datadir_of_core_gives_cores_own_coins_and_undo_data() {
-    let Some(fixtures) = real_blocks::folder("BLOCKMILL_FIXTURES") else { return };
-    let archive = fixtures.join("bitcoin/core-datadir-main-0-4521.tar.zst");
     let folder = tempfile::tempdir().unwrap();
-    let plain = zstd::decode_all(std::fs::File::open(archive).unwrap()).unwrap();
-    tar::Archive::new(&plain[..]).unpack(folder.path()).unwrap();
+    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
     let expected = of_core(folder.path());
     assert_eq!(expected.tip, (4_521, MAINNET_TIP.into()));
     let data = tempfile::tempdir().unwrap();

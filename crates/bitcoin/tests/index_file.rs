@@ -19,12 +19,12 @@ fn stamp(name: &str, length: u64) -> FileStamp {
 }
 
 fn records(count: usize, files: u32) -> Vec<Found> {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let record = |at: usize| {
         let mut header = [0; 80];
-        header.fill_with(|| random.next() as u8);
-        let (file, size) = (at as u32 % files, random.next() as u32);
-        Found { file, offset: random.next(), size, header, hash: crypto::sha256d(&header) }
+        header.fill_with(|| random.next_u64() as u8);
+        let (file, size) = (at as u32 % files, random.next_u64() as u32);
+        Found { file, offset: random.next_u64(), size, header, hash: crypto::sha256d(&header) }
     };
     (0..count).map(record).collect()
 }

@@ -10,12 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-fn fixture(path: &str) -> Option<PathBuf> {
-    let Some(root) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    Some(PathBuf::from(root).join("bitcoin").join(path))
+fn fixture(path: &str) -> PathBuf {
+    testkit::fixture("bitcoin").join(path)
 }
 
 /// All rungs, and the default with each switch at each of its other values.
@@ -105,9 +101,10 @@ fn written(folder: &Path, blocks: &[Vec<u8>]) -> BlockFiles {
 /// Block 4,521 of the main network.
 const TIP: &str = "00000000ac08f7d984f6b36027395e654a5f1e3bb006cd9df9c60b9897ea4c40";
 
+#[testkit::needs(fixtures)]
 #[test]
 fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
-    let Some(path) = fixture("mainnet-0-4521.dat") else { return };
+    let path = fixture("mainnet-0-4521.dat");
     let files = open_one(&path);
     assert_eq!(files.network(), Some(Network::Mainnet));
     let scan = scan_all(&files, &[]);
@@ -118,9 +115,7 @@ fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     assert_eq!((damage.len(), damage[0].offset), (1, 1_048_537));
 
     let datadir = tempfile::tempdir().unwrap();
-    let packed = fs::File::open(fixture("core-datadir-main-0-4521.tar.zst").unwrap()).unwrap();
-    let unpacked = zstd::Decoder::new(packed).unwrap();
-    tar::Archive::new(unpacked).unpack(datadir.path()).unwrap();
+    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", datadir.path());
     let files = open_one(datadir.path());
     assert!(!files.files()[0].key().is_none());
     let core = scan_all(&files, &[]);
@@ -129,9 +124,10 @@ fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     assert_eq!(core.found[core.accepted[4521] as usize].hash, tip);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn testnet_regtest_and_single_blocks() {
-    let Some(path) = fixture("testnet3-0-400.dat") else { return };
+    let path = fixture("testnet3-0-400.dat");
     let files = open_one(&path);
     assert_eq!(files.network(), Some(Network::Testnet3));
     let scan = scan_all(&files, &[]);
@@ -139,21 +135,22 @@ fn testnet_regtest_and_single_blocks() {
     let damage: Vec<_> = scan.reports[0].damage.iter().map(ToString::to_string).collect();
     assert_eq!(damage, ["expected a block of 6033 bytes, found 4965 before the file ends"]);
 
-    let path = fixture("regtest-1-206.hex.txt").unwrap();
+    let path = fixture("regtest-1-206.hex.txt");
     let files = open(&[path], Some(Network::Regtest)).unwrap();
     let first = pass1(&files, &[], &Variants::default(), 1).unwrap();
     assert_eq!((first.found.len(), first.orphans.len()), (206, 206));
     let scan = scan_all(&files, &[first.found[0].header().previous()]);
     assert_eq!(scan.accepted.len(), 206);
 
-    let files = open_one(&fixture("blocks").unwrap());
+    let files = open_one(&fixture("blocks"));
     let scan = scan_all(&files, &[]);
     assert_eq!((scan.found.len(), scan.orphans.len()), (9, 9));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn shuffled_reversed_and_repeated_blocks_across_files() {
-    let Some(path) = fixture("mainnet-0-4521.dat") else { return };
+    let path = fixture("mainnet-0-4521.dat");
     let mut blocks = blocks_of(&open_one(&path));
     blocks.truncate(1500);
     let mut random = 5_u64;
@@ -180,9 +177,10 @@ fn shuffled_reversed_and_repeated_blocks_across_files() {
     assert_eq!(scan.found.len(), 1799);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_larger_look_back_finds_more_blocks_in_memory() {
-    let Some(path) = fixture("blocks/core-bench-block413567.raw") else { return };
+    let path = fixture("blocks/core-bench-block413567.raw");
     // 30 MB of large blocks, the children of each before it
     let mut block = fs::read(path).unwrap();
     let mut chain = vec![];
@@ -215,9 +213,10 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
 }
 
 /// The benchmark of Bitcoin Core PR 16981: one block, again and again, whose parent is unknown.
+#[testkit::needs(fixtures)]
 #[test]
 fn the_benchmark_of_the_reference_runs_in_all_variants() {
-    let Some(path) = fixture("blocks/core-bench-block413567.raw") else { return };
+    let path = fixture("blocks/core-bench-block413567.raw");
     let block = fs::read(path).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let options = WriterOptions { max_file: 1 << 40, ..WriterOptions::core(Network::Mainnet) };
@@ -235,9 +234,10 @@ fn the_benchmark_of_the_reference_runs_in_all_variants() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn damaged_copies_of_real_files_lose_only_what_is_damaged() {
-    let Some(path) = fixture("mainnet-0-4521.dat") else { return };
+    let path = fixture("mainnet-0-4521.dat");
     let whole = fs::read(path).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");

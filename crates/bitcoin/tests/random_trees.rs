@@ -107,7 +107,7 @@ fn fast_and_slow_index_agree_on_random_trees() {
     for (number, params) in networks().iter().enumerate() {
         let (mut linked, mut refused, mut tips) = (0, 0, HashSet::new());
         for seed in 0..TREES {
-            let mut random = Random(seed * 10 + number as u64);
+            let mut random = Random::new(seed * 10 + number as u64);
             let records = random_records(params, &mut random);
             let naive = Naive::build(params, &records);
             let mut tree = Tree::build(params, records.clone(), None);

@@ -7,7 +7,7 @@ use blockmill_bitcoin::index::{Found, Tree};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::verify::{verify_version, verify_work};
 use blockmill_bitcoin::{Hash, Id};
-use made_headers::{Naive, Random, fixtures};
+use made_headers::{Naive, Random};
 use std::collections::HashSet;
 
 const MAINNET_TIP: &str = "00000000ac08f7d984f6b36027395e654a5f1e3bb006cd9df9c60b9897ea4c40";
@@ -65,13 +65,14 @@ fn check_chain(params: &Params, records: &[Found], height: u32, tip: &str) {
         let tree = Tree::build(params, in_this_order(order.clone()), None);
         assert_eq!(hashes(&tree), wanted);
         assert_eq!(tree.summary().unlinked, 0);
-        Random(seed).shuffle(&mut order);
+        Random::new(seed).shuffle(&mut order);
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn main_network_0_to_4521() {
-    let Some(folder) = fixtures() else { return };
+    let folder = testkit::fixture("bitcoin");
     let bytes = std::fs::read(folder.join("mainnet-0-4521.dat")).unwrap();
     let params = Params::mainnet();
     let records = frames(&bytes, params.magic);
@@ -90,18 +91,20 @@ fn main_network_0_to_4521() {
     assert_eq!((summary.gaps[0].missing, summary.gaps[0].records), (lost.hash, 521));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn testnet3_0_to_400() {
-    let Some(folder) = fixtures() else { return };
+    let folder = testkit::fixture("bitcoin");
     let bytes = std::fs::read(folder.join("testnet3-0-400.dat")).unwrap();
     let params = Params::testnet3();
     let records = frames(&bytes, params.magic);
     check_chain(&params, &records, 400, TESTNET_TIP);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn regtest_1_to_206_without_the_first_block() {
-    let Some(folder) = fixtures() else { return };
+    let folder = testkit::fixture("bitcoin");
     let text = std::fs::read_to_string(folder.join("regtest-1-206.hex.txt")).unwrap();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
     let header = |line: &str| {
@@ -176,9 +179,10 @@ const SINGLE: [(&str, &str, u32, &str); 9] = [
     ),
 ];
 
+#[testkit::needs(fixtures)]
 #[test]
 fn single_blocks_fulfil_the_rules_that_need_no_parent() {
-    let Some(folder) = fixtures() else { return };
+    let folder = testkit::fixture("bitcoin");
     for (name, network, height, hash) in SINGLE {
         let bytes = std::fs::read(folder.join("blocks").join(name)).unwrap();
         let params = Params::by_name(network).unwrap();

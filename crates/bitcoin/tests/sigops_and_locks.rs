@@ -5,7 +5,7 @@ mod real_blocks;
 use blockmill_bitcoin::decode::Witness;
 use blockmill_bitcoin::locks::SequenceLock;
 use blockmill_bitcoin::sigops;
-use real_blocks::Numbers;
+use testkit::Random;
 
 /// Instructions, each with what it pushes.
 type Instructions = Vec<(u8, Vec<u8>)>;
@@ -66,8 +66,10 @@ fn witness(items: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn counts_real_scripts_as_the_plain_count_does() {
+    let mut counted = 0;
     for source in real_blocks::all() {
         for raw in &source.blocks {
             let block = real_blocks::decoded(raw);
@@ -83,16 +85,18 @@ fn counts_real_scripts_as_the_plain_count_does() {
                     })
                     .sum();
                 assert_eq!(sigops::legacy(&block, transaction), plain, "{}", source.name);
+                counted += plain;
             }
         }
     }
+    assert!(counted > 10_000, "{counted} operations");
 }
 
 #[test]
 fn counts_random_scripts_as_the_plain_count_does() {
     const TELLING: [u8; 14] =
         [0, 1, 2, 20, 0x4b, 0x4c, 0x4d, 0x4e, 0x51, 0x60, 0x61, 0xac, 0xae, 0xaf];
-    let mut numbers = Numbers(0x0005_1609_5eed);
+    let mut numbers = Random::new(0x0005_1609_5eed);
     for _ in 0..100_000 {
         let script: Vec<u8> = (0..numbers.below(40))
             .map(|_| match numbers.below(4) {
@@ -189,13 +193,13 @@ fn spent_scripts(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     scripts
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn costs_of_real_spends_are_those_of_the_plain_count() {
-    let Some(folder) = real_blocks::folder("BLOCKMILL_FIXTURES") else { return };
     for name in ["bcoin-block300025", "bcoin-block928816"] {
-        let path = folder.join(format!("bitcoin/undo/{name}-undo.raw"));
+        let path = testkit::fixture(format!("bitcoin/undo/{name}-undo.raw"));
         let spent = spent_scripts(&std::fs::read(path).unwrap());
-        let path = folder.join(format!("bitcoin/blocks/{name}.raw"));
+        let path = testkit::fixture(format!("bitcoin/blocks/{name}.raw"));
         let block = real_blocks::decoded(&std::fs::read(path).unwrap());
         assert_eq!(block.inputs.len() - 1, spent.len());
         let mut total = 0;

@@ -203,9 +203,10 @@ fn store_and_datadir_show_the_same_coins() {
     fails("inspect", &[&store], &["manifest", "expected", "found"]);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn real_files_are_described() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     // the last record of both files is cut short
     let found = inspect(&fixtures.join("testnet3-0-400.dat"), "--deep", 4);
     assert_eq!((&found["network"], &found["chain"]["height"]), (&"testnet3".into(), &400.into()));
@@ -225,9 +226,10 @@ fn real_files_are_described() {
     );
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn coins_of_real_blocks_are_those_of_bitcoin_core() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("inspect-real-coins");
     let store = scratch.path("store");
     let mainnet = fixtures.join("mainnet-0-4521.dat");
@@ -241,9 +243,10 @@ fn coins_of_real_blocks_are_those_of_bitcoin_core() {
     assert_eq!(found["bogosize"].as_u64().map(|size| size > 4348 * 50), Some(true));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn single_real_blocks_are_no_damage_but_not_linked() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     for entry in fs::read_dir(fixtures.join("blocks")).unwrap() {
         let path = entry.unwrap().path();
         let found = inspect(&path, "--deep", 0);
@@ -274,9 +277,10 @@ fn people_are_told_what_to_ask_instead() {
     assert!(!scratch.path("store").exists(), "nothing was imported, so nothing is left");
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn mixed_networks_are_refused_with_both_names() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("inspect-mixed");
     let store = scratch.path("store").display().to_string();
     let [main, test] = ["mainnet-0-4521.dat", "testnet3-0-400.dat"].map(|name| fixtures.join(name));

@@ -126,7 +126,7 @@ fn kill_imports_of(format: &str, blocks: u64, wanted: u32) {
 
     let (archive, store, last) = (&*archive, Snapshot::of(&undisturbed), blocks);
     let whole = Undisturbed { archive, store, last, time, wanted };
-    let mut random = Random::new("kill_during_import");
+    let mut random = Random::new_each_run("kill_during_import");
     let mut kills = Kills::default();
     for round in 0.. {
         if kills.in_the_middle >= wanted {

@@ -134,7 +134,7 @@ fn imports_of_block_files_that_are_killed_end_with_the_same_coins() {
     let time = start.elapsed();
     println!("undisturbed: {time:?}\n{output}");
     let expected = Stored::of(&undisturbed);
-    let mut random = Random::new("kill_during_reindex");
+    let mut random = Random::new_each_run("kill_during_reindex");
     let mut kills = Kills::default();
     for round in 0.. {
         if kills.are_enough() {

@@ -1,20 +1,13 @@
 //! Every way of verifying signatures over P-256 against published cases. They are read from copies
-//! that other crates carry: Project Wycheproof in the source of `p256` 0.13, whose folder the
-//! variable `BLOCKMILL_P256_SOURCE` names, and those of NIST and BoringSSL in the source of `ring`
-//! 0.17, `BLOCKMILL_RING_SOURCE`.
-
-use std::path::PathBuf;
+//! that other crates carry: Project Wycheproof in the source of `p256` 0.13, those of NIST and
+//! BoringSSL in the source of `ring` 0.17.
 
 use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, Variant, sha256};
 use secp256k1::ecdsa::Signature;
 
-fn read(variable: &str, name: &str) -> Option<Vec<u8>> {
-    let Some(folder) = std::env::var_os(variable) else {
-        println!("skipped: {variable} is not set");
-        return None;
-    };
-    let path = PathBuf::from(folder).join(name);
-    Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{path:?}: {error}")))
+fn read(need: &str, name: &str) -> Vec<u8> {
+    let path = testkit::path_of(need).join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
 }
 
 /// The number in 32 bytes; its first bytes if it is longer and `cut`.
@@ -90,10 +83,11 @@ impl<'a> Blobs<'a> {
     }
 }
 
+#[testkit::needs(p256_source)]
 #[test]
 fn ecdsa_of_wycheproof() {
     let name = "src/test_vectors/data/wycheproof.blb";
-    let Some(file) = read("BLOCKMILL_P256_SOURCE", name) else { return };
+    let file = read("p256_source", name);
     let mut blobs = Blobs::new(&file);
     let (mut checks, mut expected) = (Vec::new(), Vec::new());
     while !blobs.rest.is_empty() {
@@ -115,19 +109,18 @@ fn ecdsa_of_wycheproof() {
     all_ways_agree(&checks, &expected);
 }
 
+#[testkit::needs(ring_source)]
 #[test]
 fn ecdsa_of_nist_and_boringssl() {
     let name = "crypto/fipsmodule/ecdsa/ecdsa_verify_tests.txt";
-    let Some(file) = read("BLOCKMILL_RING_SOURCE", name) else { return };
+    let file = read("ring_source", name);
     let text = String::from_utf8(file).unwrap();
     let (mut checks, mut expected) = (Vec::new(), Vec::new());
     for block in text.split("\n\n").filter(|block| block.contains("Curve = P-256")) {
         let field = |name: &str| {
             let value =
                 block.lines().find_map(|line| line.strip_prefix(name))?.strip_prefix(" = ")?;
-            let digits = value.trim().as_bytes();
-            let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
-            Some(digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect())
+            Some(testkit::hex::decode(value.trim()))
         };
         let [x, y, digest, r, s] =
             ["X", "Y", "Digest", "R", "S"].map(|name| -> Vec<u8> { field(name).unwrap() });

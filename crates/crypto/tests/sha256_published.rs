@@ -1,12 +1,7 @@
 //! SHA-256 and SHA-256d against published digests and a chain of real headers.
 
-use std::path::Path;
-
 use blockmill_crypto::{ManySha256, Sha256, sha256, sha256d};
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
+use testkit::hex;
 
 /// Examples of FIPS 180 (NIST, "SHA256.pdf" and "SHA2_Additional.pdf").
 const EXAMPLES: [(&[u8], &str); 4] = [
@@ -34,13 +29,13 @@ fn gives_the_published_digests() {
     let examples = examples.repeat(4);
     let messages: Vec<&[u8]> = examples.iter().map(|(message, _)| *message).collect();
     for (message, digest) in &examples {
-        assert_eq!(hex(&sha256(message)), *digest);
+        assert_eq!(hex::encode(&sha256(message)), *digest);
     }
     for many in ManySha256::all_available() {
         let mut out = vec![[0; 32]; messages.len()];
         many.sha256(&messages, &mut out);
         for ((_, digest), out) in examples.iter().zip(&out) {
-            assert_eq!(hex(out), *digest, "{}", many.name());
+            assert_eq!(hex::encode(out), *digest, "{}", many.name());
         }
     }
 }
@@ -50,7 +45,7 @@ fn a_message_in_parts_has_the_published_digest() {
     for part in [1, 63, 64, 65, 127, 1000] {
         let mut hash = Sha256::new();
         vec![b'a'; 1_000_000].chunks(part).for_each(|part| hash.update(part));
-        assert_eq!(hex(&hash.finalize()), MILLION_A, "parts of {part}");
+        assert_eq!(hex::encode(&hash.finalize()), MILLION_A, "parts of {part}");
     }
 }
 
@@ -69,7 +64,7 @@ fn gives_the_hash_of_the_genesis_block_of_bitcoin() {
     // hashes of blocks are written with the last byte first
     let shown = |mut hash: [u8; 32]| {
         hash.reverse();
-        hex(&hash)
+        hex::encode(&hash)
     };
     let expected = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f";
     assert_eq!(shown(sha256d(&header)), expected);
@@ -93,13 +88,10 @@ fn headers(file: &[u8]) -> Vec<[u8; 80]> {
     headers
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn real_headers_link_to_each_other() {
-    let Some(fixtures) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return;
-    };
-    let file = std::fs::read(Path::new(&fixtures).join("bitcoin/mainnet-0-4521.dat")).unwrap();
+    let file = testkit::read("bitcoin/mainnet-0-4521.dat");
     let headers = headers(&file);
     assert!(headers.len() > 4500, "{} headers", headers.len());
     for many in ManySha256::all_available() {

@@ -2,26 +2,7 @@
 
 use blockmill_crypto::{ManySha256, Sha256, sha256, sha256d};
 use sha2::Digest;
-
-/// Repeatable bytes (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() >> 33) as usize % end
-    }
-
-    fn bytes(&mut self, length: usize) -> Vec<u8> {
-        (0..length).map(|_| (self.next() >> 56) as u8).collect()
-    }
-}
+use testkit::Random;
 
 fn once(message: &[u8]) -> [u8; 32] {
     sha2::Sha256::digest(message).into()
@@ -33,7 +14,7 @@ fn twice(message: &[u8]) -> [u8; 32] {
 
 #[test]
 fn every_width_hashes_every_length() {
-    let bytes = Random(1).bytes(300);
+    let bytes = Random::new(1).bytes(300);
     let messages: Vec<&[u8]> = (0..=300).map(|length| &bytes[300 - length..]).collect();
     let expected: Vec<_> = messages.iter().map(|message| once(message)).collect();
     let expected_twice: Vec<_> = messages.iter().map(|message| twice(message)).collect();
@@ -59,7 +40,7 @@ fn every_width_hashes_every_length() {
 
 #[test]
 fn every_width_hashes_random_batches() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let mut batches = 0;
     for round in 0..20 {
         for count in 0..=40 {
@@ -94,7 +75,7 @@ fn every_width_hashes_random_batches() {
 
 #[test]
 fn every_width_hashes_pairs_and_headers() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for count in 0..=40 {
         let bytes = random.bytes(80 * count);
         let pairs = bytes[..64 * count].as_chunks::<64>().0;
@@ -113,7 +94,7 @@ fn every_width_hashes_pairs_and_headers() {
 
 #[test]
 fn a_message_in_random_parts_has_the_same_digest() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for _ in 0..500 {
         let length = random.below(1000);
         let message = random.bytes(length);

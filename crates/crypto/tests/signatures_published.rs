@@ -1,8 +1,6 @@
 //! Published signatures: those of project Wycheproof for ECDSA, of BIP340, and the edge cases of
 //! libsecp256k1's tests of recovery. They are read from the copy of libsecp256k1 in the source of
-//! Bitcoin Core, whose folder `src` the variable `BLOCKMILL_CORE_SOURCE` names.
-
-use std::path::PathBuf;
+//! Bitcoin Core.
 
 use blockmill_crypto::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, Variant, sha256};
 use secp256k1::ecdsa::Signature;
@@ -11,13 +9,9 @@ use serde_json::Value;
 /// Batches: one at a time, about a vector or two, about the most that share an inversion, and all.
 const BATCHES: [usize; 14] = [1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 255, 256, 257, 100_000];
 
-fn read(name: &str) -> Option<String> {
-    let Some(folder) = std::env::var_os("BLOCKMILL_CORE_SOURCE") else {
-        println!("skipped: BLOCKMILL_CORE_SOURCE is not set");
-        return None;
-    };
-    let path = PathBuf::from(folder).join("secp256k1/src").join(name);
-    Some(std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}")))
+fn read(name: &str) -> String {
+    let path = testkit::path_of("core_source").join("secp256k1/src").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
 }
 
 /// All answers are the expected ones, in every way and in batches of every size.
@@ -42,9 +36,7 @@ fn hold<T, U: Clone + Default + PartialEq + std::fmt::Debug>(
 }
 
 fn unhex(digits: &Value) -> Vec<u8> {
-    let digits = digits.as_str().unwrap().as_bytes();
-    let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
-    digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+    testkit::hex::decode(digits.as_str().unwrap())
 }
 
 fn numbers(compact: &[u8; 64]) -> ([u8; 32], [u8; 32]) {
@@ -62,8 +54,8 @@ struct Published {
 }
 
 /// Those of Wycheproof with a small s; how many are in the file, and how many are not well formed.
-fn wycheproof() -> Option<Vec<Published>> {
-    let text = read("wycheproof/ecdsa_secp256k1_sha256_bitcoin_test.json")?;
+fn wycheproof() -> Vec<Published> {
+    let text = read("wycheproof/ecdsa_secp256k1_sha256_bitcoin_test.json");
     let file: Value = serde_json::from_str(&text).unwrap();
     let (mut published, mut malformed, mut large) = (vec![], 0, 0);
     for group in file["testGroups"].as_array().unwrap() {
@@ -94,12 +86,13 @@ fn wycheproof() -> Option<Vec<Published>> {
     );
     assert_eq!(file["numberOfTests"], used + malformed + large);
     assert!(used > 250 && valid > 100);
-    Some(published)
+    published
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn ecdsa_of_wycheproof() {
-    let Some(published) = wycheproof() else { return };
+    let published = wycheproof();
     let check = |one: &Published| EcdsaCheck {
         digest: one.digest,
         r: one.r,
@@ -118,9 +111,10 @@ fn ecdsa_of_wycheproof() {
 }
 
 /// A signature is valid for the keys that can be recovered from it and for no other.
+#[testkit::needs(core_source)]
 #[test]
 fn recovery_of_wycheproof() {
-    let Some(published) = wycheproof() else { return };
+    let published = wycheproof();
     let recoveries: Vec<_> = published
         .iter()
         .flat_map(|one| {
@@ -153,9 +147,10 @@ fn array<const L: usize>(block: &str, name: &str) -> Option<[u8; L]> {
     bytes.map(byte).collect::<Option<Vec<u8>>>()?.try_into().ok()
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn schnorr_of_bip340() {
-    let Some(text) = read("modules/schnorrsig/tests_impl.h") else { return };
+    let text = read("modules/schnorrsig/tests_impl.h");
     let (mut checks, mut expected): (Vec<SchnorrCheck>, _) = (vec![], vec![]);
     let (mut bad_keys, mut other_lengths) = (vec![], 0);
     for block in text.split("/* Test vector ").skip(1) {
@@ -186,9 +181,10 @@ fn schnorr_of_bip340() {
 }
 
 /// A signature of no key but with one id, and r = s = 4, from which each id recovers a key.
+#[testkit::needs(core_source)]
 #[test]
 fn edge_cases_of_recovery() {
-    let Some(text) = read("modules/recovery/tests_impl.h") else { return };
+    let text = read("modules/recovery/tests_impl.h");
     let (_, block) = text.split_once("static void test_ecdsa_recovery_edge_cases(void) {").unwrap();
     let digest = array(block, "msg32").unwrap();
     let of = |name| {

@@ -119,35 +119,28 @@ fn wide_sum(parent: U256, steps: i64, period: u64) -> Option<U256> {
 mod tests {
     use super::*;
     use crate::difficulty_bigint;
+    use testkit::Random;
 
-    /// A xorshift generator: the cases are many, random and the same on every run.
-    fn random(state: &mut u64) -> u64 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state
-    }
-
-    fn random_parent(state: &mut u64) -> (u64, Parent) {
-        let limbs: [u64; 4] = std::array::from_fn(|_| random(state));
-        let bits = random(state) % 257;
+    fn random_parent(random: &mut Random) -> (u64, Parent) {
+        let limbs: [u64; 4] = std::array::from_fn(|_| random.next_u64());
+        let bits = random.below(257);
         let difficulty =
             if bits == 0 { U256::ZERO } else { U256::from_limbs(limbs) >> (256 - bits) };
-        let number = random(state) >> (random(state) % 64);
-        let timestamp = random(state) >> 1;
-        let wait = random(state) >> (random(state) % 63 + 1);
-        let has_ommers = random(state) & 1 == 1;
+        let number = random.any_length();
+        let timestamp = random.next_u64() >> 1;
+        let wait = random.any_length() >> 1;
+        let has_ommers = random.coin();
         (timestamp + wait, Parent { number, timestamp, difficulty, has_ommers })
     }
 
     #[test]
     fn fast_and_big_integer_difficulties_are_equal() {
-        let mut state = 0x9e37_79b9_7f4a_7c15;
+        let mut random = Random::new(1);
         let mut wide = 0;
         for _ in 0..100_000 {
-            let (time, parent) = random_parent(&mut state);
+            let (time, parent) = random_parent(&mut random);
             let delays = [3, 5, 9, 9_700, 10_700, 11_400].map(|delay| delay * 1_000_000);
-            let bomb_delay = delays[(random(&mut state) % 6) as usize];
+            let bomb_delay = random.pick(&delays);
             for formula in
                 [Formula::Frontier, Formula::Homestead, Formula::Byzantium { bomb_delay }]
             {

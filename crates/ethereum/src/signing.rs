@@ -180,6 +180,7 @@ impl std::error::Error for SignatureError {}
 mod tests {
     use super::*;
     use rlp::Decode;
+    use testkit::hex;
 
     /// The example of EIP-155: nonce 9, 20 gwei, 21,000 gas, 1 ether, signed for chain 1.
     const EIP_155: &str = "f86c098504a817c8008252089435353535353535353535353535353535353535\
@@ -188,28 +189,23 @@ mod tests {
     /// The account of its key.
     const SENDER: &str = "9d8a62f656a8d1615c1294fd71e9cfb3e4855a4f";
 
-    fn hex(digits: &str) -> Vec<u8> {
-        let byte = |i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap();
-        (0..digits.len()).step_by(2).map(byte).collect()
-    }
-
     fn example(raw: &[u8]) -> Transaction<'_> {
         Transaction::decode(raw).unwrap()
     }
 
     #[test]
     fn the_example_of_eip_155_has_its_hash_and_sender() {
-        let raw = hex(EIP_155);
+        let raw = hex::decode(EIP_155);
         let tx = example(&raw);
-        let hash = hex("daf5a779ae972f972197303d7b574746c7ef83eadac0f2791ad23db92e4c8e53");
+        let hash = hex::decode("daf5a779ae972f972197303d7b574746c7ef83eadac0f2791ad23db92e4c8e53");
         assert_eq!(tx.signing(Some(1)).hash()[..], hash);
         assert_ne!(tx.signing(None).hash()[..], hash);
-        assert_eq!(sender(&tx, Fork::SpuriousDragon, 1).unwrap()[..], hex(SENDER));
+        assert_eq!(sender(&tx, Fork::SpuriousDragon, 1).unwrap()[..], hex::decode(SENDER));
     }
 
     #[test]
     fn v_is_a_parity_or_names_the_chain() {
-        let raw = hex(EIP_155);
+        let raw = hex::decode(EIP_155);
         let mut tx = example(&raw);
         let form = |y_parity, protected| Ok(SignatureForm { y_parity, protected });
         let mut v = |v: u64, fork, chain| {
@@ -240,7 +236,7 @@ mod tests {
 
     #[test]
     fn typed_transactions_name_the_chain_and_the_parity() {
-        let raw = hex(EIP_155);
+        let raw = hex::decode(EIP_155);
         let mut tx = example(&raw);
         (tx.kind, tx.chain_id) = (TransactionType::DynamicFee, 5);
         for (v, y_parity) in [(U256::ZERO, false), (U256::ONE, true)] {
@@ -256,7 +252,7 @@ mod tests {
 
     #[test]
     fn r_and_s_are_numbers_of_the_group_and_s_a_low_one_from_homestead_on() {
-        let raw = hex(EIP_155);
+        let raw = hex::decode(EIP_155);
         let mut tx = example(&raw);
         let last = GROUP_ORDER - U256::ONE;
         for (number, fits, low) in [

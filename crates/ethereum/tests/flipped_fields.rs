@@ -15,7 +15,6 @@ use ethereum::params::ChainSpec;
 use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::variants::Variants;
 use rlp::Encode;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Flips one bit of a field.
@@ -40,8 +39,8 @@ const FIELDS: [(&str, Flip); 15] = [
 ];
 
 /// The last two headers of the second mainnet era.
-fn last_two(fixtures: &str) -> [Vec<u8>; 2] {
-    let file = PathBuf::from(fixtures).join("ethereum/era1/mainnet-00001-a5364e9a.era1");
+fn last_two() -> [Vec<u8>; 2] {
+    let file = testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
     let archive = Archive::open(&[file]).unwrap();
     let limit = ChunkLimit::default();
     let mut reader = archive.reader(Want::default(), limit, 16_382..=16_383).unwrap();
@@ -84,13 +83,10 @@ fn verdict(headers: [&[u8]; 2], seal: SealMode, caches: &Arc<Caches>) -> Option<
     outcome.err().map(|error| error.to_string())
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn with_seals_on_a_flipped_bit_in_any_field_is_noticed() {
-    let Ok(fixtures) = std::env::var("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return;
-    };
-    let [parent, last] = last_two(&fixtures);
+    let [parent, last] = last_two();
     let caches = Caches::new(None, 1);
     for mode in [SealMode::Off, SealMode::All] {
         assert_eq!(verdict([&parent, &last], mode, &caches), None, "the real header");

@@ -8,7 +8,7 @@ use blockmill_ethereum::header::HeaderView;
 use serde_json::Value;
 
 fn bytes<const N: usize>(value: &Value) -> [u8; N] {
-    vectors::hex(value.as_str().unwrap()).try_into().unwrap()
+    testkit::hex::decode(value.as_str().unwrap()).try_into().unwrap()
 }
 
 fn seal(header: &HeaderView) -> Seal {
@@ -23,7 +23,7 @@ fn seal(header: &HeaderView) -> Seal {
 
 /// Checks one vector and returns its seal.
 fn check_vector(cache: &Cache, name: &str, vector: &Value) -> Seal {
-    let raw = vectors::hex(vector["header"].as_str().unwrap());
+    let raw = testkit::hex::decode(vector["header"].as_str().unwrap());
     let seal = seal(&HeaderView::decode(&raw).unwrap());
     assert_eq!(seal.seal_hash, bytes(&vector["header_hash"]), "{name}: header hash");
     assert_eq!(seal.nonce.to_be_bytes(), bytes(&vector["nonce"]), "{name}: nonce");
@@ -39,11 +39,9 @@ fn check_vector(cache: &Cache, name: &str, vector: &Value) -> Seal {
     seal
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn public_vectors_and_real_seals_verify() {
-    if vectors::fixtures().is_none() {
-        return;
-    }
     let cache = Cache::generate(0).unwrap();
     let mut seals = vec![main_network_block_1()];
     vectors::for_each_file(&["PoWTests/"], |_, text| {
@@ -69,9 +67,21 @@ fn public_vectors_and_real_seals_verify() {
     assert_eq!(verdicts[1..], [Ok(()); 2]);
 }
 
+#[test]
+fn the_seal_of_a_real_block_verifies_and_no_easier_one_does() {
+    let cache = Cache::generate(0).unwrap();
+    let real = main_network_block_1();
+    let mut verdicts = vec![];
+    let easier = [Seal { nonce: real.nonce ^ 1, ..real }, Seal { difficulty: U256::MAX, ..real }];
+    check_seals(&cache, &[real, easier[0], easier[1]], &mut verdicts);
+    assert_eq!(verdicts[0], Ok(()));
+    assert!(matches!(verdicts[1], Err(SealError::MixHash { .. })), "{:?}", verdicts[1]);
+    assert!(matches!(verdicts[2], Err(SealError::Boundary { .. })), "{:?}", verdicts[2]);
+}
+
 /// Block 1 of the main network: hash of the header without its seal, and the seal.
 fn main_network_block_1() -> Seal {
-    let hash = |text| vectors::hex(text).try_into().unwrap();
+    let hash = |text| testkit::hex::decode(text).try_into().unwrap();
     Seal {
         seal_hash: hash("85913a3057ea8bec78cd916871ca73802e77724e014dda65add3405d02240eb7"),
         nonce: 0x539b_d497_9fef_1ec4,

@@ -44,29 +44,32 @@ fn verify_chain(spec: &ChainSpec, blocks: &[RealBlock]) -> Hash {
     hash
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn mainnet_and_sepolia_files_verify_from_their_genesis() {
     let files = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
     let mut mainnet = vec![];
     for file in files {
-        let Some(blocks) = source::era1(file) else { return };
+        let blocks = source::era1(file);
         mainnet.extend(blocks);
     }
     let head = verify_chain(&ChainSpec::by_name("mainnet").unwrap(), &mainnet);
     let expected = "05c64fc4842734317f8f1dfe29a7e16f676575ad82a7dae37cef1379cf8500b5";
-    assert_eq!(head.to_vec(), source::hex(expected));
-    let sepolia = source::era1("sepolia-00000-643a00f7.era1").unwrap();
+    assert_eq!(head.to_vec(), testkit::hex::decode(expected));
+    let sepolia = source::era1("sepolia-00000-643a00f7.era1");
     verify_chain(&ChainSpec::by_name("sepolia").unwrap(), &sepolia);
     println!("{} mainnet headers, {} sepolia headers", mainnet.len(), sepolia.len());
+    assert_eq!((mainnet.len(), sepolia.len()), (16_384, 8_192));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn exported_chains_verify_with_their_genesis_json() {
     for name in ["hive-sync", "hive-engine", "geth-ethtest", "execution-apis"] {
-        let Some(folder) = source::fixtures() else { return };
+        let folder = testkit::fixture("ethereum");
         let file = folder.join("chains").join(name).join("genesis.json");
         let spec = ChainSpec::from_genesis_json(&std::fs::read_to_string(file).unwrap()).unwrap();
-        let blocks = source::chain(name).unwrap();
+        let blocks = source::chain(name);
         verify_chain(&spec, &blocks);
         println!("{name}: {} headers", blocks.len());
     }
@@ -74,21 +77,22 @@ fn exported_chains_verify_with_their_genesis_json() {
 
 /// The block of a witness file and the headers of its ancestors, newest first.
 fn witness(file: &std::path::Path) -> (u64, Vec<Vec<u8>>) {
-    let decoder = zstd::Decoder::new(std::fs::File::open(file).unwrap()).unwrap();
-    let json: Value = serde_json::from_reader(std::io::BufReader::new(decoder)).unwrap();
-    let block = source::hex(json["block"].as_str().unwrap());
+    let json: Value = serde_json::from_slice(&testkit::read(file)).unwrap();
+    let block = testkit::hex::decode(json["block"].as_str().unwrap());
     let header = rlp::Reader::new(&block).list().unwrap().item().unwrap().raw.to_vec();
     let ancestors = json["witness"]["headers"].as_array().unwrap().iter();
-    let mut headers: Vec<_> = ancestors.map(|text| source::hex(text.as_str().unwrap())).collect();
+    let mut headers: Vec<_> =
+        ancestors.map(|text| testkit::hex::decode(text.as_str().unwrap())).collect();
     headers.push(header);
     headers.sort_by_key(|raw| HeaderView::decode(raw).unwrap().number);
     headers.dedup();
     (json["chainId"].as_u64().unwrap(), headers)
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn real_blocks_of_every_later_fork_follow_their_parents() {
-    let Some(folder) = source::fixtures() else { return };
+    let folder = testkit::fixture("ethereum");
     let specs = ChainSpec::NETWORKS.map(|name| ChainSpec::by_name(name).unwrap());
     let mut seen: BTreeMap<Fork, usize> = BTreeMap::new();
     for entry in std::fs::read_dir(folder.join("witness")).unwrap() {
@@ -111,9 +115,10 @@ fn real_blocks_of_every_later_fork_follow_their_parents() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_changed_header_of_a_real_chain_is_refused() {
-    let Some(blocks) = source::era1("mainnet-00000-5ec1ffb8.era1") else { return };
+    let blocks = source::era1("mainnet-00000-5ec1ffb8.era1");
     let spec = ChainSpec::by_name("mainnet").unwrap();
     let parent = HeaderView::decode(&blocks[1000].header).unwrap();
     let real = HeaderView::decode(&blocks[1001].header).unwrap();

@@ -265,17 +265,18 @@ fn number(value: &Value) -> u64 {
 }
 
 fn bytes(value: &Value) -> Vec<u8> {
-    vectors::hex(value.as_str().unwrap())
+    testkit::hex::decode(value.as_str().unwrap())
 }
 
 fn address(value: &Value) -> Address {
     bytes(value).try_into().unwrap()
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn every_transaction_has_its_published_fate_under_every_fork() {
     let mut tally = Tally::default();
-    let found = vectors::for_each_file(&["TransactionTests/"], |file, text| {
+    vectors::for_each_file(&["TransactionTests/"], |file, text| {
         let tests: Value = serde_json::from_str(text).unwrap();
         for (name, test) in tests.as_object().unwrap() {
             let raw = bytes(&test["txbytes"]);
@@ -286,9 +287,6 @@ fn every_transaction_has_its_published_fate_under_every_fork() {
         }
         tally.files += 1;
     });
-    if !found {
-        return;
-    }
     tally.print();
     let (accepted, refused): (usize, usize) =
         (tally.accepted.values().sum(), tally.refused.values().sum());
@@ -337,10 +335,11 @@ fn batched(signed: &[Signed<'_>]) -> Vec<Option<Address>> {
 
 /// All transactions whose numbers are right, in batches of several sizes, those without a key among
 /// them.
+#[testkit::needs(fixtures)]
 #[test]
 fn batches_of_published_transactions_have_the_senders_of_each_alone() {
     let mut cases = vec![];
-    let found = vectors::for_each_file(&["TransactionTests/"], |_, text| {
+    vectors::for_each_file(&["TransactionTests/"], |_, text| {
         let tests: Value = serde_json::from_str(text).unwrap();
         for test in tests.as_object().unwrap().values() {
             let raw = bytes(&test["txbytes"]);
@@ -357,22 +356,21 @@ fn batches_of_published_transactions_have_the_senders_of_each_alone() {
         alone.push(recover_sender(&transaction, form).map_err(nobody).ok());
         signed.push(Signed { transaction, form });
     }
-    if found {
-        let nobody = alone.iter().filter(|sender| sender.is_none()).count();
-        println!("{} transactions, {nobody} of nobody", alone.len());
-        assert!(alone.len() > 606 && nobody > 0);
-    }
-    for size in [1, 3, 16, 17, 100, BATCH, alone.len().max(1)] {
+    let nobody = alone.iter().filter(|sender| sender.is_none()).count();
+    println!("{} transactions, {nobody} of nobody", alone.len());
+    assert!(alone.len() > 606 && nobody > 0);
+    for size in [1, 3, 16, 17, 100, BATCH, alone.len()] {
         let batches = signed.chunks(size).flat_map(batched);
         assert_eq!(batches.collect::<Vec<_>>(), alone, "batches of {size}");
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn senders_of_valid_test_blocks_are_the_published_ones() {
     let mut count = 0;
     let folders = ["BlockchainTests/", "EIPTests/BlockchainTests/"];
-    let found = vectors::for_each_file(&folders, |file, text| {
+    vectors::for_each_file(&folders, |file, text| {
         let tests: Value = serde_json::from_str(text).unwrap();
         for test in tests.as_object().unwrap().values() {
             let network = test["network"].as_str().unwrap();
@@ -392,24 +390,22 @@ fn senders_of_valid_test_blocks_are_the_published_ones() {
             }
         }
     });
-    if found {
-        println!("{count} senders of test blocks");
-        assert_eq!(count, 3_040);
-    }
+    println!("{count} senders of test blocks");
+    assert_eq!(count, 3_040);
 }
 
 /// One account sends all transactions of each of these chains; a wrongly recovered one would stand
 /// beside it.
+#[testkit::needs(fixtures)]
 #[test]
 fn exported_chains_have_one_sender_whose_nonces_count_up() {
-    let Some(fixtures) = vectors::fixtures() else { return };
     for (chain, expected) in [
         ("hive-sync", 546),
         ("hive-engine", 11_264),
         ("geth-ethtest", 603),
         ("execution-apis", 249),
     ] {
-        let folder = fixtures.join("ethereum/chains").join(chain);
+        let folder = testkit::fixture("ethereum/chains").join(chain);
         let genesis = std::fs::read_to_string(folder.join("genesis.json")).unwrap();
         let spec = ChainSpec::from_genesis_json(&genesis).unwrap();
         let file = std::fs::read(folder.join("chain.rlp")).unwrap();
@@ -428,14 +424,13 @@ fn exported_chains_have_one_sender_whose_nonces_count_up() {
 }
 
 /// A witness names the accounts that its block touches, if it names any: all senders are there.
+#[testkit::needs(fixtures)]
 #[test]
 fn transactions_of_real_blocks_are_valid() {
-    let Some(fixtures) = vectors::fixtures() else { return };
     let (mut count, mut known) = (0, 0);
-    for entry in std::fs::read_dir(fixtures.join("ethereum/witness")).unwrap() {
-        let file = std::fs::File::open(entry.unwrap().path()).unwrap();
-        let decoder = std::io::BufReader::new(zstd::Decoder::new(file).unwrap());
-        let witness: Value = serde_json::from_reader(decoder).unwrap();
+    for entry in std::fs::read_dir(testkit::fixture("ethereum/witness")).unwrap() {
+        let text = testkit::read(entry.unwrap().path());
+        let witness: Value = serde_json::from_slice(&text).unwrap();
         let network = if witness["chainId"] == 1 { "mainnet" } else { "hoodi" };
         let senders = senders(&ChainSpec::by_name(network).unwrap(), &bytes(&witness["block"]));
         count += senders.len();

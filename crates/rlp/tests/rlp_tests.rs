@@ -3,37 +3,12 @@
 use blockmill_rlp::{Encode, Reader, Write, validate};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::Read;
 
-/// The files of RLPTests by name; `None`, with a word about it, without the fixtures.
-fn published() -> Option<BTreeMap<String, Value>> {
-    let Some(fixtures) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    let path = std::path::Path::new(&fixtures).join("ethereum/eth-tests.tar.zst");
-    let file = std::fs::File::open(path).unwrap();
-    let mut archive = tar::Archive::new(zstd::Decoder::new(file).unwrap());
-    let mut files = BTreeMap::new();
-    for entry in archive.entries().unwrap() {
-        let mut entry = entry.unwrap();
-        let path = entry.path().unwrap().into_owned();
-        if path.to_string_lossy().contains("RLPTests/") && path.extension().is_some() {
-            let mut text = String::new();
-            entry.read_to_string(&mut text).unwrap();
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            files.insert(name, serde_json::from_str(&text).unwrap());
-        }
-    }
-    Some(files)
-}
-
-/// Hex with or without 0x.
-fn bytes(text: &Value) -> Vec<u8> {
-    let hex = text.as_str().unwrap();
-    let hex = hex.strip_prefix("0x").unwrap_or(hex);
-    let digits: Vec<u8> = hex.bytes().map(|c| (c as char).to_digit(16).unwrap() as u8).collect();
-    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+/// The files of RLPTests by name.
+fn published() -> BTreeMap<String, Value> {
+    let wanted = |path: &str| path.contains("RLPTests/") && path.ends_with(".json");
+    let files = testkit::tar_files("ethereum/eth-tests.tar.zst", wanted);
+    files.into_iter().map(|(path, text)| (path, serde_json::from_slice(&text).unwrap())).collect()
 }
 
 /// Big-endian digits with zeros before them.
@@ -99,13 +74,13 @@ fn compare(value: &Value, reader: &mut Reader<'_>) {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn published_vectors_get_the_expected_verdict() {
-    let Some(files) = published() else { return };
     let (mut encoded, mut valid, mut invalid) = (0, 0, 0);
-    for (file, tests) in &files {
+    for (file, tests) in &published() {
         for (name, test) in tests.as_object().unwrap() {
-            let out = bytes(&test["out"]);
+            let out = testkit::hex::decode(test["out"].as_str().unwrap());
             match &test["in"] {
                 Value::String(word) if word == "INVALID" => {
                     assert!(validate(&out).is_err(), "{file} {name}");

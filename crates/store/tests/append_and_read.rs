@@ -148,7 +148,7 @@ fn locks_out_a_second_writer_but_not_readers() {
 fn matches_a_plain_list_under_random_operations() {
     for seed in 0..6 {
         let dir = folder();
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut store, _) = ChainStore::open(dir.path(), &small()).unwrap();
         // the model: number of the last appended and of the last committed block
         let (mut appended, mut committed) = (None, None);

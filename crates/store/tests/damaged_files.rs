@@ -38,7 +38,7 @@ fn shorten(path: &Path, len: u64) {
 
 fn flip(path: &Path, random: &mut Random) {
     let mut bytes = fs::read(path).unwrap();
-    let at = random.below(bytes.len() as u64) as usize;
+    let at = random.below(bytes.len());
     bytes[at] ^= 1 << random.below(8);
     fs::write(path, bytes).unwrap();
 }
@@ -125,7 +125,7 @@ fn goes_back_to_a_proven_commit_after_a_power_loss() {
     let expected = data_files(dir.path());
     let mut fallbacks = 0;
     for seed in 0..100 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         copy(dir.path(), work.path());
         for (name, bytes) in &expected {
             let safe = durable.get(name).map_or(0, Vec::len);
@@ -164,7 +164,7 @@ fn flipped_bits_never_panic_and_never_mislead_a_hash_lookup() {
     let mut names: Vec<String> = data_files(dir.path()).into_keys().collect();
     names.push("checkpoint".into());
     for seed in 0..names.len() as u64 * 4 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let name = &names[seed as usize % names.len()];
         copy(dir.path(), work.path());
         flip(&work.path().join(name), &mut random);

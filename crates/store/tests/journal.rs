@@ -14,11 +14,11 @@ const FILE_BYTES: u64 = 1000;
 fn records_are_read_backwards_across_files_and_cuts() {
     let dir = folder();
     let mut journal = Journal::open(dir.path(), FILE_BYTES, 0).unwrap();
-    let (mut random, mut records) = (Random(1), Vec::<(u64, Vec<u8>)>::new());
+    let (mut random, mut records) = (Random::new(1), Vec::<(u64, Vec<u8>)>::new());
     for step in 0..2000 {
         match random.below(20) {
             0 => {
-                let keep = random.below(records.len() as u64 + 1) as usize;
+                let keep = random.below(records.len() + 1);
                 records.truncate(keep);
                 journal.cut(records.last().map_or(0, |(end, _)| *end)).unwrap();
             }

@@ -11,7 +11,7 @@ fn history(seed: u64, steps: u64, chains: u64) {
     let dir = folder();
     let options = PointOptions::new(1 << 20);
     let (mut store, _) = PointStore::open(dir.path(), &options).unwrap();
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let keys = Keys { chains };
     let (mut state, mut committed) = (State::new(), State::new());
     let mut old = Fetched::default();

@@ -14,7 +14,7 @@ use made_points::{Keys, Random, State, folder, value};
 /// A store of three runs, with tombstones and long values.
 fn make(dir: &Path) -> State {
     let (mut store, _) = PointStore::open(dir, &PointOptions::new(1 << 20)).unwrap();
-    let (mut random, keys, mut state) = (Random(5), Keys { chains: 7 }, State::new());
+    let (mut random, keys, mut state) = (Random::new(5), Keys { chains: 7 }, State::new());
     for round in 0..3 {
         for _ in 0..250 {
             let key = keys.any(&mut random);
@@ -72,11 +72,11 @@ fn any_flipped_bit_is_found_and_its_file_is_named() {
     let dir = folder();
     let state = make(dir.path());
     read_all(dir.path(), &state).unwrap();
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for path in files(dir.path()) {
         let bytes = fs::read(&path).unwrap();
         for _ in 0..150 {
-            let at = random.below(bytes.len() as u64) as usize;
+            let at = random.below(bytes.len());
             let mut other = bytes.clone();
             other[at] ^= 1 << random.below(8);
             fs::write(&path, other).unwrap();
@@ -92,7 +92,7 @@ fn any_flipped_bit_is_found_and_its_file_is_named() {
 fn short_long_and_lost_files_are_named() {
     let dir = folder();
     let state = make(dir.path());
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for path in files(dir.path()) {
         let bytes = fs::read(&path).unwrap();
         let len = bytes.len() as u64;

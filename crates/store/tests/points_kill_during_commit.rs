@@ -13,7 +13,7 @@ const COMMITS: u64 = 11;
 
 /// The changes before commit `n`; the same whenever they are made.
 fn change(store: &mut PointStore, state: &mut State, n: u64) -> Result<()> {
-    let (mut random, keys) = (Random(n), Keys { chains: 50 });
+    let (mut random, keys) = (Random::new(n), Keys { chains: 50 });
     for _ in 0..120 {
         let key = keys.any(&mut random);
         let value = value(&mut random);

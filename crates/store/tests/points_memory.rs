@@ -40,8 +40,8 @@ static ALLOCATOR: Counting = Counting;
 /// Key of coin `n`; its value follows from it.
 fn key(n: u64) -> Key {
     let mut key = [0; 36];
-    let mut random = Random(n / 2);
-    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next().to_be_bytes()));
+    let mut random = Random::new(n / 2);
+    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next_u64().to_be_bytes()));
     key[32] = (n % 2) as u8;
     key
 }

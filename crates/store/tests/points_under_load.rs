@@ -16,8 +16,8 @@ use made_points::{Random, folder};
 /// Key of coin `n`; its value follows from it.
 fn key(n: u64) -> Key {
     let mut key = [0; 36];
-    let mut random = Random(n / 2);
-    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next().to_be_bytes()));
+    let mut random = Random::new(n / 2);
+    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next_u64().to_be_bytes()));
     key[32] = (n % 2) as u8;
     key
 }
@@ -39,7 +39,7 @@ fn threads_fetch_ahead_while_the_store_flushes_and_merges() {
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut fetched = Fetched::default();
-            let mut random = Random(3);
+            let mut random = Random::new(3);
             while !stop.load(SeqCst) {
                 let keys: Vec<Key> = (0..200).map(|_| key(random.below(150_000))).collect();
                 reader.snapshot().fetch(&keys, &mut fetched).unwrap();

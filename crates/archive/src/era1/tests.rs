@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::sample::{chain, fixtures, header, read};
+use crate::sample::{chain, header, read};
 use crate::{
     Archive, Chunk, ChunkLimit, Error, FileReport, Format, Packed, Part, ReceiptEncoding, Want,
     inspect,
@@ -244,9 +244,10 @@ fn writers_refuse_what_the_format_cannot_hold() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn rewrites_published_files_byte_for_byte() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = testkit::fixtures();
     let eras = fixtures.join("ethereum/era1");
     for network in ["mainnet", "sepolia"] {
         let files: Vec<_> = fs::read_dir(&eras)

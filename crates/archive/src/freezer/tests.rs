@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::sample::{self, chain, fixtures};
+use crate::sample::{self, chain};
 use crate::{
     Archive, Chunk, ChunkLimit, Error, FileReport, Packed, Part, ReceiptEncoding, Want, inspect,
 };
@@ -298,9 +298,10 @@ fn inspect_warns_that_geth_drops_bodies_that_have_no_receipts() {
     assert!(found.notes[1].contains("drops the bodies"), "{:?}", found.notes);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn rewrites_the_folders_of_geth_byte_for_byte() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = testkit::fixtures();
     let era1 = fixtures.join("ethereum/era1");
     let files =
         [era1.join("mainnet-00000-5ec1ffb8.era1"), era1.join("mainnet-00001-a5364e9a.era1")];
@@ -339,9 +340,10 @@ fn rewrites_the_folders_of_geth_byte_for_byte() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn folders_of_both_geth_versions_open_at_each_level_and_hold_16384_blocks() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = testkit::fixtures();
     for (name, totals) in [("geth-1.17", 0), ("geth-1.17/chain", 0), ("geth-1.9", 16_384)] {
         let folder = fixtures.join("ethereum/freezer").join(name);
         let chunks = read(&folder, EVERYTHING, ChunkLimit::default()).unwrap();

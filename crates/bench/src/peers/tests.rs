@@ -261,27 +261,14 @@ fn a_path_with_a_comma_is_refused() {
 
 /// Every engine imports the first 16,383 headers of the main network. It runs where the peers are
 /// kept built ([`PEERS_DIR`] is set), because a first build takes minutes.
+#[testkit::needs(fixtures, peers)]
 #[test]
 fn real_peers_end_at_the_same_head() {
-    let Some(fixtures) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return;
-    };
-    if std::env::var_os(PEERS_DIR).is_none() {
-        println!("skipped: {PEERS_DIR} is not set");
-        return;
-    }
-    let era1 = Path::new(&fixtures).join("ethereum/era1");
+    let era1 = testkit::fixture("ethereum/era1");
     let names = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
     let input = Input::Era1(names.iter().map(|name| era1.join(name)).collect());
     for peer in load(&real_engines()).unwrap() {
-        let ready = match peer.prepare() {
-            Ok(ready) => ready,
-            Err(left_out) => {
-                println!("{left_out}");
-                continue;
-            }
-        };
+        let ready = peer.prepare().unwrap_or_else(|left_out| panic!("{left_out}"));
         let record = ready.import_headers(&input, 100, 2048).unwrap();
         assert_eq!((record.result.tip_number, record.result.tip_hash.as_str()), (16383, HASH));
         assert_eq!((record.data.blocks, record.chunks.len()), (16383, 8));
@@ -394,25 +381,12 @@ fn a_reindex_that_fails_or_contradicts_itself_is_an_error() {
 
 /// Bitcoin Core reindexes the first blocks of the main network. It runs where the peers are kept
 /// built ([`PEERS_DIR`] is set), because a first build takes minutes.
+#[testkit::needs(fixtures, peers)]
 #[test]
 fn bitcoin_core_ends_with_the_known_coins() {
-    let Some(fixtures) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return;
-    };
-    if std::env::var_os(PEERS_DIR).is_none() {
-        println!("skipped: {PEERS_DIR} is not set");
-        return;
-    }
-    let blocks = Path::new(&fixtures).join("bitcoin/mainnet-0-4521.dat");
+    let blocks = testkit::fixture("bitcoin/mainnet-0-4521.dat");
     for peer in blocks::load(&real_engines()).unwrap() {
-        let ready = match peer.prepare() {
-            Ok(ready) => ready,
-            Err(left_out) => {
-                println!("{left_out}");
-                continue;
-            }
-        };
+        let ready = peer.prepare().unwrap_or_else(|left_out| panic!("{left_out}"));
         let job = blocks::Job { assume_valid: None, ..job(&blocks) };
         let record = ready.reindex(&job).unwrap();
         assert_eq!(record.result.tip_number, 4521);

@@ -178,7 +178,7 @@ impl Maker {
             blocks: vec![params.genesis.clone()],
             pool: vec![],
             unripe: VecDeque::new(),
-            random: Random(seed),
+            random: Random::new(seed),
             time: 1_296_688_602,
         }
     }
@@ -197,7 +197,7 @@ impl Maker {
 
     /// A branch of this chain whose blocks differ.
     pub fn branch(&self, seed: u64) -> Self {
-        Self { random: Random(seed), ..self.clone() }
+        Self { random: Random::new(seed), ..self.clone() }
     }
 
     /// The next block: spends of random coins, up to six transactions.
@@ -234,7 +234,7 @@ impl Maker {
             17..=0x7f => vec![1, a],
             _ => vec![2, a, b],
         };
-        let script = [&start[..], &[8], &self.random.next().to_le_bytes()].concat();
+        let script = [&start[..], &[8], &self.random.next_u64().to_le_bytes()].concat();
         let input = TxIn {
             outpoint: [&[0; 32][..], &[255; 4]].concat(),
             script,

@@ -8,49 +8,7 @@ use blockmill_bitcoin::index::Found;
 use blockmill_bitcoin::params::Params;
 use rlp::U256;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::path::PathBuf;
-
-/// Random numbers from a seed (splitmix64).
-#[derive(Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
-}
-
-/// The folder of real data, or `None` (with a line that says so) when it is not set.
-pub fn fixtures() -> Option<PathBuf> {
-    let folder = std::env::var_os("BLOCKMILL_FIXTURES").map(PathBuf::from);
-    if folder.is_none() {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-    }
-    folder.map(|folder| folder.join("bitcoin"))
-}
-
-/// The folder `src` of Bitcoin Core, or `None` (with a line that says so) when it is not set.
-pub fn core_source() -> Option<PathBuf> {
-    let folder = std::env::var_os("BLOCKMILL_CORE_SOURCE").map(PathBuf::from);
-    if folder.is_none() {
-        println!("skipped: BLOCKMILL_CORE_SOURCE is not set");
-    }
-    folder
-}
+pub use testkit::Random;
 
 /// A network where two hashes make a block, with periods of `period` blocks.
 pub fn easy(period: u32) -> Params {

@@ -1,16 +1,6 @@
 //! The real blocks of the fixtures, and blocks that tests make.
 
 use blockmill_bitcoin::decode::Block;
-use std::path::PathBuf;
-
-/// A folder that the environment names, or `None` (with a line that says so).
-pub fn folder(variable: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os(variable).map(PathBuf::from);
-    if folder.is_none() {
-        println!("skipped: {variable} is not set");
-    }
-    folder
-}
 
 /// Blocks of one source, each as its bytes.
 #[allow(dead_code)] // each test program uses its own part of this module
@@ -21,12 +11,10 @@ pub struct Source {
     pub blocks: Vec<Vec<u8>>,
 }
 
-/// All real blocks; empty (with a line that says so) without fixtures.
+/// All real blocks.
 #[allow(dead_code)]
 pub fn all() -> Vec<Source> {
-    let Some(folder) = folder("BLOCKMILL_FIXTURES").map(|folder| folder.join("bitcoin")) else {
-        return Vec::new();
-    };
+    let folder = testkit::fixture("bitcoin");
     let mut sources = vec![
         framed(&folder.join("mainnet-0-4521.dat"), 4_522),
         framed(&folder.join("testnet3-0-400.dat"), 400),
@@ -34,7 +22,7 @@ pub fn all() -> Vec<Source> {
     let text = std::fs::read_to_string(folder.join("regtest-1-206.hex.txt")).unwrap();
     sources.push(Source {
         name: "regtest".into(),
-        blocks: text.lines().filter(|line| !line.is_empty()).map(hex).collect(),
+        blocks: text.lines().filter(|line| !line.is_empty()).map(testkit::hex::decode).collect(),
     });
     assert_eq!(sources[2].blocks.len(), 206);
     let mut paths: Vec<_> =
@@ -65,31 +53,10 @@ fn framed(path: &std::path::Path, least: usize) -> Source {
     Source { name: path.file_name().unwrap().to_string_lossy().into_owned(), blocks }
 }
 
-/// Bytes from hexadecimal text.
-pub fn hex(text: &str) -> Vec<u8> {
-    let byte = |i: usize| u8::from_str_radix(&text[i..i + 2], 16).unwrap();
-    (0..text.len()).step_by(2).map(byte).collect()
-}
-
 /// A block of real bytes, decoded.
 #[allow(dead_code)] // each test program uses its own part of this module
 pub fn decoded(raw: &[u8]) -> Block {
     let mut block = Block { raw: raw.to_vec(), ..Block::default() };
     block.decode().unwrap();
     block
-}
-
-/// Numbers that are the same in each run (xorshift).
-#[allow(dead_code)]
-pub struct Numbers(pub u64);
-
-#[allow(dead_code)]
-impl Numbers {
-    /// The next below `end`.
-    pub fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
-    }
 }

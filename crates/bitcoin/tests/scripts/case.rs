@@ -6,7 +6,8 @@ use blockmill_bitcoin::script::{
 };
 use crypto::Signatures;
 use serde_json::Value;
-use std::path::PathBuf;
+pub use testkit::Random;
+pub use testkit::hex::decode as hex;
 
 /// All rules of today.
 pub const ALL: Flags = Flags::P2SH
@@ -17,24 +18,10 @@ pub const ALL: Flags = Flags::P2SH
     .with(Flags::CSV)
     .with(Flags::NULLDUMMY);
 
-pub fn hex(text: &str) -> Vec<u8> {
-    assert!(text.len().is_multiple_of(2), "{text}");
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
-}
-
-/// A folder named by an environment variable; prints why a test is skipped without it.
-pub fn folder(variable: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os(variable).map(PathBuf::from);
-    if folder.is_none() {
-        println!("skipped: {variable} is not set");
-    }
-    folder
-}
-
 /// One of Bitcoin Core's test vector files.
-pub fn vectors(name: &str) -> Option<Vec<Value>> {
-    let path = folder("BLOCKMILL_CORE_SOURCE")?.join("test/data").join(name);
-    Some(serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+pub fn vectors(name: &str) -> Vec<Value> {
+    let path = testkit::path_of("core_source").join("test/data").join(name);
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
 /// Coins with their scripts in one buffer.
@@ -109,22 +96,5 @@ impl Case {
             Err(ScriptFault { reason: Reason::Refused, .. }) => false,
             Err(fault) => panic!("{fault}"),
         }
-    }
-}
-
-/// Numbers that look random, the same in every run.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
     }
 }

@@ -1,7 +1,7 @@
 //! Bitcoin Core's own vectors.
 
 use super::assembly::{Assembler, Draft, DraftInput, compact_size};
-use super::case::{ALL, Case, Coins, folder, hex, vectors};
+use super::case::{ALL, Case, Coins, hex, vectors};
 use blockmill_bitcoin::script::{Flags, LegacyHashes, SegwitHashes, Spend, TaprootHashes};
 use crypto::{sha256, sha256d};
 use secp256k1::{Scalar, XOnlyPublicKey};
@@ -29,9 +29,10 @@ fn flags(names: &str) -> (Flags, bool) {
     (flags, known)
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn signature_hashes_of_random_transactions() {
-    let Some(rows) = vectors("sighash.json") else { return };
+    let rows = vectors("sighash.json");
     let mut checked = 0;
     for row in rows.iter().skip(1) {
         let script = hex(row[1].as_str().unwrap());
@@ -57,10 +58,11 @@ fn signature_hashes_of_random_transactions() {
     assert!(checked >= 500);
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn script_tests() {
-    let Some(rows) = vectors("script_tests.json") else { return };
-    let assembler = Assembler::new(&folder("BLOCKMILL_CORE_SOURCE").unwrap());
+    let rows = vectors("script_tests.json");
+    let assembler = Assembler::new(&testkit::path_of("core_source"));
     let (mut exact, mut all, mut recognised) = (0, 0, 0);
     for row in rows.iter().map(|row| row.as_array().unwrap()).filter(|row| row.len() > 1) {
         let (witness, row) = match row.split_first().unwrap() {
@@ -173,10 +175,11 @@ fn transaction_of(assembler: &Assembler, row: &[Value]) -> Option<Case> {
     Case::new(&bytes, coins)
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn valid_transactions() {
-    let Some(rows) = vectors("tx_valid.json") else { return };
-    let assembler = Assembler::new(&folder("BLOCKMILL_CORE_SOURCE").unwrap());
+    let rows = vectors("tx_valid.json");
+    let assembler = Assembler::new(&testkit::path_of("core_source"));
     let (mut checked, mut recognised) = (0, 0);
     for row in rows.iter().map(|row| row.as_array().unwrap()).filter(|row| row.len() > 1) {
         let case = transaction_of(&assembler, row).unwrap();
@@ -191,10 +194,11 @@ fn valid_transactions() {
     assert!(checked > 100 && recognised > 40);
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn invalid_transactions() {
-    let Some(rows) = vectors("tx_invalid.json") else { return };
-    let assembler = Assembler::new(&folder("BLOCKMILL_CORE_SOURCE").unwrap());
+    let rows = vectors("tx_invalid.json");
+    let assembler = Assembler::new(&testkit::path_of("core_source"));
     let mut checked = 0;
     for row in rows.iter().map(|row| row.as_array().unwrap()).filter(|row| row.len() > 1) {
         let (flags, known) = flags(row[2].as_str().unwrap());
@@ -210,9 +214,10 @@ fn invalid_transactions() {
     assert!(checked > 60);
 }
 
+#[testkit::needs(core_source)]
 #[test]
 fn taproot_hashes_and_signatures_of_wallets() {
-    let Some(folder) = folder("BLOCKMILL_CORE_SOURCE") else { return };
+    let folder = testkit::path_of("core_source");
     let path = folder.join("test/data/bip341_wallet_vectors.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     for vector in all["keyPathSpending"].as_array().unwrap() {

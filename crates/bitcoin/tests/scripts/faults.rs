@@ -7,7 +7,7 @@ use crypto::Signatures;
 
 #[test]
 fn the_first_failing_input_in_order_is_named() {
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     let blocks = [block_of(120, |i| Form::ALL[i as usize % 10]), block_of(3, |_| Form::TaprootKey)];
     for round in 0..12 {
         // amounts are signed by witnesses only, scripts by all

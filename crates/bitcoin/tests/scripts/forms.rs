@@ -315,7 +315,7 @@ fn signatures_in_the_wrong_order_are_refused() {
 
 #[test]
 fn many_inputs_share_what_is_hashed_once() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let plans: Vec<_> = (0..150)
         .map(|seed| Plan::new(Form::ALL[random.below(10)], seed, true, 3, &[0, 1]))
         .collect();

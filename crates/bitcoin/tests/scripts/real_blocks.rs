@@ -1,6 +1,6 @@
 //! Real blocks with the coins that they spend.
 
-use super::case::{ALL, Case, Coins, Random, folder, hex, verify};
+use super::case::{ALL, Case, Coins, Random, hex, verify};
 use blockmill_bitcoin::coin::OutPoint;
 use blockmill_bitcoin::decode::Block;
 use blockmill_bitcoin::script::{Counts, Flags, Form, Part, Scripts};
@@ -98,7 +98,7 @@ fn verify_block(name: &str, block: &Block, coins: &Coins, flags: Flags) -> Count
 
 /// Single bits of transactions and coins are changed: both ways keep saying the same.
 fn change_bits(block: &Block, coins: &Coins, flags: Flags, times: usize, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let (mut refused, mut accepted) = (0, 0);
     for _ in 0..times {
         let number = 1 + random.below(block.transactions.len() - 1);
@@ -142,10 +142,10 @@ fn change_bits(block: &Block, coins: &Coins, flags: Flags, times: usize, seed: u
     assert!(refused > times / 3);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn regtest_1_to_206() {
-    let Some(folder) = folder("BLOCKMILL_FIXTURES") else { return };
-    let text = std::fs::read_to_string(folder.join("bitcoin/regtest-1-206.hex.txt")).unwrap();
+    let text = std::fs::read_to_string(testkit::fixture("bitcoin/regtest-1-206.hex.txt")).unwrap();
     let mut known = HashMap::new();
     let mut total = 0;
     for (height, line) in (1..).zip(text.lines()) {
@@ -161,10 +161,10 @@ fn regtest_1_to_206() {
     assert!(total > 0);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn mainnet_0_to_4521() {
-    let Some(folder) = folder("BLOCKMILL_FIXTURES") else { return };
-    let file = std::fs::read(folder.join("bitcoin/mainnet-0-4521.dat")).unwrap();
+    let file = testkit::read("bitcoin/mainnet-0-4521.dat");
     let mut rest = &file[..];
     let (mut blocks, mut known) = (Vec::new(), HashMap::new());
     while let Some(([0xf9, 0xbe, 0xb4, 0xd9, size @ ..], after)) = rest.split_first_chunk::<8>() {
@@ -186,6 +186,7 @@ fn mainnet_0_to_4521() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn mainnet_300025() {
     with_undo("blocks/bcoin-block300025.raw", "undo/bcoin-block300025-undo.raw", |block, coins| {
@@ -197,6 +198,7 @@ fn mainnet_300025() {
     });
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn mainnet_928816() {
     with_undo("blocks/bcoin-block928816.raw", "undo/bcoin-block928816-undo.raw", |block, coins| {
@@ -206,7 +208,6 @@ fn mainnet_928816() {
 }
 
 fn with_undo(block_file: &str, undo_file: &str, check: impl Fn(&Block, &Coins)) {
-    let Some(folder) = folder("BLOCKMILL_FIXTURES") else { return };
-    let read = |name: &str| std::fs::read(folder.join("bitcoin").join(name)).unwrap();
+    let read = |name: &str| testkit::read(format!("bitcoin/{name}"));
     check(&block(&read(block_file)), &coins_of(&read(undo_file)));
 }

@@ -112,7 +112,7 @@ impl Good {
 #[test]
 fn files_that_are_cut_off_are_refused() {
     let blocks = Blocks::generated(LAST);
-    let mut random = Random::new("files_that_are_cut_off");
+    let mut random = Random::new_each_run("files_that_are_cut_off");
     for format in FORMATS {
         let mut good = Good::new("cut", format, blocks.clone());
         let ends = ends(&blocks, format);
@@ -140,7 +140,7 @@ fn files_that_are_cut_off_are_refused() {
 #[test]
 fn flipped_bits_are_found_or_change_nothing() {
     let blocks = Blocks::generated(LAST);
-    let mut random = Random::new("flipped_bits");
+    let mut random = Random::new_each_run("flipped_bits");
     for format in FORMATS {
         let mut good = Good::new("flip", format, blocks.clone());
         let ends = ends(&blocks, format);

@@ -196,9 +196,10 @@ fn hashes_that_an_ancient_folder_states_are_compared() {
     good.refuses(&damaged, 77, "hash stated by the archive");
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn exchanged_files_of_an_ancient_folder_are_refused() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("exchanged");
     let swaps = [
         ("headers.0001.cdat", "headers.0002.cdat"),
@@ -222,9 +223,10 @@ fn exchanged_files_of_an_ancient_folder_are_refused() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_file_of_sepolia_among_those_of_mainnet_is_refused() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("foreign-era");
     let (folder, store) = (scratch.path("folder"), scratch.path("store"));
     copy(&fixtures.join("era1"), &folder);

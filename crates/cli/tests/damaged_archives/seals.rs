@@ -33,9 +33,10 @@ fn headers(scratch: &Scratch, fixtures: &Path) -> Vec<Vec<u8>> {
     blocks.headers
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_flipped_bit_that_only_the_seal_covers_is_found() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("seals");
     let headers = headers(&scratch, &fixtures);
     let caches = scratch.path("caches");
@@ -61,9 +62,10 @@ fn a_flipped_bit_that_only_the_seal_covers_is_found() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_wrong_seal_in_an_era1_file_is_found_at_level_bodies() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("seals-era1");
     let mut blocks = crate::Blocks::read(&fixtures.join("era1/mainnet-00000-5ec1ffb8.era1"));
     blocks = blocks.part(0, LAST + 1);

@@ -5,7 +5,6 @@
 
 use chain::Status;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{ChainStore, Tip};
+pub use testkit::{Random, hex::encode_0x as hex};
 
 /// No command of these tests may take longer, whatever its input.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -164,13 +164,9 @@ impl Drop for Scratch {
     }
 }
 
-/// The folder of real Ethereum data; without one, says that the test is skipped.
-pub fn fixtures() -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    Some(PathBuf::from(folder).join("ethereum"))
+/// The folder of real Ethereum data.
+pub fn fixtures() -> PathBuf {
+    testkit::fixture("ethereum")
 }
 
 /// Copies a file, or a folder with the files in it and below; the copy can be written to.
@@ -286,39 +282,4 @@ impl Snapshot {
 /// Asserts that two stores are the same: by what they answer, and byte for byte.
 pub fn assert_same_store(expected: &Path, found: &Path) {
     Snapshot::of(expected).assert_same(found);
-}
-
-/// Pseudo-random numbers (splitmix64) whose seed is printed; `BLOCKMILL_TEST_SEED` repeats a run.
-pub struct Random(u64);
-
-impl Random {
-    /// A new seed, or the one of the environment.
-    pub fn new(test: &str) -> Self {
-        let given = std::env::var("BLOCKMILL_TEST_SEED").ok().and_then(|text| text.parse().ok());
-        let now = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
-        let seed = given.unwrap_or_else(now);
-        println!("{test}: BLOCKMILL_TEST_SEED={seed}");
-        Self(seed)
-    }
-
-    /// A number below `bound`.
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-
-    /// One of `values`.
-    pub fn pick<T: Copy>(&mut self, values: &[T]) -> T {
-        values[self.below(values.len() as u64) as usize]
-    }
-}
-
-/// Bytes as 0x and hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold("0x".into(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -10,9 +10,10 @@ fn convert(from: &[PathBuf], format: &str, to: &Path) {
     succeed(command.arg(format).arg("--out").arg(to).args(from));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn era1_files_come_back_byte_for_byte_from_an_ancient_folder() {
-    let Some((fixtures, scratch)) = set_up("era1-freezer-era1") else { return };
+    let (fixtures, scratch) = set_up("era1-freezer-era1");
     for (network, files) in [("mainnet", &MAINNET[..]), ("sepolia", &[SEPOLIA])] {
         let published: Vec<_> = files.iter().map(|file| fixtures.join(file)).collect();
         let folder = scratch.path(&format!("{network}-ancient"));
@@ -27,9 +28,10 @@ fn era1_files_come_back_byte_for_byte_from_an_ancient_folder() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn ancient_folders_of_both_clients_give_the_published_era1_files() {
-    let Some((fixtures, scratch)) = set_up("freezer-era1") else { return };
+    let (fixtures, scratch) = set_up("freezer-era1");
     for client in ["geth-1.9", "geth-1.17"] {
         let out = scratch.path(client);
         convert(&[fixtures.join("freezer").join(client)], "era1", &out);
@@ -40,6 +42,7 @@ fn ancient_folders_of_both_clients_give_the_published_era1_files() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_store_gives_back_the_published_era1_files() {
     let Some((fixtures, scratch)) = set_up("store-era1") else { return };
@@ -54,7 +57,7 @@ fn a_store_gives_back_the_published_era1_files() {
 
 #[test]
 fn streams_made_of_era1_files_hold_the_same_chain() {
-    let Some((fixtures, scratch)) = set_up("era1-streams") else { return };
+    let (fixtures, scratch) = set_up("era1-streams");
     let era1 = mainnet(&fixtures);
     let whole = scratch.path("whole");
     succeed(import(&whole, "--seal off").args(&era1));
@@ -87,9 +90,10 @@ fn streams_made_of_era1_files_hold_the_same_chain() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_converted_range_begins_and_ends_where_it_was_asked_to() {
-    let Some((fixtures, scratch)) = set_up("convert-range") else { return };
+    let (fixtures, scratch) = set_up("convert-range");
     for format in ["rlp", "headers", "rlp-gz"] {
         let out = scratch.path(format);
         let mut command = blockmill("convert --from 5000 --until 9000 --to");

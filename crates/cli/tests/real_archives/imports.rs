@@ -5,9 +5,10 @@ use crate::{MAINNET_16383, SEPOLIA, SEPOLIA_8191, assert_tip, import, mainnet, s
 use serde_json::Value;
 use std::fs;
 
+#[testkit::needs(fixtures)]
 #[test]
 fn real_era1_files_verify_with_their_seals() {
-    let Some((fixtures, scratch)) = set_up("real-era1") else { return };
+    let (fixtures, scratch) = set_up("real-era1");
     let caches = scratch.path("caches");
     let flags = "--level bodies --seal all --ethash-cache";
     let store = scratch.path("mainnet");
@@ -32,9 +33,10 @@ fn real_era1_files_verify_with_their_seals() {
     assert!(sepolia_seals >= 8_191, "{sepolia_seals}");
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn ancient_folders_of_both_clients_hold_the_blocks_of_the_era1_files() {
-    let Some((fixtures, scratch)) = set_up("real-freezer") else { return };
+    let (fixtures, scratch) = set_up("real-freezer");
     let era1 = scratch.path("era1");
     let mut command = import(&era1, "--seal off --json");
     succeed(command.args(mainnet(&fixtures)));
@@ -72,9 +74,10 @@ const CHAINS: [(&str, u64, &str, u64); 4] = [
     ),
 ];
 
+#[testkit::needs(fixtures)]
 #[test]
 fn chains_of_other_clients_verify_up_to_their_last_fork() {
-    let Some((fixtures, scratch)) = set_up("real-chains") else { return };
+    let (fixtures, scratch) = set_up("real-chains");
     for (name, last, hash, transactions) in CHAINS {
         let folder = fixtures.join("chains").join(name);
         let store = scratch.path(name);
@@ -94,9 +97,10 @@ fn chains_of_other_clients_verify_up_to_their_last_fork() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn inspect_finds_real_archives_sound() {
-    let Some((fixtures, _scratch)) = set_up("inspect") else { return };
+    let (fixtures, _scratch) = set_up("inspect");
     let inspect = |path: &str, deep: bool| {
         let mut command = blockmill(if deep { "inspect --deep" } else { "inspect" });
         let inspection = succeed_json(command.arg(fixtures.join(path)));

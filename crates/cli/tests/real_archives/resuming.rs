@@ -5,9 +5,10 @@ use crate::program::{
 };
 use crate::{MAINNET_8191, MAINNET_16383, SEPOLIA, assert_tip, import, mainnet, set_up};
 
+#[testkit::needs(fixtures)]
 #[test]
 fn an_import_in_two_runs_gives_the_store_of_one_run() {
-    let Some((fixtures, scratch)) = set_up("two-runs") else { return };
+    let (fixtures, scratch) = set_up("two-runs");
     let [first, second] = mainnet(&fixtures);
     let (whole, parts) = (scratch.path("whole"), scratch.path("parts"));
     succeed(import(&whole, "--seal off").args([&first, &second]));
@@ -31,9 +32,10 @@ fn an_import_in_two_runs_gives_the_store_of_one_run() {
     assert_same_store(&whole, &files);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_second_import_says_that_there_is_nothing_new() {
-    let Some((fixtures, scratch)) = set_up("nothing-new") else { return };
+    let (fixtures, scratch) = set_up("nothing-new");
     let store = scratch.path("store");
     let files = mainnet(&fixtures);
     let text = succeed(import(&store, "--seal off").args(&files));
@@ -47,9 +49,10 @@ fn a_second_import_says_that_there_is_nothing_new() {
     assert_eq!(read_store(&store), before);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn trusted_hashes_must_be_met() {
-    let Some((fixtures, scratch)) = set_up("trust") else { return };
+    let (fixtures, scratch) = set_up("trust");
     let files = mainnet(&fixtures);
     let store = scratch.path("right");
     let flags = format!("--seal off --trust {MAINNET_8191} --trust {}", &MAINNET_16383[2..]);
@@ -70,9 +73,10 @@ fn trusted_hashes_must_be_met() {
     misunderstand(command.args(&files), &["64 hexadecimal digits"]);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_chain_that_begins_in_the_middle_has_an_anchor_and_says_so() {
-    let Some((fixtures, scratch)) = set_up("anchor") else { return };
+    let (fixtures, scratch) = set_up("anchor");
     let [first, second] = mainnet(&fixtures);
     let store = scratch.path("from");
     let record = succeed_json(import(&store, "--seal off --from 3000").args([&first, &second]));
@@ -101,9 +105,10 @@ fn a_chain_that_begins_in_the_middle_has_an_anchor_and_says_so() {
     assert_eq!(tip_of(&whole), Some(16_383), "{}", ended.stderr);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn a_store_keeps_its_level_and_its_chain() {
-    let Some((fixtures, scratch)) = set_up("level") else { return };
+    let (fixtures, scratch) = set_up("level");
     let files = mainnet(&fixtures);
     let store = scratch.path("headers");
     succeed(import(&store, "--level headers --seal off --until 5000").args(&files));

@@ -7,6 +7,7 @@ use std::fmt::{self, Write};
 use std::time::{Duration, Instant};
 
 use super::{Kind, Made, ecdsa, p256, recovery, schnorr, tweak};
+use testkit::hex;
 
 /// The longest batch: more than two of the lanes' own.
 const LONGEST: usize = 600;
@@ -330,33 +331,27 @@ impl Part<'_> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
-}
-
 fn show_ecdsa(check: &EcdsaCheck) -> String {
     let key = match &check.key {
-        Key::Compressed(key) => hex(key),
-        Key::Uncompressed(key) => hex(key),
+        Key::Compressed(key) => hex::encode(key),
+        Key::Uncompressed(key) => hex::encode(key),
     };
-    let [digest, r, s] = [check.digest, check.r, check.s].map(|number| hex(&number));
+    let [digest, r, s] = [check.digest, check.r, check.s].map(|number| hex::encode(&number));
     format!("digest {digest}\nr {r}\ns {s}\nkey {key}")
 }
 
 fn show_schnorr(check: &SchnorrCheck) -> String {
-    let [message, signature] = [hex(&check.message), hex(&check.signature)];
-    format!("message {message}\nsignature {signature}\nkey {}", hex(&check.key))
+    let [message, signature] = [hex::encode(&check.message), hex::encode(&check.signature)];
+    format!("message {message}\nsignature {signature}\nkey {}", hex::encode(&check.key))
 }
 
 fn show_recovery(of: &Recovery) -> String {
-    let [digest, r, s] = [of.digest, of.r, of.s].map(|number| hex(&number));
+    let [digest, r, s] = [of.digest, of.r, of.s].map(|number| hex::encode(&number));
     format!("digest {digest}\nr {r}\ns {s}\nrecovery id {}", of.recovery_id)
 }
 
 fn show_tweak(check: &TweakCheck) -> String {
-    let [key, tweak, sum] = [check.key, check.tweak, check.tweaked].map(|number| hex(&number));
+    let [key, tweak, sum] =
+        [check.key, check.tweak, check.tweaked].map(|number| hex::encode(&number));
     format!("key {key}\ntweak {tweak}\ntweaked {sum}\nodd {}", check.odd)
 }

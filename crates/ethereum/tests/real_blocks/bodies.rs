@@ -39,6 +39,7 @@ fn verify_all(blocks: &[RealBlock]) -> Counts {
     counts
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn bodies_of_exported_chains_match_their_headers() {
     for (name, expected, transactions) in [
@@ -47,7 +48,7 @@ fn bodies_of_exported_chains_match_their_headers() {
         ("geth-ethtest", 600, 603),
         ("execution-apis", 54, 249),
     ] {
-        let Some(blocks) = source::chain(name) else { return };
+        let blocks = source::chain(name);
         let counts = verify_all(&blocks);
         println!("{name}: {counts:?}");
         assert_eq!(counts.blocks, expected, "{name}");
@@ -55,6 +56,7 @@ fn bodies_of_exported_chains_match_their_headers() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn bodies_of_real_networks_match_their_headers() {
     for (name, expected) in [
@@ -62,12 +64,12 @@ fn bodies_of_real_networks_match_their_headers() {
         ("mainnet-00001-a5364e9a.era1", 8192),
         ("sepolia-00000-643a00f7.era1", 8192),
     ] {
-        let Some(blocks) = source::era1(name) else { return };
+        let blocks = source::era1(name);
         let counts = verify_all(&blocks);
         println!("{name}: {counts:?}");
         assert_eq!(counts.blocks, expected, "{name}");
     }
-    let Some(blocks) = source::witnesses() else { return };
+    let blocks = source::witnesses();
     let counts = verify_all(&blocks);
     println!("witnesses: {counts:?}");
     assert_eq!(counts.blocks, 22);
@@ -75,19 +77,21 @@ fn bodies_of_real_networks_match_their_headers() {
 }
 
 /// The first block that is small and holds a transaction of each wanted type.
-fn find(wanted: TransactionType) -> Option<RealBlock> {
-    let mut blocks = source::chain("geth-ethtest")?;
-    blocks.extend(source::chain("execution-apis")?);
-    blocks.into_iter().find(|block| {
+fn find(wanted: TransactionType) -> RealBlock {
+    let mut blocks = source::chain("geth-ethtest");
+    blocks.extend(source::chain("execution-apis"));
+    let found = blocks.into_iter().find(|block| {
         let body = BodyView::decode(&block.body).unwrap();
         block.body.len() < 2500 && body.transaction_types().any(|kind| kind == wanted)
-    })
+    });
+    found.unwrap_or_else(|| panic!("no small block with a transaction of type {wanted:?}"))
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn bodies_cut_at_any_byte_are_errors() {
     for kind in TransactionType::ALL {
-        let Some(block) = find(kind) else { return };
+        let block = find(kind);
         for len in 0..block.body.len() {
             assert!(BodyView::decode(&block.body[..len]).is_err(), "{} at {len}", block.name);
         }
@@ -96,11 +100,12 @@ fn bodies_cut_at_any_byte_are_errors() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn no_flipped_bit_goes_unnoticed() {
     let mut roots = RootBuilder::new();
     for kind in TransactionType::ALL {
-        let Some(block) = find(kind) else { return };
+        let block = find(kind);
         let header = HeaderView::decode(&block.header).unwrap();
         let (mut malformed, mut mismatched) = (0, 0);
         for bit in 0..block.body.len() * 8 {
@@ -120,12 +125,13 @@ fn no_flipped_bit_goes_unnoticed() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn each_type_is_refused_in_the_forks_before_its_own() {
     let first = [Fork::Frontier, Fork::Berlin, Fork::London, Fork::Cancun, Fork::Prague];
     let mut roots = RootBuilder::new();
     for kind in TransactionType::ALL {
-        let Some(block) = find(kind) else { return };
+        let block = find(kind);
         let header = HeaderView::decode(&block.header).unwrap();
         let body = BodyView::decode(&block.body).unwrap();
         let newest = body.transaction_types().max().unwrap();
@@ -137,9 +143,10 @@ fn each_type_is_refused_in_the_forks_before_its_own() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn every_comparison_with_the_header_names_its_rule() {
-    let Some(block) = find(TransactionType::Blob) else { return };
+    let block = find(TransactionType::Blob);
     let original = HeaderView::decode(&block.header).unwrap().to_owned();
     let body = BodyView::decode(&block.body).unwrap();
     let mut roots = RootBuilder::new();

@@ -146,6 +146,7 @@ fn rebuild_all(blocks: &[RealBlock]) -> Counts {
     counts
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn blocks_of_exported_chains_are_rebuilt_from_their_parts() {
     let forks = [(15, 26), (16, 12), (17, 3), (20, 3), (21, 10)];
@@ -158,13 +159,14 @@ fn blocks_of_exported_chains_are_rebuilt_from_their_parts() {
         ),
         ("execution-apis", Counts::new(forks, [196, 23, 23, 6, 1], [56, 6, 1, 18, 6])),
     ] {
-        let Some(blocks) = source::chain(name) else { return };
+        let blocks = source::chain(name);
         let counts = rebuild_all(&blocks);
         println!("{name}: {counts:?}");
         assert_eq!(counts, expected, "{name}");
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn blocks_of_real_networks_are_rebuilt_from_their_parts() {
     for (name, fields, ommers) in [
@@ -172,13 +174,13 @@ fn blocks_of_real_networks_are_rebuilt_from_their_parts() {
         ("mainnet-00001-a5364e9a.era1", 15, 562),
         ("sepolia-00000-643a00f7.era1", 16, 0),
     ] {
-        let Some(blocks) = source::era1(name) else { return };
+        let blocks = source::era1(name);
         let counts = rebuild_all(&blocks);
         println!("{name}: {counts:?}");
         let expected = Counts::new([(fields, 8192)], [0; 5], [0, 0, 0, ommers, 0]);
         assert_eq!(counts, expected, "{name}");
     }
-    let Some(blocks) = source::witnesses() else { return };
+    let blocks = source::witnesses();
     let counts = rebuild_all(&blocks);
     println!("witnesses: {counts:?}");
     let forks = [(15, 16), (16, 1), (17, 1), (20, 1), (21, 3)];

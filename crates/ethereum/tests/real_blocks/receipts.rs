@@ -18,7 +18,7 @@ use trie::RootBuilder;
 const STORED: &str = include_str!("stored-receipts.txt");
 
 /// The blocks of [`STORED`], each with its receipts in storage form.
-fn stored() -> Option<Vec<RealBlock>> {
+fn stored() -> Vec<RealBlock> {
     let mut chains = std::collections::HashMap::new();
     let mut blocks = vec![];
     for line in STORED.lines() {
@@ -26,24 +26,29 @@ fn stored() -> Option<Vec<RealBlock>> {
             panic!("three words on a line");
         };
         if !chains.contains_key(name) {
-            chains.insert(name, source::chain(name)?);
+            chains.insert(name, source::chain(name));
         }
         let number: u64 = number.parse().unwrap();
         let block = chains[name]
             .iter()
             .find(|block| HeaderView::decode(&block.header).unwrap().number == number);
-        blocks.push(RealBlock { receipts: Some(source::hex(receipts)), ..block.unwrap().clone() });
+        blocks.push(RealBlock {
+            receipts: Some(testkit::hex::decode(receipts)),
+            ..block.unwrap().clone()
+        });
     }
-    Some(blocks)
+    assert!(blocks.len() > 10, "{} blocks", blocks.len());
+    blocks
 }
 
 fn types(body: &[u8]) -> Vec<TransactionType> {
     BodyView::decode(body).unwrap().transaction_types().collect()
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn stored_receipts_match_the_header_and_survive_the_way_to_consensus_and_back() {
-    let Some(blocks) = stored() else { return };
+    let blocks = stored();
     let mut roots = RootBuilder::new();
     let (mut receipts, mut logs) = ([0; 5], 0);
     for block in &blocks {
@@ -71,11 +76,12 @@ fn stored_receipts_match_the_header_and_survive_the_way_to_consensus_and_back() 
     assert!(logs > 0);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn receipts_of_era1_files_match_their_headers() {
     let mut roots = RootBuilder::new();
     for name in ["mainnet-00000-5ec1ffb8.era1", "sepolia-00000-643a00f7.era1"] {
-        let Some(blocks) = source::era1(name) else { return };
+        let blocks = source::era1(name);
         for block in &blocks {
             let header = HeaderView::decode(&block.header).unwrap();
             let body = BodyView::decode(&block.body).unwrap();
@@ -85,12 +91,14 @@ fn receipts_of_era1_files_match_their_headers() {
             assert_eq!(verdict, Ok(()), "{}", block.name);
         }
         println!("{name}: {} lists of receipts", blocks.len());
+        assert_eq!(blocks.len(), 8192);
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn every_comparison_of_receipts_names_its_rule() {
-    let Some(blocks) = stored() else { return };
+    let blocks = stored();
     let block = &blocks[0];
     let original = HeaderView::decode(&block.header).unwrap().to_owned();
     let body = BodyView::decode(&block.body).unwrap();
@@ -112,9 +120,10 @@ fn every_comparison_of_receipts_names_its_rule() {
     assert_eq!(rule(&list[..list.len() - 1], &|_| ()), Some(Rule::ReceiptEncoding));
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn receipts_and_transactions_must_be_equally_many() {
-    let Some(blocks) = stored() else { return };
+    let blocks = stored();
     let (list, mut types) = (blocks[0].receipts.as_ref().unwrap(), types(&blocks[0].body));
     let count = types.len();
     let mut out = vec![];
@@ -126,11 +135,13 @@ fn receipts_and_transactions_must_be_equally_many() {
     assert_eq!(error, ReceiptError::Count { transactions: count - 1, receipts: count });
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn damaged_receipts_are_errors_or_have_another_root() {
-    let Some(blocks) = stored() else { return };
+    let blocks = stored();
     let mut roots = RootBuilder::new();
     let short = |block: &&RealBlock| block.receipts.as_ref().unwrap().len() < 600;
+    assert!(blocks.iter().filter(short).count() >= 4);
     for block in blocks.iter().filter(short).take(4) {
         let (stored, types) = (block.receipts.as_ref().unwrap(), types(&block.body));
         let header = HeaderView::decode(&block.header).unwrap();

@@ -2,14 +2,6 @@
 
 use rlp::{OnePass, Write};
 use std::io::Read;
-use std::path::PathBuf;
-
-/// Hex, with or without 0x.
-pub fn hex(text: &str) -> Vec<u8> {
-    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
-    let digit = |c: u8| (c as char).to_digit(16).unwrap() as u8;
-    digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
-}
 
 /// One block: header, body and, where the source has them, receipts.
 #[derive(Clone)]
@@ -19,15 +11,6 @@ pub struct RealBlock {
     pub header: Vec<u8>,
     pub body: Vec<u8>,
     pub receipts: Option<Vec<u8>>,
-}
-
-/// The folder of Ethereum fixtures; `None`, with a word about it, when it is not there.
-pub fn fixtures() -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return None;
-    };
-    Some(PathBuf::from(folder).join("ethereum"))
 }
 
 /// A block that stands as `[header, transactions, ommers, ...]`.
@@ -40,35 +23,32 @@ fn split(name: String, block: &[u8]) -> RealBlock {
 }
 
 /// The blocks of a chain in `chains`.
-pub fn chain(name: &str) -> Option<Vec<RealBlock>> {
-    let file = std::fs::read(fixtures()?.join("chains").join(name).join("chain.rlp")).unwrap();
+pub fn chain(name: &str) -> Vec<RealBlock> {
+    let file = testkit::read(format!("ethereum/chains/{name}/chain.rlp"));
     let mut reader = rlp::Reader::new(&file);
     let mut blocks = vec![];
     while !reader.is_empty() {
         let item = reader.item().unwrap();
         blocks.push(split(format!("{name}, item {}", blocks.len()), item.raw));
     }
-    Some(blocks)
+    blocks
 }
 
 /// The blocks of the witness files.
-pub fn witnesses() -> Option<Vec<RealBlock>> {
+pub fn witnesses() -> Vec<RealBlock> {
     let mut blocks = vec![];
-    for entry in std::fs::read_dir(fixtures()?.join("witness")).unwrap() {
+    for entry in std::fs::read_dir(testkit::fixture("ethereum/witness")).unwrap() {
         let entry = entry.unwrap();
-        let file = std::fs::File::open(entry.path()).unwrap();
-        let decoder = zstd::Decoder::new(file).unwrap();
-        let json: serde_json::Value =
-            serde_json::from_reader(std::io::BufReader::new(decoder)).unwrap();
-        let block = hex(json["block"].as_str().unwrap());
+        let json: serde_json::Value = serde_json::from_slice(&testkit::read(entry.path())).unwrap();
+        let block = testkit::hex::decode(json["block"].as_str().unwrap());
         blocks.push(split(entry.file_name().to_string_lossy().into_owned(), &block));
     }
-    Some(blocks)
+    blocks
 }
 
 /// The blocks of an era1 file: records of type, length and Snappy frames.
-pub fn era1(name: &str) -> Option<Vec<RealBlock>> {
-    let file = std::fs::read(fixtures()?.join("era1").join(name)).unwrap();
+pub fn era1(name: &str) -> Vec<RealBlock> {
+    let file = testkit::read(format!("ethereum/era1/{name}"));
     let (mut at, mut parts) = (0, [vec![], vec![], vec![]]);
     while at < file.len() {
         let len = u32::from_le_bytes(file[at + 2..at + 6].try_into().unwrap()) as usize;
@@ -89,5 +69,5 @@ pub fn era1(name: &str) -> Option<Vec<RealBlock>> {
         body,
         receipts: Some(receipts),
     };
-    Some(both.map(block).collect())
+    both.map(block).collect()
 }

@@ -1,6 +1,6 @@
 //! Bytes that are no object: the error and its place.
 
-use crate::made::{LATER_FIELDS, Random};
+use crate::made::{LATER_FIELDS, Parts};
 use blockmill_rlp::ethereum::{
     AccessListEntry, Authorization, Block, Body, Header, Transaction, TransactionType, Withdrawal,
 };
@@ -137,49 +137,49 @@ fn refuses_other_lengths<'a, T>(bytes: &'a [u8], decode: impl Fn(&'a [u8]) -> Re
 
 #[test]
 fn truncation_and_trailing_bytes_are_errors() {
-    let mut random = Random(11);
+    let mut parts = Parts::new(11);
     for later in LATER_FIELDS {
-        refuses_other_lengths(random.header(later).encode().leak(), Header::decode);
-        refuses_other_lengths(random.body(later).encode().leak(), Body::decode);
-        refuses_other_lengths(random.block(later).encode().leak(), Block::decode);
+        refuses_other_lengths(parts.header(later).encode().leak(), Header::decode);
+        refuses_other_lengths(parts.body(later).encode().leak(), Body::decode);
+        refuses_other_lengths(parts.block(later).encode().leak(), Block::decode);
     }
     for kind in TransactionType::ALL {
-        let transaction = random.transaction(kind);
+        let transaction = parts.transaction(kind);
         refuses_other_lengths(transaction.encode().leak(), Transaction::decode);
         let canonical = transaction.canonical().encode().leak();
         refuses_other_lengths(canonical, Transaction::decode_canonical);
     }
-    refuses_other_lengths(random.access_list_entry().encode().leak(), AccessListEntry::decode);
-    refuses_other_lengths(random.authorization().encode().leak(), Authorization::decode);
-    refuses_other_lengths(random.withdrawal().encode().leak(), Withdrawal::decode);
+    refuses_other_lengths(parts.access_list_entry().encode().leak(), AccessListEntry::decode);
+    refuses_other_lengths(parts.authorization().encode().leak(), Authorization::decode);
+    refuses_other_lengths(parts.withdrawal().encode().leak(), Withdrawal::decode);
 }
 
 #[test]
 fn wrong_fields_are_named_with_their_places() {
-    let mut random = Random(12);
-    let header = random.header(8).encode();
+    let mut parts = Parts::new(12);
+    let header = parts.header(8).encode();
     refuses_wrong_fields(&header, 0, &HEADER, Header::decode);
     for kind in TransactionType::ALL {
-        let canonical = random.transaction(kind).canonical().encode();
+        let canonical = parts.transaction(kind).canonical().encode();
         let typed = usize::from(kind != TransactionType::Legacy);
         let fields = transaction(kind);
         refuses_wrong_fields(&canonical, typed, &fields, Transaction::decode_canonical);
     }
-    let entry = random.access_list_entry().encode();
+    let entry = parts.access_list_entry().encode();
     refuses_wrong_fields(&entry, 0, &[ADDRESS, List], AccessListEntry::decode);
-    let authorization = random.authorization().encode();
+    let authorization = parts.authorization().encode();
     refuses_wrong_fields(&authorization, 0, &AUTHORIZATION, Authorization::decode);
-    let withdrawal = random.withdrawal().encode();
+    let withdrawal = parts.withdrawal().encode();
     refuses_wrong_fields(&withdrawal, 0, &[U64, U64, ADDRESS, U64], Withdrawal::decode);
-    let body = random.body(2).encode();
+    let body = parts.body(2).encode();
     refuses_wrong_fields(&body, 0, &[List, List, List], Body::decode);
 }
 
 #[test]
 fn a_field_that_is_missing_is_named_with_its_place() {
-    let mut random = Random(13);
+    let mut parts = Parts::new(13);
     for kind in TransactionType::ALL {
-        let canonical = random.transaction(kind).canonical().encode();
+        let canonical = parts.transaction(kind).canonical().encode();
         let typed = usize::from(kind != TransactionType::Legacy);
         let mut reader = Reader::new(&canonical[typed..]).list().unwrap();
         let fields = transaction(kind);
@@ -193,7 +193,7 @@ fn a_field_that_is_missing_is_named_with_its_place() {
 
 #[test]
 fn what_stands_in_a_list_is_checked_and_named() {
-    let mut random = Random(14);
+    let mut parts = Parts::new(14);
     let key = [vec![0xa0], vec![1; 32]].concat();
     let short = [vec![0x9f], vec![1; 31]].concat();
     let address = [vec![0x94], vec![2; 20]].concat();
@@ -203,7 +203,7 @@ fn what_stands_in_a_list_is_checked_and_named() {
     let error = Error { offset: keys_at + at, kind };
     assert_eq!(AccessListEntry::decode(&entry).err(), Some(error));
 
-    let transaction = random.transaction(TransactionType::AccessList).encode();
+    let transaction = parts.transaction(TransactionType::AccessList).encode();
     let (body, at) = join(&[], &[transaction, vec![0x82, 5, 0xc0]], 1);
     let (body, outer) = join(&[], &[body, vec![0xc0]], 0);
     let error = Error { offset: outer + at + 1, kind: ErrorKind::UnknownType { found: 5 } };
@@ -231,9 +231,9 @@ fn unknown_and_missing_types_are_named() {
 
 #[test]
 fn only_types_without_blobs_and_delegations_create_contracts() {
-    let mut random = Random(15);
+    let mut parts = Parts::new(15);
     for kind in TransactionType::ALL {
-        let creation = Transaction { to: None, ..random.transaction(kind) };
+        let creation = Transaction { to: None, ..parts.transaction(kind) };
         let bytes = creation.encode().leak();
         match Transaction::decode(bytes) {
             Ok(decoded) => {

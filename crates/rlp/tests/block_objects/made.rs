@@ -5,36 +5,34 @@ use blockmill_rlp::ethereum::{
     AccessListEntry, Authorization, Block, Body, Header, Transaction, TransactionType, Withdrawal,
 };
 use ruint::aliases::U256;
+use testkit::Random;
 
 /// Numbers of fields of a header that forks have added up: none, London, Shanghai, Cancun, Prague,
 /// Amsterdam.
 pub const LATER_FIELDS: [usize; 6] = [0, 1, 2, 5, 6, 8];
 
-/// A source of parts: splitmix64 (Steele, Lea, Flood 2014).
-pub struct Random(pub u64);
+/// A source of parts.
+pub struct Parts(Random);
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
+impl Parts {
+    /// The same parts for a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(Random::new(seed))
     }
 
     fn below(&mut self, end: usize) -> usize {
-        self.next() as usize % end
+        self.0.below(end)
     }
 
     /// A number of any length from 0 to 64 bits.
     fn number(&mut self) -> u64 {
-        let bits = self.below(65) as u32;
-        self.next().checked_shr(64 - bits).unwrap_or(0)
+        self.0.any_length()
     }
 
     /// A number of any length from 0 to 256 bits.
     fn wide(&mut self) -> U256 {
         let bits = self.below(257);
-        U256::from_limbs(std::array::from_fn(|_| self.next())) >> (256 - bits)
+        U256::from_limbs(std::array::from_fn(|_| self.0.next_u64())) >> (256 - bits)
     }
 
     fn byte(&mut self) -> u8 {
@@ -146,11 +144,11 @@ impl Random {
     /// A body of a time when headers had this many more fields.
     pub fn body(&mut self, later: usize) -> Body<'static> {
         Body {
-            transactions: self.list(12, |random| {
-                let kind = TransactionType::ALL[random.below(5)];
-                random.transaction(kind)
+            transactions: self.list(12, |parts| {
+                let kind = TransactionType::ALL[parts.below(5)];
+                parts.transaction(kind)
             }),
-            ommers: self.list(2, |random| random.header(later)),
+            ommers: self.list(2, |parts| parts.header(later)),
             withdrawals: (later > 1).then(|| self.list(16, Self::withdrawal)),
         }
     }

@@ -1,6 +1,6 @@
 //! Written and read again, by every writer.
 
-use crate::made::{LATER_FIELDS, Random};
+use crate::made::{LATER_FIELDS, Parts};
 use blockmill_rlp::ethereum::{Body, Transaction, TransactionType};
 use blockmill_rlp::{Decode, Encode, Encoder, List, Reader};
 use crypto::{ManyKeccak, keccak256};
@@ -35,49 +35,49 @@ fn round_trip<'a, T: Encode + Decode<'a> + Debug + PartialEq>(value: &T) {
 
 #[test]
 fn headers_of_every_fork() {
-    let mut random = Random(1);
+    let mut parts = Parts::new(1);
     for later in LATER_FIELDS {
-        (0..COUNT).for_each(|_| round_trip(&random.header(later)));
+        (0..COUNT).for_each(|_| round_trip(&parts.header(later)));
     }
 }
 
 #[test]
 fn transactions_of_every_type_and_what_they_hold() {
-    let mut random = Random(2);
-    (0..COUNT).for_each(|_| round_trip(&random.access_list_entry()));
-    (0..COUNT).for_each(|_| round_trip(&random.authorization()));
+    let mut parts = Parts::new(2);
+    (0..COUNT).for_each(|_| round_trip(&parts.access_list_entry()));
+    (0..COUNT).for_each(|_| round_trip(&parts.authorization()));
     for kind in TransactionType::ALL {
-        (0..COUNT).for_each(|_| round_trip(&random.transaction(kind)));
+        (0..COUNT).for_each(|_| round_trip(&parts.transaction(kind)));
     }
 }
 
 #[test]
 fn withdrawals_bodies_and_blocks() {
-    let mut random = Random(3);
-    (0..COUNT).for_each(|_| round_trip(&random.withdrawal()));
+    let mut parts = Parts::new(3);
+    (0..COUNT).for_each(|_| round_trip(&parts.withdrawal()));
     for later in LATER_FIELDS {
         for _ in 0..COUNT / 10 {
-            round_trip(&random.body(later));
-            round_trip(&random.block(later));
+            round_trip(&parts.body(later));
+            round_trip(&parts.block(later));
         }
     }
 }
 
 #[test]
 fn a_body_of_more_lists_than_are_noted() {
-    let mut random = Random(4);
+    let mut parts = Parts::new(4);
     let kinds = TransactionType::ALL.into_iter().cycle();
-    let transactions: Vec<_> = kinds.take(3000).map(|kind| random.transaction(kind)).collect();
+    let transactions: Vec<_> = kinds.take(3000).map(|kind| parts.transaction(kind)).collect();
     let body = Body { transactions: List::Values(transactions.leak()), ..Body::default() };
     round_trip(&body);
 }
 
 #[test]
 fn all_transactions_are_hashed_like_each_of_them() {
-    let mut random = Random(9);
+    let mut parts = Parts::new(9);
     for kinds in [&TransactionType::ALL[..], &[TransactionType::Legacy], &[TransactionType::Blob]] {
         let kinds = kinds.iter().cycle().take(200);
-        let transactions: Vec<_> = kinds.map(|kind| random.transaction(*kind)).collect();
+        let transactions: Vec<_> = kinds.map(|kind| parts.transaction(*kind)).collect();
         let expected: Vec<_> = transactions.iter().map(|tx| tx.canonical().hash()).collect();
         let given = List::Values(&transactions[..]);
         let bytes = given.encode();
@@ -100,10 +100,10 @@ fn items(list: &[u8]) -> Vec<&[u8]> {
 
 #[test]
 fn the_canonical_form_is_what_the_form_in_a_list_wraps() {
-    let mut random = Random(5);
+    let mut parts = Parts::new(5);
     for kind in TransactionType::ALL {
         for _ in 0..COUNT {
-            let transaction = random.transaction(kind);
+            let transaction = parts.transaction(kind);
             let canonical = encode(&transaction.canonical());
             let in_list = transaction.encode();
             match kind {
@@ -117,9 +117,9 @@ fn the_canonical_form_is_what_the_form_in_a_list_wraps() {
 
 #[test]
 fn what_is_signed_is_all_but_the_signature() {
-    let mut random = Random(6);
+    let mut parts = Parts::new(6);
     for kind in TransactionType::ALL {
-        let transaction = random.transaction(kind);
+        let transaction = parts.transaction(kind);
         let canonical = transaction.canonical().encode();
         let unsigned = encode(&transaction.signing(None));
         let typed = usize::from(kind != TransactionType::Legacy);
@@ -164,9 +164,9 @@ fn the_example_of_eip_155() {
 
 #[test]
 fn what_the_seal_signs_is_all_but_mix_hash_and_nonce() {
-    let mut random = Random(7);
+    let mut parts = Parts::new(7);
     for later in LATER_FIELDS {
-        let header = random.header(later);
+        let header = parts.header(later);
         let (whole, unsealed) = (header.encode(), encode(&header.unsealed()));
         let mut fields = items(&whole);
         fields.drain(13..15);

@@ -1,9 +1,10 @@
 //! Trie nodes put together, taken apart, and damaged.
 
-use crate::random::Random;
+use crate::random::bytes;
 use crate::{encoding, ends_exactly, error};
 use blockmill_rlp::ethereum::{Child, Path, PathBuffer, TrieNode};
 use blockmill_rlp::{Decode, Encode, ErrorKind, OnePass, Write};
+use testkit::Random;
 
 /// The path again, from its half-bytes, which begin at an even or an odd place of a key.
 fn path_again(path: Path<'_>, shift: usize) -> PathBuffer {
@@ -64,14 +65,15 @@ fn short_node(random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn random_nodes_come_back() {
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     for round in 0..2000 {
         let key = random.array::<32>();
         let start = random.below(65);
-        let range = start..start + random.below(65 - start as u64);
+        let range = start..start + random.below(65 - start);
         let path = PathBuffer::new(&key, range, round % 3 == 0);
         let path = path.path();
-        let (value, short, hash) = (random.bytes(300), short_node(&mut random), random.array());
+        let (value, short, hash) =
+            (bytes(&mut random, 300), short_node(&mut random), random.array());
         let mut child =
             || [Child::Empty, Child::Hash(&hash), Child::Embedded(&short)][random.below(3)];
         let node = match round % 3 {

@@ -20,9 +20,7 @@ struct Counts {
 }
 
 fn hex(text: &Value) -> Vec<u8> {
-    let digits = text.as_str().unwrap().strip_prefix("0x").unwrap().as_bytes();
-    let digit = |c: u8| (c as char).to_digit(16).unwrap() as u8;
-    digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+    testkit::hex::decode(text.as_str().unwrap())
 }
 
 /// The nodes below one root that the witness holds; `is_state` when the values are accounts, whose
@@ -87,17 +85,14 @@ fn state_root(header: &[u8]) -> [u8; 32] {
     *fields.fixed().unwrap()
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn nodes_of_witnesses_come_back_and_are_referenced() {
-    let Some(fixtures) = std::env::var_os("BLOCKMILL_FIXTURES") else {
-        println!("skipped: BLOCKMILL_FIXTURES is not set");
-        return;
-    };
-    let folder = std::path::Path::new(&fixtures).join("ethereum/witness");
+    let folder = testkit::fixture("ethereum/witness");
     let (mut files, mut counts) = (0, Counts::default());
     for entry in std::fs::read_dir(folder).unwrap() {
-        let file = std::fs::File::open(entry.unwrap().path()).unwrap();
-        let json: Value = serde_json::from_reader(zstd::Decoder::new(file).unwrap()).unwrap();
+        let text = testkit::read(entry.unwrap().path());
+        let json: Value = serde_json::from_slice(&text).unwrap();
         let witness = &json["witness"];
         let mut nodes = HashMap::new();
         for text in witness["state"].as_array().unwrap() {

@@ -1,9 +1,10 @@
 //! Receipts and logs in all their forms.
 
-use crate::random::Random;
+use crate::random::bytes;
 use crate::{encoding, ends_exactly, error};
 use blockmill_rlp::ethereum::{Log, Outcome, Receipt, StoredLogs, StoredReceipt, TransactionType};
 use blockmill_rlp::{Decode, Encode, ErrorKind, List, OnePass, Write};
+use testkit::Random;
 
 /// What geth stored for some blocks of two chains: a chain, a number and a list in hex on each
 /// line.
@@ -44,19 +45,19 @@ fn comes_back(receipt: &Receipt<'_>) {
 
 #[test]
 fn random_receipts_come_back_in_every_form() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let (address, topics, bloom) = (random.array(), [0; 5].map(|_| random.array()), [7; 256]);
     let topics: Vec<&[u8; 32]> = topics.iter().collect();
     let root = random.array();
     for round in 0..400 {
-        let data: Vec<_> = (0..random.below(6)).map(|_| random.bytes(700)).collect();
+        let data: Vec<_> = (0..random.below(6)).map(|_| bytes(&mut random, 700)).collect();
         let topics = |data: &Vec<u8>| List::Values(&topics[..data.len() % 6]);
         let log = |data| Log { address: &address, topics: topics(data), data };
         let logs: Vec<_> = data.iter().map(log).collect();
         let receipt = Receipt {
             kind: TransactionType::ALL[round % 5],
             outcome: [Outcome::Failure, Outcome::Success, Outcome::Root(&root)][round % 3],
-            cumulative_gas: random.number(),
+            cumulative_gas: random.any_length(),
             bloom: &bloom,
             logs: List::Values(&logs),
         };

@@ -1,25 +1,25 @@
 //! Withdrawals, accounts and requests: objects of fixed fields.
 
-use crate::random::Random;
 use crate::{encoding, ends_exactly, error};
 use blockmill_rlp::ethereum::{
     Account, Consolidation, Deposit, Records, Request, Withdrawal, WithdrawalRequest, requests_hash,
 };
 use blockmill_rlp::{Decode, ErrorKind, RawList, U256};
 use blockmill_rlp::{Encode, OnePass, Write};
+use testkit::Random;
 
 #[test]
 fn withdrawals_and_accounts_come_back() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..2000 {
-        let [index, validator, amount] = [0; 3].map(|_| random.number());
+        let [index, validator, amount] = [0; 3].map(|_| random.any_length());
         let withdrawal = Withdrawal { index, validator, address: &random.array(), amount };
         let bytes = encoding(&withdrawal);
         assert_eq!(Withdrawal::decode(&bytes), Ok(withdrawal));
         ends_exactly::<Withdrawal<'_>>(&bytes, &mut vec![]);
         let balance = U256::from_be_bytes(random.array::<32>()) >> random.below(256);
         let (storage_root, code_hash) = (&random.array(), &random.array());
-        let account = Account { nonce: random.number(), balance, storage_root, code_hash };
+        let account = Account { nonce: random.any_length(), balance, storage_root, code_hash };
         let bytes = encoding(&account);
         assert_eq!(Account::decode(&bytes), Ok(account));
         ends_exactly::<Account<'_>>(&bytes, &mut vec![]);
@@ -88,13 +88,13 @@ fn comes_back(request: &Request<'_>) {
 
 #[test]
 fn requests_come_back() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for _ in 0..60 {
         for count in [0, 1, 3] {
             let (keys, credentials) = (random.array::<96>(), random.array());
             let (signature, source) = (random.array(), random.array());
             let [public_key, target_key] = [0, 48].map(|at| keys[at..][..48].try_into().unwrap());
-            let (amount, index) = (random.number(), random.number());
+            let (amount, index) = (random.any_length(), random.any_length());
             let credentials = &credentials;
             let signature = &signature;
             let deposit = Deposit { public_key, credentials, amount, signature, index };

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use blockmill_store::{Blocks, ChainStore, Items, Options, Tip};
+pub use testkit::Random;
 
 /// First block of every made chain: not 0, so that numbers and positions differ.
 pub const FIRST: u64 = 1000;
@@ -21,27 +22,10 @@ pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// SplitMix64: a repeatable stream of numbers.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-}
-
 /// `len` bytes that depend on `seed`.
 fn bytes(seed: u64, len: u64) -> Vec<u8> {
-    let mut random = Random(seed);
-    (0..len).map(|_| random.next() as u8).collect()
+    let mut random = Random::new(seed);
+    (0..len).map(|_| random.next_u64() as u8).collect()
 }
 
 pub fn hash(number: u64) -> [u8; 32] {

@@ -4,20 +4,7 @@
 use std::collections::BTreeMap;
 
 use blockmill_store::{Key, PointStore};
-
-/// Splitmix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
-    }
-
-    pub fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-}
+pub use testkit::Random;
 
 fn mix(n: u64) -> u64 {
     let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -34,7 +21,7 @@ impl Keys {
     pub fn any(&self, random: &mut Random) -> Key {
         let id = random.below(400);
         let numbers = [0, 0, 0, 1, 2, 255, 256, 257, 65_536, u32::MAX];
-        self.key(id, numbers[random.below(10) as usize])
+        self.key(id, numbers[random.below(10)])
     }
 
     pub fn key(&self, id: u64, number: u32) -> Key {
@@ -57,7 +44,7 @@ pub fn value(random: &mut Random) -> Vec<u8> {
         6..20 => 0,
         _ => 20 + random.below(30),
     };
-    let seed = random.next();
+    let seed = random.next_u64();
     (0..len).map(|at| (seed >> (at % 8 * 8)) as u8).collect()
 }
 

@@ -103,7 +103,7 @@ fn any_flipped_bit_loses_at_most_the_block_that_it_is_in() {
 fn junk_between_records_is_passed_over_and_named() {
     let folder = tempfile::tempdir().unwrap();
     let chain = blocks(4, 5);
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     let parts: [Vec<u8>; 6] = [
         random.bytes(7),
         random.bytes(200_000),
@@ -195,7 +195,7 @@ mod naive {
 fn thousands_of_damaged_files_give_what_the_naive_search_finds() {
     let chain = blocks(12, 8);
     let (clean, _) = records(&chain, MAGIC);
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     for round in 0..3000 {
         let mut file = clean.clone();
         for _ in 0..1 + random.below(6) {
@@ -217,7 +217,7 @@ fn mutate(file: &mut Vec<u8>, random: &mut Random) {
     let length = random.below(longest).min(file.len() - place);
     match random.below(8) {
         0 => file[place] ^= 1 << random.below(8),
-        1 => file[place] = random.next() as u8,
+        1 => file[place] = random.next_u64() as u8,
         2 => file.truncate(place),
         3 => drop(file.drain(place..place + length)),
         4 => file[place..place + length].fill(0),
@@ -235,7 +235,7 @@ fn mutate(file: &mut Vec<u8>, random: &mut Random) {
 fn damaged_files_are_read_alike_in_every_way() {
     let folder = tempfile::tempdir().unwrap();
     let (clean, _) = records(&blocks(30, 10), MAGIC);
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for round in 0..200 {
         let mut file = clean.clone();
         (0..3).for_each(|_| mutate(&mut file, &mut random));

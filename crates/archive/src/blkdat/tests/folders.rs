@@ -60,7 +60,7 @@ fn blocks_are_read_by_their_places_one_by_one_and_together() {
         reader.read(*place, &mut bytes).unwrap();
         assert_eq!(bytes, *block);
     }
-    let mut random = Random(22);
+    let mut random = Random::new(22);
     for _ in 0..50 {
         let wanted: Vec<_> = (0..random.below(40)).map(|_| random.below(60)).collect();
         let locations: Vec<_> = wanted.iter().map(|block| places[*block]).collect();
@@ -204,7 +204,7 @@ fn other_files_and_folders_hold_no_blocks() {
     let missing: PathBuf = folder.path().join("missing");
     assert!(!looks_like(&missing) && open_one(&missing).is_err());
     assert!(!looks_like(folder.path()));
-    for (name, bytes) in [("empty", vec![]), ("random", Random(28).bytes(3 << 20))] {
+    for (name, bytes) in [("empty", vec![]), ("random", Random::new(28).bytes(3 << 20))] {
         fs::write(folder.path().join(name), bytes).unwrap();
         let error = open_one(&folder.path().join(name)).unwrap_err();
         assert!(matches!(error, Error::UnknownFormat { .. }), "{error}");
