@@ -8,6 +8,7 @@
 
 pub mod blkdat;
 mod block_store;
+mod checksum;
 mod chunk;
 mod column;
 mod deep;
@@ -30,6 +31,7 @@ mod survey;
 mod write;
 
 pub use block_store::is_store as is_block_store;
+pub use checksum::chain_checksum;
 pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;
 pub use detect::Format;

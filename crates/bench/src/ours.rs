@@ -56,7 +56,7 @@ pub(crate) fn once(what: Import<'_>) -> Result<RunRecord> {
         Sink::Tree(Box::new(HeaderTree::open(what.scratch)?))
     };
     let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
-    let record = record::of(&run, &outcome, &archive, &options, what.label);
+    let record = record::of(&run, &outcome, &archive, &options, program::this(), what.label);
     drop(sink);
     outcome?;
     Ok(record)

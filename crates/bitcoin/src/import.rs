@@ -32,7 +32,8 @@ pub fn import(
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
-    let mut run = Run::default();
+    let started_unix = pipeline::record::unix_time();
+    let mut run = Run { started_unix, ..Run::default() };
     let mut outcome = passes(files, options, data, &mut progress, &mut run, start);
     if matches!(outcome, Err(Error::Stopped)) {
         (run.stopped, outcome) = (true, Ok(()));

@@ -22,6 +22,7 @@ pub fn of(
     label: &str,
 ) -> RunRecord {
     let mut record = RunRecord::new(program, label);
+    record.started_unix = run.started_unix;
     record.machine = pipeline::machine::Machine::detect();
     let (first, last) = run.range.unwrap_or_default();
     record.data = Data {
@@ -32,7 +33,7 @@ pub fn of(
         last: last.into(),
         blocks: run.blocks,
         bytes: run.bytes,
-        checksum: None,
+        checksum: checksum(run, options),
     };
     record.level = options.level.name().into();
     record.variants = options.variants.to_map();
@@ -63,6 +64,13 @@ pub fn of(
     record.totals.cpu_sys_s = cpu.sys_s;
     record.totals.peak_rss_bytes = pipeline::usage::peak_rss_bytes();
     record
+}
+
+/// Of the new blocks of the best chain, or of all its headers.
+fn checksum(run: &Run, options: &Options) -> Option<String> {
+    let all = (options.level == Level::Headers).then_some((0, 0));
+    let ((first, _), tip) = (run.range.or(all)?, run.tip?);
+    Some(archive::chain_checksum(first.into(), tip.height.into(), &tip.hash))
 }
 
 fn stages(run: &Run) -> Vec<Stage> {

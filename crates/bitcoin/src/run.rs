@@ -84,6 +84,8 @@ pub struct Run {
     pub chunks: Vec<ChunkTimes>,
     /// Times of the phases of pass 2.
     pub times: CrewTimes,
+    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    pub started_unix: f64,
     /// From the first byte to the last commit, in seconds.
     pub wall_s: f64,
     /// Of which commits.

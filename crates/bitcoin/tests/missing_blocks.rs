@@ -138,7 +138,7 @@ fn a_deleted_record_is_noticed_wherever_others_follow_it() {
 
 #[test]
 fn a_file_that_is_cut_within_a_record_is_incomplete() {
-    let (chain, mut random) = (Chain::new(), Random(1));
+    let (chain, mut random) = (Chain::new(), Random::new(1));
     let bytes = chain.bytes();
     for case in 0..60 {
         let record = 2 + random.below(chain.records.len() - 2);
@@ -170,7 +170,7 @@ fn a_last_record_that_is_damaged_beyond_recognition_is_told() {
 
 #[test]
 fn any_wrong_size_is_told_and_loses_no_block() {
-    let (chain, mut random) = (Chain::new(), Random(2));
+    let (chain, mut random) = (Chain::new(), Random::new(2));
     for case in 0..120 {
         let record = 1 + random.below(BLOCKS as usize);
         let start = chain.start(record);
@@ -179,7 +179,7 @@ fn any_wrong_size_is_told_and_loses_no_block() {
         let later = record + 1 + random.below(3);
         let stated = match case % 3 {
             0 if later < chain.records.len() => chain.start(later + 1) - start - 8,
-            1 => random.next() as usize % 4_000_001,
+            1 => random.next_u64() as usize % 4_000_001,
             _ => own + 1 + random.below(20),
         };
         if stated == own {
@@ -286,7 +286,7 @@ fn a_normal_folder_of_core_is_verified() {
     bad.wrong_root = true;
     stale.push(bad);
     let mut blocks = [&maker.blocks[..], &stale.blocks[31..], &maker.blocks[5..9]].concat();
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for at in (2..blocks.len()).rev() {
         blocks.swap(at, 1 + random.below(at));
     }

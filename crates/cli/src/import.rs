@@ -141,7 +141,8 @@ impl Job {
         });
         display.finish();
         let label = self.label.as_deref().unwrap_or(label);
-        let mut record = record::of(&run, &outcome, &self.archive, &self.options, label);
+        let mut record =
+            record::of(&run, &outcome, &self.archive, &self.options, program::this(), label);
         let ending = Ending {
             source: "this archive holds",
             unit: "block",

@@ -12,7 +12,6 @@ use bitcoin::params::Params;
 use bitcoin::variants::Variants;
 use bitcoin::{Error, Hash, Level, record};
 use chain::FaultReport;
-use ethereum::record::program;
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -93,7 +92,8 @@ impl Job {
         });
         display.finish();
         let label = self.label.as_deref().unwrap_or(label);
-        let mut record = record::of(&run, &outcome, &self.files, &self.options, program(), label);
+        let mut record =
+            record::of(&run, &outcome, &self.files, &self.options, program::this(), label);
         if stores {
             record.result.committed = committed(data, &self.options, &mut record.notes);
         }

@@ -50,9 +50,9 @@ fn count(value: &Value) -> usize {
     value.as_array().expect("a list").len()
 }
 
-/// The bitcoin folder of the real data.
-fn fixtures() -> Option<PathBuf> {
-    Some(program::fixtures()?.parent()?.join("bitcoin"))
+/// The real data of Bitcoin.
+fn fixtures() -> PathBuf {
+    testkit::fixture("bitcoin")
 }
 
 #[test]

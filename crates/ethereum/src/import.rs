@@ -28,6 +28,7 @@ pub fn import(
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
     let mut run = Run::of(archive.survey());
+    run.started_unix = pipeline::record::unix_time();
     let mut outcome = stages(archive, options, sink, &mut progress, &mut run, start);
     if outcome.is_ok() && run.found_nothing_new() {
         outcome = overlap::compare(archive, options, sink, &mut progress, &mut run);

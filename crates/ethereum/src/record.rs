@@ -11,24 +11,17 @@ use chain::Status;
 use pipeline::StageTimes;
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
 
-/// The program, as it is named in records.
-pub fn program() -> Program {
-    Program {
-        name: "blockmill".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        revision: option_env!("BLOCKMILL_REVISION").unwrap_or_default().into(),
-    }
-}
-
-/// The record of `run`, called `label` in tables.
+/// The record of `run`, called `label` in tables; `program` is this one.
 pub fn of(
     run: &Run,
     outcome: &Result<(), Error>,
     archive: &Archive,
     options: &Options,
+    program: Program,
     label: &str,
 ) -> RunRecord {
-    let mut record = RunRecord::new(program(), label);
+    let mut record = RunRecord::new(program, label);
+    record.started_unix = run.started_unix;
     record.machine = pipeline::machine::Machine::detect();
     let (first, last) = run.range.unwrap_or_default();
     record.data = Data {
@@ -39,7 +32,7 @@ pub fn of(
         last,
         blocks: run.blocks,
         bytes: run.bytes,
-        checksum: None,
+        checksum: checksum(run),
     };
     record.level = options.level.name().into();
     record.variants = options.variants.to_map();
@@ -60,6 +53,12 @@ pub fn of(
     record.totals.cpu_sys_s = cpu.sys_s;
     record.totals.peak_rss_bytes = pipeline::usage::peak_rss_bytes();
     record
+}
+
+/// Of the new blocks.
+fn checksum(run: &Run) -> Option<String> {
+    let ((first, _), tip) = (run.range?, run.tip.as_ref()?);
+    Some(archive::chain_checksum(first, tip.id.number, &tip.id.hash))
 }
 
 /// The name of a format in records.

@@ -55,6 +55,8 @@ pub struct Run {
     pub chunks: Vec<ChunkTimes>,
     /// Busy and waiting times of the stages.
     pub times: Times,
+    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    pub started_unix: f64,
     /// From the first read to the last write, in seconds.
     pub wall_s: f64,
     /// Of which the last sync to disk.

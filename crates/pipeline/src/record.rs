@@ -71,6 +71,11 @@ pub struct RunRecord {
     pub notes: Vec<String>,
 }
 
+/// Seconds since 1970-01-01T00:00:00Z.
+pub fn unix_time() -> f64 {
+    std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs_f64()
+}
+
 impl RunRecord {
     /// An empty record of the current schema.
     pub fn new(program: Program, label: impl Into<String>) -> Self {
@@ -143,7 +148,7 @@ pub struct Data {
     pub blocks: u64,
     /// Bytes read from the archive.
     pub bytes: u64,
-    /// A checksum of the input, as `algorithm:hex`, when one was computed.
+    /// A checksum of the blocks, as `algorithm:hex`; none when no block was verified.
     pub checksum: Option<String>,
 }
 

@@ -8,7 +8,6 @@ use bitcoin::import::{Options, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
 use bitcoin::{Hash, Id, record};
-use ethereum::record::program;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 use store::points::{PointOptions, PointStore};
@@ -55,7 +54,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
         ..Options::new(network(&files)?)
     };
     let (run, outcome) = import(&files, &options, &once.scratch, |_| {});
-    let mut record = record::of(&run, &outcome, &files, &options, program(), &once.label);
+    let mut record = record::of(&run, &outcome, &files, &options, program::this(), &once.label);
     outcome?;
     record.command = std::env::args().collect();
     if let Some(reindex) = &mut record.reindex {

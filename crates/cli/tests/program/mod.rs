@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{ChainStore, Tip};
+#[allow(unused_imports, reason = "each test program uses its part")]
 pub use testkit::{Random, hex::encode_0x as hex};
 
 /// No command of these tests may take longer, whatever its input.

@@ -42,7 +42,7 @@ const PANICKING_FILES: [(&str, &str); 3] = [
 const KIT: &str = "testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 14] = [
+const IMPORTS: [(&str, &[&str]); 15] = [
     ("system", &[]),
     ("chain", &[]),
     ("rlp", &["crypto"]),
@@ -51,6 +51,7 @@ const IMPORTS: [(&str, &[&str]); 14] = [
     ("archive", &["system", "chain", "rlp", "crypto", "store"]),
     ("trie", &["rlp", "crypto"]),
     ("store", &["system", "chain"]),
+    ("program", &["chain", "pipeline"]),
     ("pipeline", &["system", "chain"]),
     ("ethereum", &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
     ("bitcoin", &["chain", "rlp", "crypto", "archive", "store", "pipeline"]),
@@ -59,14 +60,14 @@ const IMPORTS: [(&str, &[&str]); 14] = [
         "bench",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "report",
+            "bitcoin", "report", "program",
         ],
     ),
     (
         "cli",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "report", "bench",
+            "bitcoin", "report", "bench", "program",
         ],
     ),
     ("testkit", &[]),

@@ -3,7 +3,7 @@
 
 use blockmill_crypto::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant};
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::{Kind, Made, ecdsa, p256, recovery, schnorr, tweak};

@@ -1,0 +1,81 @@
+//! Finds out the revision of the source, and tells Cargo when to look again.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folders of a crate that are not in the program.
+const NOT_COMPILED: [&str; 3] = ["tests", "benches", "examples"];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let given = std::env::var("BLOCKMILL_REVISION").ok().filter(|given| !given.is_empty());
+    let revision = given.unwrap_or_else(|| revision_of(&root));
+    println!("cargo::rustc-env=BLOCKMILL_REVISION={revision}");
+    println!("cargo::rerun-if-env-changed=BLOCKMILL_REVISION");
+    for path in watched(&root) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}
+
+/// What git prints, run in `root`; nothing when there is no git, or it fails.
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("git");
+    command.current_dir(root).args(arguments);
+    // these would lead to another repository
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+        command.env_remove(variable);
+    }
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_string())
+}
+
+/// Is `root` the root of a repository? The source may also lie in one of something else.
+fn is_repository(root: &Path) -> bool {
+    let same = |top: String| Path::new(&top).canonicalize().ok() == root.canonicalize().ok();
+    git(root, &["rev-parse", "--show-toplevel"]).is_some_and(same)
+}
+
+/// The commit that is checked out, with `-dirty` when a file that is compiled is not as committed;
+/// empty without git.
+pub fn revision_of(root: &Path) -> String {
+    if !is_repository(root) {
+        return String::new();
+    }
+    let Some(commit) = git(root, &["rev-parse", "--verify", "HEAD"]) else { return String::new() };
+    let excluded: Vec<_> =
+        NOT_COMPILED.iter().map(|folder| format!(":(exclude)crates/*/{folder}")).collect();
+    let mut status = vec!["status", "--porcelain", "--untracked-files=all", "--"];
+    status.extend(["Cargo.toml", "Cargo.lock", "crates"]);
+    status.extend(excluded.iter().map(String::as_str));
+    match git(root, &status).as_deref() {
+        Some("") => commit,
+        // if git cannot say that all is as committed, neither do we
+        _ => format!("{commit}-dirty"),
+    }
+}
+
+/// All whose change may change the revision: what git writes at each commit and checkout, and what
+/// is compiled.
+pub fn watched(root: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = ["Cargo.toml", "Cargo.lock"].map(|file| root.join(file)).into();
+    let entries = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    for path in entries(&root.join("crates")).iter().flat_map(|folder| entries(folder)) {
+        let name = path.file_name().unwrap_or_default();
+        if !NOT_COMPILED.iter().any(|folder| name == *folder) {
+            paths.push(path);
+        }
+    }
+    if is_repository(root) {
+        let branch = git(root, &["symbolic-ref", "-q", "HEAD"]);
+        let files = ["HEAD", "logs/HEAD", "packed-refs"].into_iter().chain(branch.as_deref());
+        for file in files {
+            paths.extend(git(root, &["rev-parse", "--git-path", file]).map(|path| root.join(path)));
+        }
+    }
+    // of a path that is not there Cargo believes that it has changed, each time
+    paths.retain(|path| path.exists());
+    paths
+}

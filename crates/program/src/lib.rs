@@ -1,0 +1,15 @@
+//! Which program this is. A crate of its own, because it is compiled again after each commit, and
+//! nothing else should be.
+
+use pipeline::record::Program;
+
+/// This program, as records name it. Its revision is that of git, with `-dirty` behind it where
+/// what was compiled is not what was committed; empty where the source came without git.
+/// `BLOCKMILL_REVISION` at build time says it instead.
+pub fn this() -> Program {
+    Program {
+        name: "blockmill".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        revision: env!("BLOCKMILL_REVISION").into(),
+    }
+}
