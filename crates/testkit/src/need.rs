@@ -1,8 +1,9 @@
 //! What a test can need that is not in this repository. The attribute's crate compiles this file,
 //! too, so that the reason for ignoring a test and the one for its failure are the same.
 
-/// The variable that turns ignored tests into failing ones, and its value.
-pub const REQUIRE: (&str, &str) = ("BLOCKMILL_REQUIRE", "1");
+/// The variable that turns ignored tests into failing ones. With `1` all but those that need
+/// programs of others that are long to build; with `all` those, too.
+pub const REQUIRE: &str = "BLOCKMILL_REQUIRE";
 
 /// Something outside of this repository that an environment variable names.
 pub struct Need {
@@ -14,6 +15,8 @@ pub struct Need {
     pub what: &'static str,
     /// How to get it.
     pub how: &'static str,
+    /// Is it a program of others, which takes minutes and other compilers to build?
+    pub is_built: bool,
 }
 
 /// All of them.
@@ -23,6 +26,7 @@ pub const NEEDS: [Need; 6] = [
         variable: "BLOCKMILL_FIXTURES",
         what: "real chain data",
         how: "set it to the folder of fixtures, which has `ethereum` and `bitcoin` in it",
+        is_built: false,
     },
     Need {
         name: "core_source",
@@ -30,30 +34,35 @@ pub const NEEDS: [Need; 6] = [
         what: "the sources of Bitcoin Core",
         how: "run `cargo fetch --manifest-path benchmarks/engines/bitcoin-core/Cargo.toml` and \
               set it to `bitcoin/src` in the crate libbitcoinkernel-sys 0.4.1 of Cargo's registry",
+        is_built: false,
     },
     Need {
         name: "core_peer",
         variable: "BLOCKMILL_CORE_PEER",
         what: "the peer that runs Bitcoin Core's own code",
         how: "build it as benchmarks/engines/bitcoin-core/README.md says and set it to the program",
+        is_built: true,
     },
     Need {
         name: "p256_source",
         variable: "BLOCKMILL_P256_SOURCE",
         what: "the sources of the crate p256",
         how: "run `cargo fetch` and set it to the crate p256 0.13.2 in Cargo's registry",
+        is_built: false,
     },
     Need {
         name: "ring_source",
         variable: "BLOCKMILL_RING_SOURCE",
         what: "the sources of the crate ring",
         how: "fetch the crate ring 0.17 and set it to its folder in Cargo's registry",
+        is_built: false,
     },
     Need {
         name: "peers",
         variable: "BLOCKMILL_PEERS_DIR",
         what: "the peers of the benchmarks, built",
         how: "set it to a folder where they may be built and kept (docs/benchmarks.md, \"Peers\")",
+        is_built: true,
     },
 ];
 
@@ -61,6 +70,11 @@ impl Need {
     /// The need that is called `name`.
     pub fn named(name: &str) -> Option<&'static Self> {
         NEEDS.iter().find(|need| need.name == name)
+    }
+
+    /// Must it be there, when the variable has this value?
+    pub fn is_required(&self, value: Option<&str>) -> bool {
+        value == Some("all") || (value == Some("1") && !self.is_built)
     }
 
     /// Why a test cannot run, and what to do.

@@ -61,6 +61,8 @@ fn each_need_has_a_name_and_a_variable_of_its_own() {
     let variables: HashSet<_> = NEEDS.iter().map(|need| need.variable).collect();
     assert_eq!((names.len(), variables.len()), (NEEDS.len(), NEEDS.len()));
     assert!(NEEDS.iter().all(|need| need.reason().contains(need.variable)));
+    let required = |value| NEEDS.iter().filter(|need| need.is_required(value)).count();
+    assert_eq!([None, Some(""), Some("1"), Some("all")].map(required), [0, 0, 4, 6]);
 }
 
 #[testkit::needs(fixtures)]
@@ -105,7 +107,7 @@ fn package_with_a_needy_test(folder: &Path) {
 fn a_test_without_its_data_is_ignored_with_the_reason_and_fails_where_it_is_required() {
     let folder = tempfile::tempdir().unwrap();
     package_with_a_needy_test(folder.path());
-    let run = |fixtures: Option<&str>, required: bool, arguments: &[&str]| {
+    let run = |fixtures: Option<&str>, required: Option<&str>, arguments: &[&str]| {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["test", "--offline", "--test", "one", "--"]).args(arguments);
         cargo.current_dir(folder.path()).env("CARGO_TARGET_DIR", folder.path().join("target"));
@@ -113,7 +115,7 @@ fn a_test_without_its_data_is_ignored_with_the_reason_and_fails_where_it_is_requ
             cargo.env_remove(variable);
         }
         cargo.envs(fixtures.map(|folder| ("BLOCKMILL_FIXTURES", folder)));
-        cargo.envs(required.then_some(testkit::REQUIRE));
+        cargo.envs(required.map(|value| (testkit::REQUIRE, value)));
         let output = cargo.output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8(text).unwrap())
@@ -122,18 +124,18 @@ fn a_test_without_its_data_is_ignored_with_the_reason_and_fails_where_it_is_requ
     let reason = "needs real chain data: BLOCKMILL_FIXTURES is not set; set it to the folder";
     // the same package again and again: a change of the environment is noticed
     for round in 0..2 {
-        let (well, text) = run(None, false, &[]);
+        let (well, text) = run(None, None, &[]);
         assert!(well && text.contains("0 passed; 0 failed; 1 ignored"), "{round}: {text}");
         assert!(text.contains(&format!("ignored, {reason}")), "{round}: {text}");
-        let (well, text) = run(None, false, &["--ignored"]);
+        let (well, text) = run(None, None, &["--ignored"]);
         assert!(!well && text.contains(reason), "{round}: {text}");
-        let (well, text) = run(None, true, &[]);
+        let (well, text) = run(None, Some("1"), &[]);
         assert!(!well && text.contains(reason), "{round}: {text}");
-        let (well, text) = run(Some(""), true, &[]);
+        let (well, text) = run(Some(""), Some("all"), &[]);
         assert!(!well && text.contains(reason), "{round}: {text}");
-        let (well, text) = run(Some("no-such-folder"), false, &[]);
+        let (well, text) = run(Some("no-such-folder"), None, &[]);
         assert!(!well && text.contains("no-such-folder, which is not there"), "{round}: {text}");
-        let (well, text) = run(Some(there), round == 1, &[]);
+        let (well, text) = run(Some(there), [None, Some("1")][round], &[]);
         assert!(well && text.contains("1 passed; 0 failed; 0 ignored"), "{round}: {text}");
     }
 }

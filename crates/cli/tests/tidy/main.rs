@@ -38,6 +38,9 @@ const PANICKING_FILES: [(&str, &str); 3] = [
     ("crates/rlp/src/window.rs", "an `Encode` that writes more than it measured is a fault of it"),
 ];
 
+/// How the names of our environment variables begin.
+const OUR_VARIABLES: &str = "BLOCKMILL_";
+
 /// What tests share; any crate may have it, for its tests only.
 const KIT: &str = "testkit";
 
@@ -218,6 +221,42 @@ fn crates_import_downwards_only() {
             }
         }
     }
+}
+
+/// What a test needs from outside of the repository it says in `#[testkit::needs(...)]`.
+#[test]
+fn tests_do_not_look_for_what_they_need_themselves() {
+    let variables = testkit::NEEDS.iter().map(|need| need.variable).chain([testkit::REQUIRE]);
+    let texts: Vec<_> = variables.map(|variable| format!("\"{variable}\"")).collect();
+    let faults = faults_by_line(|source, at| {
+        let line = &source.lines[at];
+        let own = source.path.starts_with("crates/testkit/");
+        let reads = line.contains("env::var") && line.contains(OUR_VARIABLES);
+        let names = texts.iter().any(|text| line.contains(text));
+        (source.for_tests[at] && !own && (reads || names)).then(|| line.trim().to_string())
+    });
+    expect_none(faults, &[]);
+}
+
+/// A test that returns early has passed without a look. What cannot run is ignored or fails.
+#[test]
+fn no_test_passes_by_returning_early() {
+    let mut tests = 0;
+    let mut faults = vec![];
+    for source in sources() {
+        let begins = |at: &usize| source.code[*at].trim() == "#[test]";
+        for at in (0..source.code.len()).filter(begins) {
+            tests += 1;
+            let returns = |at: &usize| {
+                let words = source.code[*at].split_whitespace().collect::<Vec<_>>().join(" ");
+                ["return;", "return }", "return,"].iter().any(|end| words.contains(end))
+            };
+            let found = (at..=source.end_of_item(at)).filter(returns);
+            faults.extend(found.map(|at| (source.path.clone(), format!(":{}: returns", at + 1))));
+        }
+    }
+    assert!(tests > 500, "{tests} tests");
+    expect_none(faults, &[]);
 }
 
 #[test]

@@ -29,15 +29,16 @@ fn expand(names: TokenStream, test: TokenStream) -> Result<TokenStream, String> 
         return Err("`#[needs(...)]` stands above `#[test]`".into());
     }
     let set = |variable: &str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
-    let required = std::env::var_os(REQUIRE.0).is_some_and(|value| value == REQUIRE.1);
-    let missing = needs.iter().find(|need| !set(need.variable));
+    let required = std::env::var(REQUIRE).ok();
+    let is_required = |need: &Need| need.is_required(required.as_deref());
+    let missing = needs.iter().find(|need| !set(need.variable) && !is_required(need));
 
     let mut out = String::new();
-    for variable in needs.iter().map(|need| need.variable).chain([REQUIRE.0]) {
+    for variable in needs.iter().map(|need| need.variable).chain([REQUIRE]) {
         out +=
             &format!("const _: ::core::option::Option<&str> = ::core::option_env!({variable:?});");
     }
-    if let Some(need) = missing.filter(|_| !required) {
+    if let Some(need) = missing {
         out += &format!("#[ignore = {:?}]", need.reason());
     }
     let Some(TokenTree::Group(body)) = tokens.pop() else {
