@@ -131,6 +131,7 @@ impl Chain {
             chunk: ChunkLimit { blocks, ..ChunkLimit::default() },
             from: None,
             until: None,
+            partial: false,
             trust: vec![],
             caches: Caches::new(None, 1),
             now: None,

@@ -171,9 +171,10 @@ fn verify_and_inspect_agree_on_damaged_ancient_folders() {
     both_refuse(&scratch, &generated, "generated", &NEW);
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn verify_and_inspect_agree_on_damaged_folders_of_both_clients() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("verdict-clients");
     both_refuse(&scratch, &fixtures.join("freezer/geth-1.9"), "old", &OLD);
     both_refuse(&scratch, &fixtures.join("freezer/geth-1.17"), "new", &NEW);
@@ -302,9 +303,10 @@ fn what_rests_on_unchecked_seals_is_said() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn verify_checks_every_seal_unless_told_otherwise() {
-    let Some(fixtures) = fixtures() else { return };
+    let fixtures = fixtures();
     let scratch = Scratch::new("verdict-seals");
     let era1 = fixtures.join("era1/mainnet-00000-5ec1ffb8.era1");
     let mut blocks = Blocks::read(&era1).part(0, 301);

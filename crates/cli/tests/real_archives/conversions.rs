@@ -45,7 +45,7 @@ fn ancient_folders_of_both_clients_give_the_published_era1_files() {
 #[testkit::needs(fixtures)]
 #[test]
 fn a_store_gives_back_the_published_era1_files() {
-    let Some((fixtures, scratch)) = set_up("store-era1") else { return };
+    let (fixtures, scratch) = set_up("store-era1");
     let (store, back) = (scratch.path("store"), scratch.path("back"));
     succeed(import(&store, "--seal off").args(mainnet(&fixtures)));
     convert(&[store], "era1", &back);
@@ -55,6 +55,7 @@ fn a_store_gives_back_the_published_era1_files() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn streams_made_of_era1_files_hold_the_same_chain() {
     let (fixtures, scratch) = set_up("era1-streams");
