@@ -43,7 +43,7 @@ pub fn revision_of(root: &Path) -> String {
     }
     let Some(commit) = git(root, &["rev-parse", "--verify", "HEAD"]) else { return String::new() };
     let excluded: Vec<_> =
-        NOT_COMPILED.iter().map(|folder| format!(":(exclude)crates/*/{folder}")).collect();
+        NOT_COMPILED.iter().map(|folder| format!(":(exclude,glob)crates/*/{folder}/**")).collect();
     let mut status = vec!["status", "--porcelain", "--untracked-files=all", "--"];
     status.extend(["Cargo.toml", "Cargo.lock", "crates"]);
     status.extend(excluded.iter().map(String::as_str));
