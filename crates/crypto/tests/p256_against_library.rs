@@ -7,6 +7,7 @@ mod made_p256;
 use blockmill_crypto::{EcdsaCheck, Key, KeyTables, Signatures, Variant};
 use made_p256::Made;
 use num_bigint::BigUint;
+use testkit::rounds;
 
 /// Room for a table, but not for two.
 const ONE_TABLE: usize = 100_000;
@@ -71,7 +72,7 @@ fn mixed(
 #[test]
 fn random_signatures() {
     let mut made = Made::new(1);
-    let checks: Vec<_> = (0..1_500).map(|_| made.random()).collect();
+    let checks: Vec<_> = (0..rounds(1_500)).map(|_| made.random()).collect();
     assert!(agree(&checks).iter().all(|valid| *valid));
 }
 
@@ -80,7 +81,7 @@ fn repeated_keys() {
     let mut made = Made::new(2);
     for keys in [1, 7, 60] {
         let secrets = secrets(&mut made, keys);
-        let checks = mixed(&mut made, &secrets, 1_500, Made::by);
+        let checks = mixed(&mut made, &secrets, rounds(1_500), Made::by);
         assert!(agree(&checks).iter().all(|valid| *valid));
     }
 }
@@ -88,14 +89,14 @@ fn repeated_keys() {
 #[test]
 fn chosen_multipliers() {
     let mut made = Made::new(3);
-    let mut checks = Vec::new();
-    while checks.len() < 3_000 {
+    let (mut checks, random, of_each) = (Vec::new(), rounds(3_000), rounds(150));
+    while checks.len() < random {
         let secret = made.chosen_secret();
         checks.extend(made.chosen_multipliers(&secret));
     }
     // of keys with tables, small ones first
     for secret in (1u8..20).map(BigUint::from) {
-        for _ in 0..150 {
+        for _ in 0..of_each {
             checks.extend(made.chosen_multipliers(&secret));
         }
     }
@@ -106,9 +107,9 @@ fn chosen_multipliers() {
 fn sums_at_infinity_are_not_valid() {
     let mut made = Made::new(4);
     let secrets = secrets(&mut made, 3);
-    let mut checks = mixed(&mut made, &secrets, 400, Made::by);
+    let mut checks = mixed(&mut made, &secrets, rounds(400), Made::by);
     let valid = checks.len();
-    checks.extend(mixed(&mut made, &secrets, 400, Made::infinite));
+    checks.extend(mixed(&mut made, &secrets, rounds(400), Made::infinite));
     let found = agree(&checks);
     assert!(found[..valid].iter().all(|valid| *valid));
     assert!(found[valid..].iter().all(|valid| !valid));
@@ -118,8 +119,8 @@ fn sums_at_infinity_are_not_valid() {
 fn numbers_at_their_bounds() {
     let mut made = Made::new(5);
     let secrets = secrets(&mut made, 3);
-    let mut checks = mixed(&mut made, &secrets, 300, Made::by);
-    checks.extend(mixed(&mut made, &secrets, 2_500, Made::edged));
+    let mut checks = mixed(&mut made, &secrets, rounds(300), Made::by);
+    checks.extend(mixed(&mut made, &secrets, rounds(2_500), Made::edged));
     agree(&checks);
 }
 
@@ -127,15 +128,15 @@ fn numbers_at_their_bounds() {
 fn flipped_bits_and_other_forms_of_keys() {
     let mut made = Made::new(6);
     let secrets = secrets(&mut made, 3);
-    let mut checks = mixed(&mut made, &secrets, 300, Made::by);
-    checks.extend(mixed(&mut made, &secrets, 3_000, Made::spoilt));
+    let mut checks = mixed(&mut made, &secrets, rounds(300), Made::by);
+    checks.extend(mixed(&mut made, &secrets, rounds(3_000), Made::spoilt));
     agree(&checks);
 }
 
 #[test]
 fn x_above_the_order() {
     let mut made = Made::new(7);
-    let checks: Vec<_> = (0..300).map(|_| made.small_r()).collect();
+    let checks: Vec<_> = (0..rounds(300)).map(|_| made.small_r()).collect();
     assert!(agree(&checks).iter().all(|valid| *valid));
 }
 
@@ -181,6 +182,7 @@ fn fastest() -> (Signatures, bool) {
     (fastest, in_lanes)
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "no vectors for signatures there")]
 #[test]
 fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
     let (fastest, in_lanes) = fastest();
@@ -204,6 +206,7 @@ fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
     }
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "no vectors for signatures there")]
 #[test]
 fn a_key_that_stays_away_makes_room() {
     let (fastest, in_lanes) = fastest();
@@ -219,6 +222,7 @@ fn a_key_that_stays_away_makes_room() {
     }
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), ignore = "no vectors for signatures there")]
 #[test]
 fn invalid_signatures_earn_no_table() {
     let (fastest, _) = fastest();
