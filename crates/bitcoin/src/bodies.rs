@@ -5,6 +5,7 @@
 
 use crate::decode::Block;
 use crate::error::Violation;
+use crate::header::Header;
 use crate::locks::is_final;
 use crate::merkle::Merkle;
 use crate::params::{MAX_BLOCK_WEIGHT, Rules};
@@ -173,6 +174,24 @@ fn check_height(block: &Block, height: u32) -> Result<(), Violation> {
         return Err(Violation::of_transaction(Rule::CoinbaseHeight, 0, expected, found));
     }
     Ok(())
+}
+
+/// The height that the coinbase announces, where BIP34 makes it (`from` that height on).
+pub(crate) fn announced_height(block: &Block, from: u32) -> Option<u32> {
+    let header = block.raw.first_chunk().map(Header)?;
+    let script = block.inputs.first()?.script.of(&block.raw);
+    let (first, rest) = script.split_first()?;
+    let height = match *first {
+        small @ 0x51..=0x60 => u32::from(small - 0x50),
+        length @ 1..=4 => {
+            let bytes = rest.get(..usize::from(length))?.iter().rev();
+            bytes.fold(0, |sum, byte| sum << 8 | u32::from(*byte))
+        }
+        _ => return None,
+    };
+    let (bytes, length) = pushed_height(height);
+    let is_meant = script.starts_with(&bytes[..length]) && header.version() >= 2;
+    (is_meant && height >= from).then_some(height)
 }
 
 /// The instruction that pushes a height, in the shortest form, and its length: a number in little

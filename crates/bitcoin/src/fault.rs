@@ -55,7 +55,7 @@ impl Fault {
         let record = tree.record(block);
         let file = record.and_then(|found| files.files().get(found.file as usize));
         Self {
-            height: tree.height(block),
+            height: tree.base() + tree.height(block),
             hash: *tree.hash(block),
             file: file.map(|file| file.path().to_path_buf()).unwrap_or_default(),
             offset: record.map_or(0, |found| found.offset),
@@ -181,6 +181,15 @@ pub enum Error {
     Damaged(String),
     /// The user wanted an end before there was anything to keep.
     Stopped,
+    /// The files begin in the middle of a chain, at this block.
+    NoBeginning(Hash),
+    /// A height was given for the first block that is not its own.
+    OtherHeight {
+        /// The height that the blocks say.
+        expected: u32,
+        /// The height that was given.
+        found: u32,
+    },
     /// No block follows the genesis block.
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
@@ -203,6 +212,15 @@ impl fmt::Display for Error {
                 write!(f, "found {found}")
             }
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
+            Self::NoBeginning(first) => {
+                write!(f, "level execution: expected blocks from the genesis block on, ")?;
+                write!(f, "found {} to be the first; levels headers and bodies ", Id(first))?;
+                f.write_str("verify what is there by itself")
+            }
+            Self::OtherHeight { expected, found } => {
+                write!(f, "--from: expected {expected}, the height of the first block, ")?;
+                write!(f, "found {found}")
+            }
             Self::Stopped => f.write_str("stopped on request"),
             Self::Empty => {
                 f.write_str("expected blocks of a chain, found none that follows the genesis block")
@@ -229,6 +247,7 @@ impl Error {
             Self::System { source, .. } => Status::of_io(source),
             Self::Core(error) => error.status(),
             Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
+            Self::NoBeginning(_) | Self::OtherHeight { .. } => Status::Usage,
             Self::Damaged(_) => Status::Damage,
             Self::Stopped => Status::Interrupted,
             Self::Empty => Status::Unknown,

@@ -4,7 +4,7 @@
 use crate::commit::{Commit, CommitClock, Ledger, Log, lock};
 use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
-use crate::index::Tree;
+use crate::index::{GENESIS, Tree};
 pub use crate::options::{Options, Progress};
 use crate::pass1::Index;
 use crate::path::Path;
@@ -54,7 +54,9 @@ fn passes(
     let job = Job { files, options, data, start };
     let outcome = match options.level {
         Level::Headers => job.headers(&mut index, run),
-        _ if run.best.is_none_or(|best| best.height == 0) => Err(Error::Empty),
+        _ if run.anchor.is_none() && run.best.is_none_or(|best| best.height == 0) => {
+            Err(Error::Empty)
+        }
         _ => job.bodies(&mut index, progress, run),
     };
     shortfalls::judge(files, options, &index, run);
@@ -84,8 +86,9 @@ impl Job<'_> {
         }
         run.tip = run.best;
         let best = run.tip.map_or(0, |tip| tip.height);
-        run.blocks = best.into();
-        run.range = (best > 0).then_some((1, best));
+        let first = if run.anchor.is_some() { index.tree.base() } else { 1 };
+        run.blocks = u64::from((best + 1).saturating_sub(first));
+        run.range = (run.blocks > 0).then_some((first, best));
         Ok(())
     }
 
@@ -106,19 +109,21 @@ impl Job<'_> {
         run.committed = run.resumed;
         let clock = CommitClock::new(options.commit_every);
         let (mut first_fault, mut invalid) = (None, vec![]);
-        // hashes of the blocks that were verified without a store
-        let (mut chain, mut verified): (Vec<Hash>, usize) = (vec![], 0);
+        // the first block is the network's own, unless the files begin in the middle
+        let begin = usize::from(index.tree.anchor().is_none());
+        // hashes of the blocks that were verified without a store, and which is the next
+        let (mut chain, mut next): (Vec<Hash>, usize) = (vec![], begin);
         loop {
             let tree = &index.tree;
             let assumed = assumed_valid(tree, options)?;
             let path = Path::best(tree);
             if let Some(ledger) = &mut ledger {
                 disconnect::to_fork((files, options), tree, &path, ledger, run)?;
-                verified = ledger.tip().height as usize;
+                next = ledger.tip().height as usize + 1;
             } else {
-                verified = path.shared(&chain, tree).saturating_sub(1).min(verified);
+                next = path.shared(&chain, tree).min(next).max(begin);
             }
-            let first = verified as u32 + 1;
+            let first = next as u32;
             let (path, clock) = (&path, &clock);
             let pass = Pass { files, tree, options, path, clock, assumed, first, start };
             match pass.run(ledger.as_mut(), progress, run) {
@@ -130,7 +135,7 @@ impl Job<'_> {
                     if run.stopped || run.spare.is_empty() {
                         return first_fault.map_or(Ok(()), Err);
                     }
-                    verified = path.nodes.len() - 1;
+                    next = path.nodes.len();
                     chain = path.hashes(tree);
                     if !self.look_behind_blocks(index, run)? {
                         return first_fault.map_or(Ok(()), Err);
@@ -138,10 +143,13 @@ impl Job<'_> {
                     mark_invalid(&mut index.tree, &invalid);
                 }
                 Err(Error::Fault(fault)) => {
-                    verified = fault.height as usize - 1;
+                    next = (fault.height - tree.base()) as usize;
                     chain = path.hashes(tree);
-                    let block = path.nodes[fault.height as usize];
+                    let block = path.nodes[next];
                     let damage = fault.is_damage() && index.tree.use_copy(block);
+                    if !damage && block == GENESIS {
+                        return Err(Error::Fault(fault));
+                    }
                     if !damage {
                         index.tree.mark_invalid(block);
                         invalid.push(fault.hash);
@@ -342,7 +350,8 @@ impl Pass<'_> {
             Spare { record: self.tree.record_number(node), bytes: *bytes }
         }));
         if let Some(last) = batch.good.checked_sub(1) {
-            let tip = Tip { height: batch.height(last), hash: batch.blocks[last].hash };
+            let height = self.tree.base() + batch.height(last);
+            let tip = Tip { height, hash: batch.blocks[last].hash };
             if let Some(store) = &mut store {
                 store.log.append(batch.undo_of_blocks(), tip)?;
             }
@@ -354,7 +363,7 @@ impl Pass<'_> {
         if let (true, Some(store)) = (batch.settle && whole, &mut store) {
             store.commit(run)?;
         }
-        run.add(batch, clock.elapsed(), self.start);
+        run.add(batch, self.tree.base(), clock.elapsed(), self.start);
         match (batch.error.take(), batch.fault.take()) {
             (Some(error), _) => Err(error),
             (None, Some(fault)) => Err(fault.into()),

@@ -24,6 +24,8 @@ pub struct Options {
     pub memory: u64,
     /// The scripts of this block and of those before it are taken as valid.
     pub assume_valid: Option<Hash>,
+    /// May the files begin in the middle of a chain, at levels below execution?
+    pub by_itself: bool,
     /// Height of the first block, of files that begin in the middle of a chain.
     pub from: Option<u32>,
     /// Last height to connect; none for the best chain's last.
@@ -51,6 +53,7 @@ impl Options {
             threads: 1,
             memory: 450 << 20,
             assume_valid: None,
+            by_itself: false,
             from: None,
             until: None,
             partial: false,

@@ -122,6 +122,16 @@ pub struct Rules {
     pub taproot: bool,
 }
 
+impl Rules {
+    /// Rules for a block whose height and ancestors are not known: what they decide is not asked.
+    /// Commitments to witnesses are.
+    pub(crate) fn of_no_place() -> Self {
+        // lock times below 500,000,000 are heights, and all have passed
+        let rules = Params::mainnet().rules(499_999_999, &[0; 32], None);
+        Self { bip34: false, csv: true, segwit: true, ..rules }
+    }
+}
+
 impl Params {
     /// Blocks of a period of constant difficulty.
     pub fn period(&self) -> u32 {

@@ -2,11 +2,12 @@
 
 use crate::decode::Block;
 use crate::fault::{Cause, Error, Fault};
-use crate::index::{self, FileStamp, Found, Loaded, Tree, Why};
+use crate::index::{self, Anchor, FileStamp, Found, Loaded, Tree, Why};
 use crate::options::Options;
 use crate::run::{Run, Spare, Tip};
 use crate::scan::{self, Counts};
 use crate::shortfalls::LEAST_RECORD;
+use crate::{Level, bodies};
 use archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
 use std::path::Path;
 use std::time::Instant;
@@ -42,9 +43,46 @@ pub(crate) fn index(
     run.counts.file_bytes = files.bytes();
     run.counts.blocks = found.len() as u64;
     index.tree = Tree::build(&options.params, found, options.now);
+    anchor(files, options, &mut index)?;
     note_best(&index.tree, run);
     run.index_s = start.elapsed().as_secs_f64();
     Ok(index)
+}
+
+/// Where no block follows the genesis block, the files may begin in the middle of the chain: the
+/// first block of the longest piece is believed, and the others are linked to it.
+fn anchor(files: &BlockFiles, options: &Options, index: &mut Index) -> Result<(), Error> {
+    let tree = &index.tree;
+    let starts = if tree.height(tree.best_tip()) > 0 { vec![] } else { tree.gaps() };
+    let Some(start) = starts.iter().rev().max_by_key(|gap| gap.records) else {
+        let (expected, given) = (0, options.from.filter(|from| *from > 0));
+        return given.map_or(Ok(()), |found| Err(Error::OtherHeight { expected, found }));
+    };
+    let Some(found) = tree.found().get(start.first as usize).copied() else { return Ok(()) };
+    if options.level == Level::Execution {
+        return Err(Error::NoBeginning(found.hash));
+    }
+    let announced = announced_height(files, options, &found);
+    let height = match (announced, options.from) {
+        (Some(expected), Some(found)) if expected != found => {
+            return Err(Error::OtherHeight { expected, found });
+        }
+        (announced, given) => announced.or(given),
+    };
+    let anchor = Anchor { record: start.first, hash: found.hash, height };
+    let tree = std::mem::replace(&mut index.tree, Tree::empty(&options.params));
+    // the order of records stays as it is: it is that of files and offsets
+    let found = tree.into_found();
+    index.tree = Tree::build_from(&options.params, Some(anchor), found, options.now);
+    Ok(())
+}
+
+/// What a block says of its height.
+fn announced_height(files: &BlockFiles, options: &Options, found: &Found) -> Option<u32> {
+    let mut block = Block::default();
+    BodyReader::new(files, 1).read(found.location(), &mut block.raw).ok()?;
+    block.parse_record().ok()?;
+    bodies::announced_height(&block, options.params.bip34_height)
 }
 
 /// Takes over what the index file of an earlier run knows, and scans the other files.
@@ -133,6 +171,7 @@ pub(crate) fn look_behind_blocks(
         save(&data.join(INDEX), options, stamps(files)?, &found, &clean)?;
     }
     index.tree = Tree::build(&options.params, found, options.now);
+    anchor(files, options, index)?;
     note_best(&index.tree, run);
     Ok(true)
 }
@@ -181,6 +220,7 @@ pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
         let Why::Rule(height, violation) = refused.why else { return None };
         let found = tree.found().get(refused.record as usize).filter(|_| height > best)?;
         let file = files.files().get(found.file as usize)?.path().to_path_buf();
+        let height = tree.base() + height;
         let (hash, offset, cause) = (found.hash, found.offset, Cause::Header(violation));
         Some(Fault { height, hash, file, offset, cause })
     })
@@ -201,7 +241,9 @@ pub(crate) fn measure_tip(files: &BlockFiles, tree: &Tree, run: &mut Run) {
 /// Takes note of the best chain.
 fn note_best(tree: &Tree, run: &mut Run) {
     let best = tree.best_tip();
-    run.best = Some(Tip { height: tree.height(best), hash: *tree.hash(best) });
+    let height = tree.base() + tree.height(best);
+    run.best = Some(Tip { height, hash: *tree.hash(best) });
+    run.anchor = tree.anchor();
     run.tree_memory = tree.memory();
     run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
 }

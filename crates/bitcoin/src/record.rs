@@ -7,7 +7,7 @@ use crate::{Id, Level};
 use archive::blkdat::BlockFiles;
 use chain::Status;
 use pipeline::StageTimes;
-use pipeline::record::{Data, Outcome, Program, Reindex, RunRecord, Stage};
+use pipeline::record::{BlockRef, Data, Outcome, Program, Reindex, RunRecord, Stage};
 
 /// Damaged places that are listed.
 const MAX_LISTED: usize = 20;
@@ -55,6 +55,10 @@ pub fn of(
             Ok(()) => Status::Incomplete,
         },
         shortfalls: run.shortfalls.clone(),
+        anchor: run.anchor.map(|anchor| BlockRef {
+            number: anchor.height.unwrap_or(0).into(),
+            hash: Id(&anchor.hash).to_string(),
+        }),
         fault: outcome.as_ref().err().map(Error::report),
         ..Outcome::default()
     };
@@ -124,6 +128,21 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     if let Some(tip) = run.resumed {
         notes.push(format!("went on behind height {}, committed by an earlier run", tip.height));
+    }
+    if let Some(anchor) = run.anchor {
+        let id = Id(&anchor.hash);
+        notes.push(format!(
+            "all rests on block {id}, the first of these files, which is believed: rules that ask \
+             for blocks before it are left out (median times of the first eleven, the difficulty \
+             of its period)"
+        ));
+        if anchor.height.is_none() {
+            notes.push(
+                "the height is not known (--from HEIGHT gives it): rules that begin at a height \
+                 are left out"
+                    .into(),
+            );
+        }
     }
     if let Some(blocks) = run.rechecked {
         notes

@@ -2,6 +2,7 @@
 
 use crate::Hash;
 use crate::execute::Batch;
+use crate::index::Anchor;
 use crate::scan::Counts;
 use chain::Shortfall;
 use pipeline::CrewTimes;
@@ -44,6 +45,8 @@ pub struct Run {
     pub scan_s: f64,
     /// Best chain of the files by work.
     pub best: Option<Tip>,
+    /// The first block, where it is not the network's: all rests on it.
+    pub anchor: Option<Anchor>,
     /// Blocks in branches that are not in the best chain.
     pub stale: u64,
     /// The last connected block now.
@@ -100,20 +103,20 @@ impl Run {
     }
 
     /// Adds a batch that took `finished` to finish.
-    pub(crate) fn add(&mut self, batch: &Batch, finished: Duration, start: Instant) {
+    pub(crate) fn add(&mut self, batch: &Batch, base: u32, finished: Duration, start: Instant) {
         self.scripts += batch.scripts_run;
         self.by_library += batch.by_library;
         let good = &batch.blocks[..batch.good];
         let Some(last) = good.len().checked_sub(1) else { return };
-        let first = self.range.map_or(batch.first, |(first, _)| first);
-        self.range = Some((first, batch.height(last)));
+        let first = self.range.map_or(base + batch.first, |(first, _)| first);
+        self.range = Some((first, base + batch.height(last)));
         self.blocks += good.len() as u64;
         self.bytes += good.iter().map(|block| block.raw.len() as u64).sum::<u64>();
         self.transactions += good.iter().map(|block| block.transactions.len() as u64).sum::<u64>();
         self.inputs += good.iter().map(|block| block.inputs.len() as u64 - 1).sum::<u64>();
         let times = &batch.times;
         self.chunks.push(ChunkTimes {
-            first: batch.first.into(),
+            first: (base + batch.first).into(),
             blocks: good.len() as u64,
             read_s: times.read.as_secs_f64(),
             decode_s: times.prepare.as_secs_f64(),

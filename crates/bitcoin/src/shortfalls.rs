@@ -26,6 +26,7 @@ pub(crate) const LEAST_RECORD: u64 = FRAME + MIN_BLOCK as u64;
 pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &mut Run) {
     refused(files, &index.tree, run);
     let mut lacks = vec![];
+    lacks.extend(beginning(files, options, index));
     lacks.extend(above_the_tip(options, index));
     lacks.extend(unconnected(files, index));
     lacks.extend(missing_files(files));
@@ -50,6 +51,7 @@ fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
         let (file, offset, id) = (file.path().display(), found.offset, Id(&found.hash));
         run.damage.push(match refused.why {
             Why::Rule(height, violation) => {
+                let height = tree.base() + height;
                 format!("{file}: byte {offset}: block {height} ({id}): {violation}")
             }
             Why::Ancestor(_) => {
@@ -60,11 +62,30 @@ fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
 }
 
 fn best_height(index: &Index) -> u32 {
-    index.tree.height(index.tree.best_tip())
+    index.tree.base() + index.tree.height(index.tree.best_tip())
 }
 
 fn reaches_until(options: &Options, index: &Index) -> bool {
     options.until.is_some_and(|until| until <= best_height(index))
+}
+
+/// The files begin in the middle of the chain, and nobody said that they should: a folder of Bitcoin
+/// Core and its first file never do.
+fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Shortfall> {
+    let anchor = index.tree.anchor()?;
+    let from_genesis = !files.folders().is_empty() || files.has_first();
+    if options.by_itself && !from_genesis {
+        return None;
+    }
+    let first = index.tree.found().get(anchor.record as usize)?;
+    let file = files.files().get(first.file as usize)?;
+    let id = Id(&anchor.hash);
+    let text = format!("expected the blocks before {id}, from the genesis block on, found none");
+    let missing = Shortfall::new(ShortfallKind::MissingBlocks, text).at(file.path(), first.offset);
+    Some(match anchor.height {
+        Some(height) => missing.of_blocks(height.saturating_sub(1).into()),
+        None => missing,
+    })
 }
 
 /// The user named a last block that is not there.

@@ -88,7 +88,9 @@ fn import_any(path: &Path, options: &Options, data: &Path, what: &str) -> (u32, 
     let mut text = lacks.chain(run.damage).collect::<Vec<_>>().join("\n");
     match outcome {
         Ok(()) => {}
-        Err(error @ (Error::Fault(_) | Error::Empty | Error::Archive(_))) => {
+        Err(
+            error @ (Error::Fault(_) | Error::Empty | Error::NoBeginning(_) | Error::Archive(_)),
+        ) => {
             text = format!("{error}\n{text}");
         }
         Err(error) => panic!("{what}: {error}"),

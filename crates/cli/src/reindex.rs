@@ -7,7 +7,7 @@ use crate::output::{self, Ending};
 use crate::progress::{Display, Progress};
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BlockFiles, Network};
-use bitcoin::import::{Options, import};
+use bitcoin::import::{Options, Run, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
 use bitcoin::{Error, Hash, Level, record};
@@ -53,6 +53,8 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
 struct Job {
     files: BlockFiles,
     options: Options,
+    /// Did the user leave the level to us?
+    default_level: bool,
     label: Option<String>,
     record_to: Option<PathBuf>,
 }
@@ -72,25 +74,27 @@ impl Job {
             memory: cache(args.cache)?,
             assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
+            by_itself: args.level.is_some() || args.from.is_some(),
+            from: args.from.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
             commit_every: Duration::from_secs(args.commit_every),
             now: Some(output::unix_seconds()),
             cancel,
             ..Options::new(params)
         };
-        ensure!(args.from.is_none(), "--from: block files are connected from the genesis block on");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum; see --assume-valid");
         let (label, record_to) = (args.label.clone(), args.record.clone());
-        Ok(Self { files, options, label, record_to })
+        let default_level = args.level.is_none();
+        Ok(Self { files, options, default_level, label, record_to })
     }
 
-    fn run(self, label: &str, data: &Path, stores: bool, json: bool) -> Result<Answer> {
-        let (number, bytes) = (self.files.files().len(), self.files.bytes());
-        let mut display = Display::indexing(number, bytes, self.options.level.name(), json);
-        let (run, outcome) = import(&self.files, &self.options, data, |progress| {
-            display.update(&of_chain(progress));
-        });
-        display.finish();
+    fn run(mut self, label: &str, data: &Path, stores: bool, json: bool) -> Result<Answer> {
+        let (mut run, mut outcome) = self.import(data, json);
+        if self.default_level && matches!(outcome, Err(Error::NoBeginning(_))) {
+            // the deepest that such files can be verified to
+            self.options.level = Level::Bodies;
+            (run, outcome) = self.import(data, json);
+        }
         let label = self.label.as_deref().unwrap_or(label);
         let mut record =
             record::of(&run, &outcome, &self.files, &self.options, program::this(), label);
@@ -104,6 +108,18 @@ impl Job {
             hint: outcome.as_ref().err().and_then(hint),
         };
         output::end(&mut record, self.record_to.as_deref(), &ending, json)
+    }
+}
+
+impl Job {
+    fn import(&self, data: &Path, json: bool) -> (Run, Result<(), Error>) {
+        let (number, bytes) = (self.files.files().len(), self.files.bytes());
+        let mut display = Display::indexing(number, bytes, self.options.level.name(), json);
+        let ended = import(&self.files, &self.options, data, |progress| {
+            display.update(&of_chain(progress));
+        });
+        display.finish();
+        ended
     }
 }
 

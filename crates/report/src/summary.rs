@@ -64,7 +64,16 @@ pub(crate) fn status(record: &RunRecord) -> Status {
 pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
     let (verified, level) = (verified(record), &record.level);
     match status(record) {
-        Status::Verified | Status::Ok => (GOOD, format!("Verified {verified} at level {level}.")),
+        Status::Verified | Status::Ok => match (&record.result.anchor, &record.reindex) {
+            (Some(anchor), Some(_)) => {
+                let from = match anchor.number {
+                    0 => anchor.hash.clone(),
+                    number => format::count(number),
+                };
+                (GOOD, format!("Verified from block {from}: {verified} at level {level}."))
+            }
+            _ => (GOOD, format!("Verified {verified} at level {level}.")),
+        },
         Status::Partial => {
             (WARN, format!("Partly verified: {verified} at level {level}, the rest is missing."))
         }

@@ -78,6 +78,11 @@ impl BlockFiles {
         &self.passed_over
     }
 
+    /// Is the file among these in which Bitcoin Core begins, `blk00000.dat`?
+    pub fn has_first(&self) -> bool {
+        self.files.iter().any(|file| number(&file.path) == Some(0))
+    }
+
     /// Some of the files, by their places here.
     pub fn only(&self, places: &[u32]) -> Self {
         let file = |place: &u32| self.files.get(*place as usize).cloned();

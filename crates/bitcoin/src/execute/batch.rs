@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::params::Rules;
 use crate::path::Path;
 use crate::script::{ScriptBatch, Scripts, SpentCoin};
+use crate::verify::MEDIAN_BLOCKS;
 use archive::blkdat::{BlockFiles, Location};
 use crypto::{ManySha256, Signatures};
 use std::ops::Range;
@@ -43,7 +44,23 @@ impl Context<'_> {
 
     /// The rules for the block at `height`.
     pub fn rules(&self, height: u32) -> Rules {
-        self.path.rules(height, self.tree, &self.options.params)
+        let params = &self.options.params;
+        match self.tree.anchor().map(|anchor| anchor.height) {
+            None => self.path.rules(height, self.tree, params),
+            Some(None) => Rules::of_no_place(),
+            Some(Some(base)) => {
+                let hash = self.tree.hash(self.path.nodes[height as usize]);
+                params.rules(base + height, hash, None)
+            }
+        }
+    }
+
+    /// The median time past of the block at `height`; so late that every lock time has passed,
+    /// where too few blocks before it are there.
+    pub fn median_time_past(&self, height: u32) -> u32 {
+        let needed = if self.tree.anchor().is_some() { MEDIAN_BLOCKS } else { 1 };
+        let before = (height as usize).checked_sub(1).filter(|_| height as usize >= needed);
+        before.map_or(u32::MAX, |before| self.path.median_times[before])
     }
 
     /// `cause` as the fault of the block at `height`.

@@ -50,7 +50,7 @@ impl Batch {
         if block.hash != expected {
             return Err(Cause::Changed { expected, found: block.hash });
         }
-        let past = context.path.median_times[height as usize - 1];
+        let past = context.median_time_past(height);
         let rules = context.rules(height);
         let checked = self.bodies.check(block, &rules, past).map_err(Cause::Rule)?;
         if let Some(challenge) = &context.options.params.signet_challenge {

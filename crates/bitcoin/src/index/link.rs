@@ -10,12 +10,14 @@
 
 use super::Found;
 use super::hash_table::HashTable;
-use super::tree::{Block, GENESIS, NO_RECORD, Refused, Tree, Why};
+use super::tree::{Anchor, Block, GENESIS, NO_RECORD, Refused, Tree, Why};
 use crate::Hash;
 use crate::header::{Claims, Header, target, work};
 use crate::params::Params;
 use crate::verify::{
-    MEDIAN_BLOCKS, Parent, begins_period, median, real_bits, verify_after, verify_work,
+    MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
+    verify_difficulty, verify_median_time, verify_not_in_future, verify_timewarp, verify_version,
+    verify_work,
 };
 
 /// What [`Record::block`] says of a record that is not linked.
@@ -34,7 +36,7 @@ const NONE: u32 = u32::MAX;
 impl Tree {
     /// The first block and nothing else.
     pub(crate) fn empty(params: &Params) -> Tree {
-        Linker::new(params, vec![], None).finish()
+        Linker::new(params, None, vec![], None).finish()
     }
 
     /// Builds the tree of what a scan found, in the order of files and offsets (it is sorted
@@ -47,7 +49,18 @@ impl Tree {
         if !found.is_sorted_by_key(place) {
             found.sort_unstable_by_key(place);
         }
-        let mut linker = Linker::new(params, found, now);
+        Self::build_from(params, None, found, now)
+    }
+
+    /// The same for files that begin in the middle of a chain: `anchor` stands in the place of the
+    /// first block. Rules that ask for blocks before it are left out.
+    pub(crate) fn build_from(
+        params: &Params,
+        anchor: Option<Anchor>,
+        found: Vec<Found>,
+        now: Option<u64>,
+    ) -> Tree {
+        let mut linker = Linker::new(params, anchor, found, now);
         linker.enter_hashes();
         linker.look_at_records();
         linker.link_all();
@@ -87,10 +100,16 @@ struct Linker<'a> {
 }
 
 impl<'a> Linker<'a> {
-    fn new(params: &'a Params, found: Vec<Found>, now: Option<u64>) -> Linker<'a> {
+    fn new(
+        params: &'a Params,
+        anchor: Option<Anchor>,
+        found: Vec<Found>,
+        now: Option<u64>,
+    ) -> Linker<'a> {
         let count = found.len();
         let mut blocks = Vec::with_capacity(count + 1);
-        blocks.push(genesis_block(params));
+        let first = anchor.and_then(|anchor| found.get(anchor.record as usize));
+        blocks.push(first.map_or_else(|| genesis_block(params), |first| root(first.header())));
         Linker {
             params,
             now,
@@ -100,7 +119,8 @@ impl<'a> Linker<'a> {
             queue: Vec::new(),
             works: WorkMemo([(0, 0); 64]),
             tree: Tree {
-                genesis_hash: params.genesis_hash,
+                genesis_hash: anchor.map_or(params.genesis_hash, |anchor| anchor.hash),
+                anchor,
                 found,
                 blocks,
                 copies: Vec::new(),
@@ -243,6 +263,8 @@ impl<'a> Linker<'a> {
         let height = before.height + 1;
         let verdict = if proven == UNPROVEN {
             verify_work(self.params, claims.bits, &self.tree.found[record as usize].hash)
+        } else if let Some(anchor) = self.tree.anchor {
+            self.verify_known(anchor, &before, &claims)
         } else {
             verify_after(self.params, &self.context(&before), &claims, self.now)
         };
@@ -250,6 +272,7 @@ impl<'a> Linker<'a> {
             return self.refuse(record, Why::Rule(height, violation));
         }
         let Claims { time, bits, .. } = claims;
+        let base = self.tree.base();
         let block = self.tree.blocks.len() as u32;
         let block_work = self.works.of(bits);
         self.tree.blocks.push(Block {
@@ -259,11 +282,53 @@ impl<'a> Linker<'a> {
             time,
             bits,
             median_time: self.median_time(parent, time),
-            real_bits: real_bits(self.params, height, bits, before.real_bits),
-            first: if begins_period(self.params, height) { block } else { before.first },
+            real_bits: real_bits(self.params, height + base, bits, before.real_bits),
+            first: if self.begins_period(height) { block } else { before.first },
             record,
         });
         self.records[record as usize].block = block;
+    }
+
+    /// Does a period begin at this height, counted from the first block?
+    #[inline]
+    fn begins_period(&self, height: u32) -> bool {
+        match self.tree.anchor {
+            None => begins_period(self.params, height),
+            Some(Anchor { height: Some(base), .. }) => begins_period(self.params, base + height),
+            Some(Anchor { height: None, .. }) => false,
+        }
+    }
+
+    /// The rules that what is known of the blocks before decides, where these do not reach back to
+    /// the genesis block: of the difficulty where the period's first block is there or none is
+    /// needed, of the median of eleven times where there are eleven, of versions where the height
+    /// is known.
+    #[cold]
+    fn verify_known(
+        &self,
+        anchor: Anchor,
+        before: &Block,
+        claims: &Claims,
+    ) -> Result<(), Violation> {
+        let (params, parent) = (self.params, self.context(before));
+        let has_first = before.first != GENESIS || self.begins_period(0);
+        let alike = anchor.height.is_some() && !self.begins_period(before.height + 1);
+        if params.no_retarget || has_first || (alike && !params.min_difficulty) {
+            verify_difficulty(params, &parent, claims)?;
+        }
+        if before.height as usize + 1 >= MEDIAN_BLOCKS {
+            verify_median_time(&parent, claims.time)?;
+        }
+        if params.bip94 && anchor.height.is_some() {
+            verify_timewarp(params, &parent, claims.time)?;
+        }
+        if let Some(now) = self.now {
+            verify_not_in_future(claims.time, now)?;
+        }
+        match anchor.height {
+            Some(_) => verify_version(params, parent.height.saturating_add(1), claims.version),
+            None => Ok(()),
+        }
     }
 
     /// What the rules need to know of the block before.
@@ -271,7 +336,7 @@ impl<'a> Linker<'a> {
     fn context(&self, before: &Block) -> Parent {
         let first = &self.tree.blocks[before.first as usize];
         Parent {
-            height: before.height,
+            height: before.height + self.tree.base(),
             time: before.time,
             bits: before.bits,
             median_time: before.median_time,
@@ -331,7 +396,11 @@ fn genesis_block(params: &Params) -> Block {
     let mut header = [0; 80];
     let length = params.genesis.len().min(80);
     header[..length].copy_from_slice(&params.genesis[..length]);
-    let header = Header(&header);
+    root(Header(&header))
+}
+
+/// A block on which all others rest.
+fn root(header: Header<'_>) -> Block {
     Block {
         work: work_of(header.bits()),
         parent: GENESIS,

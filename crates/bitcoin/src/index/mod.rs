@@ -15,7 +15,7 @@ pub use file::{
     DAMAGED_LENGTH, Damage, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over,
 };
 pub use summary::{Branch, Gap, Summary};
-pub use tree::{GENESIS, NO_RECORD, Refused, Tree, Why};
+pub use tree::{Anchor, GENESIS, NO_RECORD, Refused, Tree, Why};
 
 use crate::Hash;
 use crate::header::{HEADER_BYTES, Header};

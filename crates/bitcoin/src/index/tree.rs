@@ -32,6 +32,18 @@ pub enum Why {
     Ancestor(u32),
 }
 
+/// The first block of files that begin in the middle of a chain. It is believed; the others rest on
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Its record, as a place in [`Tree::found`].
+    pub record: u32,
+    /// Its hash.
+    pub hash: Hash,
+    /// Its height, where it is known.
+    pub height: Option<u32>,
+}
+
 /// A block of the tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
@@ -54,6 +66,8 @@ pub(super) struct Block {
 /// Blocks have numbers: [`GENESIS`] is 0, and a block's number is higher than its parent's.
 pub struct Tree {
     pub(super) genesis_hash: Hash,
+    /// What stands in the first block's place; heights count from there.
+    pub(super) anchor: Option<Anchor>,
     pub(super) found: Vec<Found>,
     pub(super) blocks: Vec<Block>,
     /// Block and other record with the same hash, sorted.
@@ -72,6 +86,17 @@ impl Tree {
     /// How many blocks are linked, the first one included.
     pub fn len(&self) -> u32 {
         self.blocks.len() as u32
+    }
+
+    /// The first block, where it is not the network's.
+    pub fn anchor(&self) -> Option<Anchor> {
+        self.anchor
+    }
+
+    /// The height of the first block: 0, unless the files begin in the middle of the chain; 0, too,
+    /// where it is not known.
+    pub fn base(&self) -> u32 {
+        self.anchor.and_then(|anchor| anchor.height).unwrap_or(0)
     }
 
     /// Never: the first block is always there.

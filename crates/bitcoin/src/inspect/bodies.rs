@@ -197,7 +197,7 @@ impl<'a> Checker<'a> {
         }
         let node = self.nodes.get(&found.hash);
         let (Some(params), Some(node)) = (self.params, node) else {
-            let rules = rules_of_no_place();
+            let rules = Rules::of_no_place();
             return self.bodies.check(block, &rules, u32::MAX).map(|_| ()).map_err(Cause::Rule);
         };
         let height = self.tree.height(*node);
@@ -234,17 +234,5 @@ impl<'a> Checker<'a> {
                 cause,
             });
         }
-    }
-}
-
-/// Rules for a block whose height and ancestors are not known: what they decide is not asked.
-/// Commitments to witnesses are.
-fn rules_of_no_place() -> Rules {
-    // lock times below 500,000,000 are heights, and all have passed
-    Rules {
-        bip34: false,
-        csv: true,
-        segwit: true,
-        ..Params::mainnet().rules(499_999_999, &[0; 32], None)
     }
 }
