@@ -217,6 +217,10 @@ impl fmt::Display for Error {
                 write!(f, "found {} to be the first; levels headers and bodies ", Id(first))?;
                 f.write_str("verify what is there by itself")
             }
+            Self::OtherHeight { expected: 0, found } => {
+                write!(f, "--from: expected 0, the height of the genesis block, ")?;
+                write!(f, "from which these files go on, found {found}")
+            }
             Self::OtherHeight { expected, found } => {
                 write!(f, "--from: expected {expected}, the height of the first block, ")?;
                 write!(f, "found {found}")
