@@ -6,7 +6,6 @@ mod made_chain;
 mod made_headers;
 mod naive;
 mod naive_connect;
-mod real_blocks;
 
 use archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};
@@ -116,10 +115,10 @@ fn a_bad_block_is_found_there_too_even_the_first() {
     }
 }
 
+#[testkit::needs(fixtures)]
 #[test]
 fn single_real_blocks_are_verified_by_themselves() {
-    let Some(folder) = real_blocks::folder("BLOCKMILL_FIXTURES") else { return };
-    let folder = folder.join("bitcoin/blocks");
+    let folder = testkit::fixture("bitcoin/blocks");
     let known = [
         ("rustbitcoin-702861.raw", Params::mainnet(), 702_861),
         ("core-bench-block413567.raw", Params::mainnet(), 413_567),
