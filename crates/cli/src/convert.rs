@@ -6,7 +6,7 @@ use crate::ethereum_chain;
 use crate::hand_over;
 use crate::progress::grouped;
 use anyhow::Result;
-use archive::{Archive, Format};
+use archive::{Archive, Format, Want};
 use chain::{Shortfall, Status};
 use ethereum::convert::{self, Conversion};
 use ethereum::fault::Error;
@@ -42,7 +42,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     };
     let conversion =
         Conversion { spec: spec.as_ref(), format, gzip, from: args.from, until: args.until };
-    let survey = archive.survey();
+    let survey = archive.survey(Want { bodies: true, receipts: true });
     let done = convert::convert(&archive, &conversion, &args.out)?;
     let (first, last) = done.range;
     let answer = answer(survey.shortfalls, args.partial);

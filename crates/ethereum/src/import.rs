@@ -27,7 +27,7 @@ pub fn import(
     mut progress: impl FnMut(&Progress),
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
-    let mut run = Run::of(archive.survey());
+    let mut run = Run::of(archive.survey(wanted(archive, options.level)));
     run.started_unix = pipeline::record::unix_time();
     let mut outcome = stages(archive, options, sink, &mut progress, &mut run, start);
     if outcome.is_ok() && run.found_nothing_new() {

@@ -87,7 +87,7 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     };
     let Ok(header) = HeaderView::decode(&tip.header) else { return notes };
     let number = tip.id.number;
-    let pinned = run.trusted.iter().any(|id| *id == tip.id);
+    let pinned = run.trusted.contains(&tip.id);
     if pinned || !header.difficulty.is_zero() && options.seal.selects(number) {
         return notes;
     }
