@@ -29,7 +29,7 @@ fn gives_the_published_digests() {
     let examples = examples.repeat(4);
     let messages: Vec<&[u8]> = examples.iter().map(|(message, _)| *message).collect();
     for (message, digest) in &examples {
-        assert_eq!(hex::encode(&sha256(message)), *digest);
+        assert_eq!(hex::encode(sha256(message)), *digest);
     }
     for many in ManySha256::all_available() {
         let mut out = vec![[0; 32]; messages.len()];
@@ -45,7 +45,7 @@ fn a_message_in_parts_has_the_published_digest() {
     for part in [1, 63, 64, 65, 127, 1000] {
         let mut hash = Sha256::new();
         vec![b'a'; 1_000_000].chunks(part).for_each(|part| hash.update(part));
-        assert_eq!(hex::encode(&hash.finalize()), MILLION_A, "parts of {part}");
+        assert_eq!(hex::encode(hash.finalize()), MILLION_A, "parts of {part}");
     }
 }
 
@@ -64,7 +64,7 @@ fn gives_the_hash_of_the_genesis_block_of_bitcoin() {
     // hashes of blocks are written with the last byte first
     let shown = |mut hash: [u8; 32]| {
         hash.reverse();
-        hex::encode(&hash)
+        hex::encode(hash)
     };
     let expected = "000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f";
     assert_eq!(shown(sha256d(&header)), expected);

@@ -336,22 +336,21 @@ fn show_ecdsa(check: &EcdsaCheck) -> String {
         Key::Compressed(key) => hex::encode(key),
         Key::Uncompressed(key) => hex::encode(key),
     };
-    let [digest, r, s] = [check.digest, check.r, check.s].map(|number| hex::encode(&number));
+    let [digest, r, s] = [check.digest, check.r, check.s].map(hex::encode);
     format!("digest {digest}\nr {r}\ns {s}\nkey {key}")
 }
 
 fn show_schnorr(check: &SchnorrCheck) -> String {
-    let [message, signature] = [hex::encode(&check.message), hex::encode(&check.signature)];
-    format!("message {message}\nsignature {signature}\nkey {}", hex::encode(&check.key))
+    let [message, signature] = [hex::encode(check.message), hex::encode(check.signature)];
+    format!("message {message}\nsignature {signature}\nkey {}", hex::encode(check.key))
 }
 
 fn show_recovery(of: &Recovery) -> String {
-    let [digest, r, s] = [of.digest, of.r, of.s].map(|number| hex::encode(&number));
+    let [digest, r, s] = [of.digest, of.r, of.s].map(hex::encode);
     format!("digest {digest}\nr {r}\ns {s}\nrecovery id {}", of.recovery_id)
 }
 
 fn show_tweak(check: &TweakCheck) -> String {
-    let [key, tweak, sum] =
-        [check.key, check.tweak, check.tweaked].map(|number| hex::encode(&number));
+    let [key, tweak, sum] = [check.key, check.tweak, check.tweaked].map(hex::encode);
     format!("key {key}\ntweak {tweak}\ntweaked {sum}\nodd {}", check.odd)
 }
