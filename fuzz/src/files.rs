@@ -7,18 +7,21 @@ use std::os::unix::fs::FileExt;
 use store::{Blocks, ChainStore, Items, Options, Tip};
 
 /// The files of a small store.
-pub(crate) const STORE_FILES: [&str; 14] = [
+pub(crate) const STORE_FILES: [&str; 17] = [
     "checkpoint",
     "headers.00000",
     "headers.00001",
+    "headers-sums.00000",
     "headers-ends.00000",
     "bodies.00000",
     "bodies.00001",
+    "bodies-sums.00000",
     "bodies-ends.00000",
     "receipts.00000",
     "receipts-ends.00000",
     "hashes.00000",
     "hashes.00001",
+    "hashes-sums.00000",
     "index-small.00000",
     "index-small.00001",
     "index-big.00000",
@@ -42,7 +45,11 @@ pub fn store(data: &[u8]) -> bool {
     };
     let tip = before.tip();
     read_ends(&before);
-    let (mut store, _) = ChainStore::open(folder.path(), &options).expect("it can be read");
+    let (mut store, _) = match ChainStore::open(folder.path(), &options) {
+        // of damaged hashes no index is built
+        Err(store::Error::Damaged { .. }) => return false,
+        opened => opened.expect("it can be read"),
+    };
     assert_eq!(store.tip(), tip);
     if append_block(&mut store, &before) {
         let expected = store.tip();

@@ -3,10 +3,11 @@
 //! The coins' manifest carries that block and the length of the undo journal, so a commit is one
 //! rename: what the journal has beyond is cut off when the store is opened again.
 
+use crate::Hash;
+use crate::data_folder::refuse_foreign;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Tip;
-use crate::{Hash, Id};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,7 @@ pub(crate) const UNDO: &str = "undo";
 /// Bytes of memory for a look at a store.
 const CHECK_MEMORY: u64 = 16 << 20;
 /// Bytes of a file of undo data.
-const UNDO_FILE: u64 = 128 << 20;
+pub(crate) const UNDO_FILE: u64 = 128 << 20;
 /// What the state in the manifest begins with.
 const STATE_MAGIC: [u8; 8] = *b"bmcoins1";
 /// Its bytes: magic, genesis hash, tip's hash, height, length of the undo journal.
@@ -89,11 +90,16 @@ impl Ledger {
     /// Opens the store in `data`, or makes an empty one.
     pub fn open(data: &Path, options: &Options) -> Result<Self, Error> {
         let genesis = options.params.genesis_hash;
+        // before anything is made, cut or removed
+        refuse_foreign(data, &options.params)?;
         let points = PointOptions::new(usize::try_from(options.memory).unwrap_or(usize::MAX));
         let (coins, state) = PointStore::open(&data.join(COINS), &points)?;
         let (tip, undo_bytes) = match state.is_empty() {
             true => (Tip { height: 0, hash: genesis }, 0),
-            false => read_state(&state, &genesis)?,
+            false => {
+                let State { tip, undo_end, .. } = State::read(&state)?;
+                (tip, undo_end)
+            }
         };
         let undo = Journal::open(&data.join(UNDO), UNDO_FILE, undo_bytes)?;
         Ok(Self { genesis, coins: Mutex::new(coins), log: Log { undo, tip } })
@@ -241,15 +247,4 @@ impl State {
         let tip = Tip { height: u32::from_le_bytes(*height), hash: *hash };
         Ok(Self { genesis: *genesis, tip, undo_end: u64::from_le_bytes(end) })
     }
-}
-
-/// The last block and the length of the undo journal of a store of this chain.
-fn read_state(state: &[u8], genesis: &Hash) -> Result<(Tip, u64), Error> {
-    let state = State::read(state)?;
-    if state.genesis != *genesis {
-        let chain = |genesis: &Hash| format!("the chain that begins with {}", Id(genesis));
-        let (expected, found) = (chain(&state.genesis), chain(genesis));
-        return Err(Error::OtherChain { expected, found });
-    }
-    Ok((state.tip, state.undo_end))
 }

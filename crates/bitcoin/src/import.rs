@@ -10,7 +10,7 @@ use crate::pass1::Index;
 use crate::path::Path;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
-use crate::{Hash, Level, disconnect, pass1, shortfalls};
+use crate::{Hash, Level, data_folder, disconnect, pass1, shortfalls};
 use archive::blkdat::{BlockFiles, BodyReader};
 use crypto::ManySha256;
 use pipeline::{Phases, crew};
@@ -50,6 +50,7 @@ fn passes(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
+    data_folder::refuse_foreign(data, &options.params)?;
     let mut index = pass1::index(files, options, Some(data), run)?;
     let job = Job { files, options, data, start };
     let outcome = match options.level {

@@ -8,11 +8,13 @@
 #![forbid(unsafe_code)]
 
 pub mod bodies;
+pub mod check;
 pub mod coin;
 pub mod coins;
 pub mod commit;
 pub mod compress;
 pub mod core;
+pub mod data_folder;
 pub mod decode;
 mod disconnect;
 mod error;

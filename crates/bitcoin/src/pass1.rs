@@ -1,9 +1,11 @@
 //! Pass 1: from files to the tree of their headers.
 
+use crate::data_folder::INDEX;
 use crate::decode::Block;
 use crate::fault::{Cause, Error, Fault};
 use crate::index::{self, Anchor, FileStamp, Found, Loaded, Tree, Why};
 use crate::options::Options;
+use crate::params::Params;
 use crate::run::{Run, Spare, Tip};
 use crate::scan::{self, Counts};
 use crate::shortfalls::LEAST_RECORD;
@@ -11,9 +13,6 @@ use crate::{Level, bodies};
 use archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
 use std::path::Path;
 use std::time::Instant;
-
-/// Name of the index in the folder of the store.
-const INDEX: &str = "index";
 
 /// What pass 1 found.
 pub(crate) struct Index {
@@ -100,6 +99,7 @@ fn known_or_found(
     match index::load(&place, options.params.magic).map_err(Error::Index)? {
         Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
         Loaded::Damaged(damage) => run.damage.push(damage.to_string()),
+        Loaded::Foreign(found) => return Err(foreign(&options.params, found)),
         Loaded::Nothing => {}
     }
     let mut found = kept.found;
@@ -174,6 +174,14 @@ pub(crate) fn look_behind_blocks(
     anchor(files, options, index)?;
     note_best(&index.tree, run);
     Ok(true)
+}
+
+/// The error for the index of another network.
+fn foreign(params: &Params, found: [u8; 4]) -> Error {
+    let stored = Params::all().into_iter().find(|params| params.magic == found);
+    let unknown = || format!("the network with the magic {found:02x?}");
+    let expected = stored.map_or_else(unknown, |stored| format!("Bitcoin {}", stored.name));
+    Error::OtherChain { expected, found: format!("Bitcoin {}", params.name) }
 }
 
 /// The places of all files.

@@ -140,6 +140,9 @@ fn parts(error: &Error) -> FaultReport {
         if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
             return Some(error.report());
         }
+        if let Some(error) = cause.downcast_ref::<store::Error>() {
+            return Some(error.report());
+        }
         let place = cause.downcast_ref::<archive::Error>()?.place()?;
         let (file, offset) = (Some(place.file.clone()), Some(place.offset));
         Some(FaultReport { file, offset, ..FaultReport::default() })

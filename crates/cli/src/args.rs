@@ -1,8 +1,10 @@
 //! The command line: what can be said, and how it is explained.
 
 mod bodies;
+mod check;
 mod generate;
 mod reindex;
+mod report;
 mod rlp;
 mod signatures;
 
@@ -11,8 +13,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
 pub use bodies::{BenchBodies, BodiesOnce};
+pub use check::Check;
 pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
 pub use reindex::{BenchReindex, ReindexOnce};
+pub use report::{Demo, Report};
 pub use rlp::{BenchRlp, RlpOnce};
 pub use signatures::BenchSignatures;
 
@@ -55,6 +59,8 @@ pub enum Command {
     Verify(Verify),
     /// Say what is in an archive: format, chain, range, gaps, damage
     Inspect(Inspect),
+    /// Read all of a store, say what is damaged and what repairs it
+    Check(Check),
     /// Write an archive in another format
     Convert(Convert),
     /// Measure, side by side with earlier designs and other clients
@@ -297,29 +303,6 @@ pub enum Generate {
     Ethereum(GenerateEthereum),
     /// A regtest chain with signed spends of every kind, in block files; Bitcoin Core accepts it
     Bitcoin(GenerateBitcoin),
-}
-
-#[derive(Args, Clone, Debug)]
-pub struct Report {
-    /// Run records (JSON), or folders of them
-    #[arg(required = true, value_name = "RECORD")]
-    pub records: Vec<PathBuf>,
-    /// Folder for the page and the charts
-    #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
-    pub out: PathBuf,
-    /// Print the tables as Markdown
-    #[arg(long)]
-    pub markdown: bool,
-}
-
-#[derive(Args, Clone, Debug)]
-pub struct Demo {
-    /// Folder for the generated archive, the store and the report
-    #[arg(long, default_value = "blockmill-demo", value_name = "DIR")]
-    pub out: PathBuf,
-    /// Headers to generate
-    #[arg(long, default_value_t = 200_000, value_name = "N")]
-    pub headers: u64,
 }
 
 /// Depth of verification.

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
+use crate::data_folder;
 use crate::ethereum_chain;
 use crate::output::{self, Ending};
 use crate::progress::{Display, Progress};
@@ -41,11 +42,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     if reindex::is_meant(&args.verification) {
         return reindex::run_import(args, json, cancel);
     }
-    ensure!(
-        !bitcoin::inspect::is_store(&args.data),
-        "--data {}: expected a folder for an Ethereum chain, found a store of Bitcoin",
-        args.data.display()
-    );
+    data_folder::refuse_for_ethereum(&args.data)?;
     let is_data = |path: &PathBuf| same_folder(path, &args.data);
     ensure!(
         !args.verification.paths.iter().any(is_data),
@@ -160,6 +157,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         let raise = "use another --data folder, or --level bodies to add bodies to this store";
         let other = "use another --data folder for it";
         return Some(if expected.ends_with("headers") { raise } else { other });
+    }
+    if matches!(error, Error::Store(store::Error::Damaged { .. })) {
+        return Some(store::DAMAGE_HINT);
     }
     let Error::Fault(fault) = error else { return None };
     let violation = match &fault.cause {

@@ -11,8 +11,10 @@ mod bench_headers;
 mod bench_reindex;
 mod bench_rlp;
 mod bench_signatures;
+mod check;
 mod config;
 mod convert;
+mod data_folder;
 mod demo;
 mod ethereum_chain;
 mod generate;
@@ -87,6 +89,7 @@ fn run(cli: &Cli) -> Result<Answer> {
         Command::Import(args) => import::run_import(args, cli.json, stop_on_signal()?),
         Command::Verify(args) => import::run_verify(args, cli.json, stop_on_signal()?),
         Command::Inspect(args) => inspect::run(args, cli.json),
+        Command::Check(args) => check::run(args, cli.json, stop_on_signal()?),
         Command::Convert(args) => convert::run(args, cli.json, stop_on_signal()?),
         Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
         Command::Bench(Bench::Bodies(args)) => bench_bodies::run(args, cli.json),

@@ -70,6 +70,25 @@ impl Display {
         display
     }
 
+    /// For a store of `total_bytes` that is read.
+    pub fn reading(total_bytes: u64, quiet: bool) -> Self {
+        Self::with(total_bytes, blocks_template(), "checking".into(), quiet)
+    }
+
+    /// Takes note of all bytes that were read so far.
+    pub fn update_bytes(&mut self, bytes: u64) {
+        let elapsed = self.started.elapsed();
+        let of = report::bytes(self.total_bytes);
+        let message = format!("{} of {of}", report::bytes(bytes.min(self.total_bytes)));
+        if let Some(bar) = &self.bar {
+            bar.set_position(bytes.min(self.total_bytes));
+            bar.set_message(message);
+        } else if !self.quiet && elapsed >= self.next_line {
+            self.next_line = elapsed + LINE_EVERY;
+            eprintln!("checking: {message}");
+        }
+    }
+
     fn with(total_bytes: u64, template: &str, prefix: String, quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal() && !quiet;
         let bar = terminal.then(|| {

@@ -222,7 +222,11 @@ pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
 
 /// What the reader of an error may not know.
 fn hint(error: &Error) -> Option<&'static str> {
-    matches!(error, Error::OtherChain { .. }).then_some("use another --data folder for it")
+    match error {
+        Error::OtherChain { .. } => Some("use another --data folder for it"),
+        Error::Damaged(_) | Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
+        _ => None,
+    }
 }
 
 /// A block's hash as users write it: 64 hexadecimal digits, last byte first.

@@ -243,6 +243,7 @@ impl Error {
     pub fn report(&self) -> FaultReport {
         match self {
             Self::Fault(fault) => fault.report(),
+            Self::Store(error) => error.report(),
             other => FaultReport::new(other.to_string()),
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod bloom;
 pub mod bodies;
+pub mod check;
 pub mod commit;
 pub mod convert;
 pub mod difficulty;

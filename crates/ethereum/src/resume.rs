@@ -2,12 +2,12 @@
 
 use crate::bodies::BodyView;
 use crate::commit::Sink;
-use crate::fault::Error;
+use crate::fault::{Error, Hex};
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
 use crate::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::options::Options;
-use crate::{Level, U256};
+use crate::{Hash, Level, U256};
 use archive::Archive;
 use store::{Blocks, ChainStore, Items};
 
@@ -86,6 +86,7 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
     let id = BlockId { number: tip.number, hash: tip.hash };
     let total = U256::from_be_bytes(tip.total_difficulty);
     let header = store.header(tip.number)?.ok_or(Error::Empty)?;
+    check_tip(store, tip, &header)?;
     let anchored = tip.anchor_number > 0;
     let mut met = vec![];
     for hash in &options.trust {
@@ -102,6 +103,24 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
         anchor: anchored.then_some(BlockId { number: tip.anchor_number, hash: tip.anchor_hash }),
         met,
     })
+}
+
+/// Holds the last stored block to its hash, and the anchor to its place, so that damage of the
+/// store never makes an archive look guilty.
+fn check_tip(store: &ChainStore, tip: &store::Tip, header: &[u8]) -> Result<(), Error> {
+    let damaged = |what, expected: &Hash, found: &Hash| {
+        let (path, offset) = store.header_place(tip.number);
+        let (expected, found) = (Hex(expected).to_string(), Hex(found).to_string());
+        Err(store::Error::Damaged { path, offset, what, expected, found }.into())
+    };
+    let hash = crypto::keccak256(header);
+    if hash != tip.hash {
+        return damaged("last header", &tip.hash, &hash);
+    }
+    match store.hash_of(tip.anchor_number)? {
+        Some(hash) if hash != tip.anchor_hash => damaged("anchor", &tip.anchor_hash, &hash),
+        _ => Ok(()),
+    }
 }
 
 fn push_stored(store: &ChainStore, number: u64, window: &mut AncestorWindow) -> Result<(), Error> {

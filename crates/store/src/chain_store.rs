@@ -15,7 +15,7 @@ use crate::{
     commit::{CrashPlan, CrashPoint},
     error::{Error, Result, mismatch},
     hash_index::HashIndex,
-    rope::Rope,
+    summed::SummedRope,
 };
 
 /// The largest item that a store takes: far above any block, and a bound on what a damaged end
@@ -74,14 +74,24 @@ impl Options {
     }
 }
 
-/// Names of the columns, in the order of [`State::bytes`].
-const COLUMNS: [(&str, &str); 3] =
-    [("headers", "headers-ends"), ("bodies", "bodies-ends"), ("receipts", "receipts-ends")];
+/// Columns of items: headers, bodies, receipts.
+pub(crate) const COLUMNS: usize = 3;
+
+/// Names of the ropes and of their sums, in the order of [`ChainStore::ropes`].
+const ROPES: [[&str; 2]; SUMS] = [
+    ["headers", "headers-sums"],
+    ["headers-ends", "headers-ends-sums"],
+    ["bodies", "bodies-sums"],
+    ["bodies-ends", "bodies-ends-sums"],
+    ["receipts", "receipts-sums"],
+    ["receipts-ends", "receipts-ends-sums"],
+    ["hashes", "hashes-sums"],
+];
 
 /// A column: the bytes of its items and the end of each, both growing at the end only.
 pub(crate) struct Column {
-    pub data: Rope,
-    pub ends: Rope,
+    pub data: SummedRope,
+    pub ends: SummedRope,
 }
 
 impl Column {
@@ -98,7 +108,7 @@ pub struct ChainStore {
     pub(crate) dir: PathBuf,
     pub(crate) layout: Layout,
     pub(crate) columns: [Column; 3],
-    pub(crate) hashes: Rope,
+    pub(crate) hashes: SummedRope,
     pub(crate) index: HashIndex,
     pub(crate) checkpoint: CheckpointFile,
     /// Sequence number of the newest checkpoint.
@@ -115,10 +125,15 @@ pub struct ChainStore {
 }
 
 /// Ropes of a store in `dir`, not yet resumed.
-pub(crate) fn ropes(dir: &Path, layout: Layout, writable: bool) -> ([Column; 3], Rope) {
-    let rope = |name| Rope::new(dir, name, layout.file_bytes, writable);
-    let columns = COLUMNS.map(|(data, ends)| Column { data: rope(data), ends: rope(ends) });
-    (columns, rope("hashes"))
+pub(crate) fn ropes(dir: &Path, layout: Layout, writable: bool) -> ([Column; 3], SummedRope) {
+    let ropes = ROPES.map(|names| SummedRope::new(dir, names, layout.file_bytes, writable));
+    let [headers, header_ends, bodies, body_ends, receipts, receipt_ends, hashes] = ropes;
+    let columns = [
+        Column { data: headers, ends: header_ends },
+        Column { data: bodies, ends: body_ends },
+        Column { data: receipts, ends: receipt_ends },
+    ];
+    (columns, hashes)
 }
 
 /// Lengths of the seven ropes of [`ChainStore::ropes`] in a given state.
@@ -130,7 +145,7 @@ pub(crate) fn rope_lengths(state: &State) -> [u64; SUMS] {
 
 impl ChainStore {
     /// The ropes that a checkpoint vouches for.
-    pub(crate) fn ropes(&self) -> [&Rope; SUMS] {
+    pub(crate) fn ropes(&self) -> [&SummedRope; SUMS] {
         let [headers, bodies, receipts] = &self.columns;
         [
             &headers.data,
@@ -144,7 +159,7 @@ impl ChainStore {
     }
 
     /// The same, for writing.
-    pub(crate) fn ropes_mut(&mut self) -> [&mut Rope; SUMS] {
+    pub(crate) fn ropes_mut(&mut self) -> [&mut SummedRope; SUMS] {
         let [headers, bodies, receipts] = &mut self.columns;
         [
             &mut headers.data,
@@ -189,6 +204,7 @@ impl ChainStore {
         }
         self.appended.count += blocks.hashes.len() as u64;
         self.appended.bytes = [0, 1, 2].map(|i| self.columns[i].data.len());
+        self.appended.tails = self.ropes().map(SummedRope::tail);
         self.failed = false;
         Ok(())
     }
@@ -287,11 +303,18 @@ impl ChainStore {
         Ok(self.index.find(hash, &self.hashes)?.map(|position| self.appended.first + position))
     }
 
+    /// The file and the byte where the header of block `number` begins, as far as that is known.
+    pub fn header_place(&self, number: u64) -> (PathBuf, u64) {
+        let before = self.position(number).and_then(|position| position.checked_sub(1));
+        let start = before.and_then(|before| self.columns[0].end_of(before).ok()).unwrap_or(0);
+        self.columns[0].data.place(start)
+    }
+
     fn position(&self, number: u64) -> Option<u64> {
         number.checked_sub(self.appended.first).filter(|p| *p < self.appended.count)
     }
 
-    fn item(&self, column: usize, number: u64) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn item(&self, column: usize, number: u64) -> Result<Option<Vec<u8>>> {
         let Some(position) = self.position(number) else { return Ok(None) };
         if !self.appended.kept[column] {
             return Ok(None);

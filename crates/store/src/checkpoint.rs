@@ -20,7 +20,9 @@ pub(crate) const FILE_NAME: &str = "checkpoint";
 /// Ropes whose bytes a commit vouches for: data and ends of three columns, and the hashes.
 pub(crate) const SUMS: usize = 7;
 
-const MAGIC: [u8; 8] = *b"BMSTORE1";
+const MAGIC: [u8; 8] = *b"BMSTORE2";
+/// What is wrong with a whole slot of another version of this program.
+const FORMAT: &str = "format";
 /// More checkpoints than anyone can write, so that the next number always exists.
 const MAX_SEQUENCE: u64 = u64::MAX >> 1;
 
@@ -57,6 +59,8 @@ pub(crate) struct State {
     pub kept: [bool; 3],
     /// The last block; its bytes mean nothing while `count` is 0.
     pub tip: Tip,
+    /// CRC-32 of the last piece of each rope, which is not full.
+    pub tails: [u32; SUMS],
 }
 
 /// Sizes that the files of a store were written with.
@@ -77,8 +81,8 @@ pub(crate) struct Slot {
     pub committed: State,
     /// The part of `committed` that was synced before this slot was written.
     pub durable: State,
-    /// CRC-32 of the bytes between `durable` and `committed`, for each rope.
-    pub sums: [u32; SUMS],
+    /// CRC-32 of the sums between `durable` and `committed`, for each rope.
+    pub since: [u32; SUMS],
 }
 
 impl Slot {
@@ -91,7 +95,7 @@ impl Slot {
         }
         put_state(&mut out, &self.committed);
         put_state(&mut out, &self.durable);
-        self.sums.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
+        self.since.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
         out.resize(SLOT_BYTES - 4, 0);
         out.extend(crc32fast::hash(&out).to_le_bytes());
         let mut slot = [0; SLOT_BYTES];
@@ -109,7 +113,8 @@ impl Slot {
         let mut at = Cursor(body);
         let magic: [u8; 8] = at.array();
         if magic != MAGIC {
-            return Err(SlotDamage("checkpoint magic", hex(&MAGIC), hex(&magic)));
+            let text = |magic: &[u8]| String::from_utf8_lossy(magic).into_owned();
+            return Err(SlotDamage(FORMAT, text(&MAGIC), text(&magic)));
         }
         let sequence = at.number();
         if sequence > MAX_SEQUENCE {
@@ -118,7 +123,7 @@ impl Slot {
         }
         let layout = Layout { file_bytes: at.number(), run_items: at.number() };
         let (committed, durable) = (at.state(), at.state());
-        let sums = std::array::from_fn(|_| u32::from_le_bytes(at.array()));
+        let since = at.words();
         layout.check()?;
         committed.check("committed state")?;
         durable.check("durable state")?;
@@ -126,7 +131,7 @@ impl Slot {
             let (expected, found) = (format!("{durable:?}"), format!("{committed:?}"));
             return Err(SlotDamage("committed state", expected, found));
         }
-        Ok(Slot { sequence, layout, committed, durable, sums })
+        Ok(Slot { sequence, layout, committed, durable, since })
     }
 }
 
@@ -190,6 +195,7 @@ fn put_state(out: &mut Vec<u8>, state: &State) {
     out.extend(tip.anchor_number.to_le_bytes());
     out.extend([tip.anchor_hash, tip.chain].as_flattened());
     out.push(tip.level);
+    state.tails.iter().for_each(|tail| out.extend(tail.to_le_bytes()));
 }
 
 /// Takes fixed fields off the front of a slot. A slot is longer than its fields, so nothing is
@@ -220,12 +226,28 @@ impl Cursor<'_> {
             chain: self.array(),
             level: self.array::<1>()[0],
         };
-        State { first, count, bytes, kept, tip }
+        State { first, count, bytes, kept, tip, tails: self.words() }
+    }
+
+    fn words(&mut self) -> [u32; SUMS] {
+        std::array::from_fn(|_| u32::from_le_bytes(self.array()))
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes in hexadecimal digits, for messages.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// What a checkpoint file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Reading.
+    Read,
+    /// Writing, in a folder that holds data already.
+    Write,
+    /// Writing, in a folder in which a store may be made.
+    Create,
 }
 
 /// The open checkpoint file.
@@ -235,12 +257,19 @@ pub(crate) struct CheckpointFile {
 }
 
 impl CheckpointFile {
-    /// Opens the file in `dir`; `writable` creates it.
-    pub fn open(dir: &Path, writable: bool) -> Result<CheckpointFile> {
+    /// Opens the file in `dir`; `access` says for what.
+    pub fn open(dir: &Path, access: Access) -> Result<CheckpointFile> {
         let path = dir.join(FILE_NAME);
         let mut options = OpenOptions::new();
-        options.read(true).write(writable).create(writable).truncate(false);
+        options.read(true).write(access != Access::Read).create(access == Access::Create);
         let file = options.open(&path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound if access == Access::Write => Error::Damaged {
+                path: path.clone(),
+                offset: 0,
+                what: "checkpoint",
+                expected: "a checkpoint that says what of the files counts".into(),
+                found: "no file of that name".into(),
+            },
             std::io::ErrorKind::NotFound => Error::NoStore { path: dir.to_path_buf() },
             _ => Error::Io { action: "open", path: path.clone(), source },
         })?;
@@ -284,6 +313,10 @@ impl CheckpointFile {
     /// The error for a slot that cannot be used.
     pub fn damage(&self, index: u64, damage: &SlotDamage) -> Error {
         let SlotDamage(what, expected, found) = damage;
+        if *what == FORMAT {
+            let (path, expected, found) = (self.path.clone(), expected.clone(), found.clone());
+            return Error::OtherFormat { path, expected, found };
+        }
         Error::Damaged {
             path: self.path.clone(),
             offset: index * SLOT_STRIDE,
@@ -309,13 +342,14 @@ mod tests {
 
     fn slot(sequence: u64, committed: State, durable: State) -> Slot {
         let layout = Layout { file_bytes: 4096, run_items: 2 };
-        Slot { sequence, layout, committed, durable, sums: [0; SUMS] }
+        Slot { sequence, layout, committed, durable, since: [0; SUMS] }
     }
 
     /// Blocks 5 to 7 with headers only.
     fn state() -> State {
         let tip = Tip { number: 7, ..Tip::default() };
-        State { first: 5, count: 3, bytes: [30, 0, 0], kept: [true, false, false], tip }
+        let kept = [true, false, false];
+        State { first: 5, count: 3, bytes: [30, 0, 0], kept, tip, tails: [9; SUMS] }
     }
 
     #[test]

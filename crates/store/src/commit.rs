@@ -7,8 +7,8 @@
 //!    From here on a power loss loses nothing either.
 //!
 //! Between two syncs the disk may have received a slot but not the bytes it speaks of. Each slot
-//! therefore carries checksums of the bytes since the last sync and the state of that sync:
-//! recovery believes a commit only if the checksums hold, and else goes back.
+//! therefore carries the state of the last sync and a checksum of the sums written since: recovery
+//! believes a commit only if these sums and the bytes that they cover hold, and else goes back.
 //!
 //! Making the store shorter is the one change that is not an append. Both slots then say the
 //! shorter length, durably, before the first byte is cut off.
@@ -16,10 +16,11 @@
 use std::fs::File;
 
 use crate::{
-    chain_store::ChainStore,
+    chain_store::{ChainStore, rope_lengths},
     checkpoint::{SLOT_BYTES, Slot, State, Tip},
     error::{Error, Result, io_error, mismatch},
     rope::Rope,
+    summed::SummedRope,
 };
 
 /// Places in the protocol where a process can die.
@@ -131,6 +132,12 @@ impl ChainStore {
     /// [`Error::Mismatch`] when the store does not hold that block; nothing changes then.
     pub fn truncate_after(&mut self, tip: &Tip) -> Result<()> {
         self.check_writable()?;
+        let state = self.state_up_to(tip)?;
+        self.settle(state)
+    }
+
+    /// The state in which `tip` is the last block.
+    pub(crate) fn state_up_to(&self, tip: &Tip) -> Result<State> {
         let mut state = self.appended;
         state.count = match tip.number.checked_sub(state.first) {
             Some(position) if position < state.count => position + 1,
@@ -146,7 +153,11 @@ impl ChainStore {
             }
         }
         state.tip = *tip;
-        self.settle(state)
+        let lengths = rope_lengths(&state);
+        for ((rope, len), tail) in self.ropes().into_iter().zip(lengths).zip(&mut state.tails) {
+            *tail = rope.tail_at(len)?;
+        }
+        Ok(state)
     }
 
     fn check_tip(&self, tip: &Tip, state: State) -> Result<()> {
@@ -183,9 +194,9 @@ impl ChainStore {
 
     /// Removes from the files what is beyond `state`.
     pub(crate) fn cut(&mut self, state: State) -> Result<()> {
-        let lengths = crate::chain_store::rope_lengths(&state);
-        for (rope, len) in self.ropes_mut().into_iter().zip(lengths) {
-            rope.cut(len)?;
+        let lengths = rope_lengths(&state);
+        for ((rope, len), tail) in self.ropes_mut().into_iter().zip(lengths).zip(state.tails) {
+            rope.cut(len, tail)?;
         }
         self.crash.reach(CrashPoint::HalfCut)?;
         self.index.restore(state.count, state.count, &self.hashes, true)?;
@@ -209,19 +220,19 @@ impl ChainStore {
     }
 
     fn mark_durable(&mut self) {
-        self.ropes_mut().into_iter().for_each(Rope::mark_durable);
+        self.ropes_mut().into_iter().for_each(SummedRope::mark_durable);
         self.index.ropes_mut().for_each(Rope::mark_durable);
     }
 
     /// Writes the older slot.
     fn write_slot(&mut self, committed: State) -> Result<()> {
-        let sums = self.ropes().map(|rope| rope.sum());
+        let since = self.ropes().map(SummedRope::since);
         let slot = Slot {
             sequence: self.sequence + 1,
             layout: self.layout,
             committed,
             durable: self.durable,
-            sums,
+            since,
         };
         if self.crash.is_due(CrashPoint::HalfCheckpoint) {
             self.checkpoint.write(&slot, SLOT_BYTES / 2)?;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chain::Status;
+use chain::{FaultReport, Status};
 
 use crate::{commit::CrashPoint, points::PointCrash};
 
@@ -36,6 +36,19 @@ pub enum Error {
     NoStore {
         /// The folder.
         path: PathBuf,
+    },
+    /// Another version of this program wrote the store.
+    #[error(
+        "{} has the format {found}, and this version reads {expected}: import again into a new \
+         folder, or use the version that wrote it", path.display()
+    )]
+    OtherFormat {
+        /// The file that says so.
+        path: PathBuf,
+        /// The format that is read.
+        expected: String,
+        /// The format found.
+        found: String,
     },
     /// Bytes on disk are not what the store wrote there.
     #[error(
@@ -92,7 +105,23 @@ pub enum Error {
     },
 }
 
+/// What somebody whose store is damaged may not know.
+pub const DAMAGE_HINT: &str = "the store is damaged, not what is imported: \
+     `blockmill check DATA` reads all of it and says what is left and what repairs it";
+
 impl Error {
+    /// The parts of the error.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        let mut report = FaultReport::new(self.to_string());
+        if let Self::Damaged { path, offset, expected, found, .. } = self {
+            (report.file, report.offset) = (Some(path.clone()), Some(*offset));
+            (report.expected, report.found) = (Some(expected.clone()), Some(found.clone()));
+            report.hint = Some(DAMAGE_HINT.into());
+        }
+        report
+    }
+
     /// What the error says of the store, or of this machine.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -104,6 +133,7 @@ impl Error {
                 Status::Trouble
             }
             Self::NoStore { .. } | Self::Mismatch { .. } | Self::ReadOnly { .. } => Status::Usage,
+            Self::OtherFormat { .. } => Status::Unknown,
             Self::Damaged { .. } => Status::Damage,
             Self::Crash(_) | Self::PointCrash(_) => Status::Trouble,
         }
@@ -114,6 +144,21 @@ impl Error {
 pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_path_buf();
     move |source| Error::Io { action, path, source }
+}
+
+/// The error for a file that cannot be opened. One that is not there was there before: it is
+/// damage of the store, not trouble of the machine.
+pub(crate) fn missing_or(source: io::Error, path: &Path) -> Error {
+    if source.kind() != io::ErrorKind::NotFound {
+        return Error::Io { action: "open", path: path.to_path_buf(), source };
+    }
+    Error::Damaged {
+        path: path.to_path_buf(),
+        offset: 0,
+        what: "file",
+        expected: "a file of the store".into(),
+        found: "no file of that name".into(),
+    }
 }
 
 /// An [`Error::Mismatch`] from two printable values.

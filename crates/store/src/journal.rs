@@ -42,8 +42,27 @@ impl Journal {
             return Err(Error::Damaged { path, offset, what: "journal", expected, found });
         }
         rope.cut(len)?;
-        rope.resume(len, len, 0);
+        rope.resume(len, len);
         Ok(Journal { dir: dir.to_path_buf(), rope, frame: Vec::new() })
+    }
+
+    /// Opens the journal in `dir`, which has `len` bytes, for reading; nothing is made or cut.
+    /// Bytes that are missing show when they are read.
+    pub fn open_read_only(dir: &Path, file_bytes: u64, len: u64) -> Result<Journal> {
+        if file_bytes == 0 {
+            return Err(mismatch("bytes of a journal file", "at least 1", 0));
+        }
+        let mut rope = Rope::new(dir, NAME, file_bytes, false);
+        rope.resume(len, len);
+        Ok(Journal { dir: dir.to_path_buf(), rope, frame: Vec::new() })
+    }
+
+    /// Whether there is a file of a journal in `dir`.
+    pub fn is_there(dir: &Path) -> Result<bool> {
+        match dir.is_dir() {
+            true => Rope::new(dir, NAME, 1, false).has_files(),
+            false => Ok(false),
+        }
     }
 
     /// Bytes so far: the end of the last record.
@@ -136,7 +155,7 @@ impl Journal {
             return Err(mismatch("length to cut to", format!("at most {}", self.len()), len));
         }
         self.rope.cut(len)?;
-        self.rope.resume(len, len, 0);
+        self.rope.resume(len, len);
         Ok(())
     }
 }

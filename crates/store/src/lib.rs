@@ -9,30 +9,36 @@
 //! * [`PointStore`] keeps small values that are read once and then removed: unspent coins. A
 //!   [`Journal`] keeps what is needed to undo such changes.
 
+mod bulk;
 mod chain_store;
+mod check;
 mod checkpoint;
 mod commit;
 mod error;
 mod filter;
 mod hash_index;
 mod header_tree;
+mod index_level;
 mod journal;
 mod kv;
 mod map;
 pub mod points;
 mod recovery;
 mod rope;
+mod summed;
 
+pub use bulk::{OwnedItems, Part};
 pub use chain_store::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options};
+pub use check::Damage;
 pub use checkpoint::Tip;
 pub use commit::CrashPoint;
-pub use error::{Error, Result};
+pub use error::{DAMAGE_HINT, Error, Result};
 pub use header_tree::{HeaderEntry, HeaderTree};
 pub use journal::Journal;
 pub use kv::{Batch, MAX_KEY_BYTES, Tree};
 pub use map::FileMap;
 pub use points::{
     Fetched, Hint, KEY_BYTES, Key, MAX_POINT_BYTES, PointCrash, PointOptions, PointReader,
-    PointStore, Points, Runs,
+    PointStore, PointSurvey, Points, Runs,
 };
 pub use recovery::Recovery;

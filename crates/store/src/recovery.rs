@@ -11,11 +11,12 @@ use std::{
 };
 
 use crate::{
-    chain_store::{ChainStore, Options, rope_lengths, ropes},
-    checkpoint::{CheckpointFile, SLOT_BYTES, SUMS, Slot, State},
+    chain_store::{COLUMNS, ChainStore, Options, rope_lengths, ropes},
+    checkpoint::{Access, CheckpointFile, SLOT_BYTES, SUMS, Slot, State, hex},
     commit::CrashPlan,
     error::{Error, Result, io_error},
     hash_index::HashIndex,
+    summed::Proof,
 };
 
 /// What opening a store found and did.
@@ -37,9 +38,23 @@ pub struct Recovery {
 struct Candidate {
     state: State,
     durable: State,
-    sums: [u32; SUMS],
+    since: [u32; SUMS],
     /// Whether it is just what the newest whole slot says.
     is_newest: bool,
+}
+
+impl Candidate {
+    /// What proves each rope.
+    fn proofs(&self) -> [Proof; SUMS] {
+        let (lengths, durable) = (rope_lengths(&self.state), rope_lengths(&self.durable));
+        let (since, tails) = (self.since, self.state.tails);
+        std::array::from_fn(|i| Proof {
+            len: lengths[i],
+            durable: durable[i],
+            since: since[i],
+            tail: tails[i],
+        })
+    }
 }
 
 impl ChainStore {
@@ -52,9 +67,11 @@ impl ChainStore {
     pub fn open(dir: &Path, options: &Options) -> Result<(ChainStore, Recovery)> {
         fs::create_dir_all(dir).map_err(io_error("create", dir))?;
         let lock = lock(dir)?;
-        let checkpoint = CheckpointFile::open(dir, true)?;
+        let holds_data = holds_data(dir, options)?;
+        let access = if holds_data { Access::Write } else { Access::Create };
+        let checkpoint = CheckpointFile::open(dir, access)?;
         let mut recovery = Recovery::default();
-        if checkpoint.read()?.iter().all(|slot| slot.is_err()) && !holds_data(dir, options)? {
+        if checkpoint.read()?.iter().all(|slot| slot.is_err()) && !holds_data {
             create(dir, &checkpoint, options)?;
             recovery.created = true;
         }
@@ -69,33 +86,24 @@ impl ChainStore {
     /// # Errors
     /// [`Error::NoStore`] when there is none, [`Error::Damaged`] as for [`ChainStore::open`].
     pub fn open_read_only(dir: &Path) -> Result<(ChainStore, Recovery)> {
-        let checkpoint = CheckpointFile::open(dir, false)?;
+        let checkpoint = checkpoint_to_read(dir)?;
         let mut recovery = Recovery::default();
         let store = load(dir, checkpoint, None, &mut recovery)?;
         Ok((store, recovery))
     }
 
-    /// Whether the ropes hold what the candidate says.
-    fn check(&self, candidate: &Candidate) -> Result<()> {
-        let (lengths, durable) = (rope_lengths(&candidate.state), rope_lengths(&candidate.durable));
-        for (i, rope) in self.ropes().into_iter().enumerate() {
-            rope.check(lengths[i], durable[i], candidate.sums[i])?;
+    /// Whether the ropes hold what the candidate says; if so, that is the content of the store.
+    fn resume(&mut self, candidate: &Candidate) -> Result<()> {
+        let Candidate { state, durable, .. } = candidate;
+        for (proof, rope) in candidate.proofs().into_iter().zip(self.ropes_mut()) {
+            rope.prove(proof)?;
         }
+        (self.appended, self.committed, self.durable) = (*state, *state, *durable);
         Ok(())
     }
 
-    /// Takes the candidate as the content of the store.
-    fn resume(&mut self, candidate: &Candidate) {
-        let (lengths, durable) = (rope_lengths(&candidate.state), rope_lengths(&candidate.durable));
-        for (i, rope) in self.ropes_mut().into_iter().enumerate() {
-            rope.resume(lengths[i], durable[i], candidate.sums[i]);
-        }
-        self.appended = candidate.state;
-        self.committed = candidate.state;
-        self.durable = candidate.durable;
-    }
-
-    /// Cross-checks the last block: hash against the checkpoint, ends against the data lengths.
+    /// Cross-checks the last block: hash against the checkpoint, ends against the data lengths, and
+    /// reads all of it, so that its sums are checked.
     fn check_last_block(&self) -> Result<()> {
         let State { count, bytes, tip, .. } = self.committed;
         let Some(last) = count.checked_sub(1) else { return Ok(()) };
@@ -105,7 +113,7 @@ impl ChainStore {
             Err(Error::Damaged { path, offset, what, expected, found })
         };
         if hash != tip.hash {
-            let (expected, found) = (format!("{:02x?}", tip.hash), format!("{hash:02x?}"));
+            let (expected, found) = (hex(&tip.hash), hex(&hash));
             return damaged(self.hashes.place(last * 32), "last hash", expected, found);
         }
         for (column, bytes) in self.columns.iter().zip(bytes) {
@@ -118,11 +126,14 @@ impl ChainStore {
                 return damaged(place, "end of the last item", bytes.to_string(), end.to_string());
             }
         }
+        for column in 0..COLUMNS {
+            self.item(column, tip.number)?;
+        }
         Ok(())
     }
 }
 
-fn lock(dir: &Path) -> Result<File> {
+pub(crate) fn lock(dir: &Path) -> Result<File> {
     let path = dir.join("lock");
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).open(&path);
@@ -141,12 +152,22 @@ fn holds_data(dir: &Path, options: &Options) -> Result<bool> {
     ropes.try_fold(false, |any, rope| Ok(any || rope.has_files()?))
 }
 
+/// The checkpoint of a store that is only read. Data without one is damaged.
+pub(crate) fn checkpoint_to_read(dir: &Path) -> Result<CheckpointFile> {
+    match CheckpointFile::open(dir, Access::Read) {
+        Err(Error::NoStore { .. }) if dir.is_dir() && holds_data(dir, &Options::default())? => {
+            CheckpointFile::open(dir, Access::Write)
+        }
+        opened => opened,
+    }
+}
+
 /// Writes two checkpoints of an empty store.
 fn create(dir: &Path, checkpoint: &CheckpointFile, options: &Options) -> Result<()> {
     let empty = State::default();
     for sequence in [0, 1] {
         let layout = options.layout()?;
-        let slot = Slot { sequence, layout, committed: empty, durable: empty, sums: [0; SUMS] };
+        let slot = Slot { sequence, layout, committed: empty, durable: empty, since: [0; SUMS] };
         checkpoint.write(&slot, SLOT_BYTES)?;
     }
     checkpoint.sync()?;
@@ -161,6 +182,58 @@ fn load(
     lock: Option<File>,
     recovery: &mut Recovery,
 ) -> Result<ChainStore> {
+    let (mut store, slots) = from_slots(dir, checkpoint, lock, recovery)?;
+    let writable = store.lock.is_some();
+    let chosen = choose(&mut store, &slots, recovery)?;
+    store.check_last_block()?;
+    recovery.blocks = chosen.state.count;
+    for (rope, len) in store.ropes().iter().zip(rope_lengths(&chosen.state)) {
+        recovery.cut_bytes += rope.excess(len)?;
+    }
+    let count = chosen.state.count;
+    recovery.index_runs_built = store.index.restore(count, 0, &store.hashes, writable)?;
+    if writable && !chosen.is_newest {
+        store.settle(chosen.state)?;
+    } else if writable && recovery.cut_bytes > 0 {
+        store.cut(chosen.state)?;
+    }
+    Ok(store)
+}
+
+/// Brings up the best state of the store, or the newest one if none holds; no file is changed.
+pub(crate) fn load_damaged(
+    dir: &Path,
+    checkpoint: CheckpointFile,
+    lock: Option<File>,
+    recovery: &mut Recovery,
+) -> Result<ChainStore> {
+    let (mut store, slots) = from_slots(dir, checkpoint, lock, recovery)?;
+    let torn = recovery.passed_over.len();
+    let state = match choose(&mut store, &slots, recovery) {
+        Ok(chosen) => chosen.state,
+        Err(Error::Damaged { .. }) => {
+            // what is wrong will be found piece by piece
+            recovery.passed_over.truncate(torn);
+            slots.first().map_or(State::default(), |newest| newest.committed)
+        }
+        Err(error) => return Err(error),
+    };
+    store.take(&state);
+    recovery.blocks = state.count;
+    match store.index.restore(state.count, 0, &store.hashes, false) {
+        // without hashes the newest blocks cannot be found by hash
+        Ok(_) | Err(Error::Damaged { .. }) => Ok(store),
+        Err(error) => Err(error),
+    }
+}
+
+/// A store with nothing in it yet, and what its readable slots say, newest first.
+fn from_slots(
+    dir: &Path,
+    checkpoint: CheckpointFile,
+    lock: Option<File>,
+    recovery: &mut Recovery,
+) -> Result<(ChainStore, Vec<Slot>)> {
     let slots = whole_slots(&checkpoint, recovery)?;
     let Some(newest) = slots.first() else {
         // Both are broken; the first reason stands for both.
@@ -168,7 +241,7 @@ fn load(
     };
     let (layout, writable) = (newest.layout, lock.is_some());
     let (columns, hashes) = ropes(dir, layout, writable);
-    let mut store = ChainStore {
+    let store = ChainStore {
         dir: dir.to_path_buf(),
         layout,
         columns,
@@ -183,21 +256,7 @@ fn load(
         failed: false,
         crash: CrashPlan(None),
     };
-    let chosen = choose(&store, newest, slots.get(1), recovery)?;
-    store.resume(&chosen);
-    store.check_last_block()?;
-    recovery.blocks = chosen.state.count;
-    for (rope, len) in store.ropes().iter().zip(rope_lengths(&chosen.state)) {
-        recovery.cut_bytes += rope.disk_bytes()?.saturating_sub(len);
-    }
-    let (count, durable) = (chosen.state.count, chosen.durable.count);
-    recovery.index_runs_built = store.index.restore(count, durable, &store.hashes, writable)?;
-    if writable && !chosen.is_newest {
-        store.settle(chosen.state)?;
-    } else if writable && recovery.cut_bytes > 0 {
-        store.cut(chosen.state)?;
-    }
-    Ok(store)
+    Ok((store, slots))
 }
 
 /// The readable slots, newest first; what is wrong with the others goes to the report.
@@ -215,23 +274,20 @@ fn whole_slots(checkpoint: &CheckpointFile, recovery: &mut Recovery) -> Result<V
 
 /// The best state that the files bear out. Nothing below the newest durable state is considered:
 /// its bytes were safe on disk, so if they are gone the store is damaged.
-fn choose(
-    store: &ChainStore,
-    newest: &Slot,
-    older: Option<&Slot>,
-    recovery: &mut Recovery,
-) -> Result<Candidate> {
-    let older = older.filter(|older| older.committed.count >= newest.durable.count);
+fn choose(store: &mut ChainStore, slots: &[Slot], recovery: &mut Recovery) -> Result<Candidate> {
+    // a store without a whole slot is not opened
+    let newest = &slots[0];
+    let older = slots.get(1).filter(|older| older.committed.count >= newest.durable.count);
     for (slot, is_newest) in [(Some(newest), true), (older, false)] {
-        let Some(&Slot { committed: state, durable, sums, .. }) = slot else { continue };
-        let candidate = Candidate { state, durable, sums, is_newest };
-        match store.check(&candidate) {
+        let Some(&Slot { committed: state, durable, since, .. }) = slot else { continue };
+        let candidate = Candidate { state, durable, since, is_newest };
+        match store.resume(&candidate) {
             Ok(()) => return Ok(candidate),
             Err(reason) => recovery.passed_over.push(reason),
         }
     }
     let state = newest.durable;
-    let candidate = Candidate { state, durable: state, sums: [0; SUMS], is_newest: false };
-    store.check(&candidate)?;
+    let candidate = Candidate { state, durable: state, since: [0; SUMS], is_newest: false };
+    store.resume(&candidate)?;
     Ok(candidate)
 }

@@ -1,9 +1,8 @@
 //! One append-only byte sequence over files of a fixed size.
 //!
 //! Byte `p` of the sequence lies in file `p / file_bytes` at offset `p % file_bytes`, so a position
-//! alone says where a byte is: no table of files is kept. The sequence carries a running CRC-32 of
-//! what was appended since the last durable point, with which recovery proves that a commit reached
-//! the disk. Layout: `docs/formats/segment.md`.
+//! alone says where a byte is: no table of files is kept. What the bytes are worth is for others to
+//! know: `summed.rs` keeps checksums of them. Layout: `docs/formats/segment.md`.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,9 +13,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use crc32fast::Hasher;
-
-use crate::error::{Error, Result, io_error};
+use crate::error::{Error, Result, io_error, missing_or};
 
 /// Files kept open for each rope. A chain of hundreds of GiB has hundreds of files.
 const OPEN_FILES: usize = 16;
@@ -34,7 +31,6 @@ pub(crate) struct Rope {
     writable: bool,
     len: u64,
     durable: u64,
-    sum: Hasher,
     open: Mutex<Vec<(u64, Arc<File>)>>,
     /// Where the last write-back began, and the thread that does it.
     write_back: (u64, Option<JoinHandle<std::io::Result<()>>>),
@@ -50,28 +46,21 @@ impl Rope {
             writable,
             len: 0,
             durable: 0,
-            sum: Hasher::new(),
             open: Mutex::new(Vec::new()),
             write_back: (0, None),
         }
     }
 
-    /// Takes `len` bytes as written, the first `durable` of them safe on disk, the rest with the
-    /// checksum `sum`. Reading and appending go on from there.
-    pub fn resume(&mut self, len: u64, durable: u64, sum: u32) {
+    /// Takes `len` bytes as written, the first `durable` of them safe on disk. Reading and
+    /// appending go on from there.
+    pub fn resume(&mut self, len: u64, durable: u64) {
         self.len = len;
         self.durable = durable;
-        self.sum = Hasher::new_with_initial_len(sum, len - durable);
     }
 
     /// Bytes appended so far.
     pub fn len(&self) -> u64 {
         self.len
-    }
-
-    /// CRC-32 of the bytes appended since the last durable point.
-    pub fn sum(&self) -> u32 {
-        self.sum.clone().finalize()
     }
 
     /// The file that holds byte `position`, and its offset there.
@@ -95,7 +84,7 @@ impl Rope {
             .create(create)
             .truncate(false)
             .open(&path)
-            .map_err(io_error("open", &path))?;
+            .map_err(|source| missing_or(source, &path))?;
         if open.len() == OPEN_FILES {
             open.remove(0);
         }
@@ -106,7 +95,6 @@ impl Rope {
 
     /// Appends `bytes`: one system call, one more for each file boundary crossed.
     pub fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
-        self.sum.update(bytes);
         while !bytes.is_empty() {
             let (number, offset) = (self.len / self.file_bytes, self.len % self.file_bytes);
             let room = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
@@ -191,9 +179,23 @@ impl Rope {
         Ok(())
     }
 
-    /// Checks that the first `len` bytes are there (by file size) and that those from `durable` on
-    /// have the checksum `sum`.
-    pub fn check(&self, len: u64, durable: u64, sum: u32) -> Result<()> {
+    /// Writes over bytes that were appended before. They are no longer durable.
+    pub fn rewrite(&mut self, mut position: u64, mut bytes: &[u8]) -> Result<()> {
+        self.durable = self.durable.min(position);
+        while !bytes.is_empty() {
+            let (number, offset) = (position / self.file_bytes, position % self.file_bytes);
+            let room = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            let written = self.file(number, false)?.write_all_at(now, offset);
+            written.map_err(io_error("write", &self.path(number)))?;
+            position += now.len() as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Checks by the sizes of the files that the first `len` bytes are there.
+    pub fn check_len(&self, len: u64) -> Result<()> {
         for number in 0..len.div_ceil(self.file_bytes) {
             let wanted = (len - number * self.file_bytes).min(self.file_bytes);
             let found = self.file_size(number);
@@ -207,20 +209,7 @@ impl Rope {
                 });
             }
         }
-        let mut hasher = Hasher::new();
-        self.stream(durable..len, |piece| hasher.update(piece))?;
-        let found = hasher.finalize();
-        if found == sum {
-            return Ok(());
-        }
-        let (path, offset) = self.place(durable);
-        Err(Error::Damaged {
-            path,
-            offset,
-            what: "bytes since the last durable point",
-            expected: format!("CRC-32 {sum:08x}"),
-            found: format!("{found:08x}"),
-        })
+        Ok(())
     }
 
     /// Bytes from the start that are there without a gap, whether they count or not.
@@ -250,7 +239,9 @@ impl Rope {
         for entry in entries {
             let name = entry.map_err(io_error("list", &self.dir))?.file_name();
             let suffix = name.to_str().and_then(|n| n.strip_prefix(self.name)?.strip_prefix('.'));
-            numbers.extend(suffix.and_then(|s| s.parse::<u64>().ok()));
+            let number = suffix.and_then(|s| s.parse::<u64>().ok());
+            // `headers.5` or `headers.+0005` is not a name that we give
+            numbers.extend(number.filter(|number| self.path(*number).ends_with(&name)));
         }
         Ok(numbers)
     }
@@ -283,9 +274,8 @@ impl Rope {
         Ok(())
     }
 
-    /// Starts a new checksum: all bytes up to here are durable.
+    /// All bytes up to here are durable.
     pub fn mark_durable(&mut self) {
         self.durable = self.len;
-        self.sum = Hasher::new();
     }
 }

@@ -1,7 +1,7 @@
 //! The index file: what a scan found, and of which files, for the next run.
 //!
 //! Layout: `docs/formats/block-index.md`. The file is a shortcut, never the truth: whatever is
-//! wrong with it, it is thrown away and the blocks are scanned again.
+//! wrong with it, the blocks are scanned again and it is written anew.
 
 use super::Found;
 use crate::header::HEADER_BYTES;
@@ -11,7 +11,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
 use std::path::{Path, PathBuf};
 
-const MAGIC: [u8; 8] = *b"BMINDEX1";
+/// What an index file begins with.
+pub(crate) const MAGIC: [u8; 8] = *b"BMINDEX1";
 const HEAD_BYTES: usize = 32;
 const RECORD_BYTES: usize = 48 + HEADER_BYTES;
 /// A stamp without its path.
@@ -68,14 +69,16 @@ pub enum Loaded {
     Nothing,
     /// A whole one.
     Index(Saved),
-    /// One that cannot be used. It was removed.
+    /// One that cannot be used.
     Damaged(Damage),
+    /// A whole one, of the network with this magic.
+    Foreign([u8; 4]),
 }
 
 /// What is wrong with an index file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} is damaged and was removed, the blocks are scanned again: \
+    "{} is damaged, the blocks are scanned again: \
      {what}: expected {expected}, found {found}", path.display()
 )]
 pub struct Damage {
@@ -178,8 +181,8 @@ pub fn load(path: &Path, magic: [u8; 4]) -> Result<Loaded, FileError> {
     match (Reading { input, length }).all(magic) {
         Ok(saved) => Ok(Loaded::Index(saved)),
         Err(Bad::Io(source)) => Err(error("read", path)(source)),
+        Err(Bad::Network(network)) => Ok(Loaded::Foreign(network)),
         Err(Bad::Content { what, expected, found }) => {
-            fs::remove_file(path).map_err(error("remove", path))?;
             let path = path.to_path_buf();
             Ok(Loaded::Damaged(Damage { path, what, expected, found }))
         }
@@ -193,6 +196,7 @@ fn error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileErr
 
 enum Bad {
     Io(io::Error),
+    Network([u8; 4]),
     Content { what: &'static str, expected: String, found: String },
 }
 
@@ -219,10 +223,6 @@ impl Reading {
         if found_magic != MAGIC {
             return Err(bad("magic", MAGIC.escape_ascii(), found_magic.escape_ascii()));
         }
-        if found_network != magic {
-            let (expected, found) = (format!("{magic:02x?}"), format!("{found_network:02x?}"));
-            return Err(bad("network", expected, found));
-        }
         let (files, records, list) = (at.number_u32()?, at.number_u64()?, at.number_u64()?);
         // the sizes are those of the file, so nothing below takes more memory than it has bytes
         let wanted = records
@@ -240,6 +240,10 @@ impl Reading {
         let sum = u32::from_le_bytes(sum);
         if sum != expected {
             return Err(bad("checksum", format!("{expected:08x}"), format!("{sum:08x}")));
+        }
+        // whole, but not ours
+        if found_network != magic {
+            return Err(Bad::Network(found_network));
         }
         Ok(Saved { files, found })
     }

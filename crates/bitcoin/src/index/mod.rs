@@ -11,6 +11,7 @@ mod link;
 mod summary;
 mod tree;
 
+pub(crate) use file::MAGIC as INDEX_MAGIC;
 pub use file::{
     DAMAGED_LENGTH, Damage, FileError, FileStamp, Kept, Loaded, Saved, load, save, take_over,
 };

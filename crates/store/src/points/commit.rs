@@ -6,7 +6,8 @@
 //! 3. Files that were merged away are removed; who still reads them keeps them.
 //!
 //! A merge in the background writes a run that nothing names; the next commit names it in place of
-//! its inputs. Whatever file the manifest does not name is removed when the store is opened.
+//! its inputs. A run that the manifest does not name, of a number that an interrupted commit or
+//! merge can have given it, is removed when the store is opened; no other file is.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -15,6 +16,7 @@ use std::{
 };
 
 use super::{
+    check::{is_leftover, manifest_of},
     crash::{PointCrash, PointCrashPlan},
     manifest::{self, Manifest, sync_folder},
     memtable::Memtable,
@@ -44,15 +46,16 @@ impl PointStore {
     pub fn open(dir: &Path, options: &PointOptions) -> Result<(PointStore, Vec<u8>)> {
         fs::create_dir_all(dir).map_err(io_error("make", dir))?;
         let lock = lock(dir)?;
-        let manifest = match Manifest::read(dir)? {
+        let manifest = match manifest_of(dir)? {
             Some(manifest) => manifest,
             None => make_manifest(dir)?,
         };
-        remove_others(dir, &manifest)?;
         let mut runs = Vec::new();
-        for facts in manifest.runs {
-            runs.push(Arc::new(Run::open(dir, facts)?));
+        for facts in &manifest.runs {
+            runs.push(Arc::new(Run::open(dir, *facts)?));
         }
+        // only now is it plain that the manifest is that of these files
+        remove_leftovers(dir, &manifest)?;
         let runs = Arc::new(Runs { generation: 0, runs, salt: manifest.salt });
         let chunk = (options.memory_bytes / CHUNKS).max(1).next_power_of_two();
         let store = PointStore {
@@ -192,31 +195,16 @@ fn lock(dir: &Path) -> Result<File> {
 
 /// The manifest of a new store. It is written before any run, so runs without one are damage.
 fn make_manifest(dir: &Path) -> Result<Manifest> {
-    for entry in fs::read_dir(dir).map_err(io_error("list", dir))? {
-        let name = entry.map_err(io_error("list", dir))?.file_name();
-        if name.to_string_lossy().starts_with("run.") {
-            return Err(Error::Damaged {
-                path: dir.join(manifest::NAME),
-                offset: 0,
-                what: "manifest",
-                expected: "a manifest that names the runs".into(),
-                found: "no file".into(),
-            });
-        }
-    }
     let manifest = Manifest { salt: Salt::random(), next: 0, runs: Vec::new(), state: Vec::new() };
     manifest.write(dir, &mut PointCrashPlan(None))?;
     Ok(manifest)
 }
 
-/// Removes what an interrupted commit or merge left.
-fn remove_others(dir: &Path, manifest: &Manifest) -> Result<()> {
-    let named = |path: &Path| manifest.runs.iter().any(|run| path_of(dir, run.number) == path);
+/// Removes what an interrupted commit or merge of this store left, and nothing else.
+fn remove_leftovers(dir: &Path, manifest: &Manifest) -> Result<()> {
     for entry in fs::read_dir(dir).map_err(io_error("list", dir))? {
         let path = entry.map_err(io_error("list", dir))?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_run = name.starts_with("run.") && !named(&path);
-        if is_run || name == manifest::TEMPORARY {
+        if is_leftover(&path, manifest) || path.ends_with(manifest::TEMPORARY) {
             fs::remove_file(&path).map_err(io_error("remove", &path))?;
         }
     }

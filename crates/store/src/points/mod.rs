@@ -12,6 +12,7 @@
 
 mod arena;
 mod bloom;
+mod check;
 mod commit;
 mod crash;
 mod cursor;
@@ -27,6 +28,7 @@ mod salt;
 mod segment;
 mod store;
 
+pub use check::PointSurvey;
 pub use crash::PointCrash;
 pub use iter::Points;
 pub use runs::{Fetched, Hint, PointReader, Runs};

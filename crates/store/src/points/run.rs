@@ -17,7 +17,7 @@ use super::{
     page::{self, BLOCK, HEADER, Malformed},
     prefix,
 };
-use crate::error::{Error, Result, io_error};
+use crate::error::{Error, Result, io_error, missing_or};
 
 /// Bytes of a page in the index: the prefix of its first key, its first block.
 pub(crate) const INDEX_ENTRY: usize = 12;
@@ -58,6 +58,13 @@ pub(crate) fn path_of(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("run.{number:06}"))
 }
 
+/// The number of the run whose file has this name; `None` for any other name.
+pub(crate) fn number_of(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?;
+    let number = name.strip_prefix("run.")?.parse().ok()?;
+    (path_of(Path::new(""), number).to_str() == Some(name)).then_some(number)
+}
+
 /// A run; see the module text.
 pub(crate) struct Run {
     pub path: PathBuf,
@@ -73,7 +80,7 @@ impl Run {
     /// Opens the run that `facts` describe and reads its index and filter.
     pub fn open(dir: &Path, facts: RunFacts) -> Result<Run> {
         let path = path_of(dir, facts.number);
-        let file = File::open(&path).map_err(io_error("open", &path))?;
+        let file = File::open(&path).map_err(|source| missing_or(source, &path))?;
         let found = file.metadata().map_err(io_error("read", &path))?.len();
         let damaged = |offset: u64, what: &'static str, expected: String, found: String| {
             Error::Damaged { path: path.clone(), offset, what, expected, found }
@@ -132,7 +139,16 @@ impl Run {
     pub fn read_pages(&self, pages: Range<usize>, out: &mut Vec<u8>) -> Result<()> {
         let offset = u64::from(self.starts[pages.start]) * BLOCK as u64;
         out.resize(self.bytes_of(pages), 0);
-        self.file.read_exact_at(out, offset).map_err(io_error("read", &self.path))
+        self.file.read_exact_at(out, offset).map_err(|source| match source.kind() {
+            std::io::ErrorKind::UnexpectedEof => Error::Damaged {
+                path: self.path.clone(),
+                offset,
+                what: "page of a run",
+                expected: format!("{} bytes", out.len()),
+                found: "the end of the file".into(),
+            },
+            _ => Error::Io { action: "read", path: self.path.clone(), source },
+        })
     }
 
     /// Checks page `number` and returns where its entries end.
@@ -227,6 +243,16 @@ fn first_above(sorted: &[u64], wanted: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_names_that_are_given_name_a_run() {
+        for number in [0, 7, 999_999, 1_000_000] {
+            assert_eq!(number_of(&path_of(Path::new("a/b"), number)), Some(number));
+        }
+        for name in ["run.7", "run.txt", "run.+00007", "run.0000007", "run.", "rerun.000007"] {
+            assert_eq!(number_of(Path::new(name)), None, "{name}");
+        }
+    }
 
     #[test]
     fn a_prefix_is_found_among_even_and_uneven_ones() {

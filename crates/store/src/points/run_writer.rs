@@ -9,12 +9,13 @@ use std::{
 use super::{
     Record,
     bloom::Bloom,
+    check::in_the_way,
     page::{BLOCK, PageBuilder},
     prefix,
     run::{Run, RunFacts, path_of},
     salt::Salt,
 };
-use crate::error::{Result, io_error, mismatch};
+use crate::error::{Error, Result, io_error, mismatch};
 
 /// Bytes that are collected before they are written.
 pub(crate) const BUFFER: usize = 1 << 18;
@@ -34,16 +35,16 @@ pub(crate) struct RunWriter {
 }
 
 impl RunWriter {
-    /// A run with at most `entries` entries.
+    /// A run with at most `entries` entries. A file that has the name already is not ours: what is
+    /// left of an interrupted commit or merge was removed when the store was opened.
     pub fn create(dir: &Path, number: u64, entries: u64, salt: Salt) -> Result<RunWriter> {
         let path = path_of(dir, number);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&path)
-            .map_err(io_error("make", &path))?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).map_err(
+            |source| match source.kind() {
+                std::io::ErrorKind::AlreadyExists => in_the_way(path.clone()),
+                _ => Error::Io { action: "make", path: path.clone(), source },
+            },
+        )?;
         Ok(RunWriter {
             path,
             out: BufWriter::with_capacity(BUFFER, file),

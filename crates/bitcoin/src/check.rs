@@ -1,0 +1,205 @@
+//! Reading all of a store: coins, undo data, block index.
+
+use crate::coins::PackedCoin;
+use crate::commit::{COINS, State, UNDO, UNDO_FILE};
+use crate::data_folder::{INDEX, stored_state};
+use crate::fault::Error;
+use crate::index::{self, Loaded};
+use crate::params::Params;
+use crate::run::Tip;
+use crate::undo;
+use std::path::{Path, PathBuf};
+use store::{Journal, PointStore};
+
+/// What of a store is damaged, and so what repairs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The coins: nothing can be connected without them.
+    Coins,
+    /// Undo data: needed when the chain has to go back.
+    Undo,
+    /// The block index: found again in the block files.
+    Index,
+}
+
+/// Something that is not as it was written.
+#[derive(Debug)]
+pub struct Damage {
+    /// Where it belongs.
+    pub part: Part,
+    /// The file and the byte, where they are known.
+    pub place: Option<(PathBuf, u64)>,
+    /// What was expected and what was found.
+    pub what: String,
+    /// The height that is concerned, where it is one.
+    pub height: Option<u32>,
+}
+
+/// What a store holds.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// The network; none when nothing tells.
+    pub network: Option<&'static str>,
+    /// The last connected block; none when no coins were committed.
+    pub tip: Option<Tip>,
+    /// Unspent coins.
+    pub coins: u64,
+    /// Blocks whose undo data was read.
+    pub undo_blocks: u64,
+    /// Records of the block index.
+    pub indexed: u64,
+    /// What is damaged.
+    pub damage: Vec<Damage>,
+    /// The check was ended early.
+    pub stopped: bool,
+}
+
+/// Bytes that [`check`] reads.
+#[must_use]
+pub fn bytes_to_check(folder: &Path) -> u64 {
+    let size = |path: PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    let below = |folder: PathBuf| -> u64 {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| size(entry.path())).sum()
+    };
+    below(folder.join(COINS)) + below(folder.join(UNDO)) + size(folder.join(INDEX))
+}
+
+/// Reads everything in the store and changes nothing. `watch` gets the bytes that were read now and
+/// then; when it says no, the check ends.
+///
+/// # Errors
+/// When the store is open elsewhere or the system refuses to read. Damage is no error.
+pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checked, Error> {
+    let mut checked = Checked::default();
+    checked.index(folder)?;
+    if !watch(0) {
+        checked.stopped = true;
+        return Ok(checked);
+    }
+    let state = match stored_state(folder) {
+        Err(error) => {
+            checked.add(Part::Coins, error)?;
+            return Ok(checked);
+        }
+        Ok(state) => state,
+    };
+    let survey = PointStore::check(&folder.join(COINS), watch, |_, value| {
+        PackedCoin::unpack(value).is_some()
+    })?;
+    checked.stopped = survey.stopped;
+    checked.coins = survey.live;
+    for error in survey.damage {
+        checked.add(Part::Coins, error.into())?;
+    }
+    if let Some(state) = state.filter(|_| !checked.stopped) {
+        let network = Params::all().into_iter().find(|params| params.genesis_hash == state.genesis);
+        checked.network = network.map(|params| params.name).or(checked.network);
+        checked.tip = Some(state.tip);
+        checked.undo(folder, &state, watch)?;
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    /// Takes an error as damage, unless it is trouble of another kind.
+    fn add(&mut self, part: Part, error: Error) -> Result<(), Error> {
+        let (place, what) = match error {
+            Error::Store(store::Error::Damaged { path, offset, what, expected, found }) => {
+                (Some((path, offset)), format!("{what}: expected {expected}, found {found}"))
+            }
+            Error::Damaged(what) => (None, what),
+            other => return Err(other),
+        };
+        self.damage.push(Damage { part, place, what, height: None });
+        Ok(())
+    }
+
+    /// The block index: a checksum over all of it.
+    fn index(&mut self, folder: &Path) -> Result<(), Error> {
+        let path = folder.join(INDEX);
+        // whose it is, it says itself
+        let magics = Params::all().into_iter().map(|params| (params.magic, params.name));
+        let mut loaded = index::load(&path, [0; 4]).map_err(Error::Index)?;
+        if let Loaded::Foreign(magic) = loaded {
+            self.network = magics.into_iter().find(|(own, _)| *own == magic).map(|(_, name)| name);
+            loaded = index::load(&path, magic).map_err(Error::Index)?;
+        }
+        match loaded {
+            Loaded::Index(saved) => self.indexed = saved.found.len() as u64,
+            Loaded::Damaged(damage) => {
+                let index::Damage { path, what, expected, found } = damage;
+                let what = format!("{what}: expected {expected}, found {found}");
+                let place = Some((path, 0));
+                self.damage.push(Damage { part: Part::Index, place, what, height: None });
+            }
+            Loaded::Nothing | Loaded::Foreign(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The undo data of every block, from the last one back to the first.
+    fn undo(
+        &mut self,
+        folder: &Path,
+        state: &State,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<(), Error> {
+        let journal = Journal::open_read_only(&folder.join(UNDO), UNDO_FILE, state.undo_end)?;
+        let (mut end, mut record) = (state.undo_end, vec![]);
+        for height in (1..=state.tip.height).rev() {
+            let start = match journal.read(end, &mut record) {
+                Ok(start) => start,
+                Err(error @ store::Error::Damaged { .. }) => {
+                    self.add(Part::Undo, error.into())?;
+                    return Ok(self.at(height));
+                }
+                Err(store::Error::Mismatch { what, expected, found }) => {
+                    let what = format!("{what}: expected {expected}, found {found}");
+                    self.damage.push(Damage { part: Part::Undo, place: None, what, height: None });
+                    return Ok(self.at(height));
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if let Err(malformed) = read_through(&record) {
+                let what = format!("undo data of block {height}: {malformed}");
+                self.damage.push(Damage {
+                    part: Part::Undo,
+                    place: None,
+                    what,
+                    height: Some(height),
+                });
+            }
+            self.undo_blocks += 1;
+            if !watch(end - start) {
+                self.stopped = true;
+                return Ok(());
+            }
+            end = start;
+        }
+        if end > 0 {
+            let what =
+                format!("undo data: expected none before that of block 1, found {end} bytes");
+            self.damage.push(Damage { part: Part::Undo, place: None, what, height: None });
+        }
+        Ok(())
+    }
+
+    /// Adds the height to the last damage.
+    fn at(&mut self, height: u32) {
+        if let Some(last) = self.damage.last_mut() {
+            last.height = Some(height);
+        }
+    }
+}
+
+/// Reads the undo data of a block to its end.
+fn read_through(record: &[u8]) -> Result<(), crate::compress::Malformed> {
+    let mut undo = undo::Reader::new(record)?;
+    while let Some(coins) = undo.transaction()? {
+        for _ in 0..coins {
+            undo.coin()?;
+        }
+    }
+    Ok(())
+}

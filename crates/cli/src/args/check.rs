@@ -1,0 +1,18 @@
+//! Flags of `check`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args, Clone, Debug)]
+pub struct Check {
+    /// Folder of a store
+    #[arg(value_name = "DATA")]
+    pub data: PathBuf,
+    /// Build a damaged hash index again, and go back to the last block before any other damage of a
+    /// store of Ethereum blocks
+    #[arg(long)]
+    pub repair: bool,
+    /// Threads that read [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    pub threads: Option<u64>,
+}

@@ -1,0 +1,27 @@
+//! Flags of `report` and `demo`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Args, Clone, Debug)]
+pub struct Report {
+    /// Run records (JSON), or folders of them
+    #[arg(required = true, value_name = "RECORD")]
+    pub records: Vec<PathBuf>,
+    /// Folder for the page and the charts
+    #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Print the tables as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Demo {
+    /// Folder for the generated archive, the store and the report
+    #[arg(long, default_value = "blockmill-demo", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Headers to generate
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    pub headers: u64,
+}

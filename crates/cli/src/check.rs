@@ -1,0 +1,174 @@
+//! `check`: reads all of a store and says what is damaged, and what repairs it.
+
+mod bitcoin_store;
+mod ethereum_store;
+
+use crate::answer::Answer;
+use crate::args::Check;
+use crate::data_folder::Kind;
+use crate::import::cores;
+use crate::progress::Display;
+use anyhow::Result;
+use chain::{FaultReport, Status};
+use pipeline::Cancel;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Damaged places that are printed; all are in the document of `--json`.
+const PRINTED: usize = 20;
+
+/// A damaged place.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Place {
+    /// The file.
+    pub file: Option<PathBuf>,
+    /// Its first damaged byte.
+    pub offset: Option<u64>,
+    /// What it is, what was expected and what was found.
+    pub what: String,
+    /// The first block or height concerned.
+    pub first_block: Option<u64>,
+    /// And the last.
+    pub last_block: Option<u64>,
+    /// What repairs it.
+    pub repair: String,
+    /// Whether the next import repairs it by itself.
+    pub mends_itself: bool,
+}
+
+/// What a store holds and what is wrong with it: the `result` of `--json`.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Checked {
+    /// `ethereum` or `bitcoin`.
+    pub family: &'static str,
+    /// The chain or network, where it is a known one.
+    pub chain: Option<String>,
+    /// The folder.
+    pub data: PathBuf,
+    /// The first block.
+    pub first: Option<u64>,
+    /// The last block that is committed.
+    pub tip: Option<u64>,
+    /// What the store consists of, in words.
+    pub holds: Vec<String>,
+    /// What is damaged.
+    pub damage: Vec<Place>,
+    /// What repairs the store, in a sentence; none when it is whole.
+    pub repair: Option<String>,
+    /// Set after `--repair`: the block that is the last one now.
+    pub went_back_to: Option<u64>,
+    /// Ended before everything was read.
+    pub stopped: bool,
+}
+
+/// `blockmill check`.
+pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
+    let threads = args.threads.map_or_else(cores, |threads| threads as usize);
+    let watch = |total| Watch::new(total, json, &cancel);
+    let (checked, repaired) = match Kind::of(&args.data) {
+        Kind::None => return Ok(unknown(args)),
+        Kind::Ethereum => ethereum_store::check(&args.data, threads, args.repair, watch)?,
+        Kind::Bitcoin => (bitcoin_store::check(&args.data, watch)?, false),
+    };
+    if !json {
+        print(&checked);
+    }
+    answer(&checked, repaired).with(&checked)
+}
+
+fn unknown(args: &Check) -> Answer {
+    let message = format!("{}: expected a store, found none in it", args.data.display());
+    Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Unknown) }
+}
+
+fn answer(checked: &Checked, repaired: bool) -> Answer {
+    let Some(first) = checked.damage.first() else {
+        let status = if checked.stopped { Status::Interrupted } else { Status::Ok };
+        return Answer::of(status);
+    };
+    if repaired {
+        return Answer { notes: checked.repair.clone().into_iter().collect(), ..Answer::ok() };
+    }
+    let error = FaultReport {
+        message: format!("the store is damaged: {}", sentence(first)),
+        block: first.first_block,
+        file: first.file.clone(),
+        offset: first.offset,
+        hint: checked.repair.clone(),
+        ..FaultReport::default()
+    };
+    Answer { error: Some(error), ..Answer::of(Status::Damage) }
+}
+
+/// A damaged place in one line.
+fn sentence(place: &Place) -> String {
+    let mut text = String::new();
+    if let Some(file) = &place.file {
+        text += &format!("{}", file.display());
+        if let Some(offset) = place.offset {
+            text += &format!(" at offset {offset}");
+        }
+        text += ": ";
+    }
+    text += &place.what;
+    match (place.first_block, place.last_block) {
+        (Some(first), Some(last)) if first == last => text += &format!(" (block {first})"),
+        (Some(first), Some(last)) => text += &format!(" (blocks {first} to {last})"),
+        _ => {}
+    }
+    text
+}
+
+fn print(checked: &Checked) {
+    println!("store          {}", checked.data.display());
+    for line in &checked.holds {
+        println!("               {line}");
+    }
+    if checked.stopped {
+        println!("stopped        not everything was read");
+    }
+    if checked.damage.is_empty() {
+        if !checked.stopped {
+            println!("damage         none: every byte is as it was written");
+        }
+        return;
+    }
+    println!("damage         {}", report::counted(checked.damage.len() as u64, "place"));
+    for place in checked.damage.iter().take(PRINTED) {
+        println!("  {}", sentence(place));
+    }
+    if checked.damage.len() > PRINTED {
+        println!("  and {} more", checked.damage.len() - PRINTED);
+    }
+    if let Some(repair) = &checked.repair {
+        println!("repair         {repair}");
+    }
+}
+
+/// Shows how much was read, and says when to stop; shared by all threads that read.
+pub struct Watch<'a> {
+    state: Mutex<(Display, u64)>,
+    cancel: &'a Cancel,
+}
+
+impl<'a> Watch<'a> {
+    fn new(total: u64, quiet: bool, cancel: &'a Cancel) -> Self {
+        Self { state: Mutex::new((Display::reading(total, quiet), 0)), cancel }
+    }
+
+    /// Takes note of bytes that were read; false when it is time to stop.
+    pub fn read(&self, bytes: u64) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1 += bytes;
+        let all = state.1;
+        state.0.update_bytes(all);
+        !self.cancel.is_cancelled()
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).0.finish();
+    }
+}

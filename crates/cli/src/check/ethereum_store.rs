@@ -1,0 +1,128 @@
+//! A store of Ethereum blocks: its bytes, then what they mean.
+
+use super::{Checked, Place, Watch};
+use anyhow::{Context, Result};
+use ethereum::check::{self, Finding};
+use ethereum::params::ChainSpec;
+use std::path::Path;
+use store::{ChainStore, Damage, Error};
+
+/// Checks the store in `data`, and repairs it on request; the second value says whether that was
+/// done and nothing is damaged any more.
+pub fn check<'a>(
+    data: &Path,
+    threads: usize,
+    repair: bool,
+    watch: impl Fn(u64) -> Watch<'a>,
+) -> Result<(Checked, bool)> {
+    let mut checked = Checked { family: "ethereum", data: data.into(), ..Checked::default() };
+    let (store, mut damage) = match ChainStore::open_damaged(data) {
+        Ok(opened) => opened,
+        Err(error @ (Error::Damaged { .. } | Error::NoStore { .. })) => {
+            checked.damage.push(place(&error, ANEW));
+            checked.repair = Some(ANEW.into());
+            return Ok((checked, false));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    // the bytes are read twice: against their sums, and against the hashes
+    let watch = watch(store.bytes_to_check().saturating_mul(2));
+    damage.extend(store.check(threads, &|bytes| watch.read(bytes))?);
+    let blocks = check::check(&store, threads, &|bytes| watch.read(bytes))?;
+    watch.finish();
+    describe(&store, &mut checked);
+    checked.stopped = blocks.stopped;
+    let whole = last_whole(&store, &damage, &blocks.findings);
+    tell(&mut checked, &damage, &blocks.findings, whole);
+    if !repair || checked.damage.is_empty() || checked.stopped {
+        return Ok((checked, false));
+    }
+    let mends_itself = checked.damage.iter().all(|place| place.mends_itself);
+    let tip = match whole.filter(|_| !mends_itself) {
+        Some(number) => check::tip_at(&store, number)?,
+        None if mends_itself => None,
+        None => return Ok((checked, false)),
+    };
+    drop(store);
+    ChainStore::repair(data, tip.as_ref()).context("--repair")?;
+    checked.went_back_to = tip.map(|tip| tip.number);
+    checked.repair = Some(match checked.went_back_to {
+        Some(number) => {
+            format!("done: the store ends with block {number} now; import the rest again")
+        }
+        None => "done: the damaged parts were made again".into(),
+    });
+    Ok((checked, true))
+}
+
+/// What repairs a store of which nothing is left.
+const ANEW: &str = "import the archive again into a new folder";
+/// What repairs what follows from something else.
+const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, makes it again";
+
+/// The last block that is whole, with all before it.
+fn last_whole(store: &ChainStore, damage: &[Damage], findings: &[Finding]) -> Option<u64> {
+    let first = store.first()?;
+    let whole = store.last_whole(damage)?;
+    match findings.first() {
+        Some(finding) if finding.block <= first => None,
+        Some(finding) => Some(whole.min(finding.block - 1)),
+        None => Some(whole),
+    }
+}
+
+fn describe(store: &ChainStore, checked: &mut Checked) {
+    let Some(tip) = store.tip() else {
+        checked.holds.push("Ethereum, no block yet".into());
+        return;
+    };
+    let spec = ChainSpec::by_genesis_hash(&tip.chain);
+    let name = spec.map_or_else(|| "a chain of its own".to_string(), |spec| spec.name);
+    let first = store.first().unwrap_or(0);
+    let level = if tip.level == ethereum::Level::Bodies as u8 { "bodies" } else { "headers" };
+    checked.holds.push(format!("Ethereum, {name}, level {level}"));
+    checked.holds.push(format!("blocks {first} to {}", tip.number));
+    (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
+}
+
+fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding], whole: Option<u64>) {
+    let back = match whole {
+        Some(number) => format!(
+            "`blockmill check DATA --repair` goes back to block {number}, and importing the \
+             archive again goes on from there; or import it into a new folder"
+        ),
+        None => ANEW.to_string(),
+    };
+    for damage in damage {
+        let repair = if damage.mends_itself { ITSELF } else { &back };
+        let mut place = place(&damage.error, repair);
+        if damage.bytes > 4096 {
+            place.what = format!("{} bytes are damaged: {}", damage.bytes, place.what);
+        }
+        place.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
+        place.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
+        place.mends_itself = damage.mends_itself;
+        checked.damage.push(place);
+    }
+    for Finding { block, what, expected, found } in findings {
+        checked.damage.push(Place {
+            what: format!("{what}: expected {expected}, found {found}"),
+            first_block: Some(*block),
+            last_block: Some(*block),
+            repair: back.clone(),
+            ..Place::default()
+        });
+    }
+    // what does not repair itself is what somebody has to know
+    checked.damage.sort_by_key(|place| place.mends_itself);
+    checked.repair = checked.damage.first().map(|place| place.repair.clone());
+}
+
+fn place(error: &Error, repair: &str) -> Place {
+    let mut place = Place { what: error.to_string(), repair: repair.into(), ..Place::default() };
+    if let Error::Damaged { path, offset, what, expected, found } = error {
+        (place.file, place.offset) = (Some(path.clone()), Some(*offset));
+        place.what = format!("{what}: expected {expected}, found {found}");
+    }
+    place
+}

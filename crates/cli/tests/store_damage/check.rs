@@ -1,0 +1,122 @@
+//! `blockmill check`: what it says, how it ends, and what `--repair` leaves.
+
+use super::program::{
+    Ended, SEAL_OFF, Scratch, assert_same_store, blockmill, document, read_store, run, succeed,
+    tip_of,
+};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+fn import(store: &Path, archive: &Path) -> Command {
+    let mut command = blockmill("import --data");
+    command.arg(store).arg(archive).args(SEAL_OFF);
+    command
+}
+
+fn check(store: &Path) -> Command {
+    let mut command = blockmill("check");
+    command.arg(store);
+    command
+}
+
+/// A store with blocks up to `until`, and the archive that has more.
+fn made(scratch: &Scratch, until: u64) -> (std::path::PathBuf, std::path::PathBuf) {
+    let (archive, store) = (scratch.path("archive"), scratch.path("store"));
+    let mut generate = blockmill("generate ethereum --headers 3000 --format freezer --out");
+    succeed(generate.arg(&archive));
+    succeed(import(&store, &archive).args(["--until", &until.to_string()]));
+    (archive, store)
+}
+
+fn flip(path: &Path, at: usize) {
+    let mut bytes = fs::read(path).expect("a file");
+    bytes[at] ^= 4;
+    fs::write(path, bytes).expect("a file to write");
+}
+
+fn assert_names(ended: &Ended, path: &Path) {
+    assert_eq!(ended.code, Some(4), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains(path.to_str().expect("UTF-8")), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("expected") && ended.stderr.contains("found"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_flip_in_the_last_stored_header_names_the_store_and_not_the_archive() {
+    let scratch = Scratch::new("check-last-header");
+    let (archive, store) = made(&scratch, 2000);
+    let headers = store.join("headers.00000");
+    let last = fs::metadata(&headers).expect("a file").len() as usize - 100;
+    flip(&headers, last);
+    let before = fs::read(&headers).expect("a file");
+    let ended = run(&mut import(&store, &archive));
+    assert_names(&ended, &headers);
+    assert!(ended.stderr.contains("blockmill check DATA"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains(archive.to_str().expect("UTF-8")), "{}", ended.stderr);
+    assert_eq!(fs::read(&headers).expect("a file"), before, "nothing is changed");
+    assert_names(&run(&mut check(&store)), &headers);
+}
+
+#[test]
+fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
+    let scratch = Scratch::new("check-repair");
+    let (archive, store) = made(&scratch, 2000);
+    let good = document(&run(check(&store).arg("--json")));
+    assert_eq!(good["status"], "ok", "{good}");
+    assert_eq!(good["result"]["damage"].as_array().map(Vec::len), Some(0), "{good}");
+    let blocks = read_store(&store);
+    // blocks 1000 and so on are behind many others
+    let at: usize = blocks.blocks[..1000].iter().map(|block| block.header.len()).sum();
+    flip(&store.join("headers.00000"), at);
+    let found = document(&run(check(&store).arg("--json")));
+    assert_eq!((&found["status"], &found["exit_code"]), (&"damage".into(), &4.into()), "{found}");
+    let place = &found["result"]["damage"][0];
+    let file = place["file"].as_str().expect("a file");
+    assert!(file.ends_with("headers.00000"), "{found}");
+    assert_eq!(place["offset"].as_u64(), Some((at - at % 4096) as u64), "{found}");
+    let concerned = place["first_block"].as_u64()..=place["last_block"].as_u64();
+    assert!(concerned.contains(&Some(1000)), "{found}");
+
+    succeed(check(&store).arg("--repair"));
+    let tip = tip_of(&store).expect("a tip");
+    assert!((900..1000).contains(&tip), "went back to {tip}");
+    succeed(&mut check(&store));
+    succeed(&mut import(&store, &archive));
+    let whole = scratch.path("whole");
+    succeed(&mut import(&whole, &archive));
+    assert_same_store(&whole, &store);
+}
+
+#[test]
+fn a_check_of_no_store_says_that_it_knows_none() {
+    let scratch = Scratch::new("check-nothing");
+    let folder = scratch.path("folder");
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("notes.txt"), "no store").expect("a file");
+    for path in [folder, scratch.path("absent")] {
+        let found = document(&run(check(&path).arg("--json")));
+        assert_eq!((&found["status"], &found["exit_code"]), (&"unknown".into(), &6.into()));
+    }
+}
+
+#[test]
+fn a_store_of_coins_is_checked_whole() {
+    let scratch = Scratch::new("check-coins");
+    let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));
+    succeed(blockmill("generate bitcoin --inputs 100 --coins 100 --out").arg(&blocks));
+    succeed(blockmill("import --data").arg(&store).arg(&blocks));
+    let good = document(&run(check(&store).arg("--json")));
+    assert_eq!(good["status"], "ok", "{good}");
+    assert!(good["result"]["tip"].as_u64() > Some(100), "{good}");
+    let journal = store.join("undo/journal.00000");
+    flip(&journal, 50);
+    assert_names(&run(&mut check(&store)), &journal);
+    fs::remove_file(&journal).expect("a file to remove");
+    assert_names(&run(&mut check(&store)), &journal);
+    let ended = run(blockmill("import --data").arg(&store).arg(&blocks));
+    assert_names(&ended, &journal);
+}

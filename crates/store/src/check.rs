@@ -1,0 +1,249 @@
+//! Reading all of a chain store: which bytes are not what was written, which blocks stand in them,
+//! and what is left when they are given up.
+//!
+//! Every piece of every rope is held to its sum, every run of the index to the hashes. Whether the
+//! bytes are those of a true chain is for the caller to find out.
+
+use std::{
+    ops::{Range, RangeInclusive},
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+
+use crate::{
+    chain_store::{ChainStore, rope_lengths},
+    checkpoint::{Access, CheckpointFile, State, Tip},
+    error::{Error, Result},
+    recovery::{self, Recovery},
+    summed::Proof,
+};
+
+/// Bytes that a thread reads between two looks at whether it should stop: whole pieces.
+const TASK: u64 = 16 << 20;
+
+/// Something in a store that is not what was written there.
+#[derive(Debug)]
+pub struct Damage {
+    /// The file and the byte, what was expected and what was found.
+    pub error: Error,
+    /// Damaged bytes, where they are counted.
+    pub bytes: u64,
+    /// The blocks that stand in them, as far as that can be told.
+    pub blocks: Option<RangeInclusive<u64>>,
+    /// Opening the store for writing, as an import does, puts it right.
+    pub mends_itself: bool,
+    /// The rope and the first byte in it.
+    place: Option<(usize, u64)>,
+}
+
+impl Damage {
+    /// Damage of what opening the store for writing puts right.
+    fn that_mends(error: Error) -> Damage {
+        Damage { error, bytes: 0, blocks: None, mends_itself: true, place: None }
+    }
+}
+
+/// A part of the store to read.
+enum Task {
+    /// A range of a rope.
+    Pieces(usize, Range<u64>),
+    /// A run of a level of the index.
+    Run(usize, u64),
+}
+
+impl ChainStore {
+    /// Opens the store in `dir` to look at it, however damaged it is, and says what is wrong with
+    /// its checkpoints. Nothing is changed. Reads of damaged bytes fail.
+    ///
+    /// # Errors
+    /// When there is no store, or no checkpoint says how long it is.
+    pub fn open_damaged(dir: &Path) -> Result<(ChainStore, Vec<Damage>)> {
+        let checkpoint = recovery::checkpoint_to_read(dir)?;
+        let mut recovery = Recovery::default();
+        let store = recovery::load_damaged(dir, checkpoint, None, &mut recovery)?;
+        Ok((store, recovery.passed_over.into_iter().map(Damage::that_mends).collect()))
+    }
+
+    /// Bytes that [`ChainStore::check`] reads.
+    pub fn bytes_to_check(&self) -> u64 {
+        rope_lengths(&self.committed).iter().sum::<u64>() + self.index.bytes(self.committed.count)
+    }
+
+    /// Reads everything that is committed, on `threads` threads, and says what is damaged, in the
+    /// order of the files. `watch` gets the bytes read so far now and then; when it says no, the
+    /// check ends early.
+    ///
+    /// # Errors
+    /// Those of the system; damage is no error.
+    pub fn check(
+        &self,
+        threads: usize,
+        watch: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<Vec<Damage>> {
+        let tasks = self.tasks();
+        let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let found = Mutex::new((vec![], Ok(())));
+        thread::scope(|scope| {
+            for _ in 0..threads.max(1) {
+                scope.spawn(|| {
+                    while let Some(number) =
+                        Some(next.fetch_add(1, Relaxed)).filter(|_| !stop.load(Relaxed))
+                    {
+                        let Some(task) = tasks.get(number) else { break };
+                        let done = self.run(task);
+                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                        match done {
+                            Ok((bytes, damage)) => {
+                                found.0.extend(damage.into_iter().map(|damage| (number, damage)));
+                                stop.fetch_or(!watch(bytes), Relaxed);
+                            }
+                            Err(error) => {
+                                found.1 = Err(error);
+                                stop.store(true, Relaxed);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let (mut damage, outcome) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        outcome?;
+        damage.sort_by_key(|(task, damage)| (*task, damage.place));
+        let damage = join(damage.into_iter().map(|(_, damage)| damage));
+        Ok(damage.into_iter().map(|damage| self.with_blocks(damage)).collect())
+    }
+
+    fn tasks(&self) -> Vec<Task> {
+        let mut tasks = vec![];
+        for (rope, len) in rope_lengths(&self.committed).into_iter().enumerate() {
+            let ranges = (0..len).step_by(TASK as usize).map(|at| at..(at + TASK).min(len));
+            tasks.extend(ranges.map(|range| Task::Pieces(rope, range)));
+        }
+        for (level, runs) in self.index.runs(self.committed.count).into_iter().enumerate() {
+            tasks.extend((0..runs).map(|run| Task::Run(level, run)));
+        }
+        tasks
+    }
+
+    /// The bytes that were read, and what is damaged.
+    fn run(&self, task: &Task) -> Result<(u64, Vec<Damage>)> {
+        match task {
+            Task::Pieces(rope, range) => {
+                let mut found = vec![];
+                self.ropes()[*rope].survey(range.clone(), |pieces, error| {
+                    let (bytes, place) = (pieces.end - pieces.start, Some((*rope, pieces.start)));
+                    found.push(Damage { error, bytes, blocks: None, mends_itself: false, place });
+                })?;
+                Ok((range.end - range.start, join(found.into_iter())))
+            }
+            Task::Run(level, run) => {
+                let (bytes, error) = self.index.check(*level, *run, &self.hashes)?;
+                Ok((bytes, error.map(Damage::that_mends).into_iter().collect()))
+            }
+        }
+    }
+
+    /// Adds the blocks that stand in the damaged bytes.
+    fn with_blocks(&self, damage: Damage) -> Damage {
+        let Some((rope, start)) = damage.place else { return damage };
+        let last = start + damage.bytes.max(1) - 1;
+        let items = match rope {
+            6 => Some((start / 32, last / 32)),
+            1 | 3 | 5 => Some((start / 8, last / 8)),
+            _ => {
+                let all = self.committed.count;
+                let column = rope / 2;
+                let first = self.items_before(column, start, all);
+                let end = self.items_before(column, last, all);
+                first.and_then(|first| Some((first, end?)))
+            }
+        };
+        let first = self.committed.first;
+        let last_item = self.committed.count.saturating_sub(1);
+        let blocks = items.map(|(from, to)| first + from..=first + to.min(last_item));
+        Damage { blocks, ..damage }
+    }
+
+    /// How many of the first `limit` items of a column end at byte `position` of it or before;
+    /// `None` when their ends cannot be read.
+    fn items_before(&self, column: usize, position: u64, limit: u64) -> Option<u64> {
+        let (mut low, mut high) = (0, limit);
+        while low < high {
+            let middle = low.midpoint(high);
+            let end = self.columns[column].end_of(middle).ok()?;
+            if end <= position { low = middle + 1 } else { high = middle }
+        }
+        Some(low)
+    }
+
+    /// The last block that stands, like all before it, in whole bytes only; `None` when there is
+    /// none. `damage` is all that [`ChainStore::check`] found.
+    pub fn last_whole(&self, damage: &[Damage]) -> Option<u64> {
+        let places = || damage.iter().filter_map(|damage| damage.place);
+        let mut count = self.committed.count;
+        for (rope, start) in places() {
+            match rope {
+                6 => count = count.min(start / 32),
+                1 | 3 | 5 => count = count.min(start / 8),
+                _ => {}
+            }
+        }
+        // the ends before these are whole
+        for (rope, start) in places().filter(|(rope, _)| matches!(rope, 0 | 2 | 4)) {
+            count = self.items_before(rope / 2, start, count)?.min(count);
+        }
+        Some(self.committed.first + count.checked_sub(1)?)
+    }
+
+    /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
+    /// before are whole, and opens the store for writing once, which builds a damaged index again.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.
+    pub fn repair(dir: &Path, tip: Option<&Tip>) -> Result<()> {
+        if let Some(tip) = tip {
+            let lock = recovery::lock(dir)?;
+            let checkpoint = CheckpointFile::open(dir, Access::Write)?;
+            let mut recovery = Recovery::default();
+            let mut store = recovery::load_damaged(dir, checkpoint, Some(lock), &mut recovery)?;
+            store.give_up_after(tip)?;
+        }
+        let (mut store, _) = ChainStore::open(dir, &crate::Options::default())?;
+        store.sync()
+    }
+
+    fn give_up_after(&mut self, tip: &Tip) -> Result<()> {
+        let state = self.state_up_to(tip)?;
+        self.take(&state);
+        self.settle(state)
+    }
+
+    /// Takes a state as the content of the store, unproven.
+    pub(crate) fn take(&mut self, state: &State) {
+        let lengths = rope_lengths(state);
+        for ((rope, len), tail) in self.ropes_mut().into_iter().zip(lengths).zip(state.tails) {
+            rope.resume(Proof { len, durable: len, since: 0, tail });
+        }
+        (self.appended, self.committed, self.durable) = (*state, *state, *state);
+    }
+}
+
+/// Makes one of neighbouring damage in the same rope, as where a file is missing.
+fn join(damage: impl Iterator<Item = Damage>) -> Vec<Damage> {
+    let mut out: Vec<Damage> = vec![];
+    for damage in damage {
+        match (out.last_mut(), damage.place) {
+            (Some(last), Some((rope, start)))
+                if last.place.is_some_and(|(r, at)| r == rope && at + last.bytes == start) =>
+            {
+                last.bytes += damage.bytes;
+            }
+            _ => out.push(damage),
+        }
+    }
+    out
+}
