@@ -61,3 +61,31 @@ fn a_setting_that_cannot_be_leaves_no_store_behind() {
         }
     }
 }
+
+#[test]
+fn the_record_tells_the_revision_the_start_and_a_checksum_of_the_blocks() {
+    let scratch = Scratch::new("provenance");
+    let now = || std::time::UNIX_EPOCH.elapsed().expect("a time after 1970").as_secs_f64();
+    for (archive, flags) in archives(&scratch) {
+        let before = now();
+        let verify =
+            |more: &str| succeed_json(blockmill(&format!("verify {flags} {more}")).arg(&archive));
+        let record = verify("");
+        let started = record["started_unix"].as_f64().expect("a time");
+        assert!(before <= started && started <= now(), "{before} {started}");
+        assert_eq!(record["program"]["revision"], ::program::this().revision);
+
+        let number = |part: &str, name: &str| record[part][name].as_u64().expect("a number");
+        let (first, last) = (number("data", "first"), number("result", "tip_number"));
+        let mut tip = testkit::hex::decode(record["result"]["tip_hash"].as_str().expect("a hash"));
+        // a block of Bitcoin is shown in the reverse of the order in which it is hashed
+        if record["data"]["format"] == "blk" {
+            tip.reverse();
+        }
+        assert_eq!((last > 0, tip.len()), (true, 32), "{record}");
+        let bytes = [&first.to_be_bytes()[..], &last.to_be_bytes(), &tip].concat();
+        let expected = format!("chain-sha256:{}", testkit::hex::encode(crypto::sha256(&bytes)));
+        assert_eq!(record["data"]["checksum"], expected, "{record}");
+        assert_eq!(verify("--threads 1")["data"]["checksum"], expected);
+    }
+}
