@@ -235,7 +235,8 @@ fn tests_do_not_look_for_what_they_need_themselves() {
         let names = texts.iter().any(|text| line.contains(text));
         (source.for_tests[at] && !own && (reads || names)).then(|| line.trim().to_string())
     });
-    expect_none(faults, &[]);
+    let widths = ("crates/crypto/tests/widths.rs", "which widths the CPU must have, if CI says it");
+    expect_none(faults, &[widths]);
 }
 
 /// A test that returns early has passed without a look. What cannot run is ignored or fails.
