@@ -51,7 +51,9 @@ fn passes(
     start: Instant,
 ) -> Result<(), Error> {
     data_folder::refuse_foreign(data, &options.params)?;
-    let mut index = pass1::index(files, options, Some(data), run)?;
+    // files from the middle of a chain are no store to go on from
+    let kept = Some(data).filter(|_| options.from.is_none());
+    let mut index = pass1::index(files, options, kept, run)?;
     let job = Job { files, options, data, start };
     let outcome = match options.level {
         Level::Headers => job.headers(&mut index, run),
@@ -182,7 +184,8 @@ impl Job<'_> {
     }
 
     fn look_behind_blocks(&self, index: &mut Index, run: &mut Run) -> Result<bool, Error> {
-        pass1::look_behind_blocks(self.files, self.options, Some(self.data), index, run)
+        let kept = Some(self.data).filter(|_| self.options.from.is_none());
+        pass1::look_behind_blocks(self.files, self.options, kept, index, run)
     }
 }
 

@@ -69,8 +69,8 @@ fn reaches_until(options: &Options, index: &Index) -> bool {
     options.until.is_some_and(|until| until <= best_height(index))
 }
 
-/// The files begin in the middle of the chain, and nobody said that they should: a folder of Bitcoin
-/// Core and its first file never do.
+/// The files begin in the middle of the chain, and nobody said that they should: a folder of
+/// Bitcoin Core and its first file never do.
 fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Shortfall> {
     let anchor = index.tree.anchor()?;
     let from_genesis = !files.folders().is_empty() || files.has_first();

@@ -140,6 +140,45 @@ pub fn verify_after(
     verify_version(params, parent.height.saturating_add(1), claims.version)
 }
 
+/// What is known of the blocks before a header, where they do not reach back to the genesis block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// The height.
+    pub height: bool,
+    /// The first block of the parent's period, and what came since.
+    pub period: bool,
+    /// That the header is in the parent's period.
+    pub within: bool,
+    /// The times of eleven blocks.
+    pub times: bool,
+}
+
+/// The rules of a header after its parent that can be asked with what is known.
+pub(crate) fn verify_known(
+    params: &Params,
+    parent: &Parent,
+    claims: &Claims,
+    now: Option<u64>,
+    known: Known,
+) -> Result<(), Violation> {
+    if params.no_retarget || known.period || (known.within && !params.min_difficulty) {
+        verify_difficulty(params, parent, claims)?;
+    }
+    if known.times {
+        verify_median_time(parent, claims.time)?;
+    }
+    if params.bip94 && known.height {
+        verify_timewarp(params, parent, claims.time)?;
+    }
+    if let Some(now) = now {
+        verify_not_in_future(claims.time, now)?;
+    }
+    match known.height {
+        true => verify_version(params, parent.height.saturating_add(1), claims.version),
+        false => Ok(()),
+    }
+}
+
 /// The bits are a target of the network and the hash is not above it.
 #[inline]
 pub fn verify_work(params: &Params, bits: u32, hash: &Hash) -> Result<(), Violation> {

@@ -95,6 +95,10 @@ impl Job {
             self.options.level = Level::Bodies;
             (run, outcome) = self.import(data, json);
         }
+        if let Err(error @ (Error::NoBeginning(_) | Error::OtherHeight { .. })) = outcome {
+            // what was asked for cannot be: nothing was done that a record could tell
+            return Err(error.into());
+        }
         let label = self.label.as_deref().unwrap_or(label);
         let mut record =
             record::of(&run, &outcome, &self.files, &self.options, program::this(), label);

@@ -10,14 +10,13 @@
 
 use super::Found;
 use super::hash_table::HashTable;
-use super::tree::{Anchor, Block, GENESIS, NO_RECORD, Refused, Tree, Why};
+use super::tree::{Anchor, Block, GENESIS, Refused, Tree, Why};
 use crate::Hash;
-use crate::header::{Claims, Header, target, work};
+use crate::header::{Claims, target, work};
 use crate::params::Params;
 use crate::verify::{
-    MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
-    verify_difficulty, verify_median_time, verify_not_in_future, verify_timewarp, verify_version,
-    verify_work,
+    Known, MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
+    verify_known, verify_work,
 };
 
 /// What [`Record::block`] says of a record that is not linked.
@@ -109,7 +108,9 @@ impl<'a> Linker<'a> {
         let count = found.len();
         let mut blocks = Vec::with_capacity(count + 1);
         let first = anchor.and_then(|anchor| found.get(anchor.record as usize));
-        blocks.push(first.map_or_else(|| genesis_block(params), |first| root(first.header())));
+        blocks.push(
+            first.map_or_else(|| Block::genesis(params), |first| Block::root(first.header())),
+        );
         Linker {
             params,
             now,
@@ -299,10 +300,7 @@ impl<'a> Linker<'a> {
         }
     }
 
-    /// The rules that what is known of the blocks before decides, where these do not reach back to
-    /// the genesis block: of the difficulty where the period's first block is there or none is
-    /// needed, of the median of eleven times where there are eleven, of versions where the height
-    /// is known.
+    /// The rules that what is known of the blocks before decides.
     #[cold]
     fn verify_known(
         &self,
@@ -310,25 +308,13 @@ impl<'a> Linker<'a> {
         before: &Block,
         claims: &Claims,
     ) -> Result<(), Violation> {
-        let (params, parent) = (self.params, self.context(before));
-        let has_first = before.first != GENESIS || self.begins_period(0);
-        let alike = anchor.height.is_some() && !self.begins_period(before.height + 1);
-        if params.no_retarget || has_first || (alike && !params.min_difficulty) {
-            verify_difficulty(params, &parent, claims)?;
-        }
-        if before.height as usize + 1 >= MEDIAN_BLOCKS {
-            verify_median_time(&parent, claims.time)?;
-        }
-        if params.bip94 && anchor.height.is_some() {
-            verify_timewarp(params, &parent, claims.time)?;
-        }
-        if let Some(now) = self.now {
-            verify_not_in_future(claims.time, now)?;
-        }
-        match anchor.height {
-            Some(_) => verify_version(params, parent.height.saturating_add(1), claims.version),
-            None => Ok(()),
-        }
+        let known = Known {
+            height: anchor.height.is_some(),
+            period: before.first != GENESIS || self.begins_period(0),
+            within: anchor.height.is_some() && !self.begins_period(before.height + 1),
+            times: before.height as usize + 1 >= MEDIAN_BLOCKS,
+        };
+        verify_known(self.params, &self.context(before), claims, self.now, known)
     }
 
     /// What the rules need to know of the block before.
@@ -391,30 +377,8 @@ impl<'a> Linker<'a> {
     }
 }
 
-/// The first block as the tree keeps it.
-fn genesis_block(params: &Params) -> Block {
-    let mut header = [0; 80];
-    let length = params.genesis.len().min(80);
-    header[..length].copy_from_slice(&params.genesis[..length]);
-    root(Header(&header))
-}
-
-/// A block on which all others rest.
-fn root(header: Header<'_>) -> Block {
-    Block {
-        work: work_of(header.bits()),
-        parent: GENESIS,
-        height: 0,
-        time: header.time(),
-        bits: header.bits(),
-        median_time: header.time(),
-        real_bits: header.bits(),
-        first: GENESIS,
-        record: NO_RECORD,
-    }
-}
-
-fn work_of(bits: u32) -> u128 {
+/// The hashes that a block of these bits takes.
+pub(super) fn work_of(bits: u32) -> u128 {
     target(bits).map_or(0, |target| work(target).saturating_to())
 }
 

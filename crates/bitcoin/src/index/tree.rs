@@ -6,7 +6,10 @@
 
 use super::Found;
 use super::best::Choice;
+use super::link::work_of;
 use crate::Hash;
+use crate::header::{HEADER_BYTES, Header};
+use crate::params::Params;
 use crate::verify::Violation;
 
 /// The first block's number in the tree. It is there even when no file has it.
@@ -59,6 +62,31 @@ pub(super) struct Block {
     /// The block that begins its period.
     pub first: u32,
     pub record: u32,
+}
+
+impl Block {
+    /// The network's first block.
+    pub fn genesis(params: &Params) -> Self {
+        let mut header = [0; HEADER_BYTES];
+        let length = params.genesis.len().min(HEADER_BYTES);
+        header[..length].copy_from_slice(&params.genesis[..length]);
+        Self::root(Header(&header))
+    }
+
+    /// A block on which all others rest.
+    pub fn root(header: Header<'_>) -> Self {
+        Self {
+            work: work_of(header.bits()),
+            parent: GENESIS,
+            height: 0,
+            time: header.time(),
+            bits: header.bits(),
+            median_time: header.time(),
+            real_bits: header.bits(),
+            first: GENESIS,
+            record: NO_RECORD,
+        }
+    }
 }
 
 /// All headers that were found, and the tree of those that are linked to the first block.
