@@ -152,12 +152,14 @@ impl Checked {
                 Ok(start) => start,
                 Err(error @ store::Error::Damaged { .. }) => {
                     self.add(Part::Undo, error.into())?;
-                    return Ok(self.at(height));
+                    self.at(height);
+                    return Ok(());
                 }
                 Err(store::Error::Mismatch { what, expected, found }) => {
                     let what = format!("{what}: expected {expected}, found {found}");
                     self.damage.push(Damage { part: Part::Undo, place: None, what, height: None });
-                    return Ok(self.at(height));
+                    self.at(height);
+                    return Ok(());
                 }
                 Err(error) => return Err(error.into()),
             };

@@ -115,7 +115,8 @@ impl HashIndex {
         for block in 0..level.run_blocks() {
             match level.read_block(run, block) {
                 Err(error @ Error::Damaged { .. }) => return Ok((level.run_bytes(), Some(error))),
-                other => drop(other?),
+                Err(error) => return Err(error),
+                Ok(_) => {}
             }
         }
         let expected = match level.build(run, all) {

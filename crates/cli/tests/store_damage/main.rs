@@ -103,7 +103,7 @@ impl Deed {
                 kinds.insert(kind_of(&second));
                 kinds.insert(kind);
                 let same = whole[&second] == *bytes;
-                return (!same).then(|| Deed::Exchange { files: [file, second] });
+                return (!same).then_some(Deed::Exchange { files: [file, second] });
             }
             _ => {
                 fs::remove_file(place(&file)).expect("a file to remove");
