@@ -91,7 +91,7 @@ pub struct Chunk {
     pub era_end: Option<EraEnd>,
     /// Places of the parts of blocks, by [`Part`].
     pub(crate) tracks: [Track; 5],
-    /// True when places count the bytes that a gzip file unpacks to.
+    /// True when places count the bytes that a compressed file unpacks to.
     pub(crate) unpacked_offsets: bool,
 }
 

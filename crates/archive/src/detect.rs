@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::{Error, block_store, freezer, stream};
+use crate::input::{Compression, Input, is_pipe};
+use crate::{Error, block_store, foreign, freezer, stream};
 
 /// A format of archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -20,9 +20,9 @@ pub enum Format {
     Freezer,
     /// The store of an Ethereum import of this program.
     Store,
-    /// What `geth export` writes: one RLP list for each block. Plain or gzip.
+    /// What `geth export` writes: one RLP list for each block. Plain or compressed.
     RlpExport,
-    /// The RLP of headers, one after the other. Plain or gzip.
+    /// The RLP of headers, one after the other. Plain or compressed.
     HeaderStream,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
     let mut found = vec![];
     for path in paths {
         if !is_folder(path)? {
-            let format = format_of_file(path)?;
+            let format = format_of_file(path).map_err(|error| foreign::name(path, error))?;
             found.push(Found { path: path.clone(), format });
             continue;
         }
@@ -64,21 +64,32 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
             let format = format_of(&path);
             match format {
                 Ok(format) => found.push(Found { path, format }),
-                Err(Error::UnknownFormat { .. }) if !claims_to_be_archive(&path) => {}
+                Err(Error::UnknownFormat { .. } | Error::Foreign { .. }) if !claims_to_be_archive(&path) => {}
                 Err(error) => return Err(error),
             }
         }
         if found.len() == before {
-            let found = "a folder without any of them".into();
-            return Err(Error::UnknownFormat { path: path.clone(), found });
+            let found = foreign::what_is_in(path);
+            return Err(foreign::name(path, Error::UnknownFormat { path: path.clone(), found }));
         }
     }
     found.sort_by(|a, b| natural_order(&a.path, &b.path));
     Ok(found)
 }
 
-fn is_folder(path: &Path) -> Result<bool, Error> {
-    Ok(fs::metadata(path).map_err(Error::io("cannot open", path))?.is_dir())
+/// Whether the path is a folder, and not a file or a pipe. A device could wait for ever, or never
+/// end.
+pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
+    use std::os::unix::fs::FileTypeExt;
+    if is_pipe(path) {
+        return Ok(false);
+    }
+    let kind = fs::metadata(path).map_err(Error::io("cannot open", path))?.file_type();
+    if kind.is_dir() || kind.is_file() {
+        return Ok(kind.is_dir());
+    }
+    let found = if kind.is_socket() { "a socket" } else { "a device" };
+    Err(Error::Special { path: path.to_path_buf(), found })
 }
 
 /// What a folder may stand for: a store, the tables in it or in its `chain` folder, else each of
@@ -114,11 +125,10 @@ pub(crate) fn format_of(path: &Path) -> Result<Format, Error> {
 
 /// The format of one file, by its first bytes.
 pub(crate) fn format_of_file(path: &Path) -> Result<Format, Error> {
-    let mut head = vec![];
-    let file = fs::File::open(path).map_err(Error::io("cannot open", path))?;
-    file.take(8).read_to_end(&mut head).map_err(Error::io("cannot read", path))?;
-    if head == E2STORE_VERSION {
-        return Ok(Format::Era1);
+    let (head, _) = Input::open(path)?.head(E2STORE_VERSION.len() + 2);
+    if let Some(next) = head.strip_prefix(&E2STORE_VERSION) {
+        let foreign = foreign::recognise_e2store(path, next.try_into().ok());
+        return foreign.map_or(Ok(Format::Era1), Err);
     }
     stream::detect(path)
 }
@@ -127,7 +137,9 @@ pub(crate) fn format_of_file(path: &Path) -> Result<Format, Error> {
 /// while others in a folder, such as a list of checksums, are nobody's business.
 pub(crate) fn claims_to_be_archive(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    [&b".era1"[..], b".rlp", b".rlp.gz"].iter().any(|ending| name.ends_with(ending))
+    let ends = |name: &[u8]| [&b".era1"[..], b".rlp"].iter().any(|ending| name.ends_with(ending));
+    let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
+    ends(packed.unwrap_or(name))
 }
 
 /// Compares paths so that a run of digits counts as one number: `x-2` before `x-10`.

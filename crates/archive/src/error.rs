@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Place;
+use crate::{Compression, CompressionFault, Place};
 use chain::{ShortfallKind, Status};
 
 /// What went wrong. Each variant that concerns bytes names the place, what stands there, what
@@ -83,12 +83,28 @@ pub enum Error {
         /// The checksum of the data.
         found: u32,
     },
-    /// Gzip data cannot be decompressed; the place counts unpacked bytes.
-    Gzip {
+    /// Compressed data cannot be unpacked; the place counts unpacked bytes.
+    Compressed {
         /// How far it unpacked.
         place: Place,
+        /// How it is compressed.
+        compression: Compression,
         /// Why.
-        source: io::Error,
+        fault: CompressionFault,
+    },
+    /// The user asked to stop while a file was unpacked or a pipe was waited for.
+    Stopped {
+        /// The file or pipe.
+        path: PathBuf,
+    },
+    /// Data of another program in a form that this one does not read.
+    Foreign {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// What to give instead.
+        instead: &'static str,
     },
     /// RLP is not what the format demands; `source` counts from the place.
     Rlp {
@@ -152,7 +168,7 @@ pub enum Error {
         /// What that is.
         found: String,
     },
-    /// A path that is no file of blocks nor a folder of such: a pipe, a device, a socket.
+    /// A path that is neither a file nor a folder nor a pipe: a device, a socket.
     Special {
         /// The path.
         path: PathBuf,
@@ -176,6 +192,24 @@ impl Error {
         move |source| Self::Io { path: path.to_path_buf(), action, source }
     }
 
+    /// Says that offsets count unpacked bytes where a file was `compression`-compressed.
+    pub(crate) fn unpacked_if(mut self, compression: Option<Compression>) -> Self {
+        let place = match &mut self {
+            Self::Truncated { place, .. }
+            | Self::BadMagic { place, .. }
+            | Self::BadRecord { place, .. }
+            | Self::Index { place, .. }
+            | Self::Snappy { place, .. }
+            | Self::Crc { place, .. }
+            | Self::Rlp { place, .. }
+            | Self::TooLarge { place, .. }
+            | Self::Gap { place, .. } => place,
+            _ => return self,
+        };
+        place.unpacked |= compression.is_some();
+        self
+    }
+
     /// What the error says of the archive, or of this machine.
     pub fn status(&self) -> Status {
         match self {
@@ -183,9 +217,17 @@ impl Error {
             Self::Store(error) => error.status(),
             // a block that comes again lacks nothing, and does not follow
             Self::Gap { expected, found, .. } if found < expected => Status::Fault,
-            Self::Gap { .. } | Self::Missing { .. } | Self::Truncated { .. } => Status::Incomplete,
+            Self::Gap { .. }
+            | Self::Missing { .. }
+            | Self::Truncated { .. }
+            | Self::Compressed { fault: CompressionFault::Cut, .. } => Status::Incomplete,
             Self::UnknownFormat { .. } => Status::Unknown,
-            Self::Mixed { .. } | Self::Special { .. } | Self::Unwritable { .. } => Status::Usage,
+            Self::Stopped { .. } => Status::Interrupted,
+            Self::Compressed { fault: CompressionFault::Window, .. }
+            | Self::Foreign { .. }
+            | Self::Mixed { .. }
+            | Self::Special { .. }
+            | Self::Unwritable { .. } => Status::Usage,
             _ => Status::Damage,
         }
     }
@@ -194,7 +236,9 @@ impl Error {
     pub fn shortfall_kind(&self) -> ShortfallKind {
         match self {
             Self::Gap { .. } | Self::Missing { .. } => ShortfallKind::MissingBlocks,
-            Self::Truncated { .. } => ShortfallKind::Cut,
+            Self::Truncated { .. } | Self::Compressed { fault: CompressionFault::Cut, .. } => {
+                ShortfallKind::Cut
+            }
             _ => ShortfallKind::DamagedRecord,
         }
     }
@@ -208,13 +252,15 @@ impl Error {
             | Self::Index { place, .. }
             | Self::Snappy { place, .. }
             | Self::Crc { place, .. }
-            | Self::Gzip { place, .. }
+            | Self::Compressed { place, .. }
             | Self::Rlp { place, .. }
             | Self::TooLarge { place, .. }
             | Self::Gap { place, .. }
             | Self::Missing { place, .. } => Some(place),
             Self::Io { .. }
             | Self::Store(_)
+            | Self::Stopped { .. }
+            | Self::Foreign { .. }
             | Self::UnknownFormat { .. }
             | Self::Mixed { .. }
             | Self::Special { .. }
@@ -259,8 +305,12 @@ impl fmt::Display for Error {
                     "{place}: {what}: expected checksum {expected:#010x}, found {found:#010x}"
                 )
             }
-            Self::Gzip { place, source } => {
-                write!(f, "{place}: expected gzip data, found an error: {source}")
+            Self::Compressed { place, compression, fault } => {
+                write!(f, "{place}: expected {compression} data, found {fault}")
+            }
+            Self::Stopped { path } => write!(f, "{}: stopped as asked", path.display()),
+            Self::Foreign { path, what, instead } => {
+                write!(f, "{}: this is {what}, which is not read: {instead}", path.display())
             }
             Self::Rlp { place, what, source } => write!(f, "{place}: {what}: {source}"),
             Self::TooLarge { place, what, limit, announced } => {
@@ -273,15 +323,14 @@ impl fmt::Display for Error {
             Self::Store(error) => error.fmt(f),
             Self::UnknownFormat { path, found } => {
                 write!(f, "{}: expected an era1 file, an ancient folder, an RLP ", path.display())?;
-                write!(f, "export or a header stream, found {found}")
+                write!(f, "export, a header stream or Bitcoin block files, found {found}")
             }
             Self::Mixed { first, expected, second, found } => {
                 write!(f, "{}: expected more of the archive ", second.display())?;
                 write!(f, "{} ({expected}), found another ({found})", first.display())
             }
             Self::Special { path, found } => {
-                write!(f, "{}: expected a file or a folder of block files, ", path.display())?;
-                write!(f, "which are read at many places, found {found}")
+                write!(f, "{}: expected a file, a folder or a pipe, found {found}", path.display())
             }
             Self::Unwritable { path, expected, found } => {
                 write!(f, "{}: expected {expected}, found {found}", path.display())
@@ -299,7 +348,7 @@ impl From<store::Error> for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } | Self::Gzip { source, .. } => Some(source),
+            Self::Io { source, .. } => Some(source),
             Self::Rlp { source, .. } => Some(source),
             Self::Store(error) => std::error::Error::source(error),
             _ => None,

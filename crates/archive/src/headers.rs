@@ -1,4 +1,4 @@
-//! Header streams: the RLP of headers, one after the other, plain or gzip.
+//! Header streams: the RLP of headers, one after the other, plain or compressed.
 //!
 //! The simplest archive there is, and the one of the benchmark: reading finds where each header
 //! ends and copies nothing, unpacking swaps a buffer. Bytes: `docs/formats/header-stream.md`.

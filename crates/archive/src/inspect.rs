@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use chain::ShortfallKind;
 use serde::Serialize;
 
-use crate::detect::{candidates, claims_to_be_archive, format_of, natural_order};
+use crate::detect::{
+    candidates, claims_to_be_archive, format_of, format_of_file, is_folder, natural_order,
+};
 use crate::open::{disk_bytes, network_of};
-use crate::{Error, Format, Place, block_store, era1, freezer, stream};
+use crate::{Error, Format, Place, block_store, era1, foreign, freezer, stream};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;
@@ -124,11 +126,12 @@ pub struct Gap {
 ///
 /// `deep` decodes every record: checksums, decompression, RLP shape; else only indexes and lengths
 /// are read (streams of RLP have no index and are always read whole). A folder stands for
-/// the archives in it. Fails only when a path cannot be opened at all.
+/// the archives in it. Fails when a path cannot be opened at all, and when nothing in them is an
+/// archive, or is named like one.
 pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
     let mut files = vec![];
     for path in paths {
-        if std::fs::metadata(path).map_err(Error::io("cannot open", path))?.is_dir() {
+        if is_folder(path)? {
             let candidates = candidates(path)?.into_iter();
             files.extend(candidates.map(|path| (claims_to_be_archive(&path), path)));
         } else {
@@ -138,8 +141,25 @@ pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
     files.sort_by(|a, b| natural_order(&a.1, &b.1));
     files.dedup_by(|a, b| a.1 == b.1);
     let files: Vec<_> = files.iter().map(|(meant, path)| inspect_one(path, *meant, deep)).collect();
+    if files.iter().all(|file| file.format.is_none() && !claims_to_be_archive(&file.path)) {
+        return Err(nothing_in(paths));
+    }
     let gaps = (1..files.len()).filter_map(|i| gap(&files[..i], &files[i])).collect();
     Ok(Inspection { files, gaps })
+}
+
+/// What was found instead of an archive, or the system's answer.
+fn nothing_in(paths: &[PathBuf]) -> Error {
+    let of_path = |path: &PathBuf| match path.is_dir() {
+        true => {
+            let found = foreign::what_is_in(path);
+            Some(foreign::name(path, Error::UnknownFormat { path: path.clone(), found }))
+        }
+        false => format_of_file(path).err().map(|error| foreign::name(path, error)),
+    };
+    let path = || paths.first().cloned().unwrap_or_default();
+    let nothing = || Error::UnknownFormat { path: path(), found: "no files".into() };
+    paths.iter().find_map(of_path).unwrap_or_else(nothing)
 }
 
 /// Looks at one file or ancient folder, which is `meant` to be an archive or is just there.
@@ -166,6 +186,9 @@ fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
         }
         Err(Error::UnknownFormat { found, .. }) if !meant => {
             report.notes.push(format!("not an archive: {found}"));
+        }
+        Err(Error::Foreign { what, instead, .. }) => {
+            report.notes.push(format!("{what}, which is not read: {instead}"));
         }
         Err(error) => report.damaged(&error),
     }

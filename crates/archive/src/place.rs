@@ -28,7 +28,7 @@ pub struct Place {
     pub file: PathBuf,
     /// Offset of the item's first byte.
     pub offset: u64,
-    /// True when `offset` counts the bytes that a gzip file unpacks to, not those on disk.
+    /// True when `offset` counts the bytes that a compressed file unpacks to, not those on disk.
     pub unpacked: bool,
 }
 

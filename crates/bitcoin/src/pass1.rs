@@ -191,6 +191,9 @@ fn all(files: &BlockFiles) -> Vec<u32> {
 
 fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
     let stamp = |file: &archive::blkdat::BlockFile| {
+        if archive::is_pipe(file.path()) {
+            return Ok(FileStamp::of_pipe(file.path(), file.length()));
+        }
         let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_path_buf());
         FileStamp::of(&path, file.key().0).map_err(Error::system("read", file.path()))
     };

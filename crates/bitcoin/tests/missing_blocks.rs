@@ -369,16 +369,22 @@ fn a_stop_in_the_index_pass_takes_less_than_a_second_and_leaves_nothing() {
 }
 
 #[test]
-fn pipes_and_devices_are_refused_at_once() {
+fn a_pipe_is_read_once_and_whole_and_a_device_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    for (path, word) in [(pipe, "a pipe"), ("/dev/zero".into(), "a device"), ("-".into(), "input")]
-    {
-        let error = open(std::slice::from_ref(&path), Some(Network::Regtest)).unwrap_err();
-        assert!(error.to_string().contains(word), "{error}");
-        assert_eq!(Error::Archive(error).status(), Status::Usage);
-        assert!(!archive::blkdat::looks_like(&path));
-    }
+    let chain = Chain::new();
+    let (bytes, to) = (chain.bytes(), pipe.clone());
+    let writer = thread::spawn(move || fs::write(to, bytes).unwrap());
+    let options = options(Params::regtest());
+    let (run, status) = outcome(&pipe, &options);
+    writer.join().unwrap();
+    assert_eq!(status, Status::Verified, "{run:?}");
+    assert_eq!(run.tip.map(|tip| tip.height), Some(BLOCKS));
+    let device = Path::new("/dev/zero");
+    let error = open(&[device.to_path_buf()], Some(Network::Regtest)).unwrap_err();
+    assert!(error.to_string().contains("a device"), "{error}");
+    assert_eq!(Error::Archive(error).status(), Status::Usage);
+    assert!(!archive::blkdat::looks_like(device));
 }

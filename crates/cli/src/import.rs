@@ -36,7 +36,7 @@ const CACHES: usize = 2;
 /// `blockmill import`.
 pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     // before a store is made for nothing
-    for path in &args.verification.paths {
+    for path in args.verification.paths.iter().filter(|path| !archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
     if reindex::is_meant(&args.verification) {

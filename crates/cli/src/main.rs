@@ -128,6 +128,7 @@ fn stop_on_signal() -> Result<Cancel> {
             std::process::exit(130);
         }
         handler.cancel();
+        archive::stop_waiting();
         eprintln!("stopping after the chunk at hand; press Ctrl-C again to stop at once");
     })
     .context("cannot listen for Ctrl-C")?;

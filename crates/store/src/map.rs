@@ -21,14 +21,18 @@ pub struct FileMap(Option<Mmap>);
 impl FileMap {
     /// Maps the whole file at `path`. Fails when it cannot be opened or mapped, or is no file.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        Self::of(&File::open(path)?)
+    }
+
+    /// Maps the whole of an open file. Fails when it cannot be mapped.
+    pub fn of(file: &File) -> io::Result<Self> {
         if file.metadata()?.len() == 0 {
             // nothing cannot be mapped
             return Ok(Self(None));
         }
         // SAFETY: the map is private to this value and only read; that other programs leave the
         // file alone meanwhile is what the user of `read=map` promises (see above)
-        let map = unsafe { Mmap::map(&file) }?;
+        let map = unsafe { Mmap::map(file) }?;
         // without this the kernel reads 128 KiB around each page
         map.advise(Advice::Random)?;
         Ok(Self(Some(map)))

@@ -156,7 +156,7 @@ impl<'a> BodyReader<'a> {
         let read = read_full_at(file, bytes, offset).map_err(Error::io("cannot read", path))?;
         if read < bytes.len() {
             return Err(Error::Truncated {
-                place: Place::new(path, offset),
+                place: self.file(index)?.place(offset),
                 what: "blocks",
                 needed: bytes.len() as u64,
                 available: read as u64,
@@ -169,8 +169,8 @@ impl<'a> BodyReader<'a> {
         match self.open.iter().position(|(open, _)| *open == index) {
             Some(position) => self.open[position..].rotate_left(1),
             None => {
-                let path = self.file(index)?.path();
-                let file = File::open(path).map_err(Error::io("cannot open", path))?;
+                let file = self.file(index)?;
+                let file = file.open().map_err(Error::io("cannot open", file.path()))?;
                 if self.open.len() >= self.max_open {
                     self.open.remove(0);
                 }
@@ -192,7 +192,7 @@ impl<'a> BodyReader<'a> {
     }
 
     fn place(&self, location: Location) -> Result<Place, Error> {
-        Ok(Place::new(self.file(location.file)?.path(), location.offset))
+        Ok(self.file(location.file)?.place(location.offset))
     }
 
     /// Is a block of that size possible there? Nothing is allocated for one that is not.

@@ -1,13 +1,16 @@
 //! Finds the block files that some paths stand for.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::network::Network;
 use super::probe::{Probe, Shape, probe};
 use super::xor::{XOR_FILE, XorKey};
-use crate::Error;
-use crate::detect::natural_order;
+use crate::detect::{is_folder, natural_order};
+use crate::input::{Compression, Seekable, is_pipe};
+use crate::{Error, Place, foreign};
 
 /// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
 const FEW: usize = 16;
@@ -19,6 +22,10 @@ pub struct BlockFile {
     length: u64,
     key: XorKey,
     shape: Shape,
+    /// How it is compressed.
+    compression: Option<Compression>,
+    /// The temporary file to which it was copied: unpacked, or because it is a pipe.
+    copy: Option<Arc<File>>,
 }
 
 impl BlockFile {
@@ -27,7 +34,31 @@ impl BlockFile {
         &self.path
     }
 
-    /// Its bytes when it was found.
+    /// Opens it, or the temporary file to which it was unpacked or copied. For positioned reads
+    /// and maps: the position of a temporary file is shared.
+    pub fn open(&self) -> io::Result<File> {
+        match &self.copy {
+            Some(copy) => copy.try_clone(),
+            None => File::open(&self.path),
+        }
+    }
+
+    /// How it is compressed. What is read of it is unpacked, and so are offsets and length.
+    pub fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// True when its bytes do not lie at its path: it was unpacked, or it is a pipe.
+    pub fn is_copy(&self) -> bool {
+        self.copy.is_some()
+    }
+
+    /// A byte in it.
+    pub fn place(&self, offset: u64) -> Place {
+        Place { file: self.path.clone(), offset, unpacked: self.compression.is_some() }
+    }
+
+    /// Its bytes when it was found, unpacked.
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -119,10 +150,17 @@ impl BlockFiles {
             (None, network) => self.network = network,
             _ => {}
         }
-        let length = fs::metadata(&path).map_err(Error::io("cannot open", &path))?.len();
-        self.files.push(BlockFile { path, length, key, shape: found.shape });
+        self.files.push(block_file(path, key, found.shape)?);
         Ok(())
     }
+}
+
+/// Opens a file; one that is compressed or a pipe is copied to a temporary file, to stay.
+fn block_file(path: PathBuf, key: XorKey, shape: Shape) -> Result<BlockFile, Error> {
+    let seekable = Seekable::open(&path)?;
+    let length = seekable.file().metadata().map_err(Error::io("cannot open", &path))?.len();
+    let copy = seekable.copied.then(|| seekable.file().clone());
+    Ok(BlockFile { path, length, key, shape, compression: seekable.compression, copy })
 }
 
 /// Finds the block files in `paths`: a datadir, its `blocks` folder or the folder of a network in
@@ -135,7 +173,10 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
     for path in paths {
         if !is_folder(path)? {
             let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")))?;
-            let found = probe(path, key, network)?.ok_or_else(|| no_blocks(path))?;
+            let found = match foreign::recognise(path) {
+                Some(foreign) => return Err(foreign),
+                None => probe(path, key, network)?.ok_or_else(|| no_blocks(path))?,
+            };
             files.add(path.clone(), key, found)?;
         } else if let Some(folder) = folder_of_network(path, network)? {
             add_folder(&mut files, &folder, network)?;
@@ -149,7 +190,7 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
                 }
             }
             if files.files.len() == before {
-                return Err(no_blocks(path));
+                return Err(foreign::recognise(path).unwrap_or_else(|| no_blocks(path)));
             }
         }
     }
@@ -159,8 +200,8 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
 /// Does a path hold Bitcoin blocks? Looks at names, and at the first MiB of a few files.
 pub fn looks_like(path: &Path) -> bool {
     if !path.is_dir() {
-        // a pipe would wait for ever
-        if !path.is_file() {
+        // a device could wait for ever, or never end
+        if !path.is_file() && !is_pipe(path) {
             return false;
         }
         let key = XorKey::of_folder(path.parent().unwrap_or(Path::new(""))).unwrap_or_default();
@@ -193,7 +234,8 @@ fn add_folder(
     let found = match (found, network) {
         (Some(found), _) => found,
         (None, Some(network)) => {
-            Probe { shape: Shape::Records { magic: network.magic() }, network: Some(network) }
+            let shape = Shape::Records { magic: network.magic() };
+            Probe { shape, network: Some(network), compression: None }
         }
         (None, None) => return Err(no_blocks(folder)),
     };
@@ -233,9 +275,11 @@ fn is_visible(name: &[u8]) -> bool {
     !name.starts_with(b".") && name != XOR_FILE.as_bytes()
 }
 
-/// `blk`, digits, `.dat`.
+/// `blk`, digits, `.dat`; compressed ones too.
 fn is_block_file(name: &[u8]) -> bool {
-    let digits = name.strip_prefix(b"blk").and_then(|name| name.strip_suffix(b".dat"));
+    let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
+    let digits = packed.unwrap_or(name).strip_prefix(b"blk");
+    let digits = digits.and_then(|name| name.strip_suffix(b".dat"));
     digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
@@ -258,29 +302,6 @@ fn list(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>, E
     }
     files.sort_by(|a, b| natural_order(a, b));
     Ok(files)
-}
-
-/// Whether the path is a folder and not a file. Anything else could wait for ever, or never end.
-fn is_folder(path: &Path) -> Result<bool, Error> {
-    if path == Path::new("-") && !path.exists() {
-        return Err(Error::Special { path: path.to_path_buf(), found: "standard input" });
-    }
-    let kind = fs::metadata(path).map_err(Error::io("cannot open", path))?.file_type();
-    if kind.is_dir() || kind.is_file() {
-        return Ok(kind.is_dir());
-    }
-    let found = special(kind);
-    Err(Error::Special { path: path.to_path_buf(), found })
-}
-
-fn special(kind: fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    match () {
-        () if kind.is_fifo() => "a pipe",
-        () if kind.is_socket() => "a socket",
-        () if kind.is_block_device() || kind.is_char_device() => "a device",
-        () => "neither",
-    }
 }
 
 fn no_blocks(path: &Path) -> Error {

@@ -1,14 +1,13 @@
 //! What a file that may hold Bitcoin blocks looks like, and of which network it is.
 
-use std::fs::File;
 use std::path::Path;
 
 use memchr::memmem;
 
 use super::extent::{Tiny, block_length};
-use super::source::read_full_at;
 use super::{FRAME, HEADER, MAX_BLOCK, MIN_BLOCK, Network, XorKey, hex};
-use crate::Error;
+use crate::input::Input;
+use crate::{Compression, Error};
 
 /// How far into a file the first record is searched.
 const SEARCHED: usize = 1 << 20;
@@ -36,6 +35,8 @@ pub(super) struct Probe {
     pub shape: Shape,
     /// The network, where a magic tells it.
     pub network: Option<Network>,
+    /// How the file is compressed.
+    pub compression: Option<Compression>,
 }
 
 /// Looks at the beginning of a file; `None` when it holds no blocks. With `network` given, records
@@ -45,20 +46,22 @@ pub(super) fn probe(
     key: XorKey,
     network: Option<Network>,
 ) -> Result<Option<Probe>, Error> {
-    let file = File::open(path).map_err(Error::io("cannot open", path))?;
-    let mut bytes = vec![0; SEARCHED];
-    let read = read_full_at(&file, &mut bytes, 0).map_err(Error::io("cannot read", path))?;
-    bytes.truncate(read);
-    if is_hex(&bytes) {
-        return Ok(Some(Probe { shape: Shape::Hex, network }));
+    let mut input = Input::open(path)?;
+    let compression = input.compression();
+    let (mut bytes, fault) = input.head(SEARCHED);
+    if let (Some(fault), true) = (fault, compression.is_none() || bytes.is_empty()) {
+        return Err(fault);
     }
-    let raw = is_raw(&file, path, &bytes)?;
+    let found = |shape, network| Some(Probe { shape, network, compression });
+    if is_hex(&bytes) {
+        return Ok(found(Shape::Hex, network));
+    }
+    let raw = is_raw(&mut input, &bytes)?;
     key.apply(&mut bytes, 0);
     if let Some(network) = network_of(&bytes, network) {
-        let shape = Shape::Records { magic: network.magic() };
-        return Ok(Some(Probe { shape, network: Some(network) }));
+        return Ok(found(Shape::Records { magic: network.magic() }, Some(network)));
     }
-    Ok(raw.then_some(Probe { shape: Shape::Raw, network }))
+    Ok(if raw { found(Shape::Raw, network) } else { None })
 }
 
 /// The network of the first record with proof of work, else of one that stands at the beginning or
@@ -113,20 +116,17 @@ fn is_hex(bytes: &[u8]) -> bool {
     first.is_some_and(|digits| hex::decode(digits, &mut Vec::new()).is_some())
 }
 
-/// Is the file one block to its last byte?
-fn is_raw(file: &File, path: &Path, first: &[u8]) -> Result<bool, Error> {
-    let length = file.metadata().map_err(Error::io("cannot open", path))?.len();
+/// Is the file one block to its last byte? `first` is its beginning, which was read from `input`.
+fn is_raw(input: &mut Input, first: &[u8]) -> Result<bool, Error> {
+    let mut bytes = first.to_vec();
+    if first.len() == SEARCHED {
+        // one byte more than a block can have
+        bytes.extend(input.head(MAX_BLOCK as usize + 1 - SEARCHED).0);
+    }
+    let length = bytes.len() as u64;
     if !(u64::from(MIN_BLOCK)..=u64::from(MAX_BLOCK)).contains(&length) {
         return Ok(false);
     }
-    let mut rest = vec![];
-    let bytes = if first.len() as u64 == length {
-        first
-    } else {
-        rest.resize(length as usize, 0);
-        read_full_at(file, &mut rest, 0).map_err(Error::io("cannot read", path))?;
-        &rest
-    };
     let look = |at: u64| Ok::<_, Error>(Tiny::new(&bytes[bytes.len().min(at as usize)..]));
     Ok(block_length(length, &mut (2 * length), look)? == Some(length))
 }

@@ -1,5 +1,6 @@
 //! Block files with all that can be wrong with them.
 
+mod compressed;
 mod damaged;
 mod folders;
 mod made;

@@ -1,6 +1,5 @@
 //! One way over all shapes of block files.
 
-use std::fs::File;
 use std::io;
 
 use super::damage::{DamageKind, FileReport};
@@ -126,7 +125,7 @@ pub fn inspect(files: &BlockFiles) -> Result<Vec<FileReport>, Error> {
 
 fn inspect_one(block_file: &BlockFile) -> Result<FileReport, Error> {
     let path = block_file.path();
-    let file = File::open(path).map_err(Error::io("cannot open", path))?;
+    let file = block_file.open().map_err(Error::io("cannot open", path))?;
     let mut walk = Walk::new(block_file, Source::positioned(&file));
     while walk.next_record().map_err(Error::io("cannot read", path))?.is_some() {}
     Ok(walk.into_report())

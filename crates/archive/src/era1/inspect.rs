@@ -18,6 +18,11 @@ pub(crate) fn inspect(path: &Path, deep: bool, report: &mut FileReport) {
             return inspect_without_index(path, report);
         }
     };
+    if let Some(compression) = layout.compression {
+        report.notes.push(format!(
+            "the file is compressed with {compression}; offsets count the unpacked bytes"
+        ));
+    }
     let blocks = layout.blocks() as u64;
     report.first = Some(layout.first);
     report.last = Some(layout.first + blocks - 1);

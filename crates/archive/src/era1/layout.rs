@@ -1,13 +1,15 @@
 //! Where the blocks of an era1 file stand: version record, block index, accumulator.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::accumulator::ERA_BLOCKS;
 use super::e2store::{ACCUMULATOR, BLOCK_INDEX, BLOCK_RECORDS, HEADER, Records, VERSION};
-use crate::{Error, Place};
+use crate::input::Seekable;
+use crate::{Compression, Error, Place};
 
 /// The least that a block takes: four record headers and a total difficulty.
 const MIN_BLOCK: u64 = 4 * HEADER as u64 + 32;
@@ -19,7 +21,9 @@ const ACCUMULATOR_RECORD: u64 = HEADER as u64 + 32;
 /// the one before it.
 #[derive(Debug)]
 pub(super) struct Layout {
-    file: File,
+    file: Arc<File>,
+    /// How the file is compressed, beside the Snappy data in it.
+    pub compression: Option<Compression>,
     pub path: Arc<Path>,
     /// Number of the first block.
     pub first: u64,
@@ -33,30 +37,36 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Opens `path` and reads its index.
+    /// Opens `path` and reads its index. Offsets are those of the unpacked file.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let path: Arc<Path> = path.into();
-        let mut file = File::open(&path).map_err(Error::io("cannot open", &path))?;
-        let size = file.seek(SeekFrom::End(0)).map_err(Error::io("cannot read", &path))?;
+        let seekable = Seekable::open(path)?;
+        let compression = seekable.compression;
+        Self::read_index(seekable, path.into()).map_err(|error| error.unpacked_if(compression))
+    }
+
+    fn read_index(seekable: Seekable, path: Arc<Path>) -> Result<Self, Error> {
+        let (file, compression) = (seekable.file().clone(), seekable.compression);
+        let size = file.metadata().map_err(Error::io("cannot read", &path))?.len();
         let mut bytes = vec![];
-        read_part(&mut file, &path, 0, HEADER as u64, &mut bytes)?;
+        read_part(&file, &path, 0, HEADER as u64, &mut bytes)?;
         let version = Records::new(&bytes, 0, &path).expect(VERSION, "version record")?;
         if !version.data.is_empty() {
             let found = format!("{} bytes", version.data.len());
             return Err(bad(&path, 0, "version record", "no data", found));
         }
         bytes.clear();
-        let (index_at, count) = find_index(&mut file, &path, size)?;
+        let (index_at, count) = find_index(&file, &path, size)?;
         let base = index_at - ACCUMULATOR_RECORD;
-        read_part(&mut file, &path, base, size - base, &mut bytes)?;
+        read_part(&file, &path, base, size - base, &mut bytes)?;
         let mut records = Records::new(&bytes, base, &path);
         let accumulator = records.expect_word(ACCUMULATOR, "accumulator record")?;
         let index = records.expect(BLOCK_INDEX, "block index record")?;
         let (first, mut starts) = parse_index(index.data, index_at, count, &path)?;
         let last = starts[count - 1];
-        let (end, others) = end_of_blocks(&mut file, &path, last, base)?;
+        let (end, others) = end_of_blocks(&file, &path, last, base)?;
         starts.push(end);
-        Ok(Self { file, path, first, starts, accumulator, accumulator_at: base, others })
+        let accumulator_at = base;
+        Ok(Self { file, compression, path, first, starts, accumulator, accumulator_at, others })
     }
 
     /// Number of blocks.
@@ -67,23 +77,23 @@ impl Layout {
     /// Appends the bytes from `start` to `end`, which must lie between the first and the last of
     /// `starts`.
     pub fn read(&mut self, start: u64, end: u64, into: &mut Vec<u8>) -> Result<(), Error> {
-        read_part(&mut self.file, &self.path, start, end - start, into)
+        let read = read_part(&self.file, &self.path, start, end - start, into);
+        read.map_err(|error| error.unpacked_if(self.compression))
     }
 }
 
 /// Appends `len` bytes at `offset`. The caller has compared `len` with the file's size.
 fn read_part(
-    file: &mut File,
+    file: &File,
     path: &Path,
     offset: u64,
     len: u64,
     into: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let before = into.len();
-    into.reserve(len as usize);
-    file.seek(SeekFrom::Start(offset)).map_err(Error::io("cannot read", path))?;
-    file.take(len).read_to_end(into).map_err(Error::io("cannot read", path))?;
-    let available = (into.len() - before) as u64;
+    into.resize(before + len as usize, 0);
+    let available = read_at(file, &mut into[before..], offset);
+    let available = available.map_err(Error::io("cannot read", path))? as u64;
     if available < len {
         let place = Place::new(path, offset);
         return Err(Error::Truncated { place, what: "era1 file", needed: len, available });
@@ -91,8 +101,22 @@ fn read_part(
     Ok(())
 }
 
+/// Fills `into` from `offset` on; fewer bytes only at the end of the file.
+fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < into.len() {
+        match file.read_at(&mut into[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
 /// Offset of the index record and the number of blocks, from the count at the end of the file.
-fn find_index(file: &mut File, path: &Path, size: u64) -> Result<(u64, usize), Error> {
+fn find_index(file: &File, path: &Path, size: u64) -> Result<(u64, usize), Error> {
     let mut bytes = vec![];
     read_part(file, path, size.saturating_sub(8), 8, &mut bytes)?;
     let count = word(&bytes, 0);
@@ -151,7 +175,7 @@ fn parse_index(
 /// between it and the accumulator, at offset `limit`. They are passed over, up to a sane number of
 /// them; those that blocks and files are made of belong to something that the index leaves out.
 fn end_of_blocks(
-    file: &mut File,
+    file: &File,
     path: &Path,
     last: u64,
     limit: u64,
@@ -178,7 +202,7 @@ fn end_of_blocks(
 }
 
 /// Type of the record at `at` and the offset after it, which is at most `limit`.
-fn next_record(file: &mut File, path: &Path, at: u64, limit: u64) -> Result<(u16, u64), Error> {
+fn next_record(file: &File, path: &Path, at: u64, limit: u64) -> Result<(u16, u64), Error> {
     let mut bytes = vec![];
     read_part(file, path, at, (HEADER as u64).min(limit - at), &mut bytes)?;
     let available = limit - at;
@@ -203,13 +227,14 @@ fn next_record(file: &mut File, path: &Path, at: u64, limit: u64) -> Result<(u16
 /// Walks a file from its front, whatever its index says: how many whole blocks it holds, the
 /// offset after them, and what is wrong there, if it is neither an accumulator nor the end.
 pub(super) fn count_blocks(path: &Path) -> Result<(u64, u64, Option<Error>), Error> {
-    let mut file = File::open(path).map_err(Error::io("cannot open", path))?;
-    let size = file.seek(SeekFrom::End(0)).map_err(Error::io("cannot read", path))?;
+    let seekable = Seekable::open(path)?;
+    let file = seekable.file();
+    let size = file.metadata().map_err(Error::io("cannot read", path))?.len();
     let (mut blocks, mut end) = (0, HEADER as u64);
     while end < size {
         let mut at = end;
         for (i, expected) in BLOCK_RECORDS.into_iter().enumerate() {
-            let (kind, after) = match next_record(&mut file, path, at, size) {
+            let (kind, after) = match next_record(file, path, at, size) {
                 Ok(record) => record,
                 Err(error) => return Ok((blocks, end, Some(error))),
             };

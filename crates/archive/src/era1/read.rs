@@ -11,7 +11,7 @@ use super::e2store::{
 use super::framing::FrameDecoder;
 use super::layout::Layout;
 use crate::{
-    Chunk, ChunkLimit, Column, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS, Part, Place, Want,
+    Chunk, ChunkLimit, Column, Compression, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS, Part, Place, Want,
 };
 
 /// Bytes of the total difficulty record, the last one of a block.
@@ -82,7 +82,8 @@ impl Reader {
             if let Some((expected, before)) = self.follows.take().filter(|f| f.0 != layout.first) {
                 let (place, found) = (Place::new(path, layout.starts[0]), layout.first);
                 let before = before.to_path_buf();
-                return Err(Error::Gap { expected, found, before, place });
+                let gap = Error::Gap { expected, found, before, place };
+                return Err(gap.unpacked_if(layout.compression));
             }
             self.follows = Some((after, layout.path.clone()));
         }
@@ -116,6 +117,8 @@ pub(crate) struct Packed {
     first: u64,
     end: Option<EraEnd>,
     file: Option<Arc<Path>>,
+    /// How the file is compressed, beside the Snappy data in it.
+    compression: Option<Compression>,
 }
 
 impl Packed {
@@ -148,6 +151,7 @@ impl Packed {
         self.want = want;
         self.first = layout.first + *next as u64;
         self.file = Some(layout.path.clone());
+        self.compression = layout.compression;
         self.end = (to == layout.blocks()).then(|| EraEnd {
             accumulator: layout.accumulator,
             first: layout.first,
@@ -182,6 +186,11 @@ impl Packed {
         let Some(file) = self.file.take() else {
             return Ok(());
         };
+        chunk.unpacked_offsets = self.compression.is_some();
+        self.unpack_blocks(file, chunk).map_err(|error| error.unpacked_if(self.compression))
+    }
+
+    fn unpack_blocks(&self, file: Arc<Path>, chunk: &mut Chunk) -> Result<(), Error> {
         chunk.first = Some(self.first);
         chunk.era_end = self.end;
         let mut unpacker = Unpacker { frames: FrameDecoder::default(), file, chunk };

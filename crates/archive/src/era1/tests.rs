@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::input::pack::{ALL, pack};
 use crate::sample::{chain, header, read};
 use crate::{
     Archive, Chunk, ChunkLimit, Error, FileReport, Format, Packed, Part, ReceiptEncoding, Want,
@@ -52,6 +53,36 @@ fn what_is_written_is_read_again() {
     ] {
         let at = chunks[0].place(part, 7).unwrap().offset as usize;
         assert_eq!(bytes[at..at + 2], kind.to_le_bytes(), "{part:?}");
+    }
+}
+
+#[test]
+fn a_compressed_file_gives_the_same_blocks_and_places_that_count_unpacked_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = chain(0, 20, 300);
+    let files = write(folder.path(), std::slice::from_ref(&written)).unwrap();
+    let plain = fs::read(&files[0]).unwrap();
+    for compression in ALL {
+        let packed = pack(compression, &plain);
+        fs::write(&files[0], &packed).unwrap();
+        for limit in [ChunkLimit::default(), ChunkLimit { blocks: 20, bytes: 0 }] {
+            let chunks = read(&files, EVERYTHING, limit).unwrap();
+            let headers: Vec<_> = chunks.iter().flat_map(|chunk| chunk.headers.iter()).collect();
+            assert!(headers.into_iter().eq(written.headers.iter()), "{compression}");
+            assert!(chunks[0].place(Part::Header, 0).unwrap().unpacked);
+        }
+        let found = report(&files[0], true);
+        assert!(found.damage.is_empty() && found.blocks == 20, "{compression}: {found:?}");
+        assert!(found.notes[0].contains(compression.name()), "{:?}", found.notes);
+        // an end that is cut off, and content that is damaged
+        fs::write(&files[0], &packed[..packed.len() - 3]).unwrap();
+        let error = read(&files, EVERYTHING, ChunkLimit::default()).map(drop).unwrap_err();
+        assert!(matches!(error, Error::Compressed { .. }), "{compression}: {error}");
+        let mut bad = plain.clone();
+        bad[1400] ^= 1;
+        fs::write(&files[0], pack(compression, &bad)).unwrap();
+        let error = read(&files, EVERYTHING, ChunkLimit::default()).map(drop).unwrap_err();
+        assert!(error.to_string().contains("at unpacked byte"), "{compression}: {error}");
     }
 }
 

@@ -13,8 +13,8 @@ pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut File
         Ok(items) => items,
         Err(error) => return report.damaged(&error),
     };
-    if items.is_gzip() {
-        report.compression = "gzip";
+    if let Some(compression) = items.compression() {
+        report.compression = compression.name();
         report.notes.push("offsets count the unpacked bytes".into());
     }
     let mut packed = Packed::default();

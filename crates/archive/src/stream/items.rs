@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use rlp::ErrorKind;
 
-use super::input::Input;
+
 use super::{Packed, item_kind};
-use crate::{ChunkLimit, Error, Format, Place};
+use crate::input::Input;
+use crate::{ChunkLimit, Compression, Error, Format, Place};
 
 /// Bytes that are read beyond what the last chunk needed. The part of them that belongs to the
 /// next chunk is copied, so they are few against a chunk of 2,048 headers (1.1 MB).
@@ -51,9 +52,9 @@ impl Items {
         })
     }
 
-    /// True when the file is gzip.
-    pub fn is_gzip(&self) -> bool {
-        self.input.is_gzip()
+    /// How the file is compressed.
+    pub fn compression(&self) -> Option<Compression> {
+        self.input.compression()
     }
 
     /// Reads the next chunk; false at the end. Good lists before a fault come first; the call
@@ -64,7 +65,7 @@ impl Items {
     pub fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error> {
         into.ends.clear();
         into.file = Some(self.file.clone());
-        into.unpacked = self.input.is_gzip();
+        into.unpacked = self.input.is_compressed();
         into.offset = self.offset;
         if let Some(error) = self.fault.take() {
             self.ended = true;
@@ -181,7 +182,7 @@ impl Items {
 
     fn place(&self, walked: usize) -> Place {
         let offset = self.offset + walked as u64;
-        Place { file: self.file.to_path_buf(), offset, unpacked: self.input.is_gzip() }
+        Place { file: self.file.to_path_buf(), offset, unpacked: self.input.is_compressed() }
     }
 
     fn rlp_error(&self, walked: usize, offset: usize, kind: ErrorKind) -> Error {

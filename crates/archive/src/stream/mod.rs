@@ -1,7 +1,6 @@
 //! What RLP exports and header streams share: files of RLP lists, one after the other, plain or
-//! gzip.
+//! compressed.
 
-mod input;
 mod inspect;
 mod items;
 mod reader;
@@ -10,6 +9,7 @@ mod sink;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::input::Input;
 use crate::{ChunkLimit, Error, Format, MAX_BODY, MAX_HEADER, Place};
 
 pub(crate) use inspect::inspect;
@@ -22,7 +22,7 @@ pub(crate) use sink::Sink;
 pub(crate) struct Packed {
     /// The file; none before the first read.
     pub file: Option<Arc<Path>>,
-    /// True when offsets count the bytes that a gzip file unpacks to.
+    /// True when offsets count the bytes that a compressed file unpacks to.
     pub unpacked: bool,
     /// Offset of the first list in the file.
     pub offset: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Packed {
     pub bytes: Vec<u8>,
     /// Where each list ends in `bytes`.
     pub ends: Vec<u32>,
-    /// Bytes that were read from disk, compressed ones for gzip.
+    /// Bytes that were read from disk, compressed ones of a compressed file.
     pub disk_bytes: u64,
     /// Whether bodies are wanted too.
     pub bodies: bool,
@@ -113,16 +113,10 @@ pub(crate) fn first_number(format: Format, path: &Path) -> Result<Option<u64>, E
 /// Tells an export from a header stream: the first item of the first list is a list, the header,
 /// in the one and a hash of 32 bytes in the other.
 pub(crate) fn detect(path: &Path) -> Result<Format, Error> {
-    let mut head = [0; 16];
-    let mut input = input::Input::open(path)?;
-    let mut filled = 0;
-    while filled < head.len() {
-        match input.read(&mut head[filled..], filled as u64)? {
-            0 => break,
-            count => filled += count,
-        }
+    let (head, fault) = Input::open(path)?.head(16);
+    if let (Some(fault), true) = (fault, head.is_empty()) {
+        return Err(fault);
     }
-    let head = &head[..filled];
     let prefix = match head.first() {
         Some(0xc0..=0xf7) => 1,
         Some(long @ 0xf8..) => 1 + usize::from(long - 0xf7),
@@ -132,7 +126,7 @@ pub(crate) fn detect(path: &Path) -> Result<Format, Error> {
         Some(0xc0..) => Ok(Format::RlpExport),
         Some(0xa0) => Ok(Format::HeaderStream),
         _ => {
-            let found = match head {
+            let found = match &head[..] {
                 [] => "an empty file".into(),
                 _ => format!("the first bytes {head:02x?}"),
             };

@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What an index file begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"BMINDEX1";
@@ -50,6 +51,18 @@ impl FileStamp {
             modified_nanos: u32::try_from(metadata.mtime_nsec()).unwrap_or(0),
             xor_key,
         })
+    }
+
+    /// The stamp of what came through a pipe: never that of another run.
+    pub fn of_pipe(path: &Path, length: u64) -> FileStamp {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        FileStamp {
+            path: path.to_path_buf(),
+            length,
+            modified: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
+            modified_nanos: now.subsec_nanos(),
+            xor_key: [0; 8],
+        }
     }
 }
 

@@ -28,9 +28,9 @@ pub(crate) enum Opened {
 impl Opened {
     pub fn open(file: &BlockFile, read: Read) -> Result<Self, Error> {
         let open = || match read {
-            Read::Map => FileMap::open(file.path()).map(Self::Map),
-            Read::Positioned => File::open(file.path()).map(Self::Positioned),
-            Read::Stream => File::open(file.path()).map(Self::Stream),
+            Read::Map => file.open().and_then(|file| FileMap::of(&file)).map(Self::Map),
+            Read::Positioned => file.open().map(Self::Positioned),
+            Read::Stream => file.open().map(Self::Stream),
         };
         open().map_err(|source| io_error(file, "cannot open", source))
     }

@@ -1,0 +1,135 @@
+//! Data of other programs that is not read: recognised by name, so that a user learns what to give
+//! instead.
+
+use std::fs;
+use std::path::Path;
+
+use crate::Error;
+use crate::detect::claims_to_be_archive;
+
+/// Names that are looked at in a folder: it may hold thousands.
+const MOST_NAMES: usize = 10_000;
+
+/// A kind of data, and what to give instead.
+#[derive(Clone, Copy)]
+struct Kind {
+    what: &'static str,
+    instead: &'static str,
+}
+
+const EXPORT: &str = "have the node export its blocks, as era1 files or as RLP, and give those";
+
+const RETH_STATIC: Kind = Kind { what: "a static file of reth", instead: EXPORT };
+const MDBX: Kind = Kind { what: "an MDBX database, as reth and Erigon have", instead: EXPORT };
+const LMDB: Kind = Kind { what: "an LMDB database", instead: EXPORT };
+const ERIGON: Kind = Kind { what: "a snapshot file of Erigon", instead: EXPORT };
+const ROCKSDB: Kind =
+    Kind { what: "a RocksDB database, as Nethermind and Besu have", instead: EXPORT };
+const PEBBLE: Kind = Kind {
+    what: "a Pebble or LevelDB database, as geth's chaindata is",
+    instead: "give the `ancient` folder in it, which is not there or holds no blocks; or have \
+              the node export its blocks, as era1 files or as RLP, and give those",
+};
+const LEVELDB: Kind = Kind {
+    what: "a LevelDB database, as an old geth's chaindata and Bitcoin Core's chainstate are",
+    instead: "give geth's `ancient` folder, or the `blocks` folder of Bitcoin Core",
+};
+const BEACON_ERA: Kind = Kind {
+    what: "an era file of the consensus layer",
+    instead: "give the era1 files of the execution layer, or have the node export its blocks",
+};
+const EXECUTION_ERA: Kind = Kind {
+    what: "an era file of the execution layer in a later format than era1",
+    instead: "give era1 files, or have the node export its blocks as RLP",
+};
+
+/// What a path is by its name, or by the names in it, as an error that says so.
+pub(crate) fn recognise(path: &Path) -> Option<Error> {
+    let kind = if path.is_dir() { of_folder(path) } else { of_name(path) }?;
+    Some(refusal(path, kind))
+}
+
+/// Refuses the e2store files that are no era1: by the type of the record after the version, and by
+/// name. One that is named era1 is a damaged one.
+pub(crate) fn recognise_e2store(path: &Path, next: Option<[u8; 2]>) -> Option<Error> {
+    if claims_to_be_archive(path) {
+        return None;
+    }
+    let kind = match next {
+        // a beacon block, or a beacon state
+        Some([1 | 2, 0]) => Some(BEACON_ERA),
+        _ => of_name(path),
+    };
+    kind.map(|kind| refusal(path, kind))
+}
+
+/// The error, or what the path is instead of an archive.
+pub(crate) fn name(path: &Path, error: Error) -> Error {
+    match error {
+        Error::UnknownFormat { .. } => recognise(path).unwrap_or(error),
+        error => error,
+    }
+}
+
+/// A folder without archives, in words.
+pub(crate) fn what_is_in(folder: &Path) -> String {
+    match names(folder).len() {
+        0 => "an empty folder".into(),
+        1 => "a folder with one entry, which is none of them".into(),
+        count => format!("a folder with {count} entries, none of which is one"),
+    }
+}
+
+fn refusal(path: &Path, Kind { what, instead }: Kind) -> Error {
+    Error::Foreign { path: path.to_path_buf(), what, instead }
+}
+
+fn of_name(path: &Path) -> Option<Kind> {
+    let name = path.file_name()?.to_str()?;
+    let (_, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+    Some(match (name, ending) {
+        _ if name.starts_with("static_file_") => RETH_STATIC,
+        ("mdbx.dat", _) => MDBX,
+        ("data.mdb", _) => LMDB,
+        (_, "seg") => ERIGON,
+        (_, "era") => BEACON_ERA,
+        (_, "ere" | "erae") => EXECUTION_ERA,
+        (_, "ldb") => LEVELDB,
+        (_, "sst") | ("CURRENT", _) => of_database(path.parent()?)?,
+        _ if name.starts_with("MANIFEST-") => of_database(path.parent()?)?,
+        _ => return None,
+    })
+}
+
+/// The database whose files lie in a folder, by what else lies there.
+fn of_database(folder: &Path) -> Option<Kind> {
+    let names = names(folder);
+    let has = |wanted: &dyn Fn(&str) -> bool| names.iter().any(|name| wanted(name));
+    let is_database = has(&|name| name == "CURRENT") && has(&|name| name.starts_with("MANIFEST-"));
+    Some(match () {
+        () if !is_database => return None,
+        () if has(&|name| name == "IDENTITY") => ROCKSDB,
+        () if has(&|name| name.ends_with(".ldb")) => LEVELDB,
+        () => PEBBLE,
+    })
+}
+
+/// Folders of a node's data folder that tell whose it is.
+const INSIDE: [&str; 9] = [
+    "static_files", "db", "chaindata", "snapshots", "geth/chaindata", "database", "chainstate",
+    "blocks", "headers",
+];
+
+fn of_folder(folder: &Path) -> Option<Kind> {
+    of_files(folder).or_else(|| INSIDE.iter().find_map(|name| of_files(&folder.join(name))))
+}
+
+fn of_files(folder: &Path) -> Option<Kind> {
+    of_database(folder).or_else(|| names(folder).iter().find_map(|name| of_name(&folder.join(name))))
+}
+
+/// Names in a folder; none of what cannot be listed.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,162 @@
+//! Compressed bytes, unpacked in order and in bounded memory.
+
+use std::fmt;
+use std::io::{self, BufReader, Read};
+
+use flate2::read::MultiGzDecoder;
+use serde::Serialize;
+
+/// Compressed bytes that are read at once.
+const BUFFER: usize = 64 << 10;
+
+/// Zstandard keeps this much of what it unpacked, as a power of two: the limit of its own
+/// program. Data with a larger window says so (`--long=31`) and is refused.
+const ZSTD_WINDOW_LOG: u32 = 27;
+
+/// Memory for unpacking xz: twice what its strongest preset takes (65 MiB).
+const XZ_MEMORY: u64 = 130 << 20;
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compression {
+    /// RFC 1952; several members in a row count as one.
+    Gzip,
+    /// RFC 8878; several frames in a row count as one.
+    Zstd,
+    /// The .xz format; several streams in a row count as one.
+    Xz,
+    /// Several streams in a row count as one.
+    Bzip2,
+}
+
+impl Compression {
+    /// What the first bytes of a file say. The names of files say nothing here.
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            // deflate is the only method, and the upper flags are reserved
+            [0x1f, 0x8b, 0x08, flags, ..] if flags & 0xe0 == 0 => Some(Self::Gzip),
+            // a frame, or one to be skipped, with which some writers begin
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
+            // the magic of a first block, or of the end when there is none
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31 | 0x17, 0x41 | 0x72, ..] => Some(Self::Bzip2),
+            _ => None,
+        }
+    }
+
+    /// The format's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+            Self::Xz => "xz",
+            Self::Bzip2 => "bzip2",
+        }
+    }
+
+    /// The usual ends of names.
+    pub(crate) const ENDINGS: [&'static str; 5] = [".gz", ".zst", ".zstd", ".xz", ".bz2"];
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Bytes that come out of `R`, plain or unpacked.
+pub(super) enum Decoder<R: Read> {
+    Plain(R),
+    Gzip(Box<MultiGzDecoder<BufReader<R>>>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<R>>>),
+    Xz(Box<liblzma::bufread::XzDecoder<BufReader<R>>>),
+    Bzip2(Box<bzip2::bufread::MultiBzDecoder<BufReader<R>>>),
+}
+
+impl<R: Read> Decoder<R> {
+    /// Unpacks what `raw` gives from its first byte on.
+    pub fn new(raw: R, compression: Option<Compression>) -> io::Result<Self> {
+        let Some(compression) = compression else { return Ok(Self::Plain(raw)) };
+        let raw = BufReader::with_capacity(BUFFER, raw);
+        Ok(match compression {
+            Compression::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(raw))),
+            Compression::Zstd => {
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(raw)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                Self::Zstd(Box::new(decoder))
+            }
+            Compression::Xz => {
+                let flags = liblzma::stream::CONCATENATED;
+                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, flags)?;
+                Self::Xz(Box::new(liblzma::bufread::XzDecoder::new_stream(raw, stream)))
+            }
+            Compression::Bzip2 => {
+                Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(raw)))
+            }
+        })
+    }
+
+    /// Where the bytes come from.
+    pub fn raw(&self) -> &R {
+        match self {
+            Self::Plain(raw) => raw,
+            Self::Gzip(decoder) => decoder.get_ref().get_ref(),
+            Self::Zstd(decoder) => decoder.get_ref().get_ref(),
+            Self::Xz(decoder) => decoder.get_ref().get_ref(),
+            Self::Bzip2(decoder) => decoder.get_ref().get_ref(),
+        }
+    }
+}
+
+impl<R: Read> Read for Decoder<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(raw) => raw.read(into),
+            Self::Gzip(decoder) => decoder.read(into),
+            Self::Zstd(decoder) => decoder.read(into),
+            Self::Xz(decoder) => decoder.read(into),
+            Self::Bzip2(decoder) => decoder.read(into),
+        }
+    }
+}
+
+/// What is wrong with compressed data.
+#[derive(Debug)]
+pub enum CompressionFault {
+    /// It ends before its end.
+    Cut,
+    /// Unpacking it would take more memory than this program gives.
+    Window,
+    /// It is not what the format demands, or its checksum does not agree.
+    Corrupt(String),
+}
+
+impl CompressionFault {
+    /// What a decoder's error means; none when it is one of the system.
+    pub(super) fn of(error: &io::Error) -> Option<Self> {
+        if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+            return None;
+        }
+        let lzma = error.get_ref().and_then(|e| e.downcast_ref::<liblzma::stream::Error>());
+        let text = error.to_string();
+        let zstd_window = text.contains("requires too much memory");
+        Some(match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Cut,
+            _ if zstd_window || lzma == Some(&liblzma::stream::Error::MemLimit) => Self::Window,
+            _ => Self::Corrupt(text),
+        })
+    }
+}
+
+impl fmt::Display for CompressionFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut => f.write_str("an end in the middle of it"),
+            Self::Window => f.write_str(
+                "a window of more than 128 MiB, which is too much memory; unpack it beforehand",
+            ),
+            Self::Corrupt(text) => write!(f, "an error: {text}"),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The bytes of an archive's file: read in order and unpacked on the way, or as a file in which
+//! one can jump about. A path of `-` is standard input.
+
+mod compression;
+#[cfg(test)]
+pub(crate) mod pack;
+mod raw;
+mod spool;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+pub use compression::{Compression, CompressionFault};
+pub use raw::{STDIN, stop_waiting};
+pub(crate) use spool::Seekable;
+
+use compression::Decoder;
+use raw::{Raw, Stopped, check_stopped};
+
+use crate::{Error, Place};
+
+/// Bytes that tell how a file is compressed.
+const MAGIC: usize = 6;
+
+/// True when `path` can be read only once, in order: standard input or another pipe.
+pub fn is_pipe(path: &Path) -> bool {
+    raw::is_pipe(path)
+}
+
+/// A file from its first to its last byte, unpacked when it is compressed.
+pub(crate) struct Input {
+    path: PathBuf,
+    compression: Option<Compression>,
+    decoder: Decoder<Stoppable>,
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, compression, .. } = self;
+        f.debug_struct("Input").field("path", path).field("compression", compression).finish()
+    }
+}
+
+/// Raw bytes; those of compressed data stop when the user asks: a decoder may read many of them
+/// before it has anything to give.
+struct Stoppable {
+    raw: Raw,
+    compressed: bool,
+}
+
+impl Read for Stoppable {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.compressed {
+            check_stopped()?;
+        }
+        self.raw.read(into)
+    }
+}
+
+impl Input {
+    /// Opens a file. Content decides how it is compressed, not the name.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if let Some(copy) = spool::copy_of_pipe(path) {
+            // what was read of the pipe is gone; all of it lies in this file
+            let raw = Stoppable { raw: Raw::of(copy.file().clone()), compressed: false };
+            let (path, compression) = (path.to_path_buf(), copy.compression);
+            return Ok(Self { path, compression, decoder: Decoder::Plain(raw) });
+        }
+        let mut raw = Raw::open(path).map_err(Error::io("cannot open", path))?;
+        let head = raw.peek(MAGIC).map_err(|source| read_error(path, source))?;
+        let compression = Compression::of(&head);
+        let raw = Stoppable { raw, compressed: compression.is_some() };
+        let decoder = Decoder::new(raw, compression).map_err(Error::io("cannot unpack", path))?;
+        Ok(Self { path: path.to_path_buf(), compression, decoder })
+    }
+
+    /// How the file is compressed.
+    pub fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
+    /// True when offsets count other bytes than those of the file.
+    pub fn is_compressed(&self) -> bool {
+        self.compression.is_some()
+    }
+
+    /// Bytes read from disk so far.
+    pub fn disk_bytes(&self) -> u64 {
+        self.decoder.raw().raw.bytes_read()
+    }
+
+    /// Reads the next bytes, 0 at the end. `offset` is how far the caller has read, for errors.
+    pub fn read(&mut self, into: &mut [u8], offset: u64) -> Result<usize, Error> {
+        loop {
+            return match self.decoder.read(into) {
+                Ok(count) => Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(self.error(error, offset)),
+            };
+        }
+    }
+
+    /// Reads up to `length` bytes, fewer only at the end or before an error, and what stopped it
+    /// short of the end.
+    pub fn head(&mut self, length: usize) -> (Vec<u8>, Option<Error>) {
+        let mut head = vec![0; length];
+        let mut filled = 0;
+        let mut fault = None;
+        while filled < length && fault.is_none() {
+            match self.read(&mut head[filled..], filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) => fault = Some(error),
+            }
+        }
+        head.truncate(filled);
+        (head, fault)
+    }
+
+    fn error(&self, source: io::Error, offset: u64) -> Error {
+        let stopped = source.get_ref().is_some_and(|inner| inner.is::<Stopped>());
+        let fault = CompressionFault::of(&source).filter(|_| !stopped);
+        match (self.compression, fault) {
+            (Some(compression), Some(fault)) => {
+                let place = Place { file: self.path.clone(), offset, unpacked: true };
+                Error::Compressed { place, compression, fault }
+            }
+            _ => read_error(&self.path, source),
+        }
+    }
+}
+
+fn read_error(path: &Path, source: io::Error) -> Error {
+    if source.get_ref().is_some_and(|inner| inner.is::<Stopped>()) {
+        return Error::Stopped { path: path.to_path_buf() };
+    }
+    Error::io("cannot read", path)(source)
+}

@@ -1,0 +1,184 @@
+//! Bytes as they come: from a file, or from a pipe that can be read only once.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// The path that stands for standard input.
+pub const STDIN: &str = "-";
+
+/// What is kept of a pipe's beginning, which is read several times: for its format, its first
+/// block, its chain.
+const KEPT: usize = 16 << 20;
+
+/// How long a read waits for a pipe before it looks whether it should stop.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Makes what unpacks or waits for a pipe give up soon, with an error. For signal handlers: it
+/// holds until the process ends.
+pub fn stop_waiting() {
+    STOPPED.store(true, Ordering::Relaxed);
+}
+
+/// An error where the user asked to stop.
+pub(super) fn check_stopped() -> io::Result<()> {
+    match STOPPED.load(Ordering::Relaxed) {
+        true => Err(io::Error::other(Stopped)),
+        false => Ok(()),
+    }
+}
+
+/// The user asked to stop.
+#[derive(Debug)]
+pub(super) struct Stopped;
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("stopped as asked")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// True for standard input and for pipes with a name: they can be read only once, in order.
+pub(super) fn is_pipe(path: &Path) -> bool {
+    path == Path::new(STDIN)
+        || std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+}
+
+/// A source of bytes in order, and how much of it was read.
+#[derive(Debug)]
+pub(super) struct Raw {
+    source: Source,
+    at: u64,
+}
+
+#[derive(Debug)]
+enum Source {
+    File(Arc<File>),
+    Pipe(Arc<Mutex<Pipe>>),
+}
+
+impl Raw {
+    /// Opens a path, or goes back to the beginning of a pipe that was opened before.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let source = if is_pipe(path) {
+            Source::Pipe(Pipe::of(path)?)
+        } else {
+            Source::File(Arc::new(File::open(path)?))
+        };
+        Ok(Self { source, at: 0 })
+    }
+
+    /// Reads an open file.
+    pub fn of(file: Arc<File>) -> Self {
+        Self { source: Source::File(file), at: 0 }
+    }
+
+    /// Bytes that were read.
+    pub fn bytes_read(&self) -> u64 {
+        self.at
+    }
+
+    /// Up to `length` bytes of the beginning, read once more by the next read.
+    pub fn peek(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut head = vec![];
+        let before = self.at;
+        self.by_ref().take(length as u64).read_to_end(&mut head)?;
+        self.at = before;
+        Ok(head)
+    }
+}
+
+impl Read for Raw {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = match &self.source {
+            Source::File(file) => file.read_at(into, self.at)?,
+            Source::Pipe(pipe) => locked(pipe).read_at(self.at, into)?,
+        };
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// A pipe, and its beginning while that is short enough to be kept.
+#[derive(Debug)]
+struct Pipe {
+    file: File,
+    kept: Option<Vec<u8>>,
+    /// Bytes that were read.
+    read: u64,
+}
+
+/// The pipes of this process: nobody can open one a second time.
+static PIPES: Mutex<Option<HashMap<PathBuf, Arc<Mutex<Pipe>>>>> = Mutex::new(None);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pipe {
+    fn of(path: &Path) -> io::Result<Arc<Mutex<Self>>> {
+        let mut pipes = locked(&PIPES);
+        let pipes = pipes.get_or_insert_default();
+        if let Some(pipe) = pipes.get(path) {
+            return Ok(pipe.clone());
+        }
+        let file = if path == Path::new(STDIN) {
+            File::from(io::stdin().as_fd().try_clone_to_owned()?)
+        } else {
+            // does not wait for somebody who writes to it; reading does, and can be stopped
+            let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+            OpenOptions::new().read(true).custom_flags(flags).open(path)?
+        };
+        let pipe = Arc::new(Mutex::new(Self { file, kept: Some(vec![]), read: 0 }));
+        pipes.insert(path.to_path_buf(), pipe.clone());
+        Ok(pipe)
+    }
+
+    fn read_at(&mut self, at: u64, into: &mut [u8]) -> io::Result<usize> {
+        if at == self.read {
+            return self.read_on(into);
+        }
+        let kept = self.kept.as_deref().and_then(|kept| kept.get(usize::try_from(at).ok()?..));
+        let Some(kept) = kept else {
+            let text = format!("it can be read only once, and {} bytes are read", self.read);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        };
+        let count = kept.len().min(into.len());
+        into[..count].copy_from_slice(&kept[..count]);
+        Ok(count)
+    }
+
+    fn read_on(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = loop {
+            check_stopped()?;
+            let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
+            match poll(&mut fds, Some(&PATIENCE)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+                Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            }
+            match self.file.read(into) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result?,
+            }
+        };
+        self.read += count as u64;
+        match &mut self.kept {
+            Some(kept) if kept.len() + count <= KEPT => kept.extend_from_slice(&into[..count]),
+            kept => *kept = None,
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,150 @@
+//! Files in which formats are read that jump about: as they are, or unpacked to a temporary file.
+
+use std::env::temp_dir;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::raw::{self, check_stopped};
+use super::{Compression, Input};
+use crate::Error;
+
+/// Unpacked bytes that are written at once.
+const PIECE: usize = 256 << 10;
+
+/// The free space is looked at again after this many bytes.
+const STRIDE: u64 = 16 << 20;
+
+/// Space that is left to others: this, or a twentieth of a small file system.
+const RESERVE: u64 = 256 << 20;
+
+/// Unpacked files that are kept for whoever opens them next: formats look at a file more than
+/// once before they read it.
+const RECENT: usize = 2;
+
+/// A file that can be read at any offset.
+#[derive(Clone, Debug)]
+pub(crate) struct Seekable {
+    file: Arc<File>,
+    /// How the file was compressed that was unpacked, if it was.
+    pub compression: Option<Compression>,
+    /// True when `file` is a temporary copy: of a pipe, or unpacked.
+    pub copied: bool,
+}
+
+impl Seekable {
+    /// Opens a file. One that is compressed is unpacked to a temporary file first, a pipe is
+    /// copied to one. That file has no name, so it is gone with this process however that ends.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let pipe = raw::is_pipe(path);
+        if !pipe && !is_compressed(path)? {
+            let file = Arc::new(File::open(path).map_err(Error::io("cannot open", path))?);
+            return Ok(Self { file, compression: None, copied: false });
+        }
+        let key = Key::of(path, pipe)?;
+        if let Some(found) = recall(&key) {
+            return Ok(found);
+        }
+        let input = Input::open(path)?;
+        let compression = input.compression();
+        let file = Arc::new(unpack(path, input)?);
+        let seekable = Self { file, compression, copied: true };
+        remember(key, seekable.clone());
+        Ok(seekable)
+    }
+
+    /// The file; all clones share their position.
+    pub fn file(&self) -> &Arc<File> {
+        &self.file
+    }
+}
+
+/// What tells an unpacked file from another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Key {
+    path: PathBuf,
+    stamp: Option<(u64, u64, u64, i64, i64)>,
+}
+
+impl Key {
+    fn of(path: &Path, pipe: bool) -> Result<Self, Error> {
+        let found = (!pipe).then(|| std::fs::metadata(path)).transpose();
+        let found = found.map_err(Error::io("cannot open", path))?;
+        let stamp = |m: &Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+        Ok(Self { path: path.to_path_buf(), stamp: found.as_ref().map(stamp) })
+    }
+}
+
+static KEPT: Mutex<Vec<(Key, Seekable)>> = Mutex::new(vec![]);
+
+fn recall(key: &Key) -> Option<Seekable> {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.iter().find(|(known, _)| known == key).map(|(_, seekable)| seekable.clone())
+}
+
+/// The copy of a pipe, if it was copied.
+pub(super) fn copy_of_pipe(path: &Path) -> Option<Seekable> {
+    raw::is_pipe(path).then(|| recall(&Key { path: path.to_path_buf(), stamp: None })).flatten()
+}
+
+/// Keeps the copy of a pipe for good, and a few unpacked files.
+fn remember(key: Key, seekable: Seekable) {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let files = kept.iter().filter(|(key, _)| key.stamp.is_some()).count();
+    if let Some(oldest) = kept.iter().position(|(key, _)| key.stamp.is_some() && files >= RECENT) {
+        kept.remove(oldest);
+    }
+    kept.push((key, seekable));
+}
+
+/// Do the first bytes of a file say that it is compressed?
+fn is_compressed(path: &Path) -> Result<bool, Error> {
+    let mut head = vec![];
+    let file = File::open(path).map_err(Error::io("cannot open", path))?;
+    let read = file.take(super::MAGIC as u64).read_to_end(&mut head);
+    read.map_err(Error::io("cannot read", path))?;
+    Ok(Compression::of(&head).is_some())
+}
+
+/// Writes all that `input` gives to a temporary file without a name.
+fn unpack(path: &Path, mut input: Input) -> Result<File, Error> {
+    let failed = |source| Error::Io {
+        path: path.to_path_buf(),
+        action: "cannot unpack to the folder for temporary files (TMPDIR)",
+        source,
+    };
+    let mut file = tempfile::tempfile().map_err(failed)?;
+    let mut piece = vec![0; PIECE];
+    let (mut done, mut checked) = (0, None);
+    loop {
+        check_stopped().map_err(|_| Error::Stopped { path: path.to_path_buf() })?;
+        let count = input.read(&mut piece, done)?;
+        if count == 0 {
+            return Ok(file);
+        }
+        if checked.is_none_or(|at| done >= at + STRIDE) {
+            check_room(&file, done).map_err(failed)?;
+            checked = Some(done);
+        }
+        file.write_all(&piece[..count]).map_err(failed)?;
+        done += count as u64;
+    }
+}
+
+/// An error where the file system is nearly full.
+fn check_room(file: &File, unpacked: u64) -> io::Result<()> {
+    let system = rustix::fs::fstatvfs(file)?;
+    let (free, all) = (system.f_bavail * system.f_frsize, system.f_blocks * system.f_frsize);
+    if free >= RESERVE.min(all / 20) {
+        return Ok(());
+    }
+    let folder = temp_dir();
+    let text = format!(
+        "{unpacked} bytes are unpacked, and {} has only {free} bytes left: set TMPDIR to a folder \
+         with more room, or unpack the file beforehand",
+        folder.display()
+    );
+    Err(io::Error::new(ErrorKind::StorageFull, text))
+}

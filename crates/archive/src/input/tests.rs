@@ -1,0 +1,163 @@
+//! Every compression: whole, cut, damaged, too large; and what only looks like one.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::pack::{ALL, pack};
+use super::{Compression, CompressionFault, Input, Seekable};
+use crate::Error;
+use crate::sample::noise;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, bytes: &[u8]) -> PathBuf {
+        let path = self.0.path().join("file");
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+/// What a file unpacks to, and the error behind that.
+fn unpack(path: &Path) -> (Vec<u8>, Option<Error>) {
+    Input::open(path).unwrap().head(1 << 20)
+}
+
+#[test]
+fn every_compression_is_known_by_its_content_and_unpacks() {
+    let folder = Folder::new();
+    for compression in ALL {
+        for length in [0, 1, 100, 300_000] {
+            let bytes = [noise(1, length), vec![7; length]].concat();
+            let path = folder.file(&pack(compression, &bytes));
+            assert_eq!(Input::open(&path).unwrap().compression(), Some(compression));
+            let (found, fault) = unpack(&path);
+            assert!(fault.is_none() && found == bytes, "{compression} of {length}: {fault:?}");
+        }
+    }
+}
+
+#[test]
+fn several_members_in_a_row_count_as_one() {
+    let folder = Folder::new();
+    for compression in ALL {
+        let packed = [pack(compression, b"one, "), pack(compression, b"two")].concat();
+        let (found, fault) = unpack(&folder.file(&packed));
+        assert!(fault.is_none() && found == b"one, two", "{compression}: {fault:?}");
+    }
+}
+
+#[test]
+fn data_cut_anywhere_is_an_error_that_says_so_and_how_far_it_unpacked() {
+    let folder = Folder::new();
+    let bytes = noise(2, 3000);
+    for compression in ALL {
+        let packed = pack(compression, &bytes);
+        // from behind the magic on: less is no compressed file
+        for length in (6..packed.len()).step_by(7).chain(packed.len() - 12..packed.len()) {
+            let (found, fault) = unpack(&folder.file(&packed[..length]));
+            let Some(Error::Compressed { place, fault: CompressionFault::Cut, .. }) = &fault else {
+                panic!("{compression} cut to {length} of {}: {fault:?}", packed.len());
+            };
+            assert!(bytes.starts_with(&found), "{compression} cut to {length}");
+            assert_eq!((place.offset, place.unpacked), (found.len() as u64, true));
+            assert_eq!(fault.as_ref().map(Error::status), Some(chain::Status::Incomplete));
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_never_gives_other_content_without_an_error() {
+    let folder = Folder::new();
+    let bytes = [noise(3, 40), vec![5; 400]].concat();
+    for compression in ALL {
+        let packed = pack(compression, &bytes);
+        for bit in 6 * 8..packed.len() * 8 {
+            let mut bad = packed.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let (found, fault) = Input::open(&folder.file(&bad)).unwrap().head(200 << 10);
+            assert!(found == bytes || fault.is_some(), "{compression}: bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_the_end_are_not_passed_over() {
+    let folder = Folder::new();
+    for compression in ALL {
+        let packed = [pack(compression, b"content"), noise(4, 50)].concat();
+        let (found, fault) = unpack(&folder.file(&packed));
+        assert!(found.len() <= 7 && fault.is_some(), "{compression}: {fault:?}");
+    }
+}
+
+#[test]
+fn windows_that_take_too_much_memory_are_refused_with_what_to_do() {
+    let folder = Folder::new();
+    let mut zstd = zstd::stream::write::Encoder::new(vec![], 1).unwrap();
+    zstd.window_log(28).unwrap();
+    zstd.write_all(&noise(5, 1000)).unwrap();
+    let mut options = liblzma::stream::LzmaOptions::new_preset(0).unwrap();
+    options.dict_size(512 << 20);
+    let mut filters = liblzma::stream::Filters::new();
+    filters.lzma2(&options);
+    // the memory limit of the encoder is another one
+    let check = liblzma::stream::Check::Crc64;
+    let stream = liblzma::stream::Stream::new_stream_encoder(&filters, check).unwrap();
+    let mut xz = liblzma::write::XzEncoder::new_stream(vec![], stream);
+    xz.write_all(&noise(5, 1000)).unwrap();
+    for packed in [zstd.finish().unwrap(), xz.finish().unwrap()] {
+        let (found, fault) = unpack(&folder.file(&packed));
+        let fault = fault.expect("an error");
+        assert!(found.is_empty());
+        assert!(fault.to_string().contains("more than 128 MiB"), "{fault}");
+        assert_eq!(fault.status(), chain::Status::Usage);
+    }
+}
+
+#[test]
+fn what_only_begins_like_compressed_data_is_read_as_it_is() {
+    let folder = Folder::new();
+    let heads: [&[u8]; 6] =
+        [b"", b"\x1f\x8b", b"\x1f\x8b\x07\x00ab", b"BZh", b"BZh9xyzabc", b"\xfd7zXX\0"];
+    for head in heads {
+        let (found, fault) = unpack(&folder.file(head));
+        assert!(fault.is_none() && found == head, "{head:02x?}");
+    }
+}
+
+#[test]
+fn a_bomb_unpacks_no_further_than_it_is_read() {
+    let folder = Folder::new();
+    let mut encoder = zstd::stream::write::Encoder::new(vec![], 1).unwrap();
+    for _ in 0..(8 << 10) {
+        encoder.write_all(&[0; 1 << 20]).unwrap();
+    }
+    let path = folder.file(&encoder.finish().unwrap());
+    let start = Instant::now();
+    let (found, fault) = unpack(&path);
+    assert!(fault.is_none() && found.len() == 1 << 20);
+    assert!(crate::blkdat::open(std::slice::from_ref(&path), None).is_err());
+    assert!(crate::Archive::open(&[path]).is_err());
+    assert!(start.elapsed() < Duration::from_secs(5), "8 GiB were unpacked");
+}
+
+#[test]
+fn an_unpacked_file_has_no_name_and_is_found_again_until_the_original_changes() {
+    let folder = Folder::new();
+    let path = folder.file(&pack(Compression::Gzip, b"first content"));
+    let first = Seekable::open(&path).unwrap();
+    assert!(first.copied && first.compression == Some(Compression::Gzip));
+    let same = |a: &Seekable, b: &Seekable| std::sync::Arc::ptr_eq(a.file(), b.file());
+    assert!(same(&first, &Seekable::open(&path).unwrap()));
+    folder.file(&pack(Compression::Gzip, b"another content"));
+    let second = Seekable::open(&path).unwrap();
+    assert!(!same(&first, &second));
+    assert_eq!(second.file().metadata().unwrap().len(), 15);
+}
