@@ -1,0 +1,254 @@
+//! The archives that are damaged: small chains, generated, in memory.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding};
+use archive::{Want, WriteOptions};
+use bench::generate::bitcoin::{self, Order};
+use bench::generate::transfers;
+use ethereum::receipts::consensus_to_storage;
+use rlp::{Encode, OnePass, RawList, Write as _};
+
+use crate::oracle;
+
+/// Files by their names.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// How an archive is cut into records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Era1,
+    Freezer,
+    Rlp,
+    Headers,
+    Blocks,
+}
+
+/// How a file is compressed as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    None,
+    Gzip,
+    Zstd,
+}
+
+/// An archive that nothing is wrong with.
+pub struct Original {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub packing: Packing,
+    /// Its files, unpacked.
+    pub files: Files,
+    /// Files that are never damaged.
+    pub beside: Files,
+    /// The file in the folder that is verified, or the folder itself.
+    pub target: &'static str,
+    pub flags: Vec<String>,
+    /// The tip's hash as `--trust` takes it.
+    pub tip: Option<String>,
+    /// A block of another chain.
+    pub foreign: Vec<u8>,
+}
+
+impl Original {
+    /// An empty folder for one run.
+    pub fn scratch(&self, worker: usize) -> PathBuf {
+        let base = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutated_archives");
+        let path = base.join(format!("{} {worker}", self.name));
+        if path.exists() {
+            fs::remove_dir_all(&path).expect("an old folder");
+        }
+        fs::create_dir_all(&path).expect("a scratch folder");
+        path
+    }
+}
+
+/// The files of a folder and of those in it.
+fn files_in(folder: &Path) -> Files {
+    let mut files = Files::new();
+    for entry in fs::read_dir(folder).expect("a generated folder").map(|e| e.expect("an entry")) {
+        let name = entry.file_name().into_string().expect("a plain name");
+        if entry.path().is_dir() {
+            let inner = files_in(&entry.path()).into_iter();
+            files.extend(inner.map(|(file, bytes)| (format!("{name}/{file}"), bytes)));
+        } else {
+            files.insert(name, fs::read(entry.path()).expect("a generated file"));
+        }
+    }
+    files
+}
+
+/// Blocks of three transfers each, with receipts: the genesis.json, and the chunk.
+fn transfers(seed: u64) -> (Vec<u8>, Chunk) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let recipe = transfers::Recipe { transfers: 24, block_transfers: 3, seed };
+    transfers::generate(&recipe, folder.path(), |_| {}).expect("a chain of transfers");
+    let genesis = fs::read(folder.path().join("genesis.json")).expect("its genesis.json");
+    let archive = Archive::open(&[folder.path().join(transfers::FILE)]).expect("its blocks");
+    let want = Want { bodies: true, receipts: false };
+    let mut reader = archive.reader(want, ChunkLimit::default(), 0..=u64::MAX).expect("a reader");
+    let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
+    assert!(reader.read(&mut packed).expect("blocks"));
+    packed.unpack(&mut chunk).expect("blocks");
+    assert_eq!(chunk.blocks(), 9, "one chunk has the whole chain");
+    chunk.first = Some(0);
+    chunk.receipt_encoding = ReceiptEncoding::Consensus;
+    let mut total = 0;
+    for i in 0..chunk.blocks() {
+        let transfers = if i == 0 { 0 } else { 3 };
+        chunk.receipts.push(&receipts_of(transfers));
+        let header = chunk.headers.iter().nth(i).expect("a header");
+        total += oracle::difficulty(header);
+        let mut word = [0; 32];
+        word[24..].copy_from_slice(&total.to_be_bytes());
+        chunk.total_difficulties.push(word);
+    }
+    (genesis, chunk)
+}
+
+/// The receipts of plain transfers: success, gas so far, no logs.
+fn receipts_of(count: u64) -> Vec<u8> {
+    let receipts = (1..=count).flat_map(|n| {
+        let mut receipt = OnePass::default();
+        receipt.list(|receipt| {
+            receipt.u64(1);
+            receipt.u64(n * 21_000);
+            receipt.bytes(&[0; 256]);
+            receipt.list(|_| ());
+        });
+        receipt.into_bytes()
+    });
+    RawList(&[&receipts.collect::<Vec<u8>>()]).encode()
+}
+
+/// The same chain in a format.
+fn ethereum(name: &'static str, format: Format) -> Original {
+    let (genesis, mut chunk) = transfers(1);
+    let (_, other) = transfers(2);
+    if format == Format::Freezer {
+        let mut stored = archive::Column::new();
+        for receipts in chunk.receipts.iter() {
+            let mut out = vec![];
+            consensus_to_storage(receipts, &mut out).expect("sound receipts");
+            stored.push(&out);
+        }
+        (chunk.receipts, chunk.receipt_encoding) = (stored, ReceiptEncoding::Storage);
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let target = match format {
+        Format::Era1 => "chain",
+        Format::Freezer => "ancient",
+        Format::RlpExport => "chain.rlp",
+        Format::HeaderStream => "headers.rlp",
+    };
+    let options = WriteOptions { gzip: false, network: "custom".into() };
+    let out = folder.path().join(target);
+    let mut writer = ArchiveWriter::create(format, &out, &options).expect("a writer");
+    let tip = chunk.headers.iter().last().map(crypto::keccak256).expect("a tip");
+    writer.append(&chunk).expect("blocks");
+    writer.finish().expect("an archive");
+    let foreign = other.headers.iter().last().expect("a header").to_vec();
+    let kind = match format {
+        Format::Era1 => Kind::Era1,
+        Format::Freezer => Kind::Freezer,
+        Format::RlpExport => Kind::Rlp,
+        Format::HeaderStream => Kind::Headers,
+    };
+    let body = other.bodies.iter().last().expect("a body");
+    let items = rlp::Reader::new(body).list().expect("a list").rest();
+    let whole = RawList(&[&foreign, items]).encode();
+    Original {
+        name,
+        kind,
+        packing: Packing::None,
+        files: files_in(folder.path()),
+        beside: Files::from([("genesis.json".into(), genesis)]),
+        target,
+        flags: ["--seal", "off", "--chain", "genesis.json"].map(String::from).to_vec(),
+        tip: Some(format!("0x{}", testkit::hex::of(&tip))),
+        foreign: if kind == Kind::Rlp { whole } else { foreign },
+    }
+}
+
+pub fn era1() -> Original {
+    ethereum("era1", Format::Era1)
+}
+
+pub fn freezer() -> Original {
+    ethereum("ancient folder", Format::Freezer)
+}
+
+pub fn rlp() -> Original {
+    ethereum("RLP export", Format::RlpExport)
+}
+
+pub fn rlp_gzip() -> Original {
+    Original { packing: Packing::Gzip, ..ethereum("RLP export in gzip", Format::RlpExport) }
+}
+
+pub fn rlp_zstd() -> Original {
+    Original { packing: Packing::Zstd, ..ethereum("RLP export in zstd", Format::RlpExport) }
+}
+
+pub fn headers() -> Original {
+    ethereum("header stream", Format::HeaderStream)
+}
+
+/// A chain with spends, two stale branches and a block that comes twice.
+pub fn blocks(xor: bool) -> Original {
+    let generate = |seed| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let recipe = bitcoin::Recipe {
+            inputs: 24,
+            blocks: 20,
+            block_inputs: 8,
+            coins: None,
+            padding: 0,
+            unlinked: false,
+            stale: 2,
+            duplicates: 1,
+            seed,
+            order: Order::Height,
+            xor,
+            file_size: 9_000,
+        };
+        let threads = NonZero::<usize>::MIN;
+        bitcoin::generate(&recipe, folder.path(), threads, |_| {}).expect("a chain");
+        files_in(folder.path())
+    };
+    let (files, other) = (generate(1), generate(2));
+    let foreign = oracle::blocks_of(&other).pop().expect("a block");
+    Original {
+        name: if xor { "obfuscated block files" } else { "block files" },
+        kind: Kind::Blocks,
+        packing: Packing::None,
+        files,
+        beside: Files::new(),
+        target: ".",
+        flags: vec!["--chain".into(), "regtest".into()],
+        tip: None,
+        foreign,
+    }
+}
+
+/// A file as it lies on disk.
+pub fn pack(packing: Packing, bytes: &[u8]) -> Vec<u8> {
+    match packing {
+        Packing::None => bytes.to_vec(),
+        Packing::Gzip => {
+            let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+            encoder.write_all(bytes).expect("memory");
+            encoder.finish().expect("memory")
+        }
+        Packing::Zstd => {
+            let mut encoder = zstd::Encoder::new(vec![], 1).expect("an encoder");
+            encoder.include_checksum(true).expect("an encoder");
+            encoder.write_all(bytes).expect("memory");
+            encoder.finish().expect("memory")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Bitcoin block files: blocks behind a magic and a size, in any order.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::Truth;
+use crate::chains::Files;
+
+const MAGIC: [u8; 4] = [0xfa, 0xbf, 0xb5, 0xda];
+const KEY: &str = "xor.dat";
+
+/// The key of a folder; zeros when there is none.
+pub fn xor_key(files: &Files) -> [u8; 8] {
+    files.get(KEY).and_then(|key| key.as_slice().try_into().ok()).unwrap_or_default()
+}
+
+/// Obfuscates all block files, or undoes it.
+pub fn apply_key(files: &mut Files, key: [u8; 8]) {
+    for (_, bytes) in files.iter_mut().filter(|(name, _)| *name != KEY) {
+        bytes.iter_mut().zip(key.iter().cycle()).for_each(|(byte, key)| *byte ^= key);
+    }
+}
+
+/// Whole records, wherever they are. The bytes are as they lie in the file.
+pub fn extents(name: &str, bytes: &[u8], files: &Files) -> Vec<Range<usize>> {
+    if name == KEY {
+        return vec![];
+    }
+    let key = xor_key(files);
+    let clear: Vec<u8> = bytes.iter().zip(key.iter().cycle()).map(|(b, k)| b ^ k).collect();
+    let mut ranges: Vec<Range<usize>> = vec![];
+    for at in memmem::find_iter(&clear, &MAGIC) {
+        let Some(size) = clear.get(at + 4..at + 8).and_then(|size| size.try_into().ok()) else {
+            continue;
+        };
+        let end = at + 8 + u32::from_le_bytes(size) as usize;
+        let inside_another = ranges.last().is_some_and(|last| at < last.end);
+        if end <= clear.len() && end > at + 88 && !inside_another {
+            ranges.push(at..end);
+        }
+    }
+    ranges
+}
+
+/// A block in a record like `sample`.
+pub fn framed(block: &[u8], sample: &[u8]) -> Vec<u8> {
+    [&sample[..4], &(block.len() as u32).to_le_bytes(), block].concat()
+}
+
+/// Every block of a folder, in the order of files and places.
+pub fn blocks_of(files: &Files) -> Vec<Vec<u8>> {
+    let mut clear = files.clone();
+    apply_key(&mut clear, xor_key(files));
+    let mut blocks = vec![];
+    for (name, bytes) in files {
+        let records = extents(name, bytes, files).into_iter();
+        blocks.extend(records.map(|range| clear[name][range.start + 8..range.end].to_vec()));
+    }
+    blocks
+}
+
+fn hash(block: &[u8]) -> [u8; 32] {
+    crypto::sha256d(&block[..80])
+}
+
+/// The longest chain, from the genesis block on.
+fn longest(blocks: &[Vec<u8>]) -> Vec<&[u8]> {
+    let by_hash: HashMap<_, _> = blocks.iter().map(|block| (hash(block), &block[..])).collect();
+    let way_down = |mut block: &'_ [u8]| {
+        let mut chain = vec![];
+        loop {
+            chain.push(hash(block));
+            match by_hash.get(&block[4..36]) {
+                Some(parent) => block = parent,
+                None => break chain,
+            }
+        }
+    };
+    let mut chain = blocks.iter().map(|block| way_down(block)).max_by_key(Vec::len).expect("one");
+    chain.reverse();
+    chain.iter().map(|hash| by_hash[hash]).collect()
+}
+
+/// Are there bytes that are neither zeros nor whole records with one of `blocks`?
+fn has_remains(clear: &Files, on_disk: &Files, blocks: &[Vec<u8>]) -> bool {
+    let rest_of = |(name, bytes): (&String, &Vec<u8>)| {
+        // zeros on disk, and those that were obfuscated
+        let mut rest = bytes.clone();
+        for (byte, stored) in rest.iter_mut().zip(&on_disk[name]) {
+            *byte = if *stored == 0 { 0 } else { *byte };
+        }
+        for block in blocks {
+            let record = framed(block, &MAGIC);
+            for at in memmem::find_iter(bytes, &record) {
+                rest[at..at + record.len()].fill(0);
+            }
+        }
+        rest.iter().any(|byte| *byte != 0)
+    };
+    clear.iter().filter(|(name, _)| *name != KEY).any(rest_of)
+}
+
+/// Only the longest chain counts: a branch that lost is no part of it, and its bodies are never
+/// read (the program says how many such blocks there are).
+pub fn truth(original: &Files, found: &Files, foreign: &[u8], must: bool) -> Truth {
+    let blocks = blocks_of(original);
+    let chain = longest(&blocks);
+    let must = must && found.get(KEY) == original.get(KEY);
+    if found.get(KEY).is_some_and(|key| key.len() != 8) {
+        return Truth::Broken("the key has another length".into());
+    }
+    let mut clear = found.clone();
+    apply_key(&mut clear, xor_key(found));
+    clear.remove(KEY);
+    let is_there = |block: &&[u8]| clear.values().any(|bytes| memmem::find(bytes, block).is_some());
+    if is_there(&foreign) {
+        return Truth::Broken("a block is there that connects to nothing".into());
+    }
+    let there = chain.iter().take_while(|block| is_there(block)).count();
+    if there == chain.len() {
+        return Truth::Same { last: there as u64 - 1, must };
+    }
+    let later = chain[there..].iter().any(is_there);
+    match later || there < 2 || has_remains(&clear, found, &blocks) {
+        true => Truth::Broken(format!("block {there} is missing or changed")),
+        // files that end exactly behind a block, as those of a node that was not as far
+        false => Truth::Part { last: there as u64 - 1 },
+    }
+}

@@ -1,0 +1,80 @@
+//! What is true of a damaged archive, found out without any of the program's readers and decoders.
+//!
+//! Each format has a splitter of its own, which cuts the bytes into records and nothing more.
+//! Compressed bytes are unpacked by the libraries of the formats. Records are compared with those
+//! of the original byte by byte.
+
+mod blocks;
+mod era1;
+mod freezer;
+mod rlp;
+
+use std::io::Read;
+use std::ops::Range;
+
+use crate::chains::{Files, Kind, Original, Packing};
+use crate::mutations::Mutant;
+
+pub use blocks::{apply_key, blocks_of, framed, xor_key};
+pub use rlp::difficulty;
+
+/// What an archive holds, beside what it should.
+#[derive(Debug)]
+pub enum Truth {
+    /// Every record, unchanged; the number of the last block. When the archive `must` be
+    /// verified, no reader may refuse it.
+    Same { last: u64, must: bool },
+    /// Some of the blocks without a gap and nothing else: an archive by itself.
+    Part { last: u64 },
+    /// The same, but for the last header, for which nothing in these formats vouches: what comes
+    /// before names its parent only. `--trust` does, and seals do in real chains.
+    LastHeader,
+    /// Something is missing, or is not what it was.
+    Broken(String),
+}
+
+/// Judges a damaged archive. `trusted` says whether the program is told the tip's hash.
+pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
+    let must = mutant.harmless;
+    match original.kind {
+        Kind::Era1 => era1::truth(&original.files, &mutant.files, must),
+        Kind::Freezer => freezer::truth(&original.files, &mutant.files, must),
+        Kind::Rlp | Kind::Headers => {
+            let Some(packed) = mutant.files.get(original.target) else {
+                return Truth::Broken("the file is not there".into());
+            };
+            match unpack(original.packing, packed) {
+                Ok(found) => rlp::truth(original, &found, trusted, must),
+                Err(error) => Truth::Broken(format!("it does not unpack: {error}")),
+            }
+        }
+        Kind::Blocks => {
+            blocks::truth(&original.files, &mutant.files, &original.foreign, must)
+        }
+    }
+}
+
+/// Where the records of a file are, whatever can be found of them.
+pub fn extents(kind: Kind, name: &str, bytes: &[u8], files: &Files) -> Vec<Range<usize>> {
+    match kind {
+        Kind::Era1 => era1::extents(bytes),
+        Kind::Freezer => freezer::extents(name, bytes, files),
+        Kind::Rlp | Kind::Headers => rlp::extents(bytes),
+        Kind::Blocks => blocks::extents(name, bytes, files),
+    }
+}
+
+/// The whole content, with every checksum compared; an error when anything is wrong.
+fn unpack(packing: Packing, packed: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut found = vec![];
+    match packing {
+        Packing::None => found.extend_from_slice(packed),
+        Packing::Gzip => {
+            flate2::bufread::MultiGzDecoder::new(packed).read_to_end(&mut found)?;
+        }
+        Packing::Zstd => {
+            zstd::Decoder::with_buffer(packed)?.read_to_end(&mut found)?;
+        }
+    }
+    Ok(found)
+}
