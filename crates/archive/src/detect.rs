@@ -64,7 +64,8 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
             let format = format_of(&path);
             match format {
                 Ok(format) => found.push(Found { path, format }),
-                Err(Error::UnknownFormat { .. } | Error::Foreign { .. }) if !claims_to_be_archive(&path) => {}
+                Err(Error::UnknownFormat { .. } | Error::Foreign { .. })
+                    if !claims_to_be_archive(&path) => {}
                 Err(error) => return Err(error),
             }
         }

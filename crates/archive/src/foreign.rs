@@ -116,8 +116,15 @@ fn of_database(folder: &Path) -> Option<Kind> {
 
 /// Folders of a node's data folder that tell whose it is.
 const INSIDE: [&str; 9] = [
-    "static_files", "db", "chaindata", "snapshots", "geth/chaindata", "database", "chainstate",
-    "blocks", "headers",
+    "static_files",
+    "db",
+    "chaindata",
+    "snapshots",
+    "geth/chaindata",
+    "database",
+    "chainstate",
+    "blocks",
+    "headers",
 ];
 
 fn of_folder(folder: &Path) -> Option<Kind> {
@@ -125,7 +132,8 @@ fn of_folder(folder: &Path) -> Option<Kind> {
 }
 
 fn of_files(folder: &Path) -> Option<Kind> {
-    of_database(folder).or_else(|| names(folder).iter().find_map(|name| of_name(&folder.join(name))))
+    of_database(folder)
+        .or_else(|| names(folder).iter().find_map(|name| of_name(&folder.join(name))))
 }
 
 /// Names in a folder; none of what cannot be listed.

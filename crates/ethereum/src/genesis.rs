@@ -1,6 +1,8 @@
 //! Block 0 of a chain and the accounts that it begins with.
 
+mod chainspec;
 mod json;
+mod object;
 
 pub(crate) use json::from_json;
 

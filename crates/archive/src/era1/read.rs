@@ -11,7 +11,8 @@ use super::e2store::{
 use super::framing::FrameDecoder;
 use super::layout::Layout;
 use crate::{
-    Chunk, ChunkLimit, Column, Compression, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS, Part, Place, Want,
+    Chunk, ChunkLimit, Column, Compression, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS,
+    Part, Place, Want,
 };
 
 /// Bytes of the total difficulty record, the last one of a block.

@@ -91,9 +91,7 @@ impl<R: Read> Decoder<R> {
                 let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, flags)?;
                 Self::Xz(Box::new(liblzma::bufread::XzDecoder::new_stream(raw, stream)))
             }
-            Compression::Bzip2 => {
-                Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(raw)))
-            }
+            Compression::Bzip2 => Self::Bzip2(Box::new(bzip2::bufread::MultiBzDecoder::new(raw))),
         })
     }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use rlp::ErrorKind;
 
-
 use super::{Packed, item_kind};
 use crate::input::Input;
 use crate::{ChunkLimit, Compression, Error, Format, Place};

@@ -169,7 +169,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
         beside: Files::from([("genesis.json".into(), genesis)]),
         target,
         flags: ["--seal", "off", "--chain", "genesis.json"].map(String::from).to_vec(),
-        tip: Some(format!("0x{}", testkit::hex::of(&tip))),
+        tip: Some(testkit::hex::encode_0x(tip)),
         foreign: if kind == Kind::Rlp { whole } else { foreign },
     }
 }

@@ -21,10 +21,25 @@ pub struct Mutant {
 
 /// What is done to an archive. The first ones are about records, the last about bytes.
 const KINDS: [&str; 19] = [
-    "nothing", "record deleted", "record repeated", "records swapped", "foreign record",
-    "record's head changed", "cut between records", "file deleted", "files exchanged", "file cut",
-    "bytes inserted", "bytes deleted", "bytes changed", "bit flipped", "bits flipped", "zeroed",
-    "noise at the end", "zeros at the end", "byte at the end",
+    "nothing",
+    "record deleted",
+    "record repeated",
+    "records swapped",
+    "foreign record",
+    "record's head changed",
+    "cut between records",
+    "file deleted",
+    "files exchanged",
+    "file cut",
+    "bytes inserted",
+    "bytes deleted",
+    "bytes changed",
+    "bit flipped",
+    "bits flipped",
+    "zeroed",
+    "noise at the end",
+    "zeros at the end",
+    "byte at the end",
 ];
 
 /// Reorderings and zeros that Bitcoin Core itself leaves behind.
@@ -105,10 +120,12 @@ fn mutate(
             files.insert(other, a);
             differ
         }
-        "record deleted" | "record repeated" | "records swapped" | "foreign record"
-        | "record's head changed" | "cut between records" => {
-            inside && mutate_records(original, kind, files, random)
-        }
+        "record deleted"
+        | "record repeated"
+        | "records swapped"
+        | "foreign record"
+        | "record's head changed"
+        | "cut between records" => inside && mutate_records(original, kind, files, random),
         _ => match files.get_mut(&name) {
             Some(bytes) => mutate_bytes(kind, bytes, random),
             None => false,
@@ -125,12 +142,7 @@ fn extents(original: &Original, files: &Files) -> Vec<(String, Range<usize>)> {
     files.iter().flat_map(of_file).collect()
 }
 
-fn mutate_records(
-    original: &Original,
-    kind: &str,
-    files: &mut Files,
-    random: &mut Random,
-) -> bool {
+fn mutate_records(original: &Original, kind: &str, files: &mut Files, random: &mut Random) -> bool {
     let extents = extents(original, files);
     if extents.is_empty() {
         return false;

@@ -1,139 +1,40 @@
-//! Reads a genesis.json as geth does: numbers as decimal or 0x text, quoted or not; unknown
-//! fields are passed over.
+//! Reads a genesis.json: that of geth, which most clients take, and Besu's, which has names of its
+//! own. Nethermind's is another file altogether: see [`chainspec`].
 
-use super::{Alloc, Fields, GenesisAccount};
+use super::object::{Object, bytes, malformed, missing, word};
+use super::{Alloc, Fields, GenesisAccount, chainspec};
+use crate::Address;
 use crate::error::SpecError;
 use crate::params::{BlobParams, Config, SWITCHES};
-use crate::{Address, Hash, U256};
-use serde_json::value::RawValue;
-use std::collections::BTreeMap;
-
-/// A JSON object whose values are not looked at yet.
-struct Object<'a> {
-    /// Where it stands in the file.
-    name: &'a str,
-    fields: BTreeMap<String, &'a RawValue>,
-}
 
 /// The chain's configuration, its first header and its first accounts.
 pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError> {
     let file = Object::parse("genesis.json", text)?;
+    if chainspec::is_one(&file) {
+        return chainspec::read(&file);
+    }
     let config = config(&file.object("config")?.ok_or(missing("config"))?)?;
     let fields = fields(&file)?;
     let alloc = file.object("alloc")?.ok_or(missing("alloc"))?;
+    let read = |address: &String, account: &Object<'_>| self::account(address, account).map(Some);
+    Ok((config, fields, accounts(&alloc, read)?))
+}
+
+/// Each account through `read`, which passes some over, ordered by address.
+pub(super) fn accounts(
+    alloc: &Object<'_>,
+    read: impl Fn(&String, &Object<'_>) -> Result<Option<GenesisAccount>, SpecError>,
+) -> Result<Alloc, SpecError> {
     let mut accounts = Vec::with_capacity(alloc.fields.len());
     for (address, account) in &alloc.fields {
-        accounts.push(self::account(address, &Object::parse(address, account.get())?)?);
+        accounts.extend(read(address, &Object::parse(address, account.get())?)?);
     }
     accounts.sort_by_key(|account| account.address);
     if let Some(pair) = accounts.windows(2).find(|pair| pair[0].address == pair[1].address) {
         let found = crate::error::Hex(&pair[0].address).to_string();
         return Err(malformed("alloc", "each account once", &found));
     }
-    Ok((config, fields, Alloc::Given(accounts)))
-}
-
-fn missing(field: &'static str) -> SpecError {
-    SpecError::Missing { field }
-}
-
-fn malformed(field: &str, expected: &'static str, found: &str) -> SpecError {
-    SpecError::Field { field: field.into(), expected, found: found.chars().take(80).collect() }
-}
-
-impl<'a> Object<'a> {
-    fn parse(name: &'a str, text: &'a str) -> Result<Self, SpecError> {
-        match serde_json::from_str(text) {
-            Ok(fields) => Ok(Self { name, fields }),
-            Err(problem) => {
-                Err(SpecError::Json { field: name.into(), problem: problem.to_string() })
-            }
-        }
-    }
-
-    /// The text of a field, unless it is missing or null.
-    fn text(&self, field: &str) -> Option<&'a str> {
-        self.fields.get(field).map(|value| value.get()).filter(|text| *text != "null")
-    }
-
-    fn object(&self, field: &'a str) -> Result<Option<Object<'a>>, SpecError> {
-        self.text(field).map(|text| Object::parse(field, text)).transpose()
-    }
-
-    /// A field through `read`, which gets its text without quotes.
-    fn read<T>(
-        &self,
-        field: &str,
-        expected: &'static str,
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, SpecError> {
-        let Some(text) = self.text(field) else { return Ok(None) };
-        let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-        let name = || format!("{} in {}", field, self.name);
-        read(bare).map(Some).ok_or_else(|| malformed(&name(), expected, text))
-    }
-
-    fn u256(&self, field: &str) -> Result<Option<U256>, SpecError> {
-        self.read(field, "a number of at most 256 bits", number)
-    }
-
-    fn u64(&self, field: &str) -> Result<Option<u64>, SpecError> {
-        let read = |text: &str| number(text).and_then(|number| u64::try_from(number).ok());
-        self.read(field, "a number of at most 64 bits", read)
-    }
-
-    fn flag(&self, field: &str) -> Result<bool, SpecError> {
-        let flag = self.read(field, "true or false", |text| text.parse().ok())?;
-        Ok(flag.unwrap_or(false))
-    }
-
-    /// Bytes of a fixed length, 0 when the field is missing.
-    fn fixed<const N: usize>(&self, field: &str) -> Result<[u8; N], SpecError> {
-        let read = |text: &str| bytes(text.strip_prefix("0x")?)?.try_into().ok();
-        let expected = "0x and the right number of hexadecimal digits";
-        Ok(self.read(field, expected, read)?.unwrap_or([0; N]))
-    }
-
-    /// Bytes of any length, none when the field is missing.
-    fn bytes(&self, field: &str) -> Result<Vec<u8>, SpecError> {
-        let read = |text: &str| if text.is_empty() { Some(vec![]) } else { prefixed(text) };
-        Ok(self.read(field, "0x and hexadecimal digits", read)?.unwrap_or_default())
-    }
-}
-
-/// A number as geth writes it: decimal, or 0x and hexadecimal; nothing is 0.
-fn number(text: &str) -> Option<U256> {
-    let (digits, radix) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        Some(digits) => (digits, 16),
-        None if text.is_empty() => return Some(U256::ZERO),
-        None => (text, 10),
-    };
-    let valid = !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix));
-    valid.then(|| U256::from_str_radix(digits, u64::from(radix)).ok()).flatten()
-}
-
-fn prefixed(text: &str) -> Option<Vec<u8>> {
-    bytes(text.strip_prefix("0x")?)
-}
-
-fn bytes(digits: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let pairs = digits.as_bytes().chunks(2);
-    pairs
-        .map(|pair| match pair {
-            [high, low] => u8::try_from(digit(*high)? << 4 | digit(*low)?).ok(),
-            _ => None,
-        })
-        .collect()
-}
-
-/// Up to 32 bytes, filled with zeros from the left, as geth takes storage keys and values.
-fn word(text: &str) -> Option<Hash> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    let bytes = bytes(digits)?;
-    let mut word = [0; 32];
-    word.get_mut(32usize.checked_sub(bytes.len())?..)?.copy_from_slice(&bytes);
-    Some(word)
+    Ok(Alloc::Given(accounts))
 }
 
 fn config(object: &Object<'_>) -> Result<Config, SpecError> {
@@ -145,6 +46,8 @@ fn config(object: &Object<'_>) -> Result<Config, SpecError> {
             config.set(switch.key, at);
         }
     }
+    besu(object, &mut config)?;
+    config.imply();
     if let Some(schedule) = object.object("blobSchedule")? {
         for fork in SWITCHES.iter().filter_map(|switch| switch.blob_key()) {
             if let Some(entry) = schedule.object(fork)? {
@@ -156,30 +59,77 @@ fn config(object: &Object<'_>) -> Result<Config, SpecError> {
     Ok(config)
 }
 
+/// What Besu calls otherwise than geth.
+fn besu(object: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
+    let fix = object.u64("constantinopleFixBlock")?;
+    if let Some(fix) = fix {
+        if object.has("petersburgBlock") {
+            let found = "petersburgBlock too";
+            return Err(malformed("constantinopleFixBlock", "one name of this fork", found));
+        }
+        config.set("petersburgBlock", fix);
+    }
+    // Besu has one switch for both halves of Spurious Dragon, and takes the fork of the DAO for
+    // granted where it is set
+    if fix.is_some() || (object.has("eip158Block") && !object.has("eip155Block")) {
+        config.dao_fork_support |= !object.has("daoForkSupport");
+    }
+    Ok(())
+}
+
+/// Settings of chains whose headers follow rules that this program does not have.
+const UNSUPPORTED: [(&str, &str); 17] = [
+    ("bogotaTime", "bogotaTime: the fork after Amsterdam"),
+    ("ubtTime", "ubtTime: the binary state tree"),
+    ("verkleTime", "verkleTime: the verkle state tree"),
+    ("futureEipsTime", "futureEipsTime: rules that are not decided"),
+    ("experimentalEipsTime", "experimentalEipsTime: rules that are not decided"),
+    ("classicForkBlock", "classicForkBlock: Ethereum Classic"),
+    ("ecip1015Block", "ecip1015Block: Ethereum Classic"),
+    ("dieHardBlock", "dieHardBlock: Ethereum Classic"),
+    ("gothamBlock", "gothamBlock: Ethereum Classic"),
+    ("ecip1041Block", "ecip1041Block: Ethereum Classic"),
+    ("atlantisBlock", "atlantisBlock: Ethereum Classic"),
+    ("aghartaBlock", "aghartaBlock: Ethereum Classic"),
+    ("phoenixBlock", "phoenixBlock: Ethereum Classic"),
+    ("thanosBlock", "thanosBlock: Ethereum Classic"),
+    ("ibft", "ibft: blocks sealed by validators"),
+    ("ibft2", "ibft2: blocks sealed by validators"),
+    ("qbft", "qbft: blocks sealed by validators"),
+];
+
 /// Refuses a chain that stands on something this program does not have.
 fn unsupported(object: &Object<'_>, config: &Config) -> Result<(), SpecError> {
-    for (key, feature) in [
-        ("bogotaTime", "bogotaTime: the fork after Amsterdam"),
-        ("ubtTime", "ubtTime: the binary state tree"),
-        ("verkleTime", "verkleTime: the verkle state tree"),
-    ] {
-        if object.text(key).is_some() {
-            return Err(SpecError::Unsupported { feature });
-        }
+    let refuse = |feature| Err(SpecError::Unsupported { feature });
+    if let Some((_, feature)) = UNSUPPORTED.iter().find(|(key, _)| object.has(key)) {
+        return refuse(feature);
     }
     for key in ["enableUBTAtGenesis", "enableVerkleAtGenesis"] {
         if object.flag(key)? {
-            let feature = "another state tree at genesis";
-            return Err(SpecError::Unsupported { feature });
+            return refuse("another state tree at genesis");
         }
     }
-    // a chain that starts under proof of stake never uses its clique settings
-    let from_genesis = config.terminal_total_difficulty.is_some_and(|total| total.is_zero());
-    if object.text("clique").is_some() && !from_genesis {
-        let feature = "clique: proof-of-authority seals";
-        return Err(SpecError::Unsupported { feature });
+    for (key, feature) in [
+        ("zeroBaseFee", "zeroBaseFee: blocks without a base fee"),
+        ("isQuorum", "isQuorum: blocks of GoQuorum"),
+    ] {
+        if object.flag(key)? {
+            return refuse(feature);
+        }
     }
-    Ok(())
+    // a chain that starts under proof of stake never uses the settings of what came before
+    if config.terminal_total_difficulty.is_some_and(|total| total.is_zero()) {
+        return Ok(());
+    }
+    if object.has("clique") {
+        return refuse("clique: proof-of-authority seals");
+    }
+    match object.object("ethash")? {
+        Some(ethash) if ethash.has("fixedDifficulty") => {
+            refuse("ethash.fixedDifficulty: a difficulty that never changes")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn blobs(entry: &Object<'_>) -> Result<BlobParams, SpecError> {
@@ -209,7 +159,7 @@ fn fields(file: &Object<'_>) -> Result<Fields, SpecError> {
     })
 }
 
-fn account(address: &str, object: &Object<'_>) -> Result<GenesisAccount, SpecError> {
+pub(super) fn account(address: &str, object: &Object<'_>) -> Result<GenesisAccount, SpecError> {
     let digits = address.strip_prefix("0x").unwrap_or(address);
     let parsed: Option<Address> = bytes(digits).and_then(|bytes| bytes.try_into().ok());
     let mut storage = Vec::new();
@@ -232,7 +182,9 @@ fn account(address: &str, object: &Object<'_>) -> Result<GenesisAccount, SpecErr
 
 #[cfg(test)]
 mod tests {
+    use super::super::object::number;
     use super::*;
+    use crate::U256;
     use crate::params::{ChainSpec, Fork};
 
     const CONFIG: &str = r#""chainId": 7, "homesteadBlock": 0"#;
@@ -301,7 +253,9 @@ mod tests {
     fn says_what_is_wrong_with_a_file() {
         let alloc = r#", "alloc": {}"#;
         assert!(refusal(CONFIG, "").contains("alloc is missing"));
-        assert!(refusal(r#""londonBlock": 1"#, alloc).contains("londonBlock is set"));
+        let late = r#""londonBlock": 9, "berlinBlock": 12"#;
+        assert!(refusal(late, alloc).contains("berlinBlock"));
+        assert!(refusal(r#""shanghaiTime": 1"#, alloc).contains("shanghaiTime is set"));
         assert!(refusal(r#""homesteadBlock": "x""#, alloc).contains("homesteadBlock in config"));
         assert!(refusal(r#""clique": {"period": 15}"#, alloc).contains("clique"));
         assert!(refusal(r#""bogotaTime": 1"#, alloc).contains("not supported: bogotaTime"));

@@ -75,6 +75,9 @@ pub struct Config {
     pub terminal_total_difficulty: Option<U256>,
     /// The first block under proof of stake, where it is a matter of record.
     pub merge_block: Option<u64>,
+    /// By how many blocks the difficulty bomb is delayed from a block on, in order, where the chain
+    /// has its own delays instead of those of its forks.
+    pub bomb_delays: Option<Vec<(u64, u64)>>,
     /// Where each switch is set, in the order of [`SWITCHES`].
     at: [Option<u64>; SWITCHES.len()],
     /// Blob numbers that begin with a switch, in the order of [`SWITCHES`].
@@ -89,6 +92,7 @@ impl Config {
             dao_fork_support: false,
             terminal_total_difficulty: None,
             merge_block: None,
+            bomb_delays: None,
             at: [None; SWITCHES.len()],
             blobs: [None; SWITCHES.len()],
         }
@@ -109,8 +113,36 @@ impl Config {
     }
 
     /// The block or time of a switch.
-    pub(super) fn get(&self, key: &str) -> Option<u64> {
+    pub(crate) fn get(&self, key: &str) -> Option<u64> {
         self.switches().find(|(switch, _)| switch.key == key).map(|(_, at)| at)
+    }
+
+    /// Sets the forks that are left out and that a later one implies, as each fork has all rules
+    /// of those before it: to where the later one begins. Forks by time imply those by number
+    /// where the chain is under proof of stake from its first block on.
+    pub(crate) fn imply(&mut self) {
+        // as in geth, Petersburg comes with Constantinople
+        if self.get("petersburgBlock").is_none()
+            && let Some(at) = self.get("constantinopleBlock")
+        {
+            self.set("petersburgBlock", at);
+        }
+        let from_genesis = self.terminal_total_difficulty.is_some_and(|total| total.is_zero());
+        let (mut by_time, mut by_number) = (None, None);
+        for (switch, at) in SWITCHES.iter().zip(&mut self.at).rev() {
+            // neither says anything of the forks before it
+            if ["daoForkBlock", "mergeNetsplitBlock"].contains(&switch.key) {
+                continue;
+            }
+            let later = if switch.by_time() { &mut by_time } else { &mut by_number };
+            if !switch.optional {
+                *at = at.or(*later);
+            }
+            *later = at.or(*later);
+            if by_time.is_some() && from_genesis && by_number.is_none() {
+                by_number = Some(0);
+            }
+        }
     }
 
     /// The switches that are set, in order.

@@ -47,6 +47,9 @@ impl Schedule {
             rules.difficulty = formula(fork).unwrap_or(rules.difficulty);
             push(&mut by_number, Stage { since, rules });
         }
+        if let Some(delays) = &config.bomb_delays {
+            by_number = with_bombs(&by_number, delays);
+        }
         let mut by_time = Vec::new();
         for (since, fork, blobs) in config.forks_by_time() {
             rules.fork = fork.map_or(rules.fork, |fork| rules.fork.max(fork));
@@ -79,6 +82,24 @@ impl Schedule {
             count => &self.by_time[count - 1].rules,
         }
     }
+}
+
+/// The same stages with other delays of the difficulty bomb, each from a block on.
+fn with_bombs(stages: &[Stage], delays: &[(u64, u64)]) -> Vec<Stage> {
+    let borders = stages.iter().map(|stage| stage.since);
+    let mut borders: Vec<u64> = borders.chain(delays.iter().map(|(since, _)| *since)).collect();
+    borders.sort_unstable();
+    borders.dedup();
+    let at = |since: u64| {
+        let stage = stages.iter().rev().find(|stage| stage.since <= since)?;
+        let delay = delays.iter().rev().find(|(from, _)| *from <= since);
+        let mut rules = stage.rules;
+        if let Formula::Byzantium { bomb_delay } = &mut rules.difficulty {
+            *bomb_delay = delay.map_or(0, |(_, blocks)| *blocks);
+        }
+        Some(Stage { since, rules })
+    };
+    borders.into_iter().filter_map(at).collect()
 }
 
 /// Appends a stage; of several at the same place only the newest counts.

@@ -67,20 +67,22 @@ fn hash(block: &[u8]) -> [u8; 32] {
 
 /// The longest chain, from the genesis block on.
 fn longest(blocks: &[Vec<u8>]) -> Vec<&[u8]> {
-    let by_hash: HashMap<_, _> = blocks.iter().map(|block| (hash(block), &block[..])).collect();
-    let way_down = |mut block: &'_ [u8]| {
-        let mut chain = vec![];
-        loop {
-            chain.push(hash(block));
-            match by_hash.get(&block[4..36]) {
-                Some(parent) => block = parent,
-                None => break chain,
-            }
+    let mut by_hash: HashMap<[u8; 32], &[u8]> = HashMap::new();
+    for block in blocks {
+        by_hash.insert(hash(block), block);
+    }
+    let mut longest: Vec<&[u8]> = vec![];
+    for block in blocks {
+        let mut chain: Vec<&[u8]> = vec![block];
+        while let Some(parent) = by_hash.get(&chain[chain.len() - 1][4..36]) {
+            chain.push(parent);
         }
-    };
-    let mut chain = blocks.iter().map(|block| way_down(block)).max_by_key(Vec::len).expect("one");
-    chain.reverse();
-    chain.iter().map(|hash| by_hash[hash]).collect()
+        if chain.len() > longest.len() {
+            longest = chain;
+        }
+    }
+    longest.reverse();
+    longest
 }
 
 /// Are there bytes that are neither zeros nor whole records with one of `blocks`?

@@ -48,9 +48,7 @@ pub fn truth(original: &Original, mutant: &Mutant, trusted: bool) -> Truth {
                 Err(error) => Truth::Broken(format!("it does not unpack: {error}")),
             }
         }
-        Kind::Blocks => {
-            blocks::truth(&original.files, &mutant.files, &original.foreign, must)
-        }
+        Kind::Blocks => blocks::truth(&original.files, &mutant.files, &original.foreign, must),
     }
 }
 

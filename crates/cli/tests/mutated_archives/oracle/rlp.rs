@@ -16,9 +16,9 @@ fn item(bytes: &[u8]) -> Option<(usize, usize)> {
         _ => {
             let digits = if first < 0xc0 { first - 0xb7 } else { first - 0xf7 };
             let length = bytes.get(1..=digits)?;
-            let value = length.iter().try_fold(0_usize, |n, byte| {
-                n.checked_mul(256).map(|n| n + usize::from(*byte))
-            })?;
+            let value = length
+                .iter()
+                .try_fold(0_usize, |n, byte| n.checked_mul(256).map(|n| n + usize::from(*byte)))?;
             (length[0] != 0 && value >= 56).then_some((1 + digits, value))?
         }
     };
