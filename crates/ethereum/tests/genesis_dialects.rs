@@ -109,7 +109,9 @@ fn accounts(spec: &ChainSpec, write: impl Fn(&str, String) -> String) -> String 
             write!(fields, ", \"code\": \"{}\"", hex(&account.code)).unwrap();
         }
         if !account.storage.is_empty() {
-            let slot = |(key, value): &(_, _)| format!("\"{}\": \"{}\"", hex(key), hex(value));
+            let slot = |(key, value): &([u8; 32], [u8; 32])| {
+                format!("\"{}\": \"{}\"", hex(key), hex(value))
+            };
             let slots: Vec<_> = account.storage.iter().map(slot).collect();
             write!(fields, ", \"storage\": {{{}}}", slots.join(", ")).unwrap();
         }
