@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::block_store::{self, Kept};
 use crate::detect::{self, Found};
-use crate::{ChunkLimit, Error, Format, Packed, Want, era1, freezer, stream};
+use crate::{ChunkLimit, Error, Format, Packed, Want, era1, freezer, input, stream};
 
 /// An archive: an ancient folder, or one or more files of another format in the order of their
 /// blocks.
@@ -116,6 +116,14 @@ impl Archive {
     /// hint: nothing in the file confirms it.
     pub fn network_hint(&self) -> Option<&str> {
         self.network.as_deref()
+    }
+
+    /// Says how many files lie in temporary files while they are read, if any does: compressed
+    /// ones of a format that is read here and there.
+    pub fn copied(&self) -> Option<String> {
+        let copies = || self.files.iter().filter(|file| input::needs_copy(file)).count();
+        let copies = if self.format == Format::Era1 { copies() } else { 0 };
+        (copies > 0).then(|| input::copied(copies, None))
     }
 
     /// Reads the blocks whose numbers are in `range`, in order.

@@ -89,7 +89,7 @@ pub enum Command {
 #[derive(Args, Clone, Debug)]
 pub struct Verification {
     /// Archives: files or folders (era1, geth ancient folder, RLP export, header stream, Bitcoin
-    /// block files)
+    /// block files), files also compressed (gzip, zstd, xz, bzip2); - is standard input
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,

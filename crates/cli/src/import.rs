@@ -50,6 +50,8 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
         args.data.display()
     );
     let variants = Variants::default().with(&args.verification.variants)?;
+    // nor for what is no archive
+    Archive::open(&args.verification.paths)?;
     let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     if !json {
@@ -140,6 +142,7 @@ impl Job {
         let label = self.label.as_deref().unwrap_or(label);
         let mut record =
             record::of(&run, &outcome, &self.archive, &self.options, program::this(), label);
+        record.notes.extend(self.archive.copied());
         let ending = Ending {
             source: "this archive holds",
             unit: "block",

@@ -102,6 +102,7 @@ impl Job {
         let label = self.label.as_deref().unwrap_or(label);
         let mut record =
             record::of(&run, &outcome, &self.files, &self.options, program::this(), label);
+        record.notes.extend(self.files.copied());
         if stores {
             record.result.committed = committed(data, &self.options, &mut record.notes);
         }

@@ -9,7 +9,7 @@ use super::network::Network;
 use super::probe::{Probe, Shape, probe};
 use super::xor::{XOR_FILE, XorKey};
 use crate::detect::{is_folder, natural_order};
-use crate::input::{Compression, Seekable, is_pipe};
+use crate::input::{Compression, Seekable, copied, is_pipe};
 use crate::{Error, Place, foreign};
 
 /// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
@@ -112,6 +112,13 @@ impl BlockFiles {
     /// Is the file among these in which Bitcoin Core begins, `blk00000.dat`?
     pub fn has_first(&self) -> bool {
         self.files.iter().any(|file| number(&file.path) == Some(0))
+    }
+
+    /// Says which files lie in temporary files while they are read, if any does.
+    pub fn copied(&self) -> Option<String> {
+        let copies = || self.files.iter().filter(|file| file.is_copy());
+        let bytes: u64 = copies().map(BlockFile::length).sum();
+        (copies().count() > 0).then(|| copied(copies().count(), Some(bytes)))
     }
 
     /// Some of the files, by their places here.
@@ -277,17 +284,18 @@ fn is_visible(name: &[u8]) -> bool {
 
 /// `blk`, digits, `.dat`; compressed ones too.
 fn is_block_file(name: &[u8]) -> bool {
+    digits(name).is_some()
+}
+
+fn digits(name: &[u8]) -> Option<&[u8]> {
     let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
-    let digits = packed.unwrap_or(name).strip_prefix(b"blk");
-    let digits = digits.and_then(|name| name.strip_suffix(b".dat"));
-    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+    let digits = packed.unwrap_or(name).strip_prefix(b"blk")?.strip_suffix(b".dat")?;
+    (!digits.is_empty() && digits.iter().all(u8::is_ascii_digit)).then_some(digits)
 }
 
 /// The number in the name of a block file.
 fn number(path: &Path) -> Option<u64> {
-    let name = path.file_name()?.as_encoded_bytes();
-    let digits = name.strip_prefix(b"blk")?.strip_suffix(b".dat")?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
+    std::str::from_utf8(digits(path.file_name()?.as_encoded_bytes())?).ok()?.parse().ok()
 }
 
 /// The files in a folder whose name is wanted, in natural order.

@@ -174,12 +174,7 @@ fn parse_index(
 /// Offset after the last block, which begins at `last`, and how many records of other types stand
 /// between it and the accumulator, at offset `limit`. They are passed over, up to a sane number of
 /// them; those that blocks and files are made of belong to something that the index leaves out.
-fn end_of_blocks(
-    file: &File,
-    path: &Path,
-    last: u64,
-    limit: u64,
-) -> Result<(u64, usize), Error> {
+fn end_of_blocks(file: &File, path: &Path, last: u64, limit: u64) -> Result<(u64, usize), Error> {
     const MOST: usize = 1024;
     let mut at = last;
     for _ in BLOCK_RECORDS {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use compression::{Compression, CompressionFault};
 pub use raw::{STDIN, stop_waiting};
-pub(crate) use spool::Seekable;
+pub(crate) use spool::{Seekable, needs_copy};
 
 use compression::Decoder;
 use raw::{Raw, Stopped, check_stopped};
@@ -28,6 +28,17 @@ const MAGIC: usize = 6;
 /// True when `path` can be read only once, in order: standard input or another pipe.
 pub fn is_pipe(path: &Path) -> bool {
     raw::is_pipe(path)
+}
+
+/// What a user should know of files that were copied to temporary ones to be read.
+pub(crate) fn copied(files: usize, bytes: Option<u64>) -> String {
+    let files = if files == 1 { "1 file was".into() } else { format!("{files} files were") };
+    let bytes = bytes.map_or(String::new(), |bytes| format!(" of {bytes} bytes"));
+    let folder = std::env::temp_dir();
+    format!(
+        "{files} unpacked or copied to temporary files{bytes} in {} to be read, which are gone now",
+        folder.display()
+    )
 }
 
 /// A file from its first to its last byte, unpacked when it is compressed.

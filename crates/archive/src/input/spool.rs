@@ -61,6 +61,11 @@ impl Seekable {
     }
 }
 
+/// Is a file read from a temporary copy where its format jumps about?
+pub(crate) fn needs_copy(path: &Path) -> bool {
+    raw::is_pipe(path) || is_compressed(path).unwrap_or(false)
+}
+
 /// What tells an unpacked file from another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {

@@ -144,6 +144,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
         Format::Freezer => "ancient",
         Format::RlpExport => "chain.rlp",
         Format::HeaderStream => "headers.rlp",
+        Format::Store => unreachable!("stores have tests of their own"),
     };
     let options = WriteOptions { gzip: false, network: "custom".into() };
     let out = folder.path().join(target);
@@ -154,7 +155,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
     let foreign = other.headers.iter().last().expect("a header").to_vec();
     let kind = match format {
         Format::Era1 => Kind::Era1,
-        Format::Freezer => Kind::Freezer,
+        Format::Freezer | Format::Store => Kind::Freezer,
         Format::RlpExport => Kind::Rlp,
         Format::HeaderStream => Kind::Headers,
     };
