@@ -7,7 +7,7 @@ use blockmill_bitcoin::decode::{Block, hash_blocks};
 use blockmill_bitcoin::params::Rules;
 use crypto::ManySha256;
 use std::hint::black_box;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Single blocks, each with its height.

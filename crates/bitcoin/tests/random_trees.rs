@@ -56,7 +56,7 @@ fn random_child(
     if breaks == 1 {
         bits -= 1;
     }
-    let version = if breaks == 2 { random.below(4) as i32 - 1 } else { 4 };
+    let version = if breaks == 2 { random.below(4) - 1 } else { 4 };
     match breaks {
         3 => unmined(version, &last.hash, seed, time as u32, bits),
         4 => unmined(version, &last.hash, seed, time as u32, 0x2100_ffff),
