@@ -177,7 +177,7 @@ fn archive(format: Format, gzip: bool) -> Vec<u8> {
         Format::Era1 => folder.path().to_path_buf(),
         _ => folder.path().join("x.rlp"),
     };
-    let options = WriteOptions { gzip, network: "mainnet".into() };
+    let options = WriteOptions { gzip, network: "mainnet".into(), replace: false };
     let mut writer = ArchiveWriter::create(format, &path, &options).expect("a new folder");
     writer.append(&chunk(format)).expect("blocks from 0 on");
     writer.finish().expect("a folder that takes files");

@@ -34,6 +34,7 @@ impl Inspection {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FileReport {
     /// The file or folder.
+    #[serde(serialize_with = "chain::path::serialize")]
     pub path: PathBuf,
     /// None when no format was recognised. That is damage when the file was named, or is named
     /// like an archive, else a note.
@@ -113,8 +114,10 @@ impl From<&Error> for Damage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Gap {
     /// The file before.
+    #[serde(serialize_with = "chain::path::serialize")]
     pub before: PathBuf,
     /// The file after.
+    #[serde(serialize_with = "chain::path::serialize")]
     pub after: PathBuf,
     /// Number of the block that should come first in `after`.
     pub expected: u64,

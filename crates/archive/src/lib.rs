@@ -22,7 +22,7 @@ pub mod headers;
 mod input;
 mod inspect;
 mod open;
-mod output;
+pub mod output;
 mod place;
 pub mod rlp_export;
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub enum Part {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The file.
+    #[serde(serialize_with = "chain::path::serialize")]
     pub file: PathBuf,
     /// Offset of the item's first byte.
     pub offset: u64,

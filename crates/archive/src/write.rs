@@ -13,6 +13,8 @@ pub struct WriteOptions {
     pub gzip: bool,
     /// The network's name, which begins the names of era1 files.
     pub network: String,
+    /// era1: replace files of the same eras.
+    pub replace: bool,
 }
 
 /// Writes an archive of any format.
@@ -33,7 +35,9 @@ impl ArchiveWriter {
     /// others, which is created when missing.
     pub fn create(format: Format, path: &Path, options: &WriteOptions) -> Result<Self, Error> {
         Ok(match format {
-            Format::Era1 => Self::Era1(Box::new(era1::Writer::create(path, &options.network)?)),
+            Format::Era1 => {
+                Self::Era1(Box::new(era1::Writer::create(path, &options.network, options.replace)?))
+            }
             Format::Freezer => Self::Freezer(Box::new(freezer::Writer::create(path)?)),
             Format::Store => {
                 return Err(Error::Unwritable {

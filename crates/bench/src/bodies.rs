@@ -101,10 +101,7 @@ impl Plan {
         let folder = self.scratch.join(name);
         if !folder.exists() {
             tell(&format!("generating {transfers} transfers"));
-            let part = folder.with_extension("part");
-            transfers::generate(&self.chain, &part, |_| {})?;
-            fs::rename(&part, &folder)
-                .with_context(|| format!("cannot rename {}", part.display()))?;
+            transfers::generate(&self.chain, &folder, |_| {})?;
         }
         Ok(folder)
     }

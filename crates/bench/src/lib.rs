@@ -2,6 +2,7 @@
 //! switch, and the peers as processes of their own.
 
 pub mod bodies;
+pub mod child;
 mod cold;
 pub mod counting;
 pub mod generate;

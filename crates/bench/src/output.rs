@@ -2,6 +2,7 @@
 
 use crate::ratios::reindex_against_peers;
 use anyhow::{Context, Result};
+use pipeline::disk::replace_file;
 use pipeline::record::RunRecord;
 use pipeline::signature_record::SignatureRecord;
 use pipeline::writer_record::WriterRecord;
@@ -26,7 +27,7 @@ pub fn write(records: &[RunRecord], folder: &Path) -> Result<Vec<PathBuf>> {
         files.push(path);
     }
     let page = folder.join("index.html");
-    fs::write(&page, report::html(records)?)
+    replace_file(&page, report::html(records)?.as_bytes())
         .with_context(|| format!("cannot write {}", page.display()))?;
     files.push(page);
     Ok(files)
@@ -84,6 +85,7 @@ fn write_chart(chart: &Chart, folder: &Path, name: &str) -> Result<[PathBuf; 2]>
 
 fn write_table(folder: &Path, text: &str) -> Result<PathBuf> {
     let path = folder.join("table.md");
-    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    replace_file(&path, text.as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }

@@ -46,7 +46,7 @@ impl Rounds {
 
 /// Runs our own program as a child that leaves its record at `path`.
 pub(crate) fn child(command: &mut Command, label: &str, path: &Path) -> Result<RunRecord> {
-    let output = command.output().context("cannot run the program again")?;
+    let output = crate::child::output(command).context("cannot run the program again")?;
     if !output.status.success() {
         bail!("{label}: {}", String::from_utf8_lossy(&output.stderr).trim());
     }

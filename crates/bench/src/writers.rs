@@ -68,7 +68,7 @@ impl Contestant {
 /// When a process fails, or when two writers do not give the same bytes.
 pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<WriterRecord> {
     let mut record = WriterRecord::new(Machine::detect());
-    record.command = std::env::args().collect();
+    record.command = crate::child::command_line();
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     record.started_unix = since_1970.as_secs_f64();
     let contestants = contestants(plan, &mut record.notes, &mut tell)?;

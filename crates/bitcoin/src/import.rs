@@ -32,8 +32,7 @@ pub fn import(
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
-    let started_unix = pipeline::record::unix_time();
-    let mut run = Run { started_unix, ..Run::default() };
+    let mut run = Run { started_unix: pipeline::record::unix_time(), ..Run::default() };
     let mut outcome = passes(files, options, data, &mut progress, &mut run, start);
     if matches!(outcome, Err(Error::Stopped)) {
         (run.stopped, outcome) = (true, Ok(()));
@@ -340,15 +339,18 @@ impl Pass<'_> {
         (before, all)
     }
 
-    /// Takes note of the good blocks of a batch, which nothing can refuse any more.
+    /// Takes note of the good blocks of a batch, which nothing can refuse any more. After a request
+    /// to stop it may not have been checked, and is taken back like what follows a fault.
     fn finish(
         &self,
         batch: &mut Batch,
         mut store: Option<&mut Store<'_>>,
         run: &mut Run,
     ) -> Result<(), Error> {
-        let clock = Instant::now();
-        let good = batch.good;
+        if self.options.cancel.is_cancelled() {
+            return Err(Error::Stopped);
+        }
+        let (clock, good) = (Instant::now(), batch.good);
         run.spare.extend(batch.spare.iter().filter(|(i, _)| *i < good).map(|(i, bytes)| {
             let node = self.path.nodes[batch.height(*i) as usize];
             Spare { record: self.tree.record_number(node), bytes: *bytes }

@@ -207,19 +207,26 @@ fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
         for block in &blocks[..cut] {
             writer.block(block, chain.connect(block).as_deref()).unwrap();
         }
+        assert!(!target.join("regtest").exists());
+        assert!(target.join("regtest.blockmill.part/blocks/blk00000.dat").exists());
         // given up among the blocks, or among the coins
         if cut > 100 {
             drop(writer.coins().unwrap());
+        } else {
+            drop(writer);
         }
-        assert!(!target.join("regtest").exists());
-        assert!(target.join("regtest.partial/blocks/blk00000.dat").exists());
+        assert_eq!(std::fs::read_dir(&target).unwrap().count(), 0);
     }
+    // what a killed process leaves
+    let half = target.join("regtest.blockmill.part/blocks");
+    std::fs::create_dir_all(&half).unwrap();
+    std::fs::write(half.join("blk00000.dat"), "half of a file").unwrap();
     let (chain, _) = write(&target, &Params::regtest(), KEYS, &blocks);
-    assert!(!target.join("regtest.partial").exists());
+    assert_eq!(std::fs::read_dir(&target).unwrap().count(), 1);
     assert_eq!(coins(&Datadir::open(&target.join("regtest")).unwrap()), chain.coins);
     // a datadir is never replaced
     let again = BlocksWriter::create(&target, &Params::regtest(), KEYS);
-    assert!(matches!(again, Err(Error::Exists { .. })));
+    assert!(matches!(again, Err(Error::Output(archive::Error::Unwritable { .. }))));
 }
 
 #[testkit::needs(fixtures)]

@@ -220,7 +220,8 @@ fn a_later_run_goes_on_behind_a_block_that_a_wrong_size_stepped_over() {
     let out = folder.path().join("out");
     let network = Network::from_magic(options.params.magic).unwrap();
     let writer = archive::blkdat::WriterOptions::core(network);
-    let copied = export::to_block_files(&files, &options, &out, writer, |_| {}).unwrap();
+    let copied = export::to_block_files(&files, &options, &out, writer, |_| {}, |_| Ok(()));
+    let copied = copied.unwrap().expect("nobody asked to stop");
     assert_eq!((copied.last, copied.shortfalls.len()), (BLOCKS, 0));
     assert_eq!(fs::read(out.join("blk00000.dat")).unwrap(), chain.bytes());
 }

@@ -17,6 +17,7 @@ pub struct FaultReport {
     pub hash: Option<String>,
     /// The file where it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::path::serialize_option")]
     pub file: Option<PathBuf>,
     /// And the byte.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod fault;
+pub mod path;
 mod shortfall;
 mod status;
 

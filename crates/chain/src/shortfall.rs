@@ -13,6 +13,7 @@ pub struct Shortfall {
     pub text: String,
     /// The file where it shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "crate::path::serialize_option")]
     pub file: Option<PathBuf>,
     /// And the byte.
     #[serde(default, skip_serializing_if = "Option::is_none")]

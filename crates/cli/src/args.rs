@@ -3,6 +3,7 @@
 mod bodies;
 mod check;
 mod generate;
+mod outputs;
 mod reindex;
 mod report;
 mod rlp;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 pub use bodies::{BenchBodies, BodiesOnce};
 pub use check::Check;
 pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
+pub use outputs::{Force, Outputs};
 pub use reindex::{BenchReindex, ReindexOnce};
 pub use report::{Demo, Report};
 pub use rlp::{BenchRlp, RlpOnce};
@@ -82,6 +84,8 @@ pub enum Command {
     Man {
         /// The folder
         folder: PathBuf,
+        #[command(flatten)]
+        force: Force,
     },
 }
 
@@ -146,6 +150,8 @@ pub struct Verification {
     /// Write the run record here [import: default DATA/records/]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    #[command(flatten)]
+    pub force: Force,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -209,6 +215,8 @@ pub struct Convert {
     /// --to blk: obfuscate the files with a random key, as Bitcoin Core does
     #[arg(long)]
     pub xor: bool,
+    #[command(flatten)]
+    pub outputs: Outputs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -289,6 +297,8 @@ pub struct BenchHeaders {
     /// Folder for records, tables, charts and the page
     #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub force: Force,
     /// Folder for generated data, stores and peers' databases [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,

@@ -3,9 +3,11 @@
 use crate::answer::Answer;
 use crate::args::{BenchBodies, BodiesOnce};
 use crate::import::cores;
+use crate::outputs;
 use anyhow::{Context, Result};
 use bench::bodies::{self, Once, Plan};
 use bench::generate::transfers::Recipe;
+use pipeline::disk::replace_file;
 use report::Colour;
 use std::fs;
 
@@ -24,10 +26,11 @@ pub fn run(args: &BenchBodies, json: bool) -> Result<Answer> {
         scratch,
         program: std::env::current_exe().context("cannot find this program")?,
     };
+    outputs::results(&args.out, args.force)?;
     let records = bodies::run(&plan, |line| eprintln!("{line}"))?;
     let mut files = bench::output::write(&records, &args.out)?;
     let table = args.out.join("table.md");
-    fs::write(&table, report::senders_markdown(&records))
+    replace_file(&table, report::senders_markdown(&records).as_bytes())
         .with_context(|| format!("cannot write {}", table.display()))?;
     files.push(table);
     if json {
@@ -47,7 +50,7 @@ pub fn run_once(args: &BodiesOnce) -> Result<Answer> {
         threads: args.threads,
         scratch: args.scratch.clone(),
     })?;
-    record.command = std::env::args().collect();
+    record.command = bench::child::command_line();
     record.write(&args.record)?;
     Ok(Answer::ok())
 }

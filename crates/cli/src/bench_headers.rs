@@ -1,12 +1,14 @@
 //! `bench headers`.
 
 use crate::answer::Answer;
-use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Target};
+use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Outputs, Target};
 use crate::generate;
 use crate::import::cores;
+use crate::outputs;
 use anyhow::{Context, Result};
 use bench::headers::{self, Once, Plan};
 use ethereum::seal::SealMode;
+use pipeline::disk::replace_file;
 use report::Colour;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,13 +37,12 @@ pub fn run(args: &BenchHeaders, json: bool) -> Result<Answer> {
         scratch,
         program: std::env::current_exe().context("cannot find this program")?,
     };
+    outputs::results(&args.out, args.force)?;
     let records = headers::run(&plan, |line| eprintln!("{line}"))?;
     let files = bench::output::write(&records, &args.out)?;
-    fs::write(
-        args.out.join("table.md"),
-        report::ladder_markdown(&records) + &bench::ratios::against_peers(&records),
-    )
-    .with_context(|| format!("cannot write to {}", args.out.display()))?;
+    let table = report::ladder_markdown(&records) + &bench::ratios::against_peers(&records);
+    replace_file(&args.out.join("table.md"), table.as_bytes())
+        .with_context(|| format!("cannot write to {}", args.out.display()))?;
     if json {
         return Answer::ok().with(&records);
     }
@@ -59,7 +60,9 @@ fn headers_in(scratch: &Path, headers: u64) -> Result<PathBuf> {
         let format = Target::Headers;
         let out = out.clone();
         let (transfers, block_transfers) = (None, None);
-        let args = GenerateEthereum { headers, transfers, block_transfers, seed: 1, format, out };
+        let outputs = Outputs::default();
+        let args =
+            GenerateEthereum { headers, transfers, block_transfers, seed: 1, format, out, outputs };
         generate::ethereum(&args, false)?;
     }
     Ok(out)

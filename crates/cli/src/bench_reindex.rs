@@ -3,6 +3,7 @@
 use crate::answer::Answer;
 use crate::args::{BenchReindex, ReindexOnce};
 use crate::import::cores;
+use crate::outputs;
 use crate::reindex::parse_id;
 use anyhow::{Context, Result};
 use bench::reindex::{self, Once, Plan, Sources};
@@ -30,6 +31,7 @@ pub fn run(args: &BenchReindex, json: bool) -> Result<Answer> {
         scratch,
         program: std::env::current_exe().context("cannot find this program")?,
     };
+    outputs::results(&args.out, args.force)?;
     let records = reindex::run(&plan, |line| eprintln!("{line}"))?;
     let files = bench::output::write_reindex(&records, &args.out)?;
     if json {

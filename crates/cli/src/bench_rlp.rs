@@ -2,8 +2,10 @@
 
 use crate::answer::Answer;
 use crate::args::{BenchRlp, RlpOnce};
+use crate::outputs;
 use anyhow::{Context, Result};
 use bench::writers::{self, Case, Plan, Sampling, Writer, instructions};
+use pipeline::disk::replace_file;
 use report::Colour;
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,8 +22,7 @@ pub fn run(args: &BenchRlp, json: bool) -> Result<Answer> {
         sampling: sampling(args.samples, args.min_ms, None),
         program: std::env::current_exe().context("cannot find this program")?,
     };
-    fs::create_dir_all(&args.out)
-        .with_context(|| format!("cannot create {}", args.out.display()))?;
+    outputs::results(&args.out, args.force)?;
     let record = writers::run(&plan, |line| eprintln!("{line}"))?;
     let path = args.out.join("writers.json");
     record.write(&path)?;
@@ -55,16 +56,15 @@ fn sampling(samples: u32, min_ms: u32, iterations: Option<u64>) -> Sampling {
 /// Instructions of each operation, beside those that are on record.
 fn count_instructions(args: &BenchRlp) -> Result<Answer> {
     let program = std::env::current_exe().context("cannot find this program")?;
+    outputs::results(&args.out, args.force)?;
     let counts = instructions::count(&program, &cases(args)?, |line| eprintln!("{line}"))?;
     let record = args.engines.join("record/rlp-instructions.csv");
     let recorded = match fs::read_to_string(&record) {
         Ok(text) => instructions::from_csv(&text).with_context(|| record.display().to_string())?,
         Err(_) => BTreeMap::new(),
     };
-    fs::create_dir_all(&args.out)
-        .with_context(|| format!("cannot create {}", args.out.display()))?;
     let path = args.out.join("rlp-instructions.csv");
-    fs::write(&path, instructions::to_csv(&counts))
+    replace_file(&path, instructions::to_csv(&counts).as_bytes())
         .with_context(|| format!("cannot write {}", path.display()))?;
     print!("{}", instructions::to_table(&counts, &recorded));
     println!("wrote {}", path.display());

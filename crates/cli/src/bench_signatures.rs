@@ -3,10 +3,10 @@
 use crate::answer::Answer;
 use crate::args::BenchSignatures;
 use crate::import::cores;
+use crate::outputs;
 use anyhow::{Context, Result, ensure};
 use bench::signatures::{self, OPERATIONS, Operation, Plan};
 use report::Colour;
-use std::fs;
 use std::time::Duration;
 
 /// `blockmill bench signatures`.
@@ -18,8 +18,7 @@ pub fn run(args: &BenchSignatures, json: bool) -> Result<Answer> {
         rounds: args.runs,
         least: Duration::from_millis(args.min_ms.into()),
     };
-    fs::create_dir_all(&args.out)
-        .with_context(|| format!("cannot create {}", args.out.display()))?;
+    outputs::results(&args.out, args.force)?;
     let record = signatures::run(&plan, |line| eprintln!("{line}"))?;
     let path = args.out.join("signatures.json");
     record.write(&path)?;

@@ -4,14 +4,21 @@ use crate::answer::Answer;
 use crate::args::{Convert, Target};
 use crate::ethereum_chain;
 use crate::hand_over;
+use crate::outputs;
 use crate::progress::grouped;
-use anyhow::Result;
+use crate::stop;
+use anyhow::{Context, Result};
 use archive::{Archive, Format, Want};
 use chain::{Shortfall, Status};
 use ethereum::convert::{self, Conversion};
 use ethereum::fault::Error;
 use pipeline::Cancel;
 use serde_json::json;
+
+/// A header has five hashes, three roots among them, and a bloom filter.
+const LEAST_HEADER: u64 = 450;
+/// What is left of it by gzip: the hashes.
+const LEAST_PACKED: u64 = 100;
 
 impl Target {
     /// The Ethereum format, and whether it is compressed with gzip.
@@ -29,6 +36,16 @@ impl Target {
 
 /// `blockmill convert`.
 pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
+    let claim =
+        outputs::claim(&args.out, &args.paths, outputs::shape_of(args.to), args.outputs.replace)?;
+    let answer = write(args, json, cancel)?;
+    if answer.status != Status::Interrupted {
+        claim.done()?;
+    }
+    Ok(answer)
+}
+
+fn write(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     let Some((format, gzip)) = args.to.format() else {
         return hand_over::run(args, json, cancel);
     };
@@ -40,18 +57,32 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         (Err(_), false) => None,
         (Err(error), true) => return Err(error),
     };
-    let conversion =
-        Conversion { spec: spec.as_ref(), format, gzip, from: args.from, until: args.until };
+    let conversion = Conversion {
+        spec: spec.as_ref(),
+        format,
+        gzip,
+        from: args.from,
+        until: args.until,
+        replace: args.outputs.replace.force,
+        cancel: &cancel,
+    };
+    expect_room(args, &archive)?;
+    let out = args.out.display();
+    stop::writes(&args.out, archive.disk_bytes());
+    stop::leaves(match format {
+        Format::Era1 => format!("the era1 files in {out} are complete; there is nothing else"),
+        _ => format!("nothing was written to {out}"),
+    });
     let survey = archive.survey(Want { bodies: true, receipts: true });
     let done = convert::convert(&archive, &conversion, &args.out)?;
     let (first, last) = done.range;
     let answer = answer(survey.shortfalls, args.partial);
     if json {
-        let out = args.out.display().to_string();
+        let out = out.to_string();
         return answer.with(json!({ "out": out, "first": first, "last": last }));
     }
     println!("wrote blocks {} to {}", grouped(first), grouped(last));
-    println!("to {}", args.out.display());
+    println!("to {out}");
     println!("conversion checks encodings, not the chain; `blockmill verify` does");
     Ok(answer)
 }
@@ -65,4 +96,14 @@ fn answer(shortfalls: Vec<Shortfall>, partial: bool) -> Answer {
     };
     let error = Error::Incomplete(shortfalls.clone()).report();
     Answer { error: (!partial).then_some(error), shortfalls, ..Answer::of(status) }
+}
+
+/// Asks for the room that is needed at least: encodings differ, headers have a least size.
+fn expect_room(args: &Convert, archive: &Archive) -> Result<()> {
+    let Some((first, Some(last))) = archive.range() else { return Ok(()) };
+    let (from, until) = (args.from.unwrap_or(0).max(first), args.until.unwrap_or(last).min(last));
+    let blocks = (until + 1).saturating_sub(from);
+    let least = if args.to == Target::RlpGz { LEAST_PACKED } else { LEAST_HEADER };
+    outputs::expect_room(&args.out, blocks.saturating_mul(least), args.outputs)
+        .with_context(|| format!("cannot write {}", args.out.display()))
 }

@@ -4,8 +4,10 @@ use crate::answer::Answer;
 use crate::args::{Convert, Target};
 use crate::import::cores;
 use crate::output;
+use crate::outputs;
 use crate::progress::{Display, grouped};
 use crate::reindex::{cache, failure, network_of, of_chain, open, parse_id};
+use crate::stop;
 use anyhow::{Result, ensure};
 use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use bitcoin::Error;
@@ -39,11 +41,19 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
 /// Brings the store up to date, then writes it out for Bitcoin Core.
 fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Answer> {
     let (number, bytes) = (files.files().len(), files.bytes());
+    let (out, data) = (args.out.display(), args.data.display());
+    stop::leaves_after_commit(format!(
+        "nothing was written to {out}; what was committed to {data} stays, and a second run goes on"
+    ));
+    let (total, mut done) = (bytes, 0);
+    stop::writes(&args.data, total);
     let mut display = Display::indexing(number, bytes, options.level.name(), json);
     let (run, outcome) = import(files, options, &args.data, |progress| {
+        done = progress.bytes;
         display.update(&of_chain(progress));
     });
     display.finish();
+    stop::still_to_come(total.saturating_sub(done));
     let mut answer = Answer::ok();
     if let Err(error) = outcome {
         answer = failure(&error, &args.data, options);
@@ -56,8 +66,11 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
     } else {
         answer = with_shortfalls(answer, options, run.shortfalls, run.damage);
     }
-    let written = export::to_core(files, options, &args.data, &args.out, |_| {})?;
-    let out = args.out.display();
+    stop::leaves(format!("nothing was written to {out}; the store is up to date"));
+    stop::writes(&args.out, total);
+    let room = |needed| expect_room(args, needed);
+    let written = export::to_core(files, options, &args.data, &args.out, |_| {}, room)?;
+    let Some(written) = written else { return Ok(Answer::of(Status::Interrupted)) };
     if json {
         return answer.with(serde_json::json!({
             "out": out.to_string(),
@@ -84,7 +97,11 @@ fn block_files(
     let network = network_of(&options.params);
     let key = if args.xor { XorKey::random() } else { XorKey::default() };
     let writer = WriterOptions { key, ..WriterOptions::core(network) };
-    let copied = export::to_block_files(files, options, &args.out, writer, |_| {})?;
+    stop::leaves(format!("nothing was written to {}", args.out.display()));
+    stop::writes(&args.out, files.bytes());
+    let room = |needed| expect_room(args, needed);
+    let copied = export::to_block_files(files, options, &args.out, writer, |_| {}, room)?;
+    let Some(copied) = copied else { return Ok(Answer::of(Status::Interrupted)) };
     let (out, last) = (args.out.display().to_string(), copied.last);
     let answer = with_shortfalls(Answer::ok(), options, copied.shortfalls, copied.damage);
     if json {
@@ -94,6 +111,13 @@ fn block_files(
     println!("conversion checks headers, not bodies; `blockmill verify` does");
     print_shortfalls(&answer);
     Ok(answer)
+}
+
+/// Asks for room on disk where the output will be.
+fn expect_room(args: &Convert, needed: u64) -> Result<(), Error> {
+    let (action, path) = ("write", args.out.clone());
+    let room = outputs::expect_room(&path, needed, args.outputs);
+    room.map_err(|source| Error::System { action, path, source })
 }
 
 /// An answer that has what the files lack.

@@ -5,9 +5,11 @@ use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::data_folder;
 use crate::ethereum_chain;
 use crate::output::{self, Ending};
+use crate::outputs;
 use crate::progress::{Display, Progress};
 use crate::raise;
 use crate::reindex;
+use crate::stop;
 use anyhow::{Context, Result, ensure};
 use archive::{Archive, ChunkLimit};
 use ethereum::commit::Sink;
@@ -35,6 +37,13 @@ const CACHES: usize = 2;
 
 /// `blockmill import`.
 pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
+    outputs::record(
+        args.verification.record.as_deref(),
+        &args.verification.paths,
+        args.verification.force,
+    )?;
+    stop::leaves(stop::of_store(&args.data));
+    stop::writes(&args.data, 0);
     // before a store is made for nothing
     for path in args.verification.paths.iter().filter(|path| !archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
@@ -76,6 +85,12 @@ fn same_folder(a: &Path, b: &Path) -> bool {
 
 /// `blockmill verify`.
 pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
+    stop::leaves("verify keeps nothing");
+    outputs::record(
+        args.verification.record.as_deref(),
+        &args.verification.paths,
+        args.verification.force,
+    )?;
     if reindex::is_meant(&args.verification) {
         return reindex::run_verify(args, json, cancel);
     }
@@ -133,12 +148,15 @@ impl Job {
     fn run(self, label: &str, mut sink: Sink, json: bool) -> Result<Answer> {
         let level = self.options.level.name();
         let mut display = Display::new(self.archive.disk_bytes(), level, json);
+        let (total, mut done) = (self.archive.disk_bytes(), 0);
         let (run, outcome) = import(&self.archive, &self.options, &mut sink, |progress| {
             let (number, blocks, bytes) = (progress.number, progress.blocks, progress.bytes);
             let (total_bytes, committed) = (None, None);
+            done = bytes;
             display.update(&Progress { number, blocks, bytes, total_bytes, committed });
         });
         display.finish();
+        stop::still_to_come(total.saturating_sub(done));
         let label = self.label.as_deref().unwrap_or(label);
         let mut record =
             record::of(&run, &outcome, &self.archive, &self.options, program::this(), label);

@@ -22,22 +22,23 @@ mod hand_over;
 mod import;
 mod inspect;
 mod log;
+mod manual;
 mod output;
+mod outputs;
 mod progress;
 mod raise;
 mod reindex;
 mod report;
+mod stop;
 
 use answer::Answer;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use args::{Bench, Cli, Command};
 use bench::counting::CountingAllocator;
 use chain::{FaultReport, Status};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
-use pipeline::Cancel;
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// So that `bench rlp` can count allocations instead of estimating them.
@@ -45,6 +46,7 @@ use std::process::ExitCode;
 static HEAP: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
+    pipeline::disk::report_file_size_limit();
     let args: Vec<OsString> = std::env::args_os().collect();
     // known before the command line is understood, as it may never be
     let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
@@ -65,8 +67,11 @@ fn answer(args: Vec<OsString>) -> (String, Answer) {
     match parsed {
         Ok((name, cli)) => {
             let logged = cli.log.as_deref().map_or(Ok(()), log::to);
+            let ready = logged.and_then(|()| stop::on_signal(&name, cli.json));
             let answer =
-                logged.and_then(|()| run(&cli)).unwrap_or_else(|error| Answer::failed(&error));
+                ready.and_then(|()| run(&cli)).unwrap_or_else(|error| Answer::failed(&error));
+            let answer = if stop::was_asked() { stop::answer(answer) } else { answer };
+            let answer = stop::without_room(answer);
             (name, answer)
         }
         Err(error) => (String::new(), not_understood(&error)),
@@ -86,11 +91,11 @@ fn not_understood(error: &clap::Error) -> Answer {
 
 fn run(cli: &Cli) -> Result<Answer> {
     match &cli.command {
-        Command::Import(args) => import::run_import(args, cli.json, stop_on_signal()?),
-        Command::Verify(args) => import::run_verify(args, cli.json, stop_on_signal()?),
+        Command::Import(args) => import::run_import(args, cli.json, stop::cancel()),
+        Command::Verify(args) => import::run_verify(args, cli.json, stop::cancel()),
         Command::Inspect(args) => inspect::run(args, cli.json),
-        Command::Check(args) => check::run(args, cli.json, stop_on_signal()?),
-        Command::Convert(args) => convert::run(args, cli.json, stop_on_signal()?),
+        Command::Check(args) => check::run(args, cli.json, stop::cancel()),
+        Command::Convert(args) => convert::run(args, cli.json, stop::cancel()),
         Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
         Command::Bench(Bench::Bodies(args)) => bench_bodies::run(args, cli.json),
         Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
@@ -114,31 +119,6 @@ fn run(cli: &Cli) -> Result<Answer> {
             print!("{script}");
             Ok(Answer::ok())
         }
-        Command::Man { folder } => man_pages(folder),
+        Command::Man { folder, force } => manual::run(folder, *force),
     }
-}
-
-/// The first Ctrl-C lets the run finish the chunk at hand; the second one ends the process, which
-/// loses nothing that is committed.
-fn stop_on_signal() -> Result<Cancel> {
-    let cancel = Cancel::new();
-    let handler = cancel.clone();
-    ctrlc::set_handler(move || {
-        if handler.is_cancelled() {
-            std::process::exit(130);
-        }
-        handler.cancel();
-        archive::stop_waiting();
-        eprintln!("stopping after the chunk at hand; press Ctrl-C again to stop at once");
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(cancel)
-}
-
-fn man_pages(folder: &Path) -> Result<Answer> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot create {}", folder.display()))?;
-    clap_mangen::generate_to(Cli::command(), folder)
-        .with_context(|| format!("cannot write man pages to {}", folder.display()))?;
-    Ok(Answer::ok())
 }

@@ -43,7 +43,7 @@ pub fn end(
     ending: &Ending,
     json: bool,
 ) -> Result<Answer> {
-    record.command = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    record.command = bench::child::command_line();
     if let Some(fault) = &mut record.result.fault {
         fault.hint = ending.hint.map(str::to_owned);
     }
@@ -69,7 +69,11 @@ pub fn end(
     let answer = Answer {
         status: result.status,
         error: result.fault.clone(),
-        kept: result.committed.filter(|_| stopped).map(|number| kept(ending.unit, number)),
+        kept: result.committed.filter(|_| stopped).map(|number| {
+            let goes_on = matches!(result.status, Status::Trouble | Status::Interrupted);
+            let then = if goes_on { ", and the same command goes on behind it" } else { "" };
+            kept(ending.unit, number) + then
+        }),
         shortfalls: result.shortfalls.clone(),
         notes: record.notes.clone(),
         ..Answer::default()

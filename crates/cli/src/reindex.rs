@@ -4,7 +4,9 @@ use crate::answer::Answer;
 use crate::args::{Import, Level as LevelArg, Verification, Verify};
 use crate::import::cores;
 use crate::output::{self, Ending};
+use crate::outputs;
 use crate::progress::{Display, Progress};
+use crate::stop;
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BlockFiles, Network};
 use bitcoin::import::{Options, Run, import};
@@ -34,6 +36,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     let mut job = Job::prepare(&args.verification, cancel)?;
     let records = args.data.join("records");
     job.record_to.get_or_insert_with(|| records.join(format!("{}.json", output::time_stamp())));
+    stop::leaves_after_commit(stop::of_store(&args.data));
     job.run("import", &args.data, true, json)
 }
 
@@ -43,6 +46,7 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let job = Job::prepare(&args.verification, cancel)?;
     let folder = std::env::temp_dir().join(format!("blockmill-verify-{}", std::process::id()));
     std::fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    archive::output::will_go(&folder);
     let exit = job.run("verify", &folder, false, json);
     std::fs::remove_dir_all(&folder)
         .with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -61,6 +65,7 @@ struct Job {
 
 impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+        outputs::record(args.record.as_deref(), &args.paths, args.force)?;
         let variants = Variants::default().with(&args.variants)?;
         let (files, params) = open(&args.paths, args.chain.as_deref())?;
         let options = Options {
@@ -120,10 +125,14 @@ impl Job {
     fn import(&self, data: &Path, json: bool) -> (Run, Result<(), Error>) {
         let (number, bytes) = (self.files.files().len(), self.files.bytes());
         let mut display = Display::indexing(number, bytes, self.options.level.name(), json);
+        let mut done = 0;
+        stop::writes(data, bytes);
         let ended = import(&self.files, &self.options, data, |progress| {
+            done = progress.bytes;
             display.update(&of_chain(progress));
         });
         display.finish();
+        stop::still_to_come(bytes.saturating_sub(done));
         ended
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::answer::Answer;
 use crate::args::Report;
+use crate::outputs;
 use anyhow::{Context, Result, bail, ensure};
 use pipeline::record::RunRecord;
 use pipeline::signature_record::SignatureRecord;
@@ -30,6 +31,7 @@ pub fn run(args: &Report, json: bool) -> Result<Answer> {
     if records.iter().all(report::is_reindex) {
         return reindex(&records, args, json);
     }
+    outputs::results(&args.out, args.force)?;
     let files = bench::output::write(&records, &args.out)?;
     if json {
         return Answer::ok().with(&records);
@@ -47,6 +49,7 @@ pub fn run(args: &Report, json: bool) -> Result<Answer> {
 
 /// Records of `bench reindex`.
 fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Answer> {
+    outputs::results(&args.out, args.force)?;
     let files = bench::output::write_reindex(records, &args.out)?;
     if json {
         return Answer::ok().with(records);
@@ -63,6 +66,7 @@ fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Answer> {
 
 /// A record of `bench rlp`.
 fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Answer> {
+    outputs::results(&args.out, args.force)?;
     let files = bench::output::write_writers(record, &args.out)?;
     if json {
         return Answer::ok().with(record);
@@ -78,6 +82,7 @@ fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Answer> {
 
 /// A record of `bench signatures`.
 fn signatures(record: &SignatureRecord, args: &Report, json: bool) -> Result<Answer> {
+    outputs::results(&args.out, args.force)?;
     let files = bench::output::write_signatures(record, &args.out)?;
     if json {
         return Answer::ok().with(record);

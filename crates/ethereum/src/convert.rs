@@ -15,6 +15,7 @@ use archive::{
     WriteOptions,
 };
 use chain::Status;
+use pipeline::Cancel;
 use std::fmt;
 use std::path::Path;
 
@@ -31,6 +32,10 @@ pub struct Conversion<'a> {
     pub from: Option<u64>,
     /// Last block; none for the archive's last.
     pub until: Option<u64>,
+    /// era1: replace files of the same eras.
+    pub replace: bool,
+    /// Set when the conversion should stop.
+    pub cancel: &'a Cancel,
 }
 
 /// What was written.
@@ -58,19 +63,8 @@ pub enum ConvertError {
     },
     /// There is no block in the range.
     Empty,
-}
-
-impl ConvertError {
-    /// What the error says of the archive, or of what was asked for.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        match self {
-            Self::Archive(error) => error.status(),
-            Self::Fault(fault) => fault.status(),
-            Self::Lacking { .. } => Status::Usage,
-            Self::Empty => Status::Unknown,
-        }
-    }
+    /// The user asked to stop.
+    Stopped,
 }
 
 impl fmt::Display for ConvertError {
@@ -83,6 +77,20 @@ impl fmt::Display for ConvertError {
                 f.write_str("in the source and no way to compute it")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
+            Self::Stopped => f.write_str("stopped before the end"),
+        }
+    }
+}
+
+impl ConvertError {
+    /// What the error says of the archive, of this machine, or of what was asked for.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Archive(error) => error.status(),
+            Self::Fault(fault) => fault.status(),
+            Self::Lacking { .. } => Status::Usage,
+            Self::Empty => Status::Unknown,
+            Self::Stopped => Status::Interrupted,
         }
     }
 }
@@ -102,7 +110,7 @@ pub fn convert(
     out: &Path,
 ) -> Result<Converted, ConvertError> {
     let network = conversion.spec.map_or(String::new(), |spec| spec.name.clone());
-    let options = WriteOptions { gzip: conversion.gzip, network };
+    let options = WriteOptions { gzip: conversion.gzip, network, replace: conversion.replace };
     let mut writer = ArchiveWriter::create(conversion.format, out, &options)?;
     let mut state = State::new(archive, *conversion);
     let blocks = conversion.format != Format::HeaderStream;
@@ -117,6 +125,9 @@ pub fn convert(
         writer.append(&genesis)?;
     }
     while reader.read(&mut packed)? {
+        if conversion.cancel.is_cancelled() {
+            return Err(ConvertError::Stopped);
+        }
         packed.unpack(&mut chunk)?;
         state.complete(&mut chunk)?;
         if chunk.blocks() > 0 {

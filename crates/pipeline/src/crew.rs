@@ -11,6 +11,7 @@
 
 mod inline;
 
+use crate::stages::has_threads;
 use crate::{StageClock, StageTimes};
 use inline::inline;
 use std::any::Any;
@@ -166,7 +167,7 @@ pub fn crew<S: Send, E: Send>(
     >,
 ) -> Ended<S, E> {
     let Phases { read, prepare, connect, check, finish } = phases;
-    if threads == 0 {
+    if threads == 0 || !has_threads() {
         return inline(buffers, Phases { read, prepare, connect, check, finish });
     }
     let state = State {
@@ -190,7 +191,9 @@ pub fn crew<S: Send, E: Send>(
     let mut times = thread::scope(|scope| {
         let reader = scope.spawn(|| read_loop(&shared, read));
         let work = || work_loop(&shared, &prepare, &connect, &check, &finish);
-        let crew: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let more = || thread::Builder::new().spawn_scoped(scope, work).ok();
+        // the fewer can be had, the longer it takes
+        let crew: Vec<_> = (1..threads).map_while(|_| more()).collect();
         let mut times = work();
         for thread in crew {
             add(&mut times, &thread.join().unwrap_or_else(|panic| resume_unwind(panic)));

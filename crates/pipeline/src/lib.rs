@@ -1,6 +1,7 @@
 //! What every chain's import is made of: stages with bounded queues, order, busy and waiting
 //! clocks, cancellation, and the run record that all tables and charts are drawn from.
 
+pub mod disk;
 pub mod machine;
 pub mod percentile;
 pub mod queue;

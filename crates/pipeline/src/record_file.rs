@@ -1,13 +1,14 @@
 //! Records on disk: written whole or not at all, read with the schema checked first.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::record::{RunRecord, SCHEMA};
 
 /// What a [`RunRecord`] is called in messages.
@@ -93,7 +94,8 @@ pub(crate) fn write(
     let wrong = |source| RecordError::Json { path: path.to_owned(), expected: name, source };
     let mut text = serde_json::to_vec_pretty(record).map_err(wrong)?;
     text.push(b'\n');
-    replace(path, &text).map_err(|source| RecordError::Io { path: path.to_owned(), source })
+    disk::replace_file(path, &text)
+        .map_err(|source| RecordError::Io { path: path.to_owned(), source })
 }
 
 /// What the file says in `kind`; none when it says nothing there. The rest may be anything.
@@ -135,25 +137,6 @@ fn parse<T: DeserializeOwned>(
         return Err(RecordError::Schema { path, record: name, expected: newest, found });
     }
     serde_json::from_slice(text).map_err(wrong)
-}
-
-/// Puts `text` in place of whatever `path` holds. The process id in the name of the temporary file
-/// keeps two programs that write the same record apart.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let beside = path.with_file_name(name);
-    let written = File::create(&beside)
-        .and_then(|mut file| {
-            file.write_all(text)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // The first error is the one to report; a leftover file does no harm.
-        let _ = fs::remove_file(&beside);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 use crate::{Reorder, StageClock, StageTimes, queue};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,7 @@ pub fn run<S: Send, E: Send>(
     work: impl Fn(&mut S) + Sync,
     mut finish: impl FnMut(&mut S) -> Result<Flow, E>,
 ) -> (Times, Result<(), E>) {
-    if workers == 0 {
+    if workers == 0 || !has_threads() {
         return match buffers.pop() {
             Some(mut buffer) => run_inline(&mut buffer, &mut read, &work, &mut finish),
             None => (Times::default(), Ok(())),
@@ -65,10 +66,12 @@ pub fn run<S: Send, E: Send>(
     thread::scope(|scope| {
         let reader = scope.spawn(move || read_loop(empty, full, read));
         let threads: Vec<_> = (0..workers)
-            .map(|_| {
+            .map_while(|i| {
                 let (receiver, sender) = (to_work.clone(), worked.clone());
-                let work = &work;
-                scope.spawn(move || work_loop(receiver, sender, work))
+                let (work, thread) = (&work, thread::Builder::new());
+                let work = move || work_loop(receiver, sender, work);
+                // one there must be; the fewer can be had, the longer it takes
+                if i == 0 { Some(scope.spawn(work)) } else { thread.spawn_scoped(scope, work).ok() }
             })
             .collect();
         drop((to_work, worked));
@@ -100,6 +103,19 @@ pub fn run<S: Send, E: Send>(
         let (read, read_outcome) = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
         (Times { read, work, finish }, outcome.and(read_outcome))
     })
+}
+
+/// Can the system give two threads more? They are asked for and let go: their stacks are kept for
+/// those that follow.
+pub(crate) fn has_threads() -> bool {
+    let is_over = Arc::new(Barrier::new(2));
+    let other = Arc::clone(&is_over);
+    let waiting = thread::Builder::new().spawn(move || other.wait());
+    let Ok(waiting) = waiting else { return false };
+    let second = thread::Builder::new().spawn(|| ());
+    is_over.wait();
+    let _ = waiting.join();
+    second.is_ok_and(|second| second.join().is_ok())
 }
 
 fn read_loop<S, E>(

@@ -24,6 +24,6 @@ mod rounds;
 pub use fixtures::{fixture, fixtures, read, tar_files, unpack};
 pub use need::{NEEDS, Need, REQUIRE};
 pub use needs::needs;
-pub use place::path_of;
+pub use place::{must_run, path_of};
 pub use random::{Below, Random};
 pub use rounds::rounds;

@@ -1,7 +1,13 @@
 //! Where the things are that tests need from outside of this repository.
 
-use crate::need::Need;
+use crate::need::{Need, REQUIRE};
 use std::path::PathBuf;
+
+/// Is a test that cannot run here a failure?
+#[must_use]
+pub fn must_run() -> bool {
+    std::env::var_os(REQUIRE).is_some_and(|value| !value.is_empty())
+}
 
 /// The folder or program that stands for a need, called as in [`needs`](crate::needs).
 #[track_caller]

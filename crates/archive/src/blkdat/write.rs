@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{FRAME, Location, Network, XOR_FILE, XorKey};
 use crate::Error;
+use crate::output::OutputFolder;
 
 /// Records are collected up to this size before they are written.
 const BUFFER: usize = 1 << 20;
@@ -34,9 +35,10 @@ impl WriterOptions {
     }
 }
 
-/// Writes `blk00000.dat` and so on into a folder.
+/// Writes `blk00000.dat` and so on into a new folder, which appears under its name when it is
+/// complete.
 pub struct BlockWriter {
-    folder: PathBuf,
+    folder: OutputFolder,
     options: WriterOptions,
     index: u32,
     file: File,
@@ -48,14 +50,12 @@ pub struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// Begins in an empty folder, which is made; fails when there are block files.
+    /// Begins a folder; fails when there is one with files in it.
     pub fn create(folder: &Path, options: WriterOptions) -> Result<Self, Error> {
-        fs::create_dir_all(folder).map_err(Error::io("cannot create", folder))?;
-        // fails where there are block files already, whose key must stay
-        let (path, file) = create(folder, 0)?;
-        let key = folder.join(XOR_FILE);
+        let folder = OutputFolder::create(folder)?;
+        let (path, file) = create(folder.path(), 0)?;
+        let key = folder.path().join(XOR_FILE);
         fs::write(&key, options.key.0).map_err(Error::io("cannot write", &key))?;
-        let folder = folder.to_path_buf();
         let (index, length, allocated, buffer) = (0, 0, 0, Vec::with_capacity(BUFFER));
         Ok(Self { folder, options, index, file, path, length, allocated, buffer })
     }
@@ -71,7 +71,7 @@ impl BlockWriter {
         if self.length > 0 && self.length + record >= self.options.max_file {
             self.close(true)?;
             self.index += 1;
-            (self.path, self.file) = create(&self.folder, self.index)?;
+            (self.path, self.file) = create(self.folder.path(), self.index)?;
             (self.length, self.allocated) = (0, 0);
         }
         let start = self.buffer.len();
@@ -87,9 +87,15 @@ impl BlockWriter {
         Ok(Location { file: self.index, offset, size })
     }
 
-    /// Writes what is left; returns how many files there are. Does not force them to disk.
+    /// The folder as long as it is being filled.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes what is left and gives the folder its name; returns how many files there are.
     pub fn finish(mut self) -> Result<u32, Error> {
         self.close(self.options.trim)?;
+        self.folder.finish()?;
         Ok(self.index + 1)
     }
 
@@ -107,7 +113,10 @@ impl BlockWriter {
 
     fn close(&mut self, trim: bool) -> Result<(), Error> {
         self.flush()?;
-        if trim && self.allocated > self.length { self.set_length(self.length) } else { Ok(()) }
+        if trim && self.allocated > self.length {
+            self.set_length(self.length)?;
+        }
+        self.file.sync_all().map_err(Error::io("cannot sync", &self.path))
     }
 
     fn set_length(&self, length: u64) -> Result<(), Error> {

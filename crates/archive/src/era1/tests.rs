@@ -16,7 +16,7 @@ const EVERYTHING: Want = Want { bodies: true, receipts: true };
 
 /// Writes `chunks` into a folder; the files in order.
 fn write(folder: &Path, chunks: &[Chunk]) -> Result<Vec<PathBuf>, Error> {
-    let mut writer = Writer::create(folder, "testnet")?;
+    let mut writer = Writer::create(folder, "testnet", false)?;
     chunks.iter().try_for_each(|chunk| writer.append(chunk))?;
     writer.finish()?;
     let files = fs::read_dir(folder).map_err(Error::io("cannot list", folder))?;
@@ -271,7 +271,7 @@ fn writers_refuse_what_the_format_cannot_hold() {
     assert!(error(&[blocks.clone()]).contains("consensus encoding"));
     blocks.bodies.clear();
     assert!(error(&[blocks]).contains("a body for each header"));
-    assert!(Writer::create(folder.path(), "a/b").is_err());
+    assert!(Writer::create(folder.path(), "a/b", false).is_err());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -288,7 +288,7 @@ fn rewrites_published_files_byte_for_byte() {
             .collect();
         assert!(!files.is_empty());
         let folder = tempfile::tempdir().unwrap();
-        let mut writer = Writer::create(folder.path(), network).unwrap();
+        let mut writer = Writer::create(folder.path(), network, false).unwrap();
         for chunk in read(&files, EVERYTHING, ChunkLimit::default()).unwrap() {
             writer.append(&chunk).unwrap();
         }

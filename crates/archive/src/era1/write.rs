@@ -22,6 +22,7 @@ use crate::{Chunk, Error, ReceiptEncoding};
 pub struct Writer {
     folder: PathBuf,
     network: String,
+    replace: bool,
     frames: FrameEncoder,
     totals: ChainTotals,
     current: Option<EraFile>,
@@ -29,9 +30,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins an archive in `folder`, which is created when missing. `network` begins the names
-    /// of the files; it consists of letters, digits and `_`.
-    pub fn create(folder: &Path, network: &str) -> Result<Self, Error> {
+    /// Begins an archive in `folder`, which is created when missing and may hold files of other
+    /// eras; of an era that it writes, only with `replace`. `network` begins the names of the
+    /// files; it consists of letters, digits and `_`.
+    pub fn create(folder: &Path, network: &str, replace: bool) -> Result<Self, Error> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if network.is_empty() || !network.chars().all(plain) {
             return Err(Error::Unwritable {
@@ -44,6 +46,7 @@ impl Writer {
         Ok(Self {
             folder: folder.to_path_buf(),
             network: network.to_string(),
+            replace,
             frames: FrameEncoder::new(),
             totals: ChainTotals::default(),
             current: None,
@@ -81,7 +84,13 @@ impl Writer {
         let total = self.totals.total(&self.folder)?;
         let mut file = match self.current.take() {
             Some(file) => file,
-            None => EraFile::create(&self.folder, &self.network, number)?,
+            None => {
+                let era = number / ERA_BLOCKS as u64;
+                match files_of(&self.folder, &self.network, era)?.pop() {
+                    Some(path) if !self.replace => return Err(already_there(path, number)),
+                    _ => EraFile::create(&self.folder, &self.network, number)?,
+                }
+            }
         };
         file.append(&mut self.frames, chunk, i, total)?;
         if (number + 1).is_multiple_of(ERA_BLOCKS as u64) {
@@ -94,6 +103,11 @@ impl Writer {
 
     fn finish_file(&mut self, file: EraFile) -> Result<(), Error> {
         self.files += 1;
+        let era = file.first / ERA_BLOCKS as u64;
+        // none, unless they may be replaced
+        for path in files_of(&self.folder, &self.network, era)? {
+            fs::remove_file(&path).map_err(Error::io("cannot replace", &path))?;
+        }
         file.finish(&self.folder, &self.network)
     }
 
@@ -109,6 +123,25 @@ impl Writer {
             }),
         }
     }
+}
+
+/// The files of an era in a folder, whatever root their names have.
+fn files_of(folder: &Path, network: &str, era: u64) -> Result<Vec<PathBuf>, Error> {
+    let stem = format!("{network}-{era:05}-");
+    let mut found = vec![];
+    for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
+        let entry = entry.map_err(Error::io("cannot list", folder))?;
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with(&stem) && name.ends_with(".era1")) {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+fn already_there(path: PathBuf, number: u64) -> Error {
+    let expected = format!("no file of block {number} yet, another --from, or --force");
+    Error::Unwritable { path, expected, found: "a file of its era".into() }
 }
 
 /// One file under construction.

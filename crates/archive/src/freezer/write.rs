@@ -10,7 +10,7 @@ use super::index::{ENTRY, Entry};
 use super::meta::Meta;
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec};
 use crate::difficulty::ChainTotals;
-use crate::output::sync_folder_of;
+use crate::output::{OutputFolder, sync_folder_of};
 use crate::{Chunk, Error, ReceiptEncoding};
 
 /// The size at which geth begins another data file.
@@ -33,9 +33,7 @@ pub enum Layout {
 /// complete.
 #[derive(Debug)]
 pub struct Writer {
-    folder: PathBuf,
-    temporary: PathBuf,
-    finished: bool,
+    folder: OutputFolder,
     layout: Layout,
     totals: ChainTotals,
     blocks: u64,
@@ -56,19 +54,10 @@ impl Writer {
     /// Begins a folder of a given layout, whose data files have at most `max_file` bytes (or one
     /// item).
     pub fn with(folder: &Path, layout: Layout, max_file: u32) -> Result<Self, Error> {
-        if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(Error::Unwritable {
-                path: folder.to_path_buf(),
-                expected: "a new or empty folder".into(),
-                found: "a folder with files in it".into(),
-            });
-        }
-        let mut name = folder.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".{}.part", std::process::id()));
-        let temporary = folder.with_file_name(name);
+        let folder = OutputFolder::create(folder)?;
         let (tables, extra) = match layout {
-            Layout::Geth117 => (temporary.join("chain"), ACCESS_LISTS),
-            Layout::Geth19 => (temporary.clone(), DIFFICULTIES),
+            Layout::Geth117 => (folder.path().join("chain"), ACCESS_LISTS),
+            Layout::Geth19 => (folder.path().to_path_buf(), DIFFICULTIES),
         };
         fs::create_dir_all(&tables).map_err(Error::io("cannot create", &tables))?;
         let table = |spec| TableWriter::create(&tables, spec, max_file);
@@ -78,9 +67,7 @@ impl Writer {
             bodies: table(BODIES)?,
             receipts: table(RECEIPTS)?,
             extra: table(extra)?,
-            folder: folder.to_path_buf(),
-            temporary,
-            finished: false,
+            folder,
             layout,
             totals: ChainTotals::default(),
             blocks: 0,
@@ -111,7 +98,7 @@ impl Writer {
     }
 
     fn append_block(&mut self, chunk: &Chunk, i: usize) -> Result<(), Error> {
-        let number = self.totals.follow(&self.folder, chunk, i)?;
+        let number = self.totals.follow(self.folder.target(), chunk, i)?;
         if number != self.blocks {
             let expected = format!("block {}, since an ancient folder begins at 0", self.blocks);
             return Err(self.unwritable(expected, format!("block {number}")));
@@ -128,7 +115,7 @@ impl Writer {
         match self.layout {
             Layout::Geth117 => self.extra.append(&[])?,
             Layout::Geth19 => {
-                let total = self.totals.total(&self.folder)?;
+                let total = self.totals.total(self.folder.target())?;
                 self.extra.append(&U256::from_be_bytes(total).encode())?;
             }
         }
@@ -137,7 +124,7 @@ impl Writer {
     }
 
     fn unwritable(&self, expected: String, found: String) -> Error {
-        Error::Unwritable { path: self.folder.clone(), expected, found }
+        Error::Unwritable { path: self.folder.target().to_path_buf(), expected, found }
     }
 
     /// Makes every file durable and gives the folder its name.
@@ -148,25 +135,7 @@ impl Writer {
             table.finish(with_meta)?;
         }
         sync_folder_of(&self.headers.index.path)?;
-        sync_folder_of(&self.headers.folder)?;
-        if self.folder.exists() {
-            // Fails when there is something in it by now.
-            let removed = fs::remove_dir(&self.folder);
-            removed.map_err(Error::io("cannot replace", &self.folder))?;
-        }
-        let renamed = fs::rename(&self.temporary, &self.folder);
-        renamed.map_err(Error::io("cannot rename to", &self.folder))?;
-        self.finished = true;
-        sync_folder_of(&self.folder)
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        if !self.finished {
-            // nothing can be done about a folder that cannot be removed
-            let _ = fs::remove_dir_all(&self.temporary);
-        }
+        self.folder.finish()
     }
 }
 

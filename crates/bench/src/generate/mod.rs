@@ -49,7 +49,7 @@ pub fn generate(recipe: &Recipe, out: &Path, mut progress: impl FnMut(u64)) -> R
         bail!("--headers {}: expected at most {LAST}", recipe.last);
     }
     let Some(spec) = ChainSpec::by_name("mainnet") else { bail!("mainnet is not built in") };
-    let options = WriteOptions { gzip: recipe.gzip, network: spec.name.clone() };
+    let options = WriteOptions { gzip: recipe.gzip, network: spec.name.clone(), replace: false };
     let mut writer = ArchiveWriter::create(recipe.format, out, &options)?;
     let mut source = Source::new(&spec, recipe)?;
     let mut chunk = Chunk::new();

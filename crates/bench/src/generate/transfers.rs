@@ -6,6 +6,7 @@ use super::blocks::{Blocks, Content};
 use super::headers::HeaderChain;
 use super::signers::Signers;
 use anyhow::{Context, Result, ensure};
+use archive::output::OutputFolder;
 use archive::{ArchiveWriter, Chunk, Format, WriteOptions};
 use ethereum::params::ChainSpec;
 use std::fmt::Write;
@@ -55,14 +56,15 @@ pub struct Recipe {
 /// `progress` gets the number of transfers so far.
 pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -> Result<u64> {
     ensure!(recipe.block_transfers > 0, "blocks of 0 transfers: expected at least one");
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let output = OutputFolder::create(folder)?;
+    let folder = output.path();
     let signers = Signers::new(recipe.seed)?;
     let genesis = genesis(&signers);
     let spec = ChainSpec::from_genesis_json(&genesis)?;
     let path = folder.join("genesis.json");
     fs::write(&path, genesis).with_context(|| format!("cannot write {}", path.display()))?;
 
-    let options = WriteOptions { gzip: false, network: spec.name.clone() };
+    let options = WriteOptions { gzip: false, network: spec.name.clone(), replace: false };
     let mut writer = ArchiveWriter::create(Format::RlpExport, &folder.join(FILE), &options)?;
     let mut chain = HeaderChain::new(&spec, recipe.seed)?;
     let mut blocks = Blocks::new(&spec, recipe.seed, signers);
@@ -85,6 +87,7 @@ pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -
     }
     writer.append(&chunk)?;
     writer.finish()?;
+    output.finish()?;
     Ok(number)
 }
 

@@ -1,7 +1,9 @@
 //! A process watched from outside: its output, its time, and the most memory that it held.
 
+use crate::child;
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,15 +28,19 @@ pub struct Ended {
 /// Runs a command to its end, without input.
 pub fn watch(command: &mut Command) -> io::Result<Ended> {
     let start = Instant::now();
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = child::spawn(command)?;
+    let (stdout, stderr) = {
+        let mut child = locked(&running);
+        (collect(child.stdout.take()), collect(child.stderr.take()))
+    };
     let mut peak_rss_bytes = 0;
-    let waited = wait(&mut child, &mut peak_rss_bytes);
+    let waited = wait(&running, &mut peak_rss_bytes);
     let elapsed = start.elapsed();
+    child::ended(&running);
     if waited.is_err() {
         // Without its status nothing that it prints counts; do not leave it running.
+        let mut child = locked(&running);
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -54,8 +60,9 @@ pub fn last_line(text: &str) -> &str {
 ///
 /// The kernel's own maximum for a finished child begins with the size of the parent at the fork,
 /// so it would show our memory when that is larger. The high-water mark in `/proc` does not.
-fn wait(child: &mut Child, peak: &mut u64) -> io::Result<ExitStatus> {
+fn wait(child: &child::Shared, peak: &mut u64) -> io::Result<ExitStatus> {
     loop {
+        let mut child = locked(child);
         // The status is not collected yet, so the number cannot belong to another process.
         if let Some(bytes) = system::proc::peak_memory(&child.id().to_string()) {
             *peak = (*peak).max(bytes);
@@ -63,8 +70,13 @@ fn wait(child: &mut Child, peak: &mut u64) -> io::Result<ExitStatus> {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
+        drop(child);
         thread::sleep(LOOK_EVERY);
     }
+}
+
+fn locked(child: &child::Shared) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads an output to its end on a thread, so that a full pipe never stops the process.

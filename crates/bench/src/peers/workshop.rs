@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use super::engines::{self, EnginesFile, ProgramEngine, Tool, Values};
 use super::{PEERS_DIR, process};
+use crate::child;
 
 /// `engines.toml`, read, and where it is.
 pub struct Engines {
@@ -72,10 +73,7 @@ impl Workshop {
     /// Runs the build command `line`, placeholders filled in, in the peer's folder.
     pub fn build(&self, line: &[String]) -> Result<()> {
         let (tool, arguments) = line.split_first().context("empty build command")?;
-        let output = Command::new(tool)
-            .args(arguments)
-            .current_dir(&self.source)
-            .output()
+        let output = child::output(Command::new(tool).args(arguments).current_dir(&self.source))
             .with_context(|| format!("cannot run `{tool}` in {}", self.source.display()))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);

@@ -56,7 +56,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
     let (run, outcome) = import(&files, &options, &once.scratch, |_| {});
     let mut record = record::of(&run, &outcome, &files, &options, program::this(), &once.label);
     outcome?;
-    record.command = std::env::args().collect();
+    record.command = crate::child::command_line();
     if let Some(reindex) = &mut record.reindex {
         reindex.definition = once.definition.name().into();
         if once.digest {

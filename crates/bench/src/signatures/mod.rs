@@ -55,7 +55,7 @@ struct Row<'a> {
 /// When a verdict is wrong.
 pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<SignatureRecord> {
     let mut record = SignatureRecord::new(Machine::detect());
-    record.command = std::env::args().collect();
+    record.command = crate::child::command_line();
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     record.started_unix = since_1970.as_secs_f64();
     let variants: Vec<Signatures> = Variant::ALL.into_iter().filter_map(Signatures::with).collect();

@@ -67,7 +67,8 @@ fn collected(program: &Path, case: Case, op: Op, writer: Writer, operations: u64
     command.args(["bench", "rlp-once", "--case", &case.to_string(), "--op", op.name()]);
     command.args(["--writer", &writer.to_string(), "--samples", "1", "--min-ms", "0"]);
     command.args(["--iterations", &operations.to_string()]);
-    let output = command.output().context("cannot run valgrind (install it to count)")?;
+    let output =
+        crate::child::output(&mut command).context("cannot run valgrind (install it to count)")?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
         bail!("valgrind: {}", said.lines().last().unwrap_or_default());

@@ -20,11 +20,8 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// There is something already where the datadir should be made.
-    Exists {
-        /// The folder.
-        path: PathBuf,
-    },
+    /// The datadir cannot be made there, or cannot get its name.
+    Output(archive::Error),
     /// A file is not what its format demands.
     Malformed {
         /// The file, or the folder of the database.
@@ -83,7 +80,7 @@ impl Error {
     pub fn status(&self) -> Status {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
-            Self::Exists { .. } => Status::Usage,
+            Self::Output(source) => source.status(),
             _ => Status::Damage,
         }
     }
@@ -103,9 +100,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, action, source } => write!(f, "{action} {}: {source}", path.display()),
-            Self::Exists { path } => {
-                write!(f, "{}: expected nothing there, found a file or folder", path.display())
-            }
+            Self::Output(source) => source.fmt(f),
             Self::Malformed { path, offset, source } => {
                 write!(f, "{} at {offset}: {source}", path.display())
             }

@@ -9,8 +9,9 @@ use crate::coin::{Coin, OutPoint};
 use crate::compress::Malformed;
 use crate::params::Params;
 use crate::{Hash, undo};
+use archive::output::OutputFolder;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Block files stay below this size (`MAX_BLOCKFILE_SIZE`).
 const FILE_BYTES: u64 = 128 << 20;
@@ -57,11 +58,10 @@ pub struct Written {
 /// Takes the blocks of a chain, and writes block files and undo files.
 ///
 /// The datadir gets its name when [`CoinsWriter::finish`] has written everything. Until then it has
-/// another one that ends with `.partial`; what an interrupted run left there is deleted by the
-/// next, which begins again. In memory there are 150 bytes a block.
+/// that of an [`OutputFolder`]. In memory there are 150 bytes a block.
 #[derive(Debug)]
 pub struct BlocksWriter {
-    place: Place,
+    place: OutputFolder,
     magic: [u8; 4],
     /// The first height at which Core asks for blocks with witnesses.
     segwit: u32,
@@ -73,19 +73,14 @@ pub struct BlocksWriter {
     tip: Hash,
 }
 
-/// Where the datadir shall be, and where it is made.
-#[derive(Debug)]
-struct Place {
-    target: PathBuf,
-    partial: PathBuf,
-}
-
 impl BlocksWriter {
     /// Begins a datadir. `datadir` is the folder that Core will be given; those of test networks
     /// are made below it. There must be nothing, or an empty folder.
     pub fn create(datadir: &Path, network: &Params, options: Options) -> Result<Self, Error> {
-        let place = Place::make(datadir, network_folder(network))?;
-        let blocks = place.partial.join("blocks");
+        let target =
+            network_folder(network).map_or(datadir.into(), |network| datadir.join(network));
+        let place = OutputFolder::create(&target).map_err(Error::Output)?;
+        let blocks = place.path().join("blocks");
         fs::create_dir(&blocks).map_err(Error::io(&blocks, "cannot create"))?;
         write_file(&blocks.join("xor.dat"), &options.blocks_key.0)?;
         let (files, entries) = (Vec::new(), Vec::new());
@@ -179,7 +174,7 @@ impl BlocksWriter {
         self.end_file()?;
         let number = self.files.len() as u32;
         let create = |kind| {
-            let path = self.place.partial.join("blocks").join(file_name(kind, number));
+            let path = self.place.path().join("blocks").join(file_name(kind, number));
             FlatWriter::create(&path, self.options.blocks_key)
         };
         self.open = Some((create("blk")?, create("rev")?));
@@ -198,10 +193,10 @@ impl BlocksWriter {
     /// Ends the blocks, writes their index, and goes on to the coins.
     pub fn coins(mut self) -> Result<CoinsWriter, Error> {
         self.end_file()?;
-        let folder = self.place.partial.join("blocks");
+        let folder = self.place.path().join("blocks");
         self.write_index(&folder.join("index"))?;
         sync_folder(&folder)?;
-        let folder = self.place.partial.join("chainstate");
+        let folder = self.place.path().join("chainstate");
         let coins = CoinWriter::create(&folder, self.options.coins_key, &self.tip)?;
         let sum = |bytes: fn(&FileEntry) -> u32| {
             self.files.iter().map(|file| u64::from(bytes(file))).sum()
@@ -248,7 +243,7 @@ impl BlocksWriter {
 /// Takes the unspent coins of the chain's last block, and ends the datadir.
 #[derive(Debug)]
 pub struct CoinsWriter {
-    place: Place,
+    place: OutputFolder,
     coins: CoinWriter,
     written: Written,
 }
@@ -264,56 +259,7 @@ impl CoinsWriter {
     /// Ends the chainstate and gives the datadir its name.
     pub fn finish(mut self) -> Result<Written, Error> {
         self.written.coin_bytes = self.coins.finish()?.bytes;
-        self.place.publish()?;
+        self.place.finish().map_err(Error::Output)?;
         Ok(self.written)
     }
-}
-
-impl Place {
-    /// Makes the folder for the unfinished datadir, anew.
-    fn make(datadir: &Path, network: Option<&str>) -> Result<Self, Error> {
-        let target = network.map_or(datadir.into(), |network| datadir.join(network));
-        let exists = || Error::Exists { path: target.clone() };
-        if !is_free(&target)? {
-            return Err(exists());
-        }
-        let mut name = target.file_name().ok_or_else(exists)?.to_os_string();
-        name.push(".partial");
-        let partial = target.with_file_name(name);
-        if partial.exists() {
-            fs::remove_dir_all(&partial).map_err(Error::io(&partial, "cannot delete"))?;
-        }
-        fs::create_dir_all(&partial).map_err(Error::io(&partial, "cannot create"))?;
-        Ok(Place { target, partial })
-    }
-
-    /// Gives the datadir its name. It is there completely or not at all, even if power is lost.
-    fn publish(self) -> Result<(), Error> {
-        sync_folder(&self.partial)?;
-        if !is_free(&self.target)? {
-            return Err(Error::Exists { path: self.target });
-        }
-        // not every system replaces an empty folder
-        if self.target.exists() {
-            fs::remove_dir(&self.target).map_err(Error::io(&self.target, "cannot replace"))?;
-        }
-        fs::rename(&self.partial, &self.target)
-            .map_err(Error::io(&self.partial, "cannot rename"))?;
-        match self.target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) => sync_folder(parent),
-            None => sync_folder(Path::new(".")),
-        }
-    }
-}
-
-/// Is there nothing, or an empty folder?
-fn is_free(path: &Path) -> Result<bool, Error> {
-    if !path.exists() {
-        return Ok(true);
-    }
-    if !path.is_dir() {
-        return Ok(false);
-    }
-    let mut entries = fs::read_dir(path).map_err(Error::io(path, "cannot list"))?;
-    Ok(entries.next().is_none())
 }

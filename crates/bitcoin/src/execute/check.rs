@@ -17,7 +17,8 @@ use std::time::Instant;
 impl Batch {
     /// Checks what spending and making coins must keep, runs the scripts, and encodes undo data.
     pub fn check(&mut self, context: &Context) {
-        if !context.connects() {
+        // a request to stop: the batch is taken back
+        if !context.connects() || context.options.cancel.is_cancelled() {
             return;
         }
         let clock = Instant::now();

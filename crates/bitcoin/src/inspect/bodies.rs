@@ -90,7 +90,8 @@ pub(super) fn check(
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(batches.len()) {
-            scope.spawn(work);
+            // where no more threads can be had, there is this one
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

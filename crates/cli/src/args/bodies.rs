@@ -1,5 +1,6 @@
 //! Flags of `bench bodies`.
 
+use super::Force;
 use clap::{Args, value_parser};
 use std::path::PathBuf;
 
@@ -28,6 +29,8 @@ pub struct BenchBodies {
     /// Folder for records, tables, charts and the page
     #[arg(long, default_value = "blockmill-report/bodies", value_name = "DIR")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub force: Force,
     /// Folder for the chain, which is kept, and stores [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! Flags of `generate`.
 
-use super::Target;
+use super::{Outputs, Target};
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -27,6 +27,8 @@ pub struct GenerateEthereum {
     /// File or folder to write
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub outputs: Outputs,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -72,6 +74,8 @@ pub struct GenerateBitcoin {
     /// Folder for blk00000.dat and the files after it
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub outputs: Outputs,
 }
 
 /// The order of blocks in block files.

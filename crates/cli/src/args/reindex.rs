@@ -1,5 +1,6 @@
 //! Flags of `bench reindex`.
 
+use super::Force;
 use bench::reindex::Definition;
 use clap::{Args, value_parser};
 use std::path::PathBuf;
@@ -49,6 +50,8 @@ pub struct BenchReindex {
     /// Folder for records, tables and charts
     #[arg(long, default_value = "blockmill-report/reindex", value_name = "DIR")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub force: Force,
     /// Folder for blocks, which are kept, and stores [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,

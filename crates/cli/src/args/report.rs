@@ -1,5 +1,6 @@
 //! Flags of `report` and `demo`.
 
+use super::Force;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -11,6 +12,8 @@ pub struct Report {
     /// Folder for the page and the charts
     #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub force: Force,
     /// Print the tables as Markdown
     #[arg(long)]
     pub markdown: bool,

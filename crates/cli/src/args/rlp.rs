@@ -1,5 +1,6 @@
 //! The command line of `bench rlp`.
 
+use super::Force;
 use clap::{Args, value_parser};
 use std::path::PathBuf;
 
@@ -50,6 +51,8 @@ pub struct BenchRlp {
     /// Folder for the record, tables and charts
     #[arg(long, default_value = "blockmill-report/rlp", value_name = "DIR")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub force: Force,
     /// Folder that holds engines.toml and the peers' sources
     #[arg(long, default_value = "benchmarks", value_name = "DIR")]
     pub engines: PathBuf,

@@ -1,5 +1,6 @@
 //! Flags of `bench signatures`.
 
+use super::Force;
 use clap::{Args, value_parser};
 use std::path::PathBuf;
 
@@ -28,4 +29,6 @@ pub struct BenchSignatures {
     /// Folder for the record, tables and chart
     #[arg(long, default_value = "blockmill-report/signatures", value_name = "DIR")]
     pub out: PathBuf,
+    #[command(flatten)]
+    pub force: Force,
 }

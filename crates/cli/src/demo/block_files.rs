@@ -12,33 +12,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Generates a chain in `out`, imports it, and has a damaged copy refused.
-pub fn run(demo: &Steps, out: &Path) -> Result<()> {
-    let path = |name: &str| out.join(name).display().to_string();
-    let (chain, store, record) = (path("bitcoin"), path("bitcoin-store"), path("bitcoin.json"));
+pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     demo.say("\nBitcoin: 2,000 inputs with signatures, blocks in any order, files obfuscated.");
-    demo.good(&[
-        "generate",
-        "bitcoin",
-        "--inputs",
-        "2000",
-        "--block-inputs",
-        "100",
-        "--stale",
-        "2",
-        "--order",
-        "shuffled",
-        "--xor",
-        "--out",
-        &chain,
-    ])?;
-    demo.good(&["inspect", &chain])?;
-    demo.good(&["import", &chain, "--data", &store, "--label", "bitcoin", "--record", &record])?;
-    demo.good(&["inspect", &store])?;
+    let chain = "--inputs 2000 --block-inputs 100 --stale 2 --order shuffled --xor";
+    demo.good(&format!("generate bitcoin {chain} --out @bitcoin"))?;
+    demo.good("inspect @bitcoin")?;
+    let record = "--label bitcoin --record @bitcoin.json";
+    demo.good(&format!("import @bitcoin --data @bitcoin-store {record}"))?;
+    demo.good("inspect @bitcoin-store")?;
 
-    let damaged = out.join("bitcoin-damaged");
-    let height = damage(Path::new(&chain), &damaged)?;
+    let height = damage(&out.join("bitcoin"), &out.join("bitcoin-damaged"))?;
     demo.say(&format!("\nIn a copy, one byte of a signature in block {height} is changed:"));
-    let exit = demo.run(&["verify", &damaged.display().to_string()])?;
+    let exit = demo.run("verify @bitcoin-damaged")?;
     ensure!(exit == Status::Fault, "expected a fault in the damaged copy, found it {exit}");
     Ok(())
 }

@@ -106,7 +106,7 @@ impl Blocks {
             "freezer" => (Format::Freezer, false),
             _ => (Format::Era1, false),
         };
-        let options = WriteOptions { gzip, network: "mainnet".into() };
+        let options = WriteOptions { gzip, network: "mainnet".into(), replace: false };
         let mut writer = ArchiveWriter::create(format, path, &options).expect("a new archive");
         let mut total = U256::ZERO;
         for i in 0..self.headers.len() {

@@ -146,7 +146,7 @@ fn ethereum(name: &'static str, format: Format) -> Original {
         Format::HeaderStream => "headers.rlp",
         Format::Store => unreachable!("stores have tests of their own"),
     };
-    let options = WriteOptions { gzip: false, network: "custom".into() };
+    let options = WriteOptions { gzip: false, network: "custom".into(), replace: false };
     let out = folder.path().join(target);
     let mut writer = ArchiveWriter::create(format, &out, &options).expect("a writer");
     let tip = chunk.headers.iter().last().map(crypto::keccak256).expect("a tip");

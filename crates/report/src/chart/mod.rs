@@ -56,7 +56,14 @@ impl fmt::Display for ChartError {
     }
 }
 
-impl std::error::Error for ChartError {}
+impl std::error::Error for ChartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
 
 /// A chart, ready to be drawn.
 #[derive(Clone, Debug)]
@@ -192,7 +199,7 @@ impl Chart {
     pub fn write(&self, path: &Path) -> Result<(), ChartError> {
         let is_svg = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg"));
         let content = if is_svg { self.svg()?.into_bytes() } else { self.png()? };
-        std::fs::write(path, content)
+        pipeline::disk::replace_file(path, &content)
             .map_err(|source| ChartError::Io { path: path.to_owned(), source })
     }
 

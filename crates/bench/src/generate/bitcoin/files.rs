@@ -42,7 +42,7 @@ impl Archive {
         let files = BlockWriter::create(folder, options)?;
         let waiting = match order {
             Order::Height => None,
-            _ => Some(BufWriter::new(tempfile::tempfile_in(folder)?)),
+            _ => Some(BufWriter::new(tempfile::tempfile_in(files.folder())?)),
         };
         Ok(Self { files, order, random, waiting, places: vec![], end: 0 })
     }

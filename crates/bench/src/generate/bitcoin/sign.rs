@@ -63,8 +63,10 @@ fn sign_ready(
     };
     let threads = threads.get().min(ready.len().div_ceil(BATCH));
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = vec![];
+        let more = || std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        // where no more threads can be had, there is this one
+        let workers: Vec<_> = (1..threads).map_while(|_| more()).collect();
+        let mut all: Vec<_> = work()?;
         for worker in workers {
             let done: Result<Vec<_>> =
                 worker.join().map_err(|_| anyhow!("a thread that signs ended"))?;

@@ -4,27 +4,34 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::{UNFINISHED, expect_free, forget, lock, named, note, remove, remove_leftover};
 use crate::Error;
+use crate::output::sync_folder_of;
+
+/// Bytes collected before a system call. Headers and bodies are below 1 KiB on average.
+const BUFFER: usize = 256 << 10;
 
 /// A file under construction: written beside its destination under a temporary name, synced and
 /// renamed by [`OutputFile::finish`], removed when dropped before that.
 #[derive(Debug)]
-pub(crate) struct OutputFile {
+pub struct OutputFile {
     writer: BufWriter<File>,
     temporary: PathBuf,
     finished: bool,
 }
 
-/// Bytes collected before a system call. Headers and bodies are below 1 KiB on average.
-const BUFFER: usize = 256 << 10;
-
 impl OutputFile {
-    /// Begins a file in the folder of `path`, under a name of this process made from `path`'s.
+    /// Begins a file in the folder of `path`, under a name made from `path`'s.
+    ///
+    /// # Errors
+    /// When something has that name, or another process is writing it.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".{}.part", std::process::id()));
-        let temporary = path.with_file_name(name);
-        let file = File::create(&temporary).map_err(Error::io("cannot create", &temporary))?;
+        expect_free(path, false)?;
+        let temporary = named(path, UNFINISHED);
+        remove_leftover(&temporary)?;
+        let file = File::create_new(&temporary).map_err(Error::io("cannot create", &temporary))?;
+        lock(&file, &temporary)?;
+        note(&temporary);
         let writer = BufWriter::with_capacity(BUFFER, file);
         Ok(Self { writer, temporary, finished: false })
     }
@@ -35,12 +42,16 @@ impl OutputFile {
     }
 
     /// Writes the file to disk and gives it the name `path`, in the folder where it was begun.
-    /// Replaces a file of that name.
+    ///
+    /// # Errors
+    /// When the system refuses, or when something has that name by now.
     pub fn finish(mut self, path: &Path) -> Result<(), Error> {
         self.writer.flush().map_err(Error::io("cannot write", &self.temporary))?;
         self.writer.get_ref().sync_all().map_err(Error::io("cannot sync", &self.temporary))?;
+        expect_free(path, false)?;
         fs::rename(&self.temporary, path).map_err(Error::io("cannot rename to", path))?;
         self.finished = true;
+        forget(&self.temporary);
         sync_folder_of(path)
     }
 }
@@ -58,24 +69,10 @@ impl Write for OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if !self.finished {
-            // nothing can be done about a file that cannot be removed, and nobody is misled by it
-            let _ = fs::remove_file(&self.temporary);
+            remove(&self.temporary);
+            forget(&self.temporary);
         }
     }
-}
-
-/// Makes a new name in the folder of `path` durable.
-pub(crate) fn sync_folder_of(path: &Path) -> Result<(), Error> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    // only on Unix can a folder be opened and synced
-    if cfg!(unix) {
-        let sync = File::open(folder).and_then(|folder| folder.sync_all());
-        sync.map_err(Error::io("cannot sync", folder))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -99,5 +96,32 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(OutputFile::create(&folder.path().join("a.rlp")).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn never_replaces_what_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rlp");
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        fs::write(&path, "made meanwhile").unwrap();
+        assert!(matches!(file.finish(&path), Err(Error::Unwritable { .. })));
+        assert!(matches!(OutputFile::create(&path), Err(Error::Unwritable { .. })));
+        assert_eq!(fs::read(&path).unwrap(), b"made meanwhile");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_begun_anew_and_a_living_one_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.rlp");
+        fs::write(folder.path().join("a.rlp.blockmill.part"), "half of a fil").unwrap();
+        let mut file = OutputFile::create(&path).unwrap();
+        assert!(matches!(OutputFile::create(&path), Err(Error::Unwritable { .. })));
+        assert!(crate::output::remove_leftovers(&path).is_err());
+        file.write_all(b"whole").unwrap();
+        file.finish(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -1,0 +1,237 @@
+//! What an output may replace: nothing, unless the user says so, and an input never.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::identity::{resolved, same};
+use super::{SET_ASIDE, UNFINISHED, expect_free, named};
+use crate::Error;
+
+/// What is going to be written.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// One file.
+    File,
+    /// A folder. It may replace another one in which each file, by its path in the folder, is of
+    /// the kind that is written here: so no folder goes that holds anything else.
+    Folder(fn(&Path) -> bool),
+    /// Files in a folder that may hold others; the writer looks after each name.
+    FilesIn,
+}
+
+/// The right to write an output: nothing is lost by it. What was there before and is to be
+/// replaced waits under another name until [`Claim::done`], and comes back when that is never said.
+#[derive(Debug)]
+pub struct Claim {
+    out: PathBuf,
+    aside: Option<PathBuf>,
+}
+
+impl Claim {
+    /// Looks at everything that `out` could destroy, before anything is written.
+    ///
+    /// # Errors
+    /// When `out` is an input, holds one or lies in one; and without `replace` when it exists.
+    pub fn of(out: &Path, inputs: &[PathBuf], shape: Shape, replace: bool) -> Result<Self, Error> {
+        keep_apart(out, inputs, shape)?;
+        let aside = named(out, SET_ASIDE);
+        restore(out, &aside)?;
+        let mut claim = Self { out: out.to_path_buf(), aside: None };
+        let is_folder = !matches!(shape, Shape::File);
+        match (expect_free(out, is_folder), shape) {
+            (Ok(()), _) => {}
+            (Err(_), Shape::FilesIn) if out.is_dir() => {}
+            (Err(error), _) if !replace => return Err(with_hint(error)),
+            (Err(error), Shape::File | Shape::FilesIn) if out.is_dir() || is_folder => {
+                return Err(error);
+            }
+            (Err(error), _) => {
+                if let Shape::Folder(made_here) = shape {
+                    only_ours(out, made_here, error)?;
+                }
+                fs::rename(out, &aside).map_err(Error::io("cannot set aside", out))?;
+                claim.aside = Some(aside);
+            }
+        }
+        Ok(claim)
+    }
+
+    /// The output is complete: what it replaces goes.
+    ///
+    /// # Errors
+    /// When the system refuses to remove that.
+    pub fn done(mut self) -> Result<(), Error> {
+        let Some(aside) = self.aside.take() else { return Ok(()) };
+        let is_folder = aside.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let removed = if is_folder { fs::remove_dir_all(&aside) } else { fs::remove_file(&aside) };
+        removed.map_err(Error::io("cannot remove", &aside))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let Some(aside) = self.aside.take() {
+            // the next run tries again
+            let _ = restore(&self.out, &aside);
+        }
+    }
+}
+
+/// What an unfinished run had set aside comes back; when that run had come to its end, it goes.
+fn restore(out: &Path, aside: &Path) -> Result<(), Error> {
+    let Ok(found) = aside.symlink_metadata() else { return Ok(()) };
+    if out.symlink_metadata().is_err() {
+        return fs::rename(aside, out).map_err(Error::io("cannot put back", aside));
+    }
+    let removed = if found.is_dir() { fs::remove_dir_all(aside) } else { fs::remove_file(aside) };
+    removed.map_err(Error::io("cannot remove", aside))
+}
+
+/// Fails when writing `out` could touch an input, by whatever name.
+///
+/// # Errors
+/// When `out` is one, holds one as a folder that may be replaced, or lies in one.
+pub fn keep_apart(out: &Path, inputs: &[PathBuf], shape: Shape) -> Result<(), Error> {
+    inputs.iter().try_for_each(|input| keep_apart_from(out, input, shape))
+}
+
+fn keep_apart_from(out: &Path, input: &Path, shape: Shape) -> Result<(), Error> {
+    let unwritable = |found: String| Error::Unwritable {
+        path: out.to_path_buf(),
+        expected: "an output apart from all inputs".into(),
+        found,
+    };
+    let name = input.display();
+    let (to, from) = (resolved(out), resolved(input));
+    if to == from || same(out, input) {
+        return Err(unwritable(format!("the input {name}")));
+    }
+    for ending in [UNFINISHED, SET_ASIDE] {
+        if resolved(&named(out, ending)) == from {
+            return Err(unwritable(format!("the input {name} in the way of {ending} files")));
+        }
+    }
+    if from.is_dir() && to.starts_with(&from) {
+        return Err(unwritable(format!("a place in the input {name}")));
+    }
+    if matches!(shape, Shape::Folder(_)) && from.starts_with(&to) {
+        return Err(unwritable(format!("a folder that holds the input {name}")));
+    }
+    Ok(())
+}
+
+/// Fails when a folder holds a file that is not of the kind that `made_here` knows.
+fn only_ours(folder: &Path, made_here: fn(&Path) -> bool, error: Error) -> Result<(), Error> {
+    if !folder.is_dir() || folder.is_symlink() {
+        return Err(error);
+    }
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(&at).map_err(Error::io("cannot list", &at))? {
+            let path = entry.map_err(Error::io("cannot list", &at))?.path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if !path.strip_prefix(folder).is_ok_and(made_here) {
+                return Err(Error::Unwritable {
+                    path: folder.to_path_buf(),
+                    expected: "only files that this format has, even with --force".into(),
+                    found: path.display().to_string(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn with_hint(error: Error) -> Error {
+    match error {
+        Error::Unwritable { path, expected, found } => {
+            Error::Unwritable { path, expected: format!("{expected}, or --force"), found }
+        }
+        other => other,
+    }
+}
+
+/// Has a file the name `stem` + digits + `ending`?
+pub fn is_numbered(name: &OsStr, stem: &str, ending: &str) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(stem)?.strip_suffix(ending));
+    digits.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANY: Shape = Shape::Folder(|_| true);
+
+    fn refused(out: &Path, input: &Path, shape: Shape, replace: bool) -> bool {
+        let claim = Claim::of(out, &[input.to_path_buf()], shape, replace);
+        matches!(claim, Err(Error::Unwritable { .. }))
+    }
+
+    #[test]
+    fn an_input_is_never_an_output_by_whatever_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("in/side")).unwrap();
+        fs::write(path("in/a"), "a").unwrap();
+        fs::hard_link(path("in/a"), path("hard")).unwrap();
+        std::os::unix::fs::symlink("in/a", path("soft")).unwrap();
+        std::os::unix::fs::symlink("in", path("link")).unwrap();
+        for replace in [false, true] {
+            for out in ["in/a", "in/side/../a", "hard", "soft", "link/a"] {
+                assert!(refused(&path(out), &path("in/a"), Shape::File, replace), "{out}");
+            }
+            for out in ["in/new", "in/side/new", "link/new", "in"] {
+                assert!(refused(&path(out), &path("in"), Shape::File, replace), "{out}");
+                assert!(refused(&path(out), &path("in"), ANY, replace), "{out}");
+            }
+            // a folder would replace all that is in it
+            assert!(refused(&path("in"), &path("in/a"), ANY, replace));
+            assert!(refused(&path("link"), &path("in/a"), ANY, replace));
+            let left = path("out.blockmill.part");
+            assert!(refused(&path("out"), &left, Shape::File, replace));
+        }
+        assert!(!refused(&path("other"), &path("in"), Shape::File, false));
+        assert_eq!(fs::read(path("in/a")).unwrap(), b"a");
+    }
+
+    #[test]
+    fn what_is_replaced_comes_back_unless_the_output_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        fs::write(&out, "old").unwrap();
+        assert!(Claim::of(&out, &[], Shape::File, false).is_err());
+        drop(Claim::of(&out, &[], Shape::File, true).unwrap());
+        assert_eq!(fs::read(&out).unwrap(), b"old");
+
+        // a process that dies says nothing
+        std::mem::forget(Claim::of(&out, &[], Shape::File, true).unwrap());
+        assert!(!out.exists());
+        assert!(Claim::of(&out, &[], Shape::File, false).is_err(), "it is back, and stays");
+        assert_eq!(fs::read(&out).unwrap(), b"old");
+
+        let claim = Claim::of(&out, &[], Shape::File, true).unwrap();
+        fs::write(&out, "new").unwrap();
+        claim.done().unwrap();
+        assert_eq!(fs::read(&out).unwrap(), b"new");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_with_foreign_files_is_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("blocks");
+        fs::create_dir(&out).unwrap();
+        let shape = Shape::Folder(|path| is_numbered(path.as_os_str(), "blk", ".dat"));
+        Claim::of(&out, &[], shape, false).unwrap();
+        fs::write(out.join("blk00000.dat"), "old").unwrap();
+        assert!(Claim::of(&out, &[], shape, false).is_err());
+        drop(Claim::of(&out, &[], shape, true).unwrap());
+        fs::write(out.join("wallet.dat"), "precious").unwrap();
+        assert!(Claim::of(&out, &[], shape, true).is_err());
+        assert!(Claim::of(&out, &[], Shape::File, true).is_err());
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,126 @@
+//! Folders that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::identity::device;
+use super::{UNFINISHED, expect_free, forget, lock, named, note, remove, remove_leftover};
+use crate::Error;
+use crate::output::sync_folder_of;
+
+/// A folder under construction: filled beside its destination under a temporary name, renamed by
+/// [`OutputFolder::finish`], removed when dropped before that. Its files are for the caller to
+/// sync.
+#[derive(Debug)]
+pub struct OutputFolder {
+    target: PathBuf,
+    temporary: PathBuf,
+    /// Open as long as the folder is filled: that is what holds the lock.
+    _lock: Option<File>,
+    finished: bool,
+}
+
+impl OutputFolder {
+    /// Begins a folder that will be `target`, which must not exist or be empty. The folder above
+    /// is made when missing.
+    ///
+    /// # Errors
+    /// When there is something, when another process is writing it, or when `target` is a mount
+    /// point, which no folder can take the place of.
+    pub fn create(target: &Path) -> Result<Self, Error> {
+        expect_free(target, true)?;
+        let target: PathBuf = target.components().collect();
+        let temporary = named(&target, UNFINISHED);
+        let above = match target.parent() {
+            Some(above) if !above.as_os_str().is_empty() => above,
+            _ => Path::new("."),
+        };
+        if target.file_name().is_none()
+            || device(&target).is_some_and(|of| Some(of) != device(above))
+        {
+            return Err(Error::Unwritable {
+                path: target,
+                expected: "a folder that can be made or replaced".into(),
+                found: "the top of a file system: name a folder in it".into(),
+            });
+        }
+        fs::create_dir_all(above).map_err(Error::io("cannot create", above))?;
+        remove_leftover(&temporary)?;
+        fs::create_dir(&temporary).map_err(Error::io("cannot create", &temporary))?;
+        // not every system opens folders
+        let opened = File::open(&temporary).ok();
+        opened.as_ref().map_or(Ok(()), |folder| lock(folder, &temporary))?;
+        note(&temporary);
+        Ok(Self { target, temporary, _lock: opened, finished: false })
+    }
+
+    /// The folder as long as it is being filled.
+    pub fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// The folder when it is complete.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Gives the folder its name. It is there completely or not at all, even if power is lost.
+    ///
+    /// # Errors
+    /// When the system refuses, or when something has that name by now.
+    pub fn finish(mut self) -> Result<(), Error> {
+        sync_folder_of(&self.temporary.join("any"))?;
+        expect_free(&self.target, true)?;
+        // not every system replaces an empty folder
+        if self.target.exists() {
+            let removed = fs::remove_dir(&self.target);
+            removed.map_err(Error::io("cannot replace", &self.target))?;
+        }
+        let renamed = fs::rename(&self.temporary, &self.target);
+        renamed.map_err(Error::io("cannot rename to", &self.target))?;
+        self.finished = true;
+        forget(&self.temporary);
+        sync_folder_of(&self.target)
+    }
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        if !self.finished {
+            remove(&self.temporary);
+            forget(&self.temporary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn appears_whole_and_replaces_only_an_empty_folder() {
+        let above = tempfile::tempdir().unwrap();
+        let target = above.path().join("made/here");
+        fs::create_dir_all(&target).unwrap();
+        let folder = OutputFolder::create(&target).unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        assert!(OutputFolder::create(&target).is_err(), "it is being written");
+        folder.finish().unwrap();
+        assert_eq!(fs::read(target.join("a")).unwrap(), b"a");
+        assert!(matches!(OutputFolder::create(&target), Err(Error::Unwritable { .. })));
+        assert_eq!(fs::read_dir(above.path().join("made")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn half_a_folder_is_removed_by_its_writer_or_by_the_next_one() {
+        let above = tempfile::tempdir().unwrap();
+        let target = above.path().join("a");
+        drop(OutputFolder::create(&target).unwrap());
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
+        fs::create_dir(above.path().join("a.blockmill.part")).unwrap();
+        fs::write(above.path().join("a.blockmill.part/blk00000.dat"), "half").unwrap();
+        OutputFolder::create(&target).unwrap().finish().unwrap();
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(above.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,158 @@
+//! Outputs appear whole or not at all, and never in the place of something else.
+//!
+//! What is being written stands beside its destination, under a name that ends with
+//! [`UNFINISHED`], locked as long as its writer lives. So nobody takes half an output for a whole
+//! one, and the next writer can tell what a dead one left from what a living one is making. What
+//! `--force` replaces is [set aside](Claim) until the new output is complete.
+
+mod claim;
+mod file;
+mod folder;
+mod identity;
+
+pub use claim::{Claim, Shape, is_numbered, keep_apart};
+pub use file::OutputFile;
+pub use folder::OutputFolder;
+pub(crate) use identity::sync_folder_of;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::Error;
+
+/// How the names of outputs end that are not complete.
+pub const UNFINISHED: &str = ".blockmill.part";
+
+/// How the names of files and folders end that wait for what replaces them.
+pub const SET_ASIDE: &str = ".blockmill.old";
+
+/// How often the list of what is being written is asked for before it is given up.
+const TRIES: u32 = 100;
+
+/// What this process is writing.
+static BEING_WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes what this process has begun to write: for a process that ends at once.
+pub fn remove_unfinished() {
+    // a thread that holds this holds it for a moment, or has been stopped for ever
+    for _ in 0..TRIES {
+        if let Ok(mut paths) = BEING_WRITTEN.try_lock() {
+            while let Some(path) = paths.pop_first() {
+                remove(&path);
+            }
+            return;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Removes what dead processes left where `out` is to be written, or in it when it is a folder;
+/// tells what that was.
+///
+/// # Errors
+/// When a living process is writing there.
+pub fn remove_leftovers(out: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = vec![named(out, UNFINISHED)];
+    for entry in fs::read_dir(out).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
+            found.push(entry.path());
+        }
+    }
+    let mut removed = vec![];
+    for path in found {
+        if remove_leftover(&path)? {
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
+/// Removes what a dead process left at `path`; was there anything?
+fn remove_leftover(path: &Path) -> Result<bool, Error> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(false) };
+    let expected = |expected: &str| Error::Unwritable {
+        path: path.to_path_buf(),
+        expected: expected.into(),
+        found: "something else".into(),
+    };
+    if !found.is_file() && !found.is_dir() {
+        return Err(expected("a file or a folder that blockmill made"));
+    }
+    if let Ok(file) = File::open(path) {
+        // dropped, and so unlocked, when nothing of that name is left
+        lock(&file, path)?;
+    }
+    let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.map_err(Error::io("cannot remove", path))?;
+    Ok(true)
+}
+
+/// Says that a living process is at work on `path`, for as long as `file` is open. Where the file
+/// system knows no locks nobody is told.
+fn lock(file: &File, path: &Path) -> Result<(), Error> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(Error::Unwritable {
+            path: path.to_path_buf(),
+            expected: "an output that nobody is writing".into(),
+            found: "another process at work on it".into(),
+        }),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// `path` with `ending` behind its name.
+fn named(path: &Path, ending: &str) -> PathBuf {
+    // "folder/." and "folder/" are the folder
+    let path: PathBuf = path.components().collect();
+    let mut name: OsString = path.file_name().unwrap_or_default().to_os_string();
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+/// Takes note of a folder of this process's own, for [`remove_unfinished`].
+pub fn will_go(path: &Path) {
+    note(path);
+}
+
+fn note(path: &Path) {
+    let mut paths = BEING_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    paths.insert(path.to_path_buf());
+}
+
+fn forget(path: &Path) {
+    BEING_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+}
+
+/// Removes a file or a folder. Nothing can be done about one that stays, and its name tells what
+/// it is.
+fn remove(path: &Path) {
+    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+/// Fails when there is something at `path`; an empty folder counts as nothing when a folder is to
+/// be written.
+fn expect_free(path: &Path, folder: bool) -> Result<(), Error> {
+    let found = match fs::symlink_metadata(path) {
+        Err(_) => return Ok(()),
+        Ok(found) if found.is_dir() && folder => {
+            let mut entries = fs::read_dir(path).map_err(Error::io("cannot list", path))?;
+            if entries.next().is_none() {
+                return Ok(());
+            }
+            "a folder with files in it"
+        }
+        Ok(found) if found.is_dir() => "a folder of that name",
+        Ok(_) => "a file of that name",
+    };
+    let expected = if folder { "a new or empty folder" } else { "a new file" };
+    Err(Error::Unwritable {
+        path: path.to_path_buf(),
+        expected: expected.into(),
+        found: found.into(),
+    })
+}

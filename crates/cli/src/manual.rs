@@ -1,0 +1,40 @@
+//! `man`: the manual, a page for each command.
+
+use crate::answer::Answer;
+use crate::args::{Cli, Force};
+use anyhow::{Context, Result, ensure};
+use clap::CommandFactory;
+use clap_mangen::Man;
+use std::fs;
+use std::path::Path;
+
+/// How each of our pages begins, after a few lines of macros.
+const TITLE: &[u8] = b".TH blockmill";
+
+/// `blockmill man`. Folders of manuals hold those of others: a page is replaced when it is ours.
+pub fn run(folder: &Path, force: Force) -> Result<Answer> {
+    let mut pages = vec![];
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    collect(command, &mut pages);
+    for page in &pages {
+        let path = folder.join(page.get_filename());
+        let is_ours = |text: Vec<u8>| text.windows(TITLE.len()).any(|part| part == TITLE);
+        let may_go = !path.exists() || force.force || fs::read(&path).is_ok_and(is_ours);
+        let path = path.display();
+        ensure!(may_go, "{path}: expected one of our pages, or --force, found another file");
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    for page in &pages {
+        page.generate_to(folder)
+            .with_context(|| format!("cannot write man pages to {}", folder.display()))?;
+    }
+    Ok(Answer::ok())
+}
+
+fn collect(command: clap::Command, pages: &mut Vec<Man>) {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
+        collect(below, pages);
+    }
+    pages.push(Man::new(command));
+}

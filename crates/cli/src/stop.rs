@@ -1,0 +1,181 @@
+//! Ctrl-C and SIGTERM: every command ends within a second, and says what it leaves behind.
+//!
+//! A command that has something to finish looks at [`cancel`] and ends by itself. One that cannot
+//! look, because it waits for a pipe, for a lock or for a long calculation, is ended from here:
+//! nothing that counts as whole is ever half written, and what is half written is removed.
+
+use crate::answer::Answer;
+use anyhow::{Context, Result};
+use archive::output::remove_unfinished;
+use chain::{FaultReport, Status};
+use pipeline::Cancel;
+use pipeline::disk::{free_bytes, tells_full};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How long a command may take to end by itself.
+const PATIENCE: Duration = Duration::from_millis(600);
+
+/// The same when something would be lost: coins in memory that are being committed.
+const MORE_PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the command at hand leaves behind when it is stopped, or when the disk is full.
+struct Left {
+    words: String,
+    patience: Duration,
+    /// Where it writes, and about how many bytes are still to come.
+    writes: Option<(PathBuf, u64)>,
+}
+
+static LEFT: Mutex<Left> =
+    Mutex::new(Left { words: String::new(), patience: PATIENCE, writes: None });
+static CANCEL: OnceLock<Cancel> = OnceLock::new();
+
+/// The request to stop of this process: set by the first signal.
+pub fn cancel() -> Cancel {
+    CANCEL.get_or_init(Cancel::new).clone()
+}
+
+/// Says what there will be when the command is stopped, such as "nothing was written".
+pub fn leaves(words: impl Into<String>) {
+    left().words = words.into();
+}
+
+/// The same for a command that commits what it has in memory before it ends.
+pub fn leaves_after_commit(words: impl Into<String>) {
+    let mut left = left();
+    (left.words, left.patience) = (words.into(), MORE_PATIENCE);
+}
+
+/// Says where the command writes, and about how many bytes are still to come there.
+pub fn writes(place: &Path, bytes: u64) {
+    left().writes = Some((place.to_path_buf(), bytes));
+}
+
+/// So many of those bytes are still to come.
+pub fn still_to_come(bytes: u64) {
+    if let Some((_, left)) = &mut left().writes {
+        *left = bytes;
+    }
+}
+
+/// What an import leaves behind.
+pub fn of_store(data: &Path) -> String {
+    let data = data.display();
+    format!("what was committed to {data} stays; the same command goes on behind it")
+}
+
+fn left() -> MutexGuard<'static, Left> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Did the user ask to stop?
+pub fn was_asked() -> bool {
+    cancel().is_cancelled()
+}
+
+/// How a command ended that was asked to stop: if that made it fail, or if it says so itself, with
+/// what is left.
+pub fn answer(answer: Answer) -> Answer {
+    if answer.status.is_success() || answer.kept.is_some() {
+        return answer;
+    }
+    let kept = Some(format!("stopped: {}", left().words));
+    match answer.status {
+        Status::Interrupted => Answer { kept, error: None, ..answer },
+        // what was done when it was stopped says why it failed
+        Status::Trouble | Status::Usage => Answer { kept, ..Answer::of(Status::Interrupted) },
+        _ => answer,
+    }
+}
+
+/// How a command ended that the disk had no room for: with what is left of it, what is missing, and
+/// what a second run does.
+pub fn without_room(mut answer: Answer) -> Answer {
+    let Some(error) = answer.error.as_mut().filter(|_| answer.status == Status::Trouble) else {
+        return answer;
+    };
+    let left = left();
+    if answer.kept.is_none() && !left.words.is_empty() {
+        answer.kept = Some(left.words.clone());
+    }
+    if let Some((place, bytes)) = left.writes.as_ref().filter(|_| tells_full(&error.message)) {
+        let free = free_bytes(place).map_or_else(|| "an unknown number of bytes".into(), counted);
+        let (place, bytes) = (place.display(), counted(*bytes));
+        error.hint = Some(format!(
+            "{free} can still be written to {place}, and about {bytes} are to come; make room \
+             and give the same command again"
+        ));
+    }
+    answer
+}
+
+fn counted(bytes: u64) -> String {
+    report::counted(bytes, "byte")
+}
+
+/// From now on the first signal asks the command to stop, and the second one ends it at once.
+pub fn on_signal(command: &str, json: bool) -> Result<()> {
+    let _ = COMMAND.set((command.to_owned(), json));
+    bench::counting::when_exhausted(end_without_memory);
+    let (cancel, command) = (cancel(), command.to_owned());
+    left().words = "nothing was written".into();
+    let end = move || end(&command, json);
+    let handler = move || {
+        if cancel.is_cancelled() {
+            end();
+        }
+        cancel.cancel();
+        archive::stop_waiting();
+        bench::child::kill_all();
+        let patience = left().patience;
+        if patience == PATIENCE {
+            eprintln!("stopping; press Ctrl-C again to stop at once");
+        } else {
+            eprintln!("stopping after a commit; press Ctrl-C again to stop at once");
+        }
+        let at_last = end.clone();
+        let later = move || {
+            thread::sleep(patience);
+            at_last();
+        };
+        if thread::Builder::new().spawn(later).is_err() {
+            end();
+        }
+    };
+    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")
+}
+
+/// The name of the command, and whether it answers with a document.
+static COMMAND: OnceLock<(String, bool)> = OnceLock::new();
+
+/// Ends the process because there is no memory left. No lock is waited for, because the thread may
+/// hold it.
+fn end_without_memory(bytes: usize) -> ! {
+    let message =
+        format!("this machine has no memory left: {} more were needed", counted(bytes as u64));
+    let kept = LEFT.try_lock().ok().map(|left| left.words.clone());
+    let (error, status) = (Some(FaultReport::new(&*message)), Status::Trouble);
+    if let Some((command, true)) = COMMAND.get() {
+        let answer = Answer { error, kept, ..Answer::of(status) };
+        let document = format!("{:#}\n", answer.document(command));
+        let _ = io::stdout().write_all(document.as_bytes());
+    } else {
+        let text = format!("error: {message}\n{}\n", kept.unwrap_or_default());
+        let _ = io::stderr().write_all(text.as_bytes());
+    }
+    remove_unfinished();
+    process::exit(status.exit_code().into())
+}
+
+/// Ends the process now.
+fn end(command: &str, json: bool) -> ! {
+    bench::child::kill_all();
+    answer(Answer::of(Status::Interrupted)).tell(command, json);
+    remove_unfinished();
+    process::exit(Status::Interrupted.exit_code().into())
+}

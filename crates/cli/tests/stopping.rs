@@ -1,0 +1,225 @@
+//! SIGINT and SIGTERM end every command within a second with 130, whatever it waits for, and what
+//! is left is what it says.
+
+#![cfg(target_os = "linux")]
+
+mod program;
+
+use program::{Ended, Scratch, blockmill, run, succeed, wait};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// From the signal to the end, on a busy machine too.
+const LIMIT: Duration = Duration::from_millis(1_000);
+/// How often a process may miss it, because others had the CPU meanwhile.
+const TRIES: u32 = 4;
+
+fn send(signal: &str, child: &Child) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", signal, &id]).status().expect("kill");
+    assert!(sent.success());
+}
+
+/// Waits until the process listens for SIGINT and SIGTERM: a busy machine takes its time to start
+/// one.
+fn wait_until_it_listens(child: &mut Child) {
+    let listens = 1 << (2 - 1) | 1 << (15 - 1);
+    let start = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        assert!(start.elapsed() < Duration::from_secs(30), "it never listened for signals");
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let status = status.unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        if mask.is_some_and(|mask| mask & listens == listens) {
+            return;
+        }
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Sends a signal after a while; how the process ended, if it had not ended before. It is tried
+/// again where the machine is too busy to tell.
+fn stopped(words: &str, after: Duration, signal: &str) -> Option<Ended> {
+    let mut took = Duration::ZERO;
+    for _ in 0..TRIES {
+        let mut child = blockmill(words).spawn().expect("the program starts");
+        wait_until_it_listens(&mut child);
+        sleep(after);
+        if child.try_wait().expect("a child").is_some() {
+            return None;
+        }
+        send(signal, &child);
+        let sent = Instant::now();
+        let ended = wait(child, words);
+        took = sent.elapsed();
+        if ended.code == Some(0) {
+            // it was about to end
+            return None;
+        }
+        assert_eq!(ended.code, Some(130), "{words}: {}{}", ended.stdout, ended.stderr);
+        assert!(!ended.stderr.contains("panicked"), "{words}: {}", ended.stderr);
+        if took < LIMIT {
+            return Some(ended);
+        }
+    }
+    panic!("{words}: {took:?} from the signal to the end, {TRIES} times");
+}
+
+/// Stops a command at several moments; at least one of them must meet it at work. `check` sees each
+/// end.
+fn stop(words: &str, check: impl Fn(&Ended)) {
+    let mut met = 0;
+    for (i, millis) in [0, 20, 80, 300, 900].into_iter().enumerate() {
+        let signal = ["INT", "TERM"][i % 2];
+        if let Some(ended) = stopped(words, Duration::from_millis(millis), signal) {
+            check(&ended);
+            met += 1;
+        }
+    }
+    assert!(met > 0, "{words}: it always ended before the signal");
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).into_iter().flatten();
+    let mut names: Vec<_> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn conversions_and_generators_stop_and_leave_nothing_half_written() {
+    let scratch = Scratch::new("stop-convert");
+    let path = |name: &str| scratch.path(name).display().to_string();
+    let (source, blocks) = (path("source"), path("blocks"));
+    succeed(&mut blockmill(&format!(
+        "generate ethereum --headers 30000 --format freezer --out {source}"
+    )));
+    succeed(&mut blockmill(&format!(
+        "generate bitcoin --inputs 0 --blocks 3000 --padding 60000 --out {blocks}"
+    )));
+    let out = scratch.path("out");
+    fs::create_dir(&out).expect("a folder");
+    let to = out.join("x").display().to_string();
+    let lines = [
+        format!("convert --to rlp-gz {source} --out {to}"),
+        format!("convert --to freezer {source} --out {to}"),
+        format!("convert --to blk {blocks} --out {to}"),
+        format!("generate ethereum --headers 10000000 --out {to}"),
+        format!("generate ethereum --transfers 1000000 --out {to}"),
+        format!("generate bitcoin --inputs 1000000 --out {to}"),
+    ];
+    for line in lines {
+        stop(&line, |ended| {
+            assert!(ended.stderr.contains("nothing was written"), "{line}: {}", ended.stderr);
+            assert_eq!(entries(&out), [""; 0], "{line}");
+        });
+        // one that ended in time is not in the way of the next
+        let _ = fs::remove_dir_all(&out);
+        fs::create_dir(&out).expect("a folder");
+    }
+    // complete eras stay, and the rest follows
+    let line = format!("convert --to era1 {source} --out {to}");
+    stop(&line, |ended| {
+        assert!(ended.stderr.contains("are complete"), "{}", ended.stderr);
+        for name in entries(&out.join("x")) {
+            assert!(name.ends_with(".era1"), "{name}");
+            succeed(&mut blockmill(&format!("inspect --deep {to}/{name}")));
+        }
+        let _ = fs::remove_dir_all(out.join("x"));
+    });
+}
+
+#[test]
+fn reading_verifying_and_measuring_stop() {
+    let scratch = Scratch::new("stop-read");
+    let path = |name: &str| scratch.path(name).display().to_string();
+    let source = path("source");
+    succeed(&mut blockmill(&format!(
+        "generate ethereum --headers 40000 --format freezer --out {source}"
+    )));
+    // one chain under many names
+    let many: Vec<String> = (0..40).map(|i| path(&format!("link-{i}"))).collect();
+    for link in &many {
+        std::os::unix::fs::symlink(&source, link).expect("a link");
+    }
+    let lines = [
+        format!("inspect --deep {}", many.join(" ")),
+        format!("verify --seal off --threads 1 {source}"),
+        format!(
+            "bench headers --headers 3000000 --runs 9 --scratch {0} --out {0}/r",
+            path("scratch")
+        ),
+        format!("bench rlp --runs 99 --out {}", path("rlp")),
+        format!("bench signatures --runs 99 --out {}", path("signatures")),
+        format!("demo --headers 3000000 --out {}", path("demo")),
+    ];
+    for line in lines {
+        let mut met = 0;
+        for (millis, signal) in [(0, "INT"), (10, "TERM"), (60, "INT"), (300, "TERM"), (900, "INT")]
+        {
+            met += usize::from(stopped(&line, Duration::from_millis(millis), signal).is_some());
+        }
+        assert!(met > 0, "{line}: it always ended before the signal");
+    }
+}
+
+#[test]
+fn a_stopped_import_keeps_what_it_says_and_a_second_one_goes_on() {
+    let scratch = Scratch::new("stop-import");
+    let path = |name: &str| scratch.path(name).display().to_string();
+    let (chain, blocks) = (path("chain"), path("blocks"));
+    succeed(&mut blockmill(&format!(
+        "generate ethereum --headers 40000 --format freezer --out {chain}"
+    )));
+    succeed(&mut blockmill(&format!("generate bitcoin --inputs 20000 --out {blocks}")));
+    for (line, name) in [(format!("{chain} --seal off"), "a"), (blocks, "b")] {
+        let data = path(name);
+        stop(&format!("import {line} --data {data}"), |ended| {
+            let kept = ended.stderr.contains("committed");
+            assert!(kept, "{line}: {}", ended.stderr);
+        });
+        let ended = run(&mut blockmill(&format!("import {line} --data {data}")));
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_pipe_that_says_nothing_keeps_nobody() {
+    let scratch = Scratch::new("stop-pipe");
+    let pipe = scratch.path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    let (pipe, data) = (pipe.display(), scratch.path("data"));
+    let (data, out) = (data.display(), scratch.path("out"));
+    let out = out.display();
+    let lines = [
+        format!("inspect {pipe}"),
+        format!("verify {pipe}"),
+        format!("import {pipe} --data {data}"),
+        format!("convert --to headers {pipe} --out {out}"),
+        format!("report {pipe} --out {out}"),
+    ];
+    for line in lines {
+        for signal in ["INT", "TERM"] {
+            // where a pipe is refused, it is refused at once
+            let _ = stopped(&line, Duration::from_millis(300), signal);
+        }
+    }
+}
+
+#[test]
+fn a_stopped_command_prints_its_document() {
+    let scratch = Scratch::new("stop-json");
+    let out = scratch.path("x");
+    let line = format!("generate ethereum --headers 14000000 --json --out {}", out.display());
+    let ended = stopped(&line, Duration::from_millis(500), "INT").expect("a long run");
+    let document: serde_json::Value = serde_json::from_str(&ended.stdout).expect("a document");
+    assert_eq!(document["status"], "interrupted");
+    assert_eq!(document["exit_code"], 130);
+    assert_eq!(document["command"], "generate");
+}
