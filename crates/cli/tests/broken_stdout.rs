@@ -44,8 +44,8 @@ fn commands(scratch: &Scratch) -> Vec<(String, i32)> {
         format!("convert --to core {blocks} --data OUT-data --out OUT"),
         "generate ethereum --headers 50 --out OUT".into(),
         "generate bitcoin --blocks 5 --out OUT".into(),
-        format!("report {record}"),
-        format!("report {record} --json"),
+        format!("report {record} --out OUT"),
+        format!("report {record} --json --out OUT"),
         format!("bench headers {headers} --seal off --runs 1 --out OUT"),
     ];
     let expected = |(i, words): (usize, &String)| {
