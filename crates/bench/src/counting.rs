@@ -85,9 +85,10 @@ thread_local! {
 /// From now on a lack of memory is told to `told`, instead of ending the process by a signal. Only
 /// the first one counts.
 pub fn when_exhausted(told: Exhausted) {
+    // first, because the reserve itself may be too much
+    let _ = EXHAUSTED.set(told);
     let reserve = (0..RESERVE_PIECES).map(|_| Vec::with_capacity(RESERVE_PIECE)).collect();
     *RESERVE.lock().unwrap_or_else(PoisonError::into_inner) = reserve;
-    let _ = EXHAUSTED.set(told);
 }
 
 /// The memory that the system gave, if any.

@@ -34,7 +34,7 @@ mod stop;
 use answer::Answer;
 use anyhow::Result;
 use args::{Bench, Cli, Command};
-use bench::counting::CountingAllocator;
+use bench::counting::{self, CountingAllocator};
 use chain::{FaultReport, Status};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
@@ -46,6 +46,7 @@ use std::process::ExitCode;
 static HEAP: CountingAllocator = CountingAllocator;
 
 fn main() -> ExitCode {
+    counting::when_exhausted(stop::end_without_memory);
     pipeline::disk::report_file_size_limit();
     let args: Vec<OsString> = std::env::args_os().collect();
     // known before the command line is understood, as it may never be

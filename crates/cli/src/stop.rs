@@ -121,7 +121,6 @@ fn counted(bytes: u64) -> String {
 /// From now on the first signal asks the command to stop, and the second one ends it at once.
 pub fn on_signal(command: &str, json: bool) -> Result<()> {
     let _ = COMMAND.set((command.to_owned(), json));
-    bench::counting::when_exhausted(end_without_memory);
     let (cancel, command) = (cancel(), command.to_owned());
     left().words = "nothing was written".into();
     let end = move || end(&command, json);
@@ -155,7 +154,7 @@ static COMMAND: OnceLock<(String, bool)> = OnceLock::new();
 
 /// Ends the process because there is no memory left. No lock is waited for, because the thread may
 /// hold it.
-fn end_without_memory(bytes: usize) -> ! {
+pub fn end_without_memory(bytes: usize) -> ! {
     let message =
         format!("this machine has no memory left: {} more were needed", counted(bytes as u64));
     let kept = LEFT.try_lock().ok().map(|left| left.words.clone());
