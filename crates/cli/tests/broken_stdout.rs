@@ -18,7 +18,7 @@ fn commands(scratch: &Scratch) -> Vec<(String, i32)> {
     let headers = path("headers.rlp");
     succeed(&mut blockmill(&format!("generate ethereum --headers 300 --out {headers}")));
     succeed(&mut blockmill(&format!("generate ethereum --headers 300 --format rlp --out {chain}")));
-    succeed(&mut blockmill(&format!("generate bitcoin --blocks 120 --out {blocks}")));
+    succeed(&mut blockmill(&format!("generate bitcoin --inputs 0 --blocks 120 --out {blocks}")));
     succeed(&mut blockmill(&format!("verify --seal off --record {record} {chain}")));
     let bad = path("bad.rlp");
     let mut bytes = std::fs::read(&chain).expect("a chain");
@@ -43,7 +43,7 @@ fn commands(scratch: &Scratch) -> Vec<(String, i32)> {
         format!("convert --to blk {blocks} --out OUT"),
         format!("convert --to core {blocks} --data OUT-data --out OUT"),
         "generate ethereum --headers 50 --out OUT".into(),
-        "generate bitcoin --blocks 5 --out OUT".into(),
+        "generate bitcoin --inputs 0 --blocks 5 --out OUT".into(),
         format!("report {record} --out OUT"),
         format!("report {record} --json --out OUT"),
         format!("bench headers {headers} --seal off --runs 1 --out OUT"),
