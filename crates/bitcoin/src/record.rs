@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::run::Run;
 use crate::{Id, Level};
 use archive::blkdat::BlockFiles;
-use chain::Status;
+use chain::{Status, counted};
 use pipeline::StageTimes;
 use pipeline::record::{BlockRef, Data, Outcome, Program, Reindex, RunRecord, Stage};
 
@@ -152,10 +152,13 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
         notes.push("level bodies keeps no coins and no blocks: of an import only the index".into());
     }
     if run.disconnected > 0 {
-        notes.push(format!("{} blocks were disconnected for a better chain", run.disconnected));
+        notes.push(format!(
+            "disconnected for a better chain: {}",
+            counted(run.disconnected, "block")
+        ));
     }
     if run.stale > 0 {
-        notes.push(format!("{} blocks stand in branches beside the best chain", run.stale));
+        notes.push(format!("in branches beside the best chain: {}", counted(run.stale, "block")));
     }
     if let Some(hash) = &options.assume_valid {
         notes.push(format!("scripts up to block {} were taken as valid", Id(hash)));

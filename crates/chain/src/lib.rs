@@ -5,11 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+mod counted;
 mod fault;
 pub mod path;
 mod shortfall;
 mod status;
 
+pub use counted::{counted, grouped};
 pub use fault::FaultReport;
 pub use shortfall::{Shortfall, ShortfallKind};
 pub use status::Status;

@@ -4,10 +4,10 @@ mod block_files;
 
 use crate::answer::Answer;
 use crate::args::{Cli, Command, Demo, Force};
-use crate::progress::grouped;
 use crate::{convert, generate, import, inspect, outputs, report, stop};
 use anyhow::{Context, Result, ensure};
 use chain::Status;
+use chain::grouped;
 use clap::Parser;
 use serde_json::Value;
 use std::cell::RefCell;

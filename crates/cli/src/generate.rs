@@ -3,13 +3,13 @@
 use crate::answer::Answer;
 use crate::args::{self, Generate, GenerateBitcoin, GenerateEthereum, Outputs, Target};
 use crate::outputs;
-use crate::progress::grouped;
 use crate::stop;
 use anyhow::{Context, Result};
 use archive::output::{Claim, Shape};
 use bench::generate::bitcoin::{Order, Recipe, generate as generate_bitcoin};
 use bench::generate::transfers as transfer_chains;
 use bench::generate::{self as ethereum_chains, generate};
+use chain::grouped;
 use indicatif::ProgressBar;
 use serde_json::json;
 use std::path::Path;

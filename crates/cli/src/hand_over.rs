@@ -5,7 +5,7 @@ use crate::args::{Convert, Target};
 use crate::import::cores;
 use crate::output;
 use crate::outputs;
-use crate::progress::{Display, grouped};
+use crate::progress::Display;
 use crate::reindex::{cache, failure, network_of, of_chain, open, parse_id};
 use crate::stop;
 use anyhow::{Result, ensure};
@@ -13,6 +13,7 @@ use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use bitcoin::Error;
 use bitcoin::export;
 use bitcoin::import::{Options, import};
+use chain::grouped;
 use chain::{Shortfall, Status};
 use pipeline::Cancel;
 

@@ -6,10 +6,10 @@ mod coins;
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::ethereum_chain;
-use crate::progress::grouped;
 use anyhow::{Result, ensure};
 use archive::{Archive, FileReport, Inspection, TableReport, blkdat};
 use chain::Status;
+use chain::grouped;
 use ethereum::record::format_name;
 
 /// `blockmill inspect`.

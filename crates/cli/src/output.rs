@@ -1,9 +1,9 @@
 //! What is printed when all is done, and how a run ends.
 
 use crate::answer::Answer;
-use crate::progress::grouped;
 use anyhow::{Context, Result};
 use chain::Status;
+use chain::grouped;
 use pipeline::record::RunRecord;
 use report::Colour;
 use std::path::Path;

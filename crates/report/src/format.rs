@@ -6,24 +6,9 @@
 /// What stands where there is no figure.
 pub(crate) const NONE: &str = "-";
 
-/// `1234567` as `1,234,567`.
-pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use chain::grouped as count;
 
-/// How many of something there are: `1 block`, `1,234 blocks`.
-pub fn counted(number: u64, one: &str) -> String {
-    let s = if number == 1 { "" } else { "s" };
-    format!("{} {one}{s}", count(number))
-}
+pub use chain::counted;
 
 /// A number with `decimals` digits after the point and commas before it.
 pub(crate) fn number(value: f64, decimals: usize) -> String {

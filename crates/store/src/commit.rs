@@ -17,7 +17,7 @@ use std::fs::File;
 
 use crate::{
     chain_store::{ChainStore, rope_lengths},
-    checkpoint::{SLOT_BYTES, Slot, State, Tip},
+    checkpoint::{SLOT_BYTES, Slot, State, Tip, hex},
     error::{Error, Result, io_error, mismatch},
     rope::Rope,
     summed::SummedRope,
@@ -142,7 +142,11 @@ impl ChainStore {
         state.count = match tip.number.checked_sub(state.first) {
             Some(position) if position < state.count => position + 1,
             _ => {
-                let expected = format!("{} to {}", state.first, state.next().wrapping_sub(1));
+                let last = state.next().wrapping_sub(1);
+                let expected = match state.first == last {
+                    true => format!("block {last}"),
+                    false => format!("one of the blocks {} to {last}", state.first),
+                };
                 return Err(mismatch("block to go back to", expected, tip.number));
             }
         };
@@ -167,7 +171,8 @@ impl ChainStore {
         }
         let hash = self.hash_of(tip.number)?;
         if hash != Some(tip.hash) {
-            let (expected, found) = (format!("{hash:02x?}"), format!("{:02x?}", tip.hash));
+            let expected = hash.map_or("none".into(), |hash| hex(&hash));
+            let found = hex(&tip.hash);
             return Err(mismatch("hash of the last block", expected, found));
         }
         Ok(())

@@ -1,9 +1,9 @@
 //! A store of Bitcoin: coins, undo data, block index.
 
 use super::{Checked, Place, Watch};
-use crate::progress::grouped;
 use anyhow::Result;
 use bitcoin::check::{self, Damage, Part};
+use chain::grouped;
 use std::path::Path;
 
 /// Checks the store in `data`.

@@ -1,12 +1,12 @@
 //! What a store of coins holds, ours or Bitcoin Core's, for a person or as JSON.
 
 use crate::answer::Answer;
-use crate::progress::grouped;
 use anyhow::{Context, Result};
 use bitcoin::Id;
 use bitcoin::coins::Statistics;
 use bitcoin::import::Tip;
 use bitcoin::inspect::{core_state, stored};
+use chain::grouped;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
