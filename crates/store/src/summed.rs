@@ -4,7 +4,7 @@
 //! The sums of whole pieces stand in a rope of their own, four bytes each, so that a place in the
 //! data says where its sum is, and a store does not depend on the chunks in which it was written.
 //! The sum of the piece that is not full yet stands in the checkpoint. A piece is as long as a page
-//! of the system: the least that a disk loses, and little to read for the sake of one hash. Half a
+//! of the system: the least that a disk loses, and little to read for the sake of one hash. A
 //! thousandth of the data's size and one pass over what is appended are the price; the proof that a
 //! commit reached the disk is then made of the sums, not of the data again.
 
