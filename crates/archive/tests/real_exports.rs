@@ -34,13 +34,13 @@ fn inspect_finds_whole_chains_without_damage() {
 #[testkit::needs(fixtures)]
 #[test]
 fn exports_written_again_have_the_same_bytes() {
-    let folder = tempfile::tempdir().unwrap();
     for (path, blocks) in exports() {
         let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
         let (chunks, result) = read_chunks(&archive, ChunkLimit::default(), ALL);
         result.unwrap();
         // gzip is slow in debug builds: short chains only
         for gzip in [false, true].into_iter().take(if blocks < 1000 { 2 } else { 1 }) {
+            let folder = tempfile::tempdir().unwrap();
             let copy = folder.path().join("copy");
             let options = WriteOptions { gzip, ..WriteOptions::default() };
             let mut writer = ArchiveWriter::create(Format::RlpExport, &copy, &options).unwrap();
@@ -58,8 +58,8 @@ fn exports_written_again_have_the_same_bytes() {
 #[testkit::needs(fixtures)]
 #[test]
 fn headers_of_an_export_make_a_header_stream() {
-    let folder = tempfile::tempdir().unwrap();
     for (path, _) in exports() {
+        let folder = tempfile::tempdir().unwrap();
         let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
         let stream = folder.path().join("headers");
         let options = WriteOptions::default();

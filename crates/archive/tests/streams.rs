@@ -126,7 +126,7 @@ fn writers_give_the_bytes_that_were_read() {
     {
         let source = write(folder.path(), "source", &bytes);
         for gzip in [false, true] {
-            let path = folder.path().join("copy");
+            let path = folder.path().join(format!("{format:?}-{gzip}"));
             let options = WriteOptions { gzip, ..WriteOptions::default() };
             let mut writer = ArchiveWriter::create(format, &path, &options).unwrap();
             let archive = Archive::open(std::slice::from_ref(&source)).unwrap();

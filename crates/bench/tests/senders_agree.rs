@@ -111,6 +111,9 @@ impl Chain {
             chunk.bodies.push(&RawList(&[&list, &[0xc0]]).encode());
         }
         let path = self.folder.path().join("spoiled.rlp");
+        if path.exists() {
+            std::fs::remove_file(&path).unwrap();
+        }
         let mut writer =
             ArchiveWriter::create(Format::RlpExport, &path, &WriteOptions::default()).unwrap();
         writer.append(&chunk).unwrap();

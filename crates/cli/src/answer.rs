@@ -183,7 +183,8 @@ mod tests {
         let ended = [Answer::ok(), Answer::failed(&anyhow!("no")), Answer::of(Status::Partial)];
         for answer in ended {
             let document = answer.document("verify");
-            let names: Vec<_> = document.as_object().unwrap().keys().cloned().collect();
+            let mut names: Vec<_> = document.as_object().unwrap().keys().cloned().collect();
+            names.sort();
             let expected = [
                 "command",
                 "error",

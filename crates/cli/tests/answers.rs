@@ -70,6 +70,14 @@ fn a_fault_and_damage_are_told_in_parts() {
     assert_eq!(document["result"]["result"]["fault"], *error);
 
     fs::write(&blocks, &good[..good.len() - 1]).unwrap();
+    let document = ends("verify --seal off", Some(&blocks), "incomplete");
+    assert_eq!(document["shortfalls"][0]["kind"], "cut", "{document}");
+    assert_eq!(document["result"]["result"]["tip_number"], 29, "{document}");
+
+    let mut wrong = good;
+    // the last header is no list any more
+    wrong[at + 3] = 0xb9;
+    fs::write(&blocks, &wrong).unwrap();
     let document = ends("verify --seal off", Some(&blocks), "damage");
     assert!(document["error"]["offset"].is_u64(), "{document}");
     assert_eq!(document["result"]["result"]["tip_number"], 29, "{document}");

@@ -274,6 +274,9 @@ impl Snapshot {
 
     /// Asserts that another store holds the first blocks of this one, or all.
     pub fn assert_begins_like(&self, found: &Path) {
+        if matches!(ChainStore::open_read_only(found), Err(store::Error::NoStore { .. })) {
+            return; // an archive that is no archive makes no store
+        }
         let found = read_store(found);
         assert!(found.blocks.len() <= self.stored.blocks.len());
         let mut pairs = self.stored.blocks.iter().zip(&found.blocks);
