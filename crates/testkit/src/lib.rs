@@ -1,5 +1,5 @@
 //! What the tests of all crates share: real data and other things that are not in the repository
-//! ([`needs`], [`fixture`]), seeded randomness ([`Random`]) and [`hex`].
+//! ([`macro@needs`], [`fixture`]), seeded randomness ([`Random`]) and [`hex`].
 //!
 //! Only ever a dev-dependency. A test that needs real data says so:
 //!
