@@ -290,8 +290,8 @@ fn keys_off_the_curve_are_not_taken_for_their_mirror_images() {
 fn lanes_are_among_the_ways_where_the_cpu_has_them() {
     let lanes: Vec<_> =
         ways().map(|way| way.variant()).filter(|variant| *variant != Variant::Scalar).collect();
-    let has_vectors = std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("fma");
+    let has_vectors =
+        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
     assert_eq!(!lanes.is_empty(), has_vectors, "{lanes:?}");
     assert!(ways().count() > 0);
 }
