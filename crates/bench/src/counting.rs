@@ -14,11 +14,14 @@
 //! ```
 #![allow(unsafe_code)]
 
+mod emergency;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 static COUNTING: AtomicBool = AtomicBool::new(false);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -72,12 +75,6 @@ fn took(bytes: usize) {
 type Exhausted = fn(usize) -> !;
 
 static EXHAUSTED: OnceLock<Exhausted> = OnceLock::new();
-/// Given up in an emergency, so that there is memory to say so. Pieces that the system's allocator
-/// keeps to itself when they are freed.
-static RESERVE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
-const RESERVE_PIECES: usize = 16;
-const RESERVE_PIECE: usize = 64 << 10;
-
 thread_local! {
     static IS_TELLING: Cell<bool> = const { Cell::new(false) };
 }
@@ -85,34 +82,25 @@ thread_local! {
 /// From now on a lack of memory is told to `told`, instead of ending the process by a signal. Only
 /// the first one counts.
 pub fn when_exhausted(told: Exhausted) {
-    // first, because the reserve itself may be too much
     let _ = EXHAUSTED.set(told);
-    let reserve = (0..RESERVE_PIECES).map(|_| Vec::with_capacity(RESERVE_PIECE)).collect();
-    *RESERVE.lock().unwrap_or_else(PoisonError::into_inner) = reserve;
 }
 
-/// The memory that the system gave, if any.
+/// The memory that the system gave; if it gave none, the end of the process, or a little memory for
+/// the thread that tells it.
 #[inline]
-fn given(memory: *mut u8, bytes: usize) -> *mut u8 {
-    if memory.is_null() {
-        exhausted(bytes);
-    }
-    memory
+fn given(memory: *mut u8, layout: Layout) -> *mut u8 {
+    if memory.is_null() { exhausted(layout) } else { memory }
 }
 
 #[cold]
-fn exhausted(bytes: usize) {
-    // no memory to tell it either: the process is aborted
+fn exhausted(layout: Layout) -> *mut u8 {
     if IS_TELLING.replace(true) {
-        return;
+        return emergency::take(layout);
     }
-    let Some(told) = EXHAUSTED.get() else { return };
+    let Some(told) = EXHAUSTED.get() else { return null_mut() };
     static FIRST: AtomicBool = AtomicBool::new(true);
     if FIRST.swap(false, Relaxed) {
-        if let Ok(mut reserve) = RESERVE.try_lock() {
-            reserve.clear();
-        }
-        told(bytes);
+        told(layout.size());
     }
     // another thread is ending the process
     loop {
@@ -120,32 +108,52 @@ fn exhausted(bytes: usize) {
     }
 }
 
-// SAFETY: every call goes to the system's allocator unchanged, and counting allocates nothing.
+// SAFETY: every call goes to the system's allocator unchanged, and counting allocates nothing. What
+// was taken in an emergency never reaches it.
 unsafe impl GlobalAlloc for CountingAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
         // SAFETY: the contract of this method is that of the one called.
-        given(unsafe { System.alloc(layout) }, layout.size())
+        given(unsafe { System.alloc(layout) }, layout)
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
         // SAFETY: the contract of this method is that of the one called.
-        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        given(unsafe { System.alloc_zeroed(layout) }, layout)
     }
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         took(size);
-        // SAFETY: the contract of this method is that of the one called.
-        given(unsafe { System.realloc(memory, layout, size) }, size)
+        let is_system_s = !emergency::holds(memory);
+        if is_system_s {
+            // SAFETY: the contract of this method is that of the one called.
+            let moved = unsafe { System.realloc(memory, layout, size) };
+            if !moved.is_null() {
+                return moved;
+            }
+        }
+        // SAFETY: the size is not zero and does not overflow, by the contract of this method.
+        let moved = exhausted(unsafe { Layout::from_size_align_unchecked(size, layout.align()) });
+        if !moved.is_null() {
+            // SAFETY: both are of that length at least, and the new one belongs to nobody else.
+            unsafe { memory.copy_to_nonoverlapping(moved, layout.size().min(size)) };
+            if is_system_s {
+                // SAFETY: the system's memory, which the caller has given up.
+                unsafe { System.dealloc(memory, layout) };
+            }
+        }
+        moved
     }
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the contract of this method is that of the one called.
-        unsafe { System.dealloc(memory, layout) }
+        if !emergency::holds(memory) {
+            // SAFETY: the contract of this method is that of the one called.
+            unsafe { System.dealloc(memory, layout) }
+        }
     }
 }

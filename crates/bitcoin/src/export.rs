@@ -4,16 +4,19 @@
 use crate::coin::OutPoint;
 use crate::coins::PackedCoin;
 use crate::commit::Ledger;
-use crate::core::{self, BlocksWriter, Written};
+use crate::core::{self, BlocksWriter, SharedFile, Stands, Written};
 use crate::decode::Block;
 use crate::fault::Error;
 use crate::import::Options;
 use crate::index::Tree;
 use crate::run::{Run, Spare};
 use crate::{Id, pass1, shortfalls};
-use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Location, WriterOptions};
+use archive::blkdat::{
+    BlockFile, BlockFiles, BlockWriter, BodyReader, Location, Shape, WriterOptions, XorKey,
+};
 use chain::Shortfall;
 use pipeline::Cancel;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Files that stay open while bodies are read.
@@ -25,9 +28,9 @@ const FRAME: u64 = 8;
 const LEAST_COIN: u64 = 12;
 
 /// Writes the chain of the store in `data`, whose blocks stand in `files`, as a datadir of Bitcoin
-/// Core: blocks and undo data with their index, and the coins. `progress` is told each height.
-/// `room` is asked about the bytes that will be written, before any is. None when the user asked to
-/// stop.
+/// Core: blocks and undo data with their index, and the coins. With `link`, block files that can be
+/// the source's own are not copied. `progress` is told each height. `room` is asked about the bytes
+/// that will be written, before any is. None when the user asked to stop.
 ///
 /// # Errors
 /// When the store holds no chain, when `files` lack its blocks, or when `out` is not empty.
@@ -36,23 +39,49 @@ pub fn to_core(
     options: &Options,
     data: &Path,
     out: &Path,
-    progress: impl FnMut(u32),
+    link: bool,
+    mut progress: impl FnMut(u32),
     room: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Written>, Error> {
     let tree = pass1::index(files, options, Some(data), &mut Run::default())?.tree;
     let ledger = Ledger::open(data, options)?;
     let ends = ledger.undo_ends()?;
     let (chain, cancel) = (chain_of(&tree, &ledger)?, &options.cancel);
+    let keys = core::Options::random();
+    let key = files.files().first().map(BlockFile::key).filter(|_| link);
+    let keys = core::Options { blocks_key: key.unwrap_or(keys.blocks_key), ..keys };
+    let mut writer = BlocksWriter::create(out, &options.params, keys)?;
+    let mut linked = Linked::default();
+    if let Some(key) = key {
+        linked = Linked::share(files, &tree, &chain, key, &mut writer)?;
+    }
     let undo_bytes = ends.last().copied().unwrap_or(0);
-    room(bytes_of(&tree, &chain) + undo_bytes + LEAST_COIN * ledger.coins().len())?;
-    let mut writer = BlocksWriter::create(out, &options.params, core::Options::random())?;
-    writer.block(&options.params.genesis, None)?;
+    let to_copy = bytes_of(&tree, &chain) - linked.bytes();
+    room(to_copy + undo_bytes + LEAST_COIN * ledger.coins().len())?;
     let mut undo = vec![];
+    for (shared, blocks) in &linked.files {
+        writer.begin_shared(shared)?;
+        for block in blocks {
+            let spent = undo_of(&ledger, &ends, block.height, &mut undo)?;
+            if writer.shared_block(shared, *block, spent)? {
+                linked.is_there[block.height as usize] = true;
+            }
+            progress(block.height);
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+        }
+    }
+    let is_there = |height: u32| linked.is_there.get(height as usize) == Some(&true);
+    if !is_there(0) {
+        writer.block(0, &options.params.genesis, None)?;
+    }
+    let wanted = (1..).zip(chain.iter().skip(1)).filter(|(height, _)| !is_there(*height));
     let take = |height, block: &[u8]| {
-        ledger.read_undo(ends[height as usize], &mut undo)?;
-        Ok(writer.block(block, Some(&undo))?)
+        let spent = undo_of(&ledger, &ends, height, &mut undo)?;
+        Ok(writer.block(height, block, spent)?)
     };
-    if each_block(files, &tree, &chain, 0, cancel, progress, take)?.is_none() {
+    if each_block(files, &tree, wanted, cancel, progress, take)?.is_none() {
         return Ok(None);
     }
     let mut writer = writer.coins()?;
@@ -68,6 +97,73 @@ pub fn to_core(
         }
     }
     Ok(Some(writer.finish()?))
+}
+
+/// The undo data of the block at `height`; the genesis block has none.
+fn undo_of<'a>(
+    ledger: &Ledger,
+    ends: &[u64],
+    height: u32,
+    undo: &'a mut Vec<u8>,
+) -> Result<Option<&'a [u8]>, Error> {
+    if height == 0 {
+        return Ok(None);
+    }
+    ledger.read_undo(ends[height as usize], undo)?;
+    Ok(Some(undo))
+}
+
+/// Block files that the datadir has without copying them.
+#[derive(Default)]
+struct Linked {
+    /// With the blocks of the chain in each, in the order of the file.
+    files: Vec<(SharedFile, Vec<Stands>)>,
+    /// Whether the block of each height is one of them.
+    is_there: Vec<bool>,
+}
+
+impl Linked {
+    /// Shares what can be shared: files of records hidden with `key`, but not the last one of a
+    /// folder, to which its owner may still append.
+    fn share(
+        files: &BlockFiles,
+        tree: &Tree,
+        chain: &[u32],
+        key: XorKey,
+        writer: &mut BlocksWriter,
+    ) -> Result<Self, Error> {
+        let mut blocks = vec![vec![]; files.files().len()];
+        for (height, node) in (0..).zip(chain) {
+            let Some(found) = tree.record(*node) else { continue };
+            let (Ok(offset), size) = (u32::try_from(found.offset), found.size) else { continue };
+            blocks[found.file as usize].push(Stands { height, offset, size });
+        }
+        let folder = |file: &BlockFile| file.path().parent().map(Path::to_path_buf);
+        let mut last_of: HashMap<_, usize> = HashMap::new();
+        for (place, file) in files.files().iter().enumerate() {
+            last_of.insert(folder(file), place);
+        }
+        let mut linked = Self { files: vec![], is_there: vec![false; chain.len()] };
+        for (place, (file, mut blocks)) in files.files().iter().zip(blocks).enumerate() {
+            let is_whole = !file.is_copy() && matches!(file.shape(), Shape::Records { .. });
+            let is_last = last_of.get(&folder(file)) == Some(&place);
+            if blocks.is_empty() || !is_whole || is_last || file.key() != key {
+                continue;
+            }
+            if let Some(shared) = writer.share(file.path(), key)? {
+                blocks.sort_unstable_by_key(|block| block.offset);
+                linked.files.push((shared, blocks));
+            }
+        }
+        Ok(linked)
+    }
+
+    /// Bytes of the records that need not be copied.
+    fn bytes(&self) -> u64 {
+        let blocks = self.files.iter().flat_map(|(_, blocks)| blocks);
+        // the genesis block is not counted among what would be
+        blocks.filter(|block| block.height > 0).map(|block| FRAME + u64::from(block.size)).sum()
+    }
 }
 
 /// What copying block files came to.
@@ -111,7 +207,8 @@ pub fn to_block_files(
             Ok(())
         };
         let cancel = &options.cancel;
-        let spare = each_block(files, tree, &chain, last, cancel, &mut progress, take)?;
+        let wanted = (0..).zip(&chain).skip(last as usize + 1);
+        let spare = each_block(files, tree, wanted, cancel, &mut progress, take)?;
         let Some(spare) = spare else { return Ok(None) };
         last = chain.len() as u32 - 1;
         let tip = chain.last().map(|node| *tree.hash(*node));
@@ -145,27 +242,25 @@ fn chain_of(tree: &Tree, ledger: &Ledger) -> Result<Vec<u32>, Error> {
     Ok(chain)
 }
 
-/// Bytes of the records of these blocks.
+/// Bytes of the records of these blocks but the first.
 fn bytes_of(tree: &Tree, chain: &[u32]) -> u64 {
-    let records = chain.iter().filter_map(|node| tree.record(*node));
+    let records = chain.iter().skip(1).filter_map(|node| tree.record(*node));
     records.map(|found| FRAME + u64::from(found.size)).sum()
 }
 
-/// Reads the blocks of `chain` above height `after`. Returns the records that have bytes to spare,
+/// Reads the blocks of `chain`, each with its height. Returns the records that have bytes to spare,
 /// or none when the user asked to stop.
-fn each_block(
+fn each_block<'a>(
     files: &BlockFiles,
     tree: &Tree,
-    chain: &[u32],
-    after: u32,
+    chain: impl Iterator<Item = (u32, &'a u32)>,
     cancel: &Cancel,
     mut progress: impl FnMut(u32),
     mut take: impl FnMut(u32, &[u8]) -> Result<(), Error>,
 ) -> Result<Option<Vec<Spare>>, Error> {
     let mut reader = BodyReader::new(files, OPEN_FILES);
     let (mut block, mut spare) = (Block::default(), vec![]);
-    for (height, node) in chain.iter().enumerate().skip(after as usize + 1) {
-        let height = height as u32;
+    for (height, node) in chain {
         let Some(found) = tree.record(*node) else {
             return Err(Error::Damaged(format!("no file has the block at height {height}")));
         };

@@ -194,6 +194,17 @@ pub enum Error {
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
     AssumedMissing(Hash),
+    /// Block files that a store was made of are no longer there.
+    SourcesGone {
+        /// The store.
+        store: PathBuf,
+        /// Files that are gone.
+        gone: usize,
+        /// All of them.
+        of: usize,
+        /// The first that is gone.
+        first: PathBuf,
+    },
 }
 
 impl fmt::Display for Error {
@@ -231,7 +242,12 @@ impl fmt::Display for Error {
             }
             Self::AssumedMissing(hash) => {
                 let id = Id(hash);
-                write!(f, "expected block {id}, which is assumed valid, in the files, found it not")
+                write!(f, "--assume-valid: block {id} is not in these files")
+            }
+            Self::SourcesGone { store, gone, of, first } => {
+                let (store, first) = (store.display(), first.display());
+                write!(f, "{store} is a store, which has its blocks in {of} block files: ")?;
+                write!(f, "expected all of them, found {gone} gone, the first one {first}")
             }
         }
     }
@@ -253,6 +269,7 @@ impl Error {
             Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
             Self::NoBeginning(_) | Self::OtherHeight { .. } => Status::Usage,
             Self::Damaged(_) => Status::Damage,
+            Self::SourcesGone { .. } => Status::Incomplete,
             Self::Stopped => Status::Interrupted,
             Self::Empty => Status::Unknown,
         }

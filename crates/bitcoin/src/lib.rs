@@ -39,6 +39,7 @@ pub mod scan;
 pub mod script;
 mod shortfalls;
 pub mod sigops;
+pub mod sources;
 pub mod transaction_rules;
 pub mod undo;
 pub mod variants;

@@ -1,6 +1,7 @@
 //! What a run is asked to do, and what it tells while it does it.
 
 use crate::params::Params;
+use crate::run::Tip;
 use crate::variants::Variants;
 use crate::{Hash, Level};
 use pipeline::Cancel;
@@ -30,6 +31,8 @@ pub struct Options {
     pub from: Option<u32>,
     /// Last height to connect; none for the best chain's last.
     pub until: Option<u32>,
+    /// Blocks that the best chain must have: the last ones of stores that were made of the files.
+    pub contains: Vec<Tip>,
     /// May blocks be missing? They are told in any case.
     pub partial: bool,
     /// Are bodies read again where the store has all blocks of the files already?
@@ -56,6 +59,7 @@ impl Options {
             by_itself: false,
             from: None,
             until: None,
+            contains: vec![],
             partial: false,
             recheck: true,
             commit_every: COMMIT_EVERY,

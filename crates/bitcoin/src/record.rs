@@ -127,7 +127,7 @@ fn reindex(run: &Run) -> Reindex {
 fn notes(run: &Run, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     if let Some(tip) = run.resumed {
-        notes.push(format!("went on behind height {}, committed by an earlier run", tip.height));
+        notes.push(format!("resumed after height {}, committed by an earlier run", tip.height));
     }
     if let Some(anchor) = run.anchor {
         let id = Id(&anchor.hash);

@@ -28,6 +28,7 @@ pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &
     let mut lacks = vec![];
     lacks.extend(beginning(files, options, index));
     lacks.extend(above_the_tip(options, index));
+    lacks.extend(not_contained(options, index));
     lacks.extend(unconnected(files, index));
     lacks.extend(missing_files(files));
     lacks.extend(damaged(files, index, run));
@@ -97,6 +98,28 @@ fn above_the_tip(options: &Options, index: &Index) -> Option<Shortfall> {
     Some(missing.of_blocks(u64::from(until - best)))
 }
 
+/// Blocks that the best chain should have, and has not.
+fn not_contained(options: &Options, index: &Index) -> Vec<Shortfall> {
+    let (tree, base) = (&index.tree, index.tree.base());
+    let wanted = options.contains.iter();
+    let wanted = wanted.filter(|tip| options.until.is_none_or(|until| tip.height <= until));
+    wanted
+        .filter_map(|tip| {
+            let above_base = tip.height.checked_sub(base);
+            let found = above_base.and_then(|height| tree.ancestor(tree.best_tip(), height));
+            let found = match found.map(|block| tree.hash(block)) {
+                Some(hash) if *hash == tip.hash => return None,
+                Some(hash) => format!("{} in its place", Id(hash)),
+                None => format!("{} to be the last", best_height(index)),
+            };
+            let (height, id) = (tip.height, Id(&tip.hash));
+            let text =
+                format!("expected the store's block {height} ({id}) in the chain, found {found}");
+            Some(Shortfall::new(ShortfallKind::MissingBlocks, text))
+        })
+        .collect()
+}
+
 /// Blocks behind others that no file has.
 fn unconnected(files: &BlockFiles, index: &Index) -> Vec<Shortfall> {
     let gaps = index.tree.gaps();
@@ -104,7 +127,7 @@ fn unconnected(files: &BlockFiles, index: &Index) -> Vec<Shortfall> {
         gaps.iter().take(MAX_LISTED).map(|gap| of_gap(files, index, gap)).collect();
     if let Some(more @ [_, ..]) = gaps.get(MAX_LISTED..) {
         let blocks = more.iter().map(|gap| u64::from(gap.records)).sum();
-        let text = format!("{blocks} blocks behind {} more gaps", more.len());
+        let text = format!("{blocks} blocks after {} more gaps", more.len());
         all.push(Shortfall::new(ShortfallKind::Unconnected, text).of_blocks(blocks));
     }
     all
@@ -116,7 +139,8 @@ fn of_gap(files: &BlockFiles, index: &Index, gap: &Gap) -> Shortfall {
         records => format!("{records} blocks follow"),
     };
     let missing = Id(&gap.missing);
-    let text = format!("expected block {missing} before this one, found it in no file ({blocks})");
+    let text =
+        format!("expected block {missing} before this one, not found in any file ({blocks})");
     let shortfall = Shortfall::new(ShortfallKind::Unconnected, text).of_blocks(gap.records.into());
     let first = index.tree.found().get(gap.first as usize);
     match first.and_then(|found| Some((files.files().get(found.file as usize)?, found.offset))) {
@@ -130,10 +154,10 @@ fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
     let hole = |(folder, first, last): (&std::path::Path, u64, u64)| {
         let (name, folder) = (format!("blk{first:05}.dat"), folder.display());
         let text = match last - first {
-            0 => format!("expected {name} in {folder}, found the files before and behind it"),
+            0 => format!("expected {name} in {folder}, found the files before and after it"),
             _ => format!(
                 "expected {name} to blk{last:05}.dat in {folder}, found the files before and \
-                 behind them"
+                 after them"
             ),
         };
         Shortfall::new(ShortfallKind::MissingBlocks, text)

@@ -141,6 +141,17 @@ pub(crate) fn write_compact_size(out: &mut Vec<u8>, number: u64) {
 /// Takes a count off the front. There cannot be more items than bytes behind it.
 #[inline]
 pub(crate) fn read_count(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
+    let found = read_any_count(from, what)?;
+    let limit = from.len() as u64;
+    match found <= limit {
+        true => Ok(found),
+        false => Err(Malformed::TooLarge { what, limit, found }),
+    }
+}
+
+/// Takes a count off the front, of items that need not be there.
+#[inline]
+pub(crate) fn read_any_count(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
     let [first] = *take(from, what)?;
     let (number, least) = match first {
         0xfd => (u16::from_le_bytes(*take(from, what)?).into(), 0xfd),
@@ -148,12 +159,8 @@ pub(crate) fn read_count(from: &mut &[u8], what: &'static str) -> Result<u64, Ma
         0xff => (u64::from_le_bytes(*take(from, what)?), 0x1_0000_0000),
         _ => (first.into(), 0),
     };
-    let limit = from.len() as u64;
     if number < least {
         return Err(Malformed::Unexpected { what, expected: least, found: number });
     }
-    match number <= limit {
-        true => Ok(number),
-        false => Err(Malformed::TooLarge { what, limit, found: number }),
-    }
+    Ok(number)
 }

@@ -47,9 +47,9 @@ const KEYS: Options =
 fn write(datadir: &Path, network: &Params, keys: Options, blocks: &[Vec<u8>]) -> (Chain, Written) {
     let mut chain = Chain::default();
     let mut writer = BlocksWriter::create(datadir, network, keys).unwrap();
-    for block in blocks {
+    for (height, block) in (0..).zip(blocks) {
         let undo = chain.connect(block);
-        writer.block(block, undo.as_deref()).unwrap();
+        writer.block(height, block, undo.as_deref()).unwrap();
     }
     let mut writer = writer.coins().unwrap();
     for (outpoint, coin) in chain.sorted() {
@@ -204,8 +204,8 @@ fn an_unfinished_datadir_has_another_name_and_is_begun_again() {
     for cut in [1, 5, 200] {
         let mut chain = Chain::default();
         let mut writer = BlocksWriter::create(&target, &Params::regtest(), KEYS).unwrap();
-        for block in &blocks[..cut] {
-            writer.block(block, chain.connect(block).as_deref()).unwrap();
+        for (height, block) in (0..).zip(&blocks[..cut]) {
+            writer.block(height, block, chain.connect(block).as_deref()).unwrap();
         }
         assert!(!target.join("regtest").exists());
         assert!(target.join("regtest.blockmill.part/blocks/blk00000.dat").exists());
@@ -235,14 +235,14 @@ fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
     let blocks = regtest_blocks();
     let folder = tempfile::tempdir().unwrap();
     let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
-    assert!(matches!(writer.block(&blocks[0], Some(&[0])), Err(Error::Given { .. })));
-    writer.block(&blocks[0], None).unwrap();
+    assert!(matches!(writer.block(0, &blocks[0], Some(&[0])), Err(Error::Given { .. })));
+    writer.block(0, &blocks[0], None).unwrap();
     let (first, second) = (&blocks[1], &blocks[2]);
-    assert!(matches!(writer.block(second, Some(&[0])), Err(Error::NotConnected { .. })));
-    assert!(matches!(writer.block(first, None), Err(Error::Given { .. })));
-    assert!(matches!(writer.block(first, Some(&[1, 0])), Err(Error::Given { .. })));
-    assert!(matches!(writer.block(&first[..80], Some(&[0])), Err(Error::Given { .. })));
-    writer.block(first, Some(&[0])).unwrap();
+    assert!(matches!(writer.block(1, second, Some(&[0])), Err(Error::NotConnected { .. })));
+    assert!(matches!(writer.block(1, first, None), Err(Error::Given { .. })));
+    assert!(matches!(writer.block(1, first, Some(&[1, 0])), Err(Error::Given { .. })));
+    assert!(matches!(writer.block(1, &first[..80], Some(&[0])), Err(Error::Given { .. })));
+    writer.block(1, first, Some(&[0])).unwrap();
     let written = writer.coins().unwrap().finish().unwrap();
     assert_eq!((written.blocks, written.coins), (2, 0));
     assert_eq!(written.block_bytes, 16 + (blocks[0].len() + first.len()) as u64);
@@ -253,7 +253,7 @@ fn blocks_that_do_not_fit_are_refused_and_change_nothing() {
 fn outputs_of_a_transaction_sort_by_their_encoding() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = BlocksWriter::create(folder.path(), &Params::regtest(), KEYS).unwrap();
-    writer.block(&Params::regtest().genesis, None).unwrap();
+    writer.block(0, &Params::regtest().genesis, None).unwrap();
     let mut writer = writer.coins().unwrap();
     // around each number where the encoding gets longer, in the order of their bytes
     let mut outputs = vec![0, 1, 2, 127, 128, 129, 255, 256, 16_511, 16_512, 2_113_663, 2_113_664];
@@ -313,8 +313,8 @@ fn a_damaged_datadir_is_noticed_or_read_as_it_is() {
 fn with_many_tables(folder: &Path, blocks: &[Vec<u8>]) -> (PathBuf, Chain) {
     let mut chain = Chain::default();
     let mut writer = BlocksWriter::create(folder, &Params::regtest(), KEYS).unwrap();
-    for block in blocks {
-        writer.block(block, chain.connect(block).as_deref()).unwrap();
+    for (height, block) in (0..).zip(blocks) {
+        writer.block(height, block, chain.connect(block).as_deref()).unwrap();
     }
     // coins of no block: Core does not ask where a coin comes from until it is spent
     for i in 0..600_000u32 {
@@ -367,7 +367,7 @@ fn blocks_go_on_in_the_next_file_before_one_is_full() {
         block[4..36].copy_from_slice(&parent);
         block[68..72].copy_from_slice(&(1000 - height).to_le_bytes());
         parent = crypto::sha256d(&block[..80]);
-        writer.block(&block, (height > 0).then_some(&[0])).unwrap();
+        writer.block(height, &block, (height > 0).then_some(&[0])).unwrap();
     }
     let written = writer.coins().unwrap().finish().unwrap();
     let datadir = Datadir::open(&folder).unwrap();

@@ -93,9 +93,13 @@ pub enum Command {
 #[derive(Args, Clone, Debug)]
 pub struct Verification {
     /// Archives: files or folders (era1, geth ancient folder, RLP export, header stream, Bitcoin
-    /// block files), files also compressed (gzip, zstd, xz, bzip2); - is standard input
+    /// block files, a store of ours), files also compressed (gzip, zstd, xz, bzip2); - is
+    /// standard input
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Bitcoin stores that were given; in their place `paths` has the files they were made of.
+    #[arg(skip)]
+    pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
     /// testnet4, signet, regtest [default: detected]
     #[arg(long, value_name = "NAME|FILE")]
@@ -171,7 +175,7 @@ pub struct Verify {
 
 #[derive(Args, Clone, Debug)]
 pub struct Inspect {
-    /// Archives: files or folders; or the store of a Bitcoin import, or a Bitcoin Core datadir
+    /// Archives: files or folders; or a store of ours, or a Bitcoin Core datadir
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Read and decode every record; of Bitcoin blocks check all that needs no coins
@@ -184,6 +188,9 @@ pub struct Convert {
     /// Archives: files or folders
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Bitcoin stores that were given; in their place `paths` has the files they were made of.
+    #[arg(skip)]
+    pub stores: Vec<PathBuf>,
     /// Format to write
     #[arg(long, value_enum)]
     pub to: Target,
@@ -212,6 +219,9 @@ pub struct Convert {
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,
+    /// --to core: copy all blocks, even where block files could be linked to
+    #[arg(long)]
+    pub copy: bool,
     /// --to blk: obfuscate the files with a random key, as Bitcoin Core does
     #[arg(long)]
     pub xor: bool,

@@ -7,21 +7,23 @@ use crate::output;
 use crate::outputs;
 use crate::progress::Display;
 use crate::reindex::{cache, failure, network_of, of_chain, open, parse_id};
+use crate::sources;
 use crate::stop;
 use anyhow::{Result, ensure};
 use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use bitcoin::Error;
+use bitcoin::core::SharedFiles;
 use bitcoin::export;
 use bitcoin::import::{Options, import};
-use chain::grouped;
 use chain::{Shortfall, Status};
+use chain::{counted, grouped};
 use pipeline::Cancel;
 
 /// `blockmill convert --to core|blk`.
 pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     ensure!(args.from.is_none(), "--from: Bitcoin chains are written from the genesis block on");
     let (files, params) = open(&args.paths, args.chain.as_deref())?;
-    let options = Options {
+    let mut options = Options {
         threads: cores(),
         memory: cache(args.cache)?,
         assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
@@ -33,10 +35,13 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         cancel,
         ..Options::new(params)
     };
-    match args.to {
+    sources::expect_tips(&args.stores, &mut options)?;
+    let mut answer = match args.to {
         Target::Blk => block_files(args, &files, &options, json),
         _ => datadir(args, &files, &options, json),
-    }
+    }?;
+    answer.notes.extend(sources::notes(&args.stores));
+    Ok(answer)
 }
 
 /// Brings the store up to date, then writes it out for Bitcoin Core.
@@ -70,7 +75,7 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
     stop::leaves(format!("nothing was written to {out}; the store is up to date"));
     stop::writes(&args.out, total);
     let room = |needed| expect_room(args, needed);
-    let written = export::to_core(files, options, &args.data, &args.out, |_| {}, room)?;
+    let written = export::to_core(files, options, &args.data, &args.out, !args.copy, |_| {}, room)?;
     let Some(written) = written else { return Ok(Answer::of(Status::Interrupted)) };
     if json {
         return answer.with(serde_json::json!({
@@ -79,13 +84,29 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
             "tip": bitcoin::Id(&written.tip).to_string(),
             "coins": written.coins,
             "bytes": written.block_bytes + written.undo_bytes + written.coin_bytes,
+            "reflinked_files": written.shared.reflinks,
+            "hard_linked_files": written.shared.hard_links,
+            "linked_bytes": written.shared.bytes,
         }));
     }
     let (blocks, coins) = (grouped(written.blocks.into()), grouped(written.coins));
     println!("wrote {blocks} blocks, their undo data and {coins} coins to {out}");
+    print_shared(&written.shared);
     println!("start Bitcoin Core with -datadir={out}: it goes on from there");
     print_shortfalls(&answer);
     Ok(answer)
+}
+
+/// Says which bytes were not copied.
+fn print_shared(shared: &SharedFiles) {
+    let bytes = report::bytes(shared.bytes);
+    let how = match (shared.reflinks, shared.hard_links) {
+        (0, 0) => return,
+        (_, 0) => "share their bytes on disk with the source's",
+        _ => "are the source's under other names (hard links)",
+    };
+    let files = counted((shared.reflinks + shared.hard_links).into(), "block file");
+    println!("{files} of {bytes} {how}; --copy makes copies");
 }
 
 /// Writes the best chain as block files in its order.

@@ -5,6 +5,7 @@ mod coins;
 
 use crate::answer::Answer;
 use crate::args::Inspect;
+use crate::data_folder::Kind;
 use crate::ethereum_chain;
 use anyhow::{Result, ensure};
 use archive::{Archive, FileReport, Inspection, TableReport, blkdat};
@@ -14,7 +15,7 @@ use ethereum::record::format_name;
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
-    if let Some(store) = args.paths.iter().find(|path| bitcoin::inspect::is_store(path)) {
+    if let Some(store) = args.paths.iter().find(|path| Kind::of(path) == Kind::Bitcoin) {
         let name = store.display();
         ensure!(args.paths.len() == 1, "{name} is a store: inspect it alone, found other paths");
         return coins::run(store, json);

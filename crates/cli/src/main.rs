@@ -29,6 +29,7 @@ mod progress;
 mod raise;
 mod reindex;
 mod report;
+mod sources;
 mod stop;
 
 use answer::Answer;
@@ -39,14 +40,19 @@ use chain::{FaultReport, Status};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
+use std::hint::black_box;
 use std::process::ExitCode;
 
 /// So that `bench rlp` can count allocations instead of estimating them.
 #[global_allocator]
 static HEAP: CountingAllocator = CountingAllocator;
 
+/// Bytes of stack that the first thread takes at once.
+const STACK: usize = 384 << 10;
+
 fn main() -> ExitCode {
     counting::when_exhausted(stop::end_without_memory);
+    take_stack();
     pipeline::disk::report_file_size_limit();
     let args: Vec<OsString> = std::env::args_os().collect();
     // known before the command line is understood, as it may never be
@@ -59,6 +65,13 @@ fn main() -> ExitCode {
     print::ended((&answer).into())
 }
 
+/// Has the system give this thread as much stack as it may need. It grows page by page otherwise,
+/// and where a limit of memory does not let it, a signal ends the process without a word.
+#[inline(never)]
+fn take_stack() {
+    black_box([0u8; STACK]);
+}
+
 /// The name of the command that `args` ask for, and how it ended.
 fn answer(args: Vec<OsString>) -> (String, Answer) {
     let parsed = Cli::command().try_get_matches_from(args).and_then(|matches| {
@@ -66,11 +79,11 @@ fn answer(args: Vec<OsString>) -> (String, Answer) {
         Ok((name, Cli::from_arg_matches(&matches)?))
     });
     match parsed {
-        Ok((name, cli)) => {
+        Ok((name, mut cli)) => {
             let logged = cli.log.as_deref().map_or(Ok(()), log::to);
             let ready = logged.and_then(|()| stop::on_signal(&name, cli.json));
             let answer =
-                ready.and_then(|()| run(&cli)).unwrap_or_else(|error| Answer::failed(&error));
+                ready.and_then(|()| run(&mut cli)).unwrap_or_else(|error| Answer::failed(&error));
             let answer = if stop::was_asked() { stop::answer(answer) } else { answer };
             let answer = stop::without_room(answer);
             (name, answer)
@@ -90,7 +103,8 @@ fn not_understood(error: &clap::Error) -> Answer {
     Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Usage) }
 }
 
-fn run(cli: &Cli) -> Result<Answer> {
+fn run(cli: &mut Cli) -> Result<Answer> {
+    sources::resolve(&mut cli.command)?;
     match &cli.command {
         Command::Import(args) => import::run_import(args, cli.json, stop::cancel()),
         Command::Verify(args) => import::run_verify(args, cli.json, stop::cancel()),

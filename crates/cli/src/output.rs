@@ -71,7 +71,7 @@ pub fn end(
         error: result.fault.clone(),
         kept: result.committed.filter(|_| stopped).map(|number| {
             let goes_on = matches!(result.status, Status::Trouble | Status::Interrupted);
-            let then = if goes_on { ", and the same command goes on behind it" } else { "" };
+            let then = if goes_on { ", and the same command goes on after it" } else { "" };
             kept(ending.unit, number) + then
         }),
         shortfalls: result.shortfalls.clone(),

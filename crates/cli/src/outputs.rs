@@ -50,7 +50,8 @@ pub fn is_block_file(path: &Path) -> bool {
 /// What the hand-over writes. Once Bitcoin Core has run there, there are files that are not in
 /// this list, and the datadir is never replaced.
 fn is_of_datadir(path: &Path) -> bool {
-    let path = path.strip_prefix("regtest").unwrap_or(path);
+    let networks = ["testnet3", "testnet4", "signet", "regtest"];
+    let path = networks.iter().find_map(|name| path.strip_prefix(name).ok()).unwrap_or(path);
     if let Ok(blocks) = path.strip_prefix("blocks") {
         return is_block_file(blocks)
             || is_numbered(blocks.as_os_str(), "rev", ".dat")

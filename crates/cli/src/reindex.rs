@@ -6,6 +6,7 @@ use crate::import::cores;
 use crate::output::{self, Ending};
 use crate::outputs;
 use crate::progress::{Display, Progress};
+use crate::sources;
 use crate::stop;
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BlockFiles, Network};
@@ -61,6 +62,7 @@ struct Job {
     default_level: bool,
     label: Option<String>,
     record_to: Option<PathBuf>,
+    notes: Vec<String>,
 }
 
 impl Job {
@@ -68,7 +70,7 @@ impl Job {
         outputs::record(args.record.as_deref(), &args.paths, args.force)?;
         let variants = Variants::default().with(&args.variants)?;
         let (files, params) = open(&args.paths, args.chain.as_deref())?;
-        let options = Options {
+        let mut options = Options {
             level: match args.level {
                 Some(LevelArg::Headers) => Level::Headers,
                 Some(LevelArg::Bodies) => Level::Bodies,
@@ -88,9 +90,11 @@ impl Job {
             ..Options::new(params)
         };
         ensure!(args.trust.is_empty(), "--trust is for Ethereum; see --assume-valid");
+        sources::expect_tips(&args.stores, &mut options)?;
         let (label, record_to) = (args.label.clone(), args.record.clone());
         let default_level = args.level.is_none();
-        Ok(Self { files, options, default_level, label, record_to })
+        let notes = sources::notes(&args.stores).collect();
+        Ok(Self { files, options, default_level, label, record_to, notes })
     }
 
     fn run(mut self, label: &str, data: &Path, stores: bool, json: bool) -> Result<Answer> {
@@ -107,6 +111,7 @@ impl Job {
         let label = self.label.as_deref().unwrap_or(label);
         let mut record =
             record::of(&run, &outcome, &self.files, &self.options, program::this(), label);
+        record.notes.append(&mut self.notes);
         record.notes.extend(self.files.copied());
         if stores {
             record.result.committed = committed(data, &self.options, &mut record.notes);

@@ -18,9 +18,8 @@ fn labels<'a>(records: &[&'a Value]) -> Vec<&'a str> {
 
 fn assert_files(folder: &Path) {
     for name in ["pr", "index", "connect", "connect-assumed"] {
-        let path = |ending| folder.join(format!("reindex-{name}.{ending}"));
-        let read = |ending| fs::read(path(ending)).expect("a chart");
-        assert!(read("svg").starts_with(b"<svg") && read("png").starts_with(b"\x89PNG"), "{name}");
+        let chart = fs::read_to_string(folder.join(format!("reindex-{name}.svg")));
+        assert!(chart.expect("a chart").starts_with("<svg"), "{name}");
     }
     let table = fs::read_to_string(folder.join("table.md")).expect("tables");
     for text in ["## pr\n", "without a parent", "## connect\n", "| scripts=library |", "| 16981 |"]

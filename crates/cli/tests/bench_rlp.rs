@@ -14,8 +14,8 @@ fn runs(record: &Value) -> impl Iterator<Item = &Value> {
 
 fn assert_files(folder: &Path) {
     for name in ["encode", "hash", "hash-each", "allocations"] {
-        let read = |ending| fs::read(folder.join(format!("{name}.{ending}"))).expect("a chart");
-        assert!(read("svg").starts_with(b"<svg") && read("png").starts_with(b"\x89PNG"), "{name}");
+        let chart = fs::read_to_string(folder.join(format!("{name}.svg")));
+        assert!(chart.expect("a chart").starts_with("<svg"), "{name}");
     }
     let table = fs::read_to_string(folder.join("table.md")).expect("tables");
     for text in ["## Encode into a fresh buffer", "| block-8 |", "| headers-8 |", "allocations"] {

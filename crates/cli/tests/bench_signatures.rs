@@ -12,11 +12,10 @@ fn assert_files(folder: &Path, variants: usize) {
     let table = fs::read_to_string(folder.join("table.md")).expect("tables");
     assert!(table.contains("## One thread: time of one signature"), "{table}");
     assert!(table.contains("| Schnorr | 5 |") && table.contains("|  | 32 |"), "{table}");
-    let read = |ending| fs::read(folder.join(format!("signatures.{ending}")));
     if variants > 1 {
         assert!(table.contains("## Few signatures that no lane can decide"), "{table}");
-        assert!(read("svg").expect("a chart").starts_with(b"<svg"));
-        assert!(read("png").expect("a chart").starts_with(b"\x89PNG"));
+        let chart = fs::read_to_string(folder.join("signatures.svg")).expect("a chart");
+        assert!(chart.starts_with("<svg"));
     }
 }
 

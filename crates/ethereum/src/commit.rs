@@ -61,7 +61,7 @@ impl Sink {
             }
             ticked += tick.map_or(Duration::ZERO, |tick| tick.elapsed());
         }
-        debug_assert_eq!(known, 0, "an import goes on behind the last stored block");
+        debug_assert_eq!(known, 0, "an import goes on after the last stored block");
         let batched = Instant::now();
         if commit.plan.batch_write {
             self.append(blocks, blocks.range.start, blocks.range.end)?;

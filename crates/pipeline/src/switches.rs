@@ -106,7 +106,7 @@ impl fmt::Display for SwitchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { asked, known } => {
-                write!(f, "unknown variant '{asked}'; there is: {known}")
+                write!(f, "unknown variant '{asked}'; available: {known}")
             }
             Self::NotHere { asked, available } => {
                 write!(f, "this CPU cannot run variant '{asked}'; it can: {available}")
@@ -332,11 +332,11 @@ mod tests {
     fn what_cannot_be_set_is_told_with_what_can() {
         let told = |assignment| Variants::<Toy>::default().set(assignment).unwrap_err().to_string();
         let names = "write, cache, width, nowhere";
-        assert_eq!(told("speed=high"), format!("unknown variant 'speed=high'; there is: {names}"));
-        assert_eq!(told(""), format!("unknown variant ''; there is: {names}"));
-        assert_eq!(told("cache=9M"), "unknown variant 'cache=9M'; there is: cache=0|8M|32M");
-        assert_eq!(told("cache"), "unknown variant 'cache'; there is: cache=0|8M|32M");
-        assert_eq!(told("width=3"), "unknown variant 'width=3'; there is: width=1|2|4|8");
+        assert_eq!(told("speed=high"), format!("unknown variant 'speed=high'; available: {names}"));
+        assert_eq!(told(""), format!("unknown variant ''; available: {names}"));
+        assert_eq!(told("cache=9M"), "unknown variant 'cache=9M'; available: cache=0|8M|32M");
+        assert_eq!(told("cache"), "unknown variant 'cache'; available: cache=0|8M|32M");
+        assert_eq!(told("width=3"), "unknown variant 'width=3'; available: width=1|2|4|8");
         let told = told("width=8");
         assert_eq!(told, "this CPU cannot run variant 'width=8'; it can: width=1|4");
     }

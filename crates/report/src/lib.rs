@@ -26,7 +26,7 @@ mod writers;
 #[cfg(test)]
 mod sample;
 
-pub use chart::{Chart, ChartError};
+pub use chart::Chart;
 pub use compare::{compare_markdown, compare_table};
 pub use format::{bytes, counted, date, date_time, duration};
 pub use ladder::{ladder_markdown, ladder_table};

@@ -10,9 +10,11 @@
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
 //! | [`proc`] | `/proc` | nothing is known |
 //! | [`folders`] | two names exchanged in one step | in three |
+//! | [`links`] | blocks of the disk shared, or hard links | hard links |
 
 pub mod folders;
 pub mod holes;
+pub mod links;
 pub mod memory;
 pub mod page_cache;
 pub mod proc;

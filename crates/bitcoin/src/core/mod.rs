@@ -10,13 +10,15 @@ mod error;
 mod flat;
 pub mod leveldb;
 mod read;
+mod shared;
 mod write;
 
 pub use archive::blkdat::XorKey;
 pub use chainstate::Coins;
 pub use error::Error;
 pub use read::{Datadir, Found};
-pub use write::{BlocksWriter, CoinsWriter, Options, Written};
+pub use shared::{SharedFile, Stands};
+pub use write::{BlocksWriter, CoinsWriter, Options, SharedFiles, Written};
 
 use crate::params::Params;
 use std::fs::{self, File};

@@ -96,3 +96,39 @@ impl Flags {
         flags.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params;
+
+    #[test]
+    fn flags_begin_where_the_main_network_s_rules_do() {
+        let params = Params::mainnet();
+        let at = |height: u32| Flags::of(&params.rules(height, &[0; 32], None));
+        let mut expected = Flags::P2SH.with(Flags::WITNESS).with(Flags::TAPROOT);
+        assert_eq!(at(1), expected);
+        // BIP66, BIP65, BIP68/112/113, BIP141/147, by chainparams.cpp of Bitcoin Core
+        for (height, flag) in [
+            (363_725, Flags::DERSIG),
+            (388_381, Flags::CLTV),
+            (419_328, Flags::CSV),
+            (481_824, Flags::NULLDUMMY),
+        ] {
+            assert_eq!(at(height - 1), expected, "{height}");
+            expected = expected.with(flag);
+            assert_eq!(at(height), expected, "{height}");
+        }
+    }
+
+    #[test]
+    fn witnesses_are_not_run_where_p2sh_is_not() {
+        let params = Params::mainnet();
+        let of = |hash| Flags::of(&params.rules(1, hash, None));
+        let found: Vec<_> = params.exceptions.iter().map(|exception| of(&exception.hash)).collect();
+        assert_eq!(found, [Flags::NONE, Flags::P2SH.with(Flags::WITNESS)]);
+        let rules = params.rules(1, &[0; 32], None);
+        let odd = Flags::of(&Rules { p2sh: false, ..rules });
+        assert_eq!(odd, Flags::NONE);
+    }
+}

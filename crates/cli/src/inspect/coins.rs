@@ -5,24 +5,18 @@ use anyhow::{Context, Result};
 use bitcoin::Id;
 use bitcoin::coins::Statistics;
 use bitcoin::import::Tip;
-use bitcoin::inspect::{core_state, stored};
-use chain::grouped;
+use bitcoin::inspect::{core_state, is_store, stored};
+use bitcoin::sources::{SourceState, Sources};
+use chain::{Shortfall, ShortfallKind, counted, grouped};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
 /// Looks at the store of a Bitcoin import.
 pub fn run(folder: &Path, json: bool) -> Result<Answer> {
-    let store = stored(folder).with_context(|| format!("store {}", folder.display()))?;
-    let Some(stored) = store else {
-        if json {
-            let name = folder.display().to_string();
-            return Answer::ok().with(json!({ "store": name, "tip": null }));
-        }
-        println!("{}: a store in which nothing was committed yet", folder.display());
-        return Ok(Answer::ok());
-    };
-    let coins = Coins {
+    let in_store = || format!("store {}", folder.display());
+    let stored = is_store(folder).then(|| stored(folder)).transpose().with_context(in_store)?;
+    let coins = stored.flatten().map(|stored| Coins {
         what: "store",
         folder,
         network: Some(stored.params.map_or("another network", |params| params.name)),
@@ -30,12 +24,68 @@ pub fn run(folder: &Path, json: bool) -> Result<Answer> {
         statistics: stored.statistics,
         undo_bytes: Some(stored.undo_bytes),
         disk_bytes: bytes_below(folder),
-    };
+    });
+    let sources = Sources::of(folder).with_context(in_store)?;
+    let answer = sources.as_ref().map_or_else(Answer::ok, |sources| answer(folder, sources));
     if json {
-        return Answer::ok().with(coins.json());
+        let name = folder.display().to_string();
+        let nothing = || json!({ "store": name, "tip": null });
+        let mut document = coins.as_ref().map_or_else(nothing, Coins::json);
+        document["block_files"] = sources.as_ref().map_or(Value::Null, json_sources);
+        return answer.with(document);
     }
-    coins.print();
-    Ok(Answer::ok())
+    match &coins {
+        Some(coins) => coins.print(),
+        None => println!("store {}: no coins were committed yet", folder.display()),
+    }
+    if let Some(sources) = &sources {
+        print_sources(sources);
+    }
+    Ok(answer)
+}
+
+/// A store whose block files are gone can only be handed over or verified when they are back.
+fn answer(folder: &Path, sources: &Sources) -> Answer {
+    let missing = |error: bitcoin::Error| Answer {
+        shortfalls: vec![Shortfall::new(ShortfallKind::MissingBlocks, error.to_string())],
+        ..Answer::of(error.status())
+    };
+    sources.paths(folder).map_or_else(missing, |_| Answer::ok())
+}
+
+/// Files in each state: as they were, changed, gone.
+fn count(sources: &Sources) -> [u64; 3] {
+    [SourceState::Same, SourceState::Changed, SourceState::Gone]
+        .map(|state| sources.files.iter().filter(|file| file.state == state).count() as u64)
+}
+
+fn print_sources(sources: &Sources) {
+    let network = sources.params.as_ref().map_or("another network", |params| params.name);
+    let bytes: u64 = sources.files.iter().filter_map(|file| file.length).sum();
+    let (files, records) = (sources.files.len() as u64, sources.records);
+    let (files, records) = (counted(files, "block file"), counted(records, "block"));
+    println!("  made of    {files} of {network}: {records}, {} bytes", grouped(bytes));
+    let [_, changed, gone] = count(sources);
+    if changed > 0 {
+        println!("  CHANGED    {} written to since then", counted(changed, "file"));
+    }
+    let mut gone_files = sources.files.iter().filter(|file| file.state == SourceState::Gone);
+    if let Some(first) = gone_files.next() {
+        println!("  GONE       {}, the first one {}", counted(gone, "file"), first.path.display());
+    }
+}
+
+fn json_sources(sources: &Sources) -> Value {
+    let [same, changed, gone] = count(sources);
+    let paths = sources.files.iter().map(|file| file.path.display().to_string());
+    json!({
+        "network": sources.params.as_ref().map(|params| params.name),
+        "blocks": sources.records,
+        "paths": paths.collect::<Vec<_>>(),
+        "same": same,
+        "changed": changed,
+        "gone": gone,
+    })
 }
 
 /// Reads the coins of a datadir of Bitcoin Core.

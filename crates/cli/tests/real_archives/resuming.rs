@@ -21,7 +21,7 @@ fn an_import_in_two_runs_gives_the_store_of_one_run() {
         (&record["data"]["first"], &record["data"]["last"]),
         (&5_001.into(), &16_383.into())
     );
-    assert!(record["notes"].to_string().contains("went on behind block 5000"), "{record}");
+    assert!(record["notes"].to_string().contains("resumed after block 5000"), "{record}");
     assert_same_store(&whole, &parts);
 
     // file by file, the second one by itself

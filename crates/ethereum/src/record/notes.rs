@@ -64,7 +64,7 @@ fn resumed(run: &Run, id: &BlockId) -> String {
              which ends with block {number}"
         ),
         None => format!(
-            "went on behind block {number}, committed by an earlier run; blocks of the archive \
+            "resumed after block {number}, committed by an earlier run; blocks of the archive \
              before it were not read again"
         ),
     }

@@ -1,10 +1,7 @@
 //! Bar charts: one bar for each row, made of parts.
 
-use plotters::backend::DrawingBackend;
-
-use super::ChartError;
 use super::palette::{FAINT, Ink, ON_BRIGHT, ON_DEEP, TEXT};
-use super::surface::{Draw, Hold, Surface, WIDTH};
+use super::surface::{Draw, Hold, Surface, WIDTH, text_width};
 
 const EDGE: f64 = 24.0;
 const LEGEND: f64 = 84.0;
@@ -49,36 +46,34 @@ impl Draw for BarChart {
         TOP + ROW * self.rows.len() as f64 + 14.0
     }
 
-    fn draw<DB: DrawingBackend>(&self, on: &Surface<DB>) -> Result<(), ChartError> {
-        on.text(&self.title, (EDGE, 28.0), 20.0, TEXT, Hold::Left)?;
-        on.text(&self.subtitle, (EDGE, 53.0), 14.0, FAINT, Hold::Left)?;
-        self.draw_legend(on)?;
+    fn draw(&self, on: &mut Surface) {
+        on.text(&self.title, (EDGE, 28.0), 20.0, TEXT, Hold::Left);
+        on.text(&self.subtitle, (EDGE, 53.0), 14.0, FAINT, Hold::Left);
+        self.draw_legend(on);
         let widest = |texts: &mut dyn Iterator<Item = &String>| {
-            texts.map(|text| on.text_width(text, SIZE)).fold(0.0, f64::max) * 1.12
+            texts.map(|text| text_width(text, SIZE)).fold(0.0, f64::max) * 1.12
         };
         let left = EDGE + widest(&mut self.rows.iter().map(|row| &row.name)) + 12.0;
         let right = WIDTH - EDGE - widest(&mut self.rows.iter().map(|row| &row.text)) - 12.0;
         let longest = self.rows.iter().map(Row::length).fold(0.0, f64::max);
         for (at, row) in self.rows.iter().enumerate() {
             let y = TOP + ROW * (at as f64 + 0.5);
-            on.text(&row.name, (left - 12.0, y), SIZE, TEXT, Hold::Right)?;
-            on.text(&row.text, (right + 12.0, y), SIZE, FAINT, Hold::Left)?;
+            on.text(&row.name, (left - 12.0, y), SIZE, TEXT, Hold::Right);
+            on.text(&row.text, (right + 12.0, y), SIZE, FAINT, Hold::Left);
             let scale = if longest > 0.0 { (right - left) / longest } else { 0.0 };
-            row.draw(on, left, y, scale)?;
+            row.draw(on, left, y, scale);
         }
-        Ok(())
     }
 }
 
 impl BarChart {
-    fn draw_legend<DB: DrawingBackend>(&self, on: &Surface<DB>) -> Result<(), ChartError> {
+    fn draw_legend(&self, on: &mut Surface) {
         let mut x = EDGE;
         for (name, ink, strength) in &self.legend {
-            on.block((x, LEGEND - 6.0), (x + 12.0, LEGEND + 6.0), *ink, *strength)?;
-            on.text(name, (x + 18.0, LEGEND), SIZE, FAINT, Hold::Left)?;
-            x += 18.0 + on.text_width(name, SIZE) * 1.12 + 22.0;
+            on.block((x, LEGEND - 6.0), (x + 12.0, LEGEND + 6.0), *ink, *strength);
+            on.text(name, (x + 18.0, LEGEND), SIZE, FAINT, Hold::Left);
+            x += 18.0 + text_width(name, SIZE) * 1.12 + 22.0;
         }
-        Ok(())
     }
 }
 
@@ -87,13 +82,7 @@ impl Row {
         self.parts.iter().map(|part| part.value.max(0.0)).sum()
     }
 
-    fn draw<DB: DrawingBackend>(
-        &self,
-        on: &Surface<DB>,
-        left: f64,
-        y: f64,
-        scale: f64,
-    ) -> Result<(), ChartError> {
+    fn draw(&self, on: &mut Surface, left: f64, y: f64, scale: f64) {
         let mut x = left;
         for part in &self.parts {
             let width = part.value.max(0.0) * scale;
@@ -101,15 +90,14 @@ impl Row {
             let shown = (width - 1.0).max(width.min(0.5));
             if shown > 0.0 {
                 let (from, to) = ((x, y - BAR / 2.0), (x + shown, y + BAR / 2.0));
-                on.block(from, to, part.ink, part.strength)?;
+                on.block(from, to, part.ink, part.strength);
             }
-            if on.text_width(&part.text, 12.5) * 1.12 + 10.0 < width {
+            if text_width(&part.text, 12.5) * 1.12 + 10.0 < width {
                 let ink = on_colour(part);
-                on.text(&part.text, (x + width / 2.0, y), 12.5, ink, Hold::Middle)?;
+                on.text(&part.text, (x + width / 2.0, y), 12.5, ink, Hold::Middle);
             }
             x += width;
         }
-        Ok(())
     }
 }
 

@@ -1,13 +1,10 @@
 //! Line charts, over the chain or over a number of objects: panels one below the other, each line
 //! named at its end.
 
-use plotters::backend::DrawingBackend;
-
-use super::ChartError;
 use super::axis::Axis;
 use super::palette::{AXIS, FAINT, GRID, TEXT, series as ink};
 use super::series::{Series, trend};
-use super::surface::{At, Draw, Hold, Surface, WIDTH};
+use super::surface::{At, Draw, Hold, Surface, WIDTH, text_width};
 
 const TOP: f64 = 78.0;
 const EDGE: f64 = 24.0;
@@ -93,65 +90,54 @@ impl Draw for LineChart {
         TOP + panels + BELOW * self.panels.len().saturating_sub(1) as f64 + FOOT
     }
 
-    fn draw<DB: DrawingBackend>(&self, on: &Surface<DB>) -> Result<(), ChartError> {
-        on.text(&self.title, (EDGE, 28.0), 20.0, TEXT, Hold::Left)?;
-        on.text(&self.subtitle, (EDGE, 53.0), 14.0, FAINT, Hold::Left)?;
-        let frames = self.frames(|text, size| on.text_width(text, size));
+    fn draw(&self, on: &mut Surface) {
+        on.text(&self.title, (EDGE, 28.0), 20.0, TEXT, Hold::Left);
+        on.text(&self.subtitle, (EDGE, 53.0), 14.0, FAINT, Hold::Left);
+        let frames = self.frames(text_width);
         for (panel, frame) in self.panels.iter().zip(&frames) {
-            panel.grid(on, frame, &self.x)?;
-            panel.lines(on, frame, &self.x)?;
-            panel.names(on, frame, &self.x)?;
+            panel.grid(on, frame, &self.x);
+            panel.lines(on, frame, &self.x);
+            panel.names(on, frame, &self.x);
         }
-        let Some(last) = frames.last() else { return Ok(()) };
+        let Some(last) = frames.last() else { return };
         for (value, text) in &self.x.ticks {
             let x = last.left + self.x.place(*value) * (last.right - last.left);
-            on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle)?;
+            on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle);
         }
         let middle = (last.left + last.right) / 2.0;
-        on.text(&self.x_name, (middle, last.bottom + 37.0), SMALL, FAINT, Hold::Middle)
+        on.text(&self.x_name, (middle, last.bottom + 37.0), SMALL, FAINT, Hold::Middle);
     }
 }
 
 impl Panel {
-    fn grid<DB: DrawingBackend>(
-        &self,
-        on: &Surface<DB>,
-        frame: &Frame,
-        x: &Axis,
-    ) -> Result<(), ChartError> {
-        on.text(&self.caption, (EDGE, frame.top - 20.0), SMALL, FAINT, Hold::Left)?;
+    fn grid(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
+        on.text(&self.caption, (EDGE, frame.top - 20.0), SMALL, FAINT, Hold::Left);
         for (value, text) in &self.y.ticks {
             let (_, y) = frame.at(x, &self.y, (x.min, *value));
-            on.line(&[(frame.left, y), (frame.right, y)], GRID, 1.0)?;
-            on.text(text, (frame.left - 8.0, y), SMALL, FAINT, Hold::Right)?;
+            on.line(&[(frame.left, y), (frame.right, y)], GRID, 1.0);
+            on.text(text, (frame.left - 8.0, y), SMALL, FAINT, Hold::Right);
         }
         for (value, _) in &x.ticks {
             let (x, _) = frame.at(x, &self.y, (*value, self.y.min));
-            on.line(&[(x, frame.top), (x, frame.bottom)], GRID, 1.0)?;
+            on.line(&[(x, frame.top), (x, frame.bottom)], GRID, 1.0);
         }
-        on.line(&[(frame.left, frame.bottom), (frame.right, frame.bottom)], AXIS, 1.0)
+        on.line(&[(frame.left, frame.bottom), (frame.right, frame.bottom)], AXIS, 1.0);
     }
 
-    fn lines<DB: DrawingBackend>(
-        &self,
-        on: &Surface<DB>,
-        frame: &Frame,
-        x: &Axis,
-    ) -> Result<(), ChartError> {
+    fn lines(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
         for series in self.series.iter().filter(|_| self.scattered) {
             let few = series.points.len() <= FEW;
             let (radius, strength) = if few { (3.0, 1.0) } else { (1.75, 0.4) };
             for point in &series.points {
-                on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength)?;
+                on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength);
             }
         }
         // The last label is the one that the others lead up to: it is drawn on top.
         for series in &self.series {
             let points = self.drawn(series).into_iter();
             let points: Vec<At> = points.map(|point| frame.at(x, &self.y, point)).collect();
-            on.line(&points, ink(series.place), 2.25)?;
+            on.line(&points, ink(series.place), 2.25);
         }
-        Ok(())
     }
 
     /// The points that the line of `series` goes through.
@@ -164,12 +150,7 @@ impl Panel {
 
     /// Writes the name of each line beside its end, moved apart where ends lie close, with a thin
     /// line from the end to the name.
-    fn names<DB: DrawingBackend>(
-        &self,
-        on: &Surface<DB>,
-        frame: &Frame,
-        x: &Axis,
-    ) -> Result<(), ChartError> {
+    fn names(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
         let end =
             |series: &Series| self.drawn(series).last().map(|point| frame.at(x, &self.y, *point));
         let ends: Vec<At> =
@@ -182,11 +163,10 @@ impl Panel {
             let colour = ink(series.place);
             // A line that ends early needs none: it would run across the others.
             if end.0 > frame.right - 0.15 * (frame.right - frame.left) {
-                on.line(&[(end.0 + 3.0, end.1), (frame.right + 16.0, y)], colour, 1.0)?;
+                on.line(&[(end.0 + 3.0, end.1), (frame.right + 16.0, y)], colour, 1.0);
             }
-            on.text(name, (frame.right + 20.0, y), NAME_SIZE, colour, Hold::Left)?;
+            on.text(name, (frame.right + 20.0, y), NAME_SIZE, colour, Hold::Left);
         }
-        Ok(())
     }
 }
 

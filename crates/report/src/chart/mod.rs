@@ -1,4 +1,4 @@
-//! Charts of run records, as PNG and as SVG.
+//! Charts of run records, as SVG.
 //!
 //! The first two are those of the reference (holiman/headerimport): accumulated time over the
 //! chain, and the time of each chunk. They are drawn from the run with the median time of each
@@ -14,8 +14,8 @@ mod signatures;
 mod surface;
 mod writers;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use pipeline::record::{RunRecord, Stage};
 use serde_json::{Value, json};
@@ -29,41 +29,6 @@ use crate::format;
 use crate::group::{by_label, drawn};
 use crate::stages::busy_share;
 use crate::summary::{parts, words};
-
-/// Why a chart could not be drawn or stored.
-#[derive(Debug)]
-pub enum ChartError {
-    /// Drawing failed; the text says why.
-    Draw(String),
-    /// The pixels could not be packed.
-    Png(png::EncodingError),
-    /// The file could not be written.
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-}
-
-impl fmt::Display for ChartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Draw(why) => write!(f, "cannot draw the chart: {why}"),
-            Self::Png(source) => write!(f, "cannot pack the chart: {source}"),
-            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for ChartError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
 
 /// A chart, ready to be drawn.
 #[derive(Clone, Debug)]
@@ -173,41 +138,27 @@ impl Chart {
     }
 
     /// The chart as an SVG document, 1,000 points wide, on white paper.
-    pub fn svg(&self) -> Result<String, ChartError> {
+    #[must_use]
+    pub fn svg(&self) -> String {
         match &self.0 {
             Kind::Lines(chart) => surface::svg(chart),
             Kind::Bars(chart) => surface::svg(chart),
         }
     }
 
-    /// The chart as a PNG file, 2,000 pixels wide.
-    pub fn png(&self) -> Result<Vec<u8>, ChartError> {
-        let (width, height, pixels) = match &self.0 {
-            Kind::Lines(chart) => surface::bitmap(chart)?,
-            Kind::Bars(chart) => surface::bitmap(chart)?,
-        };
-        let mut packed = Vec::new();
-        let mut encoder = png::Encoder::new(&mut packed, width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        let mut writer = encoder.write_header().map_err(ChartError::Png)?;
-        writer.write_image_data(&pixels).map_err(ChartError::Png)?;
-        writer.finish().map_err(ChartError::Png)?;
-        Ok(packed)
-    }
-
-    /// Writes the chart to `path`, as SVG when the name ends so and as PNG otherwise.
-    pub fn write(&self, path: &Path) -> Result<(), ChartError> {
-        let is_svg = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg"));
-        let content = if is_svg { self.svg()?.into_bytes() } else { self.png()? };
-        pipeline::disk::replace_file(path, &content)
-            .map_err(|source| ChartError::Io { path: path.to_owned(), source })
+    /// Writes the chart to `path`, as SVG.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        pipeline::disk::replace_file(path, self.svg().as_bytes())
     }
 
     /// What the page's script needs to show values under the pointer: the lines and their places.
     /// None for bars.
     pub(crate) fn hover(&self) -> Option<Value> {
         let Kind::Lines(chart) = &self.0 else { return None };
-        let frames = surface::frames(chart).ok()?;
+        let frames = surface::frames(chart);
         let panels: Vec<Value> = chart
             .panels
             .iter()

@@ -59,7 +59,7 @@ pub(crate) fn all() -> impl Iterator<Item = Ink> {
     paper.into_iter().chain(parts).chain(SERIES)
 }
 
-/// `#RRGGBB` with capital digits, as the SVG back end writes it.
+/// `#RRGGBB`.
 pub(crate) fn hex([r, g, b]: [u8; 3]) -> String {
     format!("#{r:02X}{g:02X}{b:02X}")
 }

@@ -1,35 +1,16 @@
-//! What charts are drawn on: an SVG text or a bitmap, in the same units.
-//!
-//! Charts are laid out in points, 1,000 across. Both back ends take whole numbers only, so a point
-//! is [`SCALE`] of their units: lines stay smooth in SVG, and the bitmap is shrunk to half its
-//! size afterwards, which smooths its edges.
+//! What charts are drawn on: an SVG document, in points from the upper left corner, 1,000 across.
 
-use std::sync::OnceLock;
+use std::fmt::Write;
 
-use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
-use plotters::coord::Shift;
-use plotters::drawing::{DrawingArea, IntoDrawingArea};
-use plotters::element::{Circle, PathElement, Rectangle, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontStyle, IntoFont, RGBColor, TextStyle, register_font};
-
-use super::ChartError;
 use super::lines::{Frame, LineChart};
-use super::palette::{Ink, PAPER};
+use super::palette::{Ink, PAPER, hex};
 
 /// Width of every chart in points.
 pub(crate) const WIDTH: f64 = 1000.0;
-/// Units of the back ends in a point.
-const SCALE: f64 = 4.0;
-/// Name under which the font is known; browsers take it for their own font of this kind.
-const FONT: &str = "sans-serif";
-/// plotters counts the height of a line, everyone else the size of the font.
-const LINE_OF_FONT: f64 = 1.24;
-
-/// How far below its place a text must be put for its digits to be centred on it, in parts of its
-/// size: the back ends measure the height of a text differently.
-const SVG_SINK: f64 = 0.09;
-const BITMAP_SINK: f64 = 0.23;
+/// Fonts whose widths are like those of [`ADVANCES`].
+const FONTS: &str = "Helvetica, Arial, Liberation Sans, sans-serif";
+/// How far the line on which digits stand is below their middle, in parts of their size.
+const HALF_DIGIT: f64 = 0.35;
 
 /// Where a text is held.
 #[derive(Clone, Copy)]
@@ -43,155 +24,165 @@ pub(crate) enum Hold {
 pub(crate) type At = (f64, f64);
 
 /// Something to draw on.
-pub(crate) struct Surface<DB: DrawingBackend> {
-    area: DrawingArea<DB, Shift>,
-    /// [`SVG_SINK`] or [`BITMAP_SINK`].
-    sink: f64,
+pub(crate) struct Surface {
+    svg: String,
 }
 
-fn units(points: f64) -> i32 {
-    (points * SCALE).round() as i32
-}
-
-fn coordinates((x, y): At) -> (i32, i32) {
-    (units(x), units(y))
-}
-
-fn rgb([r, g, b]: [u8; 3]) -> RGBColor {
-    RGBColor(r, g, b)
-}
-
-fn failed(error: impl std::fmt::Display) -> ChartError {
-    ChartError::Draw(error.to_string())
-}
-
-impl<DB: DrawingBackend> Surface<DB> {
-    fn new(backend: DB, sink: f64) -> Result<Self, ChartError> {
-        load_font()?;
-        let area = backend.into_drawing_area();
-        area.fill(&rgb(PAPER.light)).map_err(failed)?;
-        Ok(Self { area, sink })
+impl Surface {
+    /// Adds a line through `points`.
+    pub fn line(&mut self, points: &[At], ink: Ink, width: f64) {
+        self.svg += "<polyline points=\"";
+        for (at, (x, y)) in points.iter().enumerate() {
+            let space = if at == 0 { "" } else { " " };
+            self.add(format_args!("{space}{},{}", short(*x), short(*y)));
+        }
+        let (colour, width) = (hex(ink.light), short(width));
+        self.add(format_args!(
+            "\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
+             stroke-linejoin=\"round\"/>\n"
+        ));
     }
 
-    pub fn line(&self, points: &[At], ink: Ink, width: f64) -> Result<(), ChartError> {
-        let style = rgb(ink.light).stroke_width(units(width) as u32);
-        let points: Vec<(i32, i32)> = points.iter().map(|at| coordinates(*at)).collect();
-        self.area.draw(&PathElement::new(points, style)).map_err(failed)
+    /// Adds a filled circle.
+    pub fn dot(&mut self, (x, y): At, radius: f64, ink: Ink, strength: f64) {
+        let (x, y, radius) = (short(x), short(y), short(radius));
+        self.add(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\""));
+        self.fill(ink, strength);
     }
 
-    pub fn dot(&self, at: At, radius: f64, ink: Ink, strength: f64) -> Result<(), ChartError> {
-        let style = rgb(ink.light).mix(strength).filled();
-        self.area.draw(&Circle::new(coordinates(at), units(radius), style)).map_err(failed)
+    /// Adds a filled rectangle.
+    pub fn block(&mut self, from: At, to: At, ink: Ink, strength: f64) {
+        let (x, y) = (short(from.0), short(from.1));
+        let (width, height) = (short((to.0 - from.0).max(0.0)), short((to.1 - from.1).max(0.0)));
+        self.add(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\""));
+        self.fill(ink, strength);
     }
 
-    pub fn block(&self, from: At, to: At, ink: Ink, strength: f64) -> Result<(), ChartError> {
-        let style = rgb(ink.light).mix(strength).filled();
-        let corners = [coordinates(from), coordinates(to)];
-        self.area.draw(&Rectangle::new(corners, style)).map_err(failed)
+    fn fill(&mut self, ink: Ink, strength: f64) {
+        self.add(format_args!(" fill=\"{}\"", hex(ink.light)));
+        if strength < 1.0 {
+            self.add(format_args!(" fill-opacity=\"{}\"", short(strength)));
+        }
+        self.svg += "/>\n";
     }
 
-    /// Draws `text`, centred on the height of `at`.
-    pub fn text(
-        &self,
-        text: &str,
-        at: At,
-        size: f64,
-        ink: Ink,
-        hold: Hold,
-    ) -> Result<(), ChartError> {
-        let held = match hold {
-            Hold::Left => HPos::Left,
-            Hold::Middle => HPos::Center,
-            Hold::Right => HPos::Right,
+    /// Adds `text`, centred on the height of `at`.
+    pub fn text(&mut self, text: &str, at: At, size: f64, ink: Ink, hold: Hold) {
+        let anchor = match hold {
+            Hold::Left => "start",
+            Hold::Middle => "middle",
+            Hold::Right => "end",
         };
-        let colour = rgb(ink.light);
-        let style = style(size).color(&colour).pos(Pos::new(held, VPos::Center));
-        let at = coordinates((at.0, at.1 + self.sink * size));
-        self.area.draw(&Text::new(text, at, style)).map_err(failed)
+        let (x, y) = (short(at.0), short(at.1 + HALF_DIGIT * size));
+        let (size, colour) = (short(size), hex(ink.light));
+        self.add(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\" \
+             text-anchor=\"{anchor}\">"
+        ));
+        for character in text.chars() {
+            match character {
+                '&' => self.svg += "&amp;",
+                '<' => self.svg += "&lt;",
+                '>' => self.svg += "&gt;",
+                '"' => self.svg += "&quot;",
+                '\'' => self.svg += "&#39;",
+                other => self.svg.push(other),
+            }
+        }
+        self.svg += "</text>\n";
     }
 
-    /// About how wide `text` will be; a browser may have a wider font.
-    pub fn text_width(&self, text: &str, size: f64) -> f64 {
-        let width = self.area.estimate_text_size(text, &style(size)).map_or(0, |(width, _)| width);
-        f64::from(width) / SCALE
-    }
-}
-
-fn style(size: f64) -> TextStyle<'static> {
-    (FONT, size * SCALE * LINE_OF_FONT).into_font().into()
-}
-
-/// Makes the font known, once. It comes with the program: a machine without any font draws the
-/// same charts.
-fn load_font() -> Result<(), ChartError> {
-    static LOADED: OnceLock<bool> = OnceLock::new();
-    let font = epaint_default_fonts::UBUNTU_LIGHT;
-    let load = || register_font(FONT, FontStyle::Normal, font).is_ok();
-    match LOADED.get_or_init(load) {
-        true => Ok(()),
-        false => Err(ChartError::Draw("the font of the program is damaged".to_owned())),
+    fn add(&mut self, text: std::fmt::Arguments<'_>) {
+        // a string takes everything
+        let _ = self.svg.write_fmt(text);
     }
 }
 
-/// Something that can be drawn on either kind of surface.
+/// A number with at most two digits after the point: a hundredth of a point is not seen.
+fn short(number: f64) -> f64 {
+    let rounded = (number * 100.0).round() / 100.0;
+    // no sign before zero, and nothing that is no number
+    if rounded.is_finite() && rounded != 0.0 { rounded } else { 0.0 }
+}
+
+/// Widths of the characters from the space to the tilde, in thousandths of the size: those of
+/// Helvetica, by Adobe's metrics.
+const ADVANCES: [u16; 95] = [
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
+    556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
+    611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667,
+    667, 611, 278, 278, 278, 469, 556, 333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500,
+    222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
+];
+/// Width that is taken for all others.
+const OTHER: u16 = 600;
+
+/// About how wide `text` will be; a browser may have a wider font.
+pub(crate) fn text_width(text: &str, size: f64) -> f64 {
+    let advance = |character: char| {
+        let place = (character as usize).checked_sub(' ' as usize);
+        place.and_then(|place| ADVANCES.get(place)).copied().unwrap_or(OTHER)
+    };
+    text.chars().map(|character| f64::from(advance(character))).sum::<f64>() / 1000.0 * size
+}
+
+/// Something that can be drawn.
 pub(crate) trait Draw {
     fn height(&self) -> f64;
-    fn draw<DB: DrawingBackend>(&self, on: &Surface<DB>) -> Result<(), ChartError>;
+    fn draw(&self, on: &mut Surface);
 }
 
 /// `drawing` as an SVG document that takes the width that it is given.
-pub(crate) fn svg(drawing: &impl Draw) -> Result<String, ChartError> {
-    let size = (units(WIDTH) as u32, units(drawing.height()) as u32);
-    let mut text = String::new();
-    let surface = Surface::new(SVGBackend::with_string(&mut text, size), SVG_SINK)?;
-    drawing.draw(&surface)?;
-    surface.area.present().map_err(failed)?;
-    drop(surface);
-    let fixed = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
-    Ok(text.replacen(&fixed, &format!("width=\"{WIDTH}\" height=\"{}\"", drawing.height()), 1))
-}
-
-/// `drawing` as pixels: width, height, and red, green and blue of each, two pixels a point.
-pub(crate) fn bitmap(drawing: &impl Draw) -> Result<(u32, u32, Vec<u8>), ChartError> {
-    let (width, height) = (units(WIDTH) as u32, units(drawing.height()) as u32);
-    let mut pixels = vec![0; width as usize * height as usize * 3];
-    let surface =
-        Surface::new(BitMapBackend::with_buffer(&mut pixels, (width, height)), BITMAP_SINK)?;
-    drawing.draw(&surface)?;
-    surface.area.present().map_err(failed)?;
-    drop(surface);
-    Ok((width / 2, height / 2, halved(&pixels, width as usize * 3)))
+pub(crate) fn svg(drawing: &impl Draw) -> String {
+    let height = short(drawing.height());
+    let mut on = Surface { svg: String::new() };
+    on.add(format_args!(
+        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+         xmlns=\"http://www.w3.org/2000/svg\" font-family=\"{FONTS}\">\n"
+    ));
+    on.block((0.0, 0.0), (WIDTH, height), PAPER, 1.0);
+    drawing.draw(&mut on);
+    on.svg += "</svg>\n";
+    on.svg
 }
 
 /// The frames of the panels of `chart`, as they will be drawn.
-pub(crate) fn frames(chart: &LineChart) -> Result<Vec<Frame>, ChartError> {
-    let mut text = String::new();
-    let surface = Surface::new(SVGBackend::with_string(&mut text, (1, 1)), SVG_SINK)?;
-    Ok(chart.frames(|text, size| surface.text_width(text, size)))
-}
-
-/// Each two by two pixels become their mean. `row` is the length of a row in bytes.
-fn halved(pixels: &[u8], row: usize) -> Vec<u8> {
-    let mut small = Vec::with_capacity(pixels.len() / 4);
-    for rows in pixels.chunks_exact(row * 2) {
-        let (upper, lower) = rows.split_at(row);
-        for (a, b) in upper.chunks_exact(6).zip(lower.chunks_exact(6)) {
-            for c in 0..3 {
-                let sum = [a[c], a[c + 3], b[c], b[c + 3]].into_iter().map(u16::from).sum::<u16>();
-                small.push(((sum + 2) / 4) as u8);
-            }
-        }
-    }
-    small
+pub(crate) fn frames(chart: &LineChart) -> Vec<Frame> {
+    chart.frames(text_width)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::palette::TEXT;
 
     #[test]
-    fn halving_takes_means() {
-        let pixels = [0, 0, 0, 4, 8, 255, 0, 0, 0, 4, 8, 255];
-        assert_eq!(halved(&pixels, 6), [2, 4, 128]);
+    fn numbers_are_short_and_numbers() {
+        let texts = [1.0, 0.125, -0.001, f64::NAN, 1e9].map(|number| short(number).to_string());
+        assert_eq!(texts, ["1", "0.13", "0", "0", "1000000000"]);
+    }
+
+    #[test]
+    fn texts_are_as_wide_as_their_characters() {
+        assert!((text_width("0123456789", 10.0) - 55.6).abs() < 1e-9);
+        assert!(text_width("WWW", 10.0) > 3.0 * text_width("i", 10.0));
+        assert!((text_width("é…", 10.0) - 12.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn shapes_are_elements_with_their_colour() {
+        let mut on = Surface { svg: String::new() };
+        on.line(&[(0.0, 1.5), (2.0, 3.0)], TEXT, 1.0);
+        on.dot((1.0, 2.0), 3.0, TEXT, 0.4);
+        on.block((1.0, 2.0), (4.0, 1.0), TEXT, 1.0);
+        on.text("a<b", (0.0, 10.0), 10.0, TEXT, Hold::Right);
+        let lines: Vec<&str> = on.svg.lines().collect();
+        assert!(lines[0].starts_with("<polyline points=\"0,1.5 2,3\" fill=\"none\""), "{lines:?}");
+        assert_eq!(
+            lines[1],
+            "<circle cx=\"1\" cy=\"2\" r=\"3\" fill=\"#1F2328\" fill-opacity=\"0.4\"/>"
+        );
+        assert_eq!(lines[2], "<rect x=\"1\" y=\"2\" width=\"3\" height=\"0\" fill=\"#1F2328\"/>");
+        assert!(lines[3].ends_with("text-anchor=\"end\">a&lt;b</text>"), "{lines:?}");
     }
 }

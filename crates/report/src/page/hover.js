@@ -37,7 +37,7 @@ for (const figure of document.querySelectorAll("figure[data-hover]")) {
 
   function show(event) {
     const box = svg.getBoundingClientRect();
-    const scale = box.width / svg.viewBox.baseVal.width * 4; // pixels in a point
+    const scale = box.width / svg.viewBox.baseVal.width; // pixels in a point
     const x = (event.clientX - box.left) / scale, y = (event.clientY - box.top) / scale;
     const holds = ([l, t, r, b]) => x >= l && x <= r && y >= t && y <= b;
     const panel = chart.panels.find(({ frame }) => holds(frame));

@@ -8,18 +8,15 @@ mod sections;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pipeline::record::RunRecord;
 
-use crate::chart::{Chart, ChartError, palette};
+use crate::chart::{Chart, palette};
 use crate::{compare, ladder};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("hover.js");
 
 /// One self-contained page about `records`: one run, or many to compare.
-///
-/// # Errors
-///
-/// When a chart cannot be drawn.
-pub fn html(records: &[RunRecord]) -> Result<String, ChartError> {
+#[must_use]
+pub fn html(records: &[RunRecord]) -> String {
     let labels = crate::group::by_label(records).len();
     let mut side_by_side = compare::table(records);
     side_by_side.notes.clear(); // they stand below the first table
@@ -38,12 +35,12 @@ pub fn html(records: &[RunRecord]) -> Result<String, ChartError> {
                     h2 { "Result" }
                     (ladder::table(records).html())
                 }
-                (charts(records)?)
+                (charts(records))
                 @if labels > 1 {
                     h2 { "Side by side" }
                     (side_by_side.html())
                 }
-                (sections::stages(records)?)
+                (sections::stages(records))
                 (sections::data_and_machine(records))
                 (sections::raw(records))
                 script type="application/json" id="records" { (PreEscaped(embedded(records))) }
@@ -51,25 +48,24 @@ pub fn html(records: &[RunRecord]) -> Result<String, ChartError> {
             }
         }
     };
-    Ok(page.into_string())
+    page.into_string()
 }
 
-fn charts(records: &[RunRecord]) -> Result<Markup, ChartError> {
+fn charts(records: &[RunRecord]) -> Markup {
     let charts = [Chart::accumulated(records), Chart::per_chunk(records), Chart::time(records)];
-    let figures = charts.iter().flatten().map(figure).collect::<Result<Vec<Markup>, _>>()?;
-    Ok(html! {
+    let figures: Vec<Markup> = charts.iter().flatten().map(figure).collect();
+    html! {
         @if !figures.is_empty() { h2 { "Charts" } }
         @for figure in figures { (figure) }
-    })
+    }
 }
 
 /// A chart with what the script needs to show values and to hide lines.
-fn figure(chart: &Chart) -> Result<Markup, ChartError> {
-    let svg = chart.svg()?;
+fn figure(chart: &Chart) -> Markup {
     let lines = chart.lines();
-    Ok(html! {
+    html! {
         figure data-hover=[chart.hover().map(|hover| hover.to_string())] {
-            div.drawing { div.sheet { (PreEscaped(svg)) } }
+            div.drawing { div.sheet { (PreEscaped(chart.svg())) } }
             @if lines.len() > 1 {
                 div.keys {
                     @for (label, place) in &lines {
@@ -80,7 +76,7 @@ fn figure(chart: &Chart) -> Result<Markup, ChartError> {
                 }
             }
         }
-    })
+    }
 }
 
 /// Style rules for the colours of charts: the keys of the lines, and each colour's dark partner.

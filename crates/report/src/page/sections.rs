@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use pipeline::record::{RunRecord, rate};
 
-use crate::chart::{Chart, ChartError};
+use crate::chart::Chart;
 use crate::format;
 use crate::group::{Group, by_label, cautions, drawn, validate_and_write};
 use crate::{stages as stage_table, summary};
@@ -93,15 +93,15 @@ fn inputs_per_s(record: &RunRecord) -> f64 {
 }
 
 /// Busy and waiting time of the stages of each label that has them.
-pub(crate) fn stages(records: &[RunRecord]) -> Result<Markup, ChartError> {
+pub(crate) fn stages(records: &[RunRecord]) -> Markup {
     let mut found = Vec::new();
     for (_, record) in drawn(&by_label(records)) {
         if let Some(chart) = Chart::stages(record) {
-            found.push((record, chart.svg()?));
+            found.push((record, chart.svg()));
         }
     }
     let alone = found.len() == 1;
-    Ok(html! {
+    html! {
         @if !found.is_empty() { h2 { "Stages" } }
         @for (record, svg) in found {
             details open[alone] {
@@ -110,7 +110,7 @@ pub(crate) fn stages(records: &[RunRecord]) -> Result<Markup, ChartError> {
                 (stage_table::table(record).html())
             }
         }
-    })
+    }
 }
 
 /// What was imported and checked, on which machine, with which switches and notes.

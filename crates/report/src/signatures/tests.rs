@@ -128,8 +128,8 @@ fn a_record_without_time_or_signatures_shows_no_figures() {
 
 #[test]
 fn the_chart_has_a_panel_for_each_variant_that_was_measured() {
-    let svg = Chart::signatures(&good()).unwrap().svg().unwrap();
-    for text in ["ifma", "ECDSA  10.0x", "\n256\n"] {
+    let svg = Chart::signatures(&good()).unwrap().svg();
+    for text in ["ifma", "ECDSA  10.0x", ">256<"] {
         assert!(svg.contains(text), "{text} is not in the chart");
     }
     assert!(!svg.contains("avx2"));

@@ -68,20 +68,20 @@ fn other_costs_are_those_of_the_largest_case_of_each_kind() {
 #[test]
 fn charts_are_drawn_for_what_was_measured() {
     let record = two_rounds();
-    let svg = Chart::writers_encode(&record).unwrap().svg().unwrap();
-    for text in ["the alloy-asm", "\n80\n", "into a fresh buffer", "logarithmic scale"] {
+    let svg = Chart::writers_encode(&record).unwrap().svg();
+    for text in ["the alloy-asm", ">80<", "into a fresh buffer", "logarithmic scale"] {
         assert!(svg.contains(text), "{text} is not in the chart");
     }
     assert!(!svg.contains("memory kept"), "there is no panel without lines");
     assert!(Chart::writers_hash(&record).is_none() && Chart::writers_hash_each(&record).is_none());
     let each = self::record("hash-each", &[(1, "blockmill", "headers-8", 800.0)]);
-    assert!(Chart::writers_hash_each(&each).unwrap().svg().unwrap().contains("100 ns"));
+    assert!(Chart::writers_hash_each(&each).unwrap().svg().contains("100 ns"));
 }
 
 #[test]
 fn a_line_of_zero_allocations_is_drawn() {
     let mut record = record("hash", &[(1, "blockmill", "block-8", 1.0)]);
     record.runs[0].line.allocations = 0.0;
-    let svg = Chart::writers_allocations(&record).unwrap().svg().unwrap();
+    let svg = Chart::writers_allocations(&record).unwrap().svg();
     assert!(svg.contains("the blockmill  0"), "{svg}");
 }

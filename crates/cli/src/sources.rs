@@ -1,0 +1,78 @@
+//! Bitcoin stores that are given as archives: each stands for the block files it was made of.
+
+use crate::args::{Command, Target};
+use crate::data_folder::Kind;
+use anyhow::Result;
+use bitcoin::Error;
+use bitcoin::commit;
+use bitcoin::import::Options;
+use bitcoin::sources::Sources;
+use std::path::{Path, PathBuf};
+
+/// Puts the block files in the place of the stores that a command was given.
+pub fn resolve(command: &mut Command) -> Result<()> {
+    match command {
+        Command::Import(args) => {
+            let args = &mut args.verification;
+            args.stores = replaced(&mut args.paths)?;
+        }
+        Command::Verify(args) => {
+            let args = &mut args.verification;
+            args.stores = replaced(&mut args.paths)?;
+        }
+        Command::Convert(args) => {
+            args.stores = replaced(&mut args.paths)?;
+            // the store that is handed over is the one that was given
+            if let ([store], Target::Core) = (args.stores.as_slice(), args.to)
+                && Kind::of(&args.data) == Kind::None
+            {
+                args.data.clone_from(store);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn replaced(paths: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+    let mut stores = vec![];
+    let mut all = vec![];
+    for path in paths.drain(..) {
+        if Kind::of(&path) == Kind::Bitcoin {
+            all.extend(block_files(&path)?);
+            stores.push(path);
+        } else {
+            all.push(path);
+        }
+    }
+    *paths = all;
+    Ok(stores)
+}
+
+fn block_files(store: &Path) -> Result<Vec<PathBuf>> {
+    let Some(sources) = Sources::of(store)? else {
+        let what = "expected an index that names its block files, found no file";
+        let what = format!("{}: {what}; give the block files themselves", store.display());
+        return Err(Error::Damaged(what).into());
+    };
+    Ok(sources.paths(store)?)
+}
+
+/// Demands that the chain has the last block of each store.
+pub fn expect_tips(stores: &[PathBuf], options: &mut Options) -> Result<()> {
+    for store in stores {
+        options.contains.extend(commit::committed(store, options)?);
+    }
+    Ok(())
+}
+
+/// What a reader should know of a run over the files of stores.
+pub fn notes(stores: &[PathBuf]) -> impl Iterator<Item = String> {
+    stores.iter().map(|store| {
+        let store = store.display();
+        format!(
+            "{store} is a store: its block files were read; `blockmill check {store}` reads its \
+             coins and undo data"
+        )
+    })
+}

@@ -1,0 +1,71 @@
+//! A second name for the bytes of a file, so that they need not be copied.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// How two files share their bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shared {
+    /// Blocks of the disk are shared until one of them is written to (a reflink): what happens to
+    /// one file never shows in the other.
+    Blocks,
+    /// Both are names of one file (a hard link): what is written to one is in the other.
+    File,
+}
+
+/// Makes `new` a file with the bytes of `old` without copying them: by sharing blocks where the
+/// file system can, otherwise as another name of the same file.
+///
+/// # Errors
+/// When it can do neither, as on another file system, or when `new` exists. Nothing is left then.
+pub fn share(old: &Path, new: &Path) -> io::Result<Shared> {
+    if share_blocks(old, new)? {
+        return Ok(Shared::Blocks);
+    }
+    // the file itself, not a symbolic link to it
+    fs::hard_link(fs::canonicalize(old)?, new)?;
+    Ok(Shared::File)
+}
+
+#[cfg(target_os = "linux")]
+fn share_blocks(old: &Path, new: &Path) -> io::Result<bool> {
+    let (from, to) = (File::open(old)?, File::create_new(new)?);
+    if rustix::fs::ioctl_ficlone(&to, &from).is_ok() {
+        to.sync_all()?;
+        return Ok(true);
+    }
+    drop(to);
+    fs::remove_file(new)?;
+    Ok(false)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn share_blocks(old: &Path, _: &Path) -> io::Result<bool> {
+    File::open(old).map(|_| false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_file_has_the_same_bytes_and_nothing_is_replaced() {
+        let folder = std::env::temp_dir().join(format!("blockmill-links-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = |name: &str| folder.join(name);
+        fs::write(path("old"), "bytes").unwrap();
+        std::os::unix::fs::symlink("old", path("link")).unwrap();
+        for (old, new) in [("old", "first"), ("link", "second")] {
+            share(&path(old), &path(new)).unwrap();
+            assert!(fs::symlink_metadata(path(new)).unwrap().is_file());
+            assert_eq!(fs::read(path(new)).unwrap(), b"bytes");
+        }
+        fs::write(path("other"), "other").unwrap();
+        assert!(share(&path("old"), &path("other")).is_err());
+        assert_eq!(fs::read(path("other")).unwrap(), b"other");
+        assert!(share(&path("missing"), &path("third")).is_err());
+        assert!(!path("third").exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
