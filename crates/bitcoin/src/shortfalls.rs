@@ -2,8 +2,8 @@
 //!
 //! Blocks that follow none of the others are the sure sign of a missing one. Where no block is left
 //! that would name the missing one, as at the end of the chain, damaged bytes are the only sign. So
-//! a stretch that could have been a record counts as lost, unless its header shows that the block
-//! stands elsewhere, too. See `docs/formats/blkdat.md`.
+//! a stretch that could be what is left of a record counts as lost, unless its header shows that
+//! the block stands elsewhere, too. See `docs/formats/blkdat.md`.
 
 use crate::header::HEADER_BYTES;
 use crate::index::{Gap, Tree, Why};
@@ -19,8 +19,10 @@ use std::collections::HashMap;
 const MAX_LISTED: usize = 20;
 /// Refused headers that are listed.
 const MAX_REFUSED: usize = 100;
-/// Fewer bytes than this are no record, whatever happened to them.
+/// The smallest record: fewer zeros than this, or fewer bytes to spare in a record, hide none.
 pub(crate) const LEAST_RECORD: u64 = FRAME + MIN_BLOCK as u64;
+/// Fewer bytes than this that are no record do not show that there was one.
+const LEAST_PIECE: u64 = FRAME;
 
 /// Says in `run` what `files` lack, and what is wrong in them but loses nothing.
 pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &mut Run) {
@@ -198,8 +200,13 @@ fn kind_of(damage: &Damage) -> Option<ShortfallKind> {
     match damage.kind {
         DamageKind::WrongSize { .. } => None,
         DamageKind::Truncated { .. } => Some(ShortfallKind::Cut),
-        DamageKind::BadLine => Some(ShortfallKind::DamagedRecord),
-        DamageKind::Junk(_) | DamageKind::Zeros | DamageKind::Broken { .. } => {
+        // a magic alone shows that a record began here
+        DamageKind::BadLine | DamageKind::Broken { .. } => Some(ShortfallKind::DamagedRecord),
+        // a piece may be all that is left of a block
+        DamageKind::Junk(_) => {
+            (damage.length >= LEAST_PIECE).then_some(ShortfallKind::DamagedRecord)
+        }
+        DamageKind::Zeros => {
             (damage.length >= LEAST_RECORD).then_some(ShortfallKind::DamagedRecord)
         }
     }

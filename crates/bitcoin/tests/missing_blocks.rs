@@ -244,11 +244,14 @@ fn a_record_with_bytes_to_spare_is_used_and_told() {
 }
 
 #[test]
-fn junk_that_could_have_been_a_record_counts_as_one() {
+fn junk_that_could_be_left_of_a_record_counts_as_one() {
     let chain = Chain::new();
-    for (length, expected) in
-        [(5, Status::Verified), (88, Status::Verified), (89, Status::Incomplete)]
-    {
+    for (length, expected) in [
+        (5, Status::Verified),
+        (7, Status::Verified),
+        (8, Status::Incomplete),
+        (88, Status::Incomplete),
+    ] {
         for at in [5, BLOCKS as usize + 1] {
             let mut records = chain.records.clone();
             records.insert(at, vec![0xee; length]);
@@ -257,6 +260,25 @@ fn junk_that_could_have_been_a_record_counts_as_one() {
             let told: Vec<_> = run.shortfalls.iter().map(ToString::to_string).collect();
             let told = [told, run.damage].concat().join("\n");
             assert!(told.contains(&format!("found {length} bytes of something else")), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_piece_of_the_last_block_shows_that_it_is_missing() {
+    let chain = Chain::new();
+    let last = &chain.records[BLOCKS as usize];
+    // the magic alone, magic and size, half a header, bytes of the body
+    for piece in [&last[..4], &last[..8], &last[8..50], &last[88..108]] {
+        let before = chain.records[..BLOCKS as usize - 1].concat();
+        let behind = &chain.records[BLOCKS as usize - 1];
+        let bytes = [&before, piece, behind].concat();
+        for level in [Level::Headers, Level::Execution] {
+            let (run, status) = outcome_of(&bytes, level);
+            let what = format!("{} bytes: {run:?}", piece.len());
+            assert_eq!((status, height(&run)), (Status::Incomplete, BLOCKS - 1), "{what}");
+            let [found] = of_kind(&run, ShortfallKind::DamagedRecord)[..] else { panic!("{what}") };
+            assert_eq!(found.offset, Some(before.len() as u64), "{what}");
         }
     }
 }

@@ -50,7 +50,8 @@ impl Answer {
     /// A command that an error ended.
     pub fn failed(error: &Error) -> Self {
         let report = FaultReport { message: message(error), ..parts(error) };
-        Self { status: status_of(error), error: Some(report), ..Self::default() }
+        let shortfalls = error.chain().find_map(shortfall).into_iter().collect();
+        Self { status: status_of(error), error: Some(report), shortfalls, ..Self::default() }
     }
 
     /// The document of `--json`.
@@ -131,10 +132,22 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     cause.downcast_ref::<std::io::Error>().map(Status::of_io)
 }
 
+/// What the archive lacks, where that is the cause.
+fn shortfall(cause: &(dyn std::error::Error + 'static)) -> Option<Shortfall> {
+    if let Some(error) = cause.downcast_ref::<ethereum::convert::ConvertError>() {
+        return error.shortfall();
+    }
+    let error = cause.downcast_ref::<archive::Error>()?;
+    (error.status() == Status::Incomplete).then(|| error.into())
+}
+
 /// What the causes tell of the place.
 fn parts(error: &Error) -> FaultReport {
     let known = error.chain().find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<ethereum::fault::Error>() {
+            return Some(error.report());
+        }
+        if let Some(error) = cause.downcast_ref::<ethereum::convert::ConvertError>() {
             return Some(error.report());
         }
         if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {

@@ -76,15 +76,26 @@ fn write(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
     let survey = archive.survey(Want { bodies: true, receipts: true });
     let done = convert::convert(&archive, &conversion, &args.out)?;
     let (first, last) = done.range;
-    let answer = answer(survey.shortfalls, args.partial);
+    let mut answer = answer(survey.shortfalls, args.partial);
+    answer.notes.extend(left_out(done.access_lists));
     if json {
         let out = out.to_string();
         return answer.with(json!({ "out": out, "first": first, "last": last }));
     }
     println!("wrote blocks {} to {}", grouped(first), grouped(last));
     println!("to {out}");
+    for note in &answer.notes {
+        println!("note: {note}");
+    }
     println!("conversion checks encodings, not the chain; `blockmill verify` does");
     Ok(answer)
+}
+
+/// What the blocks had and the output has not.
+fn left_out(access_lists: u64) -> Option<String> {
+    let lists = report::counted(access_lists, "block access list");
+    (access_lists > 0)
+        .then(|| format!("left out: {lists} (EIP-7928), which no format is written with"))
 }
 
 /// What was written may be all that is there, and still not all that there should be.

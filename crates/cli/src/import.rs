@@ -151,7 +151,7 @@ impl Job {
         let (total, mut done) = (self.archive.disk_bytes(), 0);
         let (run, outcome) = import(&self.archive, &self.options, &mut sink, |progress| {
             let (number, blocks, bytes) = (progress.number, progress.blocks, progress.bytes);
-            let (total_bytes, committed) = (None, None);
+            let (total_bytes, committed) = (None, progress.committed);
             done = bytes;
             display.update(&Progress { number, blocks, bytes, total_bytes, committed });
         });

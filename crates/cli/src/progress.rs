@@ -19,7 +19,7 @@ pub struct Progress {
     pub bytes: u64,
     /// Bytes that there are, where that is known better than by the size of the files.
     pub total_bytes: Option<u64>,
-    /// The last block that no crash can take away; none where nothing is stored, or not known.
+    /// The last block that the store has committed; none where nothing is stored, or not known.
     pub committed: Option<u64>,
 }
 
@@ -180,4 +180,24 @@ fn blocks_template() -> &'static str {
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸─")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_committed_is_said_beside_what_is_verified() {
+        let display = Display::new(1_000_000, "bodies", true);
+        let message = |committed| {
+            let (number, blocks, bytes, total_bytes) = (12_288, 12_289, 500_000, None);
+            let progress = Progress { number, blocks, bytes, total_bytes, committed };
+            display.message(&progress, Duration::from_secs(10))
+        };
+        assert_eq!(
+            message(Some(10_240)),
+            "block 12,288, 10.0 s left, 10,240 committed, 1,228 blocks/s"
+        );
+        assert!(!message(None).contains("committed"));
+    }
 }

@@ -3,13 +3,24 @@
 
 mod program;
 
+use archive::{Archive, ChunkLimit};
+use ethereum::Level;
+use ethereum::commit::Sink;
+use ethereum::ethash::Caches;
+use ethereum::import::Options;
+use ethereum::params::ChainSpec;
+use ethereum::seal::SealPolicy;
+use ethereum::variants::Variants;
+use pipeline::Cancel;
 use program::{
     Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, succeed, tip_of, wait,
 };
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use store::ChainStore;
 
 /// Kills that must fall between the first and the last commit: of header imports, and of imports
 /// of blocks in each of two formats.
@@ -157,6 +168,48 @@ fn body_imports_from_an_export_that_are_killed_end_with_the_same_store() {
 #[test]
 fn body_imports_from_era1_files_that_are_killed_end_with_the_same_store() {
     kill_imports_of("era1", 10_000, BLOCK_KILLS);
+}
+
+/// What the progress line says stands in the store at that moment: a kill would not lose it.
+#[test]
+fn what_progress_calls_committed_is_what_another_process_finds() {
+    let scratch = Scratch::new("progress");
+    let (path, store) = (scratch.path("archive"), scratch.path("store"));
+    succeed(blockmill("generate ethereum --headers 5000 --out").arg(&path));
+    let archive = Archive::open(&[path]).expect("an archive");
+    let options = Options {
+        spec: Arc::new(ChainSpec::by_name("mainnet").expect("a network")),
+        level: Level::Headers,
+        seal: SealPolicy { mode: "off".parse().expect("a mode"), seed: 0 },
+        variants: Variants::default(),
+        threads: 2,
+        chunk: ChunkLimit { blocks: 500, ..ChunkLimit::default() },
+        from: None,
+        until: None,
+        partial: false,
+        trust: vec![],
+        caches: Caches::new(None, 1),
+        now: None,
+        cancel: Cancel::new(),
+    };
+    let (segments, _) = ChainStore::open(&store, &store::Options::default()).expect("a store");
+    let mut sink = Sink::Segments(Box::new(segments));
+    let mut seen = vec![];
+    let (_, outcome) = ethereum::import::import(&archive, &options, &mut sink, |progress| {
+        assert_eq!(progress.committed, tip_of(&store));
+        seen.push((progress.number, progress.committed));
+    });
+    outcome.expect("a good archive");
+    assert_eq!(seen.len(), 11);
+    assert!(seen.iter().all(|(verified, committed)| Some(*verified) == *committed), "{seen:?}");
+    drop(sink);
+
+    // nothing is committed where nothing is kept
+    let (_, outcome) =
+        ethereum::import::import(&archive, &options, &mut Sink::Discard, |progress| {
+            assert_eq!(progress.committed, None);
+        });
+    outcome.expect("a good archive");
 }
 
 /// Ctrl-C: the chunk at hand is committed, the exit code says so, and the next run goes on.

@@ -105,6 +105,14 @@ impl Sink {
         Ok(())
     }
 
+    /// Number of the last committed block; none where nothing is kept.
+    pub(crate) fn committed(&self) -> Option<u64> {
+        match self {
+            Self::Segments(store) => store.tip().map(|tip| tip.number),
+            Self::Discard | Self::Tree(_) => None,
+        }
+    }
+
     /// Number of the last committed block, which is read back and hashed; none where nothing is
     /// kept. An error is for a block that is not what was written.
     pub fn read_back(&self) -> Result<Option<u64>, Error> {

@@ -4,20 +4,23 @@
 //! the genesis block. What the target needs and the source lacks is computed where it follows from
 //! the rest, and is an error where it does not.
 
+mod error;
+
+pub use error::ConvertError;
+
 use crate::bodies::BodyView;
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault};
 use crate::header::{EMPTY_ROOT, HeaderView};
+use crate::link::{BlockId, gaps};
 use crate::params::ChainSpec;
 use crate::{U256, receipts};
 use archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
     WriteOptions,
 };
-use chain::Status;
 use pipeline::Cancel;
-use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What to write.
 #[derive(Clone, Copy, Debug)]
@@ -43,64 +46,8 @@ pub struct Conversion<'a> {
 pub struct Converted {
     /// First and last block.
     pub range: (u64, u64),
-}
-
-/// Why an archive cannot be converted.
-#[derive(Debug)]
-pub enum ConvertError {
-    /// Reading or writing failed.
-    Archive(archive::Error),
-    /// A block cannot be decoded or does not follow the one before.
-    Fault(Box<Fault>),
-    /// The target needs what the source does not have.
-    Lacking {
-        /// The first block that lacks it.
-        block: u64,
-        /// What it lacks.
-        what: &'static str,
-        /// The target.
-        format: Format,
-    },
-    /// There is no block in the range.
-    Empty,
-    /// The user asked to stop.
-    Stopped,
-}
-
-impl fmt::Display for ConvertError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Archive(error) => error.fmt(f),
-            Self::Fault(fault) => fault.fmt(f),
-            Self::Lacking { block, what, format } => {
-                write!(f, "block {block}: expected {what}, which {format:?} stores, found none ")?;
-                f.write_str("in the source and no way to compute it")
-            }
-            Self::Empty => f.write_str("the archive has no block in the range asked for"),
-            Self::Stopped => f.write_str("stopped before the end"),
-        }
-    }
-}
-
-impl ConvertError {
-    /// What the error says of the archive, of this machine, or of what was asked for.
-    pub fn status(&self) -> Status {
-        match self {
-            Self::Archive(error) => error.status(),
-            Self::Fault(fault) => fault.status(),
-            Self::Lacking { .. } => Status::Usage,
-            Self::Empty => Status::Unknown,
-            Self::Stopped => Status::Interrupted,
-        }
-    }
-}
-
-impl std::error::Error for ConvertError {}
-
-impl From<archive::Error> for ConvertError {
-    fn from(error: archive::Error) -> Self {
-        Self::Archive(error)
-    }
+    /// Block access lists (EIP-7928) that these blocks had: they are left out of every format.
+    pub access_lists: u64,
 }
 
 /// Writes the blocks of `archive` to `out`. Encodings are checked, the rules of the chain are not.
@@ -136,7 +83,9 @@ pub fn convert(
     }
     writer.finish()?;
     match (state.first, state.next) {
-        (Some(first), Some(next)) => Ok(Converted { range: (first, next - 1) }),
+        (Some(first), Some(next)) => {
+            Ok(Converted { range: (first, next - 1), access_lists: state.access_lists })
+        }
         _ => Err(ConvertError::Empty),
     }
 }
@@ -149,6 +98,9 @@ struct State<'a> {
     total: Option<U256>,
     first: Option<u64>,
     next: Option<u64>,
+    /// Header and file of the last block of the chunk before.
+    last: Option<(Vec<u8>, Option<PathBuf>)>,
+    access_lists: u64,
 }
 
 impl<'a> State<'a> {
@@ -161,7 +113,9 @@ impl<'a> State<'a> {
         let read_from = if sums { 0 } else { conversion.from.unwrap_or(0) };
         let wants_genesis = matches!(conversion.format, Format::Era1 | Format::Freezer);
         let starts_at_one = from == 1 && first == 1 && wants_genesis;
-        Self { conversion, read_from, starts_at_one, total: None, first: None, next: None }
+        let (total, next, last) = (None, None, None);
+        let (first, access_lists) = (None, 0);
+        Self { conversion, read_from, starts_at_one, total, first, next, last, access_lists }
     }
 
     fn needs_receipts(&self) -> bool {
@@ -227,6 +181,9 @@ impl<'a> State<'a> {
             self.next = Some(number + 1);
         }
         chunk.total_difficulties = totals;
+        let lists = chunk.access_lists.iter().skip(skip).filter(|list| !list.is_empty());
+        self.access_lists += lists.count() as u64;
+        self.remember_last(chunk);
         if self.conversion.format != Format::HeaderStream && chunk.bodies.len() < blocks {
             let block = self.next.unwrap_or(0).saturating_sub((blocks - chunk.bodies.len()) as u64);
             return Err(self.lacking(block, "bodies"));
@@ -247,11 +204,35 @@ impl<'a> State<'a> {
             .map_err(|e| fault(chunk, Part::Header, i, block, Cause::Header(e)))?;
         match self.next {
             Some(next) if next != header.number => {
-                let violation = Violation::new(Rule::Number, next, header.number);
-                Err(fault(chunk, Part::Header, i, next, Cause::Rule(violation)))
+                let cause = match self.gap(chunk, i, next, &header) {
+                    Some(gap) => Cause::Archive(gap),
+                    None => Cause::Rule(Violation::new(Rule::Number, next, header.number)),
+                };
+                Err(fault(chunk, Part::Header, i, next, cause))
             }
             _ => Ok(header),
         }
+    }
+
+    /// The gap in front of header `i`, where a block is missing there.
+    fn gap(
+        &self,
+        chunk: &Chunk,
+        i: usize,
+        next: u64,
+        header: &HeaderView<'_>,
+    ) -> Option<archive::Error> {
+        let (raw, file) = match i.checked_sub(1) {
+            Some(i) => (chunk.headers.get(i), file_of(chunk, i)),
+            None => self.last.as_ref().map(|(raw, file)| (&raw[..], file.clone()))?,
+        };
+        let last = BlockId { number: next.checked_sub(1)?, hash: crypto::keccak256(raw) };
+        gaps::before(header, chunk.place(Part::Header, i)?, last, file)
+    }
+
+    fn remember_last(&mut self, chunk: &Chunk) {
+        let Some(i) = chunk.headers.len().checked_sub(1) else { return };
+        self.last = Some((chunk.headers.get(i).to_vec(), file_of(chunk, i)));
     }
 
     /// Turns receipts into the target's encoding; blocks without transactions need none.
@@ -322,6 +303,10 @@ fn put_receipts(
 fn fault(chunk: &Chunk, part: Part, i: usize, block: u64, cause: Cause) -> ConvertError {
     let place = chunk.place(part, i);
     ConvertError::Fault(Box::new(Fault { block, hash: None, place, cause }))
+}
+
+fn file_of(chunk: &Chunk, i: usize) -> Option<PathBuf> {
+    chunk.place(Part::Header, i).map(|place| place.file)
 }
 
 /// Removes the first `count` blocks.

@@ -54,7 +54,7 @@ impl Fault {
     }
 
     /// What is missing, where that is what the fault is about.
-    fn shortfall(&self) -> Option<Shortfall> {
+    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
         match &self.cause {
             Cause::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
             Cause::Rule(violation) if self.status() == Status::Incomplete => {

@@ -90,6 +90,7 @@ fn stages(
         }
         progress(&Progress {
             number: link.tip.as_ref().map_or(0, |tip| tip.id.number),
+            committed: sink.committed(),
             blocks: run.blocks,
             bytes: run.bytes,
         });

@@ -4,7 +4,7 @@
 //! against its parent, total difficulty and the merge, ommers, era1 accumulators, the anchor and
 //! the hashes that the user trusts.
 
-mod gaps;
+pub(crate) mod gaps;
 #[cfg(test)]
 mod tests;
 

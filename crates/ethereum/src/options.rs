@@ -43,8 +43,10 @@ pub struct Options {
 /// How far a run has come; reported after each chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// The last block that was verified (and committed, where there is a store).
+    /// The last block that was verified.
     pub number: u64,
+    /// The last block that the store has committed; none where there is no store.
+    pub committed: Option<u64>,
     /// Blocks so far.
     pub blocks: u64,
     /// Bytes of the archive read so far.

@@ -53,7 +53,8 @@ pub(crate) fn compare(
             }
             blocks += end as u64;
             let number = link.tip.as_ref().map_or(0, |tip| tip.id.number);
-            progress(&Progress { number, blocks, bytes: run.bytes });
+            let committed = store.tip().map(|tip| tip.number);
+            progress(&Progress { number, committed, blocks, bytes: run.bytes });
             match fault {
                 Some(fault) => Err(fault.into()),
                 None if options.cancel.is_cancelled() => {

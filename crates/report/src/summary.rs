@@ -64,15 +64,11 @@ pub(crate) fn status(record: &RunRecord) -> Status {
 pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
     let (verified, level) = (verified(record), &record.level);
     match status(record) {
-        Status::Verified | Status::Ok => match (&record.result.anchor, &record.reindex) {
-            (Some(anchor), Some(_)) => {
-                let from = match anchor.number {
-                    0 => anchor.hash.clone(),
-                    number => format::count(number),
-                };
+        Status::Verified | Status::Ok => match middle(record) {
+            Some(from) => {
                 (GOOD, format!("Verified from block {from}: {verified} at level {level}."))
             }
-            _ => (GOOD, format!("Verified {verified} at level {level}.")),
+            None => (GOOD, format!("Verified {verified} at level {level}.")),
         },
         Status::Partial => {
             (WARN, format!("Partly verified: {verified} at level {level}, the rest is missing."))
@@ -84,6 +80,17 @@ pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
         Status::Interrupted => (WARN, format!("Stopped after {verified}.")),
         Status::Damage => (BAD, format!("Damaged: failed after {verified}.")),
         _ => (BAD, format!("Failed after {verified}.")),
+    }
+}
+
+/// The block that is believed, where the chain begins in its middle: its number, or its hash where
+/// block files do not tell the height.
+fn middle(record: &RunRecord) -> Option<String> {
+    let anchor = record.result.anchor.as_ref()?;
+    match (anchor.number, &record.reindex) {
+        (0, Some(_)) => Some(anchor.hash.clone()),
+        (0, None) => None,
+        (number, _) => Some(format::count(number)),
     }
 }
 
@@ -268,6 +275,16 @@ mod tests {
         // two of the 4,523 that were found are not in the chain
         assert!(text.starts_with("Verified 4,521 headers at level headers."), "{text}");
         assert!(!text.contains("blocks/s"), "{text}");
+    }
+
+    #[test]
+    fn a_chain_from_the_middle_says_so_first() {
+        let mut record = sample::full("verify", 1.0);
+        record.result.anchor = Some(BlockRef { number: 8_192, hash: "0xab".into() });
+        let text = summary(&record, Colour::Off);
+        let expected = "Verified from block 8,192: 1,000,000 blocks at level headers.";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("  anchor         block 8,192 0xab, believed without proof\n"));
     }
 
     #[test]

@@ -108,11 +108,15 @@ impl Reader {
     }
 
     /// Drops the blocks outside of the range. True when the range is over. Blocks must follow each
-    /// other, else blocks of the range could stand behind its end.
+    /// other up to its end, else blocks of the range could stand behind it.
     fn cut_to_range(&self, packed: &mut Packed) -> Result<bool, Error> {
         let mut first = 0;
         let mut previous = self.number(packed, 0)?;
         for i in 0..packed.blocks() {
+            if i > 0 && previous >= *self.range.end() {
+                packed.keep(first.min(i), i);
+                return Ok(true);
+            }
             if i > 0 {
                 let file = packed.place(i).file;
                 previous = self.check_follows(packed, i, (previous, file))?;

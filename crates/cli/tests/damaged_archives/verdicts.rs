@@ -1,6 +1,6 @@
 //! *Verified* is said of what is whole and true, and of nothing else.
 
-use crate::blocks::{Blocks, list};
+use crate::blocks::{Blocks, items, list};
 use crate::program::{
     Scratch, blockmill, copy, document, fixtures, misunderstand, refuse, run, succeed, tip_of,
 };
@@ -89,6 +89,101 @@ fn a_stream_that_ends_inside_a_block_or_lacks_one_is_incomplete() {
         assert_eq!(found["shortfalls"][0]["blocks"], 2, "{found}");
         assert_eq!(found["result"]["result"]["tip_number"], 99);
     }
+}
+
+#[test]
+fn a_conversion_of_a_stream_that_lacks_a_block_is_incomplete_as_its_verification_is() {
+    let scratch = Scratch::new("verdict-convert");
+    let blocks = Blocks::generated(5_000);
+    // inside a chunk, and at the border of two
+    for missing in [100, 2_048] {
+        let mut lacking = blocks.clone();
+        lacking.remove(missing);
+        for format in ["headers", "rlp"] {
+            let path = scratch.path(&format!("{format}-{missing}"));
+            lacking.write(format, &path);
+            let out = scratch.path(&format!("{format}-{missing}-out"));
+            let convert = |flags: &str| {
+                let mut command = blockmill(&format!("convert --json --to {format} {flags} --out"));
+                document(&run(command.arg(&out).arg(&path)))
+            };
+            let (verified, converted) = (verify(&path, ""), convert(""));
+            for found in [&verified, &converted] {
+                assert_eq!(found["status"], "incomplete", "{found}");
+                assert_eq!(found["shortfalls"][0]["kind"], "missing-blocks", "{found}");
+                assert_eq!(found["shortfalls"][0]["blocks"], 1, "{found}");
+                assert_eq!(found["error"]["block"], missing, "{found}");
+                let text = found["error"]["message"].as_str().unwrap();
+                let neighbours =
+                    [format!("expected block {missing}"), format!("found block {}", missing + 1)];
+                assert!(neighbours.iter().all(|words| text.contains(words)), "{text}");
+            }
+            assert_eq!(verified["shortfalls"][0], converted["shortfalls"][0]);
+            assert!(!out.exists());
+            // the hint is worth something
+            let hint = format!("--until {}", missing - 1);
+            assert!(converted["error"]["hint"].as_str().unwrap().contains(&hint), "{converted}");
+            assert_eq!(convert(&hint)["result"]["last"], missing - 1);
+        }
+    }
+}
+
+#[test]
+fn an_archive_from_the_middle_is_verified_from_its_first_block() {
+    let scratch = Scratch::new("verdict-middle");
+    let blocks = Blocks::generated(300).part(120, 301);
+    for format in ["headers", "rlp", "rlp-gz"] {
+        let path = scratch.path(format);
+        blocks.write(format, &path);
+        let found = verify(&path, "--chain mainnet");
+        assert_eq!((&found["status"], &found["exit_code"]), (&"verified".into(), &0.into()));
+        assert_eq!(found["result"]["result"]["anchor"]["number"], 120, "{found}");
+        assert!(found["notes"].to_string().contains("all rests on block 120 "), "{found}");
+        let text = succeed(blockmill("verify --seal off --chain mainnet").arg(&path));
+        assert!(text.starts_with("Verified from block 120: 181 blocks at level "), "{text}");
+    }
+    // one of several era1 files
+    let eras = scratch.path("eras");
+    let mut generate = blockmill("generate ethereum --format era1 --headers 8300 --out");
+    succeed(generate.arg(&eras));
+    let text = succeed(blockmill("verify --seal off").arg(&files(&eras)[1]));
+    assert!(text.starts_with("Verified from block 8,192: 109 blocks at level bodies"), "{text}");
+    let text = succeed(blockmill("verify --seal off").arg(&eras));
+    assert!(text.starts_with("Verified 8,301 blocks at level bodies"), "{text}");
+}
+
+#[test]
+fn block_access_lists_that_a_conversion_leaves_out_are_told() {
+    let scratch = Scratch::new("verdict-bals");
+    let blocks = Blocks::generated(10);
+    let path = scratch.path("with-lists");
+    // behind transactions and ommers stand withdrawals, behind those the access list (EIP-7928)
+    let block = |(i, (header, body)): (usize, (&Vec<u8>, &Vec<u8>))| {
+        let mut parts = [vec![header.clone()], items(body)].concat();
+        if i >= 7 {
+            parts.extend([vec![0xc0], vec![0xc1, 0xc0]]);
+        }
+        list(&parts)
+    };
+    let all = blocks.headers.iter().zip(&blocks.bodies).enumerate().map(block);
+    fs::write(&path, all.flatten().collect::<Vec<u8>>()).unwrap();
+    let convert = |to: &str, flags: &str| {
+        let out = scratch.path(&format!("{to}{}", flags.replace(' ', "")));
+        let mut command = blockmill(&format!("convert --chain mainnet --to {to} {flags} --out"));
+        command.arg(&out).arg(&path);
+        command
+    };
+    let told = "left out: 4 block access lists (EIP-7928)";
+    let text = succeed(&mut convert("rlp", ""));
+    assert!(text.contains(told), "{text}");
+    let found = document(&run(convert("rlp-gz", "").arg("--json")));
+    assert_eq!((&found["status"], &found["exit_code"]), (&"ok".into(), &0.into()));
+    assert!(found["notes"][0].as_str().unwrap().contains(told), "{found}");
+    // of what was asked for only, and of blocks only
+    let text = succeed(&mut convert("rlp", "--from 9"));
+    assert!(text.contains("left out: 2 block access lists"), "{text}");
+    assert!(!succeed(&mut convert("rlp", "--until 6")).contains("left out"));
+    assert!(!succeed(&mut convert("headers", "")).contains("left out"));
 }
 
 /// A change of the files of an ancient folder.

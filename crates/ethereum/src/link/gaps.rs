@@ -1,11 +1,27 @@
 //! Blocks that are missing are told apart from blocks whose number is wrong.
 
-use super::Tip;
+use super::{BlockId, Tip};
 use crate::batch::Batch;
 use crate::error::Rule;
 use crate::fault::Cause;
+use crate::header::HeaderView;
 use archive::{Error, Part, Place};
 use std::path::PathBuf;
+
+/// The gap in front of `header`, which stands at `place`: its number is higher than that behind
+/// `last`, the block before it, and `last` is not its parent. None where it is no gap. `file` is
+/// that of `last`, where it is known.
+pub(crate) fn before(
+    header: &HeaderView<'_>,
+    place: Place,
+    last: BlockId,
+    file: Option<PathBuf>,
+) -> Option<Error> {
+    let (expected, found) = (last.number.saturating_add(1), header.number);
+    let is_gap = found > expected && *header.parent_hash != last.hash;
+    let before = file.unwrap_or_else(|| place.file.clone());
+    is_gap.then_some(Error::Gap { expected, found, before, place })
+}
 
 /// A header whose number is higher than the next one, and whose parent is not the block before it,
 /// follows a block that is not there: then the fault of `batch` is a gap.
@@ -15,24 +31,17 @@ pub(super) fn tell(tip: Option<&Tip>, batch: &mut Batch) {
     if !batch.fault.as_ref().is_some_and(|fault| is_number(&fault.cause)) {
         return;
     }
-    let before = match i.checked_sub(1) {
-        Some(before) => Some((batch.number(before), batch.hashes[before])),
-        None => tip.map(|tip| (tip.id.number, tip.id.hash)),
+    let last = match i.checked_sub(1) {
+        Some(i) => Some(BlockId { number: batch.number(i), hash: batch.hashes[i] }),
+        None => tip.map(|tip| tip.id),
     };
-    let (Some((last, hash)), Ok(header)) = (before, batch.header(i)) else { return };
-    let (expected, found) = (last.saturating_add(1), header.number);
-    if found <= expected || *header.parent_hash == hash {
-        return;
-    }
-    // of the store's last block the file is not known
-    let file = |place: Option<Place>| place.map_or(PathBuf::new(), |place| place.file);
+    let (Some(last), Ok(header)) = (last, batch.header(i)) else { return };
     let Some(place) = batch.chunk.place(Part::Header, i) else { return };
-    let before = match i.checked_sub(1) {
-        Some(before) => file(batch.chunk.place(Part::Header, before)),
-        None => place.file.clone(),
-    };
-    let gap = Error::Gap { expected, found, before, place };
+    // of the store's last block the file is not known
+    let file = i.checked_sub(1).and_then(|i| batch.chunk.place(Part::Header, i));
+    let Some(gap) = before(&header, place, last, file.map(|place| place.file)) else { return };
     if let Some(fault) = &mut batch.fault {
-        (fault.block, fault.hash, fault.cause) = (expected, None, Cause::Archive(gap));
+        (fault.block, fault.hash) = (last.number.saturating_add(1), None);
+        fault.cause = Cause::Archive(gap);
     }
 }

@@ -1,6 +1,7 @@
 //! What a reader of a run record should know besides its figures.
 
 use crate::Level;
+use crate::error::Hex;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
@@ -15,8 +16,10 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
     }
     if let Some(id) = &run.anchor {
         notes.push(format!(
-            "the archive begins in the middle of the chain: block {} was taken as it stands",
-            id.number
+            "the archive begins in the middle of the chain: all rests on block {} ({}), which is \
+             believed as it stands",
+            id.number,
+            Hex(&id.hash)
         ));
     }
     if let Some(hint) = archive.network_hint().filter(|hint| *hint != options.spec.name) {

@@ -1,6 +1,6 @@
 //! Bitcoin block files: blocks behind a magic and a size, in any order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use memchr::memmem;
@@ -85,31 +85,61 @@ fn longest(blocks: &[Vec<u8>]) -> Vec<&[u8]> {
     longest
 }
 
-/// Are there bytes that are neither zeros nor whole records with one of `blocks`?
-fn has_remains(clear: &Files, on_disk: &Files, blocks: &[Vec<u8>]) -> bool {
-    let rest_of = |(name, bytes): (&String, &Vec<u8>)| {
-        // zeros on disk, and those that were obfuscated
-        let mut rest = bytes.clone();
-        for (byte, stored) in rest.iter_mut().zip(&on_disk[name]) {
-            *byte = if *stored == 0 { 0 } else { *byte };
+/// How many bytes in a row are taken for a piece of a block, and how many of them are not zero.
+const PIECE: usize = 8;
+const LEAST_CONTENT: usize = 4;
+
+/// Every piece of the records of `blocks`.
+fn pieces_of<'a>(blocks: impl Iterator<Item = &'a [u8]>) -> HashSet<Vec<u8>> {
+    let mut pieces = HashSet::new();
+    for block in blocks {
+        pieces.extend(framed(block, &MAGIC).windows(PIECE).map(<[u8]>::to_vec));
+    }
+    pieces.retain(|piece| piece.iter().filter(|byte| **byte != 0).count() >= LEAST_CONTENT);
+    pieces
+}
+
+/// What is left of a file without the whole records of `blocks`.
+fn remainders<'a>(bytes: &'a [u8], blocks: &[Vec<u8>]) -> Vec<&'a [u8]> {
+    let mut inside = vec![false; bytes.len()];
+    for block in blocks {
+        let record = framed(block, &MAGIC);
+        for at in memmem::find_iter(bytes, &record) {
+            inside[at..at + record.len()].fill(true);
         }
-        for block in blocks {
-            let record = framed(block, &MAGIC);
-            for at in memmem::find_iter(bytes, &record) {
-                rest[at..at + record.len()].fill(0);
-            }
+    }
+    let mut found = vec![];
+    let mut at = 0;
+    for run in inside.chunk_by(|a, b| a == b) {
+        if !run[0] {
+            found.push(&bytes[at..at + run.len()]);
         }
-        rest.iter().any(|byte| *byte != 0)
+        at += run.len();
+    }
+    found
+}
+
+/// Is there anything left of the blocks that are `missing`? Bytes that other blocks have, too, show
+/// nothing, but for the beginning of a record.
+fn has_pieces(clear: &Files, blocks: &[Vec<u8>], missing: &[&[u8]]) -> bool {
+    let mut pieces = pieces_of(missing.iter().copied());
+    let others = blocks.iter().map(Vec::as_slice).filter(|block| !missing.contains(block));
+    for piece in pieces_of(others) {
+        pieces.remove(&piece);
+    }
+    let is_left = |rest: &&[u8]| {
+        let head = rest.starts_with(&MAGIC) && rest.len() < PIECE;
+        head || rest.windows(PIECE).any(|piece| pieces.contains(piece))
     };
-    clear.iter().filter(|(name, _)| *name != KEY).any(rest_of)
+    clear.values().any(|bytes| remainders(bytes, blocks).iter().any(is_left))
 }
 
 /// Only the longest chain counts: a branch that lost is no part of it, and its bodies are never
-/// read (the program says how many such blocks there are).
+/// read (the program says how many such blocks there are). The genesis block is known to every
+/// reader, so that it may be missing.
 pub fn truth(original: &Files, found: &Files, foreign: &[u8], must: bool) -> Truth {
     let blocks = blocks_of(original);
     let chain = longest(&blocks);
-    let must = must && found.get(KEY) == original.get(KEY);
     if found.get(KEY).is_some_and(|key| key.len() != 8) {
         return Truth::Broken("the key has another length".into());
     }
@@ -120,12 +150,17 @@ pub fn truth(original: &Files, found: &Files, foreign: &[u8], must: bool) -> Tru
     if is_there(&foreign) {
         return Truth::Broken("a block is there that connects to nothing".into());
     }
-    let there = chain.iter().take_while(|block| is_there(block)).count();
+    let missing: Vec<&[u8]> = chain.iter().copied().filter(|block| !is_there(block)).collect();
+    if missing.is_empty() {
+        let must = must && found.get(KEY) == original.get(KEY);
+        return Truth::Same { last: chain.len() as u64 - 1, must };
+    }
+    let there = 1 + chain[1..].iter().take_while(|block| is_there(block)).count();
     if there == chain.len() {
-        return Truth::Same { last: there as u64 - 1, must };
+        return Truth::Same { last: there as u64 - 1, must: false };
     }
     let later = chain[there..].iter().any(is_there);
-    match later || there < 2 || has_remains(&clear, found, &blocks) {
+    match later || there < 2 || has_pieces(&clear, &blocks, &missing) {
         true => Truth::Broken(format!("block {there} is missing or changed")),
         // files that end exactly behind a block, as those of a node that was not as far
         false => Truth::Part { last: there as u64 - 1 },

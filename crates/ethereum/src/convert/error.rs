@@ -1,0 +1,102 @@
+//! Why an archive cannot be converted, and what that says of it.
+
+use crate::fault::{Cause, Fault};
+use archive::Format;
+use chain::{FaultReport, Shortfall, Status};
+use std::fmt;
+
+/// Why an archive cannot be converted.
+#[derive(Debug)]
+pub enum ConvertError {
+    /// Reading or writing failed.
+    Archive(archive::Error),
+    /// A block cannot be decoded or does not follow the one before.
+    Fault(Box<Fault>),
+    /// The target needs what the source does not have.
+    Lacking {
+        /// The first block that lacks it.
+        block: u64,
+        /// What it lacks.
+        what: &'static str,
+        /// The target.
+        format: Format,
+    },
+    /// There is no block in the range.
+    Empty,
+    /// The user asked to stop.
+    Stopped,
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Archive(error) => error.fmt(f),
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Lacking { block, what, format } => {
+                write!(f, "block {block}: expected {what}, which {format:?} stores, found none ")?;
+                f.write_str("in the source and no way to compute it")
+            }
+            Self::Empty => f.write_str("the archive has no block in the range asked for"),
+            Self::Stopped => f.write_str("stopped before the end"),
+        }
+    }
+}
+
+impl ConvertError {
+    /// What the error says of the archive, of this machine, or of what was asked for.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Archive(error) => error.status(),
+            Self::Fault(fault) => fault.status(),
+            Self::Lacking { .. } => Status::Usage,
+            Self::Empty => Status::Unknown,
+            Self::Stopped => Status::Interrupted,
+        }
+    }
+
+    /// What the archive lacks, where that is why.
+    pub fn shortfall(&self) -> Option<Shortfall> {
+        match self {
+            Self::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
+            Self::Fault(fault) => fault.shortfall(),
+            _ => None,
+        }
+    }
+
+    /// Its parts.
+    pub fn report(&self) -> FaultReport {
+        match self {
+            Self::Fault(fault) => FaultReport { hint: self.hint(), ..fault.report() },
+            Self::Archive(error) => FaultReport {
+                file: error.place().map(|place| place.file.clone()),
+                offset: error.place().map(|place| place.offset),
+                hint: self.hint(),
+                ..FaultReport::new(error.to_string())
+            },
+            other => FaultReport::new(other.to_string()),
+        }
+    }
+
+    /// What writes a part of an archive with a gap.
+    fn hint(&self) -> Option<String> {
+        let error = match self {
+            Self::Archive(error) => error,
+            Self::Fault(fault) => match &fault.cause {
+                Cause::Archive(error) => error,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let archive::Error::Gap { expected, found, .. } = error else { return None };
+        let last = expected.checked_sub(1).filter(|_| found > expected)?;
+        Some(format!("--until {last} writes the blocks before the gap"))
+    }
+}
+
+impl std::error::Error for ConvertError {}
+
+impl From<archive::Error> for ConvertError {
+    fn from(error: archive::Error) -> Self {
+        Self::Archive(error)
+    }
+}
