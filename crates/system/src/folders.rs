@@ -5,18 +5,19 @@ use std::path::Path;
 
 /// Gives folder `a` the name of folder `b` and the other way round, in one step that a kill cannot
 /// divide. Both must be on one file system.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => in_three_steps(a, b),
+    use nix::errno::Errno;
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    match renameat2(AT_FDCWD, a, AT_FDCWD, b, RenameFlags::RENAME_EXCHANGE) {
+        Err(Errno::EINVAL | Errno::ENOSYS) => in_three_steps(a, b),
         result => result.map_err(io::Error::from),
     }
 }
 
 /// The same in three steps: after a kill in between, `a` lies under the name of `b` with `.old`
 /// behind it, and nothing is lost.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     in_three_steps(a, b)
 }

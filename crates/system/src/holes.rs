@@ -11,12 +11,12 @@ pub fn end_of_hole(file: &File, offset: u64, length: u64) -> u64 {
 
 #[cfg(target_os = "linux")]
 fn next_data(file: &File, offset: u64, length: u64) -> Option<u64> {
-    use rustix::fs::{SeekFrom, seek};
-    use rustix::io::Errno;
-    match seek(file, SeekFrom::Data(offset)) {
-        Ok(next) => Some(next),
+    use nix::errno::Errno;
+    use nix::unistd::{Whence, lseek64};
+    match lseek64(file, offset.try_into().ok()?, Whence::SeekData) {
+        Ok(next) => next.try_into().ok(),
         // no data behind it
-        Err(Errno::NXIO) => Some(length),
+        Err(Errno::ENXIO) => Some(length),
         Err(_) => None,
     }
 }

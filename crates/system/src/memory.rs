@@ -79,11 +79,10 @@ impl Drop for Zeroed {
 fn advise_huge_pages(start: NonNull<u8>, size: usize) {
     #[cfg(target_os = "linux")]
     if size >= HUGE_PAGE {
+        use nix::sys::mman::{MmapAdvise, madvise};
         // SAFETY: the range is an allocation of ours; the advice changes how it is backed, not what
         // it holds, so a refusal needs no answer.
-        unsafe {
-            libc::madvise(start.as_ptr().cast(), size, libc::MADV_HUGEPAGE);
-        }
+        let _ = unsafe { madvise(start.cast(), size, MmapAdvise::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (start, size);

@@ -10,8 +10,8 @@ use std::io;
 /// `Unsupported` where the system has no `posix_fadvise`; else what it says.
 #[cfg(target_os = "linux")]
 pub fn forget(file: &File) -> io::Result<()> {
-    use rustix::fs::{Advice, fadvise};
-    Ok(fadvise(file, 0, None, Advice::DontNeed)?)
+    use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+    Ok(posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
 }
 
 /// Drops the file's pages from the page cache, so that the next read comes from the disk. Pages

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
 
 /// The path that stands for standard input.
 pub const STDIN: &str = "-";
@@ -18,8 +19,8 @@ pub const STDIN: &str = "-";
 /// block, its chain.
 const KEPT: usize = 16 << 20;
 
-/// How long a read waits for a pipe before it looks whether it should stop.
-const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// How long a read waits for a pipe before it looks whether it should stop: milliseconds.
+const PATIENCE: u8 = 200;
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
@@ -137,7 +138,7 @@ impl Pipe {
             File::from(io::stdin().as_fd().try_clone_to_owned()?)
         } else {
             // does not wait for somebody who writes to it; reading does, and can be stopped
-            let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+            let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
             OpenOptions::new().read(true).custom_flags(flags).open(path)?
         };
         let pipe = Arc::new(Mutex::new(Self { file, kept: Some(vec![]), read: 0 }));
@@ -162,9 +163,9 @@ impl Pipe {
     fn read_on(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = loop {
             check_stopped()?;
-            let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
-            match poll(&mut fds, Some(&PATIENCE)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            let mut fds = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut fds, PATIENCE) {
+                Ok(0) | Err(Errno::EINTR) => continue,
                 Ok(_) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -140,8 +140,11 @@ fn unpack(path: &Path, mut input: Input) -> Result<File, Error> {
 
 /// An error where the file system is nearly full.
 fn check_room(file: &File, unpacked: u64) -> io::Result<()> {
-    let system = rustix::fs::fstatvfs(file)?;
-    let (free, all) = (system.f_bavail * system.f_frsize, system.f_blocks * system.f_frsize);
+    let system = nix::sys::statvfs::fstatvfs(file)?;
+    // narrower on some systems
+    #[allow(clippy::useless_conversion)]
+    let (free, all) = (u64::from(system.blocks_available()), u64::from(system.blocks()));
+    let (free, all) = (free * system.fragment_size(), all * system.fragment_size());
     if free >= RESERVE.min(all / 20) {
         return Ok(());
     }
