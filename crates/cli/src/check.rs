@@ -8,6 +8,7 @@ use crate::args::Check;
 use crate::data_folder::Kind;
 use crate::import::cores;
 use crate::progress::Display;
+use crate::stop;
 use anyhow::Result;
 use chain::{FaultReport, Status};
 use pipeline::Cancel;
@@ -65,6 +66,10 @@ pub struct Checked {
 
 /// `blockmill check`.
 pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
+    stop::leaves(match args.repair {
+        false => "check changes nothing",
+        true => "the store is as it was, or as its repair leaves it: that is one step",
+    });
     let threads = args.threads.map_or_else(cores, |threads| threads as usize);
     let watch = |total| Watch::new(total, json, &cancel);
     let (checked, repaired) = match Kind::of(&args.data) {

@@ -66,6 +66,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     if !json {
         output::recovered(&recovery);
     }
+    raise::finish(&args.data, &store, json)?;
     let is_of_headers = store.tip().is_some_and(|tip| tip.level == Level::Headers as u8);
     if is_of_headers && args.verification.level == Some(LevelArg::Bodies) {
         return raise::run(args, store, json, cancel);

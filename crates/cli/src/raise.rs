@@ -3,17 +3,24 @@
 //! The bodies are imported into a store of their own beside it, `DATA.raising`, by the same code as
 //! any other import: so a stop or a kill loses nothing, and the next run goes on. When it has the
 //! last stored header, found by its hash, the two folders change names in one step. Until then the
-//! store of headers is as it was.
+//! store of headers is as it was. Afterwards its files go, and no others: run records and whatever
+//! else lay there are taken over. A kill in between is made up for by the next import.
 
 use crate::answer::Answer;
 use crate::args::Import;
 use crate::{import, output};
 use anyhow::{Context, Result, bail};
+use ethereum::Level;
 use pipeline::Cancel;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::{ChainStore, Tip};
+
+/// What the checkpoint of a store is called whose place was taken: its files may go.
+const REPLACED: &str = "checkpoint.replaced";
+/// Run records of imports.
+const RECORDS: &str = "records";
 
 /// Where the new store is made.
 fn beside(data: &Path) -> PathBuf {
@@ -32,7 +39,7 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     let folder = beside(&data);
     let mut inner = args.clone();
     inner.data.clone_from(&folder);
-    let record = data.join("records").join(format!("{}.json", output::time_stamp()));
+    let record = data.join(RECORDS).join(format!("{}.json", output::time_stamp()));
     inner.verification.record.get_or_insert(record);
     let mut answer = import::run_import(&inner, json, cancel)?;
     let hash_of_tip = |folder: &Path| -> Result<Option<Tip>> {
@@ -66,23 +73,95 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     system::folders::exchange(&data, &folder)
         .with_context(|| format!("cannot exchange {} and {}", data.display(), folder.display()))?;
     drop(store);
-    keep_records(&folder, &data)?;
-    fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
     answer.notes.push("the store of headers holds bodies now".to_owned());
+    answer.notes.extend(take_over(&folder, &data, json)?);
     Ok(answer)
 }
 
-/// Takes the run records of the old store over.
-fn keep_records(from: &Path, to: &Path) -> Result<()> {
-    let (from, to) = (from.join("records"), to.join("records"));
-    if !from.is_dir() {
+/// Ends what a kill left of an earlier run: `store` in `data` was raised, and the store of headers
+/// whose place it took is still there.
+pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
+    let Some(tip) = store.tip().filter(|tip| tip.level > Level::Headers as u8) else {
         return Ok(());
-    }
-    fs::create_dir_all(&to).with_context(|| format!("cannot create {}", to.display()))?;
-    for entry in fs::read_dir(&from).with_context(|| format!("cannot list {}", from.display()))? {
-        let name = entry.with_context(|| format!("cannot list {}", from.display()))?.file_name();
-        let (old, new) = (from.join(&name), to.join(&name));
-        fs::rename(&old, &new).with_context(|| format!("cannot move {}", old.display()))?;
+    };
+    let data = fs::canonicalize(data).with_context(|| format!("cannot find {}", data.display()))?;
+    let folder = beside(&data);
+    let same_chain = |old: &ChainStore| -> Result<bool> {
+        let Some(last) = old.tip().filter(|last| last.level == Level::Headers as u8) else {
+            return Ok(false);
+        };
+        let is_within = old.first() == store.first() && last.number <= tip.number;
+        Ok(is_within && store.hash_of(last.number)? == Some(last.hash))
+    };
+    let was_replaced = match ChainStore::open_read_only(&folder) {
+        Ok((old, _)) => same_chain(&old)?,
+        Err(_) => folder.join(REPLACED).is_file(),
+    };
+    if was_replaced {
+        take_over(&folder, &data, json)?;
     }
     Ok(())
+}
+
+/// Removes the store of headers in `old`, and moves everything else there to `data`. A sentence
+/// where something stays, as `data` has something of its name.
+fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
+    let checkpoint = old.join(store::CHECKPOINT);
+    if checkpoint.is_file() {
+        move_to(&checkpoint, &old.join(REPLACED))?;
+    }
+    let mut own = vec![];
+    for name in names(old)? {
+        let (path, to) = (old.join(&name), data.join(&name));
+        if name == REPLACED {
+            continue;
+        } else if store::is_own_file(&name) {
+            own.push(path);
+        } else if !exists(&to) {
+            move_to(&path, &to)?;
+        } else if name == RECORDS && path.is_dir() {
+            take_records(&path, &to)?;
+        }
+    }
+    own.push(old.join(REPLACED));
+    for path in own {
+        fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    if names(old)?.is_empty() {
+        fs::remove_dir(old).with_context(|| format!("cannot remove {}", old.display()))?;
+        return Ok(None);
+    }
+    let (from, to) = (old.display(), data.display());
+    let note = format!("what is left in {from} is none of the store's, and {to} has such names");
+    if !json {
+        eprintln!("{note}");
+    }
+    Ok(Some(note))
+}
+
+/// Moves run records, but for those whose names are there.
+fn take_records(from: &Path, to: &Path) -> Result<()> {
+    for name in names(from)? {
+        if !exists(&to.join(&name)) {
+            move_to(&from.join(&name), &to.join(&name))?;
+        }
+    }
+    if names(from)?.is_empty() {
+        fs::remove_dir(from).with_context(|| format!("cannot remove {}", from.display()))?;
+    }
+    Ok(())
+}
+
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+fn move_to(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).with_context(|| format!("cannot move {}", from.display()))
+}
+
+fn names(folder: &Path) -> Result<Vec<OsString>> {
+    let list = || fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect();
+    let names: std::io::Result<Vec<OsString>> = list();
+    names.with_context(|| format!("cannot list {}", folder.display()))
 }

@@ -5,12 +5,13 @@
 
 mod program;
 
-use program::{Ended, Scratch, blockmill, run, succeed, wait};
+use program::{Ended, Scratch, Snapshot, blockmill, fixtures, run, succeed, wait};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use store::{Blocks, ChainStore, Items};
 
 /// From the signal to the end, on a busy machine too.
 const LIMIT: Duration = Duration::from_millis(1_000);
@@ -186,6 +187,125 @@ fn a_stopped_import_keeps_what_it_says_and_a_second_one_goes_on() {
         let ended = run(&mut blockmill(&format!("import {line} --data {data}")));
         assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
     }
+}
+
+#[test]
+fn a_check_stops_and_says_that_it_changed_nothing() {
+    let scratch = Scratch::new("stop-check");
+    let path = |name: &str| scratch.path(name).display().to_string();
+    let (chain, blocks) = (path("chain"), path("blocks"));
+    succeed(&mut blockmill(&format!(
+        "generate ethereum --headers 60000 --format freezer --out {chain}"
+    )));
+    succeed(&mut blockmill(&format!("generate bitcoin --inputs 20000 --out {blocks}")));
+    for (line, name) in [(format!("{chain} --seal off"), "a"), (blocks, "b")] {
+        let data = path(name);
+        succeed(&mut blockmill(&format!("import {line} --data {data}")));
+        let before = folder(Path::new(&data));
+        stop(&format!("check {data}"), |ended| {
+            assert!(ended.stderr.contains("stopped: check changes nothing"), "{}", ended.stderr);
+        });
+        assert!(folder(Path::new(&data)) == before, "{data} has changed");
+        let ended = run(&mut blockmill(&format!("check {data}")));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+}
+
+/// The files in a folder and below, with their bytes.
+fn folder(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = vec![];
+    for name in entries(path) {
+        let path = path.join(name);
+        match path.is_dir() {
+            true => found.extend(folder(&path)),
+            false => found.push((path.clone(), fs::read(&path).expect("a file"))),
+        }
+    }
+    found
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn the_making_of_an_ethash_cache_stops_and_leaves_no_part_of_one() {
+    let scratch = Scratch::new("stop-ethash");
+    // any headers of a late epoch, whose cache takes its time; the seals are never come to
+    let headers = scratch.path("headers");
+    let era1 = fixtures().join("era1/mainnet-00000-5ec1ffb8.era1");
+    let mut convert = blockmill("convert --to headers --until 50 --out");
+    succeed(convert.arg(&headers).arg(era1));
+    let (caches, headers) = (scratch.path("caches"), headers.display());
+    let line = format!("verify --seal all --ethash-cache {} {headers}", caches.display());
+    let mut cut_short = 0;
+    for (i, millis) in [0, 5, 20, 60, 150, 300].into_iter().enumerate() {
+        let _ = fs::remove_dir_all(&caches);
+        let signal = ["INT", "TERM"][i % 2];
+        let Some(ended) = stopped(&line, Duration::from_millis(millis), signal) else { continue };
+        assert!(ended.stderr.contains("verify keeps nothing"), "{}", ended.stderr);
+        let left = entries(&caches);
+        assert!(left.iter().all(|name| name == "ethash-00000.cache"), "{left:?}");
+        cut_short += u32::from(left.is_empty());
+    }
+    assert!(cut_short > 0, "the cache was always made before the end");
+    // one that was stopped is not in the way of the next
+    succeed(&mut blockmill(&line));
+    assert_eq!(entries(&caches), ["ethash-00000.cache"]);
+}
+
+/// A store whose hash index has very many runs, so that making it takes its time.
+fn with_small_runs(from: &Path, to: &Path) {
+    let (source, _) = ChainStore::open_read_only(from).expect("a store");
+    let options = store::Options { run_items: 16, ..store::Options::default() };
+    let (mut copy, _) = ChainStore::open(to, &options).expect("a new store");
+    let tip = source.tip().expect("blocks");
+    for first in (0..=tip.number).step_by(4_096) {
+        let count = (tip.number + 1 - first).min(4_096);
+        let mut hashes = vec![];
+        source.hashes(first, count, &mut hashes).expect("hashes");
+        let headers = source.items(store::Part::Headers, first, count);
+        let headers = headers.expect("headers").expect("stored headers");
+        let headers = Items { bytes: &headers.bytes, ends: &headers.ends };
+        let (bodies, receipts) = (None, None);
+        copy.append(&Blocks { first, hashes: &hashes, headers, bodies, receipts }).expect("room");
+    }
+    copy.commit(&tip).expect("a commit");
+    copy.sync().expect("a sync");
+}
+
+#[test]
+fn a_rebuild_of_the_hash_index_stops_and_begins_again() {
+    let scratch = Scratch::new("stop-index");
+    let [chain, made, data] = ["chain", "made", "data"].map(|name| scratch.path(name));
+    succeed(blockmill("generate ethereum --headers 100000 --out").arg(&chain));
+    succeed(blockmill("import --seal off --data").arg(&made).arg(&chain));
+    with_small_runs(&made, &data);
+    let whole = Snapshot::of(&data);
+    let line = format!("import --seal off --data {} {}", data.display(), chain.display());
+    let small = data.join("index-small.00000");
+    let length = || fs::metadata(&small).map_or(0, |meta| meta.len());
+    let all = length();
+    let mut met = 0;
+    for signal in ["INT", "TERM"].into_iter().cycle().take(10) {
+        let _ = fs::remove_file(&small);
+        let mut child = blockmill(&line).spawn().expect("the program starts");
+        while child.try_wait().expect("a child").is_none() && length() == 0 {
+            sleep(Duration::from_micros(100));
+        }
+        if child.try_wait().expect("a child").is_some() {
+            continue;
+        }
+        send(signal, &child);
+        let (sent, reached) = (Instant::now(), length());
+        let ended = wait(child, &line);
+        let took = sent.elapsed();
+        if reached < all && took < LIMIT {
+            assert_eq!(ended.code, Some(130), "{}{}", ended.stdout, ended.stderr);
+            met += 1;
+        }
+    }
+    println!("{met} of 10 rebuilds were stopped");
+    assert!(met > 0, "the index was always whole before the signal, or the machine too busy");
+    succeed(&mut blockmill(&line));
+    whole.assert_same(&data);
 }
 
 #[test]

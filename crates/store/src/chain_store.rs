@@ -6,15 +6,17 @@
 //! comes back after a crash in `recovery.rs`.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     path::{Path, PathBuf},
 };
 
 use crate::{
-    checkpoint::{CheckpointFile, Layout, SUMS, State, Tip},
+    checkpoint::{self, CheckpointFile, Layout, SUMS, State, Tip},
     commit::{CrashPlan, CrashPoint},
     error::{Error, Result, mismatch},
-    hash_index::HashIndex,
+    hash_index::{self, HashIndex},
+    rope,
     summed::SummedRope,
 };
 
@@ -73,6 +75,9 @@ impl Options {
         }
     }
 }
+
+/// The file that a writer locks.
+pub(crate) const LOCK: &str = "lock";
 
 /// Columns of items: headers, bodies, receipts.
 pub(crate) const COLUMNS: usize = 3;
@@ -141,6 +146,19 @@ pub(crate) fn rope_lengths(state: &State) -> [u64; SUMS] {
     let ends = state.kept.map(|kept| if kept { state.count * 8 } else { 0 });
     let [headers, bodies, receipts] = state.bytes;
     [headers, ends[0], bodies, ends[1], receipts, ends[2], state.count * 32]
+}
+
+/// Is `name` that of a file that a store gives itself? Whatever else lies in its folder is not the
+/// store's.
+#[must_use]
+pub fn is_own_file(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    if name == LOCK || name == checkpoint::FILE_NAME {
+        return true;
+    }
+    let Some((rope, number)) = name.rsplit_once('.') else { return false };
+    let is_rope = ROPES.iter().flatten().chain(&hash_index::ROPES).any(|own| *own == rope);
+    is_rope && number.parse().is_ok_and(|number| rope::file_name(rope, number) == name)
 }
 
 impl ChainStore {

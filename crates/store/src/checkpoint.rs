@@ -16,7 +16,7 @@ pub(crate) const SLOT_BYTES: usize = 512;
 /// Distance of the two slots: they never share a page or a disk sector.
 pub(crate) const SLOT_STRIDE: u64 = 4096;
 /// The name of the checkpoint file.
-pub(crate) const FILE_NAME: &str = "checkpoint";
+pub const FILE_NAME: &str = "checkpoint";
 /// Ropes whose bytes a commit vouches for: data and ends of three columns, and the hashes.
 pub(crate) const SUMS: usize = 7;
 

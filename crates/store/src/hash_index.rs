@@ -26,6 +26,9 @@ use crate::{
 
 /// Small runs in a big one.
 const FAN_OUT: u64 = 16;
+/// Names of its ropes: small runs, big runs.
+pub(crate) const ROPES: [&str; 2] = ["index-small", "index-big"];
+
 /// The index; see the module text.
 pub(crate) struct HashIndex {
     /// Small runs, big runs.
@@ -38,9 +41,9 @@ pub(crate) struct HashIndex {
 impl HashIndex {
     /// An index without entries; [`HashIndex::restore`] fills it.
     pub fn new(dir: &Path, layout: Layout, writable: bool) -> HashIndex {
-        let rope = |name| Rope::new(dir, name, layout.file_bytes, writable);
-        let small = Level::new(rope("index-small"), layout.run_items);
-        let big = Level::new(rope("index-big"), layout.run_items * FAN_OUT);
+        let [small, big] = ROPES.map(|name| Rope::new(dir, name, layout.file_bytes, writable));
+        let small = Level::new(small, layout.run_items);
+        let big = Level::new(big, layout.run_items * FAN_OUT);
         let tail_filter = Filter::with_room(layout.run_items as usize);
         HashIndex { levels: [small, big], tail: Vec::new(), tail_filter }
     }

@@ -28,9 +28,9 @@ mod rope;
 mod summed;
 
 pub use bulk::{OwnedItems, Part};
-pub use chain_store::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options};
+pub use chain_store::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options, is_own_file};
 pub use check::Damage;
-pub use checkpoint::Tip;
+pub use checkpoint::{FILE_NAME as CHECKPOINT, Tip};
 pub use commit::CrashPoint;
 pub use error::{DAMAGE_HINT, Error, Result};
 pub use header_tree::{HeaderEntry, HeaderTree};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    chain_store::{COLUMNS, ChainStore, Options, rope_lengths, ropes},
+    chain_store::{COLUMNS, ChainStore, LOCK, Options, rope_lengths, ropes},
     checkpoint::{Access, CheckpointFile, SLOT_BYTES, SUMS, Slot, State, hex},
     commit::CrashPlan,
     error::{Error, Result, io_error},
@@ -134,7 +134,7 @@ impl ChainStore {
 }
 
 pub(crate) fn lock(dir: &Path) -> Result<File> {
-    let path = dir.join("lock");
+    let path = dir.join(LOCK);
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(io_error("open", &path))?;

@@ -36,6 +36,11 @@ pub(crate) struct Rope {
     write_back: (u64, Option<JoinHandle<std::io::Result<()>>>),
 }
 
+/// The name of file `number` of the rope `name`.
+pub(crate) fn file_name(name: &str, number: u64) -> String {
+    format!("{name}.{number:05}")
+}
+
 impl Rope {
     /// The rope `name` in `dir`, empty until [`Rope::resume`] says how long it is. Touches no file.
     pub fn new(dir: &Path, name: &'static str, file_bytes: u64, writable: bool) -> Rope {
@@ -69,7 +74,7 @@ impl Rope {
     }
 
     fn path(&self, file: u64) -> PathBuf {
-        self.dir.join(format!("{}.{file:05}", self.name))
+        self.dir.join(file_name(self.name, file))
     }
 
     fn file(&self, number: u64, create: bool) -> Result<Arc<File>> {

@@ -2,7 +2,7 @@
 
 mod made_blocks;
 
-use blockmill_store::{Blocks, ChainStore, Error, Items, Options};
+use blockmill_store::{Blocks, ChainStore, Error, Items, Options, is_own_file};
 use made_blocks::{
     Chunk, FIRST, Random, assert_holds, data_files, extend, folder, hash, small, tip,
 };
@@ -51,6 +51,23 @@ fn rolls_over_to_new_files_and_seals_both_sizes_of_runs() {
     assert_eq!(files["hashes.00004"].len(), 600 * 32 - 4 * 4096);
     // 600 blocks: 37 small runs of 16, 2 big ones of 256, one index block each
     assert_eq!((count("index-small."), count("index-big.")), (37, 2));
+}
+
+#[test]
+fn knows_its_own_files_by_their_names() {
+    let dir = folder();
+    let (mut store, _) = ChainStore::open(dir.path(), &small()).unwrap();
+    extend(&mut store, FIRST + 599).unwrap();
+    let names = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<_> = names.collect();
+    assert!(names.len() > 40);
+    for name in names {
+        assert!(is_own_file(&name), "{name:?}");
+    }
+    let others = ["records", "headers", "headers.5", "headers.+0005", "headers.00000.old"];
+    for name in others.into_iter().chain(["checkpoint.replaced", "lock.00000", "notes.00000", ""]) {
+        assert!(!is_own_file(name.as_ref()), "{name}");
+    }
 }
 
 #[test]

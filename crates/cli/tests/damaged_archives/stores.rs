@@ -117,6 +117,47 @@ fn a_store_of_headers_is_raised_to_bodies_in_one_step() {
 }
 
 #[test]
+fn what_else_lies_beside_a_store_of_headers_is_kept_when_it_is_raised() {
+    let blocks = Blocks::generated(300);
+    let scratch = Scratch::new("store-raise-others");
+    let (archive, store, chain) = (scratch.path("rlp"), scratch.path("store"), "mainnet".as_ref());
+    blocks.write("rlp", &archive);
+    let raising = scratch.path("store.raising");
+    let headers = || {
+        let _ = fs::remove_dir_all(&store);
+        succeed(import(&store, chain, &archive).args(["--level", "headers"]));
+        // names that a store does not give, some of them nearly
+        fs::write(store.join("notes.txt"), "mine").unwrap();
+        fs::write(store.join("headers.1"), "mine").unwrap();
+        fs::create_dir(store.join("index-small.00000.d")).unwrap();
+        fs::write(store.join("index-small.00000.d/x"), "mine").unwrap();
+    };
+    let raise =
+        || document(&run(import(&store, chain, &archive).args(["--level", "bodies", "--json"])));
+    headers();
+    let found = raise();
+    assert_eq!(found["status"], "verified", "{found}");
+    for name in ["notes.txt", "headers.1", "index-small.00000.d/x"] {
+        assert_eq!(fs::read_to_string(store.join(name)).unwrap(), "mine", "{name}");
+    }
+    assert!(!raising.exists());
+    assert_eq!(read_store(&store).blocks.iter().filter(|block| block.body.is_some()).count(), 301);
+
+    // where the new folder has something of that name, both stay
+    headers();
+    fs::create_dir(&raising).unwrap();
+    fs::write(raising.join("notes.txt"), "the other").unwrap();
+    let found = raise();
+    assert!(found["notes"].to_string().contains("what is left in "), "{found}");
+    assert_eq!(fs::read_to_string(store.join("notes.txt")).unwrap(), "the other");
+    let left: Vec<_> = contents(&raising);
+    assert_eq!(left, [(PathBuf::from("notes.txt"), b"mine".to_vec())]);
+    // and later imports leave it alone
+    succeed(&mut import(&store, chain, &archive));
+    assert_eq!(contents(&raising), left);
+}
+
+#[test]
 fn a_store_takes_neither_itself_nor_a_damaged_one() {
     let mut good = Good::new("store-damaged", "rlp", Blocks::generated(300));
     misunderstand(&mut import(&good.store, &good.chain, &good.store), &["into itself"]);

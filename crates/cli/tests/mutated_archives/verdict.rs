@@ -69,8 +69,13 @@ pub fn check(run: &Run, truth: &Truth) -> Vec<String> {
             expect(verified || !must, "not verified".into());
             expect(!verified || last == Some(*expected), format!("ends at {last:?}"));
         }
-        Truth::Part { last: expected } => {
+        Truth::Part { from, last: expected } => {
             expect(!verified || last == Some(*expected), format!("ends at {last:?}"));
+            let anchor = run.document.as_ref();
+            let anchor =
+                anchor.and_then(|document| document.pointer("/result/result/anchor/number"));
+            let anchor = anchor.and_then(Value::as_u64);
+            expect(!verified || anchor == *from, format!("verified from {anchor:?}"));
         }
         Truth::LastHeader => {}
     }

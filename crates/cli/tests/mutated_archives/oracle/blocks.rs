@@ -163,6 +163,6 @@ pub fn truth(original: &Files, found: &Files, foreign: &[u8], must: bool) -> Tru
     match later || there < 2 || has_pieces(&clear, &blocks, &missing) {
         true => Truth::Broken(format!("block {there} is missing or changed")),
         // files that end exactly behind a block, as those of a node that was not as far
-        false => Truth::Part { last: there as u64 - 1 },
+        false => Truth::Part { from: None, last: there as u64 - 1 },
     }
 }

@@ -24,8 +24,9 @@ pub enum Truth {
     /// Every record, unchanged; the number of the last block. When the archive `must` be
     /// verified, no reader may refuse it.
     Same { last: u64, must: bool },
-    /// Some of the blocks without a gap and nothing else: an archive by itself.
-    Part { last: u64 },
+    /// Some of the blocks without a gap and nothing else: an archive by itself. Where it begins
+    /// in the middle of the chain, `from` is its first block, on which all of it rests.
+    Part { from: Option<u64>, last: u64 },
     /// The same, but for the last header, for which nothing in these formats vouches: what comes
     /// before names its parent only. `--trust` does, and seals do in real chains.
     LastHeader,

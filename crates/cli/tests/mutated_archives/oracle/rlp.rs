@@ -76,7 +76,8 @@ pub fn truth(original: &Original, found: &[u8], trusted: bool, must: bool) -> Tr
     if let Some(start) = starts.clone().find(|start| whole[*start..].starts_with(&found)) {
         return match trusted && start + found.len() < whole.len() {
             true => Truth::Broken("the trusted block is not there".into()),
-            false => Truth::Part { last: last(start) },
+            // exports may leave the genesis block out, which every reader knows
+            false => Truth::Part { from: (start > 1).then_some(start as u64), last: last(start) },
         };
     }
     let (tip, before) = found.split_last().expect("it is not empty");

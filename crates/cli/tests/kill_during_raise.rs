@@ -1,0 +1,177 @@
+//! Death of the process while a store of headers is raised to bodies: until the folders change
+//! names the store of headers is as it was, afterwards the store of bodies is whole, and the next
+//! run ends what was begun. Nothing is removed that no import made.
+
+mod program;
+
+use program::{
+    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, copy, succeed, tip_of, wait,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Blocks of the archive, and kills that must fall while bodies are committed.
+const BLOCKS: u64 = 6_000;
+const KILLS: u32 = 25;
+
+/// Runs that may be over, or not begun, when the signal comes, before the test gives up.
+const MAX_MISSES: u32 = 1_000;
+
+/// A file of the user's in the folder of the store.
+const OTHER: &str = "notes.txt";
+
+fn import(store: &Path, archive: &Path, level: &str) -> Command {
+    let mut command = blockmill(&format!("import --chunk 64 --level {level} --data"));
+    command.arg(store).arg(archive).args(SEAL_OFF);
+    command
+}
+
+/// What a kill leaves, made of the old and the new folder.
+type Change<'a> = &'a dyn Fn(&Path, &Path);
+
+/// An archive, the store of headers and that of bodies which imports make of it.
+struct Made {
+    scratch: Scratch,
+    archive: PathBuf,
+    headers: PathBuf,
+    bodies: PathBuf,
+    time: Duration,
+}
+
+impl Made {
+    fn new(test: &str) -> Self {
+        let scratch = Scratch::new(test);
+        let [archive, headers, bodies] =
+            ["archive", "headers", "bodies"].map(|name| scratch.path(name));
+        let mut generate = blockmill(&format!("generate ethereum --headers {BLOCKS} --out"));
+        succeed(generate.arg(&archive).args(["--format", "rlp"]));
+        succeed(&mut import(&headers, &archive, "headers"));
+        fs::write(headers.join(OTHER), "mine").expect("a file");
+        let start = Instant::now();
+        succeed(&mut import(&bodies, &archive, "bodies"));
+        Self { scratch, archive, headers, bodies, time: start.elapsed() }
+    }
+
+    /// A copy of the store of headers, and the folder in which bodies are imported for it.
+    fn copy_headers(&self, name: &str) -> (PathBuf, PathBuf) {
+        let store = self.scratch.path(name);
+        copy(&self.headers, &store);
+        (store, self.scratch.path(&format!("{name}.raising")))
+    }
+
+    /// Everything is in its place in `store`, and nothing else is left.
+    fn assert_raised(&self, store: &Path, raising: &Path, records: usize) {
+        assert!(!raising.exists(), "{} is still there", raising.display());
+        let other = store.join(OTHER);
+        assert_eq!(fs::read_to_string(&other).expect("the user's file"), "mine");
+        fs::remove_file(other).expect("a file to remove");
+        assert_same_store(&self.bodies, store);
+        let found = fs::read_dir(store.join("records")).expect("run records").count();
+        assert!(found >= records, "{found} of {records} run records");
+    }
+}
+
+#[test]
+fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
+    let made = Made::new("kill-raise");
+    let before = Snapshot::of(&made.headers);
+    let mut random = Random::new_each_run("kill_during_raise");
+    let (mut in_the_middle, mut missed, mut completed) = (0, 0, 0);
+    for round in 0.. {
+        if in_the_middle >= KILLS {
+            break;
+        }
+        let (store, raising) = made.copy_headers(&format!("killed-{round}"));
+        let mut committed = None;
+        let mut limit = made.time / 3;
+        while committed != Some(BLOCKS) && in_the_middle < KILLS {
+            let moment = Duration::from_micros(random.below(limit.as_micros() as u64));
+            let mut child =
+                import(&store, &made.archive, "bodies").spawn().expect("the program starts");
+            thread::sleep(moment);
+            child.kill().expect("a child that can be killed, dead or alive");
+            let ended = wait(child, "import");
+            assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+            assert!(matches!(ended.code, None | Some(0)), "{:?} {}", ended.code, ended.stderr);
+            if Snapshot::of(&store).stored.tip != before.stored.tip {
+                // the folders have changed their names
+                break;
+            }
+            before.assert_same(&store);
+            let now = tip_of(&raising);
+            assert!(now >= committed, "bodies up to {committed:?}, after a kill {now:?}");
+            if now > committed && now < Some(BLOCKS) {
+                in_the_middle += 1;
+                limit = made.time / 3;
+            } else {
+                missed += 1;
+                limit = limit * 3 / 2;
+                assert!(missed < MAX_MISSES, "{in_the_middle} kills hit");
+            }
+            committed = now;
+        }
+        succeed(&mut import(&store, &made.archive, "bodies"));
+        made.assert_raised(&store, &raising, 2);
+        completed += 1;
+        fs::remove_dir_all(&store).expect("a store to remove");
+    }
+    println!("{in_the_middle} kills in the middle, {missed} missed, {completed} stores completed");
+}
+
+#[test]
+fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_nothing_else() {
+    let made = Made::new("kill-raised");
+    let records = fs::read_dir(made.headers.join("records")).expect("run records").count();
+    let replaced = |old: &Path| {
+        fs::rename(old.join("checkpoint"), old.join("checkpoint.replaced")).expect("a checkpoint");
+    };
+    let states: [(&str, Change<'_>); 5] = [
+        ("the folders have changed names", &|_, _| ()),
+        ("the old checkpoint has another name", &|old, _| replaced(old)),
+        ("what is not the store's was taken over", &|old, new| {
+            replaced(old);
+            fs::rename(old.join(OTHER), new.join(OTHER)).expect("the user's file");
+            fs::rename(old.join("records"), new.join("records")).expect("run records");
+        }),
+        ("half of the files are gone", &|old, _| {
+            replaced(old);
+            fs::remove_file(old.join("hashes.00000")).expect("hashes");
+            fs::remove_file(old.join("headers-ends.00000")).expect("ends");
+        }),
+        ("all but the last file is gone", &|old, new| {
+            replaced(old);
+            fs::rename(old.join(OTHER), new.join(OTHER)).expect("the user's file");
+            fs::rename(old.join("records"), new.join("records")).expect("run records");
+            for entry in fs::read_dir(old).expect("a folder").map(|entry| entry.expect("a file")) {
+                if entry.file_name() != "checkpoint.replaced" {
+                    fs::remove_file(entry.path()).expect("a file to remove");
+                }
+            }
+        }),
+    ];
+    for (i, (state, make)) in states.into_iter().enumerate() {
+        println!("{state}");
+        let (store, raising) = made.copy_headers(&format!("state-{i}"));
+        fs::rename(&store, &raising).expect("a store");
+        copy(&made.bodies, &store);
+        fs::remove_dir_all(store.join("records")).expect("run records");
+        make(&raising, &store);
+        succeed(&mut import(&store, &made.archive, "bodies"));
+        made.assert_raised(&store, &raising, records);
+    }
+
+    // a store of another chain in that place is not what was raised
+    let (store, raising) = made.copy_headers("foreign");
+    fs::remove_dir_all(&store).expect("a store to remove");
+    copy(&made.bodies, &store);
+    let other = made.scratch.path("other");
+    let mut generate = blockmill("generate ethereum --headers 300 --seed 9 --out");
+    succeed(generate.arg(&other));
+    succeed(&mut import(&raising, &other, "headers"));
+    let before = Snapshot::of(&raising);
+    succeed(&mut import(&store, &made.archive, "bodies"));
+    before.assert_same(&raising);
+}
