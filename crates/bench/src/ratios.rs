@@ -3,7 +3,7 @@
 //! The runs of one round stand next to each other in time, so their ratio holds even when the
 //! machine's speed drifts from round to round.
 
-use pipeline::record::RunRecord;
+use pipeline::record::{RunRecord, VALIDATION, WRITE};
 use std::fmt::Write;
 
 /// The label of our default setting.
@@ -15,7 +15,7 @@ pub fn against_peers(records: &[RunRecord]) -> String {
     let mut text = String::new();
     for label in peers(records) {
         let whole = ratios(records, label, wall, wall);
-        let import = |record: &RunRecord| record.totals.validate_s + record.totals.write_s;
+        let import = |record: &RunRecord| record.busy_s(VALIDATION) + record.busy_s(WRITE);
         let alone = ratios(records, label, import, wall);
         // writing into a string cannot fail
         let _ = writeln!(text, "{OURS}'s whole run is faster than {label}'s by {whole},");
@@ -101,7 +101,8 @@ mod tests {
         let program = Program { name: program.into(), ..Program::default() };
         let mut record = RunRecord::new(program, label);
         record.totals.wall_s = wall_s;
-        record.totals.validate_s = wall_s / 2.0;
+        record.phases = vec![VALIDATION.into()];
+        record.totals.busy_s = vec![wall_s / 2.0];
         record
     }
 

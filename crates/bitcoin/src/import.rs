@@ -13,7 +13,7 @@ pub use crate::run::{Run, Tip};
 use crate::{Hash, Level, data_folder, disconnect, pass1, shortfalls};
 use archive::blkdat::{BlockFiles, BodyReader};
 use crypto::ManySha256;
-use pipeline::{Phases, crew};
+use pipeline::{Flow, Stages};
 use std::path;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -276,46 +276,45 @@ impl Pass<'_> {
     ) -> Result<(), Error> {
         let plan = self.options.variants.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
-        let buffers = (0..threads * 2 + 2).map(|_| Batch::new(context.hasher)).collect();
+        let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(context.hasher)).collect();
         let mut reader = BodyReader::new(self.files, OPEN_FILES);
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
         let (before, total_bytes) = self.bytes();
         // what another pass of this run connected is part of what is before
         let done = run.bytes;
-        let ended = crew(
-            buffers,
-            threads,
-            Phases {
-                read: |batch: &mut Batch| {
-                    if broken || self.options.cancel.is_cancelled() {
-                        return Ok(false);
-                    }
-                    let more = batch.read(next, context, &mut reader);
-                    next += batch.len as u32;
-                    broken = batch.fault.is_some();
-                    Ok::<_, Error>(more)
-                },
-                prepare: |batch: &mut Batch| batch.prepare(context),
-                connect: |batch: &mut Batch| match coins {
-                    Some(coins) => batch.connect(context, &mut lock(coins)),
-                    None => batch.pass(),
-                },
-                check: |batch: &mut Batch| batch.check(context),
-                finish: |batch: &mut Batch| {
-                    self.finish(batch, store.as_mut(), run)?;
-                    let (blocks, bytes) = (run.blocks, before + (run.bytes - done));
-                    let height = run.tip.map_or(0, |tip| tip.height);
-                    let committed = run.committed.map(|tip| tip.height);
-                    progress(&Progress { height, blocks, committed, bytes, total_bytes });
-                    Ok(())
-                },
-            },
-        );
-        run.add_times(&ended.times);
+        let read = |batch: &mut Batch| {
+            if broken || self.options.cancel.is_cancelled() {
+                return Ok(false);
+            }
+            let more = batch.read(next, context, &mut reader);
+            next += batch.len as u32;
+            broken = batch.fault.is_some();
+            Ok::<_, Error>(more)
+        };
+        let connect = |batch: &mut Batch| match coins {
+            Some(coins) => Ok(batch.connect(context, &mut lock(coins))),
+            None => Ok(batch.pass()),
+        };
+        let finish = |batch: &mut Batch| {
+            self.finish(batch, store.as_mut(), run)?;
+            let (blocks, bytes) = (run.blocks, before + (run.bytes - done));
+            let height = run.tip.map_or(0, |tip| tip.height);
+            let committed = run.committed.map(|tip| tip.height);
+            progress(&Progress { height, blocks, committed, bytes, total_bytes });
+            Ok(Flow::Continue)
+        };
+        let ended = Stages::read("read", read)
+            .parallel("prepare", |batch| batch.prepare(context))
+            .serial("connect", connect)
+            .parallel("check", |batch| batch.check(context))
+            .write("finish", finish)
+            .run(batches, threads);
+        run.times.add(&ended.times);
         run.stopped |= self.options.cancel.is_cancelled();
         if let Some(store) = &mut store {
             let mut coins = lock(store.coins);
+            // those that were not connected have nothing to take back
             for mut batch in ended.unfinished.into_iter().rev() {
                 batch.disconnect(&mut coins)?;
             }

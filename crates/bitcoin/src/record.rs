@@ -6,7 +6,6 @@ use crate::run::Run;
 use crate::{Id, Level};
 use archive::blkdat::BlockFiles;
 use chain::{Status, counted};
-use pipeline::StageTimes;
 use pipeline::record::{BlockRef, Data, Outcome, Program, Reindex, RunRecord, Stage};
 
 /// Damaged places that are listed.
@@ -37,11 +36,14 @@ pub fn of(
     };
     record.level = options.level.name().into();
     record.variants = options.variants.to_map();
+    // each batch goes through all stages of pass 2
+    record.phases = run.times.stages.iter().map(|times| times.name.into()).collect();
     record.chunks = run.chunks.clone();
     record.totals.wall_s = run.wall_s;
-    record.totals.setup_s = run.index_s;
     record.sum_up();
-    record.stages = stages(run);
+    let stages = run.times.stages.iter();
+    record.stages = stages.map(|times| Stage::of(times, run.blocks, run.bytes)).collect();
+    record.threads = run.times.threads.iter().map(Into::into).collect();
     record.reindex = Some(reindex(run));
     record.result = Outcome {
         tip_number: run.tip.map_or(0, |tip| tip.height.into()),
@@ -75,25 +77,6 @@ fn checksum(run: &Run, options: &Options) -> Option<String> {
     let all = (options.level == Level::Headers).then_some((0, 0));
     let ((first, _), tip) = (run.range.or(all)?, run.tip?);
     Some(archive::chain_checksum(first.into(), tip.height.into(), &tip.hash))
-}
-
-fn stages(run: &Run) -> Vec<Stage> {
-    let stage = |name: &str, times: &StageTimes| Stage {
-        name: name.into(),
-        threads: times.threads,
-        busy_s: times.busy.as_secs_f64(),
-        wait_s: times.wait.as_secs_f64(),
-        items: run.blocks,
-        bytes: run.bytes,
-    };
-    let times = &run.times;
-    vec![
-        stage("read", &times.read),
-        stage("prepare", &times.prepare),
-        stage("connect", &times.connect),
-        stage("check", &times.check),
-        stage("finish", &times.finish),
-    ]
 }
 
 fn reindex(run: &Run) -> Reindex {

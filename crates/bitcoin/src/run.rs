@@ -5,7 +5,7 @@ use crate::execute::Batch;
 use crate::index::Anchor;
 use crate::scan::Counts;
 use chain::Shortfall;
-use pipeline::CrewTimes;
+use pipeline::Times;
 use pipeline::record::ChunkTimes;
 use std::time::{Duration, Instant};
 
@@ -85,8 +85,8 @@ pub struct Run {
     pub stopped: bool,
     /// Times of each batch.
     pub chunks: Vec<ChunkTimes>,
-    /// Times of the phases of pass 2.
-    pub times: CrewTimes,
+    /// Times of the stages of pass 2.
+    pub times: Times,
     /// When it began, in seconds since 1970-01-01T00:00:00Z.
     pub started_unix: f64,
     /// From the first byte to the last commit, in seconds.
@@ -118,21 +118,10 @@ impl Run {
         self.chunks.push(ChunkTimes {
             first: (base + batch.first).into(),
             blocks: good.len() as u64,
-            read_s: times.read.as_secs_f64(),
-            decode_s: times.prepare.as_secs_f64(),
-            validate_s: times.check.as_secs_f64(),
-            write_s: (times.connect + finished).as_secs_f64(),
+            busy_s: [times.read, times.prepare, times.connect, times.check, finished]
+                .map(|time| time.as_secs_f64())
+                .to_vec(),
             end_s: start.elapsed().as_secs_f64(),
         });
-    }
-
-    /// Adds the times of a pass.
-    pub(crate) fn add_times(&mut self, times: &CrewTimes) {
-        self.times.read.add(times.read);
-        self.times.prepare.add(times.prepare);
-        self.times.connect.add(times.connect);
-        self.times.check.add(times.check);
-        self.times.finish.add(times.finish);
-        self.times.idle += times.idle;
     }
 }

@@ -11,8 +11,11 @@ use crate::resume;
 pub use crate::run::Run;
 use archive::{Archive, Want};
 use crypto::ManyKeccak;
-use pipeline::Flow;
+use pipeline::{Flow, Stages};
 use std::time::Instant;
+
+/// The stage that has the most to do; records show it in its parts.
+pub(crate) const CHECK: &str = "check";
 
 /// Bytes of archive after which the store is made durable, so that a start after a power loss has
 /// little to check again.
@@ -24,7 +27,7 @@ pub fn import(
     archive: &Archive,
     options: &Options,
     sink: &mut Sink,
-    mut progress: impl FnMut(&Progress),
+    mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
     let mut run = Run::of(archive.survey(wanted(archive, options.level)));
@@ -51,7 +54,7 @@ fn stages(
     archive: &Archive,
     options: &Options,
     sink: &mut Sink,
-    progress: &mut dyn FnMut(&Progress),
+    progress: &mut (dyn FnMut(&Progress) + Send),
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
@@ -65,8 +68,8 @@ fn stages(
     let checks = checks(options, want);
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, plan, cancel: &options.cancel };
-    let workers = if plan.overlapped { options.threads.max(1) } else { 0 };
-    let buffers = (0..workers * 2 + 2).map(|_| Batch::default()).collect();
+    let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
+    let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
 
     let mut synced_at = 0;
 
@@ -76,8 +79,7 @@ fn stages(
         batch.times.read = clock.elapsed();
         Ok(more)
     };
-    let work = |batch: &mut Batch| checks.check(batch);
-    let finish = |batch: &mut Batch| -> Result<Flow, Error> {
+    let link_and_write = |batch: &mut Batch| -> Result<Flow, Error> {
         let clock = Instant::now();
         run.bytes += batch.packed.disk_bytes();
         let verified = link.extend(&checks, batch);
@@ -103,9 +105,12 @@ fn stages(
             None => Ok(Flow::Continue),
         }
     };
-    let (times, outcome) = pipeline::run(buffers, workers, read, work, finish);
-    run.times = times;
-    run.close(link, outcome, options)
+    let ended = Stages::read("read", read)
+        .parallel(CHECK, |batch| checks.check(batch))
+        .write("link and write", link_and_write)
+        .run(batches, threads);
+    run.times = ended.times;
+    run.close(link, ended.outcome, options)
 }
 
 /// The checks that `options` ask for.

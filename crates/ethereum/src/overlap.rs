@@ -9,13 +9,13 @@ use crate::batch::Batch;
 use crate::commit::Sink;
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Error, Fault, Hex};
-use crate::import::{checks, wanted};
+use crate::import::{CHECK, checks, wanted};
 use crate::link::Link;
 use crate::options::{Options, Progress};
 use crate::resume::Beginning;
 use crate::run::Run;
 use archive::{Archive, Part};
-use pipeline::Flow;
+use pipeline::{Flow, Stages};
 use std::collections::HashSet;
 use store::ChainStore;
 
@@ -25,7 +25,7 @@ pub(crate) fn compare(
     archive: &Archive,
     options: &Options,
     sink: &mut Sink,
-    progress: &mut dyn FnMut(&Progress),
+    progress: &mut (dyn FnMut(&Progress) + Send),
     run: &mut Run,
 ) -> Result<(), Error> {
     let Sink::Segments(store) = sink else { return Ok(()) };
@@ -38,10 +38,10 @@ pub(crate) fn compare(
     let mut blocks = 0;
     if from <= until {
         let mut reader = archive.reader(want, options.chunk, from..=until)?;
-        let workers = if checks.plan.overlapped { options.threads.max(1) } else { 0 };
-        let buffers = (0..workers * 2 + 2).map(|_| Batch::default()).collect();
+        let threads = if checks.plan.overlapped { options.threads.max(1) } else { 0 };
+        let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
         let read = |batch: &mut Batch| Ok(reader.read(&mut batch.packed)?);
-        let finish = |batch: &mut Batch| -> Result<Flow, Error> {
+        let compare = |batch: &mut Batch| -> Result<Flow, Error> {
             run.bytes += batch.packed.disk_bytes();
             let end = link.extend(&checks, batch).range.end;
             let fault_at = end + usize::from(batch.link_is_broken());
@@ -64,11 +64,13 @@ pub(crate) fn compare(
                 None => Ok(Flow::Continue),
             }
         };
-        let work = |batch: &mut Batch| checks.check(batch);
-        let (times, outcome) = pipeline::run(buffers, workers, read, work, finish);
-        run.times = times;
+        let ended = Stages::read("read", read)
+            .parallel(CHECK, |batch| checks.check(batch))
+            .serial("compare", compare)
+            .run(batches, threads);
+        run.times = ended.times;
         run.accumulators = link.accumulators;
-        outcome?;
+        ended.outcome?;
     }
     if blocks == 0 && !run.stopped {
         return Err(Error::Before { first, last: tip.number });

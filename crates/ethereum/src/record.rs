@@ -3,12 +3,12 @@
 mod notes;
 
 use crate::fault::{Error, Hex};
+use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;
-use crate::run::Run;
+use crate::run::{PHASES, Run};
 use archive::{Archive, Format};
 use chain::Status;
-use pipeline::StageTimes;
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
 
 /// The record of `run`, called `label` in tables; `program` is this one.
@@ -41,11 +41,13 @@ pub fn of(
         seed: options.seal.seed,
         checked: run.seals_checked,
     });
+    record.phases = PHASES.map(String::from).to_vec();
     record.chunks = run.chunks.clone();
     record.totals.wall_s = run.wall_s;
     record.totals.setup_s = options.caches.stats().busy.as_secs_f64();
     record.sum_up();
-    record.stages = stages(run, options);
+    record.stages = stages(run);
+    record.threads = run.times.threads.iter().map(Into::into).collect();
     record.result = result(run, outcome);
     record.notes = notes::of(run, archive, options);
     let cpu = pipeline::usage::cpu_times();
@@ -72,37 +74,40 @@ pub fn format_name(format: Format) -> &'static str {
     }
 }
 
-/// The working stage is shown in its parts, which share its waiting time by their busy time.
-fn stages(run: &Run, options: &Options) -> Vec<Stage> {
-    let stage = |name: &str, times: &StageTimes, share: f64| Stage {
-        name: name.into(),
-        threads: times.threads,
-        busy_s: times.busy.as_secs_f64() * share,
-        wait_s: times.wait.as_secs_f64() * share,
-        items: run.blocks,
-        bytes: run.bytes,
-    };
-    let sum = |part: fn(&pipeline::record::ChunkTimes) -> f64| run.chunks.iter().map(part).sum();
-    let (decode, validate): (f64, f64) = (sum(|c| c.decode_s), sum(|c| c.validate_s));
+/// The stages by their names. What a batch is checked for is shown in its parts, which share the
+/// waiting time by their busy time.
+fn stages(run: &Run) -> Vec<Stage> {
+    let mut stages = vec![];
+    for times in &run.times.stages {
+        let stage = Stage::of(times, run.blocks, run.bytes);
+        if times.name == CHECK {
+            stages.extend(parts(&stage, run));
+        } else {
+            stages.push(stage);
+        }
+    }
+    stages
+}
+
+/// Decoding, the rules and, where there are any, the senders.
+fn parts(stage: &Stage, run: &Run) -> Vec<Stage> {
+    let sum = |phase: usize| run.chunks.iter().map(|chunk| chunk.busy_s[phase]).sum();
+    let (decode, validate): (f64, f64) = (sum(1), sum(2));
     let all = decode + validate;
     let decode = if all > 0.0 { decode / all } else { 0.5 };
     let senders = run.senders_busy.as_secs_f64();
     let senders = if senders < validate { senders / all } else { 0.0 };
-    let mut link_and_write = stage("link and write", &run.times.finish, 1.0);
-    if options.variants.plan().overlapped {
-        link_and_write.threads = 1;
-    }
-    let mut stages = vec![
-        stage("read", &run.times.read, 1.0),
-        stage("decode", &run.times.work, decode),
-        stage("verify", &run.times.work, 1.0 - decode - senders),
-    ];
+    let part = |name: &str, share: f64| Stage {
+        name: name.into(),
+        busy_s: stage.busy_s * share,
+        wait_s: stage.wait_s * share,
+        ..stage.clone()
+    };
+    let mut parts = vec![part("decode", decode), part("verify", 1.0 - decode - senders)];
     if run.senders > 0 {
-        let signed = Stage { items: run.senders, ..stage("senders", &run.times.work, senders) };
-        stages.push(signed);
+        parts.push(Stage { items: run.senders, ..part("senders", senders) });
     }
-    stages.push(link_and_write);
-    stages
+    parts
 }
 
 fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {

@@ -7,8 +7,11 @@ use crate::options::Options;
 use archive::{Archive, Survey};
 use chain::{Shortfall, ShortfallKind, Status};
 use pipeline::Times;
-use pipeline::record::ChunkTimes;
+use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
 use std::time::{Duration, Instant};
+
+/// The phases of a chunk; linking is part of the validation.
+pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
 
 /// What a run did, whether it reached the end or not.
 #[derive(Debug, Default)]
@@ -121,13 +124,13 @@ impl Run {
         let begin = self.range.map_or(batch.number(first), |(begin, _)| begin);
         self.range = Some((begin, batch.number(last)));
         self.blocks += verified.range.len() as u64;
+        let times = &batch.times;
         self.chunks.push(ChunkTimes {
             first: batch.number(first),
             blocks: verified.range.len() as u64,
-            read_s: batch.times.read.as_secs_f64(),
-            decode_s: batch.times.decode.as_secs_f64(),
-            validate_s: (batch.times.validate + linked).as_secs_f64(),
-            write_s: written.as_secs_f64(),
+            busy_s: [times.read, times.decode, times.validate + linked, written]
+                .map(|time| time.as_secs_f64())
+                .to_vec(),
             end_s: start.elapsed().as_secs_f64(),
         });
     }

@@ -12,9 +12,17 @@ use serde::{Deserialize, Serialize};
 use crate::machine::Machine;
 use crate::percentile::Percentiles;
 pub use crate::record_file::RecordError;
+use crate::record_schema_1;
+use crate::times::{StageTimes, ThreadTimes};
 
 /// The schema version that this program writes, and the newest one that it reads.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
+
+/// One of the two phases that the reference for headers (holiman/headerimport) measures, and so
+/// does everything that is compared with it.
+pub const VALIDATION: &str = "validation";
+/// The other of the two.
+pub const WRITE: &str = "write";
 
 /// Everything that is recorded about one run.
 ///
@@ -52,14 +60,21 @@ pub struct RunRecord {
     /// Busy and waiting time of each stage, in the order in which data passes them.
     #[serde(default)]
     pub stages: Vec<Stage>,
+    /// Busy and idle time of each thread that passed data through the stages.
+    #[serde(default)]
+    pub threads: Vec<Thread>,
+    /// Names of the phases that each chunk goes through, in order: what the busy times and the
+    /// percentiles below are of.
+    #[serde(default)]
+    pub phases: Vec<String>,
     /// The series over the chain, in chain order.
     #[serde(default)]
     pub chunks: Vec<ChunkTimes>,
     /// The sums.
     pub totals: Totals,
-    /// Percentiles over the chunks.
-    #[serde(default)]
-    pub percentiles: ChunkPercentiles,
+    /// Percentiles over the chunks, for each phase.
+    #[serde(default, deserialize_with = "record_schema_1::percentiles")]
+    pub percentiles: Vec<Percentiles>,
     /// What only a run over Bitcoin block files has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reindex: Option<Reindex>,
@@ -91,9 +106,11 @@ impl RunRecord {
             variants: BTreeMap::new(),
             seal: None,
             stages: Vec::new(),
+            threads: Vec::new(),
+            phases: Vec::new(),
             chunks: Vec::new(),
             totals: Totals::default(),
-            percentiles: ChunkPercentiles::default(),
+            percentiles: Vec::new(),
             reindex: None,
             result: Outcome::default(),
             notes: Vec::new(),
@@ -101,15 +118,34 @@ impl RunRecord {
     }
 
     /// Fills what follows from the other fields: the sums over the chunks, the percentiles and the
-    /// rate. `totals.wall_s` and `data.blocks` must have been set.
+    /// rate. `phases`, `totals.wall_s` and `data.blocks` must have been set.
     pub fn sum_up(&mut self) {
-        let sum = |time: fn(&ChunkTimes) -> f64| self.chunks.iter().map(time).sum::<f64>();
-        self.totals.read_s = sum(|chunk| chunk.read_s);
-        self.totals.decode_s = sum(|chunk| chunk.decode_s);
-        self.totals.validate_s = sum(|chunk| chunk.validate_s);
-        self.totals.write_s = sum(|chunk| chunk.write_s);
+        let phases = 0..self.phases.len();
+        self.totals.busy_s = phases.map(|phase| self.times(phase).sum()).collect();
         self.totals.blocks_per_s = rate(self.data.blocks, self.totals.wall_s);
-        self.percentiles = ChunkPercentiles::of(&self.chunks);
+        self.take_percentiles();
+    }
+
+    /// The percentiles of the chunks.
+    pub(crate) fn take_percentiles(&mut self) {
+        let of = |phase| Percentiles::of(&mut self.times(phase).collect::<Vec<_>>());
+        self.percentiles = (0..self.phases.len()).map(of).collect();
+    }
+
+    /// The busy times of the chunks in a phase.
+    fn times(&self, phase: usize) -> impl Iterator<Item = f64> + '_ {
+        self.chunks.iter().map(move |chunk| chunk.busy_s.get(phase).copied().unwrap_or(0.0))
+    }
+
+    /// The place of a phase in the lists of busy times.
+    pub fn phase(&self, name: &str) -> Option<usize> {
+        self.phases.iter().position(|phase| phase == name)
+    }
+
+    /// Busy time of a phase over the whole run; 0 when the run has no such phase.
+    pub fn busy_s(&self, phase: &str) -> f64 {
+        let found = self.phase(phase).and_then(|at| self.totals.busy_s.get(at));
+        found.copied().unwrap_or(0.0)
     }
 }
 
@@ -168,13 +204,13 @@ pub struct Seal {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stage {
-    /// Such as `read`, `decode`, `verify`, `write`.
+    /// The name that the pipeline gave it.
     pub name: String,
-    /// Threads that worked in the stage.
+    /// Threads that could be in the stage at the same time.
     pub threads: u32,
     /// Time spent working, summed over the threads.
     pub busy_s: f64,
-    /// Time spent waiting for a queue, summed over the threads.
+    /// Time in which it did not work, summed over the threads.
     pub wait_s: f64,
     /// Items that passed the stage.
     pub items: u64,
@@ -182,40 +218,58 @@ pub struct Stage {
     pub bytes: u64,
 }
 
-/// The times of one chunk of blocks; those of its stages are busy times.
+impl Stage {
+    /// The times of a stage through which so many blocks and bytes went.
+    pub fn of(times: &StageTimes, items: u64, bytes: u64) -> Self {
+        Self {
+            name: times.name.into(),
+            threads: times.threads,
+            busy_s: times.busy.as_secs_f64(),
+            wait_s: times.wait.as_secs_f64(),
+            items,
+            bytes,
+        }
+    }
+}
+
+/// One thread of the pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Thread {
+    /// Time in stages.
+    pub busy_s: f64,
+    /// Time in none.
+    pub idle_s: f64,
+}
+
+impl From<&ThreadTimes> for Thread {
+    fn from(times: &ThreadTimes) -> Self {
+        Self { busy_s: times.busy.as_secs_f64(), idle_s: times.idle.as_secs_f64() }
+    }
+}
+
+/// The times of one chunk of blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChunkTimes {
     /// Number of the first block of the chunk.
     pub first: u64,
     /// How many blocks the chunk holds.
     pub blocks: u64,
-    /// Reading and decompressing.
-    pub read_s: f64,
-    /// Decoding.
-    pub decode_s: f64,
-    /// Verifying.
-    pub validate_s: f64,
-    /// Writing.
-    pub write_s: f64,
-    /// When the chunk was written, counted from the start of the run.
+    /// Busy time in each phase.
+    pub busy_s: Vec<f64>,
+    /// When the chunk left the last phase, counted from the start of the run.
     pub end_s: f64,
 }
 
 /// Sums over the whole run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Totals {
     /// The whole run on the clock on the wall.
     pub wall_s: f64,
-    /// Busy time of reading.
-    pub read_s: f64,
-    /// Busy time of decoding.
-    pub decode_s: f64,
-    /// Busy time of verifying.
-    pub validate_s: f64,
-    /// Busy time of writing.
-    pub write_s: f64,
+    /// Busy time in each phase.
+    pub busy_s: Vec<f64>,
     /// Work done once before the first block, such as making an ethash cache.
     pub setup_s: f64,
     /// CPU time of the process outside the kernel.
@@ -226,25 +280,6 @@ pub struct Totals {
     pub peak_rss_bytes: u64,
     /// Blocks in a second of `wall_s`.
     pub blocks_per_s: f64,
-}
-
-/// Percentiles of the time of a chunk, for the two stages that the reference measures.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ChunkPercentiles {
-    /// Of verifying one chunk.
-    pub validate: Percentiles,
-    /// Of writing one chunk.
-    pub write: Percentiles,
-}
-
-impl ChunkPercentiles {
-    /// The percentiles of `chunks`.
-    pub fn of(chunks: &[ChunkTimes]) -> Self {
-        let mut validate: Vec<f64> = chunks.iter().map(|chunk| chunk.validate_s).collect();
-        let mut write: Vec<f64> = chunks.iter().map(|chunk| chunk.write_s).collect();
-        Self { validate: Percentiles::of(&mut validate), write: Percentiles::of(&mut write) }
-    }
 }
 
 /// A run over Bitcoin block files: the index of their headers, then the blocks connected.

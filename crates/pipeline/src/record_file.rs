@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk;
 use crate::record::{RunRecord, SCHEMA};
+use crate::record_schema_1::Schema1;
 
 /// What a [`RunRecord`] is called in messages.
 const RUN_RECORD: &str = "run record";
@@ -81,7 +82,15 @@ impl RunRecord {
 
     /// Reads the record in `path`.
     pub fn read(path: &Path) -> Result<Self, RecordError> {
-        read(path, RUN_RECORD, SCHEMA)
+        Self::parse(path, &load(path)?)
+    }
+
+    fn parse(path: &Path, text: &[u8]) -> Result<Self, RecordError> {
+        let mut record: Self = parse(path, text, RUN_RECORD, SCHEMA)?;
+        if record.schema == 1 {
+            parse::<Schema1>(path, text, RUN_RECORD, SCHEMA)?.fill(&mut record);
+        }
+        Ok(record)
     }
 }
 
@@ -114,9 +123,11 @@ pub(crate) fn read<T: DeserializeOwned>(
     name: &'static str,
     newest: u32,
 ) -> Result<T, RecordError> {
-    let text =
-        fs::read(path).map_err(|source| RecordError::Io { path: path.to_owned(), source })?;
-    parse(path, &text, name, newest)
+    parse(path, &load(path)?, name, newest)
+}
+
+fn load(path: &Path) -> Result<Vec<u8>, RecordError> {
+    fs::read(path).map_err(|source| RecordError::Io { path: path.to_owned(), source })
 }
 
 fn parse<T: DeserializeOwned>(
@@ -142,7 +153,7 @@ fn parse<T: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{BlockRef, ChunkTimes, Program, Seal, Stage};
+    use crate::record::{BlockRef, ChunkTimes, Program, Seal, Stage, VALIDATION, WRITE};
 
     fn record() -> RunRecord {
         let mut record = RunRecord::new(Program::default(), "mod<5>");
@@ -152,12 +163,12 @@ mod tests {
         record.stages.push(Stage { name: "read".into(), busy_s: 0.1 + 0.2, ..Stage::default() });
         record.variants.insert("write".into(), "batch".into());
         record.result.anchor = Some(BlockRef { number: 7, hash: "0xab".into() });
+        record.phases = ["read", "decode", VALIDATION, WRITE].map(String::from).to_vec();
         for chunk in 0..2u32 {
             record.chunks.push(ChunkTimes {
                 first: u64::from(chunk) * 2048,
                 blocks: 2048,
-                validate_s: f64::from(chunk) + 0.5,
-                write_s: 0.25,
+                busy_s: vec![0.0, 0.0, f64::from(chunk) + 0.5, 0.25],
                 ..ChunkTimes::default()
             });
         }
@@ -166,7 +177,7 @@ mod tests {
     }
 
     fn parse(text: &str) -> Result<RunRecord, RecordError> {
-        super::parse(Path::new("run.json"), text.as_bytes(), RUN_RECORD, SCHEMA)
+        RunRecord::parse(Path::new("run.json"), text.as_bytes())
     }
 
     #[test]
@@ -184,8 +195,9 @@ mod tests {
         let mut record = record();
         record.chunks.resize(1000, ChunkTimes::default());
         for (at, chunk) in record.chunks.iter_mut().enumerate() {
-            chunk.validate_s = 0.001 + (at as f64).sin().abs() / 1000.0;
+            chunk.busy_s = vec![0.001 + (at as f64).sin().abs() / 1000.0];
         }
+        record.sum_up();
         let text = serde_json::to_string(&record).unwrap();
         assert!(parse(&text).unwrap() == record);
     }
@@ -193,9 +205,12 @@ mod tests {
     #[test]
     fn sums_up_chunks() {
         let record = record();
-        assert_eq!((record.totals.validate_s, record.totals.write_s), (2.0, 0.5));
+        assert_eq!((record.busy_s(VALIDATION), record.busy_s(WRITE)), (2.0, 0.5));
+        assert_eq!(record.totals.busy_s, [0.0, 0.0, 2.0, 0.5]);
+        assert_eq!(record.busy_s("connect"), 0.0, "it has no such phase");
         assert_eq!(record.totals.blocks_per_s, 2048.0);
-        assert_eq!((record.percentiles.validate.p50, record.percentiles.validate.max), (0.5, 1.5));
+        let validation = record.percentiles[record.phase(VALIDATION).unwrap()];
+        assert_eq!((validation.p50, validation.max), (0.5, 1.5));
     }
 
     #[test]
@@ -213,6 +228,35 @@ mod tests {
         assert_eq!((record.label.as_str(), record.data.blocks), ("old", 3));
         assert_eq!(record.totals.wall_s, 1.5);
         assert_eq!((record.seal, record.chunks.len()), (None, 0));
+    }
+
+    #[test]
+    fn times_of_schema_1_get_the_names_that_they_were_shown_under() {
+        let four = |read, decode, validate, write| {
+            let (a, b) = (r#""read_s":"#, r#","decode_s":"#);
+            let (c, d) = (r#","validate_s":"#, r#","write_s":"#);
+            format!("{a}{read}{b}{decode}{c}{validate}{d}{write}")
+        };
+        let (one, two, all) = (four(1, 2, 3, 4), four(0, 0, 5, 0), four(1, 2, 8, 4));
+        let old = |reindex: &str| {
+            format!(
+                r#"{{"schema":1,"label":"old","data":{{}},{reindex}
+                "chunks":[{{"first":0,"blocks":2,{one}}},{{"first":2,"blocks":2,{two}}}],
+                "totals":{{"wall_s":9,"setup_s":7,{all}}},
+                "percentiles":{{"validate":{{"p50":3,"max":5}}}}}}"#
+            )
+        };
+        let headers = parse(&old("")).unwrap();
+        assert_eq!(headers.schema, SCHEMA);
+        assert_eq!(headers.phases, ["read", "decode", "validation", "write"]);
+        assert_eq!(headers.totals.busy_s, [1.0, 2.0, 8.0, 4.0]);
+        assert_eq!(headers.chunks[0].busy_s, [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(headers.percentiles[2].max, 5.0);
+        assert_eq!((headers.totals.wall_s, headers.totals.setup_s), (9.0, 7.0));
+        let reindex = parse(&old(r#""reindex":{"index_s":7},"#)).unwrap();
+        assert_eq!(reindex.phases, ["read", "bodies", "scripts", "coins"]);
+        assert_eq!(reindex.totals.busy_s, headers.totals.busy_s);
+        assert_eq!(reindex.totals.setup_s, 0.0, "that was the index");
     }
 
     #[test]

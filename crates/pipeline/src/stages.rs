@@ -1,261 +1,320 @@
-//! Three stages over circulating buffers: read, work, finish.
+//! The one scheduler: items through a list of named stages, by a pool of threads.
 //!
 //! ```text
-//!            +---------- empty buffers ----------+
-//!            v                                   |
-//!   read (1 thread) --> work (n threads) --> finish (the caller's thread, in order)
+//!            +----------------- empty buffers ------------------+
+//!            v                                                  |
+//!   read ──> prepare ──> connect ──> check ──> (roots, logs) ──> commit
+//!   serial   parallel    serial      parallel   tasks of a fork   serial
 //! ```
 //!
-//! The number of buffers is fixed, so memory is bounded whatever the length of the input; every
-//! queue can hold all of them, so a stage waits only for work to arrive or for an empty buffer.
+//! - A *serial* stage takes the items one at a time in the order of reading, a *parallel* one many
+//!   at once. The *tasks* of a fork have an item at the same time, each its items in order with a
+//!   state of its own; the next stage comes when all of them have left the item.
+//! - No stage has a thread. Each thread takes what is ready, by the order of [`schedule`]; it
+//!   sleeps when nothing is, and is woken by one that leaves more than it can do itself.
+//! - An item is a buffer that all stages fill further. The number of buffers is fixed and each is
+//!   used again, so memory is bounded however long the input is.
+//! - A stage that answers [`Flow::Settle`] is a barrier: it takes its next item when this one has
+//!   left the last stage. [`Flow::Stop`] ends the run after an item, an error before it; all items
+//!   before the end pass all stages, and of several ends the first in the order of items counts,
+//!   however threads raced. What was begun beyond it is handed back. Who asks the run to stop asks
+//!   its stages: one of them answers so. A panic ends the run at once and goes on in the caller.
+//! - Reading and writing wait for disks, so a thread that does that is not counted as one that
+//!   computes.
+//!
+//! [`schedule`]: crate::schedule
 
-use crate::{Reorder, StageClock, StageTimes, queue};
+#[cfg(test)]
+mod tests;
+
+use crate::schedule::{Done, Flow, Job, Kind, Next, Schedule};
+use crate::times::{StageTimes, ThreadTimes, Times};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Barrier};
+use std::sync::{Condvar, LockResult, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a run of the stages took.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Times {
-    /// The reading stage.
-    pub read: StageTimes,
-    /// The working stage, over all its threads.
-    pub work: StageTimes,
-    /// The finishing stage.
-    pub finish: StageTimes,
+type ReadFn<'a, S, E> = dyn FnMut(&mut S) -> Result<bool, E> + Send + 'a;
+type SerialFn<'a, S, E> = dyn FnMut(&mut S) -> Result<Flow, E> + Send + 'a;
+type ParallelFn<'a, S> = dyn Fn(&mut S) + Sync + 'a;
+type TaskFn<'a, S, E> = dyn FnMut(&S) -> Result<Flow, E> + Send + 'a;
+
+/// What a stage does. One thread at a time asks for the locks, by the rules of the schedule.
+enum Work<'a, S, E> {
+    Read(Mutex<Box<ReadFn<'a, S, E>>>),
+    Write(Mutex<Box<SerialFn<'a, S, E>>>),
+    Serial(Mutex<Box<SerialFn<'a, S, E>>>),
+    Parallel(Box<ParallelFn<'a, S>>),
+    Task(Mutex<Box<TaskFn<'a, S, E>>>),
 }
 
-/// Whether the finishing stage wants more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Go on with the next buffer.
-    Continue,
-    /// Stop reading; everything finished so far stays.
-    Stop,
+struct Stage<'a, S, E> {
+    name: &'static str,
+    work: Work<'a, S, E>,
 }
 
-type Numbered<S> = (u64, thread::Result<S>);
+impl<S, E> Stage<'_, S, E> {
+    fn kind(&self) -> Kind {
+        match self.work {
+            Work::Read(_) | Work::Write(_) => Kind::Disk,
+            Work::Serial(_) | Work::Task(_) => Kind::Serial,
+            Work::Parallel(_) => Kind::Parallel,
+        }
+    }
+}
 
-/// Passes buffers through `read`, `work` and `finish` until `read` says `false`, `finish` says
-/// [`Flow::Stop`] or one of them fails. Buffers reach `finish` in the order in which they were
-/// read. An error of `read` is returned after everything read before it has been finished.
-///
-/// With `workers == 0` all three run on the caller's thread, one after the other.
-pub fn run<S: Send, E: Send>(
-    mut buffers: Vec<S>,
-    workers: usize,
-    mut read: impl FnMut(&mut S) -> Result<bool, E> + Send,
-    work: impl Fn(&mut S) + Sync,
-    mut finish: impl FnMut(&mut S) -> Result<Flow, E>,
-) -> (Times, Result<(), E>) {
-    if workers == 0 || !has_threads() {
-        return match buffers.pop() {
-            Some(mut buffer) => run_inline(&mut buffer, &mut read, &work, &mut finish),
-            None => (Times::default(), Ok(())),
+/// A list of stages; see the module's text.
+pub struct Stages<'a, S, E> {
+    steps: Vec<Vec<Stage<'a, S, E>>>,
+}
+
+/// One of the stages that have an item at the same time; see [`Stages::fork`].
+pub struct Task<'a, S, E>(Stage<'a, S, E>);
+
+impl<'a, S, E> Task<'a, S, E> {
+    /// What `work` does to its own state with each item, in order.
+    pub fn new(name: &'static str, work: impl FnMut(&S) -> Result<Flow, E> + Send + 'a) -> Self {
+        Self(Stage { name, work: Work::Task(Mutex::new(Box::new(work))) })
+    }
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ended<S, E> {
+    /// The times of stages and threads.
+    pub times: Times,
+    /// Items that were read and have not passed all stages, in order: those from the end of the run
+    /// on.
+    pub unfinished: Vec<S>,
+    /// The error of the first item that has one, unless the run was stopped before it.
+    pub outcome: Result<(), E>,
+}
+
+/// How many buffers keep `threads` busy: one in hand and one ready for each, and two to read into.
+pub fn buffers(threads: usize) -> usize {
+    threads * 2 + 2
+}
+
+impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
+    /// The first stage. `work` fills a buffer and says true, or says false when there is no more.
+    pub fn read(
+        name: &'static str,
+        work: impl FnMut(&mut S) -> Result<bool, E> + Send + 'a,
+    ) -> Self {
+        let work = Work::Read(Mutex::new(Box::new(work)));
+        Self { steps: vec![vec![Stage { name, work }]] }
+    }
+
+    /// A stage for one item at a time, in the order of reading.
+    #[must_use]
+    pub fn serial(
+        mut self,
+        name: &'static str,
+        work: impl FnMut(&mut S) -> Result<Flow, E> + Send + 'a,
+    ) -> Self {
+        self.steps.push(vec![Stage { name, work: Work::Serial(Mutex::new(Box::new(work))) }]);
+        self
+    }
+
+    /// A serial stage that waits for disks.
+    #[must_use]
+    pub fn write(
+        mut self,
+        name: &'static str,
+        work: impl FnMut(&mut S) -> Result<Flow, E> + Send + 'a,
+    ) -> Self {
+        self.steps.push(vec![Stage { name, work: Work::Write(Mutex::new(Box::new(work))) }]);
+        self
+    }
+
+    /// A stage for many items at once. What it finds wrong it leaves in the item, for a serial
+    /// stage to answer with an error when all items before have passed that.
+    #[must_use]
+    pub fn parallel(mut self, name: &'static str, work: impl Fn(&mut S) + Sync + 'a) -> Self {
+        self.steps.push(vec![Stage { name, work: Work::Parallel(Box::new(work)) }]);
+        self
+    }
+
+    /// Stages that have an item at the same time; the next stage joins them.
+    #[must_use]
+    pub fn fork(mut self, tasks: Vec<Task<'a, S, E>>) -> Self {
+        if !tasks.is_empty() {
+            self.steps.push(tasks.into_iter().map(|task| task.0).collect());
+        }
+        self
+    }
+
+    /// Passes items through the stages until there are no more or one of them ends the run.
+    /// `threads` may compute at the same time, and others may wait for disks; with 0 the caller's
+    /// thread does everything, and one item is under way at a time. The fewer threads the system
+    /// gives, the longer it takes.
+    pub fn run(self, buffers: Vec<S>, threads: usize) -> Ended<S, E> {
+        let steps = self.steps.iter();
+        let kinds: Vec<Vec<Kind>> =
+            steps.map(|step| step.iter().map(Stage::kind).collect()).collect();
+        let schedule = Schedule::new(&kinds, buffers.len(), threads);
+        let disks = kinds.iter().flatten().filter(|kind| **kind == Kind::Disk).count();
+        // the caller's is one of them
+        let others = if threads == 0 { 0 } else { threads + disks - 1 };
+        let run = Run {
+            stages: self.steps.into_iter().flatten().collect(),
+            buffers: buffers.into_iter().map(RwLock::new).collect(),
+            state: Mutex::new(State { schedule, errors: vec![], panic: None }),
+            wakers: (0..=others).map(|_| Condvar::new()).collect(),
         };
-    }
-    let count = buffers.len();
-    let (mut give_back, empty) = queue::bounded::<S>(count);
-    let (full, to_work) = queue::bounded::<(u64, S)>(count);
-    let (worked, mut to_finish) = queue::bounded::<Numbered<S>>(count);
-    for buffer in buffers {
-        // cannot fail: the queue has room for all buffers and both ends are here
-        let _ = give_back.send(buffer);
-    }
-    thread::scope(|scope| {
-        let reader = scope.spawn(move || read_loop(empty, full, read));
-        let threads: Vec<_> = (0..workers)
-            .map_while(|i| {
-                let (receiver, sender) = (to_work.clone(), worked.clone());
-                let (work, thread) = (&work, thread::Builder::new());
-                let work = move || work_loop(receiver, sender, work);
-                // one there must be; the fewer can be had, the longer it takes
-                if i == 0 { Some(scope.spawn(work)) } else { thread.spawn_scoped(scope, work).ok() }
-            })
-            .collect();
-        drop((to_work, worked));
-
-        let mut clock = StageClock::start();
-        let mut order = Reorder::default();
-        let mut outcome = Ok(());
-        'finish: while let Some((sequence, result)) = to_finish.recv() {
-            order.push(sequence, result.unwrap_or_else(|panic| resume_unwind(panic)));
-            while let Some(mut buffer) = order.pop() {
-                match finish(&mut buffer) {
-                    Ok(Flow::Continue) => clock.items += 1,
-                    Ok(Flow::Stop) => break 'finish,
-                    Err(error) => {
-                        outcome = Err(error);
-                        break 'finish;
-                    }
-                }
-                // the reader may have ended already
-                let _ = give_back.send(buffer);
-            }
-        }
-        let finish = clock.stop(to_finish.waited() + give_back.waited());
-        drop((to_finish, give_back, order));
-        let mut work = StageTimes::default();
-        for thread in threads {
-            work.add(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        let (read, read_outcome) = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
-        (Times { read, work, finish }, outcome.and(read_outcome))
-    })
-}
-
-/// Can the system give two threads more? They are asked for and let go: their stacks are kept for
-/// those that follow.
-pub(crate) fn has_threads() -> bool {
-    let is_over = Arc::new(Barrier::new(2));
-    let other = Arc::clone(&is_over);
-    let waiting = thread::Builder::new().spawn(move || other.wait());
-    let Ok(waiting) = waiting else { return false };
-    let second = thread::Builder::new().spawn(|| ());
-    is_over.wait();
-    let _ = waiting.join();
-    second.is_ok_and(|second| second.join().is_ok())
-}
-
-fn read_loop<S, E>(
-    mut empty: queue::Receiver<S>,
-    mut full: queue::Sender<(u64, S)>,
-    mut read: impl FnMut(&mut S) -> Result<bool, E>,
-) -> (StageTimes, Result<(), E>) {
-    let mut clock = StageClock::start();
-    let mut outcome = Ok(());
-    while let Some(mut buffer) = empty.recv() {
-        match read(&mut buffer) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => {
-                outcome = Err(error);
-                break;
-            }
-        }
-        if full.send((clock.items, buffer)).is_err() {
-            break;
-        }
-        clock.items += 1;
-    }
-    (clock.stop(empty.waited() + full.waited()), outcome)
-}
-
-fn work_loop<S: Send>(
-    mut receiver: queue::Receiver<(u64, S)>,
-    mut sender: queue::Sender<Numbered<S>>,
-    work: &(impl Fn(&mut S) + Sync),
-) -> StageTimes {
-    let mut clock = StageClock::start();
-    while let Some((sequence, mut buffer)) = receiver.recv() {
-        // a panic travels to the finishing stage, which would otherwise wait for this buffer
-        let result = catch_unwind(AssertUnwindSafe(|| work(&mut buffer))).map(|()| buffer);
-        clock.items += 1;
-        if sender.send((sequence, result)).is_err() {
-            break;
-        }
-    }
-    clock.stop(receiver.waited() + sender.waited())
-}
-
-fn run_inline<S, E>(
-    buffer: &mut S,
-    read: &mut impl FnMut(&mut S) -> Result<bool, E>,
-    work: &impl Fn(&mut S),
-    finish: &mut impl FnMut(&mut S) -> Result<Flow, E>,
-) -> (Times, Result<(), E>) {
-    let mut spent = [Duration::ZERO; 3];
-    let mut items = 0;
-    let outcome = loop {
         let start = Instant::now();
-        let more = read(buffer);
-        let read_end = Instant::now();
-        spent[0] += read_end - start;
-        match more {
-            Ok(true) => {}
-            Ok(false) => break Ok(()),
-            Err(error) => break Err(error),
-        }
-        work(buffer);
-        let work_end = Instant::now();
-        spent[1] += work_end - read_end;
-        let flow = finish(buffer);
-        spent[2] += work_end.elapsed();
-        items += 1;
-        match flow {
-            Ok(Flow::Continue) => {}
-            Ok(Flow::Stop) => break Ok(()),
-            Err(error) => break Err(error),
-        }
-    };
-    let [read, work, finish] =
-        spent.map(|busy| StageTimes { threads: 1, busy, items, ..StageTimes::default() });
-    (Times { read, work, finish }, outcome)
+        let laps = thread::scope(|scope| {
+            let run = &run;
+            let more = |at| thread::Builder::new().spawn_scoped(scope, move || run.work(at)).ok();
+            let others: Vec<_> = (1..=others).map_while(more).collect();
+            let mut laps = vec![run.work(0)];
+            let joined = others.into_iter().map(thread::ScopedJoinHandle::join);
+            laps.extend(joined.map(|lap| lap.unwrap_or_else(|panic| resume_unwind(panic))));
+            laps
+        });
+        let times = run.times(start.elapsed(), threads, &laps);
+        run.end(times)
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What the threads of a run share.
+struct Run<'a, S, E> {
+    stages: Vec<Stage<'a, S, E>>,
+    buffers: Vec<RwLock<S>>,
+    state: Mutex<State<E>>,
+    /// One for each thread.
+    wakers: Vec<Condvar>,
+}
 
-    fn squares(workers: usize, limit: u64, stop_at: u64) -> (Vec<u64>, Result<(), String>) {
-        let mut next = 0;
-        let mut out = vec![];
-        let (_, outcome) = run(
-            vec![0u64; 4],
-            workers,
-            |slot| {
-                *slot = next;
-                next += 1;
-                if next > limit { Err(format!("end at {limit}")) } else { Ok(true) }
-            },
-            |slot| {
-                if *slot % 3 == 0 {
-                    thread::yield_now();
+struct State<E> {
+    schedule: Schedule,
+    /// Errors, and the items that have them.
+    errors: Vec<(u64, E)>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// What a thread did: for each stage the time and the items, and how long it was there.
+struct Lap {
+    stages: Vec<(Duration, u64)>,
+    all: Duration,
+}
+
+/// A panic in a stage ends the run; nobody looks at what it left.
+fn anyway<T>(lock: LockResult<T>) -> T {
+    lock.unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<S: Send + Sync, E: Send> Run<'_, S, E> {
+    fn lock(&self) -> MutexGuard<'_, State<E>> {
+        anyway(self.state.lock())
+    }
+
+    fn wake(&self, thread: Option<usize>) {
+        if let Some(thread) = thread {
+            self.wakers[thread].notify_one();
+        }
+    }
+
+    /// What thread `me` does from beginning to end.
+    fn work(&self, me: usize) -> Lap {
+        let start = Instant::now();
+        let mut stages = vec![(Duration::ZERO, 0); self.stages.len()];
+        let mut state = self.lock();
+        loop {
+            let (next, wakes) = state.schedule.next(me);
+            let job = match next {
+                Next::Work(job) => job,
+                Next::Sleep => {
+                    while state.schedule.is_asleep(me) {
+                        state = anyway(self.wakers[me].wait(state));
+                    }
+                    continue;
                 }
-                *slot *= *slot;
-            },
-            |slot| {
-                out.push(*slot);
-                Ok(if *slot >= stop_at { Flow::Stop } else { Flow::Continue })
-            },
-        );
-        (out, outcome)
-    }
-
-    #[test]
-    fn order_is_kept_with_any_number_of_workers() {
-        for workers in [0, 1, 2, 3, 8] {
-            let (out, outcome) = squares(workers, 1000, u64::MAX);
-            assert_eq!(out, (0..1000).map(|n| n * n).collect::<Vec<_>>(), "{workers} workers");
-            assert_eq!(outcome, Err("end at 1000".to_string()));
+                Next::Leave => {
+                    drop(state);
+                    self.wake(wakes);
+                    return Lap { stages, all: start.elapsed() };
+                }
+            };
+            drop(state);
+            self.wake(wakes);
+            let clock = Instant::now();
+            let done = catch_unwind(AssertUnwindSafe(|| self.call(&job)));
+            stages[job.stage].0 += clock.elapsed();
+            stages[job.stage].1 += u64::from(matches!(done, Ok(Ok(Done::Passed(_)))));
+            state = self.lock();
+            self.take_back(&mut state, &job, done);
         }
     }
 
-    #[test]
-    fn stopping_early_ends_every_stage() {
-        for workers in [0, 1, 4] {
-            let (out, outcome) = squares(workers, u64::MAX, 100);
-            assert_eq!(out.last(), Some(&100));
-            assert_eq!(outcome, Ok(()));
+    /// One item through one stage.
+    fn call(&self, job: &Job) -> Result<Done, E> {
+        let buffer = &self.buffers[job.buffer];
+        match &self.stages[job.stage].work {
+            Work::Read(work) => {
+                let more = anyway(work.lock())(&mut *anyway(buffer.write()))?;
+                Ok(if more { Done::Passed(Flow::Continue) } else { Done::End })
+            }
+            Work::Serial(work) | Work::Write(work) => {
+                anyway(work.lock())(&mut *anyway(buffer.write())).map(Done::Passed)
+            }
+            Work::Parallel(work) => {
+                work(&mut *anyway(buffer.write()));
+                Ok(Done::Passed(Flow::Continue))
+            }
+            Work::Task(work) => anyway(work.lock())(&*anyway(buffer.read())).map(Done::Passed),
         }
     }
 
-    #[test]
-    #[should_panic(expected = "broken worker")]
-    fn a_panic_of_a_worker_reaches_the_caller() {
-        let mut left = 100;
-        let (_, outcome) = run(
-            vec![0; 3],
-            2,
-            |slot| {
-                *slot = left;
-                left -= 1;
-                Ok::<_, ()>(left > 0)
-            },
-            |slot| assert!(*slot != 50, "broken worker"),
-            |_| Ok(Flow::Continue),
-        );
-        outcome.unwrap();
+    fn take_back(&self, state: &mut State<E>, job: &Job, done: thread::Result<Result<Done, E>>) {
+        match done {
+            Ok(Ok(done)) => state.schedule.done(job, done),
+            Ok(Err(error)) => {
+                state.errors.push((job.number, error));
+                state.schedule.done(job, Done::Failed);
+            }
+            Err(panic) => {
+                state.panic.get_or_insert(panic);
+                state.schedule.abort();
+            }
+        }
+    }
+
+    /// The times of a run that took `all`.
+    fn times(&self, all: Duration, threads: usize, laps: &[Lap]) -> Times {
+        let mut times = Times::default();
+        for (at, stage) in self.stages.iter().enumerate() {
+            let threads = if stage.kind() == Kind::Parallel { threads.max(1) } else { 1 };
+            let busy = laps.iter().map(|lap| lap.stages[at].0).sum();
+            times.push(StageTimes {
+                name: stage.name,
+                threads: threads as u32,
+                busy,
+                wait: (all * threads as u32).saturating_sub(busy),
+                items: laps.iter().map(|lap| lap.stages[at].1).sum(),
+            });
+        }
+        times.threads.extend(laps.iter().map(|lap| {
+            let busy = lap.stages.iter().map(|(busy, _)| *busy).sum();
+            ThreadTimes { busy, idle: lap.all.saturating_sub(busy) }
+        }));
+        times
+    }
+
+    fn end(self, times: Times) -> Ended<S, E> {
+        let State { schedule, errors, panic } = anyway(self.state.into_inner());
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+        let failed = schedule.failed();
+        let error = errors.into_iter().find(|(number, _)| Some(*number) == failed);
+        let mut buffers: Vec<_> = self.buffers.into_iter().map(Some).collect();
+        let unfinished = schedule.unfinished().filter_map(|at| buffers[at].take());
+        Ended {
+            times,
+            unfinished: unfinished.map(|buffer| anyway(buffer.into_inner())).collect(),
+            outcome: error.map_or(Ok(()), |(_, error)| Err(error)),
+        }
     }
 }

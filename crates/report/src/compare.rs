@@ -5,6 +5,7 @@ use pipeline::record::{RunRecord, rate};
 
 use crate::format::{self, NONE};
 use crate::group::{Group, by_label, cautions, seals};
+use crate::summary::shown_phases;
 use crate::table::{Mark, Table};
 use crate::terminal::Colour;
 
@@ -20,9 +21,10 @@ pub fn compare_markdown(records: &[RunRecord]) -> String {
 }
 
 type Show = fn(&Group<'_>) -> Option<String>;
+type Pick = fn(&Percentiles) -> f64;
 
-/// The lines of the table, in order.
-const LINES: [(&str, Show); 24] = [
+/// The lines before those of the phases.
+const LINES: [(&str, Show); 11] = [
     ("program", |g| fact(g, |r| format!("{} {}", r.program.name, r.program.version))),
     ("revision", |g| fact(g, |r| r.program.revision.chars().take(10).collect())),
     ("runs", |g| Some(format::count(g.runs.len() as u64))),
@@ -36,10 +38,11 @@ const LINES: [(&str, Show); 24] = [
     }),
     ("whole run", |g| time(g, |r| r.totals.wall_s)),
     ("set-up", |g| time(g, |r| r.totals.setup_s)),
-    ("read", |g| time(g, |r| r.totals.read_s)),
-    ("decode", |g| time(g, |r| r.totals.decode_s)),
-    ("validation", |g| time(g, |r| r.totals.validate_s)),
-    ("write", |g| time(g, |r| r.totals.write_s)),
+    ("index", |g| time(g, |r| r.reindex.as_ref().map_or(0.0, |reindex| reindex.index_s))),
+];
+
+/// The lines behind them.
+const MORE_LINES: [(&str, Show); 4] = [
     ("CPU, user", |g| time(g, |r| r.totals.cpu_user_s)),
     ("CPU, system", |g| time(g, |r| r.totals.cpu_sys_s)),
     ("cores busy", |g| {
@@ -50,22 +53,31 @@ const LINES: [(&str, Show); 24] = [
         let peak = g.runs.iter().map(|r| r.totals.peak_rss_bytes).max()?;
         (peak > 0).then(|| format::bytes(peak))
     }),
-    ("validation, chunk p50", |g| tail(g, |r| r.percentiles.validate, |p| p.p50)),
-    ("validation, chunk p99", |g| tail(g, |r| r.percentiles.validate, |p| p.p99)),
-    ("validation, chunk max", |g| tail(g, |r| r.percentiles.validate, |p| p.max)),
-    ("write, chunk p50", |g| tail(g, |r| r.percentiles.write, |p| p.p50)),
-    ("write, chunk p99", |g| tail(g, |r| r.percentiles.write, |p| p.p99)),
-    ("write, chunk max", |g| tail(g, |r| r.percentiles.write, |p| p.max)),
 ];
+
+/// What is shown of the times of a phase for each chunk.
+const PERCENTILES: [(&str, Pick); 3] = [("p50", |p| p.p50), ("p99", |p| p.p99), ("max", |p| p.max)];
 
 pub(crate) fn table(records: &[RunRecord]) -> Table {
     let groups = by_label(records);
     let mut heads = vec![""];
     heads.extend(groups.iter().map(|group| group.label));
     let mut table = Table::new(&heads);
-    for (name, show) in LINES {
-        let values: Vec<Option<String>> = groups.iter().map(show).collect();
-        push(&mut table, name, values);
+    let lines = |table: &mut Table, lines: &[(&str, Show)]| {
+        for (name, show) in lines {
+            push(table, name, groups.iter().map(show).collect());
+        }
+    };
+    lines(&mut table, &LINES);
+    for phase in phases(&groups) {
+        push(&mut table, phase, groups.iter().map(|g| time(g, |r| r.busy_s(phase))).collect());
+    }
+    lines(&mut table, &MORE_LINES);
+    for phase in groups.iter().find_map(Group::any).map_or(vec![], shown_phases) {
+        for (name, pick) in PERCENTILES {
+            let values = groups.iter().map(|g| tail(g, phase, pick));
+            push(&mut table, &format!("{phase}, chunk {name}"), values.collect());
+        }
     }
     for switch in switches(&groups) {
         let value = |g: &Group<'_>| g.any()?.variants.get(switch).cloned();
@@ -82,6 +94,17 @@ fn push(table: &mut Table, name: &str, values: Vec<Option<String>>) {
     let mut row = vec![crate::table::Cell::from(name).marked(Mark::Faint)];
     row.extend(values.into_iter().map(|value| value.unwrap_or_else(|| NONE.to_owned()).into()));
     table.rows.push(row);
+}
+
+/// The phases of all labels, in order.
+fn phases<'a>(groups: &[Group<'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in groups.iter().filter_map(Group::any).flat_map(|record| &record.phases) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// The names of all switches that any label sets.
@@ -105,12 +128,9 @@ fn time(group: &Group<'_>, figure: impl Fn(&RunRecord) -> f64) -> Option<String>
     (median > 0.0).then(|| format::duration(median))
 }
 
-fn tail(
-    group: &Group<'_>,
-    of: impl Fn(&RunRecord) -> Percentiles,
-    pick: impl Fn(&Percentiles) -> f64,
-) -> Option<String> {
-    let value = pick(&of(group.typical()?));
+fn tail(group: &Group<'_>, phase: &str, pick: Pick) -> Option<String> {
+    let record = group.typical()?;
+    let value = pick(record.percentiles.get(record.phase(phase)?)?);
     (value > 0.0).then(|| format::duration(value))
 }
 
@@ -128,6 +148,17 @@ mod tests {
         assert!(text.contains("| with write | - | batch |"), "{text}");
         assert!(text.contains("| blocks | 1,000,000 | 1,000,000 |"), "{text}");
         assert!(!text.contains("| set-up |"), "no run had a set-up:\n{text}");
+        assert!(text.contains("| validation, chunk p99 | - |"), "{text}");
+    }
+
+    #[test]
+    fn block_files_are_compared_by_their_own_phases() {
+        let text = compare_markdown(&[sample::reindexed("a"), sample::reindexed("b")]);
+        for phase in ["index", "read", "prepare", "connect", "check", "finish", "check, chunk p99"]
+        {
+            assert!(text.contains(&format!("\n| {phase} | ")), "{phase} is not in:\n{text}");
+        }
+        assert!(!text.contains("| validation") && !text.contains("| decode"), "{text}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The ladder's table: one line for each rung, with its gain over the first and over the one
 //! before. It is the table of the reference (holiman/headerimport), with spreads.
 
-use pipeline::record::RunRecord;
+use pipeline::record::{RunRecord, VALIDATION, WRITE};
 
 use crate::format::{self, NONE};
 use crate::group::{Group, Spread, by_label, cautions, validate_and_write};
@@ -63,8 +63,8 @@ fn row(group: &Group<'_>, first: Option<f64>, before: Option<f64>, best: bool) -
     let mark = if best { Mark::Good } else { Mark::Strong };
     vec![
         Cell::from(group.label).marked(mark),
-        times(group.spread(|r| r.totals.validate_s)),
-        times(group.spread(|r| r.totals.write_s)),
+        times(group.spread(|r| r.busy_s(VALIDATION))),
+        times(group.spread(|r| r.busy_s(WRITE))),
         times(total).marked(mark),
         times(group.spread(|r| r.totals.wall_s)),
         Cell::from(gain(first)).marked(mark),
@@ -123,8 +123,7 @@ mod tests {
     fn two_rungs() -> Vec<RunRecord> {
         let run = |label: &str, validate: f64, write: f64| {
             let mut record = sample::bare(label);
-            record.totals.validate_s = validate;
-            record.totals.write_s = write;
+            record.totals.busy_s = vec![0.0, 0.0, validate, write];
             record.totals.wall_s = validate + write + 0.5;
             record.totals.blocks_per_s = 1_000_000.0 / record.totals.wall_s;
             record.totals.peak_rss_bytes = 123_456_789;

@@ -1,6 +1,8 @@
 //! Records for the tests of this crate.
 
-use pipeline::record::{BlockRef, ChunkTimes, Program, Reindex, RunRecord, Seal, Stage};
+use pipeline::record::{
+    BlockRef, ChunkTimes, Program, Reindex, RunRecord, Seal, Stage, VALIDATION, WRITE,
+};
 
 /// A run of 1,000,000 blocks of which nothing but the whole time was measured.
 pub(crate) fn bare(label: &str) -> RunRecord {
@@ -19,6 +21,8 @@ pub(crate) fn bare(label: &str) -> RunRecord {
     record.result.tip_number = 999_999;
     record.result.tip_hash = "0x01".into();
     record.totals.wall_s = 1.0;
+    record.phases = ["read", "decode", VALIDATION, WRITE].map(String::from).to_vec();
+    record.totals.busy_s = vec![0.0; 4];
     record
 }
 
@@ -31,10 +35,9 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
         record.chunks.push(ChunkTimes {
             first,
             blocks: 2048.min(1_000_000 - first),
-            read_s: pace * 0.0001,
-            decode_s: pace * 0.0003,
-            validate_s: pace * 0.001 * wave * (1.0 + at),
-            write_s: pace * 0.0008 * wave,
+            busy_s: [0.0001, 0.0003, 0.001 * wave * (1.0 + at), 0.0008 * wave]
+                .map(|time| pace * time)
+                .to_vec(),
             end_s: pace * 0.002 * (first / 2048 + 1) as f64,
         });
     }
@@ -72,7 +75,11 @@ pub(crate) fn reindexed(label: &str) -> RunRecord {
     record.result.anchor = None;
     (record.result.tip_number, record.result.tip_hash) = (4_521, "00".repeat(32));
     record.result.committed = Some(4_521);
-    record.totals.setup_s = 0.01;
+    record.phases = ["read", "prepare", "connect", "check", "finish"].map(String::from).to_vec();
+    for chunk in &mut record.chunks {
+        chunk.busy_s.push(0.0001);
+    }
+    record.sum_up();
     record.reindex = Some(Reindex {
         files: 2,
         found: 4_523,

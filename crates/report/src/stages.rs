@@ -1,6 +1,6 @@
 //! Which stage the others wait for: busy and waiting time of each stage.
 
-use pipeline::record::{RunRecord, Stage, rate};
+use pipeline::record::{RunRecord, Stage, Thread, rate};
 
 use crate::format;
 use crate::table::{Cell, Mark, Table};
@@ -28,8 +28,12 @@ pub fn stages_markdown(record: &RunRecord) -> String {
 
 /// The part of its time that a stage worked; 0 when it had no time.
 pub(crate) fn busy_share(stage: &Stage) -> f64 {
-    let all = stage.busy_s + stage.wait_s;
-    if all > 0.0 { stage.busy_s / all } else { 0.0 }
+    rate_of(stage.busy_s, stage.wait_s)
+}
+
+fn rate_of(busy: f64, other: f64) -> f64 {
+    let all = busy + other;
+    if all > 0.0 { busy / all } else { 0.0 }
 }
 
 /// The place of the stage that is busy for the largest part of its time.
@@ -62,6 +66,11 @@ pub(crate) fn table(record: &RunRecord) -> Table {
             format::bytes(stage.bytes).into(),
             format::figure(rate(stage.bytes, stage.busy_s) / 1e6).into(),
         ]);
+    }
+    if !record.threads.is_empty() {
+        let share = |thread: &Thread| format::percent(rate_of(thread.busy_s, thread.idle_s));
+        let shares: Vec<String> = record.threads.iter().map(share).collect();
+        table.notes.push(format!("Threads busy: {}.", shares.join(", ")));
     }
     table
 }

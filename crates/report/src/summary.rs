@@ -3,7 +3,7 @@
 
 use anstyle::Style;
 use chain::Status;
-use pipeline::record::{BlockRef, RunRecord, Totals};
+use pipeline::record::{BlockRef, RunRecord, VALIDATION, WRITE};
 
 use crate::block_files;
 use crate::format::{self, printable};
@@ -191,20 +191,28 @@ fn block(number: u64, hash: &str) -> String {
     format!("block {} {hash}", format::count(number))
 }
 
-/// What the kinds of work are called, in the order of the pipeline.
-pub(crate) fn words(record: &RunRecord) -> [&'static str; 5] {
-    match record.reindex {
-        Some(_) => ["index", "read", "bodies", "scripts", "coins"],
-        None => ["set-up", "read", "decode", "validation", "write"],
-    }
+/// What is done once, before the phases.
+pub(crate) const SET_UP: &str = "set-up";
+pub(crate) const INDEX: &str = "index";
+
+/// The parts of the busy time that were measured, in the order of the work.
+pub(crate) fn parts(record: &RunRecord) -> Vec<(&str, f64)> {
+    let before = match &record.reindex {
+        Some(reindex) => (INDEX, reindex.index_s),
+        None => (SET_UP, record.totals.setup_s),
+    };
+    let phases = record.phases.iter().map(String::as_str);
+    [before].into_iter().chain(phases.zip(record.totals.busy_s.iter().copied())).collect()
 }
 
-/// The parts of the busy time that were measured, in the order of the pipeline.
-pub(crate) fn parts(record: &RunRecord) -> [(&'static str, f64); 5] {
-    let names = words(record);
-    let Totals { setup_s, read_s, decode_s, validate_s, write_s, .. } = record.totals;
-    let times = [setup_s, read_s, decode_s, validate_s, write_s];
-    std::array::from_fn(|i| (names[i], times[i]))
+/// The phases that are shown over the chain: the two that the reference measures, or all but
+/// reading where those are not told apart.
+pub(crate) fn shown_phases(record: &RunRecord) -> Vec<&str> {
+    let phases = record.phases.iter().map(String::as_str);
+    match record.phase(VALIDATION) {
+        Some(_) => phases.filter(|phase| [VALIDATION, WRITE].contains(phase)).collect(),
+        None => phases.skip(1).collect(),
+    }
 }
 
 fn time_lines(record: &RunRecord, colour: Colour) -> String {
@@ -218,7 +226,7 @@ fn time_lines(record: &RunRecord, colour: Colour) -> String {
         let share = seconds / sum;
         text += &format!(
             "  {} {:>10} {:>5}  {}\n",
-            colour.paint(FAINT, &format!("{name:<14}")),
+            colour.paint(FAINT, &format!("{:<14}", printable(name))),
             format::duration(seconds),
             format::percent(share),
             bar(share, BAR)
@@ -262,12 +270,15 @@ mod tests {
             "Verified 4,521 blocks at level execution. mainnet blk\n",
             "  index          4,523 blocks in 2 files, 10 ms, 452,300 headers/s\n",
             "  stored         up to block 4,521\n",
-            "  bodies ",
-            "  scripts ",
+            "  index               10 ms",
+            "  prepare ",
+            "  connect ",
+            "  check ",
+            "  finish ",
         ] {
             assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
         }
-        for foreign in ["seals", "anchor", "validation", "set-up"] {
+        for foreign in ["seals", "anchor", "validation", "decode", "write", "set-up"] {
             assert!(!text.contains(foreign), "{foreign:?} is in:\n{text}");
         }
         record.level = "headers".into();

@@ -1,7 +1,7 @@
 //! The line of JSON that a peer prints, as a run record.
 
 use anyhow::{Context, Result, bail};
-use pipeline::record::{ChunkTimes, Program, RunRecord, Seal};
+use pipeline::record::{ChunkTimes, Program, RunRecord, Seal, VALIDATION, WRITE};
 use serde::Deserialize;
 
 use super::engines::Engine;
@@ -79,6 +79,7 @@ pub fn to_record(engine: &Engine, costs: Costs, ended: &Ended) -> Result<RunReco
     record.data.blocks = costs.headers;
     record.data.first = costs.chunks.first().map_or(0, |chunk| chunk.first);
     record.data.last = costs.head;
+    record.phases = ["decode", VALIDATION, WRITE].map(String::from).to_vec();
     record.chunks = costs.chunks.iter().map(ChunkTimes::from).collect();
     record.totals.wall_s = costs.wall_s;
     record.totals.setup_s = costs.open_s + costs.cache_warm_s;
@@ -112,7 +113,7 @@ fn notes(engine: &Engine, costs: &Costs, ended: &Ended) -> Vec<String> {
     let mut notes = vec![
         engine.checks.clone(),
         format!("built with {}", costs.go),
-        "decode_s includes reading and decompressing".to_owned(),
+        "decode includes reading and decompressing".to_owned(),
         format!(
             "the process took {:.3} s, of which {:.3} s opened the database and {:.3} s made \
              ethash caches before the clock of wall_s was started",
@@ -150,10 +151,7 @@ impl From<&Chunk> for ChunkTimes {
         Self {
             first: chunk.first,
             blocks: chunk.count,
-            read_s: 0.0,
-            decode_s: chunk.decode_s,
-            validate_s: chunk.validate_s,
-            write_s: chunk.write_s,
+            busy_s: vec![chunk.decode_s, chunk.validate_s, chunk.write_s],
             end_s: chunk.end_s,
         }
     }

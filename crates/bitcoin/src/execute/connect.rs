@@ -9,7 +9,7 @@ use crate::error::Violation;
 use crate::execute::batch::{Batch, Context};
 use crate::execute::unwind::unwind;
 use crate::fault::Cause;
-use pipeline::Connected;
+use pipeline::Flow;
 use std::time::Instant;
 use store::points::PointStore;
 
@@ -40,7 +40,7 @@ impl From<store::Error> for Stopped {
 impl Batch {
     /// Spends and makes the coins of each block. A block that spends what is not there is taken
     /// back, and nothing after it is connected.
-    pub fn connect(&mut self, context: &Context, coins: &mut PointStore) -> Connected {
+    pub fn connect(&mut self, context: &Context, coins: &mut PointStore) -> Flow {
         let start = Instant::now();
         let mut at = At::default();
         while self.connected < self.good {
@@ -63,16 +63,16 @@ impl Batch {
         self.settle = due || coins.wants_flush() || is_short(coins, context);
         self.times.connect = start.elapsed();
         match (self.fault.is_some() || self.error.is_some(), self.settle) {
-            (true, _) => Connected::Stop,
-            (false, true) => Connected::Settle,
-            (false, false) => Connected::Continue,
+            (true, _) => Flow::Stop,
+            (false, true) => Flow::Settle,
+            (false, false) => Flow::Continue,
         }
     }
 
     /// Lets the blocks pass, where coins do not matter.
-    pub fn pass(&mut self) -> Connected {
+    pub fn pass(&mut self) -> Flow {
         self.connected = self.good;
-        if self.fault.is_some() { Connected::Stop } else { Connected::Continue }
+        if self.fault.is_some() { Flow::Stop } else { Flow::Continue }
     }
 
     fn connect_block(

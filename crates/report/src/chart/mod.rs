@@ -23,12 +23,13 @@ use serde_json::{Value, json};
 use axis::Axis;
 use bars::{BarChart, Part, Row};
 use lines::{LineChart, Panel};
+use palette::Ink;
 use series::Series;
 
 use crate::format;
 use crate::group::{by_label, drawn};
 use crate::stages::busy_share;
-use crate::summary::{parts, words};
+use crate::summary::{INDEX, SET_UP, parts, shown_phases};
 
 /// A chart, ready to be drawn.
 #[derive(Clone, Debug)]
@@ -41,10 +42,11 @@ enum Kind {
 }
 
 impl Chart {
-    /// Time of verifying and writing, accumulated over the chain: one line for each label. None
-    /// when no record has chunks.
+    /// Time of the phases, accumulated over the chain: one line for each label. None when no record
+    /// has chunks.
     pub fn accumulated(records: &[RunRecord]) -> Option<Self> {
-        let series = series::accumulated(records);
+        let phases = shown_phases(records.first()?);
+        let series = series::accumulated(records, &phases);
         let panel = Panel {
             caption: "seconds".to_owned(),
             y: Axis::from_zero(largest(&series)?, 6),
@@ -54,7 +56,7 @@ impl Chart {
             series,
         };
         Some(Self(Kind::Lines(LineChart {
-            title: format!("{}, accumulated", both(records)),
+            title: format!("{}, accumulated", listed(&phases)),
             subtitle: subtitle(records, "lower is faster"),
             x: block_axis(records)?,
             x_name: BLOCKS.to_owned(),
@@ -62,17 +64,17 @@ impl Chart {
         })))
     }
 
-    /// Time of verifying and of writing each chunk, over the chain, one panel for each. The scale
-    /// is logarithmic when labels differ much. None when no record has chunks.
+    /// Time of each chunk in each of the phases, over the chain, one panel for each. The scale is
+    /// logarithmic when labels differ much. None when no record has chunks.
     pub fn per_chunk(records: &[RunRecord]) -> Option<Self> {
         let unit = series::chunk_size(records)?;
-        let [.., validate, write] = words(records.first()?);
+        let phases = shown_phases(records.first()?);
         let panel = |what: &str, series: Vec<Series>| {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
             let unit = format::count(unit);
             Some(Panel {
-                caption: format!("{what}, milliseconds for {unit} blocks{scale}"),
+                caption: format!("{}, milliseconds for {unit} blocks{scale}", shortened(what)),
                 names: names(&series, |_| String::new()),
                 y,
                 scattered: true,
@@ -80,11 +82,8 @@ impl Chart {
                 series,
             })
         };
-        let panels = [
-            panel(validate, series::per_chunk(records, unit, |chunk| chunk.validate_s)),
-            panel(write, series::per_chunk(records, unit, |chunk| chunk.write_s)),
-        ];
-        let panels: Vec<Panel> = panels.into_iter().flatten().collect();
+        let panels = phases.iter().map(|at| panel(at, series::per_chunk(records, unit, at)));
+        let panels: Vec<Panel> = panels.flatten().collect();
         let dots = match series::chunks_in_a_point(records) {
             1 => "each dot is one chunk".to_owned(),
             more => format!("each dot is the mean of up to {more} chunks"),
@@ -93,7 +92,7 @@ impl Chart {
             return None;
         }
         Some(Self(Kind::Lines(LineChart {
-            title: format!("{} of each chunk", both(records)),
+            title: format!("{} of each chunk", listed(&phases)),
             subtitle: subtitle(records, &format!("{dots}, lines are running medians")),
             x: block_axis(records)?,
             x_name: BLOCKS.to_owned(),
@@ -101,20 +100,23 @@ impl Chart {
         })))
     }
 
-    /// Where the working time of each label went: the shares of reading, decoding, verifying and
-    /// writing. None when no record has such times.
+    /// Where the working time of each label went: the shares of the phases. None when no record has
+    /// such times.
     pub fn time(records: &[RunRecord]) -> Option<Self> {
         let groups = by_label(records);
-        let rows = drawn(&groups).into_iter().filter_map(|(_, record)| time_row(record));
-        let rows: Vec<Row> = rows.collect();
-        let used =
-            |name: &str| records.iter().any(|r| parts(r).iter().any(|p| p.0 == name && p.1 > 0.0));
-        let legend = parts(records.first()?).map(|(name, _)| name);
-        let legend = legend.into_iter().filter(|name| used(name));
+        let drawn: Vec<_> = drawn(&groups).into_iter().map(|(_, record)| record).collect();
+        let mut names: Vec<&str> = vec![];
+        for (name, seconds) in drawn.iter().flat_map(|record| parts(record)) {
+            if seconds > 0.0 && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let rows: Vec<Row> = drawn.iter().filter_map(|record| time_row(record, &names)).collect();
+        let legend = names.iter().map(|name| (shortened(name), part_ink(name, &names), 1.0));
         Some(Self(Kind::Bars(BarChart {
             title: "Where the working time went".to_owned(),
             subtitle: subtitle(records, "share of the busy time of all threads"),
-            legend: legend.map(|name| (name.to_owned(), palette::stage(name), 1.0)).collect(),
+            legend: legend.collect(),
             rows: if rows.is_empty() { return None } else { rows },
         })))
     }
@@ -125,13 +127,12 @@ impl Chart {
         if !record.stages.iter().any(|stage| all(stage) > 0.0) {
             return None;
         }
-        let ink = |name: &str| palette::stage(name);
         Some(Self(Kind::Bars(BarChart {
             title: format!("Busy and waiting: {}", shortened(&record.label)),
             subtitle: "seconds for each thread of a stage; the busiest stage sets the pace".into(),
             legend: vec![
-                ("busy".to_owned(), ink("validation"), 1.0),
-                ("waiting for a neighbour".to_owned(), ink("validation"), PALE),
+                ("busy".to_owned(), palette::WORK, 1.0),
+                ("waiting".to_owned(), palette::WORK, PALE),
             ],
             rows: record.stages.iter().map(stage_row).collect(),
         })))
@@ -184,12 +185,15 @@ impl Chart {
     }
 }
 
-/// The two kinds of work that charts over the chain show, as the beginning of a title.
-fn both(records: &[RunRecord]) -> &'static str {
-    match records.first() {
-        Some(RunRecord { reindex: Some(_), .. }) => "Scripts and coins",
-        _ => "Validation and write",
-    }
+/// Phases as the beginning of a title: `Validation and write`.
+fn listed(phases: &[&str]) -> String {
+    let list = match phases {
+        [] => String::new(),
+        [one] => shortened(one),
+        [more @ .., last] => format!("{} and {}", shortened(&more.join(", ")), shortened(last)),
+    };
+    let mut letters = list.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Name of the lower axis of charts over the chain.
@@ -198,7 +202,16 @@ const BLOCKS: &str = "block number";
 /// How strong the colour of waiting time is.
 const PALE: f64 = 0.28;
 
-fn time_row(record: &RunRecord) -> Option<Row> {
+/// The colour of a part of the time, by its place among all.
+fn part_ink(name: &str, names: &[&str]) -> Ink {
+    let is_phase = |name: &&&str| ![SET_UP, INDEX].contains(*name);
+    match names.iter().filter(is_phase).position(|other| *other == name) {
+        Some(place) => palette::phase(place),
+        None => palette::SET_UP,
+    }
+}
+
+fn time_row(record: &RunRecord, names: &[&str]) -> Option<Row> {
     let parts = parts(record);
     let sum: f64 = parts.iter().map(|(_, seconds)| seconds.max(0.0)).sum();
     (sum > 0.0).then(|| Row {
@@ -207,7 +220,7 @@ fn time_row(record: &RunRecord) -> Option<Row> {
             .into_iter()
             .map(|(name, seconds)| Part {
                 value: seconds / sum,
-                ink: palette::stage(name),
+                ink: part_ink(name, names),
                 strength: 1.0,
                 text: format::duration(seconds),
             })
@@ -218,7 +231,7 @@ fn time_row(record: &RunRecord) -> Option<Row> {
 
 fn stage_row(stage: &Stage) -> Row {
     let threads = f64::from(stage.threads.max(1));
-    let ink = palette::stage("validation");
+    let ink = palette::WORK;
     let part = |seconds: f64, strength| {
         let value = seconds / threads;
         Part { value, ink, strength, text: format::duration(value) }

@@ -44,19 +44,27 @@ pub(crate) const SERIES: [Ink; 12] = [
     ink(0x5C6670, 0xB4BDC7),
 ];
 
+/// Work that is done once, before the phases.
 pub(crate) const SET_UP: Ink = ink(0x75808B, 0x8C97A3);
-pub(crate) const READ: Ink = ink(0x57B5EA, 0x90D1F8);
-pub(crate) const DECODE: Ink = ink(0x009F74, 0x30CA9D);
-pub(crate) const VALIDATE: Ink = ink(0x0073B3, 0x4BA9E1);
-pub(crate) const WRITE: Ink = ink(0xD65F01, 0xF1823B);
-pub(crate) const OTHER: Ink = ink(0xCD7AA8, 0xE39CC5);
+/// The index of block files.
+pub(crate) const INDEX: Ink = PHASES[0];
+/// Work and waiting of stages.
+pub(crate) const WORK: Ink = PHASES[2];
+
+/// One colour for each phase, in the order of the phases.
+const PHASES: [Ink; 5] = [
+    ink(0x57B5EA, 0x90D1F8),
+    ink(0x009F74, 0x30CA9D),
+    ink(0x0073B3, 0x4BA9E1),
+    ink(0xD65F01, 0xF1823B),
+    ink(0xCD7AA8, 0xE39CC5),
+];
 
 /// Every colour that a chart may use. Each light colour occurs once, so that a page can turn it
 /// into its dark partner by its value.
 pub(crate) fn all() -> impl Iterator<Item = Ink> {
     let paper = [PAPER, TEXT, FAINT, GRID, AXIS, ON_BRIGHT, ON_DEEP];
-    let parts = [SET_UP, READ, DECODE, VALIDATE, WRITE, OTHER];
-    paper.into_iter().chain(parts).chain(SERIES)
+    paper.into_iter().chain([SET_UP]).chain(PHASES).chain(SERIES)
 }
 
 /// `#RRGGBB`.
@@ -69,16 +77,9 @@ pub(crate) fn series(place: usize) -> Ink {
     SERIES[place % SERIES.len()]
 }
 
-/// The colour of a stage by its name.
-pub(crate) fn stage(name: &str) -> Ink {
-    match name {
-        "set-up" | "setup" | "index" => SET_UP,
-        "read" => READ,
-        "decode" | "bodies" | "prepare" => DECODE,
-        "verify" | "validate" | "validation" | "scripts" => VALIDATE,
-        "write" | "commit" | "coins" => WRITE,
-        _ => OTHER,
-    }
+/// The colour of the phase at `place`, whatever its name; after the last one come those of labels.
+pub(crate) fn phase(place: usize) -> Ink {
+    PHASES.get(place).copied().unwrap_or_else(|| series(place - PHASES.len()))
 }
 
 #[cfg(test)]

@@ -3,13 +3,15 @@
 use pipeline::record::RunRecord;
 
 use super::bars::{BarChart, Part, Row};
-use super::{Chart, Kind, palette, shortened};
+use super::palette::{self, Ink};
+use super::{Chart, Kind, shortened};
 use crate::format;
 use crate::group::by_label;
 use crate::reindex::{by_definition, compared, data, is_index_only, of};
 
-/// Parts of a run and the stages whose colours they get.
-const PARTS: [(&str, &str); 3] = [("index", "read"), ("connect", "validation"), ("other", "setup")];
+/// Parts of a run and their colours.
+const PARTS: [(&str, Ink); 3] =
+    [("index", palette::INDEX), ("connect", palette::WORK), ("other", palette::SET_UP)];
 
 impl Chart {
     /// Seconds of the index, or of index and connecting, of each label, with the name of the
@@ -37,7 +39,7 @@ fn of_definition(name: &str, records: &[RunRecord]) -> BarChart {
     BarChart {
         title: format!("Reindex, {}: seconds, shorter is faster", shortened(name)),
         subtitle,
-        legend: legend.map(|(part, ink)| ((*part).to_owned(), palette::stage(ink), 1.0)).collect(),
+        legend: legend.map(|(part, ink)| ((*part).to_owned(), *ink, 1.0)).collect(),
         rows: rows.collect(),
     }
 }
@@ -49,9 +51,9 @@ fn row(record: &RunRecord, index_only: bool, ours: Option<f64>) -> Row {
         true => vec![reindex.index_s],
         false => vec![reindex.index_s, reindex.connect_s, other],
     };
-    let part = |(value, (_, ink)): (f64, &(&str, &str))| Part {
+    let part = |(value, (_, ink)): (f64, &(&str, Ink))| Part {
         value,
-        ink: palette::stage(ink),
+        ink: *ink,
         strength: 1.0,
         text: format::duration(value),
     };

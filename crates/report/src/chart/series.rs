@@ -18,13 +18,10 @@ pub(crate) struct Series {
 }
 
 /// A series for each label whose typical run has chunks.
-fn per_label(
-    records: &[RunRecord],
-    points: impl Fn(&[ChunkTimes]) -> Vec<(f64, f64)>,
-) -> Vec<Series> {
+fn per_label(records: &[RunRecord], points: impl Fn(&RunRecord) -> Vec<(f64, f64)>) -> Vec<Series> {
     let series = |(place, record): (usize, &RunRecord)| {
         let label = crate::format::printable(&record.label);
-        Series { label, place, points: points(&record.chunks) }
+        Series { label, place, points: points(record) }
     };
     let drawn = drawn(&by_label(records)).into_iter();
     drawn.filter(|(_, record)| !record.chunks.is_empty()).map(series).collect()
@@ -36,14 +33,21 @@ fn measured(seconds: f64) -> f64 {
     if seconds.is_finite() { seconds.max(0.0) } else { 0.0 }
 }
 
-/// Seconds of verifying and writing since the first chunk, at the end of each chunk.
-pub(crate) fn accumulated(records: &[RunRecord]) -> Vec<Series> {
-    per_label(records, |chunks| {
+/// The time that a chunk took in a phase, if the run has it.
+fn busy(chunk: &ChunkTimes, phase: Option<usize>) -> f64 {
+    measured(phase.and_then(|at| chunk.busy_s.get(at)).copied().unwrap_or(0.0))
+}
+
+/// Seconds of all of `phases` since the first chunk, at the end of each chunk.
+pub(crate) fn accumulated(records: &[RunRecord], phases: &[&str]) -> Vec<Series> {
+    per_label(records, |record| {
+        let chunks = &record.chunks;
+        let phases: Vec<_> = phases.iter().map(|phase| record.phase(phase)).collect();
         let mut sum = 0.0;
         let mut points: Vec<(f64, f64)> = vec![(chunks[0].first as f64, 0.0)];
         let every = chunks.len().div_ceil(MOST_POINTS);
         for (at, chunk) in chunks.iter().enumerate() {
-            sum += measured(chunk.validate_s) + measured(chunk.write_s);
+            sum += phases.iter().map(|phase| busy(chunk, *phase)).sum::<f64>();
             if (at + 1) % every == 0 || at + 1 == chunks.len() {
                 points.push((chunk.first as f64 + chunk.blocks as f64, sum));
             }
@@ -52,18 +56,15 @@ pub(crate) fn accumulated(records: &[RunRecord]) -> Vec<Series> {
     })
 }
 
-/// Milliseconds of one kind of work for `unit` blocks. Neighbouring chunks share a point when
+/// Milliseconds of one phase for `unit` blocks. Neighbouring chunks share a point when
 /// there are too many of them.
-pub(crate) fn per_chunk(
-    records: &[RunRecord],
-    unit: u64,
-    seconds: fn(&ChunkTimes) -> f64,
-) -> Vec<Series> {
-    per_label(records, |chunks| {
+pub(crate) fn per_chunk(records: &[RunRecord], unit: u64, phase: &str) -> Vec<Series> {
+    per_label(records, |record| {
+        let (chunks, phase) = (&record.chunks, record.phase(phase));
         let group = chunks.len().div_ceil(MOST_POINTS);
         let mean = |chunks: &[ChunkTimes]| {
             let blocks = chunks.iter().map(|chunk| chunk.blocks as f64).sum::<f64>();
-            let time = chunks.iter().map(|chunk| measured(seconds(chunk))).sum::<f64>();
+            let time = chunks.iter().map(|chunk| busy(chunk, phase)).sum::<f64>();
             let middle = chunks[0].first as f64 + blocks / 2.0;
             (blocks > 0.0).then(|| (middle, time * 1e3 / blocks * unit as f64))
         };
@@ -105,16 +106,17 @@ pub(crate) fn trend(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::sample;
+    use pipeline::record::{VALIDATION, WRITE};
 
     #[test]
     fn accumulated_line_ends_at_the_totals() {
         let record = sample::full("x", 1.0);
-        let totals = record.totals;
-        let series = accumulated(&[sample::bare("none"), record]);
+        let total = record.busy_s(VALIDATION) + record.busy_s(WRITE);
+        let series = accumulated(&[sample::bare("none"), record], &[VALIDATION, WRITE]);
         assert_eq!((series.len(), series[0].place), (1, 1));
         let (block, seconds) = *series[0].points.last().unwrap();
         assert_eq!(block, 1_000_000.0);
-        assert!((seconds - totals.validate_s - totals.write_s).abs() < 1e-9);
+        assert!((seconds - total).abs() < 1e-9);
         assert!(series[0].points.len() <= MOST_POINTS + 1);
         assert_eq!(series[0].points[0], (0.0, 0.0));
     }
@@ -123,11 +125,11 @@ mod tests {
     fn chunks_of_another_size_are_put_on_the_same_scale() {
         let mut record = sample::bare("x");
         record.chunks = vec![
-            ChunkTimes { first: 0, blocks: 100, write_s: 0.1, ..ChunkTimes::default() },
-            ChunkTimes { first: 100, blocks: 50, write_s: 0.05, ..ChunkTimes::default() },
+            ChunkTimes { blocks: 100, busy_s: vec![0.0, 0.0, 0.0, 0.1], ..ChunkTimes::default() },
+            ChunkTimes { first: 100, blocks: 50, busy_s: vec![0.0, 0.0, 0.0, 0.05], end_s: 0.0 },
             ChunkTimes { first: 150, ..ChunkTimes::default() },
         ];
-        let series = per_chunk(&[record], 100, |chunk| chunk.write_s);
+        let series = per_chunk(&[record], 100, WRITE);
         assert_eq!(series[0].points, [(50.0, 100.0), (125.0, 100.0)]);
     }
 

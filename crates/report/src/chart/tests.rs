@@ -52,12 +52,11 @@ fn records_without_times_give_no_chart_instead_of_an_empty_one() {
 fn odd_figures_are_drawn_without_a_panic() {
     let mut record = sample::full("x", 1.0);
     for (at, odd) in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300, 1e-300].into_iter().enumerate() {
-        record.chunks[at].validate_s = odd;
-        record.chunks[at].write_s = odd;
+        record.chunks[at].busy_s = vec![0.0, 0.0, odd, odd];
         record.chunks[at].first = u64::MAX;
     }
     record.stages[0].busy_s = f64::NAN;
-    record.totals.read_s = -1.0;
+    record.totals.busy_s[0] = -1.0;
     let records = [record];
     for chart in [Chart::accumulated(&records), Chart::per_chunk(&records), Chart::time(&records)] {
         assert!(chart.unwrap().svg().ends_with("</svg>\n"));

@@ -56,7 +56,7 @@ fn verdict(records: &[RunRecord]) -> Markup {
 }
 
 /// The fastest label by validation and write, and what sets it off.
-fn cards(groups: &[Group<'_>]) -> Vec<(&'static str, String)> {
+fn cards<'a>(groups: &[Group<'a>]) -> Vec<(&'a str, String)> {
     let total = |group: &Group<'_>| group.spread(validate_and_write).map(|spread| spread.median);
     let fastest = groups
         .iter()
@@ -74,17 +74,23 @@ fn cards(groups: &[Group<'_>]) -> Vec<(&'static str, String)> {
     cards.push(("blocks a second", format::rate(median(|r| r.totals.blocks_per_s))));
     if let Some(RunRecord { reindex: Some(_), .. }) = group.typical() {
         cards.push(("inputs a second", format::rate(median(inputs_per_s))));
-        cards.push(("index", format::duration(median(|r| r.totals.setup_s))));
+        cards.push(("index", format::duration(median(index_s))));
     }
-    let [.., validate, write] = group.typical().map_or([""; 5], summary::words);
-    cards.push((validate, format::duration(median(|r| r.totals.validate_s))));
-    cards.push((write, format::duration(median(|r| r.totals.write_s))));
+    for phase in group.typical().map_or(vec![], summary::shown_phases) {
+        let busy = group.spread(|r| r.busy_s(phase)).map_or(0.0, |spread| spread.median);
+        cards.push((phase, format::duration(busy)));
+    }
     cards.push(("whole run", format::duration(median(|r| r.totals.wall_s))));
     let peak = group.runs.iter().map(|record| record.totals.peak_rss_bytes).max().unwrap_or(0);
     if peak > 0 {
         cards.push(("peak memory", format::bytes(peak)));
     }
     cards
+}
+
+/// Seconds that the index of a run over block files took.
+fn index_s(record: &RunRecord) -> f64 {
+    record.reindex.as_ref().map_or(0.0, |reindex| reindex.index_s)
 }
 
 /// Inputs that a run over block files connected in a second.

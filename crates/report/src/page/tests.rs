@@ -70,8 +70,8 @@ fn page_of_block_files_has_their_words() {
     for part in [
         "inputs a second<b>10,000</b>",
         "<dt>coins</dt><dd>3,900 left",
-        "Scripts and coins, accumulated",
-        ">bodies<",
+        "Prepare, connect, check and finish, accumulated",
+        ">prepare<",
     ] {
         assert!(page.contains(part), "{part}");
     }
