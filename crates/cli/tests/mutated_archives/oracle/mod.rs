@@ -28,7 +28,8 @@ pub enum Truth {
     /// in the middle of the chain, `from` is its first block, on which all of it rests.
     Part { from: Option<u64>, last: u64 },
     /// The same, but for the last header, for which nothing in these formats vouches: what comes
-    /// before names its parent only. `--trust` does, and seals do in real chains.
+    /// before names its parent only. `--trust` does, and seals do in real chains. Likewise a single
+    /// block of another chain.
     LastHeader,
     /// Something is missing, or is not what it was.
     Broken(String),
