@@ -263,5 +263,5 @@ fn what_is_assumed_valid_does_not_hide_a_bad_block() {
     // a block that is nowhere is an error
     options.assume_valid = Some([7; 32]);
     let text = fault(run(folder.path(), &options, data.path()).1);
-    assert!(text.contains("assumed valid"), "{text}");
+    assert!(text.contains("--assume-valid: block 0707"), "{text}");
 }

@@ -15,6 +15,8 @@ use crate::output::sync_folder_of;
 pub struct OutputFolder {
     target: PathBuf,
     temporary: PathBuf,
+    /// Folders above that were made for it, the deepest first.
+    made_above: Vec<PathBuf>,
     /// Open as long as the folder is filled: that is what holds the lock.
     _lock: Option<File>,
     finished: bool,
@@ -44,6 +46,9 @@ impl OutputFolder {
                 found: "the top of a file system: name a folder in it".into(),
             });
         }
+        let missing = above.ancestors().take_while(|folder| !folder.exists());
+        let missing = missing.filter(|folder| !folder.as_os_str().is_empty());
+        let made_above = missing.map(Path::to_path_buf).collect();
         fs::create_dir_all(above).map_err(Error::io("cannot create", above))?;
         remove_leftover(&temporary)?;
         fs::create_dir(&temporary).map_err(Error::io("cannot create", &temporary))?;
@@ -51,7 +56,7 @@ impl OutputFolder {
         let opened = File::open(&temporary).ok();
         opened.as_ref().map_or(Ok(()), |folder| lock(folder, &temporary))?;
         note(&temporary);
-        Ok(Self { target, temporary, _lock: opened, finished: false })
+        Ok(Self { target, temporary, made_above, _lock: opened, finished: false })
     }
 
     /// The folder as long as it is being filled.
@@ -89,6 +94,8 @@ impl Drop for OutputFolder {
         if !self.finished {
             remove(&self.temporary);
             forget(&self.temporary);
+            // one in which somebody has put something by now stays
+            let _ = self.made_above.iter().try_for_each(fs::remove_dir);
         }
     }
 }
@@ -116,6 +123,7 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let target = above.path().join("a");
         drop(OutputFolder::create(&target).unwrap());
+        drop(OutputFolder::create(&above.path().join("made/for/it")).unwrap());
         assert_eq!(fs::read_dir(above.path()).unwrap().count(), 0);
         fs::create_dir(above.path().join("a.blockmill.part")).unwrap();
         fs::write(above.path().join("a.blockmill.part/blk00000.dat"), "half").unwrap();
