@@ -190,18 +190,18 @@ fn fastest() -> (Signatures, bool) {
 fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
     let (fastest, in_lanes) = fastest();
     let mut made = Made::new(10);
-    let secrets = secrets(&mut made, 40);
+    let secrets = secrets(&mut made, 48);
     let one_each: Vec<_> = secrets.iter().map(|secret| made.by(secret)).collect();
     for bytes in [0, 80_000, ONE_TABLE, 10 * ONE_TABLE, 100 * ONE_TABLE] {
         let tables = KeyTables::new(bytes);
-        let room = if bytes < ONE_TABLE { 0 } else { (bytes / 88_064).min(40) };
+        let room = if bytes < ONE_TABLE { 0 } else { (bytes / 88_064).min(48) };
         let most = if in_lanes { room } else { 0 };
         for _ in 0..31 {
             verify(&fastest, &one_each, &tables);
         }
         // not while a key has been seen less than 32 times
         assert_eq!(tables.keys(), 0);
-        // 16 tables are made at once
+        // 16 tables are made at once; a few keys that are left may go to the library, without any
         for _ in 0..300 {
             assert!(verify(&fastest, &one_each, &tables).iter().all(|valid| *valid));
         }
