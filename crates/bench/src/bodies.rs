@@ -5,6 +5,7 @@
 use crate::generate::transfers;
 use crate::ours::{self, Import};
 use crate::rounds::{self, Rounds};
+use crate::scratch::Scratch;
 use anyhow::{Context, Result};
 use ethereum::Level;
 use ethereum::ethash::Caches;
@@ -60,7 +61,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
 }
 
 /// What to compare.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plan {
     /// The chain.
     pub chain: transfers::Recipe,
@@ -75,7 +76,7 @@ pub struct Plan {
     /// Folder for records; their charts are drawn beside them.
     pub out: PathBuf,
     /// Folder for the chain, which is kept, and stores.
-    pub scratch: PathBuf,
+    pub scratch: Scratch,
     /// The program to run as a child, `blockmill` itself.
     pub program: PathBuf,
 }
@@ -98,7 +99,7 @@ impl Plan {
     fn chain(&self, tell: &mut impl FnMut(&str)) -> Result<PathBuf> {
         let transfers::Recipe { transfers, block_transfers, seed, .. } = self.chain;
         let name = format!("transfers-{transfers}-{block_transfers}-{seed}");
-        let folder = self.scratch.join(name);
+        let folder = self.scratch.folder().join(name);
         if !folder.exists() {
             tell(&format!("generating {transfers} transfers"));
             transfers::generate(&self.chain, &folder, |_| {})?;
@@ -127,7 +128,7 @@ impl Plan {
 
     /// Runs a design as a child process, which leaves its record at `path`.
     fn child(&self, (label, with): &Design, folder: &Path, path: &Path) -> Result<RunRecord> {
-        let store = self.scratch.join("store");
+        let store = self.scratch.store();
         let _ = fs::remove_dir_all(&store);
         let mut command = Command::new(&self.program);
         command.args(["bench", "bodies-once", "--label", label]);

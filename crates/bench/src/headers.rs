@@ -4,6 +4,7 @@
 use crate::ours::{self, Import};
 use crate::peers::{self, Input, LeftOut, Ready};
 use crate::rounds::{self, Rounds};
+use crate::scratch::Scratch;
 use anyhow::{Result, bail};
 use archive::{Archive, Format};
 use ethereum::Level;
@@ -68,7 +69,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
 }
 
 /// What to compare.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plan {
     /// The archive.
     pub paths: Vec<PathBuf>,
@@ -87,7 +88,7 @@ pub struct Plan {
     /// Folder for records; their charts are drawn beside them.
     pub out: PathBuf,
     /// Folder for stores.
-    pub scratch: PathBuf,
+    pub scratch: Scratch,
     /// The program to run as a child, `blockmill` itself.
     pub program: PathBuf,
 }
@@ -165,14 +166,14 @@ fn ablates(switch: &Switch) -> bool {
 impl Plan {
     /// Runs one of our designs as a child process, which leaves its record at `path`.
     fn child(&self, label: &str, rung: &str, with: &[String], path: &Path) -> Result<RunRecord> {
-        let store = self.scratch.join("store");
+        let store = self.scratch.store();
         let _ = fs::remove_dir_all(&store);
         let mut command = Command::new(&self.program);
         command.args(["bench", "headers-once", "--label", label, "--rung", rung]);
         command.args(["--seal", &self.seal.to_string()]);
         command.args(["--threads", &self.threads.to_string()]);
         command.arg("--scratch").arg(&store).arg("--record").arg(path);
-        command.arg("--ethash-cache").arg(self.scratch.join("ethash"));
+        command.arg("--ethash-cache").arg(self.scratch.folder().join("ethash"));
         with.iter().for_each(|assignment| {
             command.args(["--with", assignment]);
         });

@@ -13,5 +13,6 @@ pub mod peers;
 pub mod ratios;
 pub mod reindex;
 mod rounds;
+pub mod scratch;
 pub mod signatures;
 pub mod writers;

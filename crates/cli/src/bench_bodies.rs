@@ -7,14 +7,14 @@ use crate::outputs;
 use anyhow::{Context, Result};
 use bench::bodies::{self, Once, Plan};
 use bench::generate::transfers::Recipe;
+use bench::scratch::Scratch;
 use pipeline::disk::replace_file;
 use report::Colour;
-use std::fs;
 
 /// `blockmill bench bodies`.
 pub fn run(args: &BenchBodies, json: bool) -> Result<Answer> {
-    let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
-    fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
+    outputs::results(&args.out, args.force)?;
+    let scratch = Scratch::claim(args.scratch.as_deref())?;
     let block_transfers = args.block_transfers.unwrap_or(u64::MAX);
     let plan = Plan {
         chain: Recipe { transfers: args.transfers, block_transfers, seed: 1 },
@@ -26,7 +26,6 @@ pub fn run(args: &BenchBodies, json: bool) -> Result<Answer> {
         scratch,
         program: std::env::current_exe().context("cannot find this program")?,
     };
-    outputs::results(&args.out, args.force)?;
     let records = bodies::run(&plan, |line| eprintln!("{line}"))?;
     let mut files = bench::output::write(&records, &args.out)?;
     let table = args.out.join("table.md");

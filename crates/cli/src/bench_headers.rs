@@ -7,19 +7,22 @@ use crate::import::cores;
 use crate::outputs;
 use anyhow::{Context, Result};
 use bench::headers::{self, Once, Plan};
+use bench::scratch::Scratch;
 use ethereum::seal::SealMode;
 use pipeline::disk::replace_file;
 use report::Colour;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// `blockmill bench headers`.
 pub fn run(args: &BenchHeaders, json: bool) -> Result<Answer> {
-    let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
-    fs::create_dir_all(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
+    outputs::results(&args.out, args.force)?;
+    let scratch = Scratch::claim(args.scratch.as_deref())?;
     let generated = args.paths.is_empty();
-    let paths =
-        if generated { vec![headers_in(&scratch, args.headers)?] } else { args.paths.clone() };
+    let paths = if generated {
+        vec![headers_in(scratch.folder(), args.headers)?]
+    } else {
+        args.paths.clone()
+    };
     let seal = match &args.seal {
         Some(seal) => seal.parse().context("--seal")?,
         None if generated => SealMode::Off,
@@ -37,7 +40,6 @@ pub fn run(args: &BenchHeaders, json: bool) -> Result<Answer> {
         scratch,
         program: std::env::current_exe().context("cannot find this program")?,
     };
-    outputs::results(&args.out, args.force)?;
     let records = headers::run(&plan, |line| eprintln!("{line}"))?;
     let files = bench::output::write(&records, &args.out)?;
     let table = report::ladder_markdown(&records) + &bench::ratios::against_peers(&records);

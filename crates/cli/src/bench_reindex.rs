@@ -7,11 +7,13 @@ use crate::outputs;
 use crate::reindex::parse_id;
 use anyhow::{Context, Result};
 use bench::reindex::{self, Once, Plan, Sources};
+use bench::scratch::Scratch;
 use report::Colour;
 
 /// `blockmill bench reindex`.
 pub fn run(args: &BenchReindex, json: bool) -> Result<Answer> {
-    let scratch = args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("blockmill"));
+    outputs::results(&args.out, args.force)?;
+    let scratch = Scratch::claim(args.scratch.as_deref())?;
     let plan = Plan {
         only: args.only.clone(),
         sources: Sources {
@@ -31,7 +33,6 @@ pub fn run(args: &BenchReindex, json: bool) -> Result<Answer> {
         scratch,
         program: std::env::current_exe().context("cannot find this program")?,
     };
-    outputs::results(&args.out, args.force)?;
     let records = reindex::run(&plan, |line| eprintln!("{line}"))?;
     let files = bench::output::write_reindex(&records, &args.out)?;
     if json {

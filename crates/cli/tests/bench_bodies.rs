@@ -68,3 +68,19 @@ fn the_flags_of_transfers_exclude_those_of_headers() {
     let ended = run(blockmill("generate ethereum --block-transfers 5 --out").arg("never"));
     assert_ne!(ended.code, Some(0));
 }
+
+#[test]
+fn two_benchmarks_never_share_a_scratch_folder() {
+    let scratch = Scratch::new("bench-shared");
+    let data = scratch.path("data");
+    fs::create_dir(&data).expect("a folder");
+    let lock = fs::File::create(data.join("lock")).expect("a file");
+    lock.lock().expect("a lock");
+    for words in ["bodies --transfers 5", "headers --headers 5", "reindex --inputs 5"] {
+        let mut command = blockmill(&format!("bench {words} --runs 1"));
+        command.arg("--scratch").arg(&data).arg("--out").arg(scratch.path("never"));
+        let ended = run(&mut command);
+        assert_eq!(ended.code, Some(2), "{words}: {}", ended.stderr);
+        assert!(ended.stderr.contains("no other benchmark uses"), "{words}: {}", ended.stderr);
+    }
+}

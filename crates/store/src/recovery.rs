@@ -6,7 +6,7 @@
 //! that were safe on disk: that is an error, and nothing is changed.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File},
     path::Path,
 };
 
@@ -135,14 +135,7 @@ impl ChainStore {
 
 pub(crate) fn lock(dir: &Path) -> Result<File> {
     let path = dir.join(LOCK);
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(io_error("open", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked { path }),
-        Err(TryLockError::Error(source)) => Err(Error::Io { action: "lock", path, source }),
-    }
+    system::locks::exclusive(&path).map_err(io_error("lock", &path))?.ok_or(Error::Locked { path })
 }
 
 /// Whether the folder has any file of a rope: then it is no place for a new store.

@@ -10,11 +10,13 @@
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
 //! | [`proc`] | `/proc` | nothing is known |
 //! | [`folders`] | two names exchanged in one step | in three |
+//! | [`locks`] | locks of whole files | the same |
 //! | [`links`] | blocks of the disk shared, or hard links | hard links |
 
 pub mod folders;
 pub mod holes;
 pub mod links;
+pub mod locks;
 pub mod memory;
 pub mod page_cache;
 pub mod proc;

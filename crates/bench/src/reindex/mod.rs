@@ -12,6 +12,7 @@ pub use once::{Once, once};
 use crate::cold;
 use crate::peers::blocks::{self, Job, ReadyBlocks};
 use crate::rounds::{self, Rounds};
+use crate::scratch::Scratch;
 use anyhow::{Result, ensure};
 use bitcoin::variants::{RUNGS, Variants};
 use data::Data;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What to compare.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Plan {
     /// The definitions, in order; of all of them when none is named, those that can be made.
     pub only: Vec<Definition>,
@@ -44,7 +45,7 @@ pub struct Plan {
     /// Folder for records; their charts are drawn beside them.
     pub out: PathBuf,
     /// Folder for data and stores.
-    pub scratch: PathBuf,
+    pub scratch: Scratch,
     /// The program to run as a child, `blockmill` itself.
     pub program: PathBuf,
 }
@@ -59,7 +60,7 @@ enum Contestant<'a> {
 /// all runs. Fails when two runs of a definition do not end with the same block and coins.
 pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<Vec<RunRecord>> {
     let peers = plan.peers(&mut tell)?;
-    let scratch = plan.scratch.join("reindex");
+    let scratch = plan.scratch.folder().join("reindex");
     let named = if plan.only.is_empty() { &Definition::ALL[..] } else { &plan.only[..] };
     let mut records = vec![];
     for definition in named {

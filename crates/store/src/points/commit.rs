@@ -10,7 +10,7 @@
 //! merge can have given it, is removed when the store is opened; no other file is.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File},
     path::Path,
     sync::{Arc, Mutex},
 };
@@ -184,13 +184,7 @@ impl PointStore {
 
 fn lock(dir: &Path) -> Result<File> {
     let path = dir.join("lock");
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-    let file = file.map_err(io_error("open", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked { path }),
-        Err(TryLockError::Error(error)) => Err(io_error("lock", &path)(error)),
-    }
+    system::locks::exclusive(&path).map_err(io_error("lock", &path))?.ok_or(Error::Locked { path })
 }
 
 /// The manifest of a new store. It is written before any run, so runs without one are damage.
