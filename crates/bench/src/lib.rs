@@ -1,6 +1,7 @@
 //! Workloads and measurements: generated chains, the ladder of designs, the ablation of each
 //! switch, and the peers as processes of their own.
 
+mod answers;
 pub mod bodies;
 pub mod child;
 mod cold;
@@ -15,4 +16,5 @@ pub mod reindex;
 mod rounds;
 pub mod scratch;
 pub mod signatures;
+pub mod stores;
 pub mod writers;

@@ -8,8 +8,8 @@ pub mod blocks;
 mod engines;
 mod measured;
 pub(crate) mod process;
+pub mod programs;
 mod workshop;
-pub mod writers;
 
 use std::fmt;
 use std::fs;

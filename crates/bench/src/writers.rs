@@ -1,7 +1,6 @@
 //! `bench rlp`: what encoding and hashing cost, our writers and the peers side by side, each
 //! measurement in a process of its own, so that none warms the caches or the heap for another.
 
-mod answers;
 mod case;
 pub mod instructions;
 mod measure;
@@ -20,9 +19,9 @@ use anyhow::{Context, Result, ensure};
 use pipeline::machine::Machine;
 use pipeline::writer_record::{WriterEngine, WriterLine, WriterRecord, WriterRun};
 
+use crate::answers::Answers;
 use crate::peers::process;
-use crate::peers::writers::{ReadyWriter, load, read_line};
-use answers::Answers;
+use crate::peers::programs::{Peers, ReadyProgram, read_line};
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -42,7 +41,7 @@ pub struct Plan {
 /// A writer of ours or a peer.
 enum Contestant {
     Ours(Writer),
-    Peer(Box<ReadyWriter>),
+    Peer(Box<ReadyProgram>),
 }
 
 impl Contestant {
@@ -83,7 +82,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<WriterRecord> {
                 turn.rotate_left(first);
                 for contestant in turn {
                     let line = plan.measure(contestant, case, op)?;
-                    answers.agree(&line)?;
+                    answers.agree(op.question(), &line)?;
                     record.runs.push(WriterRun { round, line });
                 }
             }
@@ -98,19 +97,13 @@ fn contestants(
     notes: &mut Vec<String>,
     tell: &mut impl FnMut(&str),
 ) -> Result<Vec<Contestant>> {
-    let mut contestants: Vec<_> = Writer::all().into_iter().map(Contestant::Ours).collect();
-    let Some(engines) = &plan.engines else { return Ok(contestants) };
-    for peer in load(engines)? {
-        tell(&format!("preparing peer {}", peer.name()));
-        match peer.prepare() {
-            Ok(ready) => contestants.push(Contestant::Peer(Box::new(ready))),
-            Err(left_out) => {
-                tell(&left_out.to_string());
-                notes.push(left_out.to_string());
-            }
-        }
-    }
-    Ok(contestants)
+    let ours = Writer::all().into_iter().map(Contestant::Ours);
+    let peers = match &plan.engines {
+        Some(engines) => Peers::Rlp.prepare_all(engines, notes, tell)?,
+        None => vec![],
+    };
+    let peers = peers.into_iter().map(|peer| Contestant::Peer(Box::new(peer)));
+    Ok(ours.chain(peers).collect())
 }
 
 impl Plan {
@@ -120,7 +113,12 @@ impl Plan {
         let what = || format!("{name}, {} of {case}", op.name());
         let line = match contestant {
             Contestant::Ours(writer) => self.child(*writer, case, op),
-            Contestant::Peer(ready) => ready.measure(case, op, self.sampling),
+            Contestant::Peer(ready) => ready.measure(&[
+                ("-case", case.to_string()),
+                ("-op", op.name().to_owned()),
+                ("-samples", self.sampling.samples.to_string()),
+                ("-min-ms", self.sampling.min_ms.to_string()),
+            ]),
         };
         let line = line.with_context(what)?;
         let (asked, said) = ((&*name, op.name()), (&*line.engine, &*line.op));

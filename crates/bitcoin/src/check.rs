@@ -1,7 +1,7 @@
 //! Reading all of a store: coins, undo data, block index.
 
 use crate::coins::PackedCoin;
-use crate::commit::{COINS, State, UNDO, UNDO_FILE};
+use crate::commit::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::data_folder::{INDEX, stored_state};
 use crate::fault::Error;
 use crate::index::{self, Loaded};
@@ -9,7 +9,7 @@ use crate::params::Params;
 use crate::run::Tip;
 use crate::undo;
 use std::path::{Path, PathBuf};
-use store::{Journal, PointStore};
+use store::{LogFile, Table};
 
 /// What of a store is damaged, and so what repairs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub fn bytes_to_check(folder: &Path) -> u64 {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| size(entry.path())).sum()
     };
-    below(folder.join(COINS)) + below(folder.join(UNDO)) + size(folder.join(INDEX))
+    below(folder.join(CHAINSTATE)) + size(folder.join(INDEX))
 }
 
 /// Reads everything in the store and changes nothing. `watch` gets the bytes that were read now and
@@ -84,7 +84,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
         }
         Ok(state) => state,
     };
-    let survey = PointStore::check(&folder.join(COINS), watch, |_, value| {
+    let survey = Table::check(&folder.join(CHAINSTATE), COINS, watch, |_, value| {
         PackedCoin::unpack(value).is_some()
     })?;
     checked.stopped = survey.stopped;
@@ -145,10 +145,10 @@ impl Checked {
         state: &State,
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<(), Error> {
-        let journal = Journal::open_read_only(&folder.join(UNDO), UNDO_FILE, state.undo_end)?;
-        let (mut end, mut record) = (state.undo_end, vec![]);
+        let log = LogFile::open_read_only(&folder.join(CHAINSTATE), UNDO, UNDO_FILE)?;
+        let (mut end, mut record) = (log.len(), vec![]);
         for height in (1..=state.tip.height).rev() {
-            let start = match journal.read(end, &mut record) {
+            let start = match log.read(end, &mut record) {
                 Ok(start) => start,
                 Err(error @ store::Error::Damaged { .. }) => {
                     self.add(Part::Undo, error.into())?;

@@ -11,17 +11,6 @@ pub struct OutPoint {
     pub vout: u32,
 }
 
-impl OutPoint {
-    /// The outpoint whose 36 bytes these are.
-    #[must_use]
-    pub fn from_key(key: &[u8; 36]) -> Self {
-        let [.., a, b, c, d] = *key;
-        let mut txid = [0; 32];
-        txid.copy_from_slice(&key[..32]);
-        Self { txid, vout: u32::from_le_bytes([a, b, c, d]) }
-    }
-}
-
 /// An unspent output, and what its spender must know of where it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coin<'a> {

@@ -1,7 +1,6 @@
 //! What a run leaves on disk: coins and undo data, both as of one block.
 //!
-//! The coins' manifest carries that block and the length of the undo journal, so a commit is one
-//! rename: what the journal has beyond is cut off when the store is opened again.
+//! Both are parts of one store, whose manifest carries that block: a commit is one rename.
 
 use crate::Hash;
 use crate::data_folder::refuse_foreign;
@@ -12,33 +11,59 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use store::Journal;
-use store::points::{PointOptions, PointReader, PointStore};
+use store::{LogFile, Store, StoreOptions, Table, TableOptions, TableReader};
 
-/// Name of the coins' folder in that of the store.
+/// Name of the folder of coins and undo data in that of the store.
+pub(crate) const CHAINSTATE: &str = "coins";
+/// Name of the table of coins.
 pub(crate) const COINS: &str = "coins";
-/// Name of the undo data's.
+/// Name of the log file of undo data.
 pub(crate) const UNDO: &str = "undo";
 /// Bytes of memory for a look at a store.
 const CHECK_MEMORY: u64 = 16 << 20;
 /// Bytes of a file of undo data.
 pub(crate) const UNDO_FILE: u64 = 128 << 20;
 /// What the state in the manifest begins with.
-const STATE_MAGIC: [u8; 8] = *b"bmcoins1";
-/// Its bytes: magic, genesis hash, tip's hash, height, length of the undo journal.
-const STATE_BYTES: usize = 8 + 32 + 32 + 4 + 8;
+const STATE_MAGIC: [u8; 8] = *b"bmcoins2";
+/// Its bytes: magic, genesis hash, tip's hash, height.
+const STATE_BYTES: usize = 8 + 32 + 32 + 4;
 
 /// Coins and undo data.
 pub struct Ledger {
     genesis: Hash,
-    coins: Mutex<PointStore>,
+    coins: Mutex<Table>,
     log: Log,
 }
 
 /// The undo data of the blocks from height 1 on, and the last of those blocks.
 pub(crate) struct Log {
-    undo: Journal,
+    store: Store,
+    undo: LogFile,
     tip: Tip,
+}
+
+/// The chainstate as it was opened.
+pub(crate) struct Chainstate {
+    pub store: Store,
+    pub coins: Table,
+    pub undo: LogFile,
+    /// What the last commit carried; none when there was none.
+    pub state: Option<State>,
+}
+
+impl Chainstate {
+    /// Opens that of the store in `data`, or creates an empty one; coins take `memory` bytes.
+    ///
+    /// # Errors
+    /// When it is open elsewhere, cannot be read, or is damaged.
+    pub fn open(data: &Path, memory: usize) -> Result<Self, Error> {
+        let mut opening = Store::open(&data.join(CHAINSTATE), &StoreOptions::default())?;
+        let coins = opening.table(COINS, &TableOptions::read_once(memory))?;
+        let undo = opening.log(UNDO, UNDO_FILE)?;
+        let (store, state) = opening.finish()?;
+        let state = if state.is_empty() { None } else { Some(State::read(&state)?) };
+        Ok(Self { store, coins, undo, state })
+    }
 }
 
 /// Says when it is time to commit, so that a crash costs minutes, however much memory there is.
@@ -84,6 +109,11 @@ impl Log {
         self.tip = tip;
         Ok(())
     }
+
+    fn commit(&mut self, coins: &mut Table, genesis: &Hash) -> Result<(), store::Error> {
+        let state = write_state(genesis, self.tip);
+        self.store.commit(&mut [coins.into(), (&mut self.undo).into()], &state)
+    }
 }
 
 impl Ledger {
@@ -92,17 +122,10 @@ impl Ledger {
         let genesis = options.params.genesis_hash;
         // before anything is made, cut or removed
         refuse_foreign(data, &options.params)?;
-        let points = PointOptions::new(usize::try_from(options.memory).unwrap_or(usize::MAX));
-        let (coins, state) = PointStore::open(&data.join(COINS), &points)?;
-        let (tip, undo_bytes) = match state.is_empty() {
-            true => (Tip { height: 0, hash: genesis }, 0),
-            false => {
-                let State { tip, undo_end, .. } = State::read(&state)?;
-                (tip, undo_end)
-            }
-        };
-        let undo = Journal::open(&data.join(UNDO), UNDO_FILE, undo_bytes)?;
-        Ok(Self { genesis, coins: Mutex::new(coins), log: Log { undo, tip } })
+        let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
+        let Chainstate { store, coins, undo, state } = Chainstate::open(data, memory)?;
+        let tip = state.map_or(Tip { height: 0, hash: genesis }, |state| state.tip);
+        Ok(Self { genesis, coins: Mutex::new(coins), log: Log { store, undo, tip } })
     }
 
     /// The last block.
@@ -111,24 +134,24 @@ impl Ledger {
     }
 
     /// Gives other threads the coins on disk.
-    pub(crate) fn reader(&self) -> PointReader {
+    pub(crate) fn reader(&self) -> TableReader {
         lock(&self.coins).reader()
     }
 
     /// The coins and the undo data, for one thread each.
-    pub(crate) fn parts(&mut self) -> (&Mutex<PointStore>, &mut Log, Commit) {
+    pub(crate) fn parts(&mut self) -> (&Mutex<Table>, &mut Log, Commit) {
         (&self.coins, &mut self.log, Commit { genesis: self.genesis })
     }
 
     /// The coins.
-    pub fn coins(&self) -> MutexGuard<'_, PointStore> {
+    pub fn coins(&self) -> MutexGuard<'_, Table> {
         lock(&self.coins)
     }
 
     /// The undo data of each block from height 1 on, as the ends of its records.
     ///
     /// # Errors
-    /// When the journal is damaged.
+    /// When the log file is damaged.
     pub fn undo_ends(&self) -> Result<Vec<u64>, Error> {
         let mut ends = vec![0; self.log.tip.height as usize + 1];
         let (mut end, mut record) = (self.log.undo.len(), vec![]);
@@ -141,10 +164,10 @@ impl Ledger {
         Ok(ends)
     }
 
-    /// Reads the undo data that ends at `end` of the journal; returns where it starts.
+    /// Reads the undo data that ends at `end` of the log file; returns where it starts.
     ///
     /// # Errors
-    /// When the journal is damaged.
+    /// When the log file is damaged.
     pub fn read_undo(&self, end: u64, out: &mut Vec<u8>) -> Result<u64, Error> {
         Ok(self.log.undo.read(end, out)?)
     }
@@ -155,12 +178,13 @@ impl Ledger {
     }
 
     /// Makes the coins durable as they are, as those of block `tip`, whose undo data ends at
-    /// `undo_end`; only then the rest of the journal is cut off.
+    /// `undo_end`.
     pub(crate) fn go_back(&mut self, tip: Tip, undo_end: u64) -> Result<(), Error> {
         self.log.tip = tip;
-        let state = write_state(&self.genesis, tip, undo_end);
-        lock(&self.coins).commit(&state)?;
-        Ok(self.log.undo.cut(undo_end)?)
+        self.log.undo.cut(undo_end)?;
+        let mut coins = lock(&self.coins);
+        self.log.commit(&mut coins, &self.genesis)?;
+        Ok(())
     }
 }
 
@@ -174,12 +198,11 @@ impl Commit {
     /// Writes out `coins` as those of the last block of `log`.
     pub fn commit(
         self,
-        coins: &Mutex<PointStore>,
+        coins: &Mutex<Table>,
         log: &mut Log,
         clock: &CommitClock,
     ) -> Result<(), store::Error> {
-        log.undo.sync()?;
-        lock(coins).commit(&write_state(&self.genesis, log.tip, log.undo.len()))?;
+        log.commit(&mut lock(coins), &self.genesis)?;
         clock.reset();
         Ok(())
     }
@@ -191,7 +214,7 @@ impl Commit {
 /// # Errors
 /// When the store cannot be read, is damaged or of another chain.
 pub fn committed(data: &Path, options: &Options) -> Result<Option<Tip>, Error> {
-    if !data.join(COINS).is_dir() {
+    if !data.join(CHAINSTATE).is_dir() {
         return Ok(None);
     }
     let options = Options { memory: CHECK_MEMORY, ..options.clone() };
@@ -205,17 +228,16 @@ pub fn committed(data: &Path, options: &Options) -> Result<Option<Tip>, Error> {
 }
 
 /// A thread that held the coins and panicked ends the run: what it left is never committed.
-pub(crate) fn lock(coins: &Mutex<PointStore>) -> MutexGuard<'_, PointStore> {
+pub(crate) fn lock(coins: &Mutex<Table>) -> MutexGuard<'_, Table> {
     coins.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn write_state(genesis: &Hash, tip: Tip, undo_end: u64) -> Vec<u8> {
+fn write_state(genesis: &Hash, tip: Tip) -> Vec<u8> {
     let mut state = Vec::with_capacity(STATE_BYTES);
     state.extend(STATE_MAGIC);
     state.extend(genesis);
     state.extend(tip.hash);
     state.extend(tip.height.to_le_bytes());
-    state.extend(undo_end.to_le_bytes());
     state
 }
 
@@ -225,26 +247,23 @@ pub(crate) struct State {
     pub genesis: Hash,
     /// The last block.
     pub tip: Tip,
-    /// Length of the undo journal.
-    pub undo_end: u64,
 }
 
 impl State {
     /// Reads a state that is not empty.
     pub fn read(state: &[u8]) -> Result<Self, Error> {
         let damaged = || {
-            let expected = "a state of 84 bytes that begins with bmcoins1";
+            let expected = "a state of 76 bytes that begins with bmcoins2";
             Error::Damaged(format!("expected {expected}, found {} bytes", state.len()))
         };
         let (magic, rest) = state.split_first_chunk::<8>().ok_or_else(damaged)?;
         let (genesis, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
         let (hash, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
-        let (height, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
-        let end = <[u8; 8]>::try_from(rest).map_err(|_| damaged())?;
+        let height = <[u8; 4]>::try_from(rest).map_err(|_| damaged())?;
         if *magic != STATE_MAGIC {
             return Err(damaged());
         }
-        let tip = Tip { height: u32::from_le_bytes(*height), hash: *hash };
-        Ok(Self { genesis: *genesis, tip, undo_end: u64::from_le_bytes(end) })
+        let tip = Tip { height: u32::from_le_bytes(height), hash: *hash };
+        Ok(Self { genesis: *genesis, tip })
     }
 }

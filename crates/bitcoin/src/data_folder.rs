@@ -1,14 +1,14 @@
 //! Whose store a folder holds, found before anything is written to it.
 
 use crate::Hash;
-use crate::commit::{COINS, State, UNDO};
+use crate::commit::{CHAINSTATE, COINS, State, UNDO};
 use crate::fault::Error;
 use crate::index::INDEX_MAGIC;
 use crate::params::Params;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
-use store::{Journal, PointStore};
+use store::Store;
 
 /// Name of the block index in the folder of a store.
 pub(crate) const INDEX: &str = "index";
@@ -19,8 +19,7 @@ const OF_ETHEREUM: [&str; 2] = ["checkpoint", "hashes.00000"];
 #[must_use]
 pub fn holds_bitcoin(folder: &Path) -> bool {
     let begins = |bytes: &[u8]| bytes.starts_with(&INDEX_MAGIC);
-    folder.join(COINS).is_dir()
-        || folder.join(UNDO).is_dir()
+    folder.join(CHAINSTATE).is_dir()
         || first_bytes(&folder.join(INDEX)).is_some_and(|bytes| begins(&bytes))
 }
 
@@ -60,18 +59,11 @@ pub(crate) fn refuse_foreign(folder: &Path, params: &Params) -> Result<(), Error
 /// What the coins in a folder are those of; `None` when nothing was committed.
 ///
 /// # Errors
-/// When coins are gone that undo data is there for, or the manifest is damaged.
+/// When the manifest is damaged, or gone where coins or undo data are.
 pub(crate) fn stored_state(folder: &Path) -> Result<Option<State>, Error> {
-    match PointStore::read_state(&folder.join(COINS))? {
-        Some(state) if state.is_empty() => Ok(None),
-        Some(state) => State::read(&state).map(Some),
-        // the manifest is made before the first undo data
-        None if Journal::is_there(&folder.join(UNDO))? => {
-            let manifest = folder.join(COINS).join("manifest");
-            let what = "expected the manifest of the coins that the undo data belongs to";
-            Err(Error::Damaged(format!("{}: {what}, found no file", manifest.display())))
-        }
-        None => Ok(None),
+    match Store::read_state(&folder.join(CHAINSTATE), &[COINS, UNDO])? {
+        Some(state) if !state.is_empty() => State::read(&state).map(Some),
+        _ => Ok(None),
     }
 }
 

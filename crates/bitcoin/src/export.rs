@@ -1,8 +1,7 @@
 //! The store's chain in the formats of others: a datadir that Bitcoin Core opens and goes on from,
 //! or block files in the order of the chain.
 
-use crate::coin::OutPoint;
-use crate::coins::PackedCoin;
+use crate::coins::{self, PackedCoin};
 use crate::commit::Ledger;
 use crate::core::{self, BlocksWriter, SharedFile, Stands, Written};
 use crate::decode::Block;
@@ -86,12 +85,13 @@ pub fn to_core(
     }
     let mut writer = writer.coins()?;
     let coins = ledger.coins();
-    let (mut points, mut script) = (coins.iter()?, vec![]);
-    while let Some((key, value)) = points.next()? {
-        let coin = PackedCoin::unpack(value).ok_or_else(|| {
-            Error::Damaged(format!("expected a coin, found {} other bytes", value.len()))
-        })?;
-        writer.coin(&OutPoint::from_key(key), &coin.coin(&mut script))?;
+    let (mut unspent, mut script) = (coins.iter()?, vec![]);
+    while let Some((key, value)) = unspent.next()? {
+        let (outpoint, coin) =
+            coins::outpoint(key).zip(PackedCoin::unpack(value)).ok_or_else(|| {
+                Error::Damaged(format!("expected a coin, found {} other bytes", value.len()))
+            })?;
+        writer.coin(&outpoint, &coin.coin(&mut script))?;
         if cancel.is_cancelled() {
             return Ok(None);
         }

@@ -17,7 +17,7 @@ use pipeline::{Flow, Stages};
 use std::path;
 use std::sync::Mutex;
 use std::time::Instant;
-use store::points::PointStore;
+use store::Table;
 
 /// Files that the reading thread keeps open: blocks of neighbouring heights are rarely spread over
 /// more.
@@ -379,7 +379,7 @@ impl Pass<'_> {
 
 /// Where pass 2 keeps what it has verified.
 struct Store<'a> {
-    coins: &'a Mutex<PointStore>,
+    coins: &'a Mutex<Table>,
     log: &'a mut Log,
     commit: Commit,
     clock: &'a CommitClock,

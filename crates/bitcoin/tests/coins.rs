@@ -8,14 +8,17 @@ use blockmill_bitcoin::{
     coins::{CoinsError, PackedCoin, is_unspendable, key, statistics},
 };
 use crypto::{sha256, sha256d};
-use store::{Fetched, Key, PointOptions, PointStore};
+use store::{CommitPart, Fetched, Store, StoreOptions, Table, TableOptions};
 
-fn open(dir: &tempfile::TempDir) -> (PointStore, Vec<u8>) {
-    PointStore::open(dir.path(), &PointOptions::new(1 << 20)).unwrap()
+fn open(dir: &tempfile::TempDir) -> (Store, Table, Vec<u8>) {
+    let mut opening = Store::open(dir.path(), &StoreOptions::default()).unwrap();
+    let coins = opening.table("coins", &TableOptions::read_once(1 << 20)).unwrap();
+    let (store, state) = opening.finish().unwrap();
+    (store, coins, state)
 }
 
 /// Puts in a coin as connecting does, unless it is unspendable.
-fn add(coins: &mut PointStore, key: &Key, coin: &Coin) -> bool {
+fn add(coins: &mut Table, key: &[u8], coin: &Coin) -> bool {
     let mut packed = Vec::new();
     PackedCoin::pack(coin, &mut packed);
     if !is_unspendable(coin.script) {
@@ -58,7 +61,7 @@ fn subsidy(height: u32) -> u64 {
 }
 
 /// Adds the outputs of a coinbase.
-fn connect(coins: &mut PointStore, height: u32, script_sig: &[u8], outputs: &[(u64, &[u8])]) {
+fn connect(coins: &mut Table, height: u32, script_sig: &[u8], outputs: &[(u64, &[u8])]) {
     let txid = sha256d(&coinbase(height, script_sig, outputs));
     for (vout, (value, script)) in (0..).zip(outputs) {
         let coin = Coin { height, coinbase: true, value: *value, script };
@@ -71,13 +74,13 @@ fn connect(coins: &mut PointStore, height: u32, script_sig: &[u8], outputs: &[(u
 #[test]
 fn two_hundred_regtest_coinbases_hash_as_bitcoin_core_says() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut coins, _) = open(&dir);
+    let (mut store, mut coins, _) = open(&dir);
     let script = [&[0, 32][..], &sha256(&[0x51])].concat();
     for height in 1..=200 {
         let script_sig = [push_number(height), vec![0]].concat();
         connect(&mut coins, height, &script_sig, &[(subsidy(height), &script)]);
         if height % 60 == 0 {
-            coins.commit(b"").unwrap();
+            store.commit(&mut [CommitPart::Table(&mut coins)], b"").unwrap();
         }
     }
     let found = statistics(&coins).unwrap();
@@ -92,7 +95,7 @@ fn two_hundred_regtest_coinbases_hash_as_bitcoin_core_says() {
 #[test]
 fn hundred_and_ten_regtest_blocks_of_unit_tests_hash_as_bitcoin_core_says() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut coins, _) = open(&dir);
+    let (_store, mut coins, _) = open(&dir);
     let mut script = vec![33, 2];
     // the generator: the public key of the secret key 1
     script.extend([
@@ -148,7 +151,7 @@ fn naive_hash(coins: &BTreeMap<(Hash, u32), u64>) -> Hash {
 #[test]
 fn spending_fetching_ahead_and_undoing_keep_the_set_right() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut coins, state) = open(&dir);
+    let (mut store, mut coins, state) = open(&dir);
     assert!(state.is_empty());
     let (mut expected, mut script) = (BTreeMap::new(), Vec::new());
     let outpoint =
@@ -157,7 +160,7 @@ fn spending_fetching_ahead_and_undoing_keep_the_set_right() {
         assert!(add(&mut coins, &key(&outpoint(n)), &coin(n, &mut script)));
         expected.insert((outpoint(n).txid, outpoint(n).vout), n);
     }
-    coins.commit(b"six thousand").unwrap();
+    store.commit(&mut [CommitPart::Table(&mut coins)], b"six thousand").unwrap();
     let before = statistics(&coins).unwrap();
     assert_eq!((before.coins, before.transactions), (6000, 20));
     assert_eq!(before.hash_serialized, naive_hash(&expected));
@@ -174,7 +177,7 @@ fn spending_fetching_ahead_and_undoing_keep_the_set_right() {
         assert_eq!(packed.coin(&mut Vec::new()), coin(*n, &mut script));
         expected.remove(&(outpoint(*n).txid, outpoint(*n).vout));
         if at == spent.len() / 2 {
-            coins.commit(b"half").unwrap();
+            store.commit(&mut [CommitPart::Table(&mut coins)], b"half").unwrap();
         }
     }
     let after = statistics(&coins).unwrap();
@@ -187,14 +190,14 @@ fn spending_fetching_ahead_and_undoing_keep_the_set_right() {
         coins.insert(key, &packed).unwrap();
     }
     assert_eq!(statistics(&coins).unwrap(), before);
-    drop(coins);
-    assert_eq!(open(&dir).1, b"half");
+    drop((store, coins));
+    assert_eq!(open(&dir).2, b"half");
 }
 
 #[test]
 fn unspendable_outputs_are_not_added_and_broken_coins_are_named() {
     let dir = tempfile::tempdir().unwrap();
-    let (mut coins, _) = open(&dir);
+    let (_store, mut coins, _) = open(&dir);
     let long = vec![0x51; 10_001];
     for script in [&[0x6a][..], &[0x6a, 1, 2], &long] {
         let coin = Coin { height: 1, coinbase: false, value: 0, script };

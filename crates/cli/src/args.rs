@@ -8,6 +8,7 @@ mod reindex;
 mod report;
 mod rlp;
 mod signatures;
+mod store;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -21,6 +22,7 @@ pub use reindex::{BenchReindex, ReindexOnce};
 pub use report::{Demo, Report};
 pub use rlp::{BenchRlp, RlpOnce};
 pub use signatures::BenchSignatures;
+pub use store::{BenchStore, StoreOnce};
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
 #[derive(Debug, Parser)]
@@ -239,6 +241,8 @@ pub enum Bench {
     Reindex(BenchReindex),
     /// Encoding and hashing of transactions, headers and blocks: our writers and other libraries
     Rlp(BenchRlp),
+    /// Reads, scans and updates of stores of keys and values: ours, and others
+    Store(BenchStore),
     /// Signatures in batches: every variant of this CPU beside the scalar libraries
     Signatures(BenchSignatures),
     /// One run, in a process of its own
@@ -253,6 +257,9 @@ pub enum Bench {
     /// One operation on one object, in a process of its own
     #[command(hide = true)]
     RlpOnce(RlpOnce),
+    /// One operation of our store, in a process of its own
+    #[command(hide = true)]
+    StoreOnce(StoreOnce),
 }
 
 #[derive(Args, Clone, Debug)]

@@ -11,6 +11,7 @@ mod bench_headers;
 mod bench_reindex;
 mod bench_rlp;
 mod bench_signatures;
+mod bench_store;
 mod check;
 mod config;
 mod convert;
@@ -115,11 +116,13 @@ fn run(cli: &mut Cli) -> Result<Answer> {
         Command::Bench(Bench::Bodies(args)) => bench_bodies::run(args, cli.json),
         Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
         Command::Bench(Bench::Signatures(args)) => bench_signatures::run(args, cli.json),
+        Command::Bench(Bench::Store(args)) => bench_store::run(args, cli.json),
         Command::Bench(Bench::Reindex(args)) => bench_reindex::run(args, cli.json),
         Command::Bench(Bench::BodiesOnce(args)) => bench_bodies::run_once(args),
         Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),
         Command::Bench(Bench::ReindexOnce(args)) => bench_reindex::run_once(args),
         Command::Bench(Bench::RlpOnce(args)) => bench_rlp::run_once(args),
+        Command::Bench(Bench::StoreOnce(args)) => bench_store::run_once(args),
         Command::Generate(command) => generate::run(command, cli.json),
         Command::Report(args) => report::run(args, cli.json),
         Command::Demo(args) => demo::run(args, cli.json),

@@ -12,7 +12,6 @@ use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::points::{PointOptions, PointStore};
 
 /// Kills that must fall into a run that is not over.
 const KILLS: u32 = 50;
@@ -48,10 +47,8 @@ impl Stored {
     fn of(store: &Path) -> Self {
         let ledger = Ledger::open(store, &options()).expect("a store");
         let (tip, undo) = (ledger.tip(), ledger.undo_ends().expect("undo data"));
-        drop(ledger);
-        let memory = PointOptions::new(8 << 20);
-        let (coins, _) = PointStore::open(&store.join("coins"), &memory).expect("coins");
-        Self { tip, statistics: statistics(&coins).expect("good coins"), undo }
+        let statistics = statistics(&ledger.coins()).expect("good coins");
+        Self { tip, statistics, undo }
     }
 }
 

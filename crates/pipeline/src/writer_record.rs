@@ -71,6 +71,7 @@ pub struct WriterRun {
 /// The line of JSON that a process prints. Figures without `first` in their name are those of one
 /// operation on average.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct WriterLine {
     /// Name of the writer.
     pub engine: String,
@@ -101,6 +102,8 @@ pub struct WriterLine {
     pub page_faults: f64,
     /// The most memory that the process held at once, in KiB; 0 when not known.
     pub peak_rss_kb: u64,
+    /// Bytes that a store takes on disk afterwards; 0 for what is none.
+    pub disk_bytes: u64,
 }
 
 impl WriterLine {

@@ -1,5 +1,5 @@
-//! What RLP writers cost: for each operation a table of times with their ratios, and one of the
-//! other costs.
+//! What operations cost that several programs do side by side, as RLP writers and stores do: for
+//! each operation a table of times with their ratios, and one of the other costs.
 
 use pipeline::writer_record::{WriterEngine, WriterLine, WriterRecord, WriterRun};
 
@@ -12,12 +12,18 @@ use crate::terminal::{Colour, STRONG};
 const OURS: &str = "blockmill";
 
 /// The operations and what they are called, in the order of the tables.
-const OPS: [(&str, &str); 5] = [
+const OPS: [(&str, &str); 11] = [
     ("encode", "Encode into a fresh buffer"),
     ("encode-reused", "Encode into memory that is kept"),
     ("hash", "Hash of the encoding"),
     ("hash-reused", "Hash of the encoding, with memory that is kept"),
     ("hash-each", "Hash of each object of a list"),
+    ("fill", "A key put in, 100,000 a commit, in random order"),
+    ("get", "A key read"),
+    ("get-absent", "A key asked for that is not there"),
+    ("get-many", "A key read, 1,000 at a time"),
+    ("scan", "An entry of a scan of 100 neighbours"),
+    ("update", "A key changed, 10,000 a commit"),
 ];
 
 /// The tables for a terminal.
@@ -45,6 +51,8 @@ fn all(
         text += &head(name);
         text += &show(&times(&figures, op));
         text += &head(&format!("{name}: what else it costs"));
+        let is_store = figures.runs_of(op).any(|line| line.disk_bytes > 0);
+        let costs = if is_store { store_costs } else { costs };
         text += &show(&costs(&figures, op));
     }
     text
@@ -58,7 +66,7 @@ impl<'a> Figures<'a> {
     /// The cases of an operation, in the order in which they were measured.
     pub fn cases(self, op: &str) -> Vec<&'a str> {
         let mut cases: Vec<&str> = vec![];
-        for WriterRun { line, .. } in self.0.runs.iter().filter(|run| run.line.op == op) {
+        for line in self.runs_of(op) {
             if !cases.contains(&line.case.as_str()) {
                 cases.push(&line.case);
             }
@@ -66,10 +74,14 @@ impl<'a> Figures<'a> {
         cases
     }
 
+    /// What each process measured of an operation.
+    fn runs_of(self, op: &str) -> impl Iterator<Item = &'a WriterLine> {
+        self.0.runs.iter().map(|run| &run.line).filter(move |line| line.op == op)
+    }
+
     /// The writers that did an operation, with their places among all of them.
     pub fn engines(self, op: &str) -> Vec<(usize, &'a WriterEngine)> {
-        let did =
-            |name: &str| self.0.runs.iter().any(|run| run.line.op == op && run.line.engine == name);
+        let did = |name: &str| self.runs_of(op).any(|line| line.engine == name);
         self.0.engines.iter().enumerate().filter(|(_, engine)| did(&engine.name)).collect()
     }
 
@@ -229,6 +241,33 @@ fn costs(figures: &Figures<'_>, op: &str) -> Table {
          counted, page faults are those without a disk, peak memory is that of the whole process."
             .to_owned(),
     ];
+    table
+}
+
+/// What each store takes beside time.
+fn store_costs(figures: &Figures<'_>, op: &str) -> Table {
+    let mut table = Table::new(&["database", "store", "peak memory", "on disk afterwards"]);
+    table.left = vec![1];
+    for case in figures.cases(op) {
+        for (_, engine) in figures.engines(op) {
+            let median =
+                |figure: fn(&WriterLine) -> f64| {
+                    let spread = figures.spread((op, case, &engine.name), figure);
+                    Cell::from(spread.map_or_else(
+                        || NONE.to_owned(),
+                        |spread| format::bytes(spread.median as u64),
+                    ))
+                };
+            table.rows.push(vec![
+                Cell::from(case),
+                Cell::from(engine.label.as_str()),
+                median(peak),
+                median(|line| line.disk_bytes as f64),
+            ]);
+        }
+    }
+    table.notes =
+        vec!["Peak memory counts mapped files, which the system can take back.".to_owned()];
     table
 }
 

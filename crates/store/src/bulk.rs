@@ -60,7 +60,7 @@ impl ChainStore {
         for (end, item) in positions.zip(from..) {
             let len = end.checked_sub(last).filter(|len| *len <= MAX_ITEM_BYTES);
             if len.is_none() || end > data.len() {
-                let (path, offset) = ends.place(item * 8);
+                let (path, offset) = ends.location(item * 8);
                 let expected = format!("{last} to {}", data.len().min(last + MAX_ITEM_BYTES));
                 let (what, found) = ("end of an item", end.to_string());
                 return Err(Error::Damaged { path, offset, what, expected, found });

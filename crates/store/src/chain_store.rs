@@ -1,9 +1,9 @@
 //! The block store: append blocks, read them back by number or by hash.
 //!
 //! Blocks `first..` without a gap, in columns: headers, and where the caller has them bodies and
-//! receipts, each a rope of raw bytes with a rope of end offsets beside it; 32-byte hashes; the
-//! hash index. How appended bytes become committed and durable is told in `commit.rs`, how a store
-//! comes back after a crash in `recovery.rs`.
+//! receipts, each a segmented file of raw bytes with one of end offsets beside it; 32-byte
+//! hashes; the hash index. How appended bytes become committed and durable is told in
+//! `commit.rs`, how a store comes back after a crash in `recovery.rs`.
 
 use std::{
     ffi::OsStr,
@@ -16,8 +16,8 @@ use crate::{
     commit::{CrashPlan, CrashPoint},
     error::{Error, Result, mismatch},
     hash_index::{self, HashIndex},
-    rope,
-    summed::SummedRope,
+    segmented_file,
+    summed::SummedFile,
 };
 
 /// The largest item that a store takes: far above any block, and a bound on what a damaged end
@@ -82,8 +82,8 @@ pub(crate) const LOCK: &str = "lock";
 /// Columns of items: headers, bodies, receipts.
 pub(crate) const COLUMNS: usize = 3;
 
-/// Names of the ropes and of their sums, in the order of [`ChainStore::ropes`].
-const ROPES: [[&str; 2]; SUMS] = [
+/// Names of the files and of their sums, in the order of [`ChainStore::files`].
+const FILES: [[&str; 2]; SUMS] = [
     ["headers", "headers-sums"],
     ["headers-ends", "headers-ends-sums"],
     ["bodies", "bodies-sums"],
@@ -95,8 +95,8 @@ const ROPES: [[&str; 2]; SUMS] = [
 
 /// A column: the bytes of its items and the end of each, both growing at the end only.
 pub(crate) struct Column {
-    pub data: SummedRope,
-    pub ends: SummedRope,
+    pub data: SummedFile,
+    pub ends: SummedFile,
 }
 
 impl Column {
@@ -113,7 +113,7 @@ pub struct ChainStore {
     pub(crate) dir: PathBuf,
     pub(crate) layout: Layout,
     pub(crate) columns: [Column; 3],
-    pub(crate) hashes: SummedRope,
+    pub(crate) hashes: SummedFile,
     pub(crate) index: HashIndex,
     pub(crate) checkpoint: CheckpointFile,
     /// Sequence number of the newest checkpoint.
@@ -129,10 +129,10 @@ pub struct ChainStore {
     pub(crate) crash: CrashPlan,
 }
 
-/// Ropes of a store in `dir`, not yet resumed.
-pub(crate) fn ropes(dir: &Path, layout: Layout, writable: bool) -> ([Column; 3], SummedRope) {
-    let ropes = ROPES.map(|names| SummedRope::new(dir, names, layout.file_bytes, writable));
-    let [headers, header_ends, bodies, body_ends, receipts, receipt_ends, hashes] = ropes;
+/// Segmented files of a store in `dir`, not yet resumed.
+pub(crate) fn files(dir: &Path, layout: Layout, writable: bool) -> ([Column; 3], SummedFile) {
+    let files = FILES.map(|names| SummedFile::new(dir, names, layout.file_bytes, writable));
+    let [headers, header_ends, bodies, body_ends, receipts, receipt_ends, hashes] = files;
     let columns = [
         Column { data: headers, ends: header_ends },
         Column { data: bodies, ends: body_ends },
@@ -141,8 +141,8 @@ pub(crate) fn ropes(dir: &Path, layout: Layout, writable: bool) -> ([Column; 3],
     (columns, hashes)
 }
 
-/// Lengths of the seven ropes of [`ChainStore::ropes`] in a given state.
-pub(crate) fn rope_lengths(state: &State) -> [u64; SUMS] {
+/// Lengths of the seven files of [`ChainStore::files`] in a given state.
+pub(crate) fn file_lengths(state: &State) -> [u64; SUMS] {
     let ends = state.kept.map(|kept| if kept { state.count * 8 } else { 0 });
     let [headers, bodies, receipts] = state.bytes;
     [headers, ends[0], bodies, ends[1], receipts, ends[2], state.count * 32]
@@ -156,14 +156,14 @@ pub fn is_own_file(name: &OsStr) -> bool {
     if name == LOCK || name == checkpoint::FILE_NAME {
         return true;
     }
-    let Some((rope, number)) = name.rsplit_once('.') else { return false };
-    let is_rope = ROPES.iter().flatten().chain(&hash_index::ROPES).any(|own| *own == rope);
-    is_rope && number.parse().is_ok_and(|number| rope::file_name(rope, number) == name)
+    let Some((file, number)) = name.rsplit_once('.') else { return false };
+    let is_own = FILES.iter().flatten().chain(&hash_index::FILES).any(|own| *own == file);
+    is_own && number.parse().is_ok_and(|number| segmented_file::file_name(file, number) == name)
 }
 
 impl ChainStore {
-    /// The ropes that a checkpoint vouches for.
-    pub(crate) fn ropes(&self) -> [&SummedRope; SUMS] {
+    /// The files that a checkpoint vouches for.
+    pub(crate) fn files(&self) -> [&SummedFile; SUMS] {
         let [headers, bodies, receipts] = &self.columns;
         [
             &headers.data,
@@ -177,7 +177,7 @@ impl ChainStore {
     }
 
     /// The same, for writing.
-    pub(crate) fn ropes_mut(&mut self) -> [&mut SummedRope; SUMS] {
+    pub(crate) fn files_mut(&mut self) -> [&mut SummedFile; SUMS] {
         let [headers, bodies, receipts] = &mut self.columns;
         [
             &mut headers.data,
@@ -222,7 +222,7 @@ impl ChainStore {
         }
         self.appended.count += blocks.hashes.len() as u64;
         self.appended.bytes = [0, 1, 2].map(|i| self.columns[i].data.len());
-        self.appended.tails = self.ropes().map(SummedRope::tail);
+        self.appended.tails = self.files().map(SummedFile::tail);
         self.failed = false;
         Ok(())
     }
@@ -325,7 +325,7 @@ impl ChainStore {
     pub fn header_place(&self, number: u64) -> (PathBuf, u64) {
         let before = self.position(number).and_then(|position| position.checked_sub(1));
         let start = before.and_then(|before| self.columns[0].end_of(before).ok()).unwrap_or(0);
-        self.columns[0].data.place(start)
+        self.columns[0].data.location(start)
     }
 
     fn position(&self, number: u64) -> Option<u64> {
@@ -345,7 +345,7 @@ impl ChainStore {
             }
         };
         if start > end || end > data.len() || end - start > MAX_ITEM_BYTES {
-            let (path, offset) = ends.place(position * 8);
+            let (path, offset) = ends.location(position * 8);
             return Err(Error::Damaged {
                 path,
                 offset,

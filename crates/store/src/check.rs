@@ -1,8 +1,8 @@
 //! Reading all of a chain store: which bytes are not what was written, which blocks stand in them,
 //! and what is left when they are given up.
 //!
-//! Every piece of every rope is held to its sum, every run of the index to the hashes. Whether the
-//! bytes are those of a true chain is for the caller to find out.
+//! Every piece of every segmented file is held to its sum, every run of the index to the hashes.
+//! Whether the bytes are those of a true chain is for the caller to find out.
 
 use std::{
     ops::{Range, RangeInclusive},
@@ -15,7 +15,7 @@ use std::{
 };
 
 use crate::{
-    chain_store::{ChainStore, rope_lengths},
+    chain_store::{ChainStore, file_lengths},
     checkpoint::{Access, CheckpointFile, State, Tip},
     error::{Error, Result},
     recovery::{self, Recovery},
@@ -36,7 +36,7 @@ pub struct Damage {
     pub blocks: Option<RangeInclusive<u64>>,
     /// Opening the store for writing, as an import does, puts it right.
     pub mends_itself: bool,
-    /// The rope and the first byte in it.
+    /// The segmented file and the first byte in it.
     place: Option<(usize, u64)>,
 }
 
@@ -49,7 +49,7 @@ impl Damage {
 
 /// A part of the store to read.
 enum Task {
-    /// A range of a rope.
+    /// A range of a segmented file.
     Pieces(usize, Range<u64>),
     /// A run of a level of the index.
     Run(usize, u64),
@@ -70,7 +70,7 @@ impl ChainStore {
 
     /// Bytes that [`ChainStore::check`] reads.
     pub fn bytes_to_check(&self) -> u64 {
-        rope_lengths(&self.committed).iter().sum::<u64>() + self.index.bytes(self.committed.count)
+        file_lengths(&self.committed).iter().sum::<u64>() + self.index.bytes(self.committed.count)
     }
 
     /// Reads everything that is committed, on `threads` threads, and says what is damaged, in the
@@ -119,9 +119,9 @@ impl ChainStore {
 
     fn tasks(&self) -> Vec<Task> {
         let mut tasks = vec![];
-        for (rope, len) in rope_lengths(&self.committed).into_iter().enumerate() {
+        for (file, len) in file_lengths(&self.committed).into_iter().enumerate() {
             let ranges = (0..len).step_by(TASK as usize).map(|at| at..(at + TASK).min(len));
-            tasks.extend(ranges.map(|range| Task::Pieces(rope, range)));
+            tasks.extend(ranges.map(|range| Task::Pieces(file, range)));
         }
         for (level, runs) in self.index.runs(self.committed.count).into_iter().enumerate() {
             tasks.extend((0..runs).map(|run| Task::Run(level, run)));
@@ -132,10 +132,10 @@ impl ChainStore {
     /// The bytes that were read, and what is damaged.
     fn run(&self, task: &Task) -> Result<(u64, Vec<Damage>)> {
         match task {
-            Task::Pieces(rope, range) => {
+            Task::Pieces(file, range) => {
                 let mut found = vec![];
-                self.ropes()[*rope].survey(range.clone(), |pieces, error| {
-                    let (bytes, place) = (pieces.end - pieces.start, Some((*rope, pieces.start)));
+                self.files()[*file].survey(range.clone(), |pieces, error| {
+                    let (bytes, place) = (pieces.end - pieces.start, Some((*file, pieces.start)));
                     found.push(Damage { error, bytes, blocks: None, mends_itself: false, place });
                 })?;
                 Ok((range.end - range.start, join(found.into_iter())))
@@ -149,14 +149,14 @@ impl ChainStore {
 
     /// Adds the blocks that stand in the damaged bytes.
     fn with_blocks(&self, damage: Damage) -> Damage {
-        let Some((rope, start)) = damage.place else { return damage };
+        let Some((file, start)) = damage.place else { return damage };
         let last = start + damage.bytes.max(1) - 1;
-        let items = match rope {
+        let items = match file {
             6 => Some((start / 32, last / 32)),
             1 | 3 | 5 => Some((start / 8, last / 8)),
             _ => {
                 let all = self.committed.count;
-                let column = rope / 2;
+                let column = file / 2;
                 let first = self.items_before(column, start, all);
                 let end = self.items_before(column, last, all);
                 first.and_then(|first| Some((first, end?)))
@@ -185,16 +185,16 @@ impl ChainStore {
     pub fn last_whole(&self, damage: &[Damage]) -> Option<u64> {
         let places = || damage.iter().filter_map(|damage| damage.place);
         let mut count = self.committed.count;
-        for (rope, start) in places() {
-            match rope {
+        for (file, start) in places() {
+            match file {
                 6 => count = count.min(start / 32),
                 1 | 3 | 5 => count = count.min(start / 8),
                 _ => {}
             }
         }
         // the ends before these are whole
-        for (rope, start) in places().filter(|(rope, _)| matches!(rope, 0 | 2 | 4)) {
-            count = self.items_before(rope / 2, start, count)?.min(count);
+        for (file, start) in places().filter(|(file, _)| matches!(file, 0 | 2 | 4)) {
+            count = self.items_before(file / 2, start, count)?.min(count);
         }
         Some(self.committed.first + count.checked_sub(1)?)
     }
@@ -224,21 +224,21 @@ impl ChainStore {
 
     /// Takes a state as the content of the store, unproven.
     pub(crate) fn take(&mut self, state: &State) {
-        let lengths = rope_lengths(state);
-        for ((rope, len), tail) in self.ropes_mut().into_iter().zip(lengths).zip(state.tails) {
-            rope.resume(Proof { len, durable: len, since: 0, tail });
+        let lengths = file_lengths(state);
+        for ((file, len), tail) in self.files_mut().into_iter().zip(lengths).zip(state.tails) {
+            file.resume(Proof { len, durable: len, since: 0, tail });
         }
         (self.appended, self.committed, self.durable) = (*state, *state, *state);
     }
 }
 
-/// Makes one of neighbouring damage in the same rope, as where a file is missing.
+/// Makes one of neighbouring damage in the same file, as where a file is missing.
 fn join(damage: impl Iterator<Item = Damage>) -> Vec<Damage> {
     let mut out: Vec<Damage> = vec![];
     for damage in damage {
         match (out.last_mut(), damage.place) {
-            (Some(last), Some((rope, start)))
-                if last.place.is_some_and(|(r, at)| r == rope && at + last.bytes == start) =>
+            (Some(last), Some((file, start)))
+                if last.place.is_some_and(|(r, at)| r == file && at + last.bytes == start) =>
             {
                 last.bytes += damage.bytes;
             }

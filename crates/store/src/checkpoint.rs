@@ -17,7 +17,7 @@ pub(crate) const SLOT_BYTES: usize = 512;
 pub(crate) const SLOT_STRIDE: u64 = 4096;
 /// The name of the checkpoint file.
 pub const FILE_NAME: &str = "checkpoint";
-/// Ropes whose bytes a commit vouches for: data and ends of three columns, and the hashes.
+/// Segmented files whose bytes a commit vouches for: data and ends of three columns, the hashes.
 pub(crate) const SUMS: usize = 7;
 
 const MAGIC: [u8; 8] = *b"BMSTORE2";
@@ -59,7 +59,7 @@ pub(crate) struct State {
     pub kept: [bool; 3],
     /// The last block; its bytes mean nothing while `count` is 0.
     pub tip: Tip,
-    /// CRC-32 of the last piece of each rope, which is not full.
+    /// CRC-32 of the last piece of each file, which is not full.
     pub tails: [u32; SUMS],
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Slot {
     pub committed: State,
     /// The part of `committed` that was synced before this slot was written.
     pub durable: State,
-    /// CRC-32 of the sums between `durable` and `committed`, for each rope.
+    /// CRC-32 of the sums between `durable` and `committed`, for each file.
     pub since: [u32; SUMS],
 }
 

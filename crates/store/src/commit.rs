@@ -3,7 +3,7 @@
 //! 1. `append`: data, ends, hashes, index runs. Nothing points at them yet.
 //! 2. `commit`: one checkpoint slot, the older of the two. The operating system keeps written bytes
 //!    when a process dies, so from here on a kill loses nothing.
-//! 3. `sync`: all ropes, then a slot whose durable part is all of it, then the checkpoint file.
+//! 3. `sync`: all files, then a slot whose durable part is all of it, then the checkpoint file.
 //!    From here on a power loss loses nothing either.
 //!
 //! Between two syncs the disk may have received a slot but not the bytes it speaks of. Each slot
@@ -16,11 +16,11 @@
 use std::fs::File;
 
 use crate::{
-    chain_store::{ChainStore, rope_lengths},
+    chain_store::{ChainStore, file_lengths},
     checkpoint::{SLOT_BYTES, Slot, State, Tip, hex},
     error::{Error, Result, io_error, mismatch},
-    rope::Rope,
-    summed::SummedRope,
+    segmented_file::SegmentedFile,
+    summed::SummedFile,
 };
 
 /// Places in the protocol where a process can die.
@@ -157,9 +157,9 @@ impl ChainStore {
             }
         }
         state.tip = *tip;
-        let lengths = rope_lengths(&state);
-        for ((rope, len), tail) in self.ropes().into_iter().zip(lengths).zip(&mut state.tails) {
-            *tail = rope.tail_at(len)?;
+        let lengths = file_lengths(&state);
+        for ((file, len), tail) in self.files().into_iter().zip(lengths).zip(&mut state.tails) {
+            *tail = file.tail_at(len)?;
         }
         Ok(state)
     }
@@ -199,22 +199,22 @@ impl ChainStore {
 
     /// Removes from the files what is beyond `state`.
     pub(crate) fn cut(&mut self, state: State) -> Result<()> {
-        let lengths = rope_lengths(&state);
-        for ((rope, len), tail) in self.ropes_mut().into_iter().zip(lengths).zip(state.tails) {
-            rope.cut(len, tail)?;
+        let lengths = file_lengths(&state);
+        for ((file, len), tail) in self.files_mut().into_iter().zip(lengths).zip(state.tails) {
+            file.cut(len, tail)?;
         }
         self.crash.reach(CrashPoint::HalfCut)?;
         self.index.restore(state.count, state.count, &self.hashes, true)?;
         Ok(())
     }
 
-    /// Syncs all ropes and the folder; what was appended is durable then.
+    /// Syncs all files and the folder; what was appended is durable then.
     fn sync_data(&mut self) -> Result<()> {
-        for rope in self.ropes_mut() {
-            rope.sync()?;
+        for file in self.files_mut() {
+            file.sync()?;
         }
-        for rope in self.index.ropes_mut() {
-            rope.sync()?;
+        for file in self.index.files_mut() {
+            file.sync()?;
         }
         let folder = File::open(&self.dir).map_err(io_error("open", &self.dir))?;
         folder.sync_all().map_err(io_error("sync", &self.dir))?;
@@ -225,13 +225,13 @@ impl ChainStore {
     }
 
     fn mark_durable(&mut self) {
-        self.ropes_mut().into_iter().for_each(SummedRope::mark_durable);
-        self.index.ropes_mut().for_each(Rope::mark_durable);
+        self.files_mut().into_iter().for_each(SummedFile::mark_durable);
+        self.index.files_mut().for_each(SegmentedFile::mark_durable);
     }
 
     /// Writes the older slot.
     fn write_slot(&mut self, committed: State) -> Result<()> {
-        let since = self.ropes().map(SummedRope::since);
+        let since = self.files().map(SummedFile::since);
         let slot = Slot {
             sequence: self.sequence + 1,
             layout: self.layout,

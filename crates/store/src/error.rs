@@ -7,7 +7,7 @@ use std::{
 
 use chain::{FaultReport, Status};
 
-use crate::{commit::CrashPoint, points::PointCrash};
+use crate::{commit::CrashPoint, crash::CommitPoint};
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -92,9 +92,9 @@ pub enum Error {
     /// The run stopped at the crash point that [`crate::Options::crash_at`] names.
     #[error("stopped at the crash point {0:?}")]
     Crash(CrashPoint),
-    /// The run stopped at the crash point that [`crate::PointOptions::crash_at`] names.
-    #[error("stopped at the crash point {0:?}")]
-    PointCrash(PointCrash),
+    /// The commit stopped at the point that [`crate::StoreOptions::crash_at`] names.
+    #[error("stopped at the point {0:?} of a commit")]
+    CommitCrash(CommitPoint),
     /// The key-value engine failed.
     #[error("key-value tree {}: {source}", path.display())]
     Tree {
@@ -135,7 +135,7 @@ impl Error {
             Self::NoStore { .. } | Self::Mismatch { .. } | Self::ReadOnly { .. } => Status::Usage,
             Self::OtherFormat { .. } => Status::Unknown,
             Self::Damaged { .. } => Status::Damage,
-            Self::Crash(_) | Self::PointCrash(_) => Status::Trouble,
+            Self::Crash(_) | Self::CommitCrash(_) => Status::Trouble,
         }
     }
 }

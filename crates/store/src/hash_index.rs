@@ -5,7 +5,7 @@
 //! appended too. A run covers a fixed range of blocks and has a fixed size, so its place follows
 //! from its number. A look-up scans the unsealed tail in memory, then reads a block or two of
 //! each run that is not covered by a bigger one: at 25 million blocks 23 big runs and at most 15
-//! small ones. A prefix only proposes a block: the full hash in the hashes rope decides. A filter
+//! small ones. A prefix only proposes a block: the full hash in the hashes decides. A filter
 //! in memory for the tail and for each run, made when the run is first asked, answers for most
 //! absent hashes; at 25 million blocks the filters take 40 MB.
 //!
@@ -13,21 +13,22 @@
 //! the files when the store is opened for writing, in memory when a reader meets one. Layout:
 //! `docs/formats/segment.md`.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use crate::{
     checkpoint::{Layout, hex},
+    disk::RealDisk,
     error::{Error, Result},
     filter::Filter,
     index_level::{Level, prefix, prefixes, seal_from_hashes},
-    rope::Rope,
-    summed::SummedRope,
+    segmented_file::SegmentedFile,
+    summed::SummedFile,
 };
 
 /// Small runs in a big one.
 const FAN_OUT: u64 = 16;
-/// Names of its ropes: small runs, big runs.
-pub(crate) const ROPES: [&str; 2] = ["index-small", "index-big"];
+/// Names of its files: small runs, big runs.
+pub(crate) const FILES: [&str; 2] = ["index-small", "index-big"];
 
 /// The index; see the module text.
 pub(crate) struct HashIndex {
@@ -41,7 +42,9 @@ pub(crate) struct HashIndex {
 impl HashIndex {
     /// An index without entries; [`HashIndex::restore`] fills it.
     pub fn new(dir: &Path, layout: Layout, writable: bool) -> HashIndex {
-        let [small, big] = ROPES.map(|name| Rope::new(dir, name, layout.file_bytes, writable));
+        let [small, big] = FILES.map(|name| {
+            SegmentedFile::new(Arc::new(RealDisk), dir, name, layout.file_bytes, writable)
+        });
         let small = Level::new(small, layout.run_items);
         let big = Level::new(big, layout.run_items * FAN_OUT);
         let tail_filter = Filter::with_room(layout.run_items as usize);
@@ -49,12 +52,12 @@ impl HashIndex {
     }
 
     /// The files of the index.
-    pub fn ropes_mut(&mut self) -> impl Iterator<Item = &mut Rope> {
-        self.levels.iter_mut().map(|level| &mut level.rope)
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut SegmentedFile> {
+        self.levels.iter_mut().map(|level| &mut level.file)
     }
 
     /// Takes in the hashes of new blocks, which `all` already ends with.
-    pub fn append(&mut self, mut hashes: &[[u8; 32]], all: &SummedRope) -> Result<()> {
+    pub fn append(&mut self, mut hashes: &[[u8; 32]], all: &SummedFile) -> Result<()> {
         let run_items = self.levels[0].run_items as usize;
         while !hashes.is_empty() {
             let (now, later) = hashes.split_at(hashes.len().min(run_items - self.tail.len()));
@@ -77,7 +80,7 @@ impl HashIndex {
     }
 
     /// Position of the block with this hash, counted from the first block of the store.
-    pub fn find(&self, hash: &[u8; 32], all: &SummedRope) -> Result<Option<u64>> {
+    pub fn find(&self, hash: &[u8; 32], all: &SummedFile) -> Result<Option<u64>> {
         let wanted = prefix(hash);
         let [small, big] = &self.levels;
         let mut is_hit = |item: u64| {
@@ -113,7 +116,7 @@ impl HashIndex {
 
     /// Holds a run to the hashes: its bytes, and what is wrong with them. Nothing is said of a run
     /// whose hashes are damaged.
-    pub fn check(&self, level: usize, run: u64, all: &SummedRope) -> Result<(u64, Option<Error>)> {
+    pub fn check(&self, level: usize, run: u64, all: &SummedFile) -> Result<(u64, Option<Error>)> {
         let level = &self.levels[level];
         for block in 0..level.run_blocks() {
             match level.read_block(run, block) {
@@ -127,11 +130,11 @@ impl HashIndex {
             other => other?,
         };
         let (mut found, start) = (vec![0; expected.len()], run * level.run_bytes());
-        level.rope.read(start, &mut found)?;
+        level.file.read(start, &mut found)?;
         let Some(at) = (0..found.len()).find(|at| expected[*at] != found[*at]) else {
             return Ok((level.run_bytes(), None));
         };
-        let (path, offset) = level.rope.place(start + at as u64);
+        let (path, offset) = level.file.location(start + at as u64);
         let (expected, found) = (hex(&expected[at..=at]), hex(&found[at..=at]));
         let error = Error::Damaged { path, offset, what: "run of the index", expected, found };
         Ok((level.run_bytes(), Some(error)))
@@ -145,26 +148,26 @@ impl HashIndex {
         &mut self,
         count: u64,
         trusted: u64,
-        all: &SummedRope,
+        all: &SummedFile,
         writable: bool,
     ) -> Result<u64> {
         let mut built = 0;
         for level in &mut self.levels {
             level.forget();
             let (runs, run_bytes) = (count / level.run_items, level.run_bytes());
-            level.rope.resume(runs * run_bytes, 0);
+            level.file.resume(runs * run_bytes, 0);
             if !writable {
                 continue;
             }
-            let there = (level.rope.whole_len() / run_bytes).min(runs);
+            let there = (level.file.whole_len() / run_bytes).min(runs);
             level
-                .rope
+                .file
                 .resume(there * run_bytes, (trusted / level.run_items).min(there) * run_bytes);
-            level.rope.cut(there * run_bytes)?;
+            level.file.cut(there * run_bytes)?;
             for run in trusted / level.run_items..there {
                 if !level.is_whole(run) {
                     let bytes = level.build(run, all)?;
-                    level.rope.rewrite(run * run_bytes, &bytes)?;
+                    level.file.rewrite(run * run_bytes, &bytes)?;
                     built += 1;
                 }
             }

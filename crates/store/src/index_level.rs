@@ -12,8 +12,8 @@ use crate::{
     checkpoint::hex,
     error::{Error, Result},
     filter::Filter,
-    rope::Rope,
-    summed::SummedRope,
+    segmented_file::SegmentedFile,
+    summed::SummedFile,
 };
 
 /// Entries in an index block; an eight-byte trailer fills it up to 4096 bytes.
@@ -25,7 +25,7 @@ const GUESSES: u32 = 4;
 
 /// One size of runs.
 pub(crate) struct Level {
-    pub rope: Rope,
+    pub file: SegmentedFile,
     pub run_items: u64,
     /// Of the runs that were asked, by number.
     filters: Mutex<BTreeMap<u64, Arc<Filter>>>,
@@ -39,9 +39,9 @@ pub(crate) fn prefix(hash: &[u8; 32]) -> u64 {
 }
 
 impl Level {
-    /// Without runs, until its rope is resumed.
-    pub fn new(rope: Rope, run_items: u64) -> Level {
-        Level { rope, run_items, filters: Mutex::default(), mended: Mutex::default() }
+    /// Without runs, until its file is resumed.
+    pub fn new(file: SegmentedFile, run_items: u64) -> Level {
+        Level { file, run_items, filters: Mutex::default(), mended: Mutex::default() }
     }
 
     /// Forgets what was made of runs: one that is cut off may come back with other blocks.
@@ -61,7 +61,7 @@ impl Level {
 
     /// Runs that there are.
     pub fn runs(&self) -> u64 {
-        self.rope.len() / self.run_bytes()
+        self.file.len() / self.run_bytes()
     }
 
     /// An entry is the hash prefix with its low bits replaced by the place within the run.
@@ -98,11 +98,11 @@ impl Level {
     /// Appends the next run.
     pub fn seal(&mut self, prefixes: &[u64]) -> Result<()> {
         let bytes = self.encode(self.runs(), prefixes);
-        self.rope.append(&bytes)
+        self.file.append(&bytes)
     }
 
     /// What run `run` should be.
-    pub fn build(&self, run: u64, all: &SummedRope) -> Result<Vec<u8>> {
+    pub fn build(&self, run: u64, all: &SummedFile) -> Result<Vec<u8>> {
         let start = run * self.run_items;
         Ok(self.encode(run, &prefixes(all, start..start + self.run_items)?))
     }
@@ -113,7 +113,7 @@ impl Level {
     }
 
     /// Builds run `run` again from the hashes, for as long as the store is open.
-    fn mend(&self, run: u64, all: &SummedRope) -> Result<()> {
+    fn mend(&self, run: u64, all: &SummedFile) -> Result<()> {
         let bytes = Arc::new(self.build(run, all)?);
         self.mended.lock().unwrap_or_else(PoisonError::into_inner).insert(run, bytes);
         Ok(())
@@ -126,14 +126,14 @@ impl Level {
         let mut bytes = [0; BLOCK_BYTES];
         match self.mended.lock().unwrap_or_else(PoisonError::into_inner).get(&run) {
             Some(run) => bytes.copy_from_slice(&run[offset as usize..][..BLOCK_BYTES]),
-            None => self.rope.read(position, &mut bytes)?,
+            None => self.file.read(position, &mut bytes)?,
         }
         let (body, sum) = bytes.split_at(BLOCK_BYTES - 4);
         let expected = self.sum(run, block, body).to_le_bytes();
         let before = block * BLOCK_ITEMS as u64;
         let len = (self.run_items - before).min(BLOCK_ITEMS as u64) as usize;
         if expected != sum || body[BLOCK_ITEMS * 8..] != (len as u32).to_le_bytes() {
-            let (path, offset) = self.rope.place(position);
+            let (path, offset) = self.file.location(position);
             return Err(Error::Damaged {
                 path,
                 offset,
@@ -166,7 +166,7 @@ impl Level {
         &self,
         run: u64,
         prefix: u64,
-        all: &SummedRope,
+        all: &SummedFile,
         is_hit: &mut impl FnMut(u64) -> Result<bool>,
     ) -> Result<Option<u64>> {
         match self.find(run, prefix, is_hit) {
@@ -267,13 +267,13 @@ impl Block {
 }
 
 /// Appends the next run of `level` from the hashes on disk.
-pub(crate) fn seal_from_hashes(level: &mut Level, all: &SummedRope) -> Result<()> {
+pub(crate) fn seal_from_hashes(level: &mut Level, all: &SummedFile) -> Result<()> {
     let bytes = level.build(level.runs(), all)?;
-    level.rope.append(&bytes)
+    level.file.append(&bytes)
 }
 
 /// The hash prefixes of `items`.
-pub(crate) fn prefixes(all: &SummedRope, items: Range<u64>) -> Result<Vec<u64>> {
+pub(crate) fn prefixes(all: &SummedFile, items: Range<u64>) -> Result<Vec<u64>> {
     let mut out = Vec::with_capacity((items.end - items.start) as usize);
     all.stream(items.start * 32..items.end * 32, |piece| {
         out.extend(piece.as_chunks::<32>().0.iter().map(prefix));

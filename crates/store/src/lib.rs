@@ -1,44 +1,52 @@
-//! Where imported chains live: append-only segments of blocks with a checkpoint and recovery, and a
-//! key-value tree for what is changed and deleted.
+//! Where imported chains live.
 //!
-//! * [`ChainStore`] keeps headers, bodies and receipts of consecutive blocks as raw bytes, found by
-//!   number and by hash. Blocks are appended in chunks and committed with one small write; killing
-//!   the process at any moment loses nothing that was committed.
-//! * [`Tree`] keeps keys and values; [`HeaderTree`] keeps headers in it the way geth does, to be
-//!   measured against the segments.
-//! * [`PointStore`] keeps small values that are read once and then removed: unspent coins. A
-//!   [`Journal`] keeps what is needed to undo such changes.
+//! * A [`Store`] holds tables and log files in one folder, which become true together or not at
+//!   all: one renamed manifest names everything. A [`Table`] keeps values by key: sorted runs under
+//!   changes in memory, found by key and by range. A [`LogFile`] keeps records that are read from
+//!   the end, as undo data is.
+//! * A [`ChainStore`] keeps headers, bodies and receipts of consecutive blocks as raw bytes in
+//!   append-only segments, found by number and by hash. Blocks are appended in chunks and committed
+//!   with one small write; killing the process at any moment loses nothing that was committed.
+//! * A [`Tree`] keeps keys and values by a library; [`HeaderTree`] keeps headers in it the way geth
+//!   does, to be measured against the segments.
 
 mod bulk;
 mod chain_store;
 mod check;
 mod checkpoint;
 mod commit;
+mod crash;
+pub mod disk;
 mod error;
 mod filter;
+mod folder;
 mod hash_index;
 mod header_tree;
 mod index_level;
-mod journal;
 mod kv;
+mod log_file;
+mod manifest;
 mod map;
-pub mod points;
 mod recovery;
-mod rope;
+mod segmented_file;
+mod store;
 mod summed;
+mod table;
 
 pub use bulk::{OwnedItems, Part};
 pub use chain_store::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options, is_own_file};
 pub use check::Damage;
 pub use checkpoint::{FILE_NAME as CHECKPOINT, Tip};
 pub use commit::CrashPoint;
+pub use crash::CommitPoint;
 pub use error::{DAMAGE_HINT, Error, Result};
 pub use header_tree::{HeaderEntry, HeaderTree};
-pub use journal::Journal;
-pub use kv::{Batch, MAX_KEY_BYTES, Tree};
+pub use kv::{Batch, Tree};
+pub use log_file::LogFile;
 pub use map::FileMap;
-pub use points::{
-    Fetched, Hint, KEY_BYTES, Key, MAX_POINT_BYTES, PointCrash, PointOptions, PointReader,
-    PointStore, PointSurvey, Points, Runs,
-};
 pub use recovery::Recovery;
+pub use store::{CommitPart, Opening, Store, StoreOptions};
+pub use table::{
+    Compression, Fetched, Hint, MAX_KEY_BYTES, MAX_VALUE_BYTES, PageCache, Runs, Scan, Table,
+    TableOptions, TableReader, TableSurvey,
+};

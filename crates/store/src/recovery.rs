@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::{
-    chain_store::{COLUMNS, ChainStore, LOCK, Options, rope_lengths, ropes},
+    chain_store::{COLUMNS, ChainStore, LOCK, Options, file_lengths, files},
     checkpoint::{Access, CheckpointFile, SLOT_BYTES, SUMS, Slot, State, hex},
     commit::CrashPlan,
     error::{Error, Result, io_error},
@@ -44,9 +44,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// What proves each rope.
+    /// What proves each file.
     fn proofs(&self) -> [Proof; SUMS] {
-        let (lengths, durable) = (rope_lengths(&self.state), rope_lengths(&self.durable));
+        let (lengths, durable) = (file_lengths(&self.state), file_lengths(&self.durable));
         let (since, tails) = (self.since, self.state.tails);
         std::array::from_fn(|i| Proof {
             len: lengths[i],
@@ -92,11 +92,11 @@ impl ChainStore {
         Ok((store, recovery))
     }
 
-    /// Whether the ropes hold what the candidate says; if so, that is the content of the store.
+    /// Whether the files hold what the candidate says; if so, that is the content of the store.
     fn resume(&mut self, candidate: &Candidate) -> Result<()> {
         let Candidate { state, durable, .. } = candidate;
-        for (proof, rope) in candidate.proofs().into_iter().zip(self.ropes_mut()) {
-            rope.prove(proof)?;
+        for (proof, file) in candidate.proofs().into_iter().zip(self.files_mut()) {
+            file.prove(proof)?;
         }
         (self.appended, self.committed, self.durable) = (*state, *state, *durable);
         Ok(())
@@ -114,7 +114,7 @@ impl ChainStore {
         };
         if hash != tip.hash {
             let (expected, found) = (hex(&tip.hash), hex(&hash));
-            return damaged(self.hashes.place(last * 32), "last hash", expected, found);
+            return damaged(self.hashes.location(last * 32), "last hash", expected, found);
         }
         for (column, bytes) in self.columns.iter().zip(bytes) {
             if column.ends.len() == 0 {
@@ -122,7 +122,7 @@ impl ChainStore {
             }
             let end = column.end_of(last)?;
             if end != bytes {
-                let place = column.ends.place(last * 8);
+                let place = column.ends.location(last * 8);
                 return damaged(place, "end of the last item", bytes.to_string(), end.to_string());
             }
         }
@@ -138,11 +138,11 @@ pub(crate) fn lock(dir: &Path) -> Result<File> {
     system::locks::exclusive(&path).map_err(io_error("lock", &path))?.ok_or(Error::Locked { path })
 }
 
-/// Whether the folder has any file of a rope: then it is no place for a new store.
+/// Whether the folder has any file of a store: then it is no place for a new store.
 fn holds_data(dir: &Path, options: &Options) -> Result<bool> {
-    let (columns, hashes) = ropes(dir, options.layout()?, false);
-    let mut ropes = columns.iter().flat_map(|c| [&c.data, &c.ends]).chain([&hashes]);
-    ropes.try_fold(false, |any, rope| Ok(any || rope.has_files()?))
+    let (columns, hashes) = files(dir, options.layout()?, false);
+    let mut files = columns.iter().flat_map(|c| [&c.data, &c.ends]).chain([&hashes]);
+    files.try_fold(false, |any, file| Ok(any || file.has_files()?))
 }
 
 /// The checkpoint of a store that is only read. Data without one is damaged.
@@ -180,8 +180,8 @@ fn load(
     let chosen = choose(&mut store, &slots, recovery)?;
     store.check_last_block()?;
     recovery.blocks = chosen.state.count;
-    for (rope, len) in store.ropes().iter().zip(rope_lengths(&chosen.state)) {
-        recovery.cut_bytes += rope.excess(len)?;
+    for (file, len) in store.files().iter().zip(file_lengths(&chosen.state)) {
+        recovery.cut_bytes += file.excess(len)?;
     }
     let count = chosen.state.count;
     recovery.index_runs_built = store.index.restore(count, 0, &store.hashes, writable)?;
@@ -233,7 +233,7 @@ fn from_slots(
         return Err(recovery.passed_over.swap_remove(0));
     };
     let (layout, writable) = (newest.layout, lock.is_some());
-    let (columns, hashes) = ropes(dir, layout, writable);
+    let (columns, hashes) = files(dir, layout, writable);
     let store = ChainStore {
         dir: dir.to_path_buf(),
         layout,

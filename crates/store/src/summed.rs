@@ -1,7 +1,7 @@
-//! A rope that knows what its bytes should be: a CRC-32 for each piece of 4096 bytes, checked
-//! whenever a byte of the piece is read.
+//! A segmented file that knows what its bytes should be: a CRC-32 for each piece of 4096 bytes,
+//! checked whenever a byte of the piece is read.
 //!
-//! The sums of whole pieces stand in a rope of their own, four bytes each, so that a place in the
+//! The sums of whole pieces stand in a file of their own, four bytes each, so that a place in the
 //! data says where its sum is, and a store does not depend on the chunks in which it was written.
 //! The sum of the piece that is not full yet stands in the checkpoint. A piece is as long as a page
 //! of the system: the least that a disk loses, and little to read for the sake of one hash. A
@@ -11,14 +11,15 @@
 use std::{
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use crc32fast::Hasher;
 
 use crate::{
+    disk::RealDisk,
     error::{Error, Result, mismatch},
-    rope::Rope,
+    segmented_file::SegmentedFile,
 };
 
 /// Bytes that one sum covers.
@@ -30,7 +31,7 @@ const STRETCH: u64 = 64 * PIECE;
 /// Bytes that are kept after a short read, for the next one; whole pieces.
 const WINDOW: u64 = 16 * PIECE;
 
-/// Where the two ropes are, and what proves them.
+/// Where the two files are, and what proves them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proof {
     /// Bytes of data.
@@ -51,9 +52,9 @@ struct Window {
 }
 
 /// A sequence of bytes with its sums; see the module text.
-pub(crate) struct SummedRope {
-    data: Rope,
-    sums: Rope,
+pub(crate) struct SummedFile {
+    data: SegmentedFile,
+    sums: SegmentedFile,
     /// Of the last piece, while it is not full.
     tail: Hasher,
     /// Of the sums since the last durable point.
@@ -63,17 +64,17 @@ pub(crate) struct SummedRope {
     window: Mutex<Window>,
 }
 
-impl SummedRope {
-    /// The rope `name` in `dir`, its sums in `sums`, empty until [`SummedRope::resume`].
+impl SummedFile {
+    /// The file `name` in `dir`, its sums in `sums`, empty until [`SummedFile::resume`].
     pub fn new(
         dir: &Path,
         [name, sums]: [&'static str; 2],
         file_bytes: u64,
         writable: bool,
-    ) -> SummedRope {
-        SummedRope {
-            data: Rope::new(dir, name, file_bytes, writable),
-            sums: Rope::new(dir, sums, file_bytes, writable),
+    ) -> SummedFile {
+        SummedFile {
+            data: SegmentedFile::new(Arc::new(RealDisk), dir, name, file_bytes, writable),
+            sums: SegmentedFile::new(Arc::new(RealDisk), dir, sums, file_bytes, writable),
             tail: Hasher::new(),
             since: Hasher::new(),
             fresh: Vec::new(),
@@ -106,7 +107,7 @@ impl SummedRope {
         self.tail.clone().finalize()
     }
 
-    /// What [`SummedRope::tail`] would be after `len` bytes.
+    /// What [`SummedFile::tail`] would be after `len` bytes.
     pub fn tail_at(&self, len: u64) -> Result<u32> {
         let mut piece = vec![0; (len % PIECE) as usize];
         self.read(len - len % PIECE, &mut piece)?;
@@ -114,8 +115,8 @@ impl SummedRope {
     }
 
     /// The file that holds byte `position`, and its offset there.
-    pub fn place(&self, position: u64) -> (PathBuf, u64) {
-        self.data.place(position)
+    pub fn location(&self, position: u64) -> (PathBuf, u64) {
+        self.data.location(position)
     }
 
     /// Appends bytes, and the sums of the pieces that they fill.
@@ -145,7 +146,7 @@ impl SummedRope {
     }
 
     /// Fills `out` from `position` with bytes whose sums hold. The range must lie within
-    /// [`SummedRope::len`].
+    /// [`SummedFile::len`].
     pub fn read(&self, mut position: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
             let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,7 +187,7 @@ impl SummedRope {
     }
 
     fn beyond(&self, position: u64) -> Error {
-        mismatch("position in a rope", format!("at most {}", self.len()), position)
+        mismatch("position in a segmented file", format!("at most {}", self.len()), position)
     }
 
     /// Fills a long `out` without the window, so that threads do not wait for one another.
@@ -241,7 +242,7 @@ impl SummedRope {
         for ((piece, expected), number) in out.chunks(PIECE as usize).zip(expected).zip(first..) {
             let found = crc32fast::hash(piece);
             if found != expected {
-                let (path, offset) = self.data.place(number * PIECE);
+                let (path, offset) = self.data.location(number * PIECE);
                 return Err(Error::Damaged {
                     path,
                     offset,
@@ -255,7 +256,7 @@ impl SummedRope {
     }
 
     /// Finds every damaged piece in `range`, which begins at a piece and ends at one or at the end
-    /// of the rope: `damaged` gets its bytes and what is wrong.
+    /// of the file: `damaged` gets its bytes and what is wrong.
     ///
     /// # Errors
     /// Those of the system. Missing bytes are damage.
@@ -307,7 +308,7 @@ impl SummedRope {
         self.sums.stream(from * SUM..to * SUM, |bytes| found.update(bytes))?;
         let found = found.finalize();
         if found != since {
-            let (path, offset) = self.sums.place(from * SUM);
+            let (path, offset) = self.sums.location(from * SUM);
             return Err(Error::Damaged {
                 path,
                 offset,
@@ -324,12 +325,12 @@ impl SummedRope {
         Ok(self.data.disk_bytes()?.saturating_sub(len))
     }
 
-    /// Whether any file of the two ropes exists.
+    /// Whether any file of the two files exists.
     pub fn has_files(&self) -> Result<bool> {
         Ok(self.data.has_files()? || self.sums.has_files()?)
     }
 
-    /// Removes every byte from `len` on; `tail` is what [`SummedRope::tail_at`] gave for it.
+    /// Removes every byte from `len` on; `tail` is what [`SummedFile::tail_at`] gave for it.
     pub fn cut(&mut self, len: u64, tail: u32) -> Result<()> {
         self.forget_window();
         self.tail = Hasher::new_with_initial(tail);

@@ -20,6 +20,9 @@ pub struct EnginesFile {
     /// Peers of `bench rlp`, in order.
     #[serde(default)]
     pub rlp: Vec<ProgramEngine>,
+    /// Peers of `bench store`, in order.
+    #[serde(default)]
+    pub store: Vec<ProgramEngine>,
     /// Peers of `bench reindex`, in order.
     #[serde(default)]
     pub bitcoin: Vec<ProgramEngine>,
@@ -55,8 +58,8 @@ pub struct Engine {
     pub checks: String,
 }
 
-/// A peer of `bench rlp` or `bench reindex`, whose command line is the same for all of them; the
-/// fields are explained at the top of the file.
+/// A peer of `bench rlp`, `bench store` or `bench reindex`, whose command line is the same for all
+/// of a kind; the fields are explained at the top of the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProgramEngine {
@@ -126,7 +129,7 @@ impl Values {
 pub fn parse(text: &str) -> Result<EnginesFile> {
     let file: EnginesFile = toml::from_str(text)?;
     let names = file.engine.iter().map(|engine| &engine.name);
-    let programs = file.rlp.iter().chain(&file.bitcoin);
+    let programs = file.rlp.iter().chain(&file.store).chain(&file.bitcoin);
     for name in names.chain(programs.map(|engine| &engine.name)) {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         if name.is_empty() || !name.chars().all(plain) {

@@ -1,7 +1,8 @@
 //! Tests with small peers made of a shell script, and with the real ones where they are built.
 
+use super::programs::Peers;
 use super::*;
-use crate::writers::{Case, Op, Sampling};
+
 use pipeline::record::{VALIDATION, WRITE};
 
 const HASH: &str = "0x05c64fc4842734317f8f1dfe29a7e16f676575ad82a7dae37cef1379cf8500b5";
@@ -82,14 +83,17 @@ fn the_engines_of_this_repository_load() {
 }
 
 #[test]
-fn the_peers_of_bench_rlp_load() {
-    let peers = writers::load(&real_engines()).unwrap();
-    let names: Vec<&str> = peers.iter().map(writers::WriterPeer::name).collect();
+fn the_peers_of_bench_rlp_and_of_bench_store_load() {
+    let peers = Peers::Rlp.load(&real_engines()).unwrap();
+    let names: Vec<&str> = peers.iter().map(programs::ProgramPeer::name).collect();
     assert_eq!(names, ["alloy", "alloy-asm", "geth"]);
+    let stores = Peers::Store.load(&real_engines()).unwrap();
+    let names: Vec<&str> = stores.iter().map(programs::ProgramPeer::name).collect();
+    assert_eq!(names, ["rocksdb", "fjall", "redb", "lmdb"]);
 }
 
 /// A peer of `bench rlp` that is a shell script, "built" by copying it.
-fn scripted_writer(folder: &Path, script: &str, tool: &str) -> writers::WriterPeer {
+fn scripted_writer(folder: &Path, script: &str, tool: &str) -> programs::ProgramPeer {
     fs::create_dir_all(folder.join("benchmarks/peer")).unwrap();
     fs::write(folder.join("benchmarks/peer/peer.sh"), format!("#!/bin/sh\n{script}")).unwrap();
     let text = format!(
@@ -112,9 +116,14 @@ fn scripted_writer(folder: &Path, script: &str, tool: &str) -> writers::WriterPe
     );
     let engines = folder.join("benchmarks/engines.toml");
     fs::write(&engines, text).unwrap();
-    let mut peer = writers::load(&engines).unwrap().remove(0);
+    let mut peer = Peers::Rlp.load(&engines).unwrap().remove(0);
     peer.workshop.home = folder.join("home"); // whatever the environment says
     peer
+}
+
+/// What `bench rlp` gives to a peer.
+fn arguments(case: &str, op: &str) -> [(&'static str, String); 4] {
+    [("-case", case.into()), ("-op", op.into()), ("-samples", "2".into()), ("-min-ms", "7".into())]
 }
 
 #[cfg(unix)]
@@ -128,8 +137,7 @@ fn a_writer_gets_case_and_operation_and_gives_its_line() {
 END"#;
     let ready = scripted_writer(folder.path(), &script.replace(",\n", ","), HAS_TOOL);
     let ready = ready.prepare().unwrap();
-    let sampling = Sampling { samples: 2, min_ms: 7, iterations: None };
-    let line = ready.measure(Case::Block(8), Op::HashReused, sampling).unwrap();
+    let line = ready.measure(&arguments("block-8", "hash-reused")).unwrap();
     assert_eq!((line.case.as_str(), line.op.as_str()), ("block-8", "hash-reused"));
     assert_eq!((line.bytes, line.first_ns, line.samples_ns), (2, 7, vec![1.0, 2.5]));
     assert_eq!(ready.engine().client, "peers");
@@ -151,8 +159,7 @@ fn a_writer_that_fails_or_prints_something_else_is_an_error() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let ready = scripted_writer(folder.path(), &script, HAS_TOOL).prepare().unwrap();
-        let sampling = Sampling { samples: 1, min_ms: 0, iterations: None };
-        let error = ready.measure(Case::Header, Op::Hash, sampling).unwrap_err();
+        let error = ready.measure(&arguments("header", "hash")).unwrap_err();
         assert!(format!("{error:#}").contains(expected), "{script}: {error:#}");
     }
 }

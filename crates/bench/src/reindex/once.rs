@@ -3,14 +3,12 @@
 use super::Definition;
 use anyhow::{Context, Result};
 use archive::blkdat::{self, BlockFiles};
-use bitcoin::coins::statistics;
 use bitcoin::import::{Options, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
 use bitcoin::{Hash, Id, record};
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
-use store::points::{PointOptions, PointStore};
 
 /// What a child process is asked to do.
 #[derive(Clone, Debug)]
@@ -60,7 +58,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
     if let Some(reindex) = &mut record.reindex {
         reindex.definition = once.definition.name().into();
         if once.digest {
-            reindex.coins_hash = coins_hash(&once.scratch, options.memory)?;
+            reindex.coins_hash = coins_hash(&once.scratch)?;
         }
     }
     Ok(record)
@@ -72,8 +70,7 @@ pub(super) fn network(files: &BlockFiles) -> Result<Params> {
     params.context("cannot tell the network of these blocks")
 }
 
-fn coins_hash(store: &Path, memory: u64) -> Result<String> {
-    let options = PointOptions::new(usize::try_from(memory).unwrap_or(usize::MAX));
-    let (coins, _) = PointStore::open(&store.join("coins"), &options)?;
-    Ok(Id(&statistics(&coins)?.hash_serialized).to_string())
+fn coins_hash(store: &Path) -> Result<String> {
+    let stored = bitcoin::inspect::stored(store)?.context("coins that were committed")?;
+    Ok(Id(&stored.statistics.hash_serialized).to_string())
 }

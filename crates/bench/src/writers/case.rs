@@ -100,6 +100,13 @@ impl Op {
     pub const ALL: [Self; 5] =
         [Self::Encode, Self::EncodeReused, Self::Hash, Self::HashReused, Self::HashEach];
 
+    /// What must have the same answer: encoding an object and hashing it, since the digest is the
+    /// hash; and hashing its parts.
+    #[must_use]
+    pub fn question(self) -> &'static str {
+        if self == Self::HashEach { "parts" } else { "whole" }
+    }
+
     /// Its name in the record and on command lines.
     #[must_use]
     pub fn name(self) -> &'static str {

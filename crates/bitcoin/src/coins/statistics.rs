@@ -1,7 +1,7 @@
 //! Statistics over all coins, as `gettxoutsetinfo` of Bitcoin Core gives them.
 
 use crypto::{Sha256, sha256};
-use store::{Key, PointStore};
+use store::Table;
 
 use super::{CoinsError, PackedCoin};
 use crate::Hash;
@@ -17,8 +17,7 @@ pub struct Statistics {
     pub total_amount: u128,
     /// Bytes of all scripts.
     pub script_bytes: u64,
-    /// SHA-256d over all coins in the order of keys, which is also that of Bitcoin Core's database:
-    /// `hash_serialized_3`.
+    /// SHA-256d over all coins in the order of keys: `hash_serialized_3` of Bitcoin Core.
     pub hash_serialized: Hash,
 }
 
@@ -50,7 +49,7 @@ impl Default for Counter {
 
 impl Counter {
     /// Takes the next coin.
-    pub fn add(&mut self, key: &Key, coin: &PackedCoin) {
+    pub fn add(&mut self, key: &[u8], coin: &PackedCoin) {
         let (found, txid) = (&mut self.found, key.first_chunk().copied());
         found.coins += 1;
         found.transactions += u64::from(txid != self.last);
@@ -72,16 +71,16 @@ impl Counter {
     }
 }
 
-/// Goes through all coins of a store.
+/// Goes through all coins of a table.
 ///
 /// # Errors
 /// Those of reading; [`CoinsError::Malformed`] when the store holds something else than coins.
-pub fn statistics(store: &PointStore) -> Result<Statistics, CoinsError> {
+pub fn statistics(coins: &Table) -> Result<Statistics, CoinsError> {
     let mut counter = Counter::default();
-    let mut points = store.iter()?;
-    while let Some((key, value)) = points.next()? {
+    let mut pairs = coins.iter()?;
+    while let Some((key, value)) = pairs.next()? {
         let Some(coin) = PackedCoin::unpack(value) else {
-            return Err(CoinsError::Malformed { key: *key, found: value.to_vec() });
+            return Err(CoinsError::Malformed { key: key.to_vec(), found: value.to_vec() });
         };
         counter.add(key, &coin);
     }
@@ -89,8 +88,10 @@ pub fn statistics(store: &PointStore) -> Result<Statistics, CoinsError> {
 }
 
 /// Appends a coin as Bitcoin Core hashes it: outpoint, height with the coinbase bit, output.
-fn serialize(key: &Key, coin: &PackedCoin, out: &mut Vec<u8>) {
-    out.extend_from_slice(key);
+fn serialize(key: &[u8], coin: &PackedCoin, out: &mut Vec<u8>) {
+    let (txid, vout) = key.split_last_chunk::<4>().unwrap_or((key, &[0; 4]));
+    out.extend_from_slice(txid);
+    out.extend(vout.iter().rev());
     let code = coin.height.wrapping_mul(2) | u32::from(coin.coinbase);
     out.extend(code.to_le_bytes());
     out.extend(coin.value.to_le_bytes());

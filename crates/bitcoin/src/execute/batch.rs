@@ -2,6 +2,7 @@
 
 use crate::Level;
 use crate::bodies::Bodies;
+use crate::coins::Key;
 use crate::commit::CommitClock;
 use crate::decode::Block;
 use crate::fault::{Cause, Error, Fault};
@@ -15,7 +16,7 @@ use archive::blkdat::{BlockFiles, Location};
 use crypto::{ManySha256, Signatures};
 use std::ops::Range;
 use std::time::Duration;
-use store::points::{Fetched, Key, PointReader};
+use store::{Fetched, TableReader};
 
 /// What all batches of a run share.
 pub(crate) struct Context<'a> {
@@ -33,7 +34,7 @@ pub(crate) struct Context<'a> {
     /// When to commit.
     pub clock: &'a CommitClock,
     /// The coins on disk; none at the levels that need no coins.
-    pub coins: Option<PointReader>,
+    pub coins: Option<TableReader>,
 }
 
 impl Context<'_> {

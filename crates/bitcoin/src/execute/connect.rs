@@ -11,7 +11,7 @@ use crate::execute::unwind::unwind;
 use crate::fault::Cause;
 use pipeline::Flow;
 use std::time::Instant;
-use store::points::PointStore;
+use store::Table;
 
 /// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
 const NEXT_BATCH: usize = 4 << 20;
@@ -40,7 +40,7 @@ impl From<store::Error> for Stopped {
 impl Batch {
     /// Spends and makes the coins of each block. A block that spends what is not there is taken
     /// back, and nothing after it is connected.
-    pub fn connect(&mut self, context: &Context, coins: &mut PointStore) -> Flow {
+    pub fn connect(&mut self, context: &Context, coins: &mut Table) -> Flow {
         let start = Instant::now();
         let mut at = At::default();
         while self.connected < self.good {
@@ -80,7 +80,7 @@ impl Batch {
         i: usize,
         at: At,
         context: &Context,
-        coins: &mut PointStore,
+        coins: &mut Table,
     ) -> Result<(), Stopped> {
         let rules = context.rules(self.height(i));
         if rules.bip30 {
@@ -129,7 +129,7 @@ impl Batch {
         &mut self,
         place: usize,
         context: &Context,
-        coins: &mut PointStore,
+        coins: &mut Table,
     ) -> Result<bool, store::Error> {
         let hint = if context.fetches { self.fetched.hint(place) } else { None };
         let there = coins.take(&self.keys[place], hint, &mut self.taken)?;
@@ -140,7 +140,7 @@ impl Batch {
     }
 
     /// BIP30: no transaction of the block may have the id of one that has unspent outputs.
-    fn check_no_duplicates(&self, i: usize, at: At, coins: &PointStore) -> Result<(), Stopped> {
+    fn check_no_duplicates(&self, i: usize, at: At, coins: &Table) -> Result<(), Stopped> {
         let block = &self.blocks[i];
         let mut output = at.output;
         for (number, transaction) in block.transactions.iter().enumerate() {
@@ -175,7 +175,7 @@ impl Batch {
         i: usize,
         at: At,
         number: usize,
-        coins: &mut PointStore,
+        coins: &mut Table,
     ) -> Result<(), store::Error> {
         let spent = self.taken_ends.len() - at.input;
         let taken = Taken { bytes: &self.taken, ends: &self.taken_ends, first: at.input };
@@ -186,7 +186,7 @@ impl Batch {
     }
 
     /// Takes back the blocks that are connected but not finished, the last one first.
-    pub fn disconnect(&mut self, coins: &mut PointStore) -> Result<(), store::Error> {
+    pub fn disconnect(&mut self, coins: &mut Table) -> Result<(), store::Error> {
         let inputs = |block: &Block| block.inputs.len() - 1;
         let mut first: usize = self.blocks[..self.connected].iter().map(inputs).sum();
         while self.connected > self.finished {
@@ -202,7 +202,7 @@ impl Batch {
 }
 
 /// Could the next batch bring the coins over the memory that they may have?
-fn is_short(coins: &PointStore, context: &Context) -> bool {
+fn is_short(coins: &Table, context: &Context) -> bool {
     let memory = usize::try_from(context.options.memory).unwrap_or(usize::MAX);
     let reserve = NEXT_BATCH.min(memory / 4);
     coins.changes() > 0 && coins.memory().saturating_add(reserve) > memory

@@ -1,7 +1,7 @@
 //! What a block says by itself: its encoding, its hashes, the rules that need no coins.
 
 use crate::coin::Coin;
-use crate::coins::{PackedCoin, is_unspendable};
+use crate::coins::{PackedCoin, is_unspendable, key};
 use crate::decode::{Block, hash_blocks};
 use crate::execute::batch::{Batch, Context};
 use crate::fault::Cause;
@@ -61,7 +61,7 @@ impl Batch {
             self.encode_made(i);
             let block = &self.blocks[i];
             let inputs = block.inputs.iter().skip(1);
-            self.keys.extend(inputs.map(|input| *block.outpoint_bytes(input)));
+            self.keys.extend(inputs.map(|input| key(&block.outpoint(input))));
         }
         Ok(())
     }

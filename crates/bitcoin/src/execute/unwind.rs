@@ -3,12 +3,12 @@
 use crate::coin::OutPoint;
 use crate::coins::key;
 use crate::decode::Block;
-use store::points::PointStore;
+use store::Table;
 
 /// Takes back the first `transactions` transactions of `block` and the first `spent` of its
 /// inputs, the coinbase's not counted; `coin` gives what an input spent, encoded.
 pub(crate) fn unwind<'a>(
-    coins: &mut PointStore,
+    coins: &mut Table,
     block: &Block,
     transactions: usize,
     mut spent: usize,
@@ -29,7 +29,7 @@ pub(crate) fn unwind<'a>(
         while number > 0 && spent > first {
             spent -= 1;
             let input = &block.inputs[spent + 1];
-            coins.insert(block.outpoint_bytes(input), coin(spent))?;
+            coins.insert(&key(&block.outpoint(input)), coin(spent))?;
         }
     }
     Ok(())

@@ -2,14 +2,13 @@
 
 use crate::Hash;
 use crate::coins::{self, CoinsError, Counter, PackedCoin, Statistics};
-use crate::commit::{self, COINS, UNDO};
+use crate::commit::{CHAINSTATE, Chainstate};
 use crate::core::{self, Datadir};
 use crate::fault::Error;
 use crate::params::Params;
 use crate::run::Tip;
 use std::ops::Range;
 use std::path::Path;
-use store::{PointOptions, PointStore};
 
 /// Memory for reading all coins of a store once, in bytes.
 const MEMORY: usize = 16 << 20;
@@ -29,7 +28,7 @@ pub struct Stored {
 
 /// Is this the folder of a store that holds coins?
 pub fn is_store(folder: &Path) -> bool {
-    folder.join(COINS).is_dir() && folder.join(UNDO).is_dir()
+    folder.join(CHAINSTATE).join("manifest").is_file()
 }
 
 /// Reads the coins of a store; `None` when nothing was ever committed to it. Nobody else may have
@@ -38,17 +37,14 @@ pub fn is_store(folder: &Path) -> bool {
 /// # Errors
 /// When the store is open elsewhere, cannot be read, or is damaged.
 pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
-    let (coins, state) = PointStore::open(&folder.join(COINS), &PointOptions::new(MEMORY))?;
-    if state.is_empty() {
-        return Ok(None);
-    }
-    let state = commit::State::read(&state)?;
+    let Chainstate { coins, undo, state, .. } = Chainstate::open(folder, MEMORY)?;
+    let Some(state) = state else { return Ok(None) };
     let statistics = coins::statistics(&coins).map_err(|error| match error {
         CoinsError::Store(error) => Error::Store(error),
         malformed @ CoinsError::Malformed { .. } => Error::Damaged(malformed.to_string()),
     })?;
     let params = Params::all().into_iter().find(|params| params.genesis_hash == state.genesis);
-    Ok(Some(Stored { params, tip: state.tip, undo_bytes: state.undo_end, statistics }))
+    Ok(Some(Stored { params, tip: state.tip, undo_bytes: undo.len(), statistics }))
 }
 
 /// What a datadir says of its chain.
@@ -112,7 +108,7 @@ impl TransactionCoins {
         let mut key = [0; 36];
         key[..32].copy_from_slice(&self.txid);
         for (vout, place) in self.coins.drain(..) {
-            key[32..].copy_from_slice(&vout.to_le_bytes());
+            key[32..].copy_from_slice(&vout.to_be_bytes());
             if let Some(coin) = PackedCoin::unpack(&self.packed[place]) {
                 counter.add(&key, &coin);
             }

@@ -12,7 +12,7 @@ use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Hash, Id};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use store::points::{PointOptions, PointStore};
+use store::Table;
 
 /// An import of everything, with all that is fast.
 pub fn options(params: Params) -> Options {
@@ -67,10 +67,9 @@ impl End {
                 undo.push(record);
             }
         }
-        let (coins, _) =
-            PointStore::open(&data.join("coins"), &PointOptions::new(16 << 20)).unwrap();
-        let statistics = statistics_of(&coins).unwrap();
-        let coins = coins_of(&coins);
+        let ledger = Ledger::open(data, options).unwrap();
+        let statistics = statistics_of(&ledger.coins()).unwrap();
+        let coins = coins_of(&ledger.coins());
         let Tip { height, hash } = tip;
         Self { tip: (height, Id(&hash).to_string()), statistics, coins, undo }
     }
@@ -96,15 +95,15 @@ impl End {
     }
 }
 
-fn coins_of(coins: &PointStore) -> HashMap<OutPoint, Owned> {
-    let (mut points, mut all) = (coins.iter().unwrap(), HashMap::new());
-    while let Some((key, value)) = points.next().unwrap() {
+fn coins_of(coins: &Table) -> HashMap<OutPoint, Owned> {
+    let (mut pairs, mut all) = (coins.iter().unwrap(), HashMap::new());
+    while let Some((key, value)) = pairs.next().unwrap() {
         let coin = PackedCoin::unpack(value).unwrap();
         let mut script = vec![];
         coin.script.write_to(&mut script);
         let PackedCoin { height, coinbase, value, .. } = coin;
         let (txid, vout) = (*key.first_chunk().unwrap(), *key.last_chunk().unwrap());
-        let outpoint = OutPoint { txid, vout: u32::from_le_bytes(vout) };
+        let outpoint = OutPoint { txid, vout: u32::from_be_bytes(vout) };
         all.insert(outpoint, Owned { height, coinbase, value, script });
     }
     all

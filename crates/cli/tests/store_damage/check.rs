@@ -112,11 +112,11 @@ fn a_store_of_coins_is_checked_whole() {
     let good = document(&run(check(&store).arg("--json")));
     assert_eq!(good["status"], "ok", "{good}");
     assert!(good["result"]["tip"].as_u64() > Some(100), "{good}");
-    let journal = store.join("undo/journal.00000");
-    flip(&journal, 50);
-    assert_names(&run(&mut check(&store)), &journal);
-    fs::remove_file(&journal).expect("a file to remove");
-    assert_names(&run(&mut check(&store)), &journal);
+    let log = store.join("coins/undo.00000");
+    flip(&log, 50);
+    assert_names(&run(&mut check(&store)), &log);
+    fs::remove_file(&log).expect("a file to remove");
+    assert_names(&run(&mut check(&store)), &log);
     let ended = run(blockmill("import --data").arg(&store).arg(&blocks));
-    assert_names(&ended, &journal);
+    assert_names(&ended, &log);
 }

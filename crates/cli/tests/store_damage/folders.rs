@@ -58,15 +58,15 @@ fn opening_a_store_of_coins_leaves_files_alone_that_it_did_not_make() {
     let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));
     succeed(blockmill("generate bitcoin --inputs 100 --coins 100 --out").arg(&blocks));
     succeed(blockmill("import --until 20 --data").arg(&store).arg(&blocks));
-    let names = ["coins/run.txt", "coins/run.7", "coins/run.900000", "coins/manifest.old"];
-    let names = names.into_iter().chain(["undo/journal.7", "undo/journal.old", "notes"]);
-    let names: Vec<&str> = names.collect();
+    let names = ["coins.txt", "coins.7", "coins.900000", "manifest.old", "undo.7", "undo.old"];
+    let names = names.map(|name| format!("coins/{name}"));
+    let names: Vec<String> = names.into_iter().chain(["notes".into()]).collect();
     for name in &names {
         fs::write(store.join(name), name).expect("a file to write");
     }
     succeed(blockmill("import --data").arg(&store).arg(&blocks));
     for name in names {
-        let kept = fs::read(store.join(name)).unwrap_or_default();
+        let kept = fs::read(store.join(&name)).unwrap_or_default();
         assert_eq!(kept, name.as_bytes(), "{name}");
     }
 }

@@ -1,0 +1,83 @@
+//! Does one operation of `bench store` with the store of this program, and prints what it took as a
+//! line of JSON. README.md says how it is called.
+
+// what is done and measured, as the product's own program does it
+#[path = "../../../../crates/bench/src/stores/workload.rs"]
+pub mod workload;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use workload::{Engine, Error, Job, Operation};
+
+/// A store that can be measured.
+pub struct Store {
+    /// Its name in `engines.toml`.
+    pub name: &'static str,
+    /// Its package and the version of that.
+    pub version: &'static str,
+    /// Opens or creates a database in a folder, with so many bytes of memory.
+    pub open: fn(&Path, usize) -> Result<Box<dyn Engine>, Error>,
+}
+
+struct Arguments {
+    dir: PathBuf,
+    memory: usize,
+    case: String,
+    job: Job,
+}
+
+/// What the program does.
+pub fn main(store: &Store) -> ExitCode {
+    match arguments().and_then(|arguments| measure(store, &arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn arguments() -> Result<Arguments, Error> {
+    let mut given = std::env::args().skip(1);
+    let job = Job { operation: Operation::Get, keys: 0 };
+    let mut found = Arguments { dir: PathBuf::new(), memory: 0, case: String::new(), job };
+    while let Some(name) = given.next() {
+        let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
+        match name.as_str() {
+            "-dir" => found.dir = value.into(),
+            "-memory" => found.memory = value.parse()?,
+            "-case" => found.case = value,
+            "-keys" => found.job.keys = value.parse()?,
+            "-op" => {
+                let operation = Operation::by_name(&value);
+                found.job.operation = operation.ok_or(format!("unknown operation {value}"))?;
+            }
+            _ => return Err(format!("unknown argument {name}").into()),
+        }
+    }
+    if found.job.keys < workload::LEAST_KEYS
+        || found.memory == 0
+        || found.dir.as_os_str().is_empty()
+    {
+        return Err("-dir, -memory and -keys (at least 10000) are needed".into());
+    }
+    Ok(found)
+}
+
+fn measure(store: &Store, arguments: &Arguments) -> Result<(), Error> {
+    std::fs::create_dir_all(&arguments.dir)?;
+    let mut engine = (store.open)(&arguments.dir, arguments.memory)?;
+    let measured = workload::run(&mut *engine, arguments.job)?;
+    drop(engine);
+    let Store { name, version, .. } = store;
+    let (case, op) = (&arguments.case, arguments.job.operation.name());
+    let (bytes, count) = (measured.bytes, measured.operations);
+    println!(
+        "{{\"engine\":\"{name}\",\"version\":\"{version}\",\"case\":\"{case}\",\"op\":\"{op}\",\
+         \"bytes\":{bytes},\"digest\":\"0x{:064x}\",\"samples_ns\":[{:.3}],\
+         \"iterations\":{count}}}",
+        measured.digest,
+        measured.nanoseconds(),
+    );
+    Ok(())
+}

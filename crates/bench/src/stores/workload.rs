@@ -1,0 +1,293 @@
+//! What `bench store` does to a store of keys and values, whichever it is.
+//!
+//! The program of the peers (`benchmarks/engines/stores`) is made with this file too, so it needs
+//! nothing but the standard library.
+//!
+//! Keys have 32 bytes: 8 that a hundred neighbours share, as the slots of a contract do, and 24 of
+//! their own. Values have 32 to 99 bytes. Both follow from a number, and from the round that wrote
+//! the value last, so that no list of them has to be kept.
+
+use std::time::{Duration, Instant};
+
+/// What an engine fails with.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// A key.
+pub type Key = [u8; 32];
+
+/// Bytes at the start of a key that its group shares.
+pub const PREFIX_BYTES: usize = 8;
+/// Keys in a group.
+const GROUP: u64 = 100;
+/// Changes that a fill makes in one batch.
+const FILL_BATCH: u64 = 100_000;
+/// Changes in one batch of updates, and batches.
+const UPDATE_BATCH: u64 = 10_000;
+const UPDATE_BATCHES: u64 = 20;
+/// The smallest database: no batch has a key twice.
+pub const LEAST_KEYS: u64 = UPDATE_BATCH;
+/// Keys that are read, one by one or in batches.
+const READS: u64 = 100_000;
+const READ_BATCH: usize = 1_000;
+/// Groups that are scanned.
+const SCANS: u64 = 1_000;
+/// Numbers from here on are of keys that no store has.
+const ABSENT: u64 = 1 << 40;
+/// Coprime to the number of keys, so that counting in its multiples meets each key once.
+const STRIDE: u64 = 982_451_653;
+
+/// A value to set under a key, or none to remove it.
+pub type Change = (Key, Option<Vec<u8>>);
+
+/// A store under test.
+pub trait Engine {
+    /// Appends the value of `key` to `out`; whether there is one.
+    fn get(&mut self, key: &Key, out: &mut Vec<u8>) -> Result<bool, Error>;
+
+    /// Tells the values of those `keys` that have one, in any order.
+    fn get_many(&mut self, keys: &[Key], found: &mut dyn FnMut(&[u8])) -> Result<(), Error>;
+
+    /// Tells keys and values under a prefix, in order.
+    fn scan(&mut self, prefix: &[u8], found: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), Error>;
+
+    /// Makes all changes or none. They survive a power loss when it returns.
+    fn apply(&mut self, changes: &[Change]) -> Result<(), Error>;
+
+    /// Waits for what the store does in the background.
+    fn settle(&mut self) -> Result<(), Error>;
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Puts in every key once, in random order, until nothing is left to do in the background.
+    Fill,
+    /// Reads keys that are there, one by one.
+    Get,
+    /// Asks for keys that are not there.
+    GetAbsent,
+    /// Reads keys, a thousand at a time.
+    GetMany,
+    /// Reads all values of a group of keys.
+    Scan,
+    /// Batches of changes: three of four set a value, one removes a key.
+    Update,
+}
+
+impl Operation {
+    /// All of them, in the order in which they are measured.
+    pub const ALL: [Self; 6] =
+        [Self::Fill, Self::Get, Self::GetAbsent, Self::GetMany, Self::Scan, Self::Update];
+
+    /// Its name on command lines and in records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fill => "fill",
+            Self::Get => "get",
+            Self::GetAbsent => "get-absent",
+            Self::GetMany => "get-many",
+            Self::Scan => "scan",
+            Self::Update => "update",
+        }
+    }
+
+    /// The operation of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+}
+
+/// What one process does.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// What is done.
+    pub operation: Operation,
+    /// Keys that were put in by the fill, at least [`LEAST_KEYS`].
+    pub keys: u64,
+}
+
+impl Job {
+    /// Each operation takes keys of its own choice, and updates write values of their own.
+    fn seed(self) -> u64 {
+        self.operation as u64
+    }
+}
+
+/// What it took, and what was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measured {
+    /// Keys read or changed, or entries scanned.
+    pub operations: u64,
+    /// Time in the engine.
+    pub time: Duration,
+    /// Bytes of values that were found or set.
+    pub bytes: u64,
+    /// Follows from all values that were found or set, whatever their order.
+    pub digest: u64,
+}
+
+impl Measured {
+    /// Nanoseconds of one operation.
+    #[must_use]
+    pub fn nanoseconds(&self) -> f64 {
+        self.time.as_secs_f64() * 1e9 / self.operations.max(1) as f64
+    }
+
+    fn value(&mut self, value: &[u8]) {
+        let mut hash = value.len() as u64;
+        for word in value.chunks(8) {
+            let mut bytes = [0; 8];
+            bytes[..word.len()].copy_from_slice(word);
+            hash = (hash ^ u64::from_le_bytes(bytes)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            hash ^= hash >> 29;
+        }
+        self.digest = self.digest.wrapping_add(hash);
+        self.bytes += value.len() as u64;
+    }
+}
+
+/// The finaliser of SplitMix64.
+fn mix(n: u64) -> u64 {
+    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ (n >> 31)
+}
+
+/// The `at`-th random number of `seed`.
+fn random(seed: u64, at: u64) -> u64 {
+    mix(seed
+        .wrapping_mul(0xd134_2543_de82_ef95)
+        .wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+}
+
+/// The key with this number.
+fn key(n: u64) -> Key {
+    let mut key = [0; 32];
+    let group = (n % ABSENT) / GROUP;
+    for (word, bytes) in (0..).zip(key.chunks_exact_mut(8)) {
+        let word = if word == 0 { random(1, group) } else { random(2 + word, n) };
+        bytes.copy_from_slice(&word.to_be_bytes());
+    }
+    key
+}
+
+/// The value that `seed` sets under key `n`.
+fn value(n: u64, seed: u64) -> Vec<u8> {
+    let first = random(seed ^ 0x5eed, n);
+    let length = 32 + (first % 68) as usize;
+    let mut value = Vec::with_capacity(length + 8);
+    for at in 0.. {
+        if value.len() >= length {
+            break;
+        }
+        value.extend(random(first, at).to_le_bytes());
+    }
+    value.truncate(length);
+    value
+}
+
+/// Does `job` with `engine`.
+///
+/// # Errors
+/// Those of the engine.
+pub fn run(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+    match job.operation {
+        Operation::Fill => fill(engine, job.keys),
+        Operation::Get => get(engine, job, 0),
+        Operation::GetAbsent => get(engine, job, ABSENT),
+        Operation::GetMany => get_many(engine, job),
+        Operation::Scan => scan(engine, job),
+        Operation::Update => update(engine, job),
+    }
+}
+
+fn fill(engine: &mut dyn Engine, keys: u64) -> Result<Measured, Error> {
+    let mut measured = Measured { operations: keys, ..Measured::default() };
+    let mut at = 0;
+    while at < keys {
+        let batch = at..keys.min(at + FILL_BATCH);
+        at = batch.end;
+        let number = |at: u64| (u128::from(at) * u128::from(STRIDE) % u128::from(keys)) as u64;
+        let changes: Vec<Change> = batch.map(number).map(|n| (key(n), Some(value(n, 0)))).collect();
+        apply(engine, &changes, &mut measured)?;
+    }
+    let start = Instant::now();
+    engine.settle()?;
+    measured.time += start.elapsed();
+    Ok(measured)
+}
+
+fn apply(
+    engine: &mut dyn Engine,
+    changes: &[Change],
+    measured: &mut Measured,
+) -> Result<(), Error> {
+    changes.iter().filter_map(|(_, value)| value.as_ref()).for_each(|value| measured.value(value));
+    let start = Instant::now();
+    engine.apply(changes)?;
+    measured.time += start.elapsed();
+    Ok(())
+}
+
+/// Numbers of keys to read.
+fn numbers(job: Job, count: u64) -> impl Iterator<Item = u64> {
+    (0..count).map(move |at| random(job.seed(), at) % job.keys)
+}
+
+fn get(engine: &mut dyn Engine, job: Job, add: u64) -> Result<Measured, Error> {
+    let keys: Vec<Key> = numbers(job, READS).map(|n| key(n + add)).collect();
+    let mut measured = Measured { operations: READS, ..Measured::default() };
+    let mut out = vec![];
+    let start = Instant::now();
+    for key in &keys {
+        out.clear();
+        if engine.get(key, &mut out)? {
+            measured.value(&out);
+        }
+    }
+    measured.time = start.elapsed();
+    Ok(measured)
+}
+
+fn get_many(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+    let keys: Vec<Key> = numbers(job, READS).map(key).collect();
+    let mut measured = Measured { operations: READS, ..Measured::default() };
+    let start = Instant::now();
+    for batch in keys.chunks(READ_BATCH) {
+        engine.get_many(batch, &mut |value| measured.value(value))?;
+    }
+    measured.time = start.elapsed();
+    Ok(measured)
+}
+
+fn scan(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+    let keys: Vec<Key> = numbers(job, SCANS).map(key).collect();
+    let mut measured = Measured::default();
+    let start = Instant::now();
+    for key in &keys {
+        engine.scan(&key[..PREFIX_BYTES], &mut |found, value| {
+            measured.operations += 1;
+            measured.value(found);
+            measured.value(value);
+        })?;
+    }
+    measured.time = start.elapsed();
+    Ok(measured)
+}
+
+fn update(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+    let operations = UPDATE_BATCH * UPDATE_BATCHES;
+    let mut measured = Measured { operations, ..Measured::default() };
+    for batch in 0..UPDATE_BATCHES {
+        // no key twice in a batch
+        let first = u128::from(random(job.seed(), batch) % job.keys);
+        let changes = (0..UPDATE_BATCH).map(|at| {
+            let n = (first + u128::from(at * STRIDE)) % u128::from(job.keys);
+            (key(n as u64), (at % 4 != 3).then(|| value(n as u64, job.seed())))
+        });
+        apply(engine, &changes.collect::<Vec<_>>(), &mut measured)?;
+    }
+    Ok(measured)
+}

@@ -1,0 +1,110 @@
+//! What the store asks of a disk: the system's, or a simulated one that loses power.
+
+mod real;
+pub mod simulated;
+
+pub use real::RealDisk;
+
+use std::{any::Any, ffi::OsString, fmt::Debug, io, path::Path, sync::Arc};
+
+/// A file's or a folder's lock, held until it is dropped.
+pub type Lock = Box<dyn Any + Send + Sync>;
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// For reading; it must exist.
+    Read,
+    /// For reading and writing; it must exist.
+    Write,
+    /// For reading and writing; it is created if it does not exist.
+    Create,
+    /// For reading and writing; it must not exist.
+    New,
+    /// For reading and writing; empty, whether it exists or not.
+    Empty,
+}
+
+/// A disk with folders of files.
+pub trait Disk: Debug + Send + Sync {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn open(&self, path: &Path, how: Open) -> io::Result<Arc<dyn DiskFile>>;
+
+    /// Creates a folder and those above it, where they do not exist.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn create_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// The names in a folder.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
+
+    /// Bytes of a file, without opening it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn file_bytes(&self, path: &Path) -> io::Result<u64>;
+
+    /// Gives a file another name, in the place of a file that has it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes the names in a folder survive a power loss.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Locks the file at `path`, which is created if it does not exist; none when it is locked.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn lock(&self, path: &Path) -> io::Result<Option<Lock>>;
+}
+
+/// An open file.
+pub trait DiskFile: Debug + Send + Sync {
+    /// Fills `out` from `offset`.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] when the file ends before; those of the system.
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Writes all of `bytes` from `offset` on.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Bytes of the file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn bytes(&self) -> io::Result<u64>;
+
+    /// Cuts the file, or appends zeros.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn set_bytes(&self, bytes: u64) -> io::Result<()>;
+
+    /// Makes the file's bytes survive a power loss.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn sync(&self) -> io::Result<()>;
+}

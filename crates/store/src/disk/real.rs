@@ -1,0 +1,80 @@
+//! The system's disk.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::Arc,
+};
+
+use super::{Disk, DiskFile, Lock, Open};
+
+/// The system's disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Arc<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(how != Open::Read);
+        match how {
+            Open::Read | Open::Write => {}
+            Open::Create => _ = options.create(true).truncate(false),
+            Open::New => _ = options.create_new(true),
+            Open::Empty => _ = options.create(true).truncate(true),
+        }
+        Ok(Arc::new(options.open(path)?))
+    }
+
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    fn file_bytes(&self, path: &Path) -> io::Result<u64> {
+        Ok(fs::metadata(path)?.len())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        Ok(system::locks::exclusive(path)?.map(|file| Box::new(file) as Lock))
+    }
+}
+
+impl DiskFile for File {
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, out, offset)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn set_bytes(&self, bytes: u64) -> io::Result<()> {
+        self.set_len(bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

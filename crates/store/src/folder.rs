@@ -1,0 +1,80 @@
+//! What all parts of a store share: its folder, its disk, the numbers of its files.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use crate::{
+    crash::{CommitPoint, CrashPlan},
+    disk::{Disk, RealDisk},
+    error::{Error, Result, io_error},
+    table::Salt,
+};
+
+/// The folder of a store that is open.
+pub(crate) struct Folder {
+    pub dir: PathBuf,
+    pub disk: Arc<dyn Disk>,
+    pub salt: Salt,
+    next: AtomicU64,
+    crash: Mutex<CrashPlan>,
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Folder").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+impl Folder {
+    pub fn new(dir: &Path, disk: Arc<dyn Disk>, salt: Salt, next: u64) -> Folder {
+        let (next, crash) = (AtomicU64::new(next), Mutex::new(CrashPlan(None)));
+        Folder { dir: dir.to_path_buf(), disk, salt, next, crash }
+    }
+
+    /// No folder: that of parts that are only read.
+    pub fn none() -> Arc<Folder> {
+        let (disk, salt) = (Arc::new(RealDisk), Salt([0; 3]));
+        Arc::new(Folder::new(Path::new(""), disk, salt, 0))
+    }
+
+    /// A number for a new file; never given twice.
+    pub fn take_number(&self) -> u64 {
+        self.next.fetch_add(1, Relaxed)
+    }
+
+    /// The number that is given next.
+    pub fn next_number(&self) -> u64 {
+        self.next.load(Relaxed)
+    }
+
+    /// Removes a file of the store.
+    pub fn remove(&self, path: &Path) -> Result<()> {
+        self.disk.remove(path).map_err(io_error("remove", path))
+    }
+
+    /// Makes the names in the folder durable.
+    pub fn sync(&self) -> Result<()> {
+        self.disk.sync_folder(&self.dir).map_err(io_error("sync", &self.dir))
+    }
+
+    /// Says where commits are to die from now on.
+    pub fn plan(&self, crash: CrashPlan) {
+        *self.crash.lock().unwrap_or_else(PoisonError::into_inner) = crash;
+    }
+
+    /// Whether the process is to die at this point of a commit.
+    pub fn is_due(&self, point: CommitPoint) -> bool {
+        self.crash.lock().unwrap_or_else(PoisonError::into_inner).is_due(point)
+    }
+
+    /// Dies here if that is the plan: files stay exactly as they are.
+    pub fn reach(&self, point: CommitPoint) -> Result<()> {
+        if self.is_due(point) { Err(Error::CommitCrash(point)) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,222 @@
+//! An append-only log of records, each named by where it ends.
+//!
+//! Undo data is read from its end, newest first. So a record carries its length and checksum
+//! behind its bytes: who knows where one ends can read it and knows where the one before ends.
+//! Layout: `docs/formats/store.md`.
+
+use std::{path::Path, sync::Arc};
+
+use crate::{
+    disk::RealDisk,
+    error::{Error, Result, mismatch},
+    folder::Folder,
+    manifest::{self, Fields, Manifest, PartKind},
+    segmented_file::SegmentedFile,
+};
+
+/// Length and CRC-32 behind a record's bytes.
+const TRAILER: usize = 8;
+
+/// A log file of a [`crate::Store`]; see the module text. What is appended counts after the next
+/// [`crate::Store::commit`].
+pub struct LogFile {
+    /// None where it is only read.
+    folder: Option<Arc<Folder>>,
+    name: String,
+    file_bytes: u64,
+    file: SegmentedFile,
+    /// A length to which the next commit cuts.
+    shorter: Option<u64>,
+    frame: Vec<u8>,
+}
+
+impl LogFile {
+    /// Opens the log of a folder whose manifest says `facts` of it, none when it is new, and cuts
+    /// off what no commit names.
+    pub(crate) fn open(
+        folder: &Arc<Folder>,
+        name: &str,
+        file_bytes: u64,
+        facts: Option<&[u8]>,
+    ) -> Result<LogFile> {
+        check_size(file_bytes)?;
+        let len = match facts {
+            None => 0,
+            Some(facts) => read_facts(facts, file_bytes, name, &folder.dir)?,
+        };
+        let disk = Arc::clone(&folder.disk);
+        let mut file = SegmentedFile::new(disk, &folder.dir, name, file_bytes, true);
+        let found = file.whole_len();
+        if found < len {
+            let (path, offset) = file.location(found);
+            let (expected, found) = (format!("{len} bytes in all"), format!("{found} bytes"));
+            return Err(Error::Damaged { path, offset, what: "log file", expected, found });
+        }
+        if found > len {
+            file.cut(len)?;
+        }
+        file.resume(len, len);
+        let folder = Some(Arc::clone(folder));
+        Ok(LogFile { folder, name: name.into(), file_bytes, file, shorter: None, frame: vec![] })
+    }
+
+    /// Opens the log `name` of the store in `dir` for reading, as of the last commit; nothing is
+    /// created or cut. Bytes that are missing show when they are read.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the manifest is not as written; [`Error::Mismatch`] when the files
+    /// of the log have another size.
+    pub fn open_read_only(dir: &Path, name: &str, file_bytes: u64) -> Result<LogFile> {
+        check_size(file_bytes)?;
+        let manifest = Manifest::read(&RealDisk, dir)?;
+        let len = match manifest.as_ref().and_then(|m| m.part(PartKind::Log, name)) {
+            None => 0,
+            Some(facts) => read_facts(facts, file_bytes, name, dir)?,
+        };
+        let mut file = SegmentedFile::new(Arc::new(RealDisk), dir, name, file_bytes, false);
+        file.resume(len, len);
+        let (folder, shorter, frame) = (None, None, vec![]);
+        Ok(LogFile { folder, name: name.into(), file_bytes, file, shorter, frame })
+    }
+
+    /// Is `file` the name of a file of the log `name`?
+    pub(crate) fn is_own_file(file: &str, name: &str) -> bool {
+        SegmentedFile::number_of(file, name).is_some()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn folder(&self) -> &Arc<Folder> {
+        // a log that is only read is no part of any store
+        static NONE: std::sync::OnceLock<Arc<Folder>> = std::sync::OnceLock::new();
+        self.folder.as_ref().unwrap_or_else(|| NONE.get_or_init(Folder::none))
+    }
+
+    /// Bytes so far: the end of the last record.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.shorter.unwrap_or(self.file.len())
+    }
+
+    /// Is there no record?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends a record and returns its end.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] when the record has 4 GiB or more, or when the log was cut since the
+    /// last commit.
+    pub fn append(&mut self, record: &[u8]) -> Result<u64> {
+        self.append_all([record])
+    }
+
+    /// Appends records in one go and returns the end of the last one.
+    ///
+    /// # Errors
+    /// As [`LogFile::append`].
+    pub fn append_all<'a>(&mut self, records: impl IntoIterator<Item = &'a [u8]>) -> Result<u64> {
+        if self.shorter.is_some() {
+            // what would be written over still counts
+            return Err(mismatch("log file", "a commit after it was cut", "an append"));
+        }
+        self.frame.clear();
+        for record in records {
+            let Ok(len) = u32::try_from(record.len()) else {
+                return Err(mismatch("bytes of a record", "less than 4 GiB", record.len()));
+            };
+            let start = self.frame.len();
+            self.frame.extend_from_slice(record);
+            self.frame.extend(len.to_le_bytes());
+            self.frame.extend(crc32fast::hash(&self.frame[start..]).to_le_bytes());
+        }
+        self.file.append(&self.frame)?;
+        Ok(self.file.len())
+    }
+
+    /// Reads the record that ends at `end` into `out` and returns where it starts, which is where
+    /// the record before it ends. From any thread.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] when `end` lies outside; [`Error::Damaged`] when no whole record ends
+    /// there.
+    pub fn read(&self, end: u64, out: &mut Vec<u8>) -> Result<u64> {
+        let Some(trailer) = end.checked_sub(TRAILER as u64).filter(|_| end <= self.len()) else {
+            return Err(mismatch("end of a record", format!("8 to {}", self.len()), end));
+        };
+        let mut bytes = [0; TRAILER];
+        self.file.read(trailer, &mut bytes)?;
+        let len = bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let expected = bytes.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let damaged = |expected: String, found: String| {
+            let (path, offset) = self.file.location(trailer);
+            Error::Damaged { path, offset, what: "record of a log file", expected, found }
+        };
+        let Some(start) = trailer.checked_sub(u64::from(len)) else {
+            return Err(damaged(format!("at most {trailer} bytes"), format!("{len}")));
+        };
+        out.resize(len as usize, 0);
+        self.file.read(start, out)?;
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(out);
+        hasher.update(&bytes[..4]);
+        let found = hasher.finalize();
+        if found != expected {
+            return Err(damaged(format!("CRC-32 {expected:08x}"), format!("{found:08x}")));
+        }
+        Ok(start)
+    }
+
+    /// Removes all records after `len`, the end of a record. The bytes are cut off by the next
+    /// commit, before which nothing can be appended.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] when the log is shorter.
+    pub fn cut(&mut self, len: u64) -> Result<()> {
+        if len > self.len() {
+            return Err(mismatch("length to cut to", format!("at most {}", self.len()), len));
+        }
+        self.shorter = Some(len);
+        Ok(())
+    }
+
+    /// Makes all records survive a power loss; what the manifest will say.
+    pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
+        self.file.sync()?;
+        Ok([self.len().to_le_bytes(), self.file_bytes.to_le_bytes()].concat())
+    }
+
+    /// What was prepared counts.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if let Some(len) = self.shorter.take() {
+            self.file.cut(len)?;
+            self.file.resume(len, len);
+        }
+        self.file.mark_durable();
+        Ok(())
+    }
+}
+
+fn check_size(file_bytes: u64) -> Result<()> {
+    if file_bytes > 0 { Ok(()) } else { Err(mismatch("bytes of a log file", "at least 1", 0)) }
+}
+
+/// The length of a log from what the manifest says of it.
+fn read_facts(facts: &[u8], file_bytes: u64, name: &str, dir: &Path) -> Result<u64> {
+    let mut fields = Fields(facts);
+    let (Some(len), Some(size), []) = (fields.long(), fields.long(), fields.0) else {
+        let found = format!("{} other bytes", facts.len());
+        return Err(manifest::damaged(dir, format!("facts of log file {name}"), found));
+    };
+    if size == file_bytes {
+        Ok(len)
+    } else {
+        Err(mismatch("bytes of a log file", size, file_bytes))
+    }
+}

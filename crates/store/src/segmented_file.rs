@@ -1,0 +1,294 @@
+//! One append-only byte sequence over files of a fixed size.
+//!
+//! Byte `p` of the sequence lies in file `p / file_bytes` at offset `p % file_bytes`, so a position
+//! alone says where a byte is: no table of files is kept. What the bytes are worth is for others to
+//! know: `summed.rs` keeps checksums of them. Layout: `docs/formats/segment.md`.
+
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+};
+
+use crate::{
+    disk::{Disk, DiskFile, Open},
+    error::{Error, Result, io_error, missing_or},
+};
+
+/// Files kept open for each segmented file. A chain of hundreds of GiB has hundreds of files.
+const OPEN_FILES: usize = 16;
+/// Bytes after which the system is told to begin writing them to disk, so that the last sync finds
+/// little left to do.
+const WRITE_BACK: u64 = 64 << 20;
+/// Piece size of sequential reads.
+const PIECE: usize = 1 << 18;
+
+/// An append-only byte sequence; see the module text.
+pub(crate) struct SegmentedFile {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    name: String,
+    file_bytes: u64,
+    writable: bool,
+    len: u64,
+    durable: u64,
+    open: Mutex<Vec<(u64, Arc<dyn DiskFile>)>>,
+    /// Where the last write-back began, and the thread that does it.
+    write_back: (u64, Option<JoinHandle<io::Result<()>>>),
+}
+
+/// The name of file `number` of the segmented file `name`.
+pub(crate) fn file_name(name: &str, number: u64) -> String {
+    format!("{name}.{number:05}")
+}
+
+impl SegmentedFile {
+    /// The segmented file `name` in `dir`, empty until [`SegmentedFile::resume`] says how long it
+    /// is. Touches no file.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        name: &str,
+        file_bytes: u64,
+        writable: bool,
+    ) -> SegmentedFile {
+        SegmentedFile {
+            disk,
+            dir: dir.to_path_buf(),
+            name: name.into(),
+            file_bytes,
+            writable,
+            len: 0,
+            durable: 0,
+            open: Mutex::new(Vec::new()),
+            write_back: (0, None),
+        }
+    }
+
+    /// Takes `len` bytes as written, the first `durable` of them safe on disk. Reading and
+    /// appending go on from there.
+    pub fn resume(&mut self, len: u64, durable: u64) {
+        self.len = len;
+        self.durable = durable;
+    }
+
+    /// Bytes appended so far.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The file that holds byte `position`, and its offset there.
+    pub fn location(&self, position: u64) -> (PathBuf, u64) {
+        (self.path(position / self.file_bytes), position % self.file_bytes)
+    }
+
+    fn path(&self, file: u64) -> PathBuf {
+        self.dir.join(file_name(&self.name, file))
+    }
+
+    fn file(&self, number: u64, create: bool) -> Result<Arc<dyn DiskFile>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, file)) = open.iter().find(|(n, _)| *n == number) {
+            return Ok(Arc::clone(file));
+        }
+        let path = self.path(number);
+        let how = match (self.writable, create) {
+            (false, _) => Open::Read,
+            (true, false) => Open::Write,
+            (true, true) => Open::Create,
+        };
+        let file = self.disk.open(&path, how).map_err(|source| missing_or(source, &path))?;
+        if open.len() == OPEN_FILES {
+            open.remove(0);
+        }
+        open.push((number, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    /// Appends `bytes`: one system call, one more for each file boundary crossed.
+    pub fn append(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let (number, offset) = (self.len / self.file_bytes, self.len % self.file_bytes);
+            let room = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            let written = self.file(number, true)?.write_all_at(now, offset);
+            written.map_err(io_error("write", &self.path(number)))?;
+            self.len += now.len() as u64;
+            bytes = later;
+        }
+        if self.len.saturating_sub(self.write_back.0) >= WRITE_BACK {
+            self.begin_write_back()?;
+        }
+        Ok(())
+    }
+
+    /// Has the newest file written to disk in the background, unless that is still going on.
+    fn begin_write_back(&mut self) -> Result<()> {
+        if self.write_back.1.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return Ok(());
+        }
+        self.end_write_back()?;
+        let file = self.file(self.len.saturating_sub(1) / self.file_bytes, false)?;
+        // without a thread the last sync has more to do
+        self.write_back = (self.len, thread::Builder::new().spawn(move || file.sync()).ok());
+        Ok(())
+    }
+
+    /// Waits for the write-back and takes its error, which the system tells only once.
+    fn end_write_back(&mut self) -> Result<()> {
+        match self.write_back.1.take().map(JoinHandle::join) {
+            Some(Ok(Err(error))) => {
+                Err(io_error("sync", &self.path(self.len / self.file_bytes))(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Fills `out` from `position`. The range must lie within [`SegmentedFile::len`]; missing bytes
+    /// on disk are an error that names file and offset.
+    pub fn read(&self, mut position: u64, mut out: &mut [u8]) -> Result<()> {
+        while !out.is_empty() {
+            let (number, offset) = (position / self.file_bytes, position % self.file_bytes);
+            let room = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
+            let now = out.len().min(room);
+            let (piece, rest) = out.split_at_mut(now);
+            self.file(number, false)?
+                .read_exact_at(piece, offset)
+                .map_err(|source| self.short_read(number, offset, now, source))?;
+            position += now as u64;
+            out = rest;
+        }
+        Ok(())
+    }
+
+    fn short_read(&self, number: u64, offset: u64, wanted: usize, source: io::Error) -> Error {
+        let path = self.path(number);
+        if source.kind() != io::ErrorKind::UnexpectedEof {
+            return Error::Io { action: "read", path, source };
+        }
+        let size = self.file_size(number);
+        Error::Damaged {
+            path,
+            offset,
+            what: "file length",
+            expected: format!("{} bytes", offset + wanted as u64),
+            found: format!("{size} bytes"),
+        }
+    }
+
+    /// Calls `each` with the bytes of `range`, in pieces of at most 256 KiB, in order. Pieces start
+    /// at multiples of 256 KiB from the start of the range.
+    pub fn stream(&self, range: Range<u64>, mut each: impl FnMut(&[u8])) -> Result<()> {
+        let size = usize::try_from(range.end - range.start).unwrap_or(PIECE).min(PIECE);
+        let mut buffer = vec![0; size];
+        let mut position = range.start;
+        while position < range.end {
+            let now = buffer.len().min((range.end - position) as usize);
+            self.read(position, &mut buffer[..now])?;
+            each(&buffer[..now]);
+            position += now as u64;
+        }
+        Ok(())
+    }
+
+    /// Writes over bytes that were appended before. They are no longer durable.
+    pub fn rewrite(&mut self, mut position: u64, mut bytes: &[u8]) -> Result<()> {
+        self.durable = self.durable.min(position);
+        while !bytes.is_empty() {
+            let (number, offset) = (position / self.file_bytes, position % self.file_bytes);
+            let room = usize::try_from(self.file_bytes - offset).unwrap_or(usize::MAX);
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            let written = self.file(number, false)?.write_all_at(now, offset);
+            written.map_err(io_error("write", &self.path(number)))?;
+            position += now.len() as u64;
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Checks by the sizes of the files that the first `len` bytes are there.
+    pub fn check_len(&self, len: u64) -> Result<()> {
+        for number in 0..len.div_ceil(self.file_bytes) {
+            let wanted = (len - number * self.file_bytes).min(self.file_bytes);
+            let found = self.file_size(number);
+            if found < wanted {
+                return Err(Error::Damaged {
+                    path: self.path(number),
+                    offset: found,
+                    what: "file length",
+                    expected: format!("{wanted} bytes"),
+                    found: format!("{found} bytes"),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes from the start that are there without a gap, whether they count or not.
+    pub fn whole_len(&self) -> u64 {
+        let sizes = (0..).map(|number| self.file_size(number));
+        let full = sizes.take_while(|size| *size >= self.file_bytes).count() as u64;
+        full * self.file_bytes + self.file_size(full)
+    }
+
+    /// Bytes of all files of this segmented file.
+    pub fn disk_bytes(&self) -> Result<u64> {
+        Ok(self.file_numbers()?.into_iter().map(|number| self.file_size(number)).sum())
+    }
+
+    fn file_size(&self, number: u64) -> u64 {
+        self.disk.file_bytes(&self.path(number)).unwrap_or(0)
+    }
+
+    /// Whether any file of this segmented file exists.
+    pub fn has_files(&self) -> Result<bool> {
+        Ok(!self.file_numbers()?.is_empty())
+    }
+
+    fn file_numbers(&self) -> Result<Vec<u64>> {
+        let names = self.disk.list(&self.dir).map_err(io_error("list", &self.dir))?;
+        let number = |name: &std::ffi::OsString| Self::number_of(name.to_str()?, &self.name);
+        Ok(names.iter().filter_map(number).collect())
+    }
+
+    /// The number of the file that has this name; none where `file` is not a name that we give.
+    pub fn number_of(file: &str, name: &str) -> Option<u64> {
+        let number = file.strip_prefix(name)?.strip_prefix('.')?.parse().ok()?;
+        (file_name(name, number) == file).then_some(number)
+    }
+
+    /// Removes every byte from `len` on, and the files that become empty.
+    pub fn cut(&mut self, len: u64) -> Result<()> {
+        self.open.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+        let files = len.div_ceil(self.file_bytes);
+        for number in self.file_numbers()?.into_iter().filter(|n| *n >= files) {
+            let path = self.path(number);
+            self.disk.remove(&path).map_err(io_error("remove", &path))?;
+        }
+        if files > 0 {
+            let number = files - 1;
+            let size = len - number * self.file_bytes;
+            self.file(number, false)?
+                .set_bytes(size)
+                .map_err(io_error("shorten", &self.path(number)))?;
+        }
+        self.len = len;
+        Ok(())
+    }
+
+    /// Makes every appended byte survive a power loss. The caller syncs the folder afterwards.
+    pub fn sync(&mut self) -> Result<()> {
+        self.end_write_back()?;
+        for number in self.durable / self.file_bytes..self.len.div_ceil(self.file_bytes) {
+            self.file(number, false)?.sync().map_err(io_error("sync", &self.path(number)))?;
+        }
+        Ok(())
+    }
+
+    /// All bytes up to here are durable.
+    pub fn mark_durable(&mut self) {
+        self.durable = self.len;
+    }
+}

@@ -1,0 +1,286 @@
+//! Several sorted sources read as one: what each key's changes come to.
+
+use std::{
+    ops::Bound,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use super::{
+    Kind, PageCache, Record,
+    key::{KeyBytes, prefix},
+    memtable::Sorted,
+    page::{HEADER, Malformed, Page},
+    run::{Room, Run},
+};
+use crate::error::Result;
+
+/// Bytes that are read from a run at once when all of it is read.
+pub(crate) const PIECE: usize = 1 << 16;
+/// Pages that a scan takes one by one, from the cache and into it, before it reads pieces.
+const SINGLE_PAGES: usize = 4;
+
+/// A range of keys.
+pub(crate) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// All keys.
+pub(crate) const ALL: KeyRange = (Bound::Unbounded, Bound::Unbounded);
+
+/// Goes through a run from some key to its last.
+pub(crate) struct RunCursor {
+    run: Arc<Run>,
+    cache: Option<PageCache>,
+    /// Pages that are still to be taken one by one.
+    single: usize,
+    /// The next page, and the first one that is not in the piece.
+    next: usize,
+    piece_end: usize,
+    piece: Vec<u8>,
+    /// Where the next page begins in the piece.
+    piece_at: usize,
+    room: Room,
+    /// The page in work, checked.
+    page: Vec<u8>,
+    at: usize,
+    key: KeyBytes,
+}
+
+impl RunCursor {
+    /// From the first key on.
+    pub fn new(run: Arc<Run>) -> RunCursor {
+        RunCursor {
+            run,
+            cache: None,
+            single: 0,
+            next: 0,
+            piece_end: 0,
+            piece: Vec::new(),
+            piece_at: 0,
+            room: Room::default(),
+            page: Vec::new(),
+            at: HEADER,
+            key: KeyBytes::default(),
+        }
+    }
+
+    /// From the page on that holds `start` if any does, with pages from the cache.
+    pub fn from(
+        run: Arc<Run>,
+        start: &Bound<Vec<u8>>,
+        cache: Option<PageCache>,
+    ) -> Result<RunCursor> {
+        let mut cursor = RunCursor { cache, single: SINGLE_PAGES, ..RunCursor::new(run) };
+        if let Bound::Included(key) | Bound::Excluded(key) = start {
+            cursor.next = cursor.run.index.page_of(key).unwrap_or(0);
+            cursor.piece_end = cursor.next;
+            if cursor.next_page()? {
+                let number = cursor.next - 1;
+                let page = Page::new(&cursor.page).and_then(|page| page.restart(key));
+                cursor.at = page.map_err(|Malformed| cursor.run.malformed(number, 0))?;
+            }
+        }
+        Ok(cursor)
+    }
+
+    /// Moves on to the next page; false at the end.
+    fn next_page(&mut self) -> Result<bool> {
+        let (number, pages) = (self.next, self.run.pages());
+        if number == pages {
+            return Ok(false);
+        }
+        if self.single > 0 {
+            self.single -= 1;
+            let bytes = self.run.load(number, self.cache.as_ref(), &mut self.room)?;
+            self.page.clear();
+            self.page.extend_from_slice(bytes);
+            self.piece_end = number + 1;
+        } else {
+            if number == self.piece_end {
+                let mut end = number + 1;
+                while end < pages && self.run.bytes_of(number..end + 1) <= PIECE {
+                    end += 1;
+                }
+                self.run.read_pages(number..end, &mut self.piece)?;
+                (self.piece_end, self.piece_at) = (end, 0);
+            }
+            let stored = self.piece_at..self.piece_at + self.run.bytes_of(number..number + 1);
+            self.piece_at = stored.end;
+            let mut unpacked = Vec::new();
+            let bytes = self.run.unpack(number, &self.piece[stored], &mut unpacked)?;
+            self.page.clear();
+            self.page.extend_from_slice(bytes);
+        }
+        (self.next, self.at) = (number + 1, HEADER);
+        Ok(true)
+    }
+
+    /// Reads the next entry into `head`; false at the end.
+    fn next(&mut self, head: &mut Head) -> Result<bool> {
+        loop {
+            if self.next > 0 && !self.page.is_empty() {
+                let malformed = |at| self.run.malformed(self.next - 1, at);
+                let page = Page::new(&self.page).map_err(|Malformed| malformed(0))?;
+                if self.at < page.end() {
+                    let (kind, value) = page
+                        .step(&mut self.at, &mut self.key)
+                        .map_err(|Malformed| malformed(self.at))?;
+                    head.kind = kind;
+                    head.key.set(self.key.as_ref());
+                    head.value.extend_from_slice(page.value(value));
+                    return Ok(true);
+                }
+            }
+            if !self.next_page()? {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+/// A sorted source.
+pub(crate) enum Source<'a> {
+    Table(Sorted<'a>),
+    Run(Box<RunCursor>),
+}
+
+/// The entry that a source stands at.
+struct Head {
+    prefix: u64,
+    key: KeyBytes,
+    kind: Kind,
+    value: Vec<u8>,
+    done: bool,
+}
+
+/// All sources as one, each key once; see the module text.
+pub(crate) struct Merged<'a> {
+    /// Newest first.
+    sources: Vec<(Source<'a>, Head)>,
+    /// Nothing older exists: what is below the last source is empty.
+    oldest: bool,
+    end: Bound<Vec<u8>>,
+    /// The answer in the making.
+    key: KeyBytes,
+    value: Vec<u8>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl<'a> Merged<'a> {
+    /// The sources, newest first, as far as they lie in `range`. `oldest` says that nothing older
+    /// exists.
+    pub fn new(sources: Vec<Source<'a>>, oldest: bool, range: KeyRange) -> Result<Merged<'a>> {
+        let head = || Head {
+            prefix: 0,
+            key: KeyBytes::default(),
+            kind: Kind::FRESH,
+            value: Vec::new(),
+            done: false,
+        };
+        let sources = sources.into_iter().map(|source| (source, head())).collect();
+        let (start, end) = range;
+        let mut merged = Merged {
+            sources,
+            oldest,
+            end,
+            key: KeyBytes::default(),
+            value: Vec::new(),
+            stop: None,
+        };
+        for at in 0..merged.sources.len() {
+            merged.advance(at)?;
+            while merged.is_before(at, &start) {
+                merged.advance(at)?;
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Does a source stand before the start of the range?
+    fn is_before(&self, at: usize, start: &Bound<Vec<u8>>) -> bool {
+        let head = &self.sources[at].1;
+        !head.done
+            && match start {
+                Bound::Included(key) => head.key.as_ref() < &key[..],
+                Bound::Excluded(key) => head.key.as_ref() <= &key[..],
+                Bound::Unbounded => false,
+            }
+    }
+
+    /// Ends early, as if there was nothing more, when `stop` becomes true.
+    pub fn stop_at(&mut self, stop: Arc<AtomicBool>) {
+        self.stop = Some(stop);
+    }
+
+    fn advance(&mut self, at: usize) -> Result<()> {
+        let (source, head) = &mut self.sources[at];
+        head.value.clear();
+        let found = match source {
+            Source::Table(sorted) => sorted.next().map(|record| {
+                head.kind = record.kind;
+                head.key.set(record.key);
+                head.value.extend_from_slice(record.value);
+            }),
+            Source::Run(cursor) => cursor.next(head)?.then_some(()),
+        };
+        head.done = found.is_none();
+        head.prefix = prefix(head.key.as_ref());
+        Ok(())
+    }
+
+    /// The newest source among those that stand at the smallest key.
+    fn smallest(&self) -> Option<usize> {
+        let mut best: Option<(usize, &Head)> = None;
+        for (at, (_, head)) in self.sources.iter().enumerate() {
+            let smaller = match &best {
+                _ if head.done => false,
+                None => true,
+                Some((_, best)) if head.prefix != best.prefix => head.prefix < best.prefix,
+                Some((_, best)) => head.key.as_ref() < best.key.as_ref(),
+            };
+            if smaller {
+                best = Some((at, head));
+            }
+        }
+        best.map(|(at, _)| at)
+    }
+
+    /// The next key that still has something to say: live, or dead over something older.
+    pub fn next(&mut self) -> Result<Option<Record<'_>>> {
+        loop {
+            if self.stop.as_ref().is_some_and(|stop| stop.load(Relaxed)) {
+                return Ok(None);
+            }
+            let Some(newest) = self.smallest() else { return Ok(None) };
+            let head = &mut self.sources[newest].1;
+            let is_beyond = match &self.end {
+                Bound::Included(end) => head.key.as_ref() > &end[..],
+                Bound::Excluded(end) => head.key.as_ref() >= &end[..],
+                Bound::Unbounded => false,
+            };
+            if is_beyond {
+                return Ok(None);
+            }
+            let mut kind = head.kind;
+            self.key.set(head.key.as_ref());
+            std::mem::swap(&mut self.value, &mut head.value);
+            let first = head.prefix;
+            self.advance(newest)?;
+            for at in newest + 1..self.sources.len() {
+                let head = &self.sources[at].1;
+                let same = head.prefix == first && head.key.as_ref() == self.key.as_ref();
+                if !head.done && same {
+                    // what lies below all of them is what lies below the oldest
+                    kind.below = head.kind.below;
+                    self.advance(at)?;
+                }
+            }
+            kind.below &= !self.oldest;
+            if kind.live || kind.below {
+                let key = self.key.as_ref();
+                return Ok(Some(Record { key, kind, value: &self.value }));
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Tables: values under keys of 1 to 255 bytes, found by key and by range.
+//!
+//! Changes since the last commit are in memory; what survives them lies in a few immutable *sorted
+//! runs* on disk, each written in one go, which are merged in the background as they become many.
+//! Filters in memory answer for most absent keys. Pages that were read stay in a cache with a
+//! budget, unless the values of a table are read once only: unspent coins. Then all the memory goes
+//! to the changes, in which what is created and removed again leaves nothing behind.
+//!
+//! An entry says two things: whether the key is live from here on, and whether it may be live
+//! *below*, in older runs. With both, any two neighbours in time can be combined without looking
+//! further. Where changes say exactly whether the key was live ([`Table::insert`],
+//! [`Table::replace`], [`Table::take`]) the number of live keys is known exactly at all times;
+//! where they do not ask ([`Table::put`], [`Table::delete`]) nothing is read to make a change.
+//! Bytes on disk: `docs/formats/store.md`.
+
+mod arena;
+mod bloom;
+mod buckets;
+mod cache;
+mod check;
+mod cursor;
+mod key;
+mod memtable;
+mod merge;
+mod page;
+mod part;
+mod run;
+mod run_index;
+mod run_writer;
+mod runs;
+mod salt;
+mod scan;
+#[allow(clippy::module_inception, reason = "the table itself")]
+mod table;
+
+pub use cache::PageCache;
+pub use check::TableSurvey;
+pub use key::MAX_KEY_BYTES;
+pub(crate) use run::number_of;
+pub use runs::{Fetched, Hint, Runs, TableReader};
+pub(crate) use salt::Salt;
+pub use scan::Scan;
+pub use table::{Table, TableOptions};
+
+/// The longest value.
+pub const MAX_VALUE_BYTES: usize = 1 << 24;
+
+/// How pages of a table are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// As they are, in blocks of 4 KiB.
+    #[default]
+    None,
+    /// In LZ4, 16 KiB at a time, in units of 512 bytes.
+    Lz4,
+}
+
+/// What an entry says of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind {
+    /// The key is live from here on; else the entry is a tombstone.
+    live: bool,
+    /// The key was, or may have been, live in what is older than this entry.
+    below: bool,
+}
+
+impl Kind {
+    const FRESH: Kind = Kind { live: true, below: false };
+    const TOMBSTONE: Kind = Kind { live: false, below: true };
+
+    /// The entry in two bits.
+    fn bits(self) -> u8 {
+        u8::from(self.live) | u8::from(self.below) << 1
+    }
+
+    /// The kind of these two bits, unless the entry says nothing.
+    fn from_bits(bits: u8) -> Option<Kind> {
+        (1..=3).contains(&bits).then_some(Kind { live: bits & 1 != 0, below: bits & 2 != 0 })
+    }
+}
+
+/// A key and what its newest change says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    key: &'a [u8],
+    kind: Kind,
+    value: &'a [u8],
+}

@@ -1,0 +1,188 @@
+//! The power fails at any moment, and of what was not synced any part has reached the disk, in any
+//! order: the store opens with one commit or the next, whole, and goes on from there.
+
+mod generated_keys;
+
+use std::{path::Path, sync::Arc};
+
+use blockmill_store::disk::simulated::SimulatedDisk;
+use blockmill_store::{
+    CommitPart, Compression, LogFile, Result, Store, StoreOptions, Table, TableOptions,
+};
+use generated_keys::{Keys, Random, State, assert_same, value};
+
+const DIR: &str = "data";
+/// Small, so that the log has several files.
+const FILE_BYTES: u64 = 3000;
+const COMMITS: usize = 12;
+
+/// Two tables and a log under one manifest.
+struct Parts {
+    store: Store,
+    counted: Table,
+    other: Table,
+    log: LogFile,
+    state: Vec<u8>,
+}
+
+/// What they should hold after a commit.
+#[derive(Clone, Default)]
+struct Expected {
+    counted: State,
+    other: State,
+    /// Where records end, and what they are.
+    log: Vec<(u64, Vec<u8>)>,
+}
+
+impl Parts {
+    fn open(disk: &SimulatedDisk) -> Result<Parts> {
+        let options = StoreOptions { disk: Arc::new(disk.clone()), crash_at: None };
+        let mut opening = Store::open(Path::new(DIR), &options)?;
+        let counted = opening.table("counted", &TableOptions::read_once(1 << 20))?;
+        let compression = Compression::Lz4;
+        let options = TableOptions { prefix_bytes: 4, compression, ..TableOptions::new(1 << 20) };
+        let other = opening.table("other", &options)?;
+        let log = opening.log("log", FILE_BYTES)?;
+        let (store, state) = opening.finish()?;
+        Ok(Parts { store, counted, other, log, state })
+    }
+
+    /// The commit that is on the disk.
+    fn number(&self) -> usize {
+        self.state.first().map_or(0, |number| usize::from(*number))
+    }
+
+    /// The changes of a commit; the same whenever they are made.
+    fn change(&mut self, expected: &mut Expected, commit: usize) {
+        let (mut random, keys) = (Random::new(commit as u64), Keys { chains: 3 });
+        for _ in 0..25 {
+            let (key, value) = (keys.any(&mut random), value(&mut random));
+            if expected.counted.remove(&key[..]).is_some() {
+                assert!(self.counted.take(&key, None, &mut vec![]).unwrap());
+            } else {
+                self.counted.insert(&key, &value).unwrap();
+                expected.counted.insert(key.to_vec(), value.clone());
+            }
+            if random.below(3) == 0 {
+                self.other.delete(&key[8..]).unwrap();
+                expected.other.remove(&key[8..]);
+            } else {
+                self.other.put(&key[8..], &value).unwrap();
+                expected.other.insert(key[8..].to_vec(), value);
+            }
+        }
+        if commit % 4 == 3 {
+            let keep = random.below(expected.log.len() + 1);
+            expected.log.truncate(keep);
+            self.log.cut(expected.log.last().map_or(0, |(end, _)| *end)).unwrap();
+        } else {
+            for _ in 0..random.below(8) {
+                let record = vec![commit as u8; random.below(1500)];
+                expected.log.push((self.log.append(&record).unwrap(), record));
+            }
+        }
+    }
+
+    fn commit(&mut self, number: usize) {
+        let Parts { store, counted, other, log, state } = self;
+        *state = vec![number as u8];
+        let mut parts: [CommitPart; 3] = [counted.into(), other.into(), log.into()];
+        store.commit(&mut parts, state).unwrap();
+    }
+
+    fn assert_is(&self, expected: &Expected) {
+        assert_same(&self.counted, &expected.counted);
+        assert_eq!(self.counted.len(), expected.counted.len() as u64);
+        assert_same(&self.other, &expected.other);
+        assert_eq!(self.log.len(), expected.log.last().map_or(0, |(end, _)| *end));
+        let mut out = vec![];
+        for (end, record) in &expected.log {
+            self.log.read(*end, &mut out).unwrap();
+            assert_eq!(out, *record);
+        }
+    }
+}
+
+/// A life of a store on an empty disk: what there should be after each commit, and the moments at
+/// which commits began and counted.
+fn life(disk: &SimulatedDisk) -> (Vec<Expected>, Vec<(usize, usize)>) {
+    let mut parts = Parts::open(disk).unwrap();
+    let (mut expected, mut moments) = (vec![Expected::default()], vec![(0, disk.now())]);
+    for commit in 1..=COMMITS {
+        let mut next = expected[commit - 1].clone();
+        parts.change(&mut next, commit);
+        let begun = disk.now();
+        parts.commit(commit);
+        moments.push((begun, disk.now()));
+        expected.push(next);
+        // the merge's writes lie between commits, and another time beside them
+        if commit % 3 > 0 {
+            parts.counted.wait_for_merge();
+            parts.other.wait_for_merge();
+        }
+    }
+    parts.assert_is(&expected[COMMITS]);
+    (expected, moments)
+}
+
+/// Opens what is left of the disk and works on to the end.
+fn resume(disk: &SimulatedDisk, expected: &[Expected], last: usize, next: usize, to_the_end: bool) {
+    let mut parts = match Parts::open(disk) {
+        Ok(parts) => parts,
+        Err(error) => panic!("between commit {last} and {next}: {error}"),
+    };
+    let number = parts.number();
+    assert!((last..=next).contains(&number), "commit {number}, not {last} or {next}");
+    parts.assert_is(&expected[number]);
+    let mut state = expected[number].clone();
+    for commit in number + 1..=if to_the_end { COMMITS } else { number } {
+        parts.change(&mut state, commit);
+        parts.commit(commit);
+    }
+    parts.assert_is(&state);
+}
+
+/// Parts of what was not synced that survive at a moment: all subsets where they are few.
+fn survivals(random: &mut Random, unsynced: usize) -> Vec<u64> {
+    match unsynced {
+        0..=5 => (0..1 << unsynced).collect(),
+        // none, all, and twenty others
+        _ => [0, u64::MAX].into_iter().chain((0..20).map(|_| random.next_u64())).collect(),
+    }
+}
+
+#[test]
+fn what_was_committed_survives_a_power_loss_at_any_moment() {
+    let disk = SimulatedDisk::default();
+    let (expected, moments) = life(&disk);
+    let mut random = Random::new(1);
+    let mut tried = 0;
+    for moment in 0..=disk.now() {
+        let last = moments.iter().rposition(|(_, counted)| *counted <= moment).unwrap_or(0);
+        let next = moments.iter().rposition(|(begun, _)| *begun <= moment).unwrap_or(0);
+        let mut unsynced = 0;
+        _ = disk.lost_power(moment, &mut || {
+            unsynced += 1;
+            true
+        });
+        for (n, bits) in survivals(&mut random, unsynced).into_iter().enumerate() {
+            let mut at = 0;
+            let mut chance = Random::new(bits);
+            // the likelihood that a change survives differs from one power loss to the next
+            let percent = 1 + bits % 99;
+            let left = disk.lost_power(moment, &mut || {
+                at += 1;
+                match bits {
+                    u64::MAX => true,
+                    _ if unsynced <= 5 => bits >> (at - 1) & 1 == 1,
+                    0 => false,
+                    _ => chance.next_u64() % 100 < percent,
+                }
+            });
+            resume(&left, &expected, last, next, tried % 10 == 0 && n % 2 == 0);
+            tried += 1;
+        }
+    }
+    assert!(tried > 3000, "{tried} power losses");
+    println!("{tried} power losses at {} moments", disk.now());
+}
