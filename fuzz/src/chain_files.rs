@@ -1,4 +1,4 @@
-//! Bitcoin: blocks, files of blocks, scripts, undo data, and the store of coins.
+//! Bitcoin: blocks, files of blocks, scripts and undo data.
 
 use crate::input::{Input, folder};
 use archive::blkdat::{BodyReader, open};
@@ -12,9 +12,7 @@ use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
 use bitcoin::undo;
 use bitcoin::variants::Variants;
 use crypto::{Signatures, sha256d};
-use std::collections::BTreeMap;
 use std::fs;
-use store::points::{Key, PointOptions, PointStore};
 
 #[path = "../../crates/bitcoin/tests/naive/mod.rs"]
 pub(crate) mod naive;
@@ -189,69 +187,4 @@ fn read_undo(data: &[u8]) -> Option<(Vec<usize>, Vec<Owned>)> {
         }
     }
     Some((counts, coins))
-}
-
-/// Changes of a store, commits and deaths of the process: it holds what a map holds.
-pub fn points(data: &[u8]) -> bool {
-    let folder = folder();
-    let options = PointOptions::new(1 << 20);
-    let open = || PointStore::open(folder.path(), &options).expect("a store");
-    let (mut store, _) = open();
-    let (mut map, mut kept, mut commits) = (BTreeMap::new(), BTreeMap::new(), 0u32);
-    for pair in data.as_chunks::<2>().0 {
-        let [action, number] = *pair;
-        let mut key: Key = [number % 7; 36];
-        key[32..].copy_from_slice(&u32::from(number).to_le_bytes());
-        let value = vec![action; usize::from(number) * 3];
-        let mut found = vec![];
-        match action % 16 {
-            0..6 if map.contains_key(&key) => {
-                assert!(store.replace(&key, &value).expect("room"));
-                map.insert(key, value);
-            }
-            0..6 => {
-                assert!(!store.insert(&key, &value).expect("room"));
-                map.insert(key, value);
-            }
-            6..12 => {
-                let there = store.take(&key, None, &mut found).expect("a good page");
-                assert_eq!(there.then_some(found), map.remove(&key));
-            }
-            12..14 => {
-                assert_eq!(
-                    store.contains(&key, None).expect("a good page"),
-                    map.contains_key(&key)
-                );
-                let there = store.get(&key, &mut found).expect("a good page");
-                assert_eq!(there.then_some(&found), map.get(&key));
-            }
-            14 => {
-                commits += 1;
-                store.commit(&commits.to_le_bytes()).expect("a commit");
-                kept.clone_from(&map);
-            }
-            _ => {
-                drop(store);
-                let state;
-                (store, state) = open();
-                assert_eq!(
-                    state,
-                    if commits > 0 { commits.to_le_bytes().to_vec() } else { vec![] }
-                );
-                map.clone_from(&kept);
-            }
-        }
-        assert_eq!(store.len(), map.len() as u64);
-    }
-    let mut points = store.iter().expect("good pages");
-    let mut left: Vec<_> = map.iter().collect();
-    left.sort_by_key(|(key, _)| {
-        (&key[..32], key.last_chunk().map(|last| u32::from_le_bytes(*last)))
-    });
-    for (key, value) in left {
-        let found = points.next().expect("good pages").expect("one more");
-        assert_eq!((found.0, found.1), (key, &value[..]));
-    }
-    assert!(points.next().expect("good pages").is_none());
-    true
 }

@@ -12,15 +12,17 @@ mod input;
 mod pairs;
 pub mod seeds;
 mod signatures;
+mod tables;
 mod texts;
 mod writers;
 
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
-pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan, points};
+pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use files::{ethash_cache, store};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
 pub use signatures::signatures;
+pub use tables::{table, table_files};
 pub use texts::{genesis_json, run_record};
 pub use writers::{rlp_identity, rlp_writers};
 
@@ -40,7 +42,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 29] = [
+pub const TARGETS: [Target; 30] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -69,5 +71,6 @@ pub const TARGETS: [Target; 29] = [
     target("blkdat_scan", blkdat_scan, 300),
     target("bitcoin_scripts", bitcoin_scripts, 2000),
     target("bitcoin_undo", bitcoin_undo, 20_000),
-    target("points", points, 60),
+    target("table", table, 60),
+    target("table_files", table_files, 1000),
 ];

@@ -5,6 +5,7 @@ mod chain_files;
 use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
 use crate::input::{put_files, put_part};
+use crate::tables;
 use archive::freezer::{Layout, Writer};
 use archive::{ArchiveWriter, Chunk, Format, ReceiptEncoding, WriteOptions};
 use ethereum::U256;
@@ -15,7 +16,7 @@ use pipeline::record::{Program, RunRecord};
 use rlp::ethereum::{AccessListEntry, Authorization, Transaction};
 use rlp::{Encode, List, OnePass, Write};
 use std::fs;
-use store::{Blocks, ChainStore, Items, Options, Tip};
+use store::{Blocks, ChainStore, CommitPart, Items, Options, Tip};
 
 /// Blocks of a seed archive.
 const BLOCKS: u64 = 3;
@@ -38,6 +39,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "header_stream" => vec![archive(Format::HeaderStream, false)],
         "gzip" => vec![archive(Format::RlpExport, true), archive(Format::HeaderStream, true)],
         "store" => vec![store(true), store(false)],
+        "table_files" => [0, 9, 17, 31].map(tables).to_vec(),
         "ethash_cache" => vec![ethash_cache()],
         "bitcoin_block" => chain_files::blocks(),
         "blkdat_scan" => chain_files::files(),
@@ -210,6 +212,26 @@ fn freezer(layout: Layout, tables: &str) -> Vec<u8> {
     let mut out = vec![];
     put_files(&mut out, &TABLE_FILES, &path.join(tables));
     out
+}
+
+/// The files of a small store with a table and a log file.
+fn tables(kind: u8) -> Vec<u8> {
+    let folder = crate::input::folder();
+    let options = tables::options(kind);
+    let opened = tables::open(folder.path(), &options);
+    let (mut store, mut table, mut log, _) = opened.expect("an empty folder");
+    for round in 0..2u8 {
+        for number in 0..60 {
+            let key = [&b"abc"[..usize::from(number % 4)], &[number, round]].concat();
+            table.insert(&key, &vec![number; usize::from(number)]).expect("room");
+        }
+        log.append(&[round; 300]).expect("room");
+        let parts = &mut [CommitPart::Table(&mut table), CommitPart::Log(&mut log)];
+        store.commit(parts, &[round]).expect("a commit");
+    }
+    let mut seed = vec![kind, 1];
+    put_files(&mut seed, &tables::FILES, folder.path());
+    seed
 }
 
 /// A store that was synced, or only committed.

@@ -1,7 +1,0 @@
-//! Changes of a store of points, against a map.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    blockmill_fuzz::points(data);
-});
