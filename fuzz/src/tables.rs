@@ -46,79 +46,98 @@ fn pairs(mut scan: Scan<'_>) -> store::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     Ok(pairs)
 }
 
+/// A table beside a map that holds what it should.
+struct Pair {
+    counted: bool,
+    table: Table,
+    map: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Pair {
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        let Self { counted, table, map } = self;
+        match (*counted, map.contains_key(&key)) {
+            (false, _) => table.put(&key, &value).expect("room"),
+            (true, true) => assert!(table.replace(&key, &value).expect("room")),
+            (true, false) => assert!(!table.insert(&key, &value).expect("room")),
+        }
+        map.insert(key, value);
+    }
+
+    fn remove(&mut self, key: &[u8], blindly: bool) {
+        if blindly && !self.counted {
+            self.table.delete(key).expect("room");
+            self.map.remove(key);
+            return;
+        }
+        let mut found = vec![];
+        let there = self.table.take(key, None, &mut found).expect("a good page");
+        assert_eq!(there.then_some(found), self.map.remove(key));
+    }
+
+    fn look(&self, key: &[u8]) {
+        assert_eq!(self.table.contains(key, None).expect("good"), self.map.contains_key(key));
+        let mut fetched = Fetched::default();
+        self.table.fetch(&[key, b"other"], &mut fetched).expect("a good page");
+        assert_eq!(fetched.value(0), self.map.get(key).map(Vec::as_slice));
+    }
+
+    fn scan(&self, prefix: &[u8]) {
+        let expected = self.map.iter().filter(|(key, _)| key.starts_with(prefix));
+        let expected: Vec<_> = expected.map(|(k, v)| (k.clone(), v.clone())).collect();
+        let scan = self.table.scan_prefix(prefix).expect("good pages");
+        assert_eq!(pairs(scan).expect("good pages"), expected);
+    }
+}
+
 /// Changes of a table, commits and deaths of the process: it holds what a map holds.
 pub fn table(data: &[u8]) -> bool {
     let folder = folder();
     let mut input = Input(data);
     let options = options(input.byte());
-    let (mut store, mut table, mut log, _) = open(folder.path(), &options).expect("a store");
-    let (mut map, mut kept) = (BTreeMap::<Vec<u8>, Vec<u8>>::new(), BTreeMap::new());
-    let mut commits = 0u32;
+    let (mut store, table, mut log, _) = open(folder.path(), &options).expect("a store");
+    let mut pair = Pair { counted: options.counted, table, map: BTreeMap::new() };
+    let (mut kept, mut commits) = (BTreeMap::new(), 0u32);
     while !input.0.is_empty() {
         let [action, number] = input.array();
         // keys of every length that begin alike
         let mut key = vec![number % 5; usize::from(number % 9) * 30];
         key.push(number);
-        let value = vec![action; usize::from(number) * 3];
-        let mut found = vec![];
         match action % 16 {
-            0..6 if map.contains_key(&key) || !options.counted => {
-                match options.counted {
-                    true => assert!(table.replace(&key, &value).expect("room")),
-                    false => table.put(&key, &value).expect("room"),
-                }
-                map.insert(key, value);
-            }
-            0..6 => {
-                assert!(!table.insert(&key, &value).expect("room"));
-                map.insert(key, value);
-            }
-            6..9 if !options.counted => {
-                table.delete(&key).expect("room");
-                map.remove(&key);
-            }
-            6..10 => {
-                let there = table.take(&key, None, &mut found).expect("a good page");
-                assert_eq!(there.then_some(found), map.remove(&key));
-            }
-            10..12 => {
-                assert_eq!(table.contains(&key, None).expect("good"), map.contains_key(&key));
-                let mut fetched = Fetched::default();
-                table.fetch(&[&key], &mut fetched).expect("a good page");
-                assert_eq!(fetched.value(0), map.get(&key).map(Vec::as_slice));
-            }
-            12..14 => {
-                let prefix = &key[..key.len().min(usize::from(action / 16))];
-                let expected = map.iter().filter(|(key, _)| key.starts_with(prefix));
-                let expected: Vec<_> = expected.map(|(k, v)| (k.clone(), v.clone())).collect();
-                let scan = table.scan_prefix(prefix).expect("good pages");
-                assert_eq!(pairs(scan).expect("good pages"), expected);
-            }
+            0..6 => pair.put(key, vec![action; usize::from(number) * 3]),
+            6..10 => pair.remove(&key, action % 2 == 0),
+            10..12 => pair.look(&key),
+            12..14 => pair.scan(&key[..key.len().min(usize::from(action / 16))]),
             14 => {
                 commits += 1;
                 log.append(&commits.to_le_bytes()).expect("room");
-                let parts = &mut [CommitPart::Table(&mut table), CommitPart::Log(&mut log)];
+                let parts = &mut [CommitPart::Table(&mut pair.table), CommitPart::Log(&mut log)];
                 store.commit(parts, &commits.to_le_bytes()).expect("a commit");
-                kept.clone_from(&map);
+                kept.clone_from(&pair.map);
             }
             _ => {
-                drop((store, table, log));
-                let state;
-                (store, table, log, state) = open(folder.path(), &options).expect("a store");
-                let expected = commits.to_le_bytes();
-                assert_eq!(state, if commits > 0 { expected.to_vec() } else { vec![] });
-                if commits > 0 {
-                    log.read(log.len(), &mut found).expect("the record is there");
-                    assert_eq!(found, expected);
-                }
-                map.clone_from(&kept);
+                drop((store, pair, log));
+                let opened = open(folder.path(), &options).expect("a store");
+                let (state, table);
+                (store, table, log, state) = opened;
+                pair = Pair { counted: options.counted, table, map: kept.clone() };
+                assert_eq!(state, &commits.to_le_bytes()[..if commits > 0 { 4 } else { 0 }]);
+                assert_eq!(last_record(&log), state);
             }
         }
-        assert!(!options.counted || table.len() == map.len() as u64);
+        assert!(!options.counted || pair.table.len() == pair.map.len() as u64);
     }
-    let expected: Vec<_> = map.into_iter().collect();
-    assert_eq!(pairs(table.iter().expect("good pages")).expect("good pages"), expected);
+    pair.scan(b"");
     true
+}
+
+/// The newest record of a log; none when it is empty.
+fn last_record(log: &LogFile) -> Vec<u8> {
+    let mut found = vec![];
+    if !log.is_empty() {
+        log.read(log.len(), &mut found).expect("the record is there");
+    }
+    found
 }
 
 /// Any files as a store: what can be read is read without a panic, and takes another commit.

@@ -107,4 +107,7 @@ pub trait DiskFile: Debug + Send + Sync {
     /// # Errors
     /// Those of the system.
     fn sync(&self) -> io::Result<()>;
+
+    /// Has the disk bring these bytes, which will be read soon. A hint: it need not.
+    fn will_need(&self, _offset: u64, _bytes: u64) {}
 }

@@ -77,4 +77,8 @@ impl DiskFile for File {
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
     }
+
+    fn will_need(&self, offset: u64, bytes: u64) {
+        system::page_cache::bring(self, offset, bytes);
+    }
 }

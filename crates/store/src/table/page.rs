@@ -1,6 +1,6 @@
 //! Pages: entries in the order of keys, a few dozen in about 4 KiB.
 //!
-//! An entry shares the first bytes of its key with the one before. Every sixteenth entry shares
+//! An entry shares the first bytes of its key with the one before. Every eighth entry shares
 //! nothing, and the page ends with where these stand: a key is found by bisection among them and
 //! a short walk. Layout: `docs/formats/store.md`.
 
@@ -15,7 +15,7 @@ pub(crate) const COMPRESSED_PAGE: usize = 16_384;
 /// Checksum, bytes stored, bytes of the page when it is not compressed.
 pub(crate) const HEADER: usize = 12;
 /// Entries from one that shares nothing to the next.
-const RESTART: usize = 16;
+const RESTART: usize = 8;
 
 /// The bytes do not make an entry, although the checksum holds.
 #[derive(Debug, PartialEq, Eq)]

@@ -207,10 +207,26 @@ impl Run {
         cache: Option<&PageCache>,
         room: &'a mut Room,
     ) -> Result<&'a [u8]> {
-        let Room { stored, unpacked, cached, reads } = room;
-        if let Some(page) = cache.and_then(|cache| cache.get(self.id, number as u32)) {
-            return Ok(cached.insert(page));
+        match cache.and_then(|cache| cache.get(self.id, number as u32)) {
+            Some(page) => Ok(room.cached.insert(page)),
+            None => self.read(number, cache, room),
         }
+    }
+
+    /// Has the system bring page `number` from the disk, soon.
+    pub fn will_need(&self, number: usize) {
+        let bytes = self.bytes_of(number..number + 1) as u64;
+        self.file.will_need(self.offset_of(number), bytes);
+    }
+
+    /// Reads page `number` from its file and puts it into the cache.
+    pub fn read<'a>(
+        &self,
+        number: usize,
+        cache: Option<&PageCache>,
+        room: &'a mut Room,
+    ) -> Result<&'a [u8]> {
+        let Room { stored, unpacked, reads, .. } = room;
         *reads += 1;
         self.read_pages(number..number + 1, stored)?;
         let bytes = self.unpack(number, stored, unpacked)?;

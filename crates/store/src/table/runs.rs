@@ -8,14 +8,10 @@ use std::{
 use super::{
     PageCache, Salt, Scan,
     cursor::{KeyRange, Merged, RunCursor, Source},
-    memtable::Known,
     run::{Room, Run},
     run_writer::Shape,
 };
 use crate::error::Result;
-
-/// Keys whose filters are fetched ahead of their turn.
-const AHEAD: usize = 12;
 
 /// All runs at one moment. Commits and merges make new ones; this one stays as it is, and its files
 /// stay readable, as long as somebody holds it.
@@ -26,48 +22,6 @@ pub struct Runs {
     pub(crate) salt: Salt,
     pub(crate) shape: Shape,
     pub(crate) cache: Option<PageCache>,
-}
-
-/// What [`Runs::fetch`] found, key by key. Reused from call to call.
-#[derive(Debug, Default)]
-pub struct Fetched {
-    generation: u64,
-    bytes: Vec<u8>,
-    /// One past the last byte of each key's value, and whether the key is live.
-    ends: Vec<(usize, bool)>,
-    hashes: Vec<u64>,
-    room: Room,
-}
-
-/// What the runs of some moment say of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hint<'a> {
-    /// Which moment: see [`Runs::generation`].
-    pub generation: u64,
-    /// The value, if the key was live in the runs.
-    pub value: Option<&'a [u8]>,
-}
-
-impl Fetched {
-    /// What was found for key `index` of the last [`Runs::fetch`]; `None` beyond its keys.
-    #[must_use]
-    pub fn hint(&self, index: usize) -> Option<Hint<'_>> {
-        let (end, live) = *self.ends.get(index)?;
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before].0);
-        Some(Hint { generation: self.generation, value: live.then(|| &self.bytes[start..end]) })
-    }
-
-    /// The value of key `index` of the last [`Runs::fetch`], if it is live.
-    #[must_use]
-    pub fn value(&self, index: usize) -> Option<&[u8]> {
-        self.hint(index)?.value
-    }
-
-    /// Pages read from files by all fetches so far.
-    #[must_use]
-    pub fn pages_read(&self) -> u64 {
-        self.room.reads
-    }
 }
 
 impl Runs {
@@ -108,55 +62,14 @@ impl Runs {
         self.len() == 0
     }
 
-    /// Looks keys up and leaves the answers in `out`, in the order of `keys`.
-    ///
-    /// # Errors
-    /// [`crate::Error::Damaged`] names the file and the offset of a page that is not as written.
-    pub fn fetch<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut Fetched) -> Result<()> {
-        self.fetch_over(keys, out, |_| Known::Nothing)
-    }
-
-    /// The same, where `newer` may know a key first.
-    pub(crate) fn fetch_over<'a, K: AsRef<[u8]>>(
-        &self,
-        keys: &[K],
-        out: &mut Fetched,
-        newer: impl Fn(&[u8]) -> Known<'a>,
-    ) -> Result<()> {
-        out.generation = self.generation;
-        out.bytes.clear();
-        out.ends.clear();
-        out.hashes.clear();
-        out.hashes.extend(keys.iter().map(|key| self.salt.hash(key.as_ref())));
-        for (at, key) in keys.iter().enumerate() {
-            if let Some(ahead) = out.hashes.get(at + AHEAD) {
-                self.runs.iter().for_each(|run| run.filter.touch(*ahead));
-            }
-            let (key, hash) = (key.as_ref(), out.hashes[at]);
-            let live = match newer(key) {
-                Known::Live(value) => {
-                    out.bytes.extend_from_slice(value);
-                    true
-                }
-                Known::Dead => false,
-                Known::Nothing => self.look_up(key, hash, &mut out.room, &mut out.bytes)?,
-            };
-            out.ends.push((out.bytes.len(), live));
-        }
-        Ok(())
-    }
-
     /// Looks one key up and appends its value to `out`. Returns whether it is live.
     ///
     /// # Errors
     /// Those of [`Runs::fetch`].
     pub fn get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
-        self.look_up(key, self.salt.hash(key), &mut Room::default(), out)
-    }
-
-    fn look_up(&self, key: &[u8], hash: u64, room: &mut Room, out: &mut Vec<u8>) -> Result<bool> {
+        let (hash, mut room) = (self.salt.hash(key), Room::default());
         for run in self.runs.iter().filter(|run| run.filter.may_hold(hash)) {
-            if let Some((kind, value)) = run.find(key, self.cache.as_ref(), room)? {
+            if let Some((kind, value)) = run.find(key, self.cache.as_ref(), &mut room)? {
                 out.extend_from_slice(value);
                 return Ok(kind.live);
             }

@@ -5,11 +5,12 @@ use std::{ops::Bound, sync::Arc};
 use super::{
     Compression, MAX_KEY_BYTES, MAX_VALUE_BYTES, PageCache, Scan,
     cursor::{ALL, KeyRange, Merged, RunCursor, Source},
+    fetch::{Fetched, Hint},
     memtable::{Known, Memtable},
     merge::Merge,
     part::Pending,
     run_writer::{self, Shape},
-    runs::{Fetched, Hint, Runs, TableReader, prefix_range},
+    runs::{Runs, TableReader, prefix_range},
 };
 use crate::{
     error::{Error, Result, mismatch},
