@@ -6,6 +6,7 @@ pub mod bodies;
 pub mod child;
 mod cold;
 pub mod counting;
+mod designs;
 pub mod generate;
 pub mod headers;
 mod ours;

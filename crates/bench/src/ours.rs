@@ -1,5 +1,6 @@
 //! One import of ours, timed, into a store of its own.
 
+use crate::designs::Earlier;
 use anyhow::Result;
 use archive::{Archive, ChunkLimit};
 use ethereum::commit::Sink;
@@ -13,7 +14,7 @@ use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{ChainStore, HeaderTree};
+use store::ChainStore;
 
 /// What to import, and how.
 pub(crate) struct Import<'a> {
@@ -49,11 +50,13 @@ pub(crate) fn once(what: Import<'_>) -> Result<RunRecord> {
         now: None,
         cancel: Cancel::new(),
     };
-    let mut sink = if what.variants.plan().segment_storage {
-        let (store, _) = ChainStore::open(what.scratch, &store::Options::default())?;
-        Sink::Segments(Box::new(store))
-    } else {
-        Sink::Tree(Box::new(HeaderTree::open(what.scratch)?))
+    let plan = what.variants.plan();
+    let mut sink = match Earlier::is_described_by(&plan) {
+        true => Sink::Design(Box::new(Earlier::open(what.scratch, plan)?)),
+        false => {
+            let (store, _) = ChainStore::open(what.scratch, &store::Options::default())?;
+            Sink::Segments(Box::new(store))
+        }
     };
     let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
     let record = record::of(&run, &outcome, &archive, &options, program::this(), what.label);

@@ -10,7 +10,7 @@ use crate::progress::{Display, Progress};
 use crate::raise;
 use crate::reindex;
 use crate::stop;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use archive::{Archive, ChunkLimit};
 use ethereum::commit::Sink;
 use ethereum::error::Rule;
@@ -18,7 +18,7 @@ use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
 use ethereum::import::{Options, import};
 use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::variants::Variants;
+use ethereum::variants::{OF_BENCHMARKS, Variants};
 use ethereum::{Hash, Level, record};
 use pipeline::Cancel;
 use std::collections::hash_map::RandomState;
@@ -58,7 +58,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
         "--data {}: a store cannot be imported into itself",
         args.data.display()
     );
-    let variants = Variants::default().with(&args.verification.variants)?;
+    let variants = variants(&args.verification.variants)?;
     // nor for what is no archive
     Archive::open(&args.verification.paths)?;
     let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
@@ -95,9 +95,20 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     if reindex::is_meant(&args.verification) {
         return reindex::run_verify(args, json, cancel);
     }
-    let variants = Variants::default().with(&args.verification.variants)?;
+    let variants = variants(&args.verification.variants)?;
     let job = Job::prepare(&args.verification, variants, None, VERIFY_SEAL, cancel)?;
     job.run("verify", Sink::Discard, json)
+}
+
+/// The variants that were asked for. Those of how headers are stored are not an import's.
+fn variants(settings: &[String]) -> Result<Variants> {
+    let name = |setting: &String| setting.split('=').next().map(str::to_owned);
+    let is_of_benchmarks =
+        |setting: &&String| name(setting).is_some_and(|name| OF_BENCHMARKS.contains(&&*name));
+    if let Some(setting) = settings.iter().find(is_of_benchmarks) {
+        bail!("--with {setting}: only `bench headers` stores headers in other ways");
+    }
+    Ok(Variants::default().with(settings)?)
 }
 
 /// An archive and what to do with it.

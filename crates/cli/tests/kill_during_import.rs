@@ -104,7 +104,7 @@ impl Undisturbed<'_> {
         // neither chunks nor threads nor the way of writing may show in the store
         command.args(["--chunk", random.pick(&["16", "64", "500", "2048"])]);
         command.args(["--threads", random.pick(&["1", "2", "5"])]);
-        command.args(["--with", random.pick(&["write=batch", "write=per-header"])]);
+        command.args(["--with", random.pick(&["stages=overlapped", "stages=serial"])]);
         if let Some(until) = until {
             command.args(["--until", &until.to_string()]);
         }

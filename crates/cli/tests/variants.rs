@@ -63,6 +63,20 @@ fn a_setting_that_cannot_be_leaves_no_store_behind() {
 }
 
 #[test]
+fn an_import_stores_headers_in_one_way_only() {
+    let scratch = Scratch::new("variants-storage");
+    let [(headers, _), _] = archives(&scratch);
+    for setting in ["storage=table", "write=per-header", "clock=per-chunk"] {
+        for words in ["verify --seal off", "import --seal off --data store"] {
+            let mut command = blockmill(&format!("{words} --with {setting}"));
+            let error = refused(command.current_dir(scratch.path("")).arg(&headers));
+            assert!(error.contains("only `bench headers` stores headers in other"), "{error}");
+        }
+    }
+    assert!(!scratch.path("store").exists());
+}
+
+#[test]
 fn the_record_tells_the_revision_the_start_and_a_checksum_of_the_blocks() {
     let scratch = Scratch::new("provenance");
     let now = || std::time::UNIX_EPOCH.elapsed().expect("a time after 1970").as_secs_f64();

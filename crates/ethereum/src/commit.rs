@@ -1,13 +1,15 @@
-//! Where verified blocks go: nowhere, append-only segments, or a key-value tree.
+//! Where verified blocks go: nowhere, append-only segments, or a design that a benchmark measures.
 
 use crate::fault::Error;
-use crate::link::{BlockId, Verified};
-use crate::variants::Plan;
+use crate::header::HeaderView;
+use crate::link::BlockId;
+pub use crate::link::Verified;
 use crate::{Hash, Level, U256};
 use archive::Column;
 use pipeline::Cancel;
+use std::ops::Range;
 use std::time::{Duration, Instant};
-use store::{Blocks, ChainStore, HeaderEntry, HeaderTree, Items};
+use store::{Blocks, ChainStore, Items};
 
 /// The receiver of an import.
 pub enum Sink {
@@ -15,101 +17,152 @@ pub enum Sink {
     Discard,
     /// Append-only segments with a checkpoint: the store of `blockmill import`.
     Segments(Box<ChainStore>),
-    /// A key-value tree with geth's schema, for the ladder's `storage=tree`: headers only.
-    Tree(Box<HeaderTree>),
+    /// Another way to store headers, which a benchmark measures beside that.
+    Design(Box<dyn Design>),
+}
+
+/// A way to store verified headers.
+pub trait Design: Send {
+    /// Stores the new headers. The time, as this design measures it.
+    ///
+    /// # Errors
+    /// Those of its store.
+    fn write(&mut self, commit: &Commit<'_>, blocks: &Verified<'_>) -> Result<Duration, Error>;
+
+    /// Makes everything stored survive a power loss.
+    ///
+    /// # Errors
+    /// Those of its store.
+    fn sync(&mut self) -> Result<(), Error>;
 }
 
 /// What stays the same for all commits of one run.
-pub(crate) struct Commit<'a> {
+pub struct Commit<'a> {
+    /// Hash of the chain's genesis block.
     pub chain: Hash,
+    /// How deep blocks were verified.
     pub level: Level,
-    pub plan: Plan,
+    /// Whether the user asked to stop.
     pub cancel: &'a Cancel,
 }
 
+impl Verified<'_> {
+    /// Where the new blocks are in their batch.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// Number of block `at` of the batch.
+    #[must_use]
+    pub fn number(&self, at: usize) -> u64 {
+        self.batch.number(at)
+    }
+
+    /// Hash of block `at` of the batch.
+    #[must_use]
+    pub fn hash(&self, at: usize) -> &Hash {
+        &self.batch.hashes[at]
+    }
+
+    /// Header of block `at` of the batch.
+    #[must_use]
+    pub fn header(&self, at: usize) -> &[u8] {
+        self.batch.chunk.headers.get(at)
+    }
+
+    /// The fields of that header.
+    ///
+    /// # Errors
+    /// None of a header that was verified.
+    pub fn fields(&self, at: usize) -> Result<HeaderView<'_>, Error> {
+        HeaderView::decode(self.header(at)).map_err(|_| Error::StoredBlock {
+            number: self.number(at),
+            expected: *self.hash(at),
+            found: None,
+        })
+    }
+
+    /// Total difficulty after new block `at` of the batch.
+    #[must_use]
+    pub fn total_difficulty(&self, at: usize) -> U256 {
+        self.totals[at - self.range.start]
+    }
+}
+
+/// Appends some of the new blocks; they count after [`commit`].
+///
+/// # Errors
+/// Those of the store.
+pub fn append(
+    store: &mut ChainStore,
+    blocks: &Verified<'_>,
+    range: Range<usize>,
+) -> Result<(), Error> {
+    let Range { start: from, end: to } = range;
+    let chunk = &blocks.batch.chunk;
+    let mut ends = [vec![], vec![], vec![]];
+    let [headers, bodies, receipts] = &mut ends;
+    let empty = Items { bytes: &[], ends: &[] };
+    store.append(&Blocks {
+        first: blocks.batch.number(from),
+        hashes: &blocks.batch.hashes[from..to],
+        headers: items(&chunk.headers, from, to, headers).unwrap_or(empty),
+        bodies: items(&chunk.bodies, from, to, bodies),
+        receipts: items(&chunk.receipts, from, to, receipts),
+    })?;
+    Ok(())
+}
+
+/// Commits what was appended: after it returns, the death of the process loses none of it.
+///
+/// # Errors
+/// Those of the store.
+pub fn commit(
+    store: &mut ChainStore,
+    commit: &Commit<'_>,
+    blocks: &Verified<'_>,
+) -> Result<(), Error> {
+    let anchor = blocks.anchor.unwrap_or(BlockId { number: 0, hash: commit.chain });
+    let last = blocks.range.end - 1;
+    let total = blocks.totals.last().copied().unwrap_or(U256::ZERO);
+    store.commit(&store::Tip {
+        number: blocks.batch.number(last),
+        hash: blocks.batch.hashes[last],
+        total_difficulty: total.to_be_bytes(),
+        anchor_number: anchor.number,
+        anchor_hash: anchor.hash,
+        chain: commit.chain,
+        level: commit.level as u8,
+    })?;
+    Ok(())
+}
+
 impl Sink {
-    /// Writes the new blocks and commits them: after it returns, the death of the process loses
-    /// none of them. The time of the write, as the variants measure it.
+    /// Writes the new blocks and commits them. The time of the write.
     pub(crate) fn write(
         &mut self,
         commit: &Commit<'_>,
         blocks: &Verified<'_>,
     ) -> Result<Duration, Error> {
         let start = Instant::now();
-        if blocks.range.is_empty() {
-            return Ok(Duration::ZERO);
-        }
-        let mut ticked = Duration::ZERO;
-        let mut known = 0;
-        for i in blocks.range.clone() {
-            if !commit.plan.works_per_header() {
-                break;
-            }
-            let tick = commit.plan.clock_per_header.then(Instant::now);
-            if commit.plan.stop_check_per_header {
-                // asked at each header, obeyed at the end of the chunk
-                std::hint::black_box(commit.cancel.is_cancelled());
-            }
-            if commit.plan.linkage_twice {
-                check_linkage_again(blocks, i)?;
-            }
-            if commit.plan.known_check && self.knows(&blocks.batch.hashes[i])? {
-                known += 1;
-            }
-            if !commit.plan.batch_write {
-                self.append(blocks, i, i + 1)?;
-            }
-            ticked += tick.map_or(Duration::ZERO, |tick| tick.elapsed());
-        }
-        debug_assert_eq!(known, 0, "an import goes on after the last stored block");
-        let batched = Instant::now();
-        if commit.plan.batch_write {
-            self.append(blocks, blocks.range.start, blocks.range.end)?;
-        }
-        self.checkpoint(commit, blocks)?;
-        Ok(if commit.plan.clock_per_header { ticked + batched.elapsed() } else { start.elapsed() })
-    }
-
-    /// Appends blocks `from..to` of the batch.
-    fn append(&mut self, blocks: &Verified<'_>, from: usize, to: usize) -> Result<(), Error> {
         match self {
+            _ if blocks.range.is_empty() => return Ok(Duration::ZERO),
             Self::Discard => {}
-            Self::Segments(store) => append_segments(store, blocks, from, to)?,
-            Self::Tree(tree) => append_tree(tree, blocks, from, to)?,
+            Self::Segments(store) => {
+                append(store, blocks, blocks.range())?;
+                self::commit(store, commit, blocks)?;
+            }
+            Self::Design(design) => return design.write(commit, blocks),
         }
-        Ok(())
-    }
-
-    fn knows(&self, hash: &Hash) -> Result<bool, Error> {
-        Ok(match self {
-            Self::Discard => false,
-            Self::Segments(store) => store.number_of(hash)?.is_some(),
-            Self::Tree(tree) => tree.number_of(hash)?.is_some(),
-        })
-    }
-
-    fn checkpoint(&mut self, commit: &Commit<'_>, blocks: &Verified<'_>) -> Result<(), Error> {
-        let Self::Segments(store) = self else { return Ok(()) };
-        let anchor = blocks.anchor.unwrap_or(BlockId { number: 0, hash: commit.chain });
-        let last = blocks.range.end - 1;
-        let total = blocks.totals.last().copied().unwrap_or(U256::ZERO);
-        store.commit(&store::Tip {
-            number: blocks.batch.number(last),
-            hash: blocks.batch.hashes[last],
-            total_difficulty: total.to_be_bytes(),
-            anchor_number: anchor.number,
-            anchor_hash: anchor.hash,
-            chain: commit.chain,
-            level: commit.level as u8,
-        })?;
-        Ok(())
+        Ok(start.elapsed())
     }
 
     /// Number of the last committed block; none where nothing is kept.
     pub(crate) fn committed(&self) -> Option<u64> {
         match self {
             Self::Segments(store) => store.tip().map(|tip| tip.number),
-            Self::Discard | Self::Tree(_) => None,
+            Self::Discard | Self::Design(_) => None,
         }
     }
 
@@ -136,7 +189,7 @@ impl Sink {
         match self {
             Self::Discard => {}
             Self::Segments(store) => store.sync()?,
-            Self::Tree(tree) => tree.sync()?,
+            Self::Design(design) => design.sync()?,
         }
         Ok(())
     }
@@ -159,52 +212,4 @@ fn items<'a>(
     }
     ends.extend(column.ends[from..to].iter().map(|end| end - start as u32));
     Some(Items { bytes, ends })
-}
-
-fn append_segments(
-    store: &mut ChainStore,
-    blocks: &Verified<'_>,
-    from: usize,
-    to: usize,
-) -> Result<(), Error> {
-    let chunk = &blocks.batch.chunk;
-    let mut ends = [vec![], vec![], vec![]];
-    let [headers, bodies, receipts] = &mut ends;
-    let empty = Items { bytes: &[], ends: &[] };
-    store.append(&Blocks {
-        first: blocks.batch.number(from),
-        hashes: &blocks.batch.hashes[from..to],
-        headers: items(&chunk.headers, from, to, headers).unwrap_or(empty),
-        bodies: items(&chunk.bodies, from, to, bodies),
-        receipts: items(&chunk.receipts, from, to, receipts),
-    })?;
-    Ok(())
-}
-
-/// The second check of linkage that geth made before it wrote a header.
-fn check_linkage_again(blocks: &Verified<'_>, i: usize) -> Result<(), Error> {
-    if i == blocks.range.start {
-        return Ok(());
-    }
-    let header = blocks.batch.header(i).map_err(|_| Error::Empty)?;
-    let linked = header.number == blocks.batch.number(i)
-        && *header.parent_hash == blocks.batch.hashes[i - 1];
-    if linked { Ok(()) } else { Err(Error::Empty) }
-}
-
-/// Headers `from..to` as one batch of the tree.
-fn append_tree(
-    tree: &HeaderTree,
-    blocks: &Verified<'_>,
-    from: usize,
-    to: usize,
-) -> Result<(), Error> {
-    let entry = |i: usize| HeaderEntry {
-        number: blocks.batch.number(i),
-        hash: blocks.batch.hashes[i],
-        header: blocks.batch.chunk.headers.get(i),
-        total_difficulty: blocks.totals[i - blocks.range.start].to_be_bytes(),
-    };
-    tree.put(&(from..to).map(entry).collect::<Vec<_>>())?;
-    Ok(())
 }

@@ -67,7 +67,7 @@ fn stages(
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
     let checks = checks(options, want);
     let genesis = options.spec.genesis.hash;
-    let commit = Commit { chain: genesis, level: options.level, plan, cancel: &options.cancel };
+    let commit = Commit { chain: genesis, level: options.level, cancel: &options.cancel };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
 

@@ -63,15 +63,15 @@ pub(crate) struct Link {
 }
 
 /// Blocks of one batch that are verified and tied to the chain; only [`Link::extend`] makes it.
-pub(crate) struct Verified<'a> {
+pub struct Verified<'a> {
     /// The batch.
-    pub batch: &'a Batch,
+    pub(crate) batch: &'a Batch,
     /// Which of its blocks are new.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Total difficulty after each block of `range`; zero where unknown.
-    pub totals: &'a [U256],
+    pub(crate) totals: &'a [U256],
     /// The block that was believed without a parent.
-    pub anchor: Option<BlockId>,
+    pub(crate) anchor: Option<BlockId>,
 }
 
 impl Link {

@@ -85,7 +85,8 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
     }
     let id = BlockId { number: tip.number, hash: tip.hash };
     let total = U256::from_be_bytes(tip.total_difficulty);
-    let header = store.header(tip.number)?.ok_or(Error::Empty)?;
+    let gone = || Error::StoredBlock { number: tip.number, expected: tip.hash, found: None };
+    let header = store.header(tip.number)?.ok_or_else(gone)?;
     check_tip(store, tip, &header)?;
     let anchored = tip.anchor_number > 0;
     let mut met = vec![];

@@ -95,14 +95,6 @@ pub enum Error {
     /// The commit stopped at the point that [`crate::StoreOptions::crash_at`] names.
     #[error("stopped at the point {0:?} of a commit")]
     CommitCrash(CommitPoint),
-    /// The key-value engine failed.
-    #[error("key-value tree {}: {source}", path.display())]
-    Tree {
-        /// The folder of the tree.
-        path: PathBuf,
-        /// What the engine said.
-        source: Box<fjall::Error>,
-    },
 }
 
 /// What somebody whose store is damaged may not know.
@@ -129,9 +121,7 @@ impl Error {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
                 Status::Damage
             }
-            Self::Io { .. } | Self::Locked { .. } | Self::Failed { .. } | Self::Tree { .. } => {
-                Status::Trouble
-            }
+            Self::Io { .. } | Self::Locked { .. } | Self::Failed { .. } => Status::Trouble,
             Self::NoStore { .. } | Self::Mismatch { .. } | Self::ReadOnly { .. } => Status::Usage,
             Self::OtherFormat { .. } => Status::Unknown,
             Self::Damaged { .. } => Status::Damage,

@@ -7,8 +7,6 @@
 //! * A [`ChainStore`] keeps headers, bodies and receipts of consecutive blocks as raw bytes in
 //!   append-only segments, found by number and by hash. Blocks are appended in chunks and committed
 //!   with one small write; killing the process at any moment loses nothing that was committed.
-//! * A [`Tree`] keeps keys and values by a library; [`HeaderTree`] keeps headers in it the way geth
-//!   does, to be measured against the segments.
 
 mod bulk;
 mod chain_store;
@@ -21,9 +19,7 @@ mod error;
 mod filter;
 mod folder;
 mod hash_index;
-mod header_tree;
 mod index_level;
-mod kv;
 mod log_file;
 mod manifest;
 mod map;
@@ -40,8 +36,6 @@ pub use checkpoint::{FILE_NAME as CHECKPOINT, Tip};
 pub use commit::CrashPoint;
 pub use crash::CommitPoint;
 pub use error::{DAMAGE_HINT, Error, Result};
-pub use header_tree::{HeaderEntry, HeaderTree};
-pub use kv::{Batch, Tree};
 pub use log_file::LogFile;
 pub use map::FileMap;
 pub use recovery::Recovery;

@@ -67,7 +67,8 @@ pub struct Hint<'a> {
 }
 
 impl Fetched {
-    /// What was found for key `index` of the last [`Runs::fetch`]; `None` beyond its keys.
+    /// What was found for key `index` of the last [`Runs::fetch`]; `None` beyond its keys, and for
+    /// all of them when it failed.
     #[must_use]
     pub fn hint(&self, index: usize) -> Option<Hint<'_>> {
         let Answer { start, end, live, .. } = *self.answers.get(index)?;
@@ -104,6 +105,20 @@ impl Runs {
 
     /// The same, where `newer` may know a key first.
     pub(crate) fn fetch_over<'a, K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        out: &mut Fetched,
+        newer: impl Fn(&[u8]) -> Known<'a>,
+    ) -> Result<()> {
+        let result = self.fetch_all(keys, out, newer);
+        if result.is_err() {
+            // a key that was not come to is not one that is absent
+            out.answers.clear();
+        }
+        result
+    }
+
+    fn fetch_all<'a, K: AsRef<[u8]>>(
         &self,
         keys: &[K],
         out: &mut Fetched,
