@@ -14,6 +14,7 @@
 //! Nothing here uses heap memory, but for the tables of ethash and of points. P-256 and its
 //! `KeyTables` need the feature `std`.
 
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![cfg_attr(not(feature = "std"), no_std)]
 // the lane code waits for vector widths of other CPUs
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]

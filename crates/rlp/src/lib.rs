@@ -24,6 +24,7 @@
 //!   of what is wrong, and do not recurse on input.
 //! * [`Encoder`] keeps its memory from value to value.
 //! * [`OnePass`] is the usual way to write RLP, as the baseline.
+#![cfg_attr(doctest, doc = include_str!("../README.md"))]
 #![no_std]
 
 extern crate alloc;
@@ -47,6 +48,7 @@ mod typed;
 mod window;
 mod write;
 
+pub use crypto::ManyKeccak;
 pub use decode::{Item, Reader, validate};
 pub use encode::Encode;
 pub use encoder::Encoder;
