@@ -3,7 +3,7 @@
 
 use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
 use blockmill_bench::generate::transfers::{FILE, Recipe, generate};
-use ethereum::bodies::BodyView;
+use ethereum::body::BodyView;
 use ethereum::commit::Sink;
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;

@@ -3,15 +3,15 @@
 
 mod bodies;
 
-use crate::bodies::BodyView;
+use crate::body::BodyView;
 use crate::error::{Rule, Violation};
-use crate::ethash::{self, Caches, EPOCH_LENGTH, Seal};
 use crate::fault::{Cause, Fault, Hex};
+use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
+use crate::header::rules::{self, DifficultyArithmetic};
+use crate::header::seal::{SealMode, SealPolicy};
 use crate::header::{EMPTY_OMMERS, Header, HeaderView};
 use crate::params::ChainSpec;
-use crate::seal::{SealMode, SealPolicy};
 use crate::variants::Plan;
-use crate::verify::{self, DifficultyArithmetic};
 use crate::{Hash, Level, U256};
 use archive::{Chunk, Packed, Part, Want};
 use bodies::BodyMemory;
@@ -243,7 +243,7 @@ impl Checks<'_> {
             true => DifficultyArithmetic::BigInt,
             false => DifficultyArithmetic::U256,
         };
-        verify::verify_header(self.spec, arithmetic, parent, parent_hash, header)
+        rules::verify_header(self.spec, arithmetic, parent, parent_hash, header)
     }
 
     /// Compares the hashes that an archive states with those of its headers.

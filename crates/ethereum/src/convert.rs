@@ -8,13 +8,14 @@ mod error;
 
 pub use error::ConvertError;
 
-use crate::bodies::BodyView;
+use crate::U256;
+use crate::body::BodyView;
+use crate::body::receipts;
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault};
 use crate::header::{EMPTY_ROOT, HeaderView};
 use crate::link::{BlockId, gaps};
 use crate::params::ChainSpec;
-use crate::{U256, receipts};
 use archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
     WriteOptions,

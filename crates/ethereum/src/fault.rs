@@ -1,7 +1,7 @@
 //! What stops an import: the block, the place on disk, the rule, what was expected and found.
 
 use crate::Hash;
-use crate::bodies::BodyError;
+use crate::body::BodyError;
 pub use crate::error::Hex;
 use crate::error::{Rule, Violation};
 use archive::Place;

@@ -1,8 +1,8 @@
 //! What a run is asked to do, and what it tells while it does it.
 
-use crate::ethash::Caches;
+use crate::header::ethash::Caches;
+use crate::header::seal::SealPolicy;
 use crate::params::ChainSpec;
-use crate::seal::SealPolicy;
 use crate::variants::Variants;
 use crate::{Hash, Level};
 use archive::ChunkLimit;

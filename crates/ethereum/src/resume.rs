@@ -1,11 +1,11 @@
 //! Where a run begins: behind the last stored block, at the genesis block, or at an anchor.
 
-use crate::bodies::BodyView;
+use crate::body::BodyView;
+use crate::body::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::commit::Sink;
 use crate::fault::{Error, Hex};
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
-use crate::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::options::Options;
 use crate::{Hash, Level, U256};
 use archive::Archive;

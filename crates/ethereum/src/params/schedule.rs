@@ -1,7 +1,7 @@
 //! The fork table of a chain, precomputed: a search over few entries finds a block's rules.
 
 use super::{BlobParams, Config, Fork};
-use crate::difficulty::Formula;
+use crate::header::difficulty::Formula;
 
 /// What the header rules need to know about a block's place in the history of forks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! What a reader of a run record should know besides its figures.
 
 use crate::Level;
+use crate::body::senders::BATCH;
 use crate::error::Hex;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
-use crate::senders::BATCH;
 use archive::Archive;
 
 pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {

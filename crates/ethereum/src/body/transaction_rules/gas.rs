@@ -1,7 +1,7 @@
 //! Gas that a transaction costs before its first instruction runs.
 
+use crate::body::transactions::Transaction;
 use crate::params::Fork;
-use crate::transactions::Transaction;
 use rlp::List;
 use rlp::ethereum::{AccessListEntry, Authorization};
 

@@ -1,6 +1,6 @@
 //! The base fee of a block (EIP-1559).
 
-use super::Verdict;
+use super::rules::Verdict;
 use crate::U256;
 use crate::error::{Rule, Violation};
 use crate::header::HeaderView;

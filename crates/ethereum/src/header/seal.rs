@@ -1,7 +1,7 @@
 //! Which proof-of-work seals are checked.
 
 use crate::error::{Hex, Rule, Violation};
-use crate::ethash::{EpochTooHigh, SealError};
+use crate::header::ethash::{EpochTooHigh, SealError};
 use std::fmt;
 use std::str::FromStr;
 

@@ -2,7 +2,7 @@
 //! arithmetic where it does not.
 //!
 //! Each formula is an adjustment by the parent's time plus a "bomb" that doubles every 100,000
-//! blocks. [`crate::difficulty_bigint`] is the same without bounds: the oracle and the baseline.
+//! blocks. [`crate::header::difficulty_bigint`] is the same without bounds: the oracle and the baseline.
 
 use crate::U256;
 use crate::header::{EMPTY_OMMERS, HeaderView};
@@ -118,7 +118,7 @@ fn wide_sum(parent: U256, steps: i64, period: u64) -> Option<U256> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::difficulty_bigint;
+    use crate::header::difficulty_bigint;
     use testkit::Random;
 
     fn random_parent(random: &mut Random) -> (u64, Parent) {

@@ -1,7 +1,7 @@
 //! Rules that a transaction keeps by itself, whatever the state: those of the execution
 //! specifications that its encoding alone shows.
 
-use crate::bodies::BodyError;
+use crate::body::BodyError;
 use crate::params::Fork;
 pub use rlp::ethereum::{Transaction, TransactionType};
 use rlp::{Decode, List, Reader, bytes_len, u64_len, u256_len};

@@ -1,9 +1,9 @@
 //! The difficulty formulas in integers without bounds, as the papers write them.
 //!
-//! Kept as the oracle of [`crate::difficulty`] and as the baseline of the ladder's rung `mod5`.
+//! Kept as the oracle of [`crate::header::difficulty`] and as the baseline of the ladder's rung `mod5`.
 
 use crate::U256;
-use crate::difficulty::{Formula, Parent};
+use crate::header::difficulty::{Formula, Parent};
 use num_bigint::{BigInt, Sign};
 
 /// The same as [`Formula::next`], for a `time` later than the parent's.

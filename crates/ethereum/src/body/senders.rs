@@ -10,13 +10,13 @@
 //! not make its transaction invalid, it only has no effect, which is the business of execution.
 
 use crate::Hash;
+use crate::body::signing::{SignatureError, SignatureForm};
+use crate::body::transaction_rules::block::BlockTerms;
+use crate::body::transaction_rules::{TransactionError, verify_fields, verify_form};
+use crate::body::transactions::Transaction;
 use crate::error::Violation;
 use crate::fault::Cause;
 use crate::params::Fork;
-use crate::signing::{SignatureError, SignatureForm};
-use crate::transaction_rules::block::BlockTerms;
-use crate::transaction_rules::{TransactionError, verify_fields, verify_form};
-use crate::transactions::Transaction;
 use crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub struct KeyBatch {
 }
 
 impl KeyBatch {
-    /// The keys that signed, x and y, in order; [`crate::signing::address_of`] makes senders of
+    /// The keys that signed, x and y, in order; [`crate::body::signing::address_of`] makes senders of
     /// them. `None` where no key makes the signature.
     pub fn recover(
         &mut self,
@@ -118,7 +118,7 @@ impl<'k, 'a> Senders<'k, 'a> {
     /// those that wait come before it, and may still be refused themselves.
     ///
     /// A transaction's faults have the order of
-    /// [`crate::transaction_rules::verify_transaction`]: so one with a fault behind its signature
+    /// [`crate::body::transaction_rules::verify_transaction`]: so one with a fault behind its signature
     /// is recovered before it is refused.
     pub fn add(
         &mut self,

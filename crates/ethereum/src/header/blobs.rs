@@ -1,6 +1,6 @@
 //! Blob gas (EIP-4844), with numbers per fork (EIP-7840) and the reserve price (EIP-7918).
 
-use super::Verdict;
+use super::rules::Verdict;
 use crate::U256;
 use crate::error::{Rule, Violation};
 use crate::header::HeaderView;

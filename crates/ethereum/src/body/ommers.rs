@@ -5,8 +5,8 @@
 
 use crate::error::{Hex, Rule, Violation};
 use crate::header::HeaderView;
+use crate::header::rules::{DifficultyArithmetic, verify_contents, verify_linkage};
 use crate::params::ChainSpec;
-use crate::verify::{DifficultyArithmetic, verify_contents, verify_linkage};
 use crate::{Hash, U256};
 use std::collections::VecDeque;
 
@@ -141,7 +141,7 @@ mod tests {
     /// A valid block, `wait` seconds after its parent.
     fn child(spec: &ChainSpec, parent: &Header, wait: u64) -> Header {
         let (number, timestamp) = (parent.number + 1, parent.timestamp + wait);
-        let fields = crate::difficulty::Parent::from(&parent.view(&[]));
+        let fields = crate::header::difficulty::Parent::from(&parent.view(&[]));
         let difficulty = spec.rules_at(number, timestamp).difficulty.next(timestamp, &fields);
         Header {
             parent_hash: parent.hash(),

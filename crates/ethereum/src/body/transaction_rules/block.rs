@@ -5,10 +5,9 @@
 
 use super::TransactionError;
 use crate::U256;
-use crate::header::HeaderView;
+use crate::body::transactions::{Transaction, TransactionType};
+use crate::header::{HeaderView, blob_base_fee};
 use crate::params::BlobParams;
-use crate::transactions::{Transaction, TransactionType};
-use crate::verify::blob_base_fee;
 
 /// The terms of a block.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! A refused transaction as a broken rule of its block.
 
 use super::TransactionError;
+use crate::body::signing::{GROUP_ORDER, SignatureError};
 use crate::error::{Rule, Violation};
-use crate::signing::{GROUP_ORDER, SignatureError};
 
 impl From<TransactionError> for Violation {
     fn from(error: TransactionError) -> Self {
@@ -77,8 +77,8 @@ fn at_most<T: std::fmt::Display>(rule: Rule, max: T, found: T) -> Violation {
 mod tests {
     use super::*;
     use crate::U256;
+    use crate::body::transactions::TransactionType;
     use crate::fault::{Cause, Fault};
-    use crate::transactions::TransactionType;
     use crypto::RecoverError;
 
     #[test]

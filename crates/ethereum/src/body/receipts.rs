@@ -9,7 +9,7 @@ pub use lists::{
     consensus_to_storage, receipts_root, storage_to_consensus, verify_no_receipts, verify_receipts,
 };
 
-use crate::bloom::Bloom;
+use crate::body::bloom::Bloom;
 use crypto::ManyKeccak;
 use rlp::Error;
 use rlp::ethereum::Log;

@@ -3,18 +3,12 @@
 //!
 //! Everything here needs a header and its parent only. The total difficulty at the merge
 //! ([`verify_merge`]), the clock ([`verify_not_in_future`]) and the first block
-//! ([`verify_genesis`]) are for the caller, who knows them; seals are in `seal.rs`.
+//! ([`verify_genesis`]) are for the caller, who knows them; seals are in `header/seal.rs`.
 
-mod base_fee;
-mod blobs;
-
-pub use base_fee::{INITIAL_BASE_FEE, next_base_fee};
-pub use blobs::{BLOB_GAS, blob_base_fee, next_excess_blob_gas};
-
-use crate::difficulty::{Formula, MINIMUM, Parent};
-use crate::difficulty_bigint;
 use crate::error::{Hex, Rule, Violation};
-use crate::header::{EMPTY_OMMERS, HeaderView};
+use crate::header::difficulty::{Formula, MINIMUM, Parent};
+use crate::header::difficulty_bigint;
+use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs};
 use crate::params::{ChainSpec, DaoFork, Fork};
 use crate::{Hash, U256};
 

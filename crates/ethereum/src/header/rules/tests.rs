@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::error::Rule;
-use crate::genesis::{Alloc, Fields};
-use crate::header::Header;
+use crate::header::{BLOB_GAS, Header, INITIAL_BASE_FEE, next_excess_blob_gas};
+use crate::params::genesis::{Alloc, Fields};
 use crate::params::{Config, Merge};
 use rlp::Encode;
 

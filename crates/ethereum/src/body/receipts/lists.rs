@@ -3,12 +3,12 @@
 
 use super::{ReceiptError, bloom_of};
 use crate::Hash;
-use crate::bloom::Bloom;
-use crate::bodies::BodyView;
+use crate::body::BodyView;
+use crate::body::bloom::Bloom;
+use crate::body::list::List;
+use crate::body::transactions::TransactionType;
 use crate::error::{Hex, Rule, Violation};
 use crate::header::{EMPTY_ROOT, HeaderView};
-use crate::list::List;
-use crate::transactions::TransactionType;
 use archive::ReceiptEncoding;
 use crypto::ManyKeccak;
 use rlp::ethereum::{Log, OldLog, Receipt, StoredLogs, StoredReceipt};

@@ -1,14 +1,23 @@
-//! Block bodies: transactions, ommers and withdrawals, decoded in place and compared with the
-//! header.
+//! What a block has besides its header: the body, decoded in place and compared with the header.
+//! The folder has transactions and their rules, senders, ommers and receipts.
+
+pub mod bloom;
+mod list;
+pub mod ommers;
+pub mod receipts;
+pub mod senders;
+pub mod signing;
+pub mod transaction_rules;
+pub mod transactions;
 
 use crate::error::{Hex, Rule, Violation};
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
-use crate::list::List;
 use crate::params::Fork;
-use crate::transactions::{self, GAS_PER_BLOB, KZG_VERSION, Transaction, TransactionType};
+use list::List;
 use rlp::ethereum::{Header, Withdrawal};
 use rlp::{Decode, Error, Reader};
 use std::fmt;
+use transactions::{GAS_PER_BLOB, KZG_VERSION, Transaction, TransactionType};
 use trie::RootBuilder;
 
 /// Most bytes of an encoded block from Osaka on (EIP-7934): 10 MiB less a margin of 2 MiB.

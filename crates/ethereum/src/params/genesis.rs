@@ -6,9 +6,8 @@ mod object;
 
 pub(crate) use json::from_json;
 
-use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, Header};
+use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, Header, INITIAL_BASE_FEE};
 use crate::params::Fork;
-use crate::verify::INITIAL_BASE_FEE;
 use crate::{Address, Hash, U256};
 use rlp::ethereum::Account;
 use rlp::{Encode, Reader};

@@ -4,8 +4,8 @@
 //! the signature, hashes what was signed and recovers the key. Its parts are there for those who
 //! do many at once.
 
+use crate::body::transactions::{Transaction, TransactionType};
 use crate::params::Fork;
-use crate::transactions::{Transaction, TransactionType};
 use crate::{Address, U256};
 use crypto::RecoverError;
 use rlp::Encode;

@@ -8,9 +8,9 @@ pub mod gas;
 
 mod violation;
 
+use crate::body::signing::{self, SignatureError, SignatureForm};
+use crate::body::transactions::{GAS_PER_BLOB, Transaction, TransactionType, newest_type};
 use crate::params::Fork;
-use crate::signing::{self, SignatureError, SignatureForm};
-use crate::transactions::{GAS_PER_BLOB, Transaction, TransactionType, newest_type};
 use crate::{Address, U256};
 use std::fmt;
 
@@ -265,7 +265,9 @@ impl std::error::Error for TransactionError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transactions::TransactionType::{AccessList, Blob, DynamicFee, Legacy, SetCode};
+    use crate::body::transactions::TransactionType::{
+        AccessList, Blob, DynamicFee, Legacy, SetCode,
+    };
     use rlp::List;
 
     /// A transaction whose every field is 0 or empty.
