@@ -5,7 +5,7 @@ use crate::body::BodyError;
 pub use crate::error::Hex;
 use crate::error::{Rule, Violation};
 use archive::Place;
-use chain::{FaultReport, Shortfall, ShortfallKind, Status};
+use chain::{FaultReport, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -17,15 +17,8 @@ pub enum Cause {
     Header(rlp::Error),
     /// The body is no canonical RLP of a body.
     Body(BodyError),
-    /// A rule of the chain is broken.
+    /// The block, or one of its transactions, breaks a rule of the chain.
     Rule(Violation),
-    /// A transaction breaks a rule.
-    Transaction {
-        /// Its place in the block; the first has 0.
-        index: usize,
-        /// The rule.
-        violation: Violation,
-    },
 }
 
 /// A block that is not accepted. Everything before it has been verified.
@@ -49,7 +42,7 @@ impl Fault {
             Cause::Archive(error) => error.status(),
             Cause::Header(_) | Cause::Body(_) => Status::Damage,
             Cause::Rule(violation) if violation.rule == Rule::BodyMissing => Status::Incomplete,
-            Cause::Rule(_) | Cause::Transaction { .. } => Status::Fault,
+            Cause::Rule(_) => Status::Fault,
         }
     }
 
@@ -78,7 +71,7 @@ impl Fault {
         };
         let place = self.place.as_ref().or(own);
         let violation = match &self.cause {
-            Cause::Rule(violation) | Cause::Transaction { violation, .. } => Some(violation),
+            Cause::Rule(violation) => Some(violation),
             _ => None,
         };
         FaultReport {
@@ -110,9 +103,6 @@ impl fmt::Display for Fault {
             Cause::Header(error) => write!(f, ": header encoding: {error}"),
             Cause::Body(error) => write!(f, ": body encoding: {error}"),
             Cause::Rule(violation) => write!(f, ": {violation}"),
-            Cause::Transaction { index, violation } => {
-                write!(f, ": transaction {index}: {violation}")
-            }
         }
     }
 }
@@ -135,6 +125,8 @@ pub enum Error {
         /// What was to be imported.
         found: String,
     },
+    /// A level was asked for that blocks are not verified to.
+    Level(Level),
     /// The archive has no block in the range that was asked for.
     Empty,
     /// The archive ends where the store begins, or before.
@@ -168,6 +160,10 @@ impl fmt::Display for Error {
             Self::OtherChain { expected, found } => {
                 write!(f, "the store takes more of one chain only: expected {expected}, ")?;
                 write!(f, "found {found}")
+            }
+            Self::Level(level) => {
+                let level = level.name();
+                write!(f, "--level {level}: Ethereum archives are verified up to bodies so far")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Before { first, last } => {
@@ -212,7 +208,7 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Before { .. } => Status::Usage,
+            Self::OtherChain { .. } | Self::Before { .. } | Self::Level(_) => Status::Usage,
             Self::StoredBlock { .. } => Status::Damage,
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,

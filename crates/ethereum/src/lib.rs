@@ -24,6 +24,7 @@ mod resume;
 mod run;
 
 pub use body::{bloom, ommers, receipts, senders, signing, transaction_rules, transactions};
+pub use chain::Level;
 pub use header::{difficulty, difficulty_bigint, ethash, seal};
 pub use link::{BlockId, Tip};
 pub use ruint::aliases::U256;
@@ -32,23 +33,3 @@ pub use ruint::aliases::U256;
 pub type Hash = [u8; 32];
 /// A 20-byte account address.
 pub type Address = [u8; 20];
-
-/// How deep a chain is verified; each level includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Linkage, every header rule, seals.
-    Headers = 0,
-    /// Transactions, ommers, withdrawals and receipts against their roots; every transaction's
-    /// rules and its sender.
-    Bodies = 1,
-}
-
-impl Level {
-    /// The level's name on the command line and in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Headers => "headers",
-            Self::Bodies => "bodies",
-        }
-    }
-}

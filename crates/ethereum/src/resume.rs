@@ -34,6 +34,9 @@ pub(crate) fn begin(
     options: &Options,
     sink: &mut Sink,
 ) -> Result<Beginning, Error> {
+    if options.level > Level::Bodies {
+        return Err(Error::Level(options.level));
+    }
     if let Sink::Segments(store) = sink
         && let Some(tip) = store.tip()
     {
@@ -73,10 +76,10 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
         return Err(Error::OtherChain { expected, found: spec.name.clone() });
     }
     if tip.level != options.level as u8 {
-        let name = |level| if level == Level::Bodies as u8 { "bodies" } else { "headers" };
+        let stored = Level::stored(tip.level).map_or("unknown", Level::name);
         return Err(Error::OtherChain {
-            expected: format!("blocks of level {}", name(tip.level)),
-            found: format!("an import at level {}", name(options.level as u8)),
+            expected: format!("blocks of level {stored}"),
+            found: format!("an import at level {}", options.level.name()),
         });
     }
     let mut window = AncestorWindow::default();

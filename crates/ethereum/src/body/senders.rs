@@ -82,7 +82,7 @@ pub struct Refused {
 impl Refused {
     /// As the cause of the block's fault.
     pub(crate) fn cause(self) -> Cause {
-        Cause::Transaction { index: self.index, violation: Violation::from(self.error) }
+        Cause::Rule(Violation::from(self.error).in_transaction(self.index))
     }
 }
 

@@ -108,10 +108,10 @@ fn resting(archive: &Archive, options: &Options) -> &'static str {
         (Level::Headers, _) => {
             "coinbase, roots, logs bloom, gas used, time, extra data, mix hash and nonce"
         }
-        (Level::Bodies, false) => {
+        (_, false) => {
             "coinbase, state root, time, extra data, mix hash and nonce, and where there are \
              transactions receipts root, logs bloom and gas used"
         }
-        (Level::Bodies, true) => "coinbase, state root, time, extra data, mix hash and nonce",
+        (_, true) => "coinbase, state root, time, extra data, mix hash and nonce",
     }
 }

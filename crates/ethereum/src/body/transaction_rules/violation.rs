@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_transaction() {
-        let violation = SignatureError::ChainId { expected: 1, found: U256::from(5) }.into();
-        let cause = Cause::Transaction { index: 3, violation };
+        let error = SignatureError::ChainId { expected: 1, found: U256::from(5) };
+        let cause = Cause::Rule(Violation::from(error).in_transaction(3));
         let fault = Fault { block: 7, hash: None, place: None, cause };
         let expected = "block 7: transaction 3: chain of the signature (EIP-155, EIP-2718): \
             expected 1, found 5";
