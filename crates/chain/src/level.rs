@@ -5,8 +5,8 @@
 pub enum Level {
     /// Linkage, every rule of headers, proof of work.
     Headers = 0,
-    /// Everything that a block says by itself: what the header has roots of, sizes, signatures where
-    /// they need nothing else.
+    /// Everything that a block says by itself: what the header has roots of, sizes, structure,
+    /// signatures where they need no state.
     Bodies = 1,
     /// What blocks do: coins, amounts, scripts; state.
     Execution = 2,

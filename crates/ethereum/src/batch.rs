@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// readings cheap, few enough to stay in the first-level cache.
 const RUN: usize = 64;
 
-/// The last epoch that a cache is made for, as in go-ethereum: a made-up block number must not
+/// The last epoch that a cache is generated for, as in go-ethereum: a made-up block number must not
 /// cost gigabytes. It ends with block 61,439,999; proof of work ended before block 16,000,000.
 const LAST_EPOCH: u64 = 2047;
 
@@ -93,7 +93,7 @@ impl Batch {
         self.fault = Some(Fault {
             block: self.number(i),
             hash: self.hashes.get(i).copied(),
-            place: self.chunk.place(part, i),
+            location: self.chunk.place(part, i),
             cause,
         });
     }

@@ -236,7 +236,7 @@ pub fn verify_access_list(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Vi
 /// Why a body is malformed. Offsets count from the start of the bytes that were decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// Not the RLP that stands at this place in a body.
+    /// Not the RLP that a body has here.
     Rlp(Error),
     /// A typed transaction's signature whose y parity is neither 0 nor 1.
     Parity {

@@ -302,12 +302,12 @@ fn put_receipts(
 }
 
 fn fault(chunk: &Chunk, part: Part, i: usize, block: u64, cause: Cause) -> ConvertError {
-    let place = chunk.place(part, i);
-    ConvertError::Fault(Box::new(Fault { block, hash: None, place, cause }))
+    let location = chunk.place(part, i);
+    ConvertError::Fault(Box::new(Fault { block, hash: None, location, cause }))
 }
 
 fn file_of(chunk: &Chunk, i: usize) -> Option<PathBuf> {
-    chunk.place(Part::Header, i).map(|place| place.file)
+    chunk.place(Part::Header, i).map(|location| location.file)
 }
 
 /// Removes the first `count` blocks.

@@ -68,7 +68,7 @@ pub enum Rule {
     SealMixHash,
     /// The seal's hash is at most 2^256 divided by the difficulty.
     SealBoundary,
-    /// The block is of an epoch that caches are made for.
+    /// The block is of an epoch that caches are generated for.
     SealEpoch,
     /// The archive has the body of each block.
     BodyMissing,

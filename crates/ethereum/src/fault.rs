@@ -1,4 +1,4 @@
-//! What stops an import: the block, the place on disk, the rule, what was expected and found.
+//! What stops an import: the block, the location on disk, the rule, what was expected and found.
 
 use crate::Hash;
 use crate::body::BodyError;
@@ -29,7 +29,7 @@ pub struct Fault {
     /// Its hash, when its header could be read.
     pub hash: Option<Hash>,
     /// Where the part at fault stands.
-    pub place: Option<Place>,
+    pub location: Option<Place>,
     /// What is wrong.
     pub cause: Cause,
 }
@@ -53,8 +53,8 @@ impl Fault {
             Cause::Rule(violation) if self.status() == Status::Incomplete => {
                 let text = format!("block {}: {violation}", self.block);
                 let shortfall = Shortfall::new(ShortfallKind::MissingBlocks, text);
-                Some(match &self.place {
-                    Some(place) => shortfall.at(&place.file, place.offset),
+                Some(match &self.location {
+                    Some(location) => shortfall.at(&location.file, location.offset),
                     None => shortfall,
                 })
             }
@@ -69,7 +69,7 @@ impl Fault {
             Cause::Archive(error) => error.place(),
             _ => None,
         };
-        let place = self.place.as_ref().or(own);
+        let location = self.location.as_ref().or(own);
         let violation = match &self.cause {
             Cause::Rule(violation) => Some(violation),
             _ => None,
@@ -78,8 +78,8 @@ impl Fault {
             message: self.to_string(),
             block: Some(self.block),
             hash: self.hash.as_ref().map(|hash| Hex(hash).to_string()),
-            file: place.map(|place| place.file.clone()),
-            offset: place.map(|place| place.offset),
+            file: location.map(|location| location.file.clone()),
+            offset: location.map(|location| location.offset),
             rule: violation.map(|violation| violation.rule.name().to_owned()),
             expected: violation.map(|violation| violation.expected.clone()),
             found: violation.map(|violation| violation.found.clone()),
@@ -94,9 +94,9 @@ impl fmt::Display for Fault {
         if let Some(hash) = &self.hash {
             write!(f, " ({})", Hex(hash))?;
         }
-        // an archive error names its place itself
-        if let (Some(place), false) = (&self.place, matches!(self.cause, Cause::Archive(_))) {
-            write!(f, ", {place}")?;
+        // an archive error names its location itself
+        if let (Some(location), false) = (&self.location, matches!(self.cause, Cause::Archive(_))) {
+            write!(f, ", {location}")?;
         }
         match &self.cause {
             Cause::Archive(error) => write!(f, ": {error}"),
@@ -158,8 +158,8 @@ impl fmt::Display for Error {
             Self::Archive(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::OtherChain { expected, found } => {
-                write!(f, "the store takes more of one chain only: expected {expected}, ")?;
-                write!(f, "found {found}")
+                write!(f, "a store takes blocks of one chain and one level only: ")?;
+                write!(f, "expected {expected}, found {found}")
             }
             Self::Level(level) => {
                 let level = level.name();
@@ -167,8 +167,8 @@ impl fmt::Display for Error {
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Before { first, last } => {
-                write!(f, "a store grows at its end only: expected block {}, ", last + 1)?;
-                write!(f, "found none from block {first} on, the store's first")
+                write!(f, "the archive has no block of the store's range or after it: ")?;
+                write!(f, "expected block {}, found none from block {first} on", last + 1)
             }
             Self::StoredBlock { number, expected, found } => {
                 write!(f, "block {number} of the store is damaged: expected {}", Hex(expected))?;
@@ -188,11 +188,11 @@ impl fmt::Display for Error {
                 }
             }
             Self::TrustedMissing(hashes) => {
-                write!(f, "expected to find trusted block {}", Hex(&hashes[0]))?;
-                if hashes.len() > 1 {
-                    write!(f, " and {} more", hashes.len() - 1)?;
+                write!(f, "--trust: block {}", Hex(&hashes[0]))?;
+                match hashes.len() {
+                    0 | 1 => f.write_str(" is not among the blocks verified"),
+                    more => write!(f, " and {} more are not among the blocks verified", more - 1),
                 }
-                f.write_str(", found none of that hash in the range verified")
             }
         }
     }
@@ -225,7 +225,7 @@ impl Error {
         }
     }
 
-    /// The number of the block behind a gap.
+    /// The number of the block after a gap.
     pub(crate) fn behind_gap(&self) -> Option<u64> {
         let Self::Fault(fault) = self else { return None };
         match &fault.cause {

@@ -1,5 +1,5 @@
-//! Block headers: a view into encoded bytes, and an owned value. The folder has the rules of headers,
-//! the formulas that they need, and seals.
+//! Block headers: a view into encoded bytes, and an owned value. The folder has the rules of
+//! headers, the formulas that they need, and seals.
 
 use crate::Hash;
 use rlp::ethereum::Header as Fields;

@@ -95,11 +95,11 @@ fn difference(store: &ChainStore, batch: &Batch, i: usize) -> Result<Fault, Erro
     let next = (i + 1 < batch.hashes.len()).then(|| batch.header(i + 1).ok()).flatten();
     let goes_on = next.is_some_and(|next| *next.parent_hash == expected);
     let what = match goes_on {
-        true => "a header that is not the one that the archive goes on from",
+        true => "not the header that the next block of the archive follows",
         false => "another chain from here on",
     };
     let found = format!("{}, {what}", Hex(&hash));
     let violation = Violation::new(Rule::KnownBlock, Hex(&expected), found);
-    let (hash, place) = (Some(hash), batch.chunk.place(Part::Header, i));
-    Ok(Fault { block, hash, place, cause: Cause::Rule(violation) })
+    let (hash, location) = (Some(hash), batch.chunk.place(Part::Header, i));
+    Ok(Fault { block, hash, location, cause: Cause::Rule(violation) })
 }

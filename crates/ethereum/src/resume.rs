@@ -1,4 +1,4 @@
-//! Where a run begins: behind the last stored block, at the genesis block, or at an anchor.
+//! Where a run begins: after the last stored block, at the genesis block, or at an anchor.
 
 use crate::body::BodyView;
 use crate::body::ommers::{Ancestor, AncestorWindow, GENERATIONS};
@@ -109,7 +109,7 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
     })
 }
 
-/// Holds the last stored block to its hash, and the anchor to its place, so that damage of the
+/// Holds the last stored block to its hash, and the anchor to its own, so that damage of the
 /// store never makes an archive look guilty.
 fn check_tip(store: &ChainStore, tip: &store::Tip, header: &[u8]) -> Result<(), Error> {
     let damaged = |what, expected: &Hash, found: &Hash| {

@@ -41,8 +41,8 @@ pub struct KeyBatch {
 }
 
 impl KeyBatch {
-    /// The keys that signed, x and y, in order; [`crate::body::signing::address_of`] makes senders of
-    /// them. `None` where no key makes the signature.
+    /// The keys that signed, x and y, in order; [`super::signing::address_of`] gives their senders.
+    /// `None` where the signature is of no key.
     pub fn recover(
         &mut self,
         signed: &[Signed<'_>],
@@ -71,9 +71,9 @@ impl KeyBatch {
 /// A transaction that is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its block, by its place in the chunk.
+    /// The index of its block in the chunk.
     pub block: usize,
-    /// Its place in the block.
+    /// Its index in the block.
     pub index: usize,
     /// Why.
     pub error: TransactionError,
@@ -92,8 +92,8 @@ pub struct Senders<'k, 'a> {
     hasher: ManyKeccak,
     keys: &'k mut KeyBatch,
     waiting: Vec<Signed<'a>>,
-    /// Block and place of each that waits.
-    places: Vec<(usize, usize)>,
+    /// Indexes of block and transaction of each that waits.
+    indexes: Vec<(usize, usize)>,
     /// Senders that were recovered.
     pub recovered: u64,
     /// Time it took to hash what was signed and to recover the keys.
@@ -108,7 +108,7 @@ impl<'k, 'a> Senders<'k, 'a> {
             hasher,
             keys,
             waiting: vec![],
-            places: vec![],
+            indexes: vec![],
             recovered: 0,
             busy: Duration::ZERO,
         }
@@ -118,8 +118,8 @@ impl<'k, 'a> Senders<'k, 'a> {
     /// those that wait come before it, and may still be refused themselves.
     ///
     /// A transaction's faults have the order of
-    /// [`crate::body::transaction_rules::verify_transaction`]: so one with a fault behind its signature
-    /// is recovered before it is refused.
+    /// [`super::transaction_rules::verify_transaction`]: so one with a fault other than that of its
+    /// signature is recovered before it is refused.
     pub fn add(
         &mut self,
         block: usize,
@@ -133,7 +133,7 @@ impl<'k, 'a> Senders<'k, 'a> {
             let fields =
                 verify_fields(&transaction, fork).and_then(|()| terms.verify(&transaction));
             self.waiting.push(Signed { transaction, form });
-            self.places.push((block, index));
+            self.indexes.push((block, index));
             if self.waiting.len() == BATCH || fields.is_err() {
                 self.recover()?;
             }
@@ -153,13 +153,13 @@ impl<'k, 'a> Senders<'k, 'a> {
         self.busy += start.elapsed();
         self.recovered += nobody.unwrap_or(keys.len()) as u64;
         let refused = nobody.map(|i| {
-            let (block, index) = self.places[i];
+            let (block, index) = self.indexes[i];
             // r and s are within the group, so there is one reason left
             let error = SignatureError::NoSigner(RecoverError::NoKey).into();
             Refused { block, index, error }
         });
         self.waiting.clear();
-        self.places.clear();
+        self.indexes.clear();
         refused.map_or(Ok(()), Err)
     }
 }

@@ -77,7 +77,7 @@ mod tests {
     use rlp::Encode;
     use rlp::ethereum::Authorization;
 
-    /// The verdict on a transaction that stands behind five other bytes.
+    /// The verdict on a transaction that follows five other bytes.
     fn verdict(transaction: &Transaction<'_>) -> Option<BodyError> {
         let raw = transaction.encode();
         read(&mut Reader::with_base(&raw, 5)).err()
@@ -124,8 +124,8 @@ mod tests {
         let hashes = [[KZG_VERSION; 32], [2; 32]];
         let blob = transaction(TransactionType::Blob);
         let wrong = Transaction { blob_hashes: List::Values(&hashes), ..blob };
-        let place = wrong.encode().iter().position(|byte| *byte == 2).unwrap() - 1;
-        let expected = BodyError::BlobVersion { offset: 5 + place, found: 2 };
+        let index = wrong.encode().iter().position(|byte| *byte == 2).unwrap() - 1;
+        let expected = BodyError::BlobVersion { offset: 5 + index, found: 2 };
         assert_eq!(verdict(&wrong), Some(expected));
     }
 

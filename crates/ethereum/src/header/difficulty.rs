@@ -2,7 +2,7 @@
 //! arithmetic where it does not.
 //!
 //! Each formula is an adjustment by the parent's time plus a "bomb" that doubles every 100,000
-//! blocks. [`crate::header::difficulty_bigint`] is the same without bounds: the oracle and the baseline.
+//! blocks. [`super::difficulty_bigint`] is the same without bounds: the oracle and the baseline.
 
 use crate::U256;
 use crate::header::{EMPTY_OMMERS, HeaderView};

@@ -1,6 +1,6 @@
 //! The difficulty formulas in integers without bounds, as the papers write them.
 //!
-//! Kept as the oracle of [`crate::header::difficulty`] and as the baseline of the ladder's rung `mod5`.
+//! Kept as the oracle of [`super::difficulty`] and as the baseline of the ladder's rung `mod5`.
 
 use crate::U256;
 use crate::header::difficulty::{Formula, Parent};

@@ -3,8 +3,8 @@
 //! Source: the Ethash specification, revision 23, and the Yellow Paper, appendix J. The names of
 //! constants are those of the specification.
 //!
-//! [`Caches`] makes or loads the cache of each epoch, [`check_seals`] checks many seals at once,
-//! and [`naive`] is the plain form that the fast one is tested against.
+//! [`Caches`] generates or loads the cache of each epoch, [`check_seals`] checks many seals at
+//! once, and [`naive`] is the plain form that the fast one is tested against.
 
 mod cache;
 mod caches;

@@ -261,7 +261,7 @@ fn minimum_difficulty(header: &HeaderView<'_>) -> Verdict {
     Ok(())
 }
 
-/// No proof of work where the schedule puts the merge behind the block (EIP-3675).
+/// No proof of work where the schedule puts the merge before the block (EIP-3675).
 #[inline]
 fn before_merge(fork: Fork, header: &HeaderView<'_>) -> Verdict {
     if fork >= Fork::Paris {

@@ -6,9 +6,11 @@ mod object;
 
 pub(crate) use json::from_json;
 
+use crate::error::SpecError;
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, Header, INITIAL_BASE_FEE};
 use crate::params::Fork;
 use crate::{Address, Hash, U256};
+use object::{Object, missing};
 use rlp::ethereum::Account;
 use rlp::{Encode, Reader};
 use std::borrow::Cow;
@@ -60,6 +62,29 @@ pub struct Fields {
     pub excess_blob_gas: Option<u64>,
     pub blob_gas_used: Option<u64>,
     pub slot_number: Option<u64>,
+}
+
+impl Fields {
+    /// Those of a genesis.json.
+    fn read(file: &Object<'_>) -> Result<Self, SpecError> {
+        let mix_hash = if file.text("mixHash").is_some() { "mixHash" } else { "mixhash" };
+        Ok(Self {
+            number: file.u64("number")?.unwrap_or(0),
+            timestamp: file.u64("timestamp")?.unwrap_or(0),
+            parent_hash: file.fixed("parentHash")?,
+            coinbase: file.fixed("coinbase")?,
+            difficulty: file.u256("difficulty")?.ok_or(missing("difficulty"))?,
+            gas_limit: file.u64("gasLimit")?.ok_or(missing("gasLimit"))?,
+            gas_used: file.u64("gasUsed")?.unwrap_or(0),
+            extra_data: file.bytes("extraData")?,
+            mix_hash: file.fixed(mix_hash)?,
+            nonce: file.u64("nonce")?.unwrap_or(0),
+            base_fee: file.u256("baseFeePerGas")?,
+            excess_blob_gas: file.u64("excessBlobGas")?,
+            blob_gas_used: file.u64("blobGasUsed")?,
+            slot_number: file.u64("slotNumber")?,
+        })
+    }
 }
 
 /// Block 0 of a chain.

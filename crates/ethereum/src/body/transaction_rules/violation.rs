@@ -132,7 +132,7 @@ mod tests {
     fn a_fault_names_the_transaction() {
         let error = SignatureError::ChainId { expected: 1, found: U256::from(5) };
         let cause = Cause::Rule(Violation::from(error).in_transaction(3));
-        let fault = Fault { block: 7, hash: None, place: None, cause };
+        let fault = Fault { block: 7, hash: None, location: None, cause };
         let expected = "block 7: transaction 3: chain of the signature (EIP-155, EIP-2718): \
             expected 1, found 5";
         assert_eq!(fault.to_string(), expected);

@@ -1,4 +1,4 @@
-//! The caches of several epochs, shared by all threads: each is made once.
+//! The caches of several epochs, shared by all threads: each is generated once.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ pub struct Caches {
     dir: Option<PathBuf>,
     keep: usize,
     shelf: Mutex<Shelf>,
-    /// Rung when a cache is ready, or was given up.
+    /// Notified when a cache is ready, or was given up.
     changed: Condvar,
 }
 
 /// What the provider did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Caches that were made.
+    /// Caches that were generated.
     pub generated: u64,
     /// Caches that were read from disk.
     pub loaded: u64,
@@ -30,7 +30,7 @@ pub struct CacheStats {
     pub damaged: u64,
     /// Caches that could not be written to disk.
     pub not_saved: u64,
-    /// Time spent making and loading, summed over threads.
+    /// Time spent generating and loading, summed over threads.
     pub busy: Duration,
 }
 
@@ -56,16 +56,16 @@ impl Caches {
         })
     }
 
-    /// The cache of `epoch`. The first thread that asks makes it; others that ask for the same one
-    /// wait for it, and caches of different epochs are made in parallel.
+    /// The cache of `epoch`. The first thread that asks generates it; others that ask for the same
+    /// one wait for it, and caches of different epochs are generated in parallel.
     ///
     /// # Errors
     /// When the epoch is beyond what ethash can express.
     pub fn get(&self, epoch: u64) -> Result<Arc<Cache>, EpochTooHigh> {
         let mut shelf = self.shelf();
         loop {
-            if let Some(place) = shelf.ready.iter().position(|cache| cache.epoch() == epoch) {
-                shelf.ready[place..].rotate_left(1);
+            if let Some(index) = shelf.ready.iter().position(|cache| cache.epoch() == epoch) {
+                shelf.ready[index..].rotate_left(1);
                 return Ok(Arc::clone(&shelf.ready[shelf.ready.len() - 1]));
             }
             if !shelf.in_work.contains(&epoch) {
@@ -75,7 +75,7 @@ impl Caches {
         }
         shelf.in_work.push(epoch);
         drop(shelf);
-        // ends also when making it fails or panics, so that no other thread waits for ever
+        // ends also when generating it fails or panics, so that no other thread waits for ever
         let work = Work { caches: self, epoch };
         let start = Instant::now();
         let loaded = Cache::load_or_generate(self.dir.as_deref(), epoch)?;
@@ -84,8 +84,8 @@ impl Caches {
         Ok(cache)
     }
 
-    /// Begins to make or load the cache of `epoch` in a thread of its own, unless it is there or
-    /// under way. A hint: when no thread can be had, `get` does the work later.
+    /// Begins to generate or load the cache of `epoch` in a thread of its own, unless it is there
+    /// or under way. A hint: when no thread can be had, `get` does the work later.
     pub fn prefetch(self: &Arc<Self>, epoch: u64) {
         let shelf = self.shelf();
         if shelf.in_work.contains(&epoch) || shelf.ready.iter().any(|c| c.epoch() == epoch) {
@@ -97,7 +97,7 @@ impl Caches {
         let _ = thread::Builder::new().name(name).spawn(move || caches.get(epoch));
     }
 
-    /// What was made and loaded so far, and how long it took.
+    /// What was generated and loaded so far, and how long it took.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         self.shelf().stats
@@ -151,7 +151,7 @@ mod tests {
     use super::super::disk::{file_path, save};
     use super::*;
 
-    /// Files of the right sizes, so that the tests need not make caches.
+    /// Files of the right sizes, so that the tests need not generate caches.
     fn folder_with_caches(name: &str, epochs: &[u64]) -> Folder {
         let folder = Folder::new(name);
         for epoch in epochs {

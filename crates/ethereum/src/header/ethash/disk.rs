@@ -71,17 +71,17 @@ impl From<io::Error> for CacheFileError {
 pub struct Loaded {
     /// The cache.
     pub cache: Cache,
-    /// True when the cache was read from disk, false when it was made.
+    /// True when the cache was read from disk, false when it was generated.
     pub from_disk: bool,
-    /// Why a file that was there could not be used. The cache was made anew.
+    /// Why a file that was there could not be used. The cache was generated anew.
     pub damage: Option<CacheFileError>,
     /// Why the new cache could not be written. It is good all the same.
     pub not_saved: Option<io::Error>,
 }
 
 impl Cache {
-    /// Reads the cache of `epoch` from the folder `dir`, or makes it and writes it there. Without a
-    /// folder it is made. Troubles with the file are told in the answer and stop nothing.
+    /// Reads the cache of `epoch` from the folder `dir`, or generates it and writes it there.
+    /// Without a folder it is generated. Troubles with the file are told in the answer and stop nothing.
     ///
     /// # Errors
     /// When the epoch is beyond what ethash can express.
@@ -153,7 +153,7 @@ fn load(path: &Path, cache: &mut Cache) -> Result<(), CacheFileError> {
 }
 
 /// Writes the file under a name of its own and renames it, so that readers never see a part. There
-/// is no `fsync`: the checksum finds what a power cut left behind, and the cache is made again.
+/// is no `fsync`: the checksum finds what a power cut left, and the cache is generated again.
 pub(super) fn save(dir: &Path, path: &Path, cache: &Cache) -> io::Result<()> {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     fs::create_dir_all(dir)?;

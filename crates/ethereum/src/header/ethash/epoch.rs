@@ -45,7 +45,7 @@ pub fn cache_rows(epoch: u64) -> Result<u32, EpochTooHigh> {
 }
 
 /// Pages of 128 bytes in the dataset of `epoch`: the largest prime below a size that grows by the
-/// epoch. The dataset itself is never made.
+/// epoch. The dataset itself is never generated.
 ///
 /// # Errors
 /// When the epoch is after [`MAX_EPOCH`].

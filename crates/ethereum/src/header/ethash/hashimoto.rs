@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn batches_of_every_size_agree_with_the_plain_form() {
         let cache = Cache::small(2, 1021, 8191);
-        // the plain form is slow, so a few seals stand in turn in all places
+        // the plain form is slow, so a few seals take turns at all indexes
         let few: [Seal; 3] = std::array::from_fn(|i| seal(&cache, i as u64));
         let seals: Vec<Seal> = few.into_iter().cycle().take(65).collect();
         for count in [0, 1, 2, 3, 33, 65] {

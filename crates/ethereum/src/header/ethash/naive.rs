@@ -59,7 +59,7 @@ fn dataset_item(rows: &[[u8; 64]], number: u32) -> [u32; 16] {
     words(&keccak512(&bytes(&mix)))
 }
 
-/// Hashes a seal with items made from the cache: `hashimoto_light` of the specification.
+/// Hashes a seal with items generated from the cache: `hashimoto_light` of the specification.
 /// `seal_hash` is Keccak-256 of the header without mix hash and nonce.
 #[must_use]
 pub fn hashimoto_light(cache: &Cache, seal_hash: &[u8; 32], nonce: u64) -> Hashimoto {

@@ -321,6 +321,6 @@ fn fields(genesis: &Object<'_>) -> Result<Fields, SpecError> {
         base_fee: genesis.u256("baseFeePerGas")?,
         excess_blob_gas: genesis.u64("excessBlobGas")?,
         blob_gas_used: genesis.u64("blobGasUsed")?,
-        slot_number: None,
+        ..Fields::default()
     })
 }

@@ -14,7 +14,7 @@ pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError
         return chainspec::read(&file);
     }
     let config = config(&file.object("config")?.ok_or(missing("config"))?)?;
-    let fields = fields(&file)?;
+    let fields = Fields::read(&file)?;
     let alloc = file.object("alloc")?.ok_or(missing("alloc"))?;
     let read = |address: &String, account: &Object<'_>| self::account(address, account).map(Some);
     Ok((config, fields, accounts(&alloc, read)?))
@@ -137,25 +137,6 @@ fn blobs(entry: &Object<'_>) -> Result<BlobParams, SpecError> {
         target: entry.u64("target")?.unwrap_or(0),
         max: entry.u64("max")?.unwrap_or(0),
         base_fee_update_fraction: entry.u64("baseFeeUpdateFraction")?.unwrap_or(0),
-    })
-}
-
-fn fields(file: &Object<'_>) -> Result<Fields, SpecError> {
-    Ok(Fields {
-        number: file.u64("number")?.unwrap_or(0),
-        timestamp: file.u64("timestamp")?.unwrap_or(0),
-        parent_hash: file.fixed("parentHash")?,
-        coinbase: file.fixed("coinbase")?,
-        difficulty: file.u256("difficulty")?.ok_or(missing("difficulty"))?,
-        gas_limit: file.u64("gasLimit")?.ok_or(missing("gasLimit"))?,
-        gas_used: file.u64("gasUsed")?.unwrap_or(0),
-        extra_data: file.bytes("extraData")?,
-        mix_hash: file.fixed(if file.text("mixHash").is_some() { "mixHash" } else { "mixhash" })?,
-        nonce: file.u64("nonce")?.unwrap_or(0),
-        base_fee: file.u256("baseFeePerGas")?,
-        excess_blob_gas: file.u64("excessBlobGas")?,
-        blob_gas_used: file.u64("blobGasUsed")?,
-        slot_number: file.u64("slotNumber")?,
     })
 }
 
