@@ -81,7 +81,8 @@ pub struct Loaded {
 
 impl Cache {
     /// Reads the cache of `epoch` from the folder `dir`, or generates it and writes it there.
-    /// Without a folder it is generated. Troubles with the file are told in the answer and stop nothing.
+    /// Without a folder it is generated. A file that cannot be used is told in the answer and
+    /// stops nothing.
     ///
     /// # Errors
     /// When the epoch is beyond what ethash can express.
@@ -95,7 +96,7 @@ impl Cache {
     }
 }
 
-/// Fills `cache` from its file in `dir`, or else by making it, and then writes the file.
+/// Fills `cache` from its file in `dir`, or else by generating it, and then writes the file.
 fn load_or_fill(dir: &Path, mut cache: Cache) -> Loaded {
     let path = file_path(dir, cache.epoch);
     let damage = match load(&path, &mut cache) {
