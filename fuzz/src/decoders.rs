@@ -1,7 +1,7 @@
 //! RLP and what it encodes: headers, bodies, transactions, receipts.
 
 use archive::ReceiptEncoding;
-use ethereum::bodies::{BodyView, verify_body};
+use ethereum::body::{BodyView, verify_body};
 use ethereum::header::HeaderView;
 use ethereum::params::Fork;
 use ethereum::receipts::{

@@ -3,7 +3,7 @@
 
 use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
 use blockmill_bench::generate::transfers::{FILE, Recipe, generate};
-use ethereum::bodies::BodyView;
+use ethereum::body::BodyView;
 use ethereum::commit::Sink;
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;
@@ -171,16 +171,17 @@ fn settings() -> Vec<(Vec<&'static str>, usize)> {
     settings
 }
 
-/// Every setting refuses transaction `place` of `block` for `rule`, in the same words.
-fn assert_refused(chain: &Chain, path: &Path, rule: Rule, block: u64, place: usize) {
+/// Every setting refuses transaction `index` of `block` for `rule`, in the same words.
+fn assert_refused(chain: &Chain, path: &Path, rule: Rule, block: u64, index: usize) {
     let mut words: Option<String> = None;
     for (with, blocks) in settings() {
         let (cause, number, tip) = chain.refusal(path, &with, blocks);
-        let Cause::Transaction { index, violation } = cause else {
+        let Cause::Rule(violation) = cause else {
             panic!("{with:?}, chunks of {blocks}: {cause:?}")
         };
-        let found = (violation.rule, number, index, tip);
-        assert_eq!(found, (rule, block, place, Some(block - 1)), "{with:?}, chunks of {blocks}");
+        let found = (violation.rule, number, violation.transaction, tip);
+        let expected = (rule, block, Some(index as u32), Some(block - 1));
+        assert_eq!(found, expected, "{with:?}, chunks of {blocks}");
         let text = violation.to_string();
         assert_eq!(*words.get_or_insert(text.clone()), text);
     }
@@ -251,7 +252,8 @@ fn a_fault_of_a_header_wins_against_one_of_its_transactions() {
         for (with, blocks) in settings() {
             let (cause, block, tip) = chain.refusal(&path, &with, blocks);
             let Cause::Rule(violation) = cause else { panic!("{with:?}, {blocks}: {cause:?}") };
-            assert_eq!((violation.rule, block, tip), (Rule::GasUsed, 16, Some(15)));
+            let found = (violation.rule, violation.transaction, block, tip);
+            assert_eq!(found, (Rule::GasUsed, None, 16, Some(15)));
         }
     }
 }

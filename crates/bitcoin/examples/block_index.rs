@@ -6,7 +6,7 @@
 use blockmill_bitcoin::header::target;
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Tree, load, save};
 use blockmill_bitcoin::params::Params;
-use rlp::U256;
+use ruint::aliases::U256;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 5;

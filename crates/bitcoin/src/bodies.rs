@@ -71,11 +71,11 @@ impl Bodies {
         let root = self.merkle.root(&block.txids);
         let stated = block.stated_merkle_root();
         if root.hash != stated {
-            return Err(Violation::of_block(Rule::MerkleRoot, Id(&stated), Id(&root.hash)));
+            return Err(Violation::new(Rule::MerkleRoot, Id(&stated), Id(&root.hash)));
         }
         if root.repeated {
             let (expected, found) = ("different transactions", "some that stand there twice");
-            return Err(Violation::of_block(Rule::RepeatedTransactions, expected, found));
+            return Err(Violation::new(Rule::RepeatedTransactions, expected, found));
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl Bodies {
         let root = self.merkle.root(&block.wtxids).hash;
         let found = crypto::sha256d([root, *nonce].as_flattened());
         if found != stated {
-            return Err(Violation::of_block(Rule::WitnessCommitment, Id(&stated), Id(&found)));
+            return Err(Violation::new(Rule::WitnessCommitment, Id(&stated), Id(&found)));
         }
         Ok(())
     }
@@ -116,12 +116,12 @@ fn check_length(block: &Block) -> Result<(), Violation> {
     let count = block.transactions.len();
     if count == 0 || count > MAX_STRIPPED_BYTES {
         let expected = format_args!("1 to {MAX_STRIPPED_BYTES} transactions");
-        return Err(Violation::of_block(Rule::BlockLength, expected, count));
+        return Err(Violation::new(Rule::BlockLength, expected, count));
     }
     let length = block.stripped_size();
     if length > MAX_STRIPPED_BYTES {
         let expected = format_args!("at most {MAX_STRIPPED_BYTES} bytes without witnesses");
-        return Err(Violation::of_block(Rule::BlockLength, expected, length));
+        return Err(Violation::new(Rule::BlockLength, expected, length));
     }
     Ok(())
 }
@@ -148,7 +148,7 @@ fn check_sigops(block: &Block) -> Result<Checked, Violation> {
     let legacy_sigop_cost = LEGACY_COST * counts.sum::<u32>();
     if legacy_sigop_cost > MAX_SIGOP_COST {
         let expected = format_args!("a cost of at most {MAX_SIGOP_COST}");
-        return Err(Violation::of_block(Rule::SigopCost, expected, legacy_sigop_cost));
+        return Err(Violation::new(Rule::SigopCost, expected, legacy_sigop_cost));
     }
     Ok(Checked { legacy_sigop_cost })
 }
@@ -223,7 +223,7 @@ fn check_weight(block: &Block) -> Result<(), Violation> {
     let weight = block.weight();
     if weight as u64 > MAX_BLOCK_WEIGHT {
         let expected = format_args!("at most {MAX_BLOCK_WEIGHT}");
-        return Err(Violation::of_block(Rule::Weight, expected, weight));
+        return Err(Violation::new(Rule::Weight, expected, weight));
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ fn read_record(
         true => Ok(()),
         false => {
             let (stated, found) = (Id(&stated), Id(&root.hash));
-            Err(Cause::Rule(Violation::of_block(Rule::MerkleRoot, stated, found)))
+            Err(Cause::Rule(Violation::new(Rule::MerkleRoot, stated, found)))
         }
     }
 }

@@ -113,50 +113,12 @@ impl Rule {
     }
 }
 
-/// A broken rule, with what it asks for and what the block has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The rule.
-    pub rule: Rule,
-    /// Which transaction of the block breaks it, from 0; none where it is the whole block.
-    pub transaction: Option<u32>,
-    /// What a valid block has.
-    pub expected: String,
-    /// What this block has.
-    pub found: String,
-}
-
-impl Violation {
-    /// The whole block breaks `rule`; only a failure pays for the texts.
-    #[cold]
-    #[inline(never)]
-    pub fn of_block(rule: Rule, expected: impl Display, found: impl Display) -> Self {
-        let (expected, found) = (expected.to_string(), found.to_string());
-        Self { rule, transaction: None, expected, found }
-    }
-
-    /// A transaction breaks `rule`.
-    #[cold]
-    #[inline(never)]
-    pub fn of_transaction(
-        rule: Rule,
-        transaction: usize,
-        expected: impl Display,
-        found: impl Display,
-    ) -> Self {
-        let transaction = u32::try_from(transaction).ok();
-        Self { transaction, ..Self::of_block(rule, expected, found) }
-    }
-}
-
-impl Display for Violation {
+impl Display for Rule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if let Some(transaction) = self.transaction {
-            write!(f, "transaction {transaction}: ")?;
-        }
-        let (tag, source) = self.rule.text();
-        write!(f, "{tag} ({source}): expected {}, found {}", self.expected, self.found)
+        let (tag, source) = self.text();
+        write!(f, "{tag} ({source})")
     }
 }
 
-impl std::error::Error for Violation {}
+/// A broken rule of bodies.
+pub type Violation = chain::Violation<Rule>;

@@ -1,7 +1,7 @@
 //! The 80 bytes of a block header, and the numbers that its `bits` stand for.
 
 use crate::Hash;
-use rlp::U256;
+use ruint::aliases::U256;
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 80;

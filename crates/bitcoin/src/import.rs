@@ -5,13 +5,14 @@ use crate::commit::{Commit, CommitClock, Ledger, Log, lock};
 use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::{GENESIS, Tree};
-pub use crate::options::{Options, Progress};
+pub use crate::options::Options;
 use crate::pass1::Index;
 use crate::path::Path;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
 use crate::{Hash, Level, data_folder, disconnect, pass1, shortfalls};
 use archive::blkdat::{BlockFiles, BodyReader};
+use chain::Progress;
 use crypto::ManySha256;
 use pipeline::{Flow, Stages};
 use std::path;
@@ -299,9 +300,10 @@ impl Pass<'_> {
         let finish = |batch: &mut Batch| {
             self.finish(batch, store.as_mut(), run)?;
             let (blocks, bytes) = (run.blocks, before + (run.bytes - done));
-            let height = run.tip.map_or(0, |tip| tip.height);
-            let committed = run.committed.map(|tip| tip.height);
-            progress(&Progress { height, blocks, committed, bytes, total_bytes });
+            let number = run.tip.map_or(0, |tip| tip.height.into());
+            let committed = run.committed.map(|tip| tip.height.into());
+            let total_bytes = Some(total_bytes);
+            progress(&Progress { number, blocks, bytes, total_bytes, committed });
             Ok(Flow::Continue)
         };
         let ended = Stages::read("read", read)

@@ -45,28 +45,7 @@ pub mod undo;
 pub mod variants;
 pub mod verify;
 
+pub use chain::Level;
 pub use error::{Rule, Violation};
 pub use fault::Error;
 pub use hash::{Hash, Id};
-
-/// Depth of verification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Proof of work, difficulty, times, versions.
-    Headers,
-    /// Headers, and everything that a block says by itself: merkle roots, sizes, structure.
-    Bodies,
-    /// Bodies, and what they do: coins, amounts, scripts.
-    Execution,
-}
-
-impl Level {
-    /// The level's name on the command line and in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Headers => "headers",
-            Self::Bodies => "bodies",
-            Self::Execution => "execution",
-        }
-    }
-}

@@ -1,4 +1,4 @@
-//! What a run is asked to do, and what it tells while it does it.
+//! What a run is asked to do.
 
 use crate::params::Params;
 use crate::run::Tip;
@@ -67,19 +67,4 @@ impl Options {
             cancel: Cancel::default(),
         }
     }
-}
-
-/// How far a run has come; reported after each batch.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// Height of the last block that was verified.
-    pub height: u32,
-    /// Blocks so far in this run.
-    pub blocks: u64,
-    /// The last block that no crash can take away any more; none without a store.
-    pub committed: Option<u32>,
-    /// Bytes of the chain up to that height, those of earlier runs included.
-    pub bytes: u64,
-    /// Bytes of the whole chain.
-    pub total_bytes: u64,
 }

@@ -8,7 +8,7 @@ mod networks;
 
 use crate::Hash;
 use crate::header::compact;
-use rlp::U256;
+use ruint::aliases::U256;
 
 /// Satoshis of one bitcoin.
 pub const COIN: u64 = 100_000_000;

@@ -7,7 +7,7 @@
 use crate::header::{Claims, Header, compact, target};
 use crate::params::{MAX_FUTURE_SECONDS, MAX_TIMEWARP_SECONDS, Params};
 use crate::{Hash, Id};
-use rlp::U256;
+use ruint::aliases::U256;
 
 /// Times of which the median must be passed.
 pub const MEDIAN_BLOCKS: usize = 11;

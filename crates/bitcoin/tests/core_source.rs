@@ -4,7 +4,7 @@
 use blockmill_bitcoin::Id;
 use blockmill_bitcoin::header::{compact, target};
 use blockmill_bitcoin::params::Params;
-use rlp::U256;
+use ruint::aliases::U256;
 
 /// The part of `text` from `start` up to `end`.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {

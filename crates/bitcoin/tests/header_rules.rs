@@ -11,7 +11,7 @@ use blockmill_bitcoin::verify::{
     verify_version, verify_work,
 };
 use made_headers::{Random, easy, found, mine};
-use rlp::U256;
+use ruint::aliases::U256;
 
 fn parent(height: u32, time: u32, bits: u32) -> Parent {
     Parent {

@@ -1,4 +1,5 @@
-//! The words that all chains share: how a run ends, what is missing, where a fault stands.
+//! The words that all chains share: how deep a run verifies, how far it has come, how it ends, what
+//! is missing, which rule is broken and where.
 //!
 //! A verdict is a promise, so there is one set of words for it: the exit code, the `status` of
 //! `--json`, the run record and the first line that a person reads all say the same [`Status`].
@@ -7,11 +8,17 @@
 
 mod counted;
 mod fault;
+mod level;
 pub mod path;
+mod progress;
 mod shortfall;
 mod status;
+mod violation;
 
 pub use counted::{counted, grouped};
 pub use fault::FaultReport;
+pub use level::Level;
+pub use progress::Progress;
 pub use shortfall::{Shortfall, ShortfallKind};
 pub use status::Status;
+pub use violation::Violation;

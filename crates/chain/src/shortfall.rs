@@ -39,7 +39,7 @@ pub enum ShortfallKind {
 }
 
 impl Shortfall {
-    /// A shortfall without a place.
+    /// A shortfall without a location.
     #[must_use]
     pub fn new(kind: ShortfallKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), file: None, offset: None, blocks: None }

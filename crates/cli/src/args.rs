@@ -10,7 +10,8 @@ mod rlp;
 mod signatures;
 mod store;
 
-use clap::builder::RangedU64ValueParser;
+use chain::Level;
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -107,7 +108,7 @@ pub struct Verification {
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
     /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where there are any]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = levels())]
     pub level: Option<Level>,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]
     #[arg(long, value_name = "SAMPLE")]
@@ -332,16 +333,20 @@ pub enum Generate {
     Bitcoin(GenerateBitcoin),
 }
 
-/// Depth of verification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Level {
-    /// Linkage, every header rule, seals
-    Headers,
-    /// Headers, and transactions, ommers, withdrawals and receipts against their roots; Ethereum:
-    /// every transaction's rules and its sender
-    Bodies,
-    /// Bodies, and what they do: coins, amounts, scripts (Bitcoin)
-    Execution,
+/// Depths of verification, and what each is.
+fn levels() -> impl TypedValueParser<Value = Level> {
+    let level = |level: Level| {
+        PossibleValue::new(level.name()).help(match level {
+            Level::Headers => "Linkage, every header rule, seals",
+            Level::Bodies => {
+                "Headers, and transactions, ommers, withdrawals and receipts against their roots; \
+                 Ethereum: every transaction's rules and its sender"
+            }
+            Level::Execution => "Bodies, and what they do: coins, amounts, scripts (Bitcoin)",
+        })
+    };
+    let values = PossibleValuesParser::new(Level::ALL.map(level));
+    values.try_map(|name| Level::named(&name).ok_or("no level"))
 }
 
 /// Formats that blockmill writes.

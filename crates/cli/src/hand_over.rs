@@ -6,7 +6,7 @@ use crate::import::cores;
 use crate::output;
 use crate::outputs;
 use crate::progress::Display;
-use crate::reindex::{cache, failure, network_of, of_chain, open, parse_id};
+use crate::reindex::{cache, failure, network_of, open, parse_id};
 use crate::sources;
 use crate::stop;
 use anyhow::{Result, ensure};
@@ -56,7 +56,7 @@ fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) ->
     let mut display = Display::indexing(number, bytes, options.level.name(), json);
     let (run, outcome) = import(files, options, &args.data, |progress| {
         done = progress.bytes;
-        display.update(&of_chain(progress));
+        display.update(progress);
     });
     display.finish();
     stop::still_to_come(total.saturating_sub(done));

@@ -1,12 +1,12 @@
 //! `import` and `verify`.
 
 use crate::answer::Answer;
-use crate::args::{Import, Level as LevelArg, Verification, Verify};
+use crate::args::{Import, Verification, Verify};
 use crate::data_folder;
 use crate::ethereum_chain;
 use crate::output::{self, Ending};
 use crate::outputs;
-use crate::progress::{Display, Progress};
+use crate::progress::Display;
 use crate::raise;
 use crate::reindex;
 use crate::stop;
@@ -68,7 +68,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     }
     raise::finish(&args.data, &store, json)?;
     let is_of_headers = store.tip().is_some_and(|tip| tip.level == Level::Headers as u8);
-    if is_of_headers && args.verification.level == Some(LevelArg::Bodies) {
+    if is_of_headers && args.verification.level == Some(Level::Bodies) {
         return raise::run(args, store, json, cancel);
     }
     let stored = store.tip().map(|tip| tip.chain);
@@ -128,11 +128,9 @@ impl Job {
         cancel: Cancel,
     ) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
-        let level = args.level;
-        ensure!(
-            level != Some(LevelArg::Execution),
-            "--level execution: Ethereum archives are verified up to bodies so far"
-        );
+        if let Some(Level::Execution) = args.level {
+            return Err(Error::Level(Level::Execution).into());
+        }
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
         let spec = ethereum_chain::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
         let seal = args.seal.as_deref().unwrap_or(seal);
@@ -162,10 +160,8 @@ impl Job {
         let mut display = Display::new(self.archive.disk_bytes(), level, json);
         let (total, mut done) = (self.archive.disk_bytes(), 0);
         let (run, outcome) = import(&self.archive, &self.options, &mut sink, |progress| {
-            let (number, blocks, bytes) = (progress.number, progress.blocks, progress.bytes);
-            let (total_bytes, committed) = (None, progress.committed);
-            done = bytes;
-            display.update(&Progress { number, blocks, bytes, total_bytes, committed });
+            done = progress.bytes;
+            display.update(progress);
         });
         display.finish();
         stop::still_to_come(total.saturating_sub(done));
@@ -195,10 +191,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         return Some(store::DAMAGE_HINT);
     }
     let Error::Fault(fault) = error else { return None };
-    let violation = match &fault.cause {
-        Cause::Rule(violation) | Cause::Transaction { violation, .. } => violation,
-        _ => return None,
-    };
+    let Cause::Rule(violation) = &fault.cause else { return None };
     match violation.rule {
         Rule::SignatureChainId => Some(
             "this may be an archive of another chain, or its genesis.json lacks the chain's id",
@@ -220,9 +213,9 @@ fn hint(error: &Error) -> Option<&'static str> {
 }
 
 /// The level asked for, or the deepest that the archive's format can give.
-fn level_of(asked: Option<LevelArg>, archive: &Archive) -> Level {
+fn level_of(asked: Option<Level>, archive: &Archive) -> Level {
     match (asked, archive.has_bodies()) {
-        (Some(LevelArg::Headers), _) | (None, false) => Level::Headers,
+        (Some(Level::Headers), _) | (None, false) => Level::Headers,
         _ => Level::Bodies,
     }
 }

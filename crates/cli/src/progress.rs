@@ -1,27 +1,13 @@
 //! How far a run has come: a bar on a terminal, plain lines otherwise.
 
 use crate::log;
-use chain::grouped;
+use chain::{Progress, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Time between two plain lines.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-
-/// How far a run of any chain has come.
-pub struct Progress {
-    /// The last block that was verified.
-    pub number: u64,
-    /// Blocks so far.
-    pub blocks: u64,
-    /// Bytes so far, of those that there are.
-    pub bytes: u64,
-    /// Bytes that there are, where that is known better than by the size of the files.
-    pub total_bytes: Option<u64>,
-    /// The last block that the store has committed; none where nothing is stored, or not known.
-    pub committed: Option<u64>,
-}
 
 /// Shows progress on standard error.
 pub struct Display {

@@ -1,11 +1,11 @@
 //! `import` and `verify` for Bitcoin block files.
 
 use crate::answer::Answer;
-use crate::args::{Import, Level as LevelArg, Verification, Verify};
+use crate::args::{Import, Verification, Verify};
 use crate::import::cores;
 use crate::output::{self, Ending};
 use crate::outputs;
-use crate::progress::{Display, Progress};
+use crate::progress::Display;
 use crate::sources;
 use crate::stop;
 use anyhow::{Context, Result, bail, ensure};
@@ -71,11 +71,7 @@ impl Job {
         let variants = Variants::default().with(&args.variants)?;
         let (files, params) = open(&args.paths, args.chain.as_deref())?;
         let mut options = Options {
-            level: match args.level {
-                Some(LevelArg::Headers) => Level::Headers,
-                Some(LevelArg::Bodies) => Level::Bodies,
-                Some(LevelArg::Execution) | None => Level::Execution,
-            },
+            level: args.level.unwrap_or(Level::Execution),
             variants,
             threads: args.threads.unwrap_or_else(cores),
             memory: cache(args.cache)?,
@@ -134,7 +130,7 @@ impl Job {
         stop::writes(data, bytes);
         let ended = import(&self.files, &self.options, data, |progress| {
             done = progress.bytes;
-            display.update(&of_chain(progress));
+            display.update(progress);
         });
         display.finish();
         stop::still_to_come(bytes.saturating_sub(done));
@@ -151,17 +147,6 @@ pub fn cache(mebibytes: u64) -> Result<u64> {
         "--cache {mebibytes}: expected MiB that this machine has, found {shown} of memory in all"
     );
     Ok(wanted)
-}
-
-/// How far a run has come, as the display takes it.
-pub fn of_chain(progress: &bitcoin::import::Progress) -> Progress {
-    Progress {
-        number: progress.height.into(),
-        blocks: progress.blocks,
-        bytes: progress.bytes,
-        total_bytes: Some(progress.total_bytes),
-        committed: progress.committed.map(u64::from),
-    }
 }
 
 /// The last block of the store, read again from the disk: nothing else is said to be committed.

@@ -3,15 +3,15 @@
 
 mod bodies;
 
-use crate::bodies::BodyView;
+use crate::body::BodyView;
 use crate::error::{Rule, Violation};
-use crate::ethash::{self, Caches, EPOCH_LENGTH, Seal};
 use crate::fault::{Cause, Fault, Hex};
+use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
+use crate::header::rules::{self, DifficultyArithmetic};
+use crate::header::seal::{SealMode, SealPolicy};
 use crate::header::{EMPTY_OMMERS, Header, HeaderView};
 use crate::params::ChainSpec;
-use crate::seal::{SealMode, SealPolicy};
 use crate::variants::Plan;
-use crate::verify::{self, DifficultyArithmetic};
 use crate::{Hash, Level, U256};
 use archive::{Chunk, Packed, Part, Want};
 use bodies::BodyMemory;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// readings cheap, few enough to stay in the first-level cache.
 const RUN: usize = 64;
 
-/// The last epoch that a cache is made for, as in go-ethereum: a made-up block number must not
+/// The last epoch that a cache is generated for, as in go-ethereum: a made-up block number must not
 /// cost gigabytes. It ends with block 61,439,999; proof of work ended before block 16,000,000.
 const LAST_EPOCH: u64 = 2047;
 
@@ -93,7 +93,7 @@ impl Batch {
         self.fault = Some(Fault {
             block: self.number(i),
             hash: self.hashes.get(i).copied(),
-            place: self.chunk.place(part, i),
+            location: self.chunk.place(part, i),
             cause,
         });
     }
@@ -243,7 +243,7 @@ impl Checks<'_> {
             true => DifficultyArithmetic::BigInt,
             false => DifficultyArithmetic::U256,
         };
-        verify::verify_header(self.spec, arithmetic, parent, parent_hash, header)
+        rules::verify_header(self.spec, arithmetic, parent, parent_hash, header)
     }
 
     /// Compares the hashes that an archive states with those of its headers.

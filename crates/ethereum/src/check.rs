@@ -4,11 +4,12 @@
 //! That the bytes are those that were written is for [`ChainStore::check`] to say; blocks whose
 //! bytes are not are left out here.
 
-use crate::bodies::{self, BodyView};
+use crate::body::receipts;
+use crate::body::{BodyView, verify_body};
 use crate::error::Hex;
 use crate::header::HeaderView;
 use crate::params::Fork;
-use crate::{Hash, U256, receipts};
+use crate::{Hash, U256};
 use archive::ReceiptEncoding;
 use crypto::ManyKeccak;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -232,7 +233,7 @@ impl Worker<'_> {
         let body = BodyView::decode(bodies.get(i));
         let body = body.map_err(|error| broken("body", "a body", error.to_string()))?;
         // the rules of the fork were checked by the import: this one knows every type, and no size
-        bodies::verify_body(Fork::Prague, header, &body, &mut self.roots)
+        verify_body(Fork::Prague, header, &body, &mut self.roots)
             .map_err(|error| broken("body", "that of the header", error.to_string()))?;
         if receipts.ends.is_empty() {
             return Ok(());

@@ -8,13 +8,14 @@ mod error;
 
 pub use error::ConvertError;
 
-use crate::bodies::BodyView;
+use crate::U256;
+use crate::body::BodyView;
+use crate::body::receipts;
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault};
 use crate::header::{EMPTY_ROOT, HeaderView};
 use crate::link::{BlockId, gaps};
 use crate::params::ChainSpec;
-use crate::{U256, receipts};
 use archive::{
     Archive, ArchiveWriter, Chunk, ChunkLimit, Column, Format, Packed, Part, ReceiptEncoding, Want,
     WriteOptions,
@@ -301,12 +302,12 @@ fn put_receipts(
 }
 
 fn fault(chunk: &Chunk, part: Part, i: usize, block: u64, cause: Cause) -> ConvertError {
-    let place = chunk.place(part, i);
-    ConvertError::Fault(Box::new(Fault { block, hash: None, place, cause }))
+    let location = chunk.place(part, i);
+    ConvertError::Fault(Box::new(Fault { block, hash: None, location, cause }))
 }
 
 fn file_of(chunk: &Chunk, i: usize) -> Option<PathBuf> {
-    chunk.place(Part::Header, i).map(|place| place.file)
+    chunk.place(Part::Header, i).map(|location| location.file)
 }
 
 /// Removes the first `count` blocks.

@@ -68,7 +68,7 @@ pub enum Rule {
     SealMixHash,
     /// The seal's hash is at most 2^256 divided by the difficulty.
     SealBoundary,
-    /// The block is of an epoch that caches are made for.
+    /// The block is of an epoch that caches are generated for.
     SealEpoch,
     /// The archive has the body of each block.
     BodyMissing,
@@ -220,34 +220,15 @@ impl Rule {
     }
 }
 
-/// A broken rule, with what it asks for and what the block has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// The rule.
-    pub rule: Rule,
-    /// What a valid block has.
-    pub expected: String,
-    /// What this block has.
-    pub found: String,
-}
-
-impl Violation {
-    /// A violation; only a failure pays for the texts.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn new(rule: Rule, expected: impl Display, found: impl Display) -> Self {
-        Self { rule, expected: expected.to_string(), found: found.to_string() }
-    }
-}
-
-impl Display for Violation {
+impl Display for Rule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (name, source) = self.rule.text();
-        write!(f, "{name} ({source}): expected {}, found {}", self.expected, self.found)
+        let (name, source) = self.text();
+        write!(f, "{name} ({source})")
     }
 }
 
-impl std::error::Error for Violation {}
+/// A broken rule of this chain.
+pub type Violation = chain::Violation<Rule>;
 
 /// Shows bytes as 0x and hexadecimal digits.
 pub struct Hex<'a>(pub &'a [u8]);

@@ -1,11 +1,11 @@
-//! What stops an import: the block, the place on disk, the rule, what was expected and found.
+//! What stops an import: the block, the location on disk, the rule, what was expected and found.
 
 use crate::Hash;
-use crate::bodies::BodyError;
+use crate::body::BodyError;
 pub use crate::error::Hex;
 use crate::error::{Rule, Violation};
 use archive::Place;
-use chain::{FaultReport, Shortfall, ShortfallKind, Status};
+use chain::{FaultReport, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -17,15 +17,8 @@ pub enum Cause {
     Header(rlp::Error),
     /// The body is no canonical RLP of a body.
     Body(BodyError),
-    /// A rule of the chain is broken.
+    /// The block, or one of its transactions, breaks a rule of the chain.
     Rule(Violation),
-    /// A transaction breaks a rule.
-    Transaction {
-        /// Its place in the block; the first has 0.
-        index: usize,
-        /// The rule.
-        violation: Violation,
-    },
 }
 
 /// A block that is not accepted. Everything before it has been verified.
@@ -36,7 +29,7 @@ pub struct Fault {
     /// Its hash, when its header could be read.
     pub hash: Option<Hash>,
     /// Where the part at fault stands.
-    pub place: Option<Place>,
+    pub location: Option<Place>,
     /// What is wrong.
     pub cause: Cause,
 }
@@ -49,7 +42,7 @@ impl Fault {
             Cause::Archive(error) => error.status(),
             Cause::Header(_) | Cause::Body(_) => Status::Damage,
             Cause::Rule(violation) if violation.rule == Rule::BodyMissing => Status::Incomplete,
-            Cause::Rule(_) | Cause::Transaction { .. } => Status::Fault,
+            Cause::Rule(_) => Status::Fault,
         }
     }
 
@@ -60,8 +53,8 @@ impl Fault {
             Cause::Rule(violation) if self.status() == Status::Incomplete => {
                 let text = format!("block {}: {violation}", self.block);
                 let shortfall = Shortfall::new(ShortfallKind::MissingBlocks, text);
-                Some(match &self.place {
-                    Some(place) => shortfall.at(&place.file, place.offset),
+                Some(match &self.location {
+                    Some(location) => shortfall.at(&location.file, location.offset),
                     None => shortfall,
                 })
             }
@@ -76,17 +69,17 @@ impl Fault {
             Cause::Archive(error) => error.place(),
             _ => None,
         };
-        let place = self.place.as_ref().or(own);
+        let location = self.location.as_ref().or(own);
         let violation = match &self.cause {
-            Cause::Rule(violation) | Cause::Transaction { violation, .. } => Some(violation),
+            Cause::Rule(violation) => Some(violation),
             _ => None,
         };
         FaultReport {
             message: self.to_string(),
             block: Some(self.block),
             hash: self.hash.as_ref().map(|hash| Hex(hash).to_string()),
-            file: place.map(|place| place.file.clone()),
-            offset: place.map(|place| place.offset),
+            file: location.map(|location| location.file.clone()),
+            offset: location.map(|location| location.offset),
             rule: violation.map(|violation| violation.rule.name().to_owned()),
             expected: violation.map(|violation| violation.expected.clone()),
             found: violation.map(|violation| violation.found.clone()),
@@ -101,18 +94,15 @@ impl fmt::Display for Fault {
         if let Some(hash) = &self.hash {
             write!(f, " ({})", Hex(hash))?;
         }
-        // an archive error names its place itself
-        if let (Some(place), false) = (&self.place, matches!(self.cause, Cause::Archive(_))) {
-            write!(f, ", {place}")?;
+        // an archive error names its location itself
+        if let (Some(location), false) = (&self.location, matches!(self.cause, Cause::Archive(_))) {
+            write!(f, ", {location}")?;
         }
         match &self.cause {
             Cause::Archive(error) => write!(f, ": {error}"),
             Cause::Header(error) => write!(f, ": header encoding: {error}"),
             Cause::Body(error) => write!(f, ": body encoding: {error}"),
             Cause::Rule(violation) => write!(f, ": {violation}"),
-            Cause::Transaction { index, violation } => {
-                write!(f, ": transaction {index}: {violation}")
-            }
         }
     }
 }
@@ -135,6 +125,8 @@ pub enum Error {
         /// What was to be imported.
         found: String,
     },
+    /// A level was asked for that blocks are not verified to.
+    Level(Level),
     /// The archive has no block in the range that was asked for.
     Empty,
     /// The archive ends where the store begins, or before.
@@ -166,13 +158,17 @@ impl fmt::Display for Error {
             Self::Archive(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::OtherChain { expected, found } => {
-                write!(f, "the store takes more of one chain only: expected {expected}, ")?;
-                write!(f, "found {found}")
+                write!(f, "a store takes blocks of one chain and one level only: ")?;
+                write!(f, "expected {expected}, found {found}")
+            }
+            Self::Level(level) => {
+                let level = level.name();
+                write!(f, "--level {level}: Ethereum archives are verified up to bodies so far")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Before { first, last } => {
-                write!(f, "a store grows at its end only: expected block {}, ", last + 1)?;
-                write!(f, "found none from block {first} on, the store's first")
+                write!(f, "the archive has no block of the store's range or after it: ")?;
+                write!(f, "expected block {}, found none from block {first} on", last + 1)
             }
             Self::StoredBlock { number, expected, found } => {
                 write!(f, "block {number} of the store is damaged: expected {}", Hex(expected))?;
@@ -192,11 +188,11 @@ impl fmt::Display for Error {
                 }
             }
             Self::TrustedMissing(hashes) => {
-                write!(f, "expected to find trusted block {}", Hex(&hashes[0]))?;
-                if hashes.len() > 1 {
-                    write!(f, " and {} more", hashes.len() - 1)?;
+                write!(f, "--trust: block {}", Hex(&hashes[0]))?;
+                match hashes.len() {
+                    0 | 1 => f.write_str(" is not among the blocks verified"),
+                    more => write!(f, " and {} more are not among the blocks verified", more - 1),
                 }
-                f.write_str(", found none of that hash in the range verified")
             }
         }
     }
@@ -212,7 +208,7 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Before { .. } => Status::Usage,
+            Self::OtherChain { .. } | Self::Before { .. } | Self::Level(_) => Status::Usage,
             Self::StoredBlock { .. } => Status::Damage,
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
@@ -229,7 +225,7 @@ impl Error {
         }
     }
 
-    /// The number of the block behind a gap.
+    /// The number of the block after a gap.
     pub(crate) fn behind_gap(&self) -> Option<u64> {
         let Self::Fault(fault) = self else { return None };
         match &fault.cause {

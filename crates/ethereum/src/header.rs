@@ -1,12 +1,22 @@
-//! Block headers: a view into encoded bytes, and an owned value.
+//! Block headers: a view into encoded bytes, and an owned value. The folder has the rules of
+//! headers, the formulas that they need, and seals.
 
 use crate::Hash;
 use rlp::ethereum::Header as Fields;
 use rlp::{Decode, Encode, Error};
 use std::ops::Deref;
 
+mod base_fee;
+mod blobs;
+pub mod difficulty;
+pub mod difficulty_bigint;
+pub mod ethash;
 mod owned;
+pub mod rules;
+pub mod seal;
 
+pub use base_fee::{INITIAL_BASE_FEE, next_base_fee};
+pub use blobs::{BLOB_GAS, blob_base_fee, next_excess_blob_gas};
 pub use owned::Header;
 
 /// The hash of an empty list of ommers: Keccak-256 of the byte 0xc0.

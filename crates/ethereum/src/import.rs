@@ -5,11 +5,12 @@ use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
 use crate::fault::Error;
 use crate::link::Link;
-pub use crate::options::{Options, Progress};
+pub use crate::options::Options;
 use crate::overlap;
 use crate::resume;
 pub use crate::run::Run;
 use archive::{Archive, Want};
+use chain::Progress;
 use crypto::ManyKeccak;
 use pipeline::{Flow, Stages};
 use std::time::Instant;
@@ -92,9 +93,10 @@ fn stages(
         }
         progress(&Progress {
             number: link.tip.as_ref().map_or(0, |tip| tip.id.number),
-            committed: sink.committed(),
             blocks: run.blocks,
             bytes: run.bytes,
+            total_bytes: None,
+            committed: sink.committed(),
         });
         match batch.fault.take() {
             Some(fault) => Err(fault.into()),

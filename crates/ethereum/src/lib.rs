@@ -1,38 +1,31 @@
 //! Ethereum: header rules, ethash, bodies, import. The front door is `import.rs`.
+//!
+//! What a block consists of, and its rules, are in folders: `header`, `body`, `params` (the rules'
+//! numbers, and genesis states). The files beside `import.rs` are the steps of an import: `resume`,
+//! `batch`, `link`, `commit`. `convert` writes other formats, `check` reads a store again.
 
-pub mod bloom;
-pub mod bodies;
+pub mod body;
 pub mod check;
 pub mod commit;
 pub mod convert;
-pub mod difficulty;
-pub mod difficulty_bigint;
 pub mod error;
-pub mod ethash;
 pub mod fault;
-pub mod genesis;
 pub mod header;
 pub mod import;
-pub mod ommers;
 pub mod params;
-pub mod receipts;
 pub mod record;
-pub mod seal;
-pub mod senders;
-pub mod signing;
-pub mod transaction_rules;
-pub mod transactions;
 pub mod variants;
-pub mod verify;
 
 mod batch;
 mod link;
-mod list;
 mod options;
 mod overlap;
 mod resume;
 mod run;
 
+pub use body::{bloom, ommers, receipts, senders, signing, transaction_rules, transactions};
+pub use chain::Level;
+pub use header::{difficulty, difficulty_bigint, ethash, seal};
 pub use link::{BlockId, Tip};
 pub use ruint::aliases::U256;
 
@@ -40,23 +33,3 @@ pub use ruint::aliases::U256;
 pub type Hash = [u8; 32];
 /// A 20-byte account address.
 pub type Address = [u8; 20];
-
-/// How deep a chain is verified; each level includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Linkage, every header rule, seals.
-    Headers = 0,
-    /// Transactions, ommers, withdrawals and receipts against their roots; every transaction's
-    /// rules and its sender.
-    Bodies = 1,
-}
-
-impl Level {
-    /// The level's name on the command line and in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Headers => "headers",
-            Self::Bodies => "bodies",
-        }
-    }
-}

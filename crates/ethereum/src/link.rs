@@ -9,13 +9,14 @@ pub(crate) mod gaps;
 mod tests;
 
 use crate::batch::{Batch, Checks};
-use crate::bodies::BodyView;
+use crate::body::BodyView;
+use crate::body::ommers::{Ancestor, AncestorWindow};
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Hex};
+use crate::header::rules;
 use crate::header::{EMPTY_OMMERS, HeaderView};
-use crate::ommers::{Ancestor, AncestorWindow};
 use crate::resume::Beginning;
-use crate::{Hash, Level, U256, verify};
+use crate::{Hash, Level, U256};
 use archive::Part;
 use archive::era1::Accumulator;
 use std::collections::HashSet;
@@ -148,9 +149,9 @@ impl Link {
         }
         let Some(tip) = &self.tip else {
             if header.number == 0 {
-                verify::verify_genesis(checks.spec, &hash)?;
+                rules::verify_genesis(checks.spec, &hash)?;
             } else {
-                verify::verify_alone(checks.spec, &header)?;
+                rules::verify_alone(checks.spec, &header)?;
                 self.anchor = Some(BlockId { number: header.number, hash });
             }
             return Ok(false);
@@ -237,7 +238,7 @@ impl Link {
     fn check_clock(&self, checks: &Checks<'_>, batch: &mut Batch) {
         let Some(now) = checks.now else { return };
         let verdict = |i: usize| match batch.header(i) {
-            Ok(header) => verify::verify_not_in_future(now, &header),
+            Ok(header) => rules::verify_not_in_future(now, &header),
             Err(_) => Ok(()), // it was decoded before
         };
         if batch.good == 0 || verdict(batch.good - 1).is_ok() {
@@ -307,7 +308,7 @@ fn check_merge(
         return Ok(());
     }
     match batch.header(i) {
-        Ok(header) => verify::verify_merge(checks.spec, before, &header),
+        Ok(header) => rules::verify_merge(checks.spec, before, &header),
         Err(_) => Ok(()), // it was decoded before
     }
 }

@@ -1,8 +1,8 @@
-//! What a run is asked to do, and what it tells while it does it.
+//! What a run is asked to do.
 
-use crate::ethash::Caches;
+use crate::header::ethash::Caches;
+use crate::header::seal::SealPolicy;
 use crate::params::ChainSpec;
-use crate::seal::SealPolicy;
 use crate::variants::Variants;
 use crate::{Hash, Level};
 use archive::ChunkLimit;
@@ -38,17 +38,4 @@ pub struct Options {
     pub now: Option<u64>,
     /// Set by whoever wants the run to stop.
     pub cancel: Cancel,
-}
-
-/// How far a run has come; reported after each chunk.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Progress {
-    /// The last block that was verified.
-    pub number: u64,
-    /// The last block that the store has committed; none where there is no store.
-    pub committed: Option<u64>,
-    /// Blocks so far.
-    pub blocks: u64,
-    /// Bytes of the archive read so far.
-    pub bytes: u64,
 }

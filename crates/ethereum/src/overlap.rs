@@ -11,10 +11,11 @@ use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Error, Fault, Hex};
 use crate::import::{CHECK, checks, wanted};
 use crate::link::Link;
-use crate::options::{Options, Progress};
+use crate::options::Options;
 use crate::resume::Beginning;
 use crate::run::Run;
 use archive::{Archive, Part};
+use chain::Progress;
 use pipeline::{Flow, Stages};
 use std::collections::HashSet;
 use store::ChainStore;
@@ -54,7 +55,8 @@ pub(crate) fn compare(
             blocks += end as u64;
             let number = link.tip.as_ref().map_or(0, |tip| tip.id.number);
             let committed = store.tip().map(|tip| tip.number);
-            progress(&Progress { number, committed, blocks, bytes: run.bytes });
+            let bytes = run.bytes;
+            progress(&Progress { number, blocks, bytes, total_bytes: None, committed });
             match fault {
                 Some(fault) => Err(fault.into()),
                 None if options.cancel.is_cancelled() => {
@@ -93,11 +95,11 @@ fn difference(store: &ChainStore, batch: &Batch, i: usize) -> Result<Fault, Erro
     let next = (i + 1 < batch.hashes.len()).then(|| batch.header(i + 1).ok()).flatten();
     let goes_on = next.is_some_and(|next| *next.parent_hash == expected);
     let what = match goes_on {
-        true => "a header that is not the one that the archive goes on from",
+        true => "not the header that the next block of the archive follows",
         false => "another chain from here on",
     };
     let found = format!("{}, {what}", Hex(&hash));
     let violation = Violation::new(Rule::KnownBlock, Hex(&expected), found);
-    let (hash, place) = (Some(hash), batch.chunk.place(Part::Header, i));
-    Ok(Fault { block, hash, place, cause: Cause::Rule(violation) })
+    let (hash, location) = (Some(hash), batch.chunk.place(Part::Header, i));
+    Ok(Fault { block, hash, location, cause: Cause::Rule(violation) })
 }

@@ -4,6 +4,7 @@
 //! any header which rules apply ([`ChainSpec::rules_at`]).
 
 mod config;
+pub mod genesis;
 mod networks;
 mod schedule;
 
@@ -11,11 +12,11 @@ pub use config::Config;
 pub(crate) use config::SWITCHES;
 pub use schedule::Rules;
 
-use crate::difficulty::Formula;
 use crate::error::SpecError;
-use crate::genesis::{self, Alloc, Fields, Genesis};
 use crate::header::HeaderView;
+use crate::header::difficulty::Formula;
 use crate::{Hash, U256};
+use genesis::{Alloc, Fields, Genesis};
 use schedule::Schedule;
 
 /// The forks that change a header rule or the execution, oldest first.

@@ -1,11 +1,11 @@
-//! Where a run begins: behind the last stored block, at the genesis block, or at an anchor.
+//! Where a run begins: after the last stored block, at the genesis block, or at an anchor.
 
-use crate::bodies::BodyView;
+use crate::body::BodyView;
+use crate::body::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::commit::Sink;
 use crate::fault::{Error, Hex};
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
-use crate::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::options::Options;
 use crate::{Hash, Level, U256};
 use archive::Archive;
@@ -34,6 +34,9 @@ pub(crate) fn begin(
     options: &Options,
     sink: &mut Sink,
 ) -> Result<Beginning, Error> {
+    if options.level > Level::Bodies {
+        return Err(Error::Level(options.level));
+    }
     if let Sink::Segments(store) = sink
         && let Some(tip) = store.tip()
     {
@@ -73,10 +76,10 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
         return Err(Error::OtherChain { expected, found: spec.name.clone() });
     }
     if tip.level != options.level as u8 {
-        let name = |level| if level == Level::Bodies as u8 { "bodies" } else { "headers" };
+        let stored = Level::stored(tip.level).map_or("unknown", Level::name);
         return Err(Error::OtherChain {
-            expected: format!("blocks of level {}", name(tip.level)),
-            found: format!("an import at level {}", name(options.level as u8)),
+            expected: format!("blocks of level {stored}"),
+            found: format!("an import at level {}", options.level.name()),
         });
     }
     let mut window = AncestorWindow::default();
@@ -106,7 +109,7 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
     })
 }
 
-/// Holds the last stored block to its hash, and the anchor to its place, so that damage of the
+/// Holds the last stored block to its hash, and the anchor to its own, so that damage of the
 /// store never makes an archive look guilty.
 fn check_tip(store: &ChainStore, tip: &store::Tip, header: &[u8]) -> Result<(), Error> {
     let damaged = |what, expected: &Hash, found: &Hash| {

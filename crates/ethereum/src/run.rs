@@ -89,8 +89,9 @@ impl Run {
             self.shortfalls.extend(error.shortfall());
             let behind = error.behind_gap();
             if let Some((from, blocks)) = behind.and_then(|n| Some((n, archive.blocks_from(n)?))) {
-                let text =
-                    format!("the blocks from {from} on follow nothing: they are not verified");
+                let text = format!(
+                    "blocks from {from} on do not follow the blocks before them: not verified"
+                );
                 let behind = Shortfall::new(ShortfallKind::Unconnected, text);
                 self.shortfalls.push(behind.of_blocks(blocks));
             }
@@ -149,10 +150,11 @@ impl Run {
         self.accumulators = link.accumulators;
         self.unchecked_ommers = link.unchecked_ommers;
         match outcome {
-            // the reading stage knows the place, this one which block should have stood there
+            // the reading stage knows the location, this one which block should have stood there
             Err(Error::Archive(error)) => {
-                let place = error.place().cloned();
-                Err(Fault { block: next, hash: None, place, cause: Cause::Archive(error) }.into())
+                let location = error.place().cloned();
+                Err(Fault { block: next, hash: None, location, cause: Cause::Archive(error) }
+                    .into())
             }
             Err(error) => Err(error),
             Ok(()) if self.stopped => Ok(()),

@@ -6,16 +6,16 @@
 mod networks;
 mod vectors;
 
-use blockmill_ethereum::bodies::{BodyView, verify_body};
+use blockmill_ethereum::body::{BodyView, verify_body};
 use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::header::rules::{
+    DifficultyArithmetic, verify_genesis, verify_header, verify_merge,
+};
 use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::senders::{KeyBatch, Refused, Senders};
 use blockmill_ethereum::transaction_rules::block::BlockTerms;
-use blockmill_ethereum::verify::{
-    DifficultyArithmetic, verify_genesis, verify_header, verify_merge,
-};
 use blockmill_ethereum::{Hash, U256};
 use crypto::{ManyKeccak, Signatures};
 use serde_json::Value;

@@ -6,7 +6,6 @@
 
 use archive::{Archive, Chunk, ChunkLimit, Format, Packed, Want, WriteOptions};
 use blockmill_ethereum as ethereum;
-use ethereum::U256;
 use ethereum::commit::Sink;
 use ethereum::ethash::Caches;
 use ethereum::header::{Header, HeaderView};
@@ -14,6 +13,7 @@ use ethereum::import::{Options, import};
 use ethereum::params::ChainSpec;
 use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::variants::Variants;
+use ethereum::{Level, U256};
 use rlp::Encode;
 use std::sync::Arc;
 
@@ -55,6 +55,15 @@ fn last_two() -> [Vec<u8>; 2] {
 
 /// What an import of `headers` says: none when they are accepted, else the broken rule.
 fn verdict(headers: [&[u8]; 2], seal: SealMode, caches: &Arc<Caches>) -> Option<String> {
+    verdict_at(Level::Headers, headers, seal, caches)
+}
+
+fn verdict_at(
+    level: Level,
+    headers: [&[u8]; 2],
+    seal: SealMode,
+    caches: &Arc<Caches>,
+) -> Option<String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("headers.rlp");
     let options = WriteOptions::default();
@@ -65,7 +74,7 @@ fn verdict(headers: [&[u8]; 2], seal: SealMode, caches: &Arc<Caches>) -> Option<
     writer.finish().unwrap();
     let options = Options {
         spec: Arc::new(ChainSpec::by_name("mainnet").unwrap()),
-        level: ethereum::Level::Headers,
+        level,
         seal: SealPolicy { mode: seal, seed: 0 },
         variants: Variants::default(),
         threads: 1,
@@ -104,4 +113,12 @@ fn with_seals_on_a_flipped_bit_in_any_field_is_noticed() {
         let linked = ["parent hash", "number", "difficulty"].contains(&field);
         assert_eq!(without.is_some(), linked, "{field}: {without:?}");
     }
+}
+
+#[test]
+fn a_level_that_no_rule_reaches_is_refused() {
+    let headers = [Header::default().encode(), Header { number: 1, ..Header::default() }.encode()];
+    let headers = [&*headers[0], &*headers[1]];
+    let refused = verdict_at(Level::Execution, headers, SealMode::Off, &Caches::new(None, 1));
+    assert!(refused.unwrap().starts_with("--level execution: "));
 }

@@ -5,11 +5,11 @@
 #[allow(dead_code)] // this program reads a part of the sources
 mod source;
 
-use blockmill_ethereum::bodies::BodyView;
+use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::header::rules::{self, DifficultyArithmetic};
 use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::{ChainSpec, Fork};
-use blockmill_ethereum::verify::{self, DifficultyArithmetic};
 use blockmill_ethereum::{Hash, U256};
 use serde_json::Value;
 use source::RealBlock;
@@ -25,15 +25,15 @@ fn verify_chain(spec: &ChainSpec, blocks: &[RealBlock]) -> Hash {
     for block in blocks {
         let header = HeaderView::decode(&block.header).unwrap();
         if header.number == 0 {
-            assert_eq!(verify::verify_genesis(spec, &header.hash()), Ok(()));
+            assert_eq!(rules::verify_genesis(spec, &header.hash()), Ok(()));
             continue;
         }
         for arithmetic in [DifficultyArithmetic::U256, DifficultyArithmetic::BigInt] {
-            let verdict = verify::verify_header(spec, arithmetic, &parent, &hash, &header);
+            let verdict = rules::verify_header(spec, arithmetic, &parent, &hash, &header);
             assert_eq!(verdict, Ok(()), "{}", block.name);
         }
-        assert_eq!(verify::verify_merge(spec, total, &header), Ok(()), "{}", block.name);
-        assert_eq!(verify::verify_alone(spec, &header), Ok(()), "{}", block.name);
+        assert_eq!(rules::verify_merge(spec, total, &header), Ok(()), "{}", block.name);
+        assert_eq!(rules::verify_alone(spec, &header), Ok(()), "{}", block.name);
         let ommers: Vec<_> = BodyView::decode(&block.body).unwrap().ommers().collect();
         assert_eq!(window.verify_ommers(spec, &header, &ommers), Ok(0), "{}", block.name);
         hash = header.hash();
@@ -103,7 +103,7 @@ fn real_blocks_of_every_later_fork_follow_their_parents() {
             let [parent, header] = [0, 1].map(|i| HeaderView::decode(&pair[i]).unwrap());
             let hash = parent.hash();
             for arithmetic in [DifficultyArithmetic::U256, DifficultyArithmetic::BigInt] {
-                let verdict = verify::verify_header(spec, arithmetic, &parent, &hash, &header);
+                let verdict = rules::verify_header(spec, arithmetic, &parent, &hash, &header);
                 assert_eq!(verdict, Ok(()), "{} {}", path.display(), header.number);
             }
             *seen.entry(spec.fork_of(&header)).or_default() += 1;
@@ -126,7 +126,7 @@ fn a_changed_header_of_a_real_chain_is_refused() {
     changed.fields.difficulty += U256::ONE;
     let verdict = |header| {
         let arithmetic = DifficultyArithmetic::U256;
-        verify::verify_header(&spec, arithmetic, &parent, &parent.hash(), header)
+        rules::verify_header(&spec, arithmetic, &parent, &parent.hash(), header)
     };
     assert_eq!(verdict(&real), Ok(()));
     let found = verdict(&changed).unwrap_err();

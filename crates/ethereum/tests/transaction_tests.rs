@@ -7,7 +7,7 @@ mod networks;
 mod vectors;
 
 use blockmill_ethereum::Address;
-use blockmill_ethereum::bodies::{BodyError, BodyView};
+use blockmill_ethereum::body::{BodyError, BodyView};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::senders::{BATCH, KeyBatch, Signed};

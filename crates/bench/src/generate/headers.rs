@@ -4,9 +4,9 @@ use super::blocks::Content;
 use super::random::Random;
 use anyhow::Result;
 use ethereum::difficulty::Parent;
-use ethereum::header::{EMPTY_ROOT, Header, HeaderView};
+use ethereum::header::{EMPTY_ROOT, Header, HeaderView, next_base_fee};
 use ethereum::params::ChainSpec;
-use ethereum::{Hash, U256, verify};
+use ethereum::{Hash, U256};
 use rlp::Encode;
 
 /// Extra data as early miners set it.
@@ -110,7 +110,7 @@ impl<'a> HeaderChain<'a> {
             return None;
         }
         match self.header.base_fee {
-            Some(fee) => verify::next_base_fee(fee, self.header.gas_used, self.header.gas_limit),
+            Some(fee) => next_base_fee(fee, self.header.gas_used, self.header.gas_limit),
             None => Some(U256::from(FIRST_BASE_FEE)),
         }
     }

@@ -113,7 +113,7 @@ fn genesis(signers: &Signers) -> String {
 mod tests {
     use super::*;
     use archive::{Archive, ChunkLimit, Packed, Want};
-    use ethereum::bodies::BodyView;
+    use ethereum::body::BodyView;
     use ethereum::header::HeaderView;
 
     #[test]

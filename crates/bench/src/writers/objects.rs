@@ -71,13 +71,7 @@ pub fn header(index: u64) -> Header<'static> {
         mix_hash: &MIX_HASH,
         nonce: &NONCE,
         base_fee: Some(U256::from(9)),
-        withdrawals_root: None,
-        blob_gas_used: None,
-        excess_blob_gas: None,
-        parent_beacon_root: None,
-        requests_hash: None,
-        block_access_list_hash: None,
-        slot_number: None,
+        ..Header::default()
     }
 }
 

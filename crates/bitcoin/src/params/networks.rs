@@ -3,7 +3,7 @@
 use super::genesis::{Genesis, SATOSHI, TIMES};
 use super::{Exception, Params};
 use crate::Hash;
-use rlp::U256;
+use ruint::aliases::U256;
 
 const TWO_WEEKS: u32 = 14 * 24 * 60 * 60;
 const TEN_MINUTES: u32 = 10 * 60;

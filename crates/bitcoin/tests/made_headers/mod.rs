@@ -6,7 +6,7 @@ use blockmill_bitcoin::Hash;
 use blockmill_bitcoin::header::{Header, compact, target, work};
 use blockmill_bitcoin::index::Found;
 use blockmill_bitcoin::params::Params;
-use rlp::U256;
+use ruint::aliases::U256;
 use std::collections::{HashMap, HashSet, VecDeque};
 pub use testkit::Random;
 

@@ -2,6 +2,7 @@
 
 use super::{Checked, Place, Watch};
 use anyhow::{Context, Result};
+use chain::Level;
 use ethereum::check::{self, Finding};
 use ethereum::params::ChainSpec;
 use std::path::Path;
@@ -79,7 +80,7 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     let spec = ChainSpec::by_genesis_hash(&tip.chain);
     let name = spec.map_or_else(|| "a chain of its own".to_string(), |spec| spec.name);
     let first = store.first().unwrap_or(0);
-    let level = if tip.level == ethereum::Level::Bodies as u8 { "bodies" } else { "headers" };
+    let level = Level::stored(tip.level).map_or("unknown", Level::name);
     checked.holds.push(format!("Ethereum, {name}, level {level}"));
     checked.holds.push(format!("blocks {first} to {}", tip.number));
     (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));

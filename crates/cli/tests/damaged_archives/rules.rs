@@ -169,7 +169,7 @@ fn a_chain_of_another_network_is_refused() {
         // a store that has a chain does not take another one
         let mut command = blockmill("import --seal off --chain sepolia --data");
         command.arg(&good.store).arg(&good.archive);
-        misunderstand(&mut command, &["the store takes more of one chain only"]);
+        misunderstand(&mut command, &["a store takes blocks of one chain and one level only"]);
         assert_eq!(crate::tip_of(&good.store), Some(20));
     }
 }

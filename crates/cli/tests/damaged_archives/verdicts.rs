@@ -301,7 +301,7 @@ fn nothing_new_is_said_only_of_what_was_compared() {
         other.edit(700, |header| header.state_root[3] ^= 1);
         for (blocks, words) in [
             (&damaged, [&*format!("block {at} "), "transactions root"]),
-            (&header, ["block 700 ", "not the one that the archive goes on from"]),
+            (&header, ["block 700 ", "not the header that the next block of the archive follows"]),
             (&other, ["block 700 ", "another chain from here on"]),
         ] {
             let path = good.next_copy();

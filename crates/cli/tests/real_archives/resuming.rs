@@ -65,7 +65,7 @@ fn trusted_hashes_must_be_met() {
     let wrong = MAINNET_8191.replace("a6860f", "a6860e");
     let store = scratch.path("wrong");
     let flags = format!("--seal off --trust {wrong}");
-    refuse(import(&store, &flags).args(&files), &["trusted block", &wrong]);
+    refuse(import(&store, &flags).args(&files), &["--trust: block", &wrong]);
     assert_eq!(tip_of(&store), Some(16_383));
 
     let flags = "--seal off --trust 0x1234";
@@ -82,7 +82,7 @@ fn a_chain_that_begins_in_the_middle_has_an_anchor_and_says_so() {
     let record = succeed_json(import(&store, "--seal off --from 3000").args([&first, &second]));
     assert_tip(&record, 16_383, MAINNET_16383);
     assert_eq!(record["result"]["anchor"]["number"], 3_000);
-    let note = "the archive begins in the middle of the chain: all rests on block 3000 (0x";
+    let note = "the archive begins in the middle of the chain: everything rests on block 3000 (0x";
     assert!(record["notes"].to_string().contains(note), "{record}");
     // the first file's accumulator covers blocks that were not read
     assert_eq!(record["result"]["accumulators"], 1);
@@ -113,8 +113,8 @@ fn a_store_keeps_its_level_and_its_chain() {
     let store = scratch.path("headers");
     succeed(import(&store, "--level headers --seal off --until 5000").args(&files));
     let command = &mut import(&store, "--seal off");
-    let error = "error: the store takes more of one chain only: expected blocks of level headers, \
-                 found an import at level bodies";
+    let error = "error: a store takes blocks of one chain and one level only: expected blocks of \
+                 level headers, found an import at level bodies";
     let text = misunderstand(command.args(&files), &[error]);
     assert!(text.contains("hint: use another --data folder"), "{text}");
     assert_eq!(tip_of(&store), Some(5_000));

@@ -64,7 +64,7 @@ const IMPORTS: [(&str, &[&str]); 15] = [
     ("program", &["chain", "pipeline"]),
     ("pipeline", &["system", "chain"]),
     ("ethereum", &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
-    ("bitcoin", &["system", "chain", "rlp", "crypto", "archive", "store", "pipeline"]),
+    ("bitcoin", &["system", "chain", "crypto", "archive", "store", "pipeline"]),
     ("report", &["chain", "pipeline"]),
     (
         "bench",

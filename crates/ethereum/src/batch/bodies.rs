@@ -1,12 +1,12 @@
 //! The bodies of a chunk: against their headers, and the transactions against their rules.
 
 use super::{Batch, Checks};
-use crate::bodies::{self, BodyView};
+use crate::body::receipts;
+use crate::body::senders::{KeyBatch, Senders};
+use crate::body::transaction_rules::block::BlockTerms;
+use crate::body::{BodyView, verify_access_list, verify_body};
 use crate::error::{Rule, Violation};
 use crate::fault::Cause;
-use crate::receipts;
-use crate::senders::{KeyBatch, Senders};
-use crate::transaction_rules::block::BlockTerms;
 use archive::Part;
 use trie::RootBuilder;
 
@@ -67,7 +67,7 @@ impl Checks<'_> {
         let header = batch.header(i).map_err(|e| Box::new((i, Part::Header, Cause::Header(e))))?;
         let body = BodyView::decode(chunk.bodies.get(i)).map_err(|e| in_body(Cause::Body(e)))?;
         let fork = self.spec.fork_of(&header);
-        bodies::verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
+        verify_body(fork, &header, &body, roots).map_err(|v| in_body(Cause::Rule(v)))?;
         if i < chunk.receipts.len() {
             let list = chunk.receipts.get(i);
             receipts::verify_receipts(&header, &body, list, chunk.receipt_encoding, roots)
@@ -78,7 +78,7 @@ impl Checks<'_> {
                 .map_err(|v| Box::new((i, Part::Header, Cause::Rule(v))))?;
         }
         if i < chunk.access_lists.len() {
-            bodies::verify_access_list(&header, chunk.access_lists.get(i))
+            verify_access_list(&header, chunk.access_lists.get(i))
                 .map_err(|v| Box::new((i, Part::AccessList, Cause::Rule(v))))?;
         }
         if self.known {

@@ -1,6 +1,7 @@
 //! Why an archive cannot be converted, and what that says of it.
 
 use crate::fault::{Cause, Fault};
+use crate::record::format_name;
 use archive::Format;
 use chain::{FaultReport, Shortfall, Status};
 use std::fmt;
@@ -33,8 +34,9 @@ impl fmt::Display for ConvertError {
             Self::Archive(error) => error.fmt(f),
             Self::Fault(fault) => fault.fmt(f),
             Self::Lacking { block, what, format } => {
-                write!(f, "block {block}: expected {what}, which {format:?} stores, found none ")?;
-                f.write_str("in the source and no way to compute it")
+                let format = format_name(*format);
+                write!(f, "block {block}: the source lacks {what}, which the format {format} ")?;
+                f.write_str("stores and which cannot be computed")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Stopped => f.write_str("stopped before the end"),
@@ -68,8 +70,8 @@ impl ConvertError {
         match self {
             Self::Fault(fault) => FaultReport { hint: self.hint(), ..fault.report() },
             Self::Archive(error) => FaultReport {
-                file: error.place().map(|place| place.file.clone()),
-                offset: error.place().map(|place| place.offset),
+                file: error.place().map(|location| location.file.clone()),
+                offset: error.place().map(|location| location.offset),
                 hint: self.hint(),
                 ..FaultReport::new(error.to_string())
             },

@@ -1,4 +1,4 @@
-//! A header that owns its fields: for those who make headers, and for the slow variant of decoding.
+//! A header that owns its fields: for generated headers, and for the slow variant of decoding.
 
 use super::{EMPTY_OMMERS, EMPTY_ROOT, Fields, HeaderView};
 use crate::{Address, Hash, U256};
@@ -37,29 +37,11 @@ impl Default for Header {
     /// An empty Frontier header: no ommers, no transactions, every number 0.
     fn default() -> Self {
         Self {
-            parent_hash: [0; 32],
             ommers_hash: EMPTY_OMMERS,
-            beneficiary: [0; 20],
             state_root: EMPTY_ROOT,
             transactions_root: EMPTY_ROOT,
             receipts_root: EMPTY_ROOT,
-            logs_bloom: Box::new([0; 256]),
-            difficulty: U256::ZERO,
-            number: 0,
-            gas_limit: 0,
-            gas_used: 0,
-            timestamp: 0,
-            extra_data: vec![],
-            mix_hash: [0; 32],
-            nonce: [0; 8],
-            base_fee: None,
-            withdrawals_root: None,
-            blob_gas_used: None,
-            excess_blob_gas: None,
-            parent_beacon_root: None,
-            requests_hash: None,
-            block_access_list_hash: None,
-            slot_number: None,
+            ..Self::from(&Fields::default())
         }
     }
 }
@@ -94,7 +76,7 @@ impl Header {
         }
     }
 
-    /// The same fields as a view; `raw` is the encoding, which the caller made with `encode`.
+    /// The same fields as a view; `raw` is the encoding, which `encode` gives.
     pub fn view<'a>(&'a self, raw: &'a [u8]) -> HeaderView<'a> {
         HeaderView { raw, fields: self.fields() }
     }

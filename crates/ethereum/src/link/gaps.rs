@@ -8,19 +8,19 @@ use crate::header::HeaderView;
 use archive::{Error, Part, Place};
 use std::path::PathBuf;
 
-/// The gap in front of `header`, which stands at `place`: its number is higher than that behind
+/// The gap in front of `header`, which stands at `location`: its number is higher than that behind
 /// `last`, the block before it, and `last` is not its parent. None where it is no gap. `file` is
 /// that of `last`, where it is known.
 pub(crate) fn before(
     header: &HeaderView<'_>,
-    place: Place,
+    location: Place,
     last: BlockId,
     file: Option<PathBuf>,
 ) -> Option<Error> {
     let (expected, found) = (last.number.saturating_add(1), header.number);
     let is_gap = found > expected && *header.parent_hash != last.hash;
-    let before = file.unwrap_or_else(|| place.file.clone());
-    is_gap.then_some(Error::Gap { expected, found, before, place })
+    let before = file.unwrap_or_else(|| location.file.clone());
+    is_gap.then_some(Error::Gap { expected, found, before, place: location })
 }
 
 /// A header whose number is higher than the next one, and whose parent is not the block before it,
@@ -36,10 +36,12 @@ pub(super) fn tell(tip: Option<&Tip>, batch: &mut Batch) {
         None => tip.map(|tip| tip.id),
     };
     let (Some(last), Ok(header)) = (last, batch.header(i)) else { return };
-    let Some(place) = batch.chunk.place(Part::Header, i) else { return };
+    let Some(location) = batch.chunk.place(Part::Header, i) else { return };
     // of the store's last block the file is not known
     let file = i.checked_sub(1).and_then(|i| batch.chunk.place(Part::Header, i));
-    let Some(gap) = before(&header, place, last, file.map(|place| place.file)) else { return };
+    let Some(gap) = before(&header, location, last, file.map(|location| location.file)) else {
+        return;
+    };
     if let Some(fault) = &mut batch.fault {
         (fault.block, fault.hash) = (last.number.saturating_add(1), None);
         fault.cause = Cause::Archive(gap);

@@ -1,10 +1,10 @@
 //! One batch, tied to nothing before it.
 
 use super::*;
-use crate::ethash::Caches;
 use crate::header::Header;
+use crate::header::ethash::Caches;
+use crate::header::seal::SealPolicy;
 use crate::params::ChainSpec;
-use crate::seal::SealPolicy;
 use crate::variants::Variants;
 use archive::Want;
 use crypto::ManyKeccak;

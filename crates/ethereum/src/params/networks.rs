@@ -5,7 +5,7 @@
 //! the chains themselves.
 
 use super::{BlobParams, ChainSpec, Config};
-use crate::genesis::{Alloc, Fields};
+use crate::params::genesis::{Alloc, Fields};
 use crate::{Hash, U256};
 
 /// A network as constants; [`Network::spec`] makes the chain of it.
@@ -270,7 +270,7 @@ mod tests {
         for network in &ALL {
             let accounts = network.spec().genesis.accounts().unwrap().into_owned();
             assert_eq!(
-                crate::genesis::state_root(&accounts),
+                crate::params::genesis::state_root(&accounts),
                 network.state_root,
                 "{}",
                 network.name

@@ -1,9 +1,9 @@
 //! The fork table of a chain, precomputed: a search over few entries finds a block's rules.
 
 use super::{BlobParams, Config, Fork};
-use crate::difficulty::Formula;
+use crate::header::difficulty::Formula;
 
-/// What the header rules need to know about a block's place in the history of forks.
+/// What the header rules need to know about the fork that a block is under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The newest fork that is active.
@@ -102,7 +102,7 @@ fn with_bombs(stages: &[Stage], delays: &[(u64, u64)]) -> Vec<Stage> {
     borders.into_iter().filter_map(at).collect()
 }
 
-/// Appends a stage; of several at the same place only the newest counts.
+/// Appends a stage; of several at the same number or time only the newest counts.
 fn push(stages: &mut Vec<Stage>, stage: Stage) {
     match stages.last_mut() {
         Some(last) if last.since == stage.since => *last = stage,

@@ -1,12 +1,12 @@
 //! What a reader of a run record should know besides its figures.
 
 use crate::Level;
+use crate::body::senders::BATCH;
 use crate::error::Hex;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
-use crate::senders::BATCH;
 use archive::Archive;
 
 pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
@@ -16,8 +16,8 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
     }
     if let Some(id) = &run.anchor {
         notes.push(format!(
-            "the archive begins in the middle of the chain: all rests on block {} ({}), which is \
-             believed as it stands",
+            "the archive begins in the middle of the chain: everything rests on block {} ({}), \
+             which nothing here proves",
             id.number,
             Hex(&id.hash)
         ));
@@ -28,18 +28,18 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
     }
     notes.extend(unsealed(run, archive, options));
     if run.stopped {
-        notes.push("stopped on request; the next run goes on from here".into());
+        notes.push("stopped on request; the next run resumes here".into());
     }
     let caches = options.caches.stats();
     if caches.generated + caches.loaded > 0 {
         let (generated, loaded) = (caches.generated, caches.loaded);
-        notes.push(format!("ethash caches: {generated} made, {loaded} read from disk"));
+        notes.push(format!("ethash caches: {generated} generated, {loaded} read from disk"));
     }
     if run.sync_s >= 0.001 {
         notes.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
     }
     if run.transactions > 0 {
-        notes.push(format!("{} transactions stand under verified roots", run.transactions));
+        notes.push(format!("{} transactions are covered by verified roots", run.transactions));
     }
     if run.senders > 0 {
         let plan = options.variants.plan();
@@ -52,7 +52,8 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
     }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
-            "every trusted hash was met: all blocks before the last of them are pinned".into(),
+            "every trusted hash was found: all blocks up to the last of them are the trusted ones"
+                .into(),
         );
     }
     notes
@@ -81,7 +82,7 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     if run.seals_left > 0 {
         let seals = run.seals_left;
         notes.push(format!(
-            "{seals} seals were not checked, so no work stands behind {fields} of these blocks \
+            "{seals} seals were not checked, so no proof of work covers {fields} of these blocks \
              (--seal all)"
         ));
     }
@@ -108,10 +109,10 @@ fn resting(archive: &Archive, options: &Options) -> &'static str {
         (Level::Headers, _) => {
             "coinbase, roots, logs bloom, gas used, time, extra data, mix hash and nonce"
         }
-        (Level::Bodies, false) => {
+        (_, false) => {
             "coinbase, state root, time, extra data, mix hash and nonce, and where there are \
              transactions receipts root, logs bloom and gas used"
         }
-        (Level::Bodies, true) => "coinbase, state root, time, extra data, mix hash and nonce",
+        (_, true) => "coinbase, state root, time, extra data, mix hash and nonce",
     }
 }

@@ -1,7 +1,7 @@
 //! Bodies of real blocks against their headers, and what is left of them after damage.
 
 use crate::source::{self, RealBlock};
-use blockmill_ethereum::bodies::{BodyView, verify_body};
+use blockmill_ethereum::body::{BodyView, verify_body};
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::Fork;

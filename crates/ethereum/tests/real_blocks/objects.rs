@@ -2,7 +2,7 @@
 //! the same bytes by every writer.
 
 use crate::source::{self, RealBlock};
-use blockmill_ethereum::bodies::BodyView;
+use blockmill_ethereum::body::BodyView;
 use rlp::ethereum::{AccessListEntry, Authorization, Block, Body, Header, Transaction, Withdrawal};
 use rlp::{Decode, Encode, Encoder, List, OnePass, Reader, Write};
 use std::collections::BTreeMap;

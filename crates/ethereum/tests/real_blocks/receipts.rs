@@ -2,7 +2,7 @@
 
 use crate::source::{self, RealBlock};
 use archive::ReceiptEncoding;
-use blockmill_ethereum::bodies::BodyView;
+use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::receipts::{

@@ -8,7 +8,7 @@
 use crate::{Decode, Encode, Error, Reader, Write};
 use ruint::aliases::U256;
 
-/// A header: numbers by value, everything else borrowed, from an encoding or from whoever made it.
+/// A header: numbers by value, everything else borrowed, from an encoding or from an owned header.
 ///
 /// Of the optional fields, none is present without all those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,37 @@ pub struct Header<'a> {
     pub block_access_list_hash: Option<&'a [u8; 32]>,
     /// Slot of the beacon chain, from Amsterdam on.
     pub slot_number: Option<u64>,
+}
+
+impl Default for Header<'_> {
+    /// Every number and byte 0, and no field of a later fork.
+    fn default() -> Self {
+        Self {
+            parent_hash: &[0; 32],
+            ommers_hash: &[0; 32],
+            beneficiary: &[0; 20],
+            state_root: &[0; 32],
+            transactions_root: &[0; 32],
+            receipts_root: &[0; 32],
+            logs_bloom: &[0; 256],
+            difficulty: U256::ZERO,
+            number: 0,
+            gas_limit: 0,
+            gas_used: 0,
+            timestamp: 0,
+            extra_data: &[],
+            mix_hash: &[0; 32],
+            nonce: &[0; 8],
+            base_fee: None,
+            withdrawals_root: None,
+            blob_gas_used: None,
+            excess_blob_gas: None,
+            parent_beacon_root: None,
+            requests_hash: None,
+            block_access_list_hash: None,
+            slot_number: None,
+        }
+    }
 }
 
 impl<'a> Header<'a> {

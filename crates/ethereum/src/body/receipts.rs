@@ -1,0 +1,59 @@
+//! Receipts: the encoding of the receipts trie, the one of geth's database, and back.
+//!
+//! era1 files hold [`rlp::ethereum::Receipt`], ancient folders [`rlp::ethereum::StoredReceipt`],
+//! which leaves out type and bloom: the body and the logs have them.
+
+mod lists;
+
+pub use lists::{
+    consensus_to_storage, receipts_root, storage_to_consensus, verify_no_receipts, verify_receipts,
+};
+
+use crate::body::bloom::Bloom;
+use crypto::ManyKeccak;
+use rlp::Error;
+use rlp::ethereum::Log;
+use std::{fmt, iter};
+
+/// Why receipts are malformed. Offsets count from the start of the block's list of receipts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiptError {
+    /// Not the RLP of a receipt.
+    Rlp(Error),
+    /// Not one receipt for each transaction.
+    Count {
+        /// Transactions of the body.
+        transactions: usize,
+        /// Receipts found; one too many stands for any number.
+        receipts: usize,
+    },
+}
+
+impl From<Error> for ReceiptError {
+    fn from(error: Error) -> Self {
+        Self::Rlp(error)
+    }
+}
+
+impl fmt::Display for ReceiptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rlp(error) => error.fmt(f),
+            Self::Count { transactions, receipts } => {
+                write!(f, "{receipts} receipts for {transactions} transactions")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReceiptError {}
+
+/// The filter over the logs of a receipt.
+pub fn bloom_of<'a>(logs: impl Iterator<Item = Log<'a>>, hasher: &ManyKeccak) -> Bloom {
+    let mut bloom = Bloom::default();
+    let entries = logs.flat_map(|log| {
+        iter::once(&log.address[..]).chain(log.topics.iter().map(|topic| &topic[..]))
+    });
+    bloom.extend(entries, hasher);
+    bloom
+}

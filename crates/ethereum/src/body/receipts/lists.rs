@@ -1,0 +1,265 @@
+//! All receipts of a block: conversion between their two encodings, their root, and what the header
+//! says about them.
+
+use super::{ReceiptError, bloom_of};
+use crate::Hash;
+use crate::body::BodyView;
+use crate::body::bloom::Bloom;
+use crate::body::list::List;
+use crate::body::transactions::TransactionType;
+use crate::error::{Hex, Rule, Violation};
+use crate::header::{EMPTY_ROOT, HeaderView};
+use archive::ReceiptEncoding;
+use crypto::ManyKeccak;
+use rlp::ethereum::{Log, OldLog, Receipt, StoredLogs, StoredReceipt};
+use rlp::{Decode, Encode, Error, RawList, Reader};
+use trie::RootBuilder;
+
+/// A reader over the receipts of one block, an RLP list that must fill `list` exactly.
+fn items(list: &[u8]) -> Result<Reader<'_>, Error> {
+    let mut outer = Reader::new(list);
+    let items = outer.list()?;
+    outer.finish()?;
+    Ok(items)
+}
+
+/// Appends to `out` the storage form of a block's receipts, given in consensus form. The blooms
+/// are dropped unseen; [`verify_receipts`] checks them.
+pub fn consensus_to_storage(list: &[u8], out: &mut Vec<u8>) -> Result<(), ReceiptError> {
+    let mut receipts = items(list)?;
+    let mut converted = Vec::with_capacity(list.len());
+    while !receipts.is_empty() {
+        Receipt::read(&mut receipts)?.stored().encode_into(&mut converted);
+    }
+    RawList(&[&converted]).encode_into(out);
+    Ok(())
+}
+
+/// Appends to `out` the consensus form of a block's receipts, given in storage form, with the
+/// types of the body's transactions.
+pub fn storage_to_consensus(
+    list: &[u8],
+    types: impl IntoIterator<Item = TransactionType>,
+    out: &mut Vec<u8>,
+) -> Result<(), ReceiptError> {
+    let hasher = ManyKeccak::detect();
+    let mut receipts = items(list)?;
+    let mut types = types.into_iter();
+    let (mut converted, mut logs) = (vec![], vec![]);
+    let mut count = 0;
+    while !receipts.is_empty() {
+        let stored = StoredReceipt::read(&mut receipts)?;
+        count += 1;
+        let Some(kind) = types.next() else {
+            return Err(ReceiptError::Count { transactions: count - 1, receipts: count });
+        };
+        let bloom = bloom_of(stored.logs.iter(), &hasher);
+        logs.clear();
+        let receipt = with_type_and_bloom(&stored, kind, &bloom, &mut logs);
+        // with room for more, since `encode_into` makes just enough
+        converted.reserve(receipt.encoded_len());
+        receipt.encode_into(&mut converted);
+    }
+    let missing = types.count();
+    if missing > 0 {
+        return Err(ReceiptError::Count { transactions: count + missing, receipts: count });
+    }
+    RawList(&[&converted]).encode_into(out);
+    Ok(())
+}
+
+/// The receipt that was stored. Logs that were stored in the old form are put into `logs`.
+fn with_type_and_bloom<'b, 'a: 'b>(
+    stored: &StoredReceipt<'a>,
+    kind: TransactionType,
+    bloom: &'b Bloom,
+    logs: &'b mut Vec<Log<'a>>,
+) -> Receipt<'b> {
+    let logs = match &stored.logs {
+        StoredLogs::Current(logs) => logs.clone(),
+        StoredLogs::Old(old) => {
+            logs.extend(old.iter().map(|OldLog(log)| log));
+            rlp::List::Values(logs)
+        }
+    };
+    Receipt {
+        kind: rlp::ethereum::TransactionType::from_byte(kind as u8)
+            .unwrap_or(rlp::ethereum::TransactionType::Legacy),
+        outcome: stored.outcome,
+        cumulative_gas: stored.cumulative_gas,
+        bloom: &bloom.0,
+        logs,
+    }
+}
+
+/// Compares a block's receipts with its header and its body: their number, the receipts root, the
+/// filter over all logs, and the gas that the block used.
+pub fn verify_receipts(
+    header: &HeaderView<'_>,
+    body: &BodyView<'_>,
+    list: &[u8],
+    encoding: ReceiptEncoding,
+    roots: &mut RootBuilder,
+) -> Result<(), Violation> {
+    let mut converted = vec![];
+    let list = match encoding {
+        ReceiptEncoding::Consensus => list,
+        ReceiptEncoding::Storage => {
+            storage_to_consensus(list, body.transaction_types(), &mut converted)
+                .map_err(malformed)?;
+            &converted
+        }
+    };
+    let totals = Totals::of(list).map_err(malformed)?;
+    let (transactions, receipts) = (body.transaction_count(), totals.receipts.count);
+    if receipts != transactions {
+        return Err(malformed(ReceiptError::Count { transactions, receipts }));
+    }
+    let root = totals.root(roots);
+    if root != *header.receipts_root {
+        let expected = Hex(header.receipts_root);
+        return Err(Violation::new(Rule::ReceiptsRoot, expected, Hex(&root)));
+    }
+    if totals.bloom.0 != *header.logs_bloom {
+        let expected = Hex(header.logs_bloom);
+        return Err(Violation::new(Rule::LogsBloom, expected, Hex(&totals.bloom.0)));
+    }
+    if totals.gas_used != header.gas_used {
+        return Err(Violation::new(Rule::ReceiptsGas, header.gas_used, totals.gas_used));
+    }
+    Ok(())
+}
+
+/// What a header says of receipts when its block has no transactions: receipts root, filter and gas
+/// are known, whoever holds the receipts. System calls (EIP-4788) use no gas of the block.
+pub fn verify_no_receipts(header: &HeaderView<'_>) -> Result<(), Violation> {
+    if *header.receipts_root != EMPTY_ROOT {
+        let expected = Hex(header.receipts_root);
+        return Err(Violation::new(Rule::ReceiptsRoot, expected, Hex(&EMPTY_ROOT)));
+    }
+    if header.logs_bloom.iter().any(|byte| *byte != 0) {
+        let expected = Hex(header.logs_bloom);
+        return Err(Violation::new(Rule::LogsBloom, expected, "no bit, as there are no logs"));
+    }
+    if header.gas_used != 0 {
+        return Err(Violation::new(Rule::ReceiptsGas, header.gas_used, 0));
+    }
+    Ok(())
+}
+
+fn malformed(error: ReceiptError) -> Violation {
+    Violation::new(Rule::ReceiptEncoding, "one well-formed receipt for each transaction", error)
+}
+
+/// The root of the trie over a block's receipts, given in consensus form.
+pub fn receipts_root(list: &[u8], roots: &mut RootBuilder) -> Result<Hash, ReceiptError> {
+    Ok(Totals::of(list)?.root(roots))
+}
+
+/// What the receipts of a block say together.
+struct Totals<'a> {
+    receipts: List<'a>,
+    bloom: Bloom,
+    gas_used: u64,
+}
+
+impl<'a> Totals<'a> {
+    /// Of receipts in consensus form.
+    fn of(list: &'a [u8]) -> Result<Self, ReceiptError> {
+        let mut outer = Reader::new(list);
+        let mut bloom = Bloom::default();
+        let mut gas_used = 0;
+        let receipts = List::read(&mut outer, |items| {
+            let receipt = Receipt::read(items)?;
+            gas_used = receipt.cumulative_gas;
+            bloom.merge(receipt.bloom);
+            Ok::<_, Error>(())
+        })?;
+        outer.finish()?;
+        Ok(Self { receipts, bloom, gas_used })
+    }
+
+    fn root(&self, roots: &mut RootBuilder) -> Hash {
+        match self.receipts.count {
+            0 => EMPTY_ROOT,
+            _ => roots.ordered(self.receipts.encodings()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rlp::ErrorKind;
+
+    fn list(fields: &[Vec<u8>]) -> Vec<u8> {
+        RawList(&[&fields.concat()]).encode()
+    }
+
+    fn bytes(content: &[u8]) -> Vec<u8> {
+        content.encode()
+    }
+
+    /// A list of logs with one log, and the same log as geth stored it before 1.9.
+    fn logs() -> (Vec<u8>, Vec<u8>) {
+        let topics = list(&[bytes(&[2; 32]), bytes(&[3; 32])]);
+        let fields = [bytes(&[1; 20]), topics, bytes(b"data")];
+        let number = bytes(&[7]);
+        let position = [number.clone(), bytes(&[4; 32]), number.clone(), bytes(&[5; 32]), number];
+        let old = [&fields[..], &position].concat();
+        (list(&[list(&fields)]), list(&[list(&old)]))
+    }
+
+    fn to_consensus(receipt: &[Vec<u8>]) -> Result<Vec<u8>, ReceiptError> {
+        let mut out = vec![];
+        storage_to_consensus(&list(&[list(receipt)]), [TransactionType::Legacy], &mut out)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn the_three_storage_forms_of_a_receipt_give_the_same_consensus_form() {
+        let (logs, old_logs) = logs();
+        let (root, gas) = (bytes(&[9; 32]), bytes(&[0x52, 0x08]));
+        let now = to_consensus(&[root.clone(), gas.clone(), logs.clone()]).unwrap();
+        let details = [bytes(&[6; 32]), bytes(&[8; 20])];
+        for logs in [logs, old_logs] {
+            let tail = [&details[..], &[logs.clone(), gas.clone()]].concat();
+            let version_4 = [&[root.clone(), gas.clone()], &tail[..]].concat();
+            let version_3 = [&[root.clone(), gas.clone(), bytes(&[0; 256])], &tail[..]].concat();
+            assert_eq!(to_consensus(&version_4).as_ref(), Ok(&now));
+            assert_eq!(to_consensus(&version_3).as_ref(), Ok(&now));
+            let missing_field = &version_4[..5];
+            assert!(to_consensus(missing_field).is_err());
+            assert!(to_consensus(&[&version_3[..], &tail[..1]].concat()).is_err());
+        }
+    }
+
+    #[test]
+    fn outcome_is_a_status_or_a_state_root() {
+        let (logs, _) = logs();
+        let verdict =
+            |outcome: &[u8]| to_consensus(&[bytes(outcome), bytes(&[1]), logs.clone()]).map(drop);
+        assert_eq!(verdict(&[]), Ok(()));
+        assert_eq!(verdict(&[1]), Ok(()));
+        assert_eq!(verdict(&[9; 32]), Ok(()));
+        let error = |wrong: &[u8]| match verdict(wrong) {
+            // behind the prefixes of the list of receipts and of the receipt
+            Err(ReceiptError::Rlp(Error { offset: 4, kind })) => kind,
+            other => panic!("{other:?}"),
+        };
+        for found in [0, 2, 0x7f] {
+            assert_eq!(error(&[found]), ErrorKind::UnknownStatus { found });
+        }
+        for found in [2, 31, 33] {
+            assert_eq!(error(&vec![9; found]), ErrorKind::WrongLength { expected: 32, found });
+        }
+    }
+
+    #[test]
+    fn typed_receipts_need_a_known_type() {
+        let convert = |item: &[u8]| consensus_to_storage(&list(&[bytes(item)]), &mut vec![]);
+        let kind = ErrorKind::UnknownType { found: 0x7e };
+        assert_eq!(convert(&[0x7e, 0xc0]), Err(ReceiptError::Rlp(Error { offset: 2, kind })));
+        assert!(matches!(convert(&[]), Err(ReceiptError::Rlp(_))));
+    }
+}

@@ -1,0 +1,165 @@
+//! Who signed the transactions of a chunk: keys recovered in batches, across transactions and
+//! across blocks.
+//!
+//! The costly part of a signature is the same for all, so transactions wait until there are enough
+//! of them for the lanes of [`Signatures`]. A fault is that of the lowest block and in it of the
+//! lowest transaction, however many wait together: what is found while transactions wait yields to
+//! what recovering them finds.
+//!
+//! Signers of code delegations (EIP-7702) are not recovered: a delegation that nobody signed does
+//! not make its transaction invalid, it only has no effect, which is the business of execution.
+
+use crate::Hash;
+use crate::body::signing::{SignatureError, SignatureForm};
+use crate::body::transaction_rules::block::BlockTerms;
+use crate::body::transaction_rules::{TransactionError, verify_fields, verify_form};
+use crate::body::transactions::Transaction;
+use crate::error::Violation;
+use crate::fault::Cause;
+use crate::params::Fork;
+use crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
+use std::time::{Duration, Instant};
+
+/// Transactions that wait for each other: a larger batch makes a signature no cheaper.
+pub const BATCH: usize = 256;
+
+/// A transaction and what its `v` says.
+#[derive(Clone, Debug)]
+pub struct Signed<'a> {
+    /// The transaction.
+    pub transaction: Transaction<'a>,
+    /// What [`verify_form`] gave for it.
+    pub form: SignatureForm,
+}
+
+/// The public keys that signed transactions, many at once. Keeps its memory.
+#[derive(Default)]
+pub struct KeyBatch {
+    digests: Vec<Hash>,
+    signatures: Vec<Recovery>,
+    keys: Vec<Option<[u8; 64]>>,
+}
+
+impl KeyBatch {
+    /// The keys that signed, x and y, in order; [`super::signing::address_of`] gives their senders.
+    /// `None` where the signature is of no key.
+    pub fn recover(
+        &mut self,
+        signed: &[Signed<'_>],
+        signatures: &Signatures,
+        hasher: &ManyKeccak,
+    ) -> &[Option<[u8; 64]>] {
+        self.digests.resize(signed.len(), [0; 32]);
+        let messages = signed.iter().map(|signed| {
+            let Signed { transaction, form } = signed;
+            transaction.signing(form.protected)
+        });
+        rlp::hash_each(messages, hasher, &mut self.digests);
+        self.signatures.clear();
+        self.signatures.extend(signed.iter().zip(&self.digests).map(|(signed, digest)| Recovery {
+            digest: *digest,
+            r: signed.transaction.r.to_be_bytes(),
+            s: signed.transaction.s.to_be_bytes(),
+            recovery_id: signed.form.y_parity.into(),
+        }));
+        self.keys.resize(signed.len(), None);
+        signatures.recover(&self.signatures, &mut self.keys);
+        &self.keys
+    }
+}
+
+/// A transaction that is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The index of its block in the chunk.
+    pub block: usize,
+    /// Its index in the block.
+    pub index: usize,
+    /// Why.
+    pub error: TransactionError,
+}
+
+impl Refused {
+    /// As the cause of the block's fault.
+    pub(crate) fn cause(self) -> Cause {
+        Cause::Rule(Violation::from(self.error).in_transaction(self.index))
+    }
+}
+
+/// Collects the transactions of one chunk, block by block, and recovers their senders.
+pub struct Senders<'k, 'a> {
+    signatures: Signatures,
+    hasher: ManyKeccak,
+    keys: &'k mut KeyBatch,
+    waiting: Vec<Signed<'a>>,
+    /// Indexes of block and transaction of each that waits.
+    indexes: Vec<(usize, usize)>,
+    /// Senders that were recovered.
+    pub recovered: u64,
+    /// Time it took to hash what was signed and to recover the keys.
+    pub busy: Duration,
+}
+
+impl<'k, 'a> Senders<'k, 'a> {
+    /// None so far; `keys` lends its memory.
+    pub fn new(signatures: Signatures, hasher: ManyKeccak, keys: &'k mut KeyBatch) -> Self {
+        Self {
+            signatures,
+            hasher,
+            keys,
+            waiting: vec![],
+            indexes: vec![],
+            recovered: 0,
+            busy: Duration::ZERO,
+        }
+    }
+
+    /// Adds the transactions of a block, up to the first that breaks a rule. When one is refused,
+    /// those that wait come before it, and may still be refused themselves.
+    ///
+    /// A transaction's faults have the order of
+    /// [`super::transaction_rules::verify_transaction`]: so one with a fault other than that of its
+    /// signature is recovered before it is refused.
+    pub fn add(
+        &mut self,
+        block: usize,
+        transactions: impl Iterator<Item = Transaction<'a>>,
+        (fork, chain_id): (Fork, u64),
+        terms: &BlockTerms,
+    ) -> Result<(), Refused> {
+        for (index, transaction) in transactions.enumerate() {
+            let refused = |error| Refused { block, index, error };
+            let form = verify_form(&transaction, fork, chain_id).map_err(refused)?;
+            let fields =
+                verify_fields(&transaction, fork).and_then(|()| terms.verify(&transaction));
+            self.waiting.push(Signed { transaction, form });
+            self.indexes.push((block, index));
+            if self.waiting.len() == BATCH || fields.is_err() {
+                self.recover()?;
+            }
+            fields.map_err(refused)?;
+        }
+        Ok(())
+    }
+
+    /// Recovers the senders of all that wait; the first that has none is refused.
+    pub fn recover(&mut self) -> Result<(), Refused> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let keys = self.keys.recover(&self.waiting, &self.signatures, &self.hasher);
+        let nobody = keys.iter().position(Option::is_none);
+        self.busy += start.elapsed();
+        self.recovered += nobody.unwrap_or(keys.len()) as u64;
+        let refused = nobody.map(|i| {
+            let (block, index) = self.indexes[i];
+            // r and s are within the group, so there is one reason left
+            let error = SignatureError::NoSigner(RecoverError::NoKey).into();
+            Refused { block, index, error }
+        });
+        self.waiting.clear();
+        self.indexes.clear();
+        refused.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,364 @@
+//! What a transaction must obey whatever the accounts hold: rules that need no state.
+//!
+//! Nonce and balance of the sender are the business of execution; what the block's header asks of
+//! its transactions is in [`block`].
+
+pub mod block;
+pub mod gas;
+
+mod violation;
+
+use crate::body::signing::{self, SignatureError, SignatureForm};
+use crate::body::transactions::{GAS_PER_BLOB, Transaction, TransactionType, newest_type};
+use crate::params::Fork;
+use crate::{Address, U256};
+use std::fmt;
+
+/// Most bytes of creation code from Shanghai on (EIP-3860).
+pub const MAX_INITCODE_SIZE: usize = 49_152;
+
+/// Most gas that a transaction may ask for from Osaka on (EIP-7825).
+pub const MAX_GAS_LIMIT: u64 = 1 << 24;
+
+/// Most blobs of one transaction from Osaka on (EIP-7594).
+pub const MAX_BLOBS: usize = 6;
+
+/// Checks the signature and every rule of this file, as `fork` has them, on the chain of this id;
+/// gives the sender. Of several faults it is the first in this order.
+pub fn verify_transaction(
+    tx: &Transaction<'_>,
+    fork: Fork,
+    chain_id: u64,
+) -> Result<Address, TransactionError> {
+    let form = verify_form(tx, fork, chain_id)?;
+    let sender = signing::recover_sender(tx, form)?;
+    verify_fields(tx, fork)?;
+    Ok(sender)
+}
+
+/// The type and the numbers of the signature are those that the fork allows. What is left is
+/// whether a key made the signature: the costly part, which can be done for many at once.
+pub fn verify_form(
+    tx: &Transaction<'_>,
+    fork: Fork,
+    chain_id: u64,
+) -> Result<SignatureForm, TransactionError> {
+    verify_type(tx, fork)?;
+    Ok(signing::verify_form(tx, fork, chain_id)?)
+}
+
+/// Every rule of this file that is not about the signature.
+pub fn verify_fields(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
+    verify_nonce(tx)?;
+    verify_priority_fee(tx)?;
+    verify_upfront_cost(tx)?;
+    verify_gas_limit(tx, fork)?;
+    verify_initcode_size(tx, fork)?;
+    verify_intrinsic_gas(tx, fork)?;
+    verify_blobs(tx, fork)
+}
+
+/// The type is one that the fork knows (EIP-2718).
+pub fn verify_type(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
+    let newest = newest_type(fork);
+    if tx.kind > newest {
+        return Err(TransactionError::Type { newest, found: tx.kind });
+    }
+    Ok(())
+}
+
+/// The nonce is below 2^64 - 1, so that the account's next one has 64 bits too (EIP-2681).
+pub fn verify_nonce(tx: &Transaction<'_>) -> Result<(), TransactionError> {
+    if tx.nonce == u64::MAX {
+        return Err(TransactionError::Nonce { found: tx.nonce });
+    }
+    Ok(())
+}
+
+/// The miner's part of the fee is not more than all of it (EIP-1559).
+pub fn verify_priority_fee(tx: &Transaction<'_>) -> Result<(), TransactionError> {
+    let (max_fee, found) = (tx.max_fee, tx.max_priority_fee);
+    if found > max_fee {
+        return Err(TransactionError::PriorityFee { max_fee, found });
+    }
+    Ok(())
+}
+
+/// The most that gas and blobs can cost has 256 bits, as every balance has (Yellow Paper, section
+/// 6.2; EIP-1559, EIP-4844). The value is left to the check of the balance.
+pub fn verify_upfront_cost(tx: &Transaction<'_>) -> Result<(), TransactionError> {
+    let gas = tx.max_fee.checked_mul(U256::from(tx.gas_limit));
+    let blob_gas = U256::from(tx.blob_hashes.len()) * U256::from(GAS_PER_BLOB);
+    let blobs = tx.max_blob_fee.checked_mul(blob_gas);
+    match gas.zip(blobs).and_then(|(gas, blobs)| gas.checked_add(blobs)) {
+        Some(_) => Ok(()),
+        None => Err(TransactionError::UpfrontCost { gas_limit: tx.gas_limit, max_fee: tx.max_fee }),
+    }
+}
+
+/// From Osaka on, the gas limit is at most 2^24 (EIP-7825).
+pub fn verify_gas_limit(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
+    if fork >= Fork::Osaka && tx.gas_limit > MAX_GAS_LIMIT {
+        return Err(TransactionError::GasLimit { max: MAX_GAS_LIMIT, found: tx.gas_limit });
+    }
+    Ok(())
+}
+
+/// From Shanghai on, creation code has at most 49,152 bytes (EIP-3860).
+pub fn verify_initcode_size(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
+    let found = tx.input.len();
+    if fork >= Fork::Shanghai && tx.to.is_none() && found > MAX_INITCODE_SIZE {
+        return Err(TransactionError::InitcodeSize { max: MAX_INITCODE_SIZE, found });
+    }
+    Ok(())
+}
+
+/// The gas limit pays for what is due before execution (Yellow Paper, section 6.2), and from
+/// Prague on for the input's least price (EIP-7623).
+pub fn verify_intrinsic_gas(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
+    let needed = gas::intrinsic_gas(tx, fork).max(gas::floor_gas(tx, fork));
+    if tx.gas_limit < needed {
+        return Err(TransactionError::IntrinsicGas { needed, gas_limit: tx.gas_limit });
+    }
+    Ok(())
+}
+
+/// From Osaka on, a transaction has at most 6 blobs (EIP-7594).
+pub fn verify_blobs(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionError> {
+    let found = tx.blob_hashes.len();
+    if fork >= Fork::Osaka && found > MAX_BLOBS {
+        return Err(TransactionError::Blobs { max: MAX_BLOBS, found });
+    }
+    Ok(())
+}
+
+/// Why a transaction is refused before any account is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionError {
+    /// A later fork brings this type.
+    Type {
+        /// The newest type of the fork.
+        newest: TransactionType,
+        /// The transaction's.
+        found: TransactionType,
+    },
+    /// The signature is refused.
+    Signature(SignatureError),
+    /// The nonce leaves none for the account's next transaction.
+    Nonce {
+        /// The nonce.
+        found: u64,
+    },
+    /// The miner's part of the fee is larger than all of it.
+    PriorityFee {
+        /// The whole fee for each unit of gas, in wei.
+        max_fee: U256,
+        /// The miner's part of it, in wei.
+        found: U256,
+    },
+    /// The most that it can cost takes more than 256 bits.
+    UpfrontCost {
+        /// Units of gas.
+        gas_limit: u64,
+        /// Wei for each of them.
+        max_fee: U256,
+    },
+    /// The gas limit is larger than the fork allows.
+    GasLimit {
+        /// The largest.
+        max: u64,
+        /// The transaction's.
+        found: u64,
+    },
+    /// The creation code is longer than the fork allows.
+    InitcodeSize {
+        /// The longest, in bytes.
+        max: usize,
+        /// The transaction's.
+        found: usize,
+    },
+    /// The gas limit does not pay for what is due before execution.
+    IntrinsicGas {
+        /// What is due.
+        needed: u64,
+        /// The transaction's limit.
+        gas_limit: u64,
+    },
+    /// More blobs than the fork allows.
+    Blobs {
+        /// The most.
+        max: usize,
+        /// The transaction's.
+        found: usize,
+    },
+    /// The gas limit is larger than the block's.
+    BlockGas {
+        /// The block's limit.
+        max: u64,
+        /// The transaction's.
+        found: u64,
+    },
+    /// The fee does not pay for the block's base fee.
+    BaseFee {
+        /// The base fee, in wei.
+        least: U256,
+        /// The transaction's whole fee, in wei.
+        found: U256,
+    },
+    /// The blob fee does not pay for the block's.
+    BlobFee {
+        /// Wei for a unit of blob gas in this block; none when that takes more than 256 bits.
+        least: Option<U256>,
+        /// The transaction's.
+        found: U256,
+    },
+}
+
+impl From<SignatureError> for TransactionError {
+    fn from(error: SignatureError) -> Self {
+        Self::Signature(error)
+    }
+}
+
+impl fmt::Display for TransactionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Type { newest, found } => {
+                write!(f, "type is {}, expected at most {}", *found as u8, *newest as u8)
+            }
+            Self::Signature(error) => error.fmt(f),
+            Self::Nonce { found } => write!(f, "nonce is {found}, expected a smaller one"),
+            Self::PriorityFee { max_fee, found } => {
+                write!(f, "priority fee is {found}, expected at most the whole fee, {max_fee}")
+            }
+            Self::UpfrontCost { gas_limit, max_fee } => {
+                write!(f, "{gas_limit} gas for {max_fee} wei each, expected less than 2^256 in all")
+            }
+            Self::GasLimit { max, found } => {
+                write!(f, "gas limit is {found}, expected at most {max}")
+            }
+            Self::InitcodeSize { max, found } => {
+                write!(f, "creation code has {found} bytes, expected at most {max}")
+            }
+            Self::IntrinsicGas { needed, gas_limit } => {
+                write!(f, "gas limit is {gas_limit}, expected at least {needed}")
+            }
+            Self::Blobs { max, found } => write!(f, "{found} blobs, expected at most {max}"),
+            Self::BlockGas { max, found } => {
+                write!(f, "gas limit is {found}, expected at most the block's, {max}")
+            }
+            Self::BaseFee { least, found } => {
+                write!(f, "fee is {found}, expected at least the base fee, {least}")
+            }
+            Self::BlobFee { least: Some(least), found } => {
+                write!(f, "blob fee is {found}, expected at least {least}")
+            }
+            Self::BlobFee { least: None, found } => {
+                write!(f, "blob fee is {found}, expected more than 256 bits")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TransactionError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::transactions::TransactionType::{
+        AccessList, Blob, DynamicFee, Legacy, SetCode,
+    };
+    use rlp::List;
+
+    /// A transaction whose every field is 0 or empty.
+    fn empty() -> Transaction<'static> {
+        Transaction::new(Legacy)
+    }
+
+    /// So many blobs.
+    fn blobs(count: usize) -> List<'static, [u8; 32]> {
+        List::Values(&[[1; 32]; 7][..count])
+    }
+
+    #[test]
+    fn each_type_has_a_first_fork() {
+        let mut tx = empty();
+        for (kind, first, before) in [
+            (AccessList, Fork::Berlin, Fork::MuirGlacier),
+            (DynamicFee, Fork::London, Fork::Berlin),
+            (Blob, Fork::Cancun, Fork::Shanghai),
+            (SetCode, Fork::Prague, Fork::Cancun),
+        ] {
+            tx.kind = kind;
+            assert_eq!(verify_type(&tx, first), Ok(()));
+            let newest = newest_type(before);
+            let refused = TransactionError::Type { newest, found: kind };
+            assert_eq!(verify_type(&tx, before), Err(refused));
+        }
+        tx.kind = Legacy;
+        assert_eq!(verify_type(&tx, Fork::Frontier), Ok(()));
+    }
+
+    #[test]
+    fn the_largest_nonce_is_kept_free() {
+        let mut tx = empty();
+        tx.nonce = u64::MAX - 1;
+        assert_eq!(verify_nonce(&tx), Ok(()));
+        tx.nonce = u64::MAX;
+        assert_eq!(verify_nonce(&tx), Err(TransactionError::Nonce { found: u64::MAX }));
+    }
+
+    #[test]
+    fn the_priority_fee_is_part_of_the_fee() {
+        let mut tx = empty();
+        let (max_fee, found) = (U256::from(7), U256::from(8));
+        (tx.max_fee, tx.max_priority_fee) = (max_fee, max_fee);
+        assert_eq!(verify_priority_fee(&tx), Ok(()));
+        tx.max_priority_fee = found;
+        let refused = TransactionError::PriorityFee { max_fee, found };
+        assert_eq!(verify_priority_fee(&tx), Err(refused));
+    }
+
+    #[test]
+    fn gas_and_blobs_cost_less_than_256_bits_together() {
+        let mut tx = empty();
+        (tx.gas_limit, tx.max_fee) = (1, U256::MAX);
+        assert_eq!(verify_upfront_cost(&tx), Ok(()));
+        (tx.blob_hashes, tx.max_blob_fee) = (blobs(1), U256::ONE);
+        assert!(verify_upfront_cost(&tx).is_err());
+        tx.max_fee -= U256::from(GAS_PER_BLOB);
+        assert_eq!(verify_upfront_cost(&tx), Ok(()));
+        tx.gas_limit = 2;
+        assert!(verify_upfront_cost(&tx).is_err());
+        (tx.gas_limit, tx.max_blob_fee) = (0, U256::MAX);
+        assert!(verify_upfront_cost(&tx).is_err());
+    }
+
+    #[test]
+    fn osaka_bounds_gas_and_blobs() {
+        let mut tx = empty();
+        (tx.gas_limit, tx.blob_hashes) = (1 << 24, blobs(6));
+        assert_eq!(verify_gas_limit(&tx, Fork::Osaka), Ok(()));
+        assert_eq!(verify_blobs(&tx, Fork::Osaka), Ok(()));
+        (tx.gas_limit, tx.blob_hashes) = ((1 << 24) + 1, blobs(7));
+        let (gas, count) = (verify_gas_limit(&tx, Fork::Osaka), verify_blobs(&tx, Fork::Osaka));
+        assert_eq!(gas, Err(TransactionError::GasLimit { max: 1 << 24, found: tx.gas_limit }));
+        assert_eq!(count, Err(TransactionError::Blobs { max: 6, found: 7 }));
+        assert_eq!(verify_gas_limit(&tx, Fork::Prague), Ok(()));
+        assert_eq!(verify_blobs(&tx, Fork::Prague), Ok(()));
+    }
+
+    #[test]
+    fn the_floor_counts_where_it_is_higher() {
+        let input = [1; 100];
+        let mut tx = empty();
+        (tx.input, tx.to) = (&input, Some(&[7; 20]));
+        tx.gas_limit = 21_000 + 1_600;
+        assert_eq!(verify_intrinsic_gas(&tx, Fork::Cancun), Ok(()));
+        let refused =
+            TransactionError::IntrinsicGas { needed: 21_000 + 4_000, gas_limit: tx.gas_limit };
+        assert_eq!(verify_intrinsic_gas(&tx, Fork::Prague), Err(refused));
+        tx.gas_limit = 21_000 + 4_000;
+        assert_eq!(verify_intrinsic_gas(&tx, Fork::Prague), Ok(()));
+    }
+}

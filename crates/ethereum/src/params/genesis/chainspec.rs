@@ -1,0 +1,326 @@
+//! Reads a chainspec: the file of Nethermind, and of Parity before it. It names each EIP with the
+//! block or the time from which it holds, where others name forks.
+
+use super::json::{account, accounts};
+use super::object::{Object, malformed, missing, number};
+use super::{Alloc, Fields};
+use crate::error::SpecError;
+use crate::params::{BlobParams, Config};
+use serde_json::value::RawValue;
+
+/// The EIPs by which a chainspec says when a fork begins. Those of a fork must agree: this program
+/// knows forks only.
+const FORKS: [(&str, &[&str]); 12] = [
+    ("eip150Block", &["eip150Transition"]),
+    ("eip155Block", &["eip155Transition"]),
+    ("eip158Block", &["eip160Transition", "eip161abcTransition", "eip161dTransition"]),
+    (
+        "byzantiumBlock",
+        &["eip140Transition", "eip211Transition", "eip214Transition", "eip658Transition"],
+    ),
+    ("constantinopleBlock", &["eip145Transition", "eip1014Transition", "eip1052Transition"]),
+    (
+        "istanbulBlock",
+        &["eip1344Transition", "eip1884Transition", "eip2028Transition", "eip2200Transition"],
+    ),
+    ("berlinBlock", &["eip2565Transition", "eip2929Transition", "eip2930Transition"]),
+    (
+        "londonBlock",
+        &["eip1559Transition", "eip3198Transition", "eip3529Transition", "eip3541Transition"],
+    ),
+    (
+        "shanghaiTime",
+        &[
+            "eip3651TransitionTimestamp",
+            "eip3855TransitionTimestamp",
+            "eip3860TransitionTimestamp",
+            "eip4895TransitionTimestamp",
+        ],
+    ),
+    (
+        "cancunTime",
+        &[
+            "eip1153TransitionTimestamp",
+            "eip4788TransitionTimestamp",
+            "eip4844TransitionTimestamp",
+            "eip5656TransitionTimestamp",
+            "eip6780TransitionTimestamp",
+        ],
+    ),
+    (
+        "pragueTime",
+        &[
+            "eip2537TransitionTimestamp",
+            "eip2935TransitionTimestamp",
+            "eip6110TransitionTimestamp",
+            "eip7002TransitionTimestamp",
+            "eip7251TransitionTimestamp",
+            "eip7623TransitionTimestamp",
+            "eip7702TransitionTimestamp",
+        ],
+    ),
+    (
+        "osakaTime",
+        &[
+            "eip7594TransitionTimestamp",
+            "eip7823TransitionTimestamp",
+            "eip7825TransitionTimestamp",
+            "eip7883TransitionTimestamp",
+            "eip7918TransitionTimestamp",
+            "eip7934TransitionTimestamp",
+            "eip7939TransitionTimestamp",
+            "eip7951TransitionTimestamp",
+        ],
+    ),
+];
+
+/// Forks that only delay the difficulty bomb, by the blocks of delay that they lead to.
+const GLACIERS: [(u64, &str); 3] = [
+    (9_000_000, "muirGlacierBlock"),
+    (10_700_000, "arrowGlacierBlock"),
+    (11_400_000, "grayGlacierBlock"),
+];
+
+/// Is the file a chainspec?
+pub(super) fn is_one(file: &Object<'_>) -> bool {
+    file.has("engine") && file.has("params")
+}
+
+/// The chain's configuration, its first header and its first accounts.
+pub(super) fn read(file: &Object<'_>) -> Result<(Config, Fields, Alloc), SpecError> {
+    let params = file.object("params")?.ok_or(missing("params"))?;
+    let engine = file.object("engine")?.ok_or(missing("engine"))?;
+    let config = config(&params, &engine, file)?;
+    let genesis = file.object("genesis")?.ok_or(missing("genesis"))?;
+    let fields = fields(&genesis)?;
+    let list = file.object("accounts")?.ok_or(missing("accounts"))?;
+    let read = |address: &String, object: &Object<'_>| {
+        if object.has("constructor") {
+            let feature = "accounts.constructor: code that makes code";
+            return Err(SpecError::Unsupported { feature });
+        }
+        // what is only said of a precompiled contract is no account
+        if object.has("builtin") && !object.has("balance") {
+            return Ok(None);
+        }
+        account(address, object).map(Some)
+    };
+    Ok((config, fields, accounts(&list, read)?))
+}
+
+fn config(
+    params: &Object<'_>,
+    engine: &Object<'_>,
+    file: &Object<'_>,
+) -> Result<Config, SpecError> {
+    let chain_id = params.u64("chainID")?.or(params.u64("networkID")?);
+    let mut config = Config::frontier(chain_id.ok_or(missing("chainID"))?);
+    config.terminal_total_difficulty = params.u256("terminalTotalDifficulty")?;
+    config.set("homesteadBlock", 0);
+    for (fork, eips) in FORKS {
+        if let Some(at) = together(params, fork, eips)? {
+            config.set(fork, at);
+        }
+    }
+    // EIP-1283 came with Constantinople and went with Petersburg
+    let disabled = params.u64("eip1283DisableTransition")?;
+    if let Some(at) = disabled.or(config.get("constantinopleBlock")) {
+        config.set("petersburgBlock", at);
+    }
+    if let Some(at) = params.u64("mergeForkIdTransition")? {
+        config.set("mergeNetsplitBlock", at);
+    }
+    // what Parity takes for granted
+    for fork in ["eip150Block", "eip155Block", "eip158Block"] {
+        if config.get(fork).is_none() {
+            config.set(fork, 0);
+        }
+    }
+    seals(engine, &mut config)?;
+    config.imply();
+    blobs(params, file, &mut config)?;
+    refuse_others(params)?;
+    Ok(config)
+}
+
+/// The one block or time at which all these begin that are there.
+fn together(
+    params: &Object<'_>,
+    fork: &'static str,
+    eips: &[&'static str],
+) -> Result<Option<u64>, SpecError> {
+    let mut first: Option<(&str, u64)> = None;
+    for eip in eips {
+        let Some(at) = params.u64(eip)? else { continue };
+        match first {
+            Some((before, other)) if other != at => {
+                let found = format!("{before} {other}, {eip} {at}");
+                return Err(malformed(fork, "all EIPs of a fork at once", &found));
+            }
+            _ => first = Some((eip, at)),
+        }
+    }
+    Ok(first.map(|(_, at)| at))
+}
+
+/// The settings of proof of work; other engines only where they are never used.
+fn seals(engine: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
+    if engine.has("authorityRound") {
+        let feature = "engine.authorityRound: headers of another form";
+        return Err(SpecError::Unsupported { feature });
+    }
+    let from_genesis = config.terminal_total_difficulty.is_some_and(|total| total.is_zero());
+    let Some(ethash) = engine.object("Ethash")? else {
+        return match (engine.has("clique"), from_genesis) {
+            (_, true) => Ok(()),
+            (true, _) => {
+                Err(SpecError::Unsupported { feature: "engine.clique: proof-of-authority seals" })
+            }
+            _ => Err(SpecError::Unsupported { feature: "engine: another one than Ethash" }),
+        };
+    };
+    let Some(params) = ethash.object("params")? else { return Ok(()) };
+    if let Some(at) = params.u64("homesteadTransition")? {
+        config.set("homesteadBlock", at);
+    }
+    if let Some(at) = params.u64("daoHardforkTransition")? {
+        config.set("daoForkBlock", at);
+        config.dao_fork_support = true;
+    }
+    if from_genesis {
+        return Ok(());
+    }
+    for (key, usual) in
+        [("minimumDifficulty", 0x20000), ("difficultyBoundDivisor", 0x800), ("durationLimit", 13)]
+    {
+        if params.u64(key)?.is_some_and(|value| value != usual) {
+            let feature = "engine.Ethash: another formula of the difficulty";
+            return Err(SpecError::Unsupported { feature });
+        }
+    }
+    let uncles = params.u64("eip100bTransition")?;
+    if let Some(at) = uncles.filter(|at| Some(*at) != config.get("byzantiumBlock")) {
+        let found = format!("eip100bTransition {at}");
+        return Err(malformed("byzantiumBlock", "all EIPs of a fork at once", &found));
+    }
+    bombs(&params, config)
+}
+
+/// The delays of the bomb, each on top of those before it.
+fn bombs(params: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
+    let mut delays = vec![];
+    if let Some(list) = params.object("difficultyBombDelays")? {
+        for key in list.fields.keys() {
+            let at = number(key).and_then(|at| u64::try_from(at).ok());
+            let at = at.ok_or_else(|| malformed("difficultyBombDelays", "a block", key))?;
+            delays.push((at, list.u64(key)?.unwrap_or(0)));
+        }
+    }
+    delays.sort_unstable();
+    let mut total = 0u64;
+    for (at, delay) in &mut delays {
+        total = total.saturating_add(*delay);
+        *delay = total;
+        if let Some((_, fork)) = GLACIERS.iter().find(|(blocks, _)| *blocks == total) {
+            config.set(fork, *at);
+        }
+    }
+    config.bomb_delays = Some(delays);
+    Ok(())
+}
+
+/// One entry of the schedule of blobs.
+struct Entry {
+    time: u64,
+    blobs: BlobParams,
+}
+
+/// The numbers of blobs: each entry begins at a time, which is that of a fork or stands for
+/// itself.
+fn blobs(params: &Object<'_>, file: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
+    let list = params.text("blobSchedule").or(file.text("blobSchedule"));
+    let Some(list) = list else { return Ok(()) };
+    let json = |problem: serde_json::Error| SpecError::Json {
+        field: "blobSchedule".into(),
+        problem: problem.to_string(),
+    };
+    let list: Vec<&RawValue> = serde_json::from_str(list).map_err(json)?;
+    let mut entries = vec![];
+    for entry in list {
+        let entry = Object::parse("blobSchedule", entry.get())?;
+        entries.push(Entry {
+            time: entry.u64("timestamp")?.ok_or(missing("blobSchedule.timestamp"))?,
+            blobs: BlobParams {
+                target: entry.u64("target")?.unwrap_or(0),
+                max: entry.u64("max")?.unwrap_or(0),
+                base_fee_update_fraction: entry.u64("baseFeeUpdateFraction")?.unwrap_or(0),
+            },
+        });
+    }
+    entries.sort_by_key(|entry| entry.time);
+    let mut own = ["bpo1", "bpo2", "bpo3", "bpo4", "bpo5"].into_iter();
+    for Entry { time, blobs } in entries {
+        let forks = ["cancun", "prague", "osaka"];
+        let fork = forks.into_iter().find(|fork| config.get(&format!("{fork}Time")) == Some(time));
+        let fork = fork.or_else(|| own.next()).ok_or_else(|| {
+            malformed("blobSchedule", "at most 5 entries beside those of forks", "more")
+        })?;
+        config.set(&format!("{fork}Time"), time);
+        config.set_blobs(fork, blobs);
+    }
+    Ok(())
+}
+
+/// Settings that change what a header must be.
+fn refuse_others(params: &Object<'_>) -> Result<(), SpecError> {
+    let refuse = |feature| Err(SpecError::Unsupported { feature });
+    let others = |key: &str, usual: u64| {
+        Ok::<_, SpecError>(params.u64(key)?.is_some_and(|value| value != usual))
+    };
+    if others("eip1559BaseFeeInitialValue", 1_000_000_000)?
+        || others("eip1559ElasticityMultiplier", 2)?
+        || others("eip1559BaseFeeMaxChangeDenominator", 8)?
+        || params.has("eip1559BaseFeeMinValueTransition")
+    {
+        return refuse("params.eip1559...: another formula of the base fee");
+    }
+    if others("gasLimitBoundDivisor", 1024)? || others("minGasLimit", 5000)? {
+        return refuse("params: other bounds of the gas limit");
+    }
+    // two EIPs of Amsterdam, which no chainspec had when this was written
+    for eip in ["eip7928TransitionTimestamp", "eip7843TransitionTimestamp"] {
+        if params.has(eip) {
+            return refuse("params: Amsterdam in a chainspec");
+        }
+    }
+    Ok(())
+}
+
+fn fields(genesis: &Object<'_>) -> Result<Fields, SpecError> {
+    let seal = genesis.object("seal")?;
+    let seal = match &seal {
+        Some(seal) => seal.object("ethereum")?,
+        None => None,
+    };
+    let (mut nonce, mut mix_hash) = (0, [0; 32]);
+    if let Some(seal) = &seal {
+        nonce = seal.u64("nonce")?.unwrap_or(0);
+        mix_hash = seal.fixed("mixHash")?;
+    }
+    Ok(Fields {
+        number: 0,
+        timestamp: genesis.u64("timestamp")?.unwrap_or(0),
+        parent_hash: genesis.fixed("parentHash")?,
+        coinbase: genesis.fixed("author")?,
+        difficulty: genesis.u256("difficulty")?.ok_or(missing("genesis.difficulty"))?,
+        gas_limit: genesis.u64("gasLimit")?.ok_or(missing("genesis.gasLimit"))?,
+        gas_used: genesis.u64("gasUsed")?.unwrap_or(0),
+        extra_data: genesis.bytes("extraData")?,
+        mix_hash,
+        nonce,
+        base_fee: genesis.u256("baseFeePerGas")?,
+        excess_blob_gas: genesis.u64("excessBlobGas")?,
+        blob_gas_used: genesis.u64("blobGasUsed")?,
+        ..Fields::default()
+    })
+}

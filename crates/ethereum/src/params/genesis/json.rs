@@ -1,0 +1,263 @@
+//! Reads a genesis.json: that of geth, which most clients take, and Besu's, which has names of its
+//! own. Nethermind's is another file altogether: see [`chainspec`].
+
+use super::object::{Object, bytes, malformed, missing, word};
+use super::{Alloc, Fields, GenesisAccount, chainspec};
+use crate::Address;
+use crate::error::SpecError;
+use crate::params::{BlobParams, Config, SWITCHES};
+
+/// The chain's configuration, its first header and its first accounts.
+pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError> {
+    let file = Object::parse("genesis.json", text)?;
+    if chainspec::is_one(&file) {
+        return chainspec::read(&file);
+    }
+    let config = config(&file.object("config")?.ok_or(missing("config"))?)?;
+    let fields = Fields::read(&file)?;
+    let alloc = file.object("alloc")?.ok_or(missing("alloc"))?;
+    let read = |address: &String, account: &Object<'_>| self::account(address, account).map(Some);
+    Ok((config, fields, accounts(&alloc, read)?))
+}
+
+/// Each account through `read`, which passes some over, ordered by address.
+pub(super) fn accounts(
+    alloc: &Object<'_>,
+    read: impl Fn(&String, &Object<'_>) -> Result<Option<GenesisAccount>, SpecError>,
+) -> Result<Alloc, SpecError> {
+    let mut accounts = Vec::with_capacity(alloc.fields.len());
+    for (address, account) in &alloc.fields {
+        accounts.extend(read(address, &Object::parse(address, account.get())?)?);
+    }
+    accounts.sort_by_key(|account| account.address);
+    if let Some(pair) = accounts.windows(2).find(|pair| pair[0].address == pair[1].address) {
+        let found = crate::error::Hex(&pair[0].address).to_string();
+        return Err(malformed("alloc", "each account once", &found));
+    }
+    Ok(Alloc::Given(accounts))
+}
+
+fn config(object: &Object<'_>) -> Result<Config, SpecError> {
+    let mut config = Config::frontier(object.u64("chainId")?.unwrap_or(0));
+    config.dao_fork_support = object.flag("daoForkSupport")?;
+    config.terminal_total_difficulty = object.u256("terminalTotalDifficulty")?;
+    for switch in &SWITCHES {
+        if let Some(at) = object.u64(switch.key)? {
+            config.set(switch.key, at);
+        }
+    }
+    besu(object, &mut config)?;
+    config.imply();
+    if let Some(schedule) = object.object("blobSchedule")? {
+        for fork in SWITCHES.iter().filter_map(|switch| switch.blob_key()) {
+            if let Some(entry) = schedule.object(fork)? {
+                config.set_blobs(fork, blobs(&entry)?);
+            }
+        }
+    }
+    unsupported(object, &config)?;
+    Ok(config)
+}
+
+/// What Besu calls otherwise than geth.
+fn besu(object: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
+    let fix = object.u64("constantinopleFixBlock")?;
+    if let Some(fix) = fix {
+        if object.has("petersburgBlock") {
+            let found = "petersburgBlock too";
+            return Err(malformed("constantinopleFixBlock", "one name of this fork", found));
+        }
+        config.set("petersburgBlock", fix);
+    }
+    // Besu has one switch for both halves of Spurious Dragon, and takes the fork of the DAO for
+    // granted where it is set
+    if fix.is_some() || (object.has("eip158Block") && !object.has("eip155Block")) {
+        config.dao_fork_support |= !object.has("daoForkSupport");
+    }
+    Ok(())
+}
+
+/// Settings of chains whose headers follow rules that this program does not have.
+const UNSUPPORTED: [(&str, &str); 17] = [
+    ("bogotaTime", "bogotaTime: the fork after Amsterdam"),
+    ("ubtTime", "ubtTime: the binary state tree"),
+    ("verkleTime", "verkleTime: the verkle state tree"),
+    ("futureEipsTime", "futureEipsTime: rules that are not decided"),
+    ("experimentalEipsTime", "experimentalEipsTime: rules that are not decided"),
+    ("classicForkBlock", "classicForkBlock: Ethereum Classic"),
+    ("ecip1015Block", "ecip1015Block: Ethereum Classic"),
+    ("dieHardBlock", "dieHardBlock: Ethereum Classic"),
+    ("gothamBlock", "gothamBlock: Ethereum Classic"),
+    ("ecip1041Block", "ecip1041Block: Ethereum Classic"),
+    ("atlantisBlock", "atlantisBlock: Ethereum Classic"),
+    ("aghartaBlock", "aghartaBlock: Ethereum Classic"),
+    ("phoenixBlock", "phoenixBlock: Ethereum Classic"),
+    ("thanosBlock", "thanosBlock: Ethereum Classic"),
+    ("ibft", "ibft: blocks sealed by validators"),
+    ("ibft2", "ibft2: blocks sealed by validators"),
+    ("qbft", "qbft: blocks sealed by validators"),
+];
+
+/// Refuses a chain that stands on something this program does not have.
+fn unsupported(object: &Object<'_>, config: &Config) -> Result<(), SpecError> {
+    let refuse = |feature| Err(SpecError::Unsupported { feature });
+    if let Some((_, feature)) = UNSUPPORTED.iter().find(|(key, _)| object.has(key)) {
+        return refuse(feature);
+    }
+    for key in ["enableUBTAtGenesis", "enableVerkleAtGenesis"] {
+        if object.flag(key)? {
+            return refuse("another state tree at genesis");
+        }
+    }
+    for (key, feature) in [
+        ("zeroBaseFee", "zeroBaseFee: blocks without a base fee"),
+        ("isQuorum", "isQuorum: blocks of GoQuorum"),
+    ] {
+        if object.flag(key)? {
+            return refuse(feature);
+        }
+    }
+    // a chain that starts under proof of stake never uses the settings of what came before
+    if config.terminal_total_difficulty.is_some_and(|total| total.is_zero()) {
+        return Ok(());
+    }
+    if object.has("clique") {
+        return refuse("clique: proof-of-authority seals");
+    }
+    match object.object("ethash")? {
+        Some(ethash) if ethash.has("fixedDifficulty") => {
+            refuse("ethash.fixedDifficulty: a difficulty that never changes")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn blobs(entry: &Object<'_>) -> Result<BlobParams, SpecError> {
+    Ok(BlobParams {
+        target: entry.u64("target")?.unwrap_or(0),
+        max: entry.u64("max")?.unwrap_or(0),
+        base_fee_update_fraction: entry.u64("baseFeeUpdateFraction")?.unwrap_or(0),
+    })
+}
+
+pub(super) fn account(address: &str, object: &Object<'_>) -> Result<GenesisAccount, SpecError> {
+    let digits = address.strip_prefix("0x").unwrap_or(address);
+    let parsed: Option<Address> = bytes(digits).and_then(|bytes| bytes.try_into().ok());
+    let mut storage = Vec::new();
+    if let Some(slots) = object.object("storage")? {
+        for key in slots.fields.keys() {
+            let name = word(key).ok_or_else(|| malformed(address, "a storage key", key))?;
+            let value = slots.read(key, "a storage value of at most 32 bytes", word)?;
+            // a slot that holds 0 is no slot
+            storage.extend(value.filter(|value| *value != [0; 32]).map(|value| (name, value)));
+        }
+    }
+    Ok(GenesisAccount {
+        address: parsed.ok_or_else(|| malformed("alloc", "an address of 20 bytes", address))?,
+        balance: object.u256("balance")?.ok_or_else(|| malformed(address, "a balance", "none"))?,
+        nonce: object.u64("nonce")?.unwrap_or(0),
+        code: object.bytes("code")?,
+        storage,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::object::number;
+    use super::*;
+    use crate::U256;
+    use crate::params::{ChainSpec, Fork};
+
+    const CONFIG: &str = r#""chainId": 7, "homesteadBlock": 0"#;
+
+    fn spec(config: &str, rest: &str) -> Result<ChainSpec, SpecError> {
+        let text = format!(
+            r#"{{"config": {{{config}}}, "gasLimit": "0x1388", "difficulty": 131072 {rest}}}"#
+        );
+        ChainSpec::from_genesis_json(&text)
+    }
+
+    fn refusal(config: &str, rest: &str) -> String {
+        spec(config, rest).map(|spec| spec.name).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn reads_numbers_in_every_form_that_geth_takes() {
+        for (text, expected) in [
+            ("17", Some(17)),
+            ("0x11", Some(17)),
+            ("0X11", Some(17)),
+            ("", Some(0)),
+            ("007", Some(7)),
+        ] {
+            assert_eq!(number(text), expected.map(U256::from), "{text}");
+        }
+        for text in ["0x", "-1", "1e3", "1_000", "0xg", "1.0", "nine"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+        assert_eq!(number(&format!("0x1{}", "0".repeat(64))), None);
+    }
+
+    #[test]
+    fn a_small_file_gives_header_state_and_rules() {
+        let config = r#""chainId": "0x7", "homesteadBlock": 3, "ethash": {}, "yolov2Block": 1"#;
+        let alloc = r#", "nonce": "0x42", "timestamp": 5, "alloc": {
+            "0x00000000000000000000000000000000000000aa": {"balance": "0x10", "nonce": 1,
+                "code": "0x00", "storage": {"0x01": "0x02", "03": "0x00"}},
+            "00000000000000000000000000000000000000bb": {"balance": "20"}}"#;
+        let spec = spec(config, alloc).unwrap();
+        assert_eq!((spec.chain_id, spec.fork_at(3, 0)), (7, Fork::Homestead));
+        let header = &spec.genesis.header;
+        assert_eq!((header.gas_limit, header.timestamp), (5_000, 5));
+        assert_eq!(header.nonce, 0x42u64.to_be_bytes());
+        let accounts = spec.genesis.accounts().unwrap();
+        assert_eq!(accounts.len(), 2);
+        assert_eq!(accounts[0].balance, U256::from(16));
+        assert_eq!(accounts[0].storage.len(), 1, "a slot that holds 0 is no slot");
+        assert_eq!(accounts[1].balance, U256::from(20));
+    }
+
+    #[test]
+    fn later_fields_begin_with_their_forks() {
+        let forks = "homesteadBlock eip150Block eip155Block eip158Block byzantiumBlock \
+            constantinopleBlock petersburgBlock istanbulBlock berlinBlock londonBlock \
+            shanghaiTime cancunTime pragueTime osakaTime amsterdamTime terminalTotalDifficulty";
+        let zero = |fork| format!("\"{fork}\": 0");
+        let config: Vec<_> = forks.split_whitespace().map(zero).collect();
+        let spec = spec(&config.join(","), r#", "alloc": {}"#).unwrap();
+        let header = &spec.genesis.header;
+        assert_eq!(header.base_fee, Some(U256::from(1_000_000_000)));
+        assert!(header.requests_hash.is_some() && header.slot_number == Some(0));
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_file() {
+        let alloc = r#", "alloc": {}"#;
+        assert!(refusal(CONFIG, "").contains("alloc is missing"));
+        let late = r#""londonBlock": 9, "berlinBlock": 12"#;
+        assert!(refusal(late, alloc).contains("berlinBlock"));
+        assert!(refusal(r#""shanghaiTime": 1"#, alloc).contains("shanghaiTime is set"));
+        assert!(refusal(r#""homesteadBlock": "x""#, alloc).contains("homesteadBlock in config"));
+        assert!(refusal(r#""clique": {"period": 15}"#, alloc).contains("clique"));
+        assert!(refusal(r#""bogotaTime": 1"#, alloc).contains("not supported: bogotaTime"));
+        assert!(refusal(CONFIG, r#", "alloc": {"12": {"balance": "1"}}"#).contains("20 bytes"));
+        assert!(refusal(CONFIG, r#", "alloc": []"#).starts_with("alloc: "));
+        assert!(ChainSpec::from_genesis_json("{").is_err());
+        let twice = r#", "alloc": {"0x00000000000000000000000000000000000000aa": {"balance": 1},
+            "00000000000000000000000000000000000000aa": {"balance": 2}}"#;
+        assert!(refusal(CONFIG, twice).contains("each account once"));
+    }
+
+    #[test]
+    fn clique_settings_do_not_matter_under_proof_of_stake() {
+        let config = r#""clique": {"period": 5}, "terminalTotalDifficulty": 0"#;
+        assert!(spec(config, r#", "alloc": {}"#).is_ok());
+    }
+
+    #[test]
+    fn big_numbers_without_quotes_stay_exact() {
+        let config = r#""terminalTotalDifficulty": 58750000000000000000000"#;
+        let merge = spec(config, r#", "alloc": {}"#).unwrap().merge.unwrap();
+        assert_eq!(merge.terminal_total_difficulty.to_string(), "58750000000000000000000");
+    }
+}
