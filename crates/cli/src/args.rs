@@ -55,6 +55,16 @@ fn chunk() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
+/// The bytes that pairs of hexadecimal digits stand for.
+pub fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pair = |pair: &[u8]| match *pair {
+        [high, low] => Some((16 * digit(high)? + digit(low)?) as u8),
+        _ => None,
+    };
+    digits.as_bytes().chunks(2).map(pair).collect()
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Verify and store an archive; goes on where an earlier run stopped

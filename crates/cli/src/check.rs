@@ -1,15 +1,11 @@
 //! `check`: reads all of a store and says what is damaged, and what repairs it.
 
-mod bitcoin_store;
-mod ethereum_store;
-
 use crate::answer::Answer;
 use crate::args::Check;
-use crate::data_folder::Kind;
-use crate::import::cores;
 use crate::progress::Display;
-use crate::stop;
+use crate::{bitcoin, data_folder, ethereum, host, stop};
 use anyhow::Result;
+use archive::Family;
 use chain::{FaultReport, Status};
 use pipeline::Cancel;
 use serde::Serialize;
@@ -22,7 +18,7 @@ const PRINTED: usize = 20;
 
 /// A damaged place.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Place {
+pub struct DamagedPart {
     /// The file.
     pub file: Option<PathBuf>,
     /// Its first damaged byte.
@@ -55,7 +51,7 @@ pub struct Checked {
     /// What the store consists of, in words.
     pub holds: Vec<String>,
     /// What is damaged.
-    pub damage: Vec<Place>,
+    pub damage: Vec<DamagedPart>,
     /// What repairs the store, in a sentence; none when it is whole.
     pub repair: Option<String>,
     /// Set after `--repair`: the block that is the last one now.
@@ -70,12 +66,13 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
         false => "check changes nothing",
         true => "the store is as it was, or as its repair leaves it: that is one step",
     });
-    let threads = args.threads.map_or_else(cores, |threads| threads as usize);
+    let threads = args.threads.map_or_else(host::cores, |threads| threads as usize);
     let watch = |total| Watch::new(total, json, &cancel);
-    let (checked, repaired) = match Kind::of(&args.data) {
-        Kind::None => return Ok(unknown(args)),
-        Kind::Ethereum => ethereum_store::check(&args.data, threads, args.repair, watch)?,
-        Kind::Bitcoin => (bitcoin_store::check(&args.data, watch)?, false),
+    let data = &args.data;
+    let (checked, repaired) = match data_folder::family_of(data) {
+        None => return Ok(unknown(args)),
+        Some(Family::Ethereum) => ethereum::check::check(data, threads, args.repair, watch)?,
+        Some(Family::Bitcoin) => (bitcoin::check::check(data, watch)?, false),
     };
     if !json {
         print(&checked);
@@ -108,7 +105,7 @@ fn answer(checked: &Checked, repaired: bool) -> Answer {
 }
 
 /// A damaged place in one line.
-fn sentence(place: &Place) -> String {
+fn sentence(place: &DamagedPart) -> String {
     let mut text = String::new();
     if let Some(file) = &place.file {
         text += &format!("{}", file.display());

@@ -3,8 +3,7 @@
 use super::coins;
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::import::cores;
-use crate::output;
+use crate::host;
 use anyhow::Result;
 use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
 use bitcoin::Id;
@@ -24,7 +23,7 @@ const SHOWN: usize = 20;
 /// Looks at block files; and, where they are those of a datadir, at its coins.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let files = blkdat::open(&args.paths, None)?;
-    let inspection = inspect(&files, cores(), args.deep, Some(output::unix_seconds()))?;
+    let inspection = inspect(&files, host::cores(), args.deep, Some(host::unix_seconds()))?;
     let view = View { files: &files, inspection: &inspection };
     let datadir = datadir_of(&files);
     let answer = Answer::of(status(&inspection));

@@ -1,8 +1,8 @@
 //! The Bitcoin part of the demo: a small chain from shuffled, obfuscated block files, and a copy
 //! in which one byte of a signature is wrong.
 
-use super::{Steps, flip};
-use crate::import::cores;
+use crate::demo::{Steps, flip};
+use crate::host;
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BodyReader};
 use bitcoin::decode::{Block, Span};
@@ -33,7 +33,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
 fn damage(from: &Path, to: &Path) -> Result<u32> {
     copy(from, to)?;
     let files = blkdat::open(&[to.to_path_buf()], None)?;
-    let inspection = inspect(&files, cores(), false, None)?;
+    let inspection = inspect(&files, host::cores(), false, None)?;
     let tree = &inspection.tree;
     let mut reader = BodyReader::new(&files, 1);
     let (mut block, nodes) = (Block::default(), tree.best_chain());

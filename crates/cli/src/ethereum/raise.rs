@@ -8,7 +8,7 @@
 
 use crate::answer::Answer;
 use crate::args::Import;
-use crate::{import, output};
+use crate::import::{RECORDS, default_record, run_import};
 use anyhow::{Context, Result, bail};
 use ethereum::Level;
 use pipeline::Cancel;
@@ -19,8 +19,6 @@ use store::{ChainStore, Tip};
 
 /// What the checkpoint of a store is called whose place was taken: its files may go.
 const REPLACED: &str = "checkpoint.replaced";
-/// Run records of imports.
-const RECORDS: &str = "records";
 
 /// Where the new store is made.
 fn beside(data: &Path) -> PathBuf {
@@ -39,9 +37,8 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     let folder = beside(&data);
     let mut inner = args.clone();
     inner.data.clone_from(&folder);
-    let record = data.join(RECORDS).join(format!("{}.json", output::time_stamp()));
-    inner.verification.record.get_or_insert(record);
-    let mut answer = import::run_import(&inner, json, cancel)?;
+    inner.verification.record.get_or_insert_with(|| default_record(&data));
+    let mut answer = run_import(&inner, json, cancel)?;
     let hash_of_tip = |folder: &Path| -> Result<Option<Tip>> {
         let (raised, _) = ChainStore::open_read_only(folder)
             .with_context(|| format!("cannot open the store {}", folder.display()))?;

@@ -1,6 +1,6 @@
 //! A store of Bitcoin: coins, undo data, block index.
 
-use super::{Checked, Place, Watch};
+use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::Result;
 use bitcoin::check::{self, Damage, Part};
 use chain::grouped;
@@ -32,7 +32,7 @@ pub fn check<'a>(data: &Path, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checke
     Ok(checked)
 }
 
-fn place(damage: Damage) -> Place {
+fn place(damage: Damage) -> DamagedPart {
     let repair = match damage.part {
         Part::Coins => "import the block files again into a new folder",
         Part::Undo => {
@@ -43,7 +43,7 @@ fn place(damage: Damage) -> Place {
     };
     let (file, offset) = damage.place.unzip();
     let height = damage.height.map(u64::from);
-    Place {
+    DamagedPart {
         file,
         offset,
         what: damage.what,

@@ -1,6 +1,6 @@
 //! A store of Ethereum blocks: its bytes, then what they mean.
 
-use super::{Checked, Place, Watch};
+use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::{Context, Result};
 use ethereum::check::{self, Finding};
 use ethereum::params::ChainSpec;
@@ -105,12 +105,12 @@ fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding], whole: O
         checked.damage.push(place);
     }
     for Finding { block, what, expected, found } in findings {
-        checked.damage.push(Place {
+        checked.damage.push(DamagedPart {
             what: format!("{what}: expected {expected}, found {found}"),
             first_block: Some(*block),
             last_block: Some(*block),
             repair: back.clone(),
-            ..Place::default()
+            ..DamagedPart::default()
         });
     }
     // what does not repair itself is what somebody has to know
@@ -118,8 +118,9 @@ fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding], whole: O
     checked.repair = checked.damage.first().map(|place| place.repair.clone());
 }
 
-fn place(error: &Error, repair: &str) -> Place {
-    let mut place = Place { what: error.to_string(), repair: repair.into(), ..Place::default() };
+fn place(error: &Error, repair: &str) -> DamagedPart {
+    let mut place =
+        DamagedPart { what: error.to_string(), repair: repair.into(), ..DamagedPart::default() };
     if let Error::Damaged { path, offset, what, expected, found } = error {
         (place.file, place.offset) = (Some(path.clone()), Some(*offset));
         place.what = format!("{what}: expected {expected}, found {found}");

@@ -1,4 +1,4 @@
-//! Which chain an archive is of.
+//! Which Ethereum chain an archive is of.
 
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Packed, Want};
