@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Compression, CompressionFault, Place};
+use crate::{Compression, CompressionFault, Place, format};
 use chain::{ShortfallKind, Status};
 
 /// What went wrong. Each variant that concerns bytes names the place, what stands there, what
@@ -322,8 +322,8 @@ impl fmt::Display for Error {
             }
             Self::Store(error) => error.fmt(f),
             Self::UnknownFormat { path, found } => {
-                write!(f, "{}: expected an era1 file, an ancient folder, an RLP ", path.display())?;
-                write!(f, "export, a header stream or Bitcoin block files, found {found}")
+                let any = format::any_of_them();
+                write!(f, "{}: expected {any}, found {found}", path.display())
             }
             Self::Mixed { first, expected, second, found } => {
                 write!(f, "{}: expected more of the archive ", second.display())?;

@@ -10,7 +10,8 @@ mod rlp;
 mod signatures;
 mod store;
 
-use clap::builder::RangedU64ValueParser;
+use archive::{Compression, Target, format};
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -104,10 +105,7 @@ pub enum Command {
 /// What and how to verify; the same for `import` and `verify`.
 #[derive(Args, Clone, Debug)]
 pub struct Verification {
-    /// Archives: files or folders (era1, geth ancient folder, RLP export, header stream, Bitcoin
-    /// block files, a store of ours), files also compressed (gzip, zstd, xz, bzip2); - is
-    /// standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", help = archives())]
     pub paths: Vec<PathBuf>,
     /// Bitcoin stores that were given; in their place `paths` has the files they were made of.
     #[arg(skip)]
@@ -204,8 +202,8 @@ pub struct Convert {
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Format to write
-    #[arg(long, value_enum)]
-    pub to: Target,
+    #[arg(long, value_parser = target())]
+    pub to: &'static Target,
     /// File or folder to write; era1 names its files itself inside a folder
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
@@ -354,21 +352,19 @@ pub enum Level {
     Execution,
 }
 
-/// Formats that blockmill writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Target {
-    /// era1 files of 8,192 blocks
-    Era1,
-    /// A geth ancient folder
-    Freezer,
-    /// What `geth export` writes
-    Rlp,
-    /// The same, compressed
-    RlpGz,
-    /// Bare header RLP, back to back
-    Headers,
-    /// Bitcoin block files in the order of the chain
-    Blk,
-    /// A datadir that Bitcoin Core opens and goes on from
-    Core,
+/// Formats that blockmill writes: those of the table of formats.
+fn target() -> impl TypedValueParser<Value = &'static Target> {
+    let values = Target::all().map(|target| PossibleValue::new(target.name).help(target.help));
+    PossibleValuesParser::new(values).try_map(|name| Target::by_name(&name).ok_or("no format"))
+}
+
+/// What archives may be given, for the help.
+fn archives() -> String {
+    let nouns: Vec<_> = format::all().map(|format| format.noun).collect();
+    let compressions = Compression::ALL.map(Compression::name).join(", ");
+    format!(
+        "Archives: files or folders ({}), files also compressed ({compressions}); - is standard \
+         input",
+        nouns.join(", ")
+    )
 }

@@ -2,37 +2,24 @@
 //! chain's folder.
 
 use crate::answer::Answer;
-use crate::args::{Convert, Target};
+use crate::args::Convert;
+use crate::bitcoin::convert::{block_files, datadir};
 use crate::{bitcoin, ethereum, outputs};
 use anyhow::Result;
-use archive::Format;
+use archive::Output;
 use chain::grouped;
 use chain::{Shortfall, Status};
 use pipeline::Cancel;
 use serde_json::json;
 use std::io;
 
-impl Target {
-    /// The Ethereum format, and whether it is compressed with gzip.
-    pub fn format(self) -> Option<(Format, bool)> {
-        match self {
-            Self::Era1 => Some((Format::Era1, false)),
-            Self::Freezer => Some((Format::Freezer, false)),
-            Self::Rlp => Some((Format::RlpExport, false)),
-            Self::RlpGz => Some((Format::RlpExport, true)),
-            Self::Headers => Some((Format::HeaderStream, false)),
-            Self::Blk | Self::Core => None,
-        }
-    }
-}
-
 /// `blockmill convert`.
 pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
-    let claim =
-        outputs::claim(&args.out, &args.paths, outputs::shape_of(args.to), args.outputs.replace)?;
-    let answer = match args.to.format() {
-        Some(format) => ethereum::convert::run(args, format, json, cancel),
-        None => bitcoin::convert::run(args, json, cancel),
+    let claim = outputs::claim(&args.out, &args.paths, args.to.shape(), args.outputs.replace)?;
+    let answer = match args.to.output {
+        Output::Blocks(format, gzip) => ethereum::convert::run(args, (format, gzip), json, cancel),
+        Output::BlockFiles => bitcoin::convert::run(args, block_files, json, cancel),
+        Output::CoreDatadir => bitcoin::convert::run(args, datadir, json, cancel),
     }?;
     if answer.status != Status::Interrupted {
         claim.done()?;

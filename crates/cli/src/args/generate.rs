@@ -1,6 +1,7 @@
 //! Flags of `generate`.
 
-use super::{Outputs, Target};
+use super::{Outputs, target};
+use archive::Target;
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -22,8 +23,8 @@ pub struct GenerateEthereum {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
     /// Format to write
-    #[arg(long, value_enum, default_value = "headers")]
-    pub format: Target,
+    #[arg(long, value_parser = target(), default_value = "headers")]
+    pub format: &'static Target,
     /// File or folder to write
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,

@@ -1,7 +1,7 @@
 //! `bench headers`.
 
 use crate::answer::Answer;
-use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Outputs, Target};
+use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Outputs};
 use crate::ethereum::generate;
 use crate::host::cores;
 use crate::outputs;
@@ -55,7 +55,7 @@ fn headers_in(scratch: &Path, headers: u64) -> Result<PathBuf> {
     let out = scratch.join(format!("generated-{headers}.headers"));
     if !out.exists() {
         eprintln!("generating {headers} headers");
-        let format = Target::Headers;
+        let format = archive::Target::by_name("headers").context("a stream of headers")?;
         let out = out.clone();
         let (transfers, block_transfers) = (None, None);
         let outputs = Outputs::default();

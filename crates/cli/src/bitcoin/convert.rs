@@ -3,7 +3,7 @@
 use super::import::{bring_up_to_date, cache, failure, parse_id};
 use super::{network, sources};
 use crate::answer::Answer;
-use crate::args::{Convert, Target};
+use crate::args::Convert;
 use crate::convert::{expect_room, print_notes, status, written};
 use crate::host;
 use crate::stop;
@@ -17,8 +17,11 @@ use chain::{Shortfall, Status};
 use chain::{counted, grouped};
 use pipeline::Cancel;
 
+/// Writes the chain of some files; without printing when the last is true.
+type Write = fn(&Convert, &BlockFiles, &Options, bool) -> Result<Answer>;
+
 /// `blockmill convert --to core|blk`.
-pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
+pub fn run(args: &Convert, write: Write, json: bool, cancel: Cancel) -> Result<Answer> {
     ensure!(args.from.is_none(), "--from: Bitcoin chains are written from the genesis block on");
     let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
     let mut options = Options {
@@ -34,16 +37,18 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         ..Options::new(params)
     };
     sources::expect_tips(&args.stores, &mut options)?;
-    let mut answer = match args.to {
-        Target::Blk => block_files(args, &files, &options, json),
-        _ => datadir(args, &files, &options, json),
-    }?;
+    let mut answer = write(args, &files, &options, json)?;
     answer.notes.extend(sources::notes(&args.stores));
     Ok(answer)
 }
 
 /// Brings the store up to date, then writes it out for Bitcoin Core.
-fn datadir(args: &Convert, files: &BlockFiles, options: &Options, json: bool) -> Result<Answer> {
+pub fn datadir(
+    args: &Convert,
+    files: &BlockFiles,
+    options: &Options,
+    json: bool,
+) -> Result<Answer> {
     let (out, data, total) = (args.out.display(), args.data.display(), files.bytes());
     stop::leaves_after_commit(format!(
         "nothing was written to {out}; what was committed to {data} stays, and a second run goes on"
@@ -95,7 +100,7 @@ fn print_shared(shared: &SharedFiles) {
 }
 
 /// Writes the best chain as block files in its order.
-fn block_files(
+pub fn block_files(
     args: &Convert,
     files: &BlockFiles,
     options: &Options,

@@ -1,10 +1,11 @@
 //! `generate bitcoin`: a regtest chain in block files.
 
 use crate::answer::Answer;
-use crate::args::{self, GenerateBitcoin, Target};
+use crate::args::{self, GenerateBitcoin};
 use crate::generate::write;
-use crate::outputs;
 use anyhow::Result;
+use archive::blkdat;
+use archive::output::Shape;
 use bench::generate::bitcoin::{Order, Recipe, generate};
 use chain::grouped;
 use serde_json::json;
@@ -37,7 +38,7 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
     let goal = if args.inputs > 0 { args.inputs } else { args.blocks.into() };
     let bytes = (args.padding as u64).saturating_mul(args.blocks.into());
     let bytes = bytes.saturating_add(args.inputs.saturating_mul(LEAST_SPEND));
-    let shape = outputs::shape_of(Target::Blk);
+    let shape = Shape::Folder(blkdat::is_own_file);
     let threads = available_parallelism()?;
     let written = write(&args.out, (shape, bytes), args.outputs, (goal, json), |bar| {
         generate(&recipe, &args.out, threads, |so_far| {

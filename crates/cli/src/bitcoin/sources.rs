@@ -1,9 +1,9 @@
 //! Bitcoin stores that are given as archives: each stands for the block files it was made of.
 
-use crate::args::{Command, Target};
+use crate::args::Command;
 use crate::data_folder;
 use anyhow::Result;
-use archive::Family;
+use archive::{Family, Output};
 use bitcoin::Error;
 use bitcoin::commit;
 use bitcoin::import::Options;
@@ -24,7 +24,7 @@ pub fn resolve(command: &mut Command) -> Result<()> {
         Command::Convert(args) => {
             args.stores = replaced(&mut args.paths)?;
             // the store that is handed over is the one that was given
-            if let ([store], Target::Core) = (args.stores.as_slice(), args.to)
+            if let ([store], Output::CoreDatadir) = (args.stores.as_slice(), args.to.output)
                 && data_folder::family_of(&args.data).is_none()
             {
                 args.data.clone_from(store);

@@ -6,16 +6,11 @@ use crate::args::Convert;
 use crate::convert::{expect_room, status, written};
 use crate::stop;
 use anyhow::{Context, Result};
-use archive::{Archive, Format, Want};
+use archive::{Archive, Files, Format, Want};
 use chain::Shortfall;
 use ethereum::convert::{self, Conversion};
 use ethereum::fault::Error;
 use pipeline::Cancel;
-
-/// A header has five hashes, three roots among them, and a bloom filter.
-pub const LEAST_HEADER: u64 = 450;
-/// What is left of it by gzip: the hashes.
-const LEAST_PACKED: u64 = 100;
 
 /// `blockmill convert --to FORMAT`, a format of Ethereum archives.
 pub fn run(
@@ -26,9 +21,9 @@ pub fn run(
 ) -> Result<Answer> {
     let archive = Archive::open(&args.paths)?;
     let detected = network::detect(args.chain.as_deref(), &archive, &args.paths, None);
-    let spec = match (detected, args.chain.is_some() || format == Format::Era1) {
+    let spec = match (detected, args.chain.is_some() || args.to.names_network) {
         (Ok(spec), _) => Some(spec),
-        // only era1 files carry the network's name
+        // only some files carry the network's name
         (Err(_), false) => None,
         (Err(error), true) => return Err(error),
     };
@@ -41,14 +36,13 @@ pub fn run(
         replace: args.outputs.replace.force,
         cancel: &cancel,
     };
-    let least = if gzip { LEAST_PACKED } else { LEAST_HEADER };
-    let room = expect_room(args, blocks(args, &archive).saturating_mul(least));
+    let room = expect_room(args, blocks(args, &archive).saturating_mul(args.to.least_block));
     room.with_context(|| format!("cannot write {}", args.out.display()))?;
     let out = args.out.display();
     stop::writes(&args.out, archive.disk_bytes());
-    stop::leaves(match format {
-        Format::Era1 => format!("the era1 files in {out} are complete; there is nothing else"),
-        _ => format!("nothing was written to {out}"),
+    stop::leaves(match args.to.files {
+        Files::InFolder(_) => format!("the {format}s in {out} are complete; there is nothing else"),
+        Files::One | Files::Folder(_) => format!("nothing was written to {out}"),
     });
     let survey = archive.survey(Want { bodies: true, receipts: true });
     let done = convert::convert(&archive, &conversion, &args.out)?;

@@ -1,11 +1,10 @@
 //! `generate ethereum`: headers, or blocks of transfers.
 
-use super::convert::LEAST_HEADER;
 use crate::answer::Answer;
-use crate::args::{GenerateEthereum, Target};
+use crate::args::GenerateEthereum;
 use crate::generate::write;
-use crate::outputs;
 use anyhow::Result;
+use archive::Output;
 use archive::output::Shape;
 use bench::generate::transfers as transfer_chains;
 use bench::generate::{self as header_chains, generate};
@@ -45,22 +44,15 @@ pub fn run(args: &GenerateEthereum, json: bool) -> Result<Answer> {
 
 /// Writes a chain of headers, with a progress bar.
 pub fn headers(args: &GenerateEthereum, quiet: bool) -> Result<()> {
-    let Some((format, gzip)) = args.format.format() else {
+    let Output::Blocks(format, gzip) = args.format.output else {
         anyhow::bail!("--format: blk and core are formats of Bitcoin")
     };
     let recipe = header_chains::Recipe { last: args.headers, seed: args.seed, format, gzip };
-    let shape = match args.format {
-        Target::Era1 => Shape::Folder(is_era1),
-        other => outputs::shape_of(other),
-    };
-    let bytes = args.headers.saturating_mul(LEAST_HEADER);
+    let (shape, least) = (args.format.shape_alone(), args.format.least_block);
+    let bytes = args.headers.saturating_mul(least);
     write(&args.out, (shape, bytes), args.outputs, (args.headers + 1, quiet), |bar| {
         generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
     })
-}
-
-fn is_era1(path: &Path) -> bool {
-    path.components().count() == 1 && path.extension().is_some_and(|ending| ending == "era1")
 }
 
 /// Writes a chain of transfers, with a progress bar; returns the number of its last block.

@@ -4,10 +4,9 @@ use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
 use anyhow::Result;
-use archive::{Archive, FileReport, Inspection, TableReport};
+use archive::{Archive, FileReport, Format, Inspection, TableReport};
 use chain::Status;
 use chain::grouped;
-use ethereum::record::format_name;
 
 /// Looks at archives of any formats; their stores are some, too.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
@@ -66,7 +65,7 @@ fn print(inspection: &Inspection, deep: bool) {
 
 fn print_file(file: &FileReport) {
     println!("{}", file.path.display());
-    let format = file.format.map_or("unknown format", format_name);
+    let format = file.format.map_or("unknown format", Format::name);
     let network = file.network.as_deref().map_or(String::new(), |name| format!(", {name}"));
     let range = match (file.first, file.last) {
         (Some(first), Some(last)) => {
