@@ -310,7 +310,7 @@ impl fmt::Display for Error {
             }
             Self::Stopped { path } => write!(f, "{}: stopped as asked", path.display()),
             Self::Foreign { path, what, instead } => {
-                write!(f, "{}: this is {what}, which is not read: {instead}", path.display())
+                write!(f, "{}: this is {what}, which cannot be read: {instead}", path.display())
             }
             Self::Rlp { place, what, source } => write!(f, "{place}: {what}: {source}"),
             Self::TooLarge { place, what, limit, announced } => {
@@ -318,7 +318,7 @@ impl fmt::Display for Error {
             }
             Self::Gap { expected, found, before, place } => {
                 write!(f, "{place}: expected block {expected} ")?;
-                write!(f, "(the last one of {} + 1), found block {found}", before.display())
+                write!(f, "after the last one of {}, found block {found}", before.display())
             }
             Self::Store(error) => error.fmt(f),
             Self::UnknownFormat { path, found } => {

@@ -184,7 +184,7 @@ fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
             report.notes.push(format!("not an archive: {found}"));
         }
         Err(Error::Foreign { what, instead, .. }) => {
-            report.notes.push(format!("{what}, which is not read: {instead}"));
+            report.notes.push(format!("{what}, which cannot be read: {instead}"));
         }
         Err(error) => report.damaged(&error),
     }

@@ -38,7 +38,7 @@ pub struct Cli {
     /// Read flags from this file [default: blockmill.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Append everything that is said to this file, too, with the time of each line
+    /// Also append everything that is printed to this file, with the time of each line
     #[arg(long, global = true, value_name = "FILE")]
     pub log: Option<PathBuf>,
 }
@@ -68,7 +68,7 @@ pub fn bytes_of(digits: &str) -> Option<Vec<u8>> {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Verify and store an archive; goes on where an earlier run stopped
+    /// Verify and store an archive; resumes where an earlier run stopped
     Import(Import),
     /// Verify an archive and keep nothing; the exit code says whether it is good
     Verify(Verify),
@@ -81,7 +81,7 @@ pub enum Command {
     /// Measure, side by side with earlier designs and other clients
     #[command(subcommand)]
     Bench(Bench),
-    /// Make a deterministic archive of any size
+    /// Generate a deterministic archive of any size
     #[command(subcommand)]
     Generate(Generate),
     /// Draw run records: tables, charts, one HTML page
@@ -123,7 +123,7 @@ pub struct Verification {
     /// Seed of the sample [default: random, and printed]
     #[arg(long, value_name = "N")]
     pub seal_seed: Option<u64>,
-    /// Keep ethash caches in this folder and use those that are there
+    /// Keep ethash caches in this folder, and use those of earlier runs
     #[arg(long, value_name = "DIR")]
     pub ethash_cache: Option<PathBuf>,
     /// First block
@@ -132,7 +132,7 @@ pub struct Verification {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
-    /// It is right that something is missing: end well if all that is there is good
+    /// Blocks may be missing: succeed if all that are there are good
     #[arg(long)]
     pub partial: bool,
     /// A block hash that the chain must contain (may be repeated)
@@ -154,7 +154,7 @@ pub struct Verification {
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,
-    /// Bitcoin: commit what is verified after so many seconds at the latest
+    /// Bitcoin: the most seconds between two commits of what is verified
     #[arg(long, default_value_t = 300, value_name = "SECONDS")]
     #[arg(value_parser = value_parser!(u64).range(1..=1 << 32))]
     pub commit_every: u64,
@@ -216,7 +216,7 @@ pub struct Convert {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
-    /// It is right that something is missing: end well if all that is there is written
+    /// Blocks may be missing: succeed if all that are there are written
     #[arg(long)]
     pub partial: bool,
     /// --to core: the store of an import, which is brought up to date first

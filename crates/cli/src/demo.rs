@@ -43,7 +43,7 @@ pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     for name in CREATED {
         remove(&out.join(name))?;
     }
-    let kept = format!("{} has what was made so far", out.display());
+    let kept = format!("{} has what was created so far", out.display());
     let demo = Steps { out, kept, json, documents: RefCell::default() };
     ethereum::demo::run(&demo, args)?;
     bitcoin::demo::run(&demo, out)?;

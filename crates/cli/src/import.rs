@@ -75,7 +75,7 @@ pub struct Ending {
     pub source: &'static str,
     /// What tells them apart: a block's number or its height.
     pub unit: &'static str,
-    /// Did the run go on behind blocks of an earlier one?
+    /// Did the run resume after blocks of an earlier one?
     pub resumed: bool,
     /// What the reader of its error may not know.
     pub hint: Option<&'static str>,
@@ -139,7 +139,7 @@ fn answer(record: &RunRecord, unit: &str) -> Answer {
         error: result.fault.clone(),
         kept: result.committed.filter(|_| stopped).map(|number| {
             let goes_on = matches!(result.status, Status::Trouble | Status::Interrupted);
-            let then = if goes_on { ", and the same command goes on after it" } else { "" };
+            let then = if goes_on { ", and the same command resumes after it" } else { "" };
             kept(unit, number) + then
         }),
         shortfalls: result.shortfalls.clone(),

@@ -56,7 +56,7 @@ pub fn mark(folder: &Path, mark: &str, force: Force) -> Result<()> {
     );
     fs::create_dir_all(folder).with_context(|| format!("cannot create {name}"))?;
     let mark = folder.join(mark);
-    let text = "blockmill made this folder, and replaces what it wrote here.\n";
+    let text = "blockmill created this folder, and replaces what it wrote here.\n";
     fs::write(&mark, text).with_context(|| format!("cannot write {}", mark.display()))
 }
 

@@ -252,7 +252,7 @@ fn single_real_blocks_are_no_damage_but_not_linked() {
         let found = inspect(&path, "--deep", 0);
         assert_eq!((&found["chain"], &found["blocks"]), (&Value::Null, &1.into()), "{path:?}");
         assert_eq!(found["bodies"]["good"], 1, "{path:?}");
-        says(&path, "", 0, &["block: ", "no damage; what comes before"]);
+        says(&path, "", 0, &["block: ", "no damage; the blocks before these are missing"]);
     }
 }
 

@@ -313,7 +313,7 @@ fn list(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>, E
 }
 
 fn no_blocks(path: &Path) -> Error {
-    let found = "no Bitcoin block: neither a known magic in the first MiB nor a raw block; \
+    let found = "no Bitcoin block: no known magic in the first MiB, and no raw block; \
                  obfuscated files need their xor.dat beside them";
     Error::UnknownFormat { path: path.to_path_buf(), found: found.into() }
 }

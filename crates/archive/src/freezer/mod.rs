@@ -63,6 +63,6 @@ fn unread(tables: &[TableReport], want: Want) -> Option<String> {
     };
     let names = tables.iter().filter(|table| table.items > 0).filter(is_unread);
     let names: Vec<_> = names.map(|table| &*table.name).collect();
-    let text = || format!("not checked at this level: what stands in {}", names.join(", "));
+    let text = || format!("not checked at this level: the contents of {}", names.join(", "));
     (!names.is_empty()).then(text)
 }

@@ -42,7 +42,7 @@ impl OutputFolder {
         {
             return Err(Error::Unwritable {
                 path: target,
-                expected: "a folder that can be made or replaced".into(),
+                expected: "a folder that can be created or replaced".into(),
                 found: "the top of a file system: name a folder in it".into(),
             });
         }

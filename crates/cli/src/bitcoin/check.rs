@@ -17,7 +17,7 @@ pub fn check<'a>(data: &Path, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checke
     checked.tip = found.tip.map(|tip| tip.height.into());
     checked.first = found.tip.map(|_| 0);
     checked.stopped = found.stopped;
-    checked.holds.push(format!("Bitcoin, {}", found.network.unwrap_or("network not known")));
+    checked.holds.push(format!("Bitcoin, {}", found.network.unwrap_or("unknown network")));
     if let Some(tip) = found.tip {
         let (coins, height) = (grouped(found.coins), grouped(tip.height.into()));
         checked.holds.push(format!("{coins} coins of height {height}"));

@@ -139,7 +139,7 @@ fn print_shortfalls(answer: &Answer) {
     if answer.shortfalls.is_empty() {
         return;
     }
-    println!("incomplete: the files lack blocks, what they connect to is written");
+    println!("incomplete: blocks are missing from the files; the chain before them is written");
     for shortfall in &answer.shortfalls {
         println!("missing: {shortfall}");
     }

@@ -24,7 +24,10 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     let height = damage(&out.join("bitcoin"), &out.join("bitcoin-damaged"))?;
     demo.say(&format!("\nIn a copy, one byte of a signature in block {height} is changed:"));
     let exit = demo.run("verify @bitcoin-damaged")?;
-    ensure!(exit == Status::Fault, "expected a fault in the damaged copy, found it {exit}");
+    ensure!(
+        exit == Status::Fault,
+        "expected a fault in the damaged copy, found its verdict to be: {exit}"
+    );
     Ok(())
 }
 

@@ -104,7 +104,7 @@ impl View<'_> {
         match (self.files.network(), &self.inspection.params) {
             (Some(network), _) => network.to_string(),
             (None, Some(params)) => params.name.to_owned(),
-            (None, None) => "network not known".to_owned(),
+            (None, None) => "unknown network".to_owned(),
         }
     }
 
@@ -189,7 +189,7 @@ impl View<'_> {
         let bad = inspection.bodies.as_ref().map_or(0, |bodies| bodies.fault_count);
         let depth = if deep { "every body checked" } else { "headers only; --deep checks bodies" };
         if inspection.is_sound() && gaps > 0 {
-            println!("no damage; what comes before these blocks is not there ({depth})");
+            println!("no damage; the blocks before these are missing ({depth})");
         } else if inspection.is_sound() {
             println!("no damage, no gaps ({depth})");
         } else {

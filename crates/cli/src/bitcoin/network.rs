@@ -17,7 +17,10 @@ pub fn open(paths: &[PathBuf], chain: Option<&str>) -> Result<(BlockFiles, Param
     let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
     match named.or_else(found) {
         Some(params) => Ok((files, params)),
-        None => bail!("cannot tell the network of these blocks; say --chain: {}", names()),
+        None => bail!(
+            "cannot tell the network of these blocks: name it with --chain; available: {}",
+            names()
+        ),
     }
 }
 

@@ -50,7 +50,7 @@ pub fn check<'a>(
         Some(number) => {
             format!("done: the store ends with block {number} now; import the rest again")
         }
-        None => "done: the damaged parts were made again".into(),
+        None => "done: the damaged parts were rebuilt".into(),
     });
     Ok((checked, true))
 }
@@ -58,7 +58,7 @@ pub fn check<'a>(
 /// What repairs a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
 /// What repairs what follows from something else.
-const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, makes it again";
+const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
 /// The last block that is whole, with all before it.
 fn last_whole(store: &ChainStore, damage: &[Damage], findings: &[Finding]) -> Option<u64> {

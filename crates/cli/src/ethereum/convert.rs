@@ -55,7 +55,7 @@ pub fn run(
 fn left_out(access_lists: u64) -> Option<String> {
     let lists = report::counted(access_lists, "block access list");
     (access_lists > 0)
-        .then(|| format!("left out: {lists} (EIP-7928), which no format is written with"))
+        .then(|| format!("left out: {lists} (EIP-7928), which no format that is written has"))
 }
 
 /// What was written may be all that is there, and still not all that there should be.

@@ -27,7 +27,10 @@ pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
     demo.say("\nOne bit of a copy of the blocks is flipped, which must be found:");
     let exit = demo.run("verify @damaged.rlp --seal off")?;
     let is_found = matches!(exit, Status::Fault | Status::Damage);
-    ensure!(is_found, "expected damage in the damaged copy, found it {exit}");
+    ensure!(
+        is_found,
+        "expected the damaged copy to be found damaged, found its verdict to be: {exit}"
+    );
     Ok(())
 }
 

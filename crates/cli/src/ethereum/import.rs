@@ -74,7 +74,7 @@ fn tell_recovery(recovery: &Recovery) {
         eprintln!("store: {bytes} bytes that an earlier run had not committed were cut off");
     }
     if recovery.index_runs_built > 0 {
-        eprintln!("store: {} parts of the hash index were built again", recovery.index_runs_built);
+        eprintln!("store: {} parts of the hash index were rebuilt", recovery.index_runs_built);
     }
 }
 
@@ -189,7 +189,7 @@ fn hint(error: &Error) -> Option<&'static str> {
             Some("this may be an archive of another chain: see --chain")
         }
         Rule::ParentHash => {
-            Some("this header or the one before it is damaged, or they are foreign")
+            Some("this header or the one before it is damaged, or they are of different chains")
         }
         Rule::KnownBlock => {
             Some("the store holds another block of this number: use another --data folder")

@@ -59,8 +59,8 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     let Some(_) = hash_of_tip(&folder)? else {
         let (found, last) = (folder.display(), tip.number);
         answer.notes.push(format!(
-            "the store of headers is as it was: bodies are in {found}, and replace it when they \
-             reach block {last}"
+            "the store of headers is unchanged: the bodies are in {found}, and replace it when \
+             they reach block {last}"
         ));
         if !json {
             eprintln!("{}", answer.notes.last().map_or("", String::as_str));
@@ -129,7 +129,9 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
         return Ok(None);
     }
     let (from, to) = (old.display(), data.display());
-    let note = format!("what is left in {from} is none of the store's, and {to} has such names");
+    let note = format!(
+        "{from} still has files that are not the store's: {to} has files of the same names"
+    );
     if !json {
         eprintln!("{note}");
     }
