@@ -96,6 +96,7 @@ pub struct TableReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// Where, when it has an offset.
+    #[serde(rename = "place")]
     pub place: Option<Place>,
     /// What a verifier calls it that counts what is missing.
     pub kind: ShortfallKind,

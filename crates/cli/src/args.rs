@@ -107,7 +107,7 @@ pub enum Command {
 pub struct Verification {
     #[arg(required = true, value_name = "PATH", help = archives())]
     pub paths: Vec<PathBuf>,
-    /// Bitcoin stores that were given; in their place `paths` has the files they were made of.
+    /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
@@ -198,7 +198,7 @@ pub struct Convert {
     /// Archives: files or folders
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Bitcoin stores that were given; in their place `paths` has the files they were made of.
+    /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Format to write

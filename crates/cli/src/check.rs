@@ -16,7 +16,7 @@ use std::sync::PoisonError;
 /// Damaged places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;
 
-/// A damaged place.
+/// A damaged part.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DamagedPart {
     /// The file.
@@ -104,18 +104,18 @@ fn answer(checked: &Checked, repaired: bool) -> Answer {
     Answer { error: Some(error), ..Answer::of(Status::Damage) }
 }
 
-/// A damaged place in one line.
-fn sentence(place: &DamagedPart) -> String {
+/// A damaged part in one line.
+fn sentence(part: &DamagedPart) -> String {
     let mut text = String::new();
-    if let Some(file) = &place.file {
+    if let Some(file) = &part.file {
         text += &format!("{}", file.display());
-        if let Some(offset) = place.offset {
+        if let Some(offset) = part.offset {
             text += &format!(" at offset {offset}");
         }
         text += ": ";
     }
-    text += &place.what;
-    match (place.first_block, place.last_block) {
+    text += &part.what;
+    match (part.first_block, part.last_block) {
         (Some(first), Some(last)) if first == last => text += &format!(" (block {first})"),
         (Some(first), Some(last)) => text += &format!(" (blocks {first} to {last})"),
         _ => {}
@@ -138,8 +138,8 @@ fn print(checked: &Checked) {
         return;
     }
     println!("damage         {}", report::counted(checked.damage.len() as u64, "place"));
-    for place in checked.damage.iter().take(PRINTED) {
-        println!("  {}", sentence(place));
+    for part in checked.damage.iter().take(PRINTED) {
+        println!("  {}", sentence(part));
     }
     if checked.damage.len() > PRINTED {
         println!("  and {} more", checked.damage.len() - PRINTED);

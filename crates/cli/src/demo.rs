@@ -58,7 +58,7 @@ pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     if json { Answer::ok().with(demo.documents.into_inner()) } else { Ok(Answer::ok()) }
 }
 
-/// Removes what an earlier demo made.
+/// Removes what an earlier demo created.
 fn remove(path: &Path) -> Result<()> {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {

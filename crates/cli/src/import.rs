@@ -31,7 +31,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     stop::leaves(stop::of_store(&args.data));
     stop::writes(&args.data, 0);
-    // before a store is made for nothing
+    // before a store is created for nothing
     for path in asked.paths.iter().filter(|path| !archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }

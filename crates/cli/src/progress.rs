@@ -35,7 +35,7 @@ pub struct Display {
     done: (u64, u64),
     next_line: Duration,
     quiet: bool,
-    /// What the bar says when the index is made; none when there is no index to make.
+    /// What the bar says when the index is built; none when there is no index to build.
     after_index: Option<&'static str>,
 }
 
@@ -114,7 +114,7 @@ impl Display {
         Self { bar, total_bytes, bytes, started, done: (0, 0), next_line, quiet, after_index }
     }
 
-    /// The index is made: from now on time is counted for blocks.
+    /// The index is built: from now on time is counted for blocks.
     fn begin_blocks(&mut self, progress: &Progress) {
         let Some(verb) = self.after_index.take() else { return };
         if let Some(bar) = &self.bar {

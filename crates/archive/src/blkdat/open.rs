@@ -121,10 +121,10 @@ impl BlockFiles {
         (copies().count() > 0).then(|| copied(copies().count(), Some(bytes)))
     }
 
-    /// Some of the files, by their places here.
-    pub fn only(&self, places: &[u32]) -> Self {
-        let file = |place: &u32| self.files.get(*place as usize).cloned();
-        let files = places.iter().filter_map(file).collect();
+    /// Some of the files, by their indexes here.
+    pub fn only(&self, indexes: &[u32]) -> Self {
+        let file = |index: &u32| self.files.get(*index as usize).cloned();
+        let files = indexes.iter().filter_map(file).collect();
         Self { files, network: self.network, ..Self::default() }
     }
 

@@ -50,7 +50,7 @@ pub fn run(args: &BenchHeaders, json: bool) -> Result<Answer> {
     Answer::results(&records, &tables, &files, json)
 }
 
-/// The generated chain, made once.
+/// The chain, generated once.
 fn headers_in(scratch: &Path, headers: u64) -> Result<PathBuf> {
     let out = scratch.join(format!("generated-{headers}.headers"));
     if !out.exists() {

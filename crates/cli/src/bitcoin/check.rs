@@ -26,13 +26,13 @@ pub fn check<'a>(data: &Path, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checke
     if found.indexed > 0 {
         checked.holds.push(format!("block index of {} records", grouped(found.indexed)));
     }
-    checked.damage = found.damage.into_iter().map(place).collect();
-    checked.damage.sort_by_key(|place| place.mends_itself);
-    checked.repair = checked.damage.first().map(|place| place.repair.clone());
+    checked.damage = found.damage.into_iter().map(part).collect();
+    checked.damage.sort_by_key(|part| part.mends_itself);
+    checked.repair = checked.damage.first().map(|part| part.repair.clone());
     Ok(checked)
 }
 
-fn place(damage: Damage) -> DamagedPart {
+fn part(damage: Damage) -> DamagedPart {
     let repair = match damage.part {
         Part::Coins => "import the block files again into a new folder",
         Part::Undo => {

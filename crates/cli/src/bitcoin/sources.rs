@@ -1,4 +1,4 @@
-//! Bitcoin stores that are given as archives: each stands for the block files it was made of.
+//! Bitcoin stores that are given as archives: each stands for the block files it was built from.
 
 use crate::args::Command;
 use crate::data_folder;

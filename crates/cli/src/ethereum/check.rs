@@ -19,7 +19,7 @@ pub fn check<'a>(
     let (store, mut damage) = match ChainStore::open_damaged(data) {
         Ok(opened) => opened,
         Err(error @ (Error::Damaged { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(place(&error, ANEW));
+            checked.damage.push(part(&error, ANEW));
             checked.repair = Some(ANEW.into());
             return Ok((checked, false));
         }
@@ -37,7 +37,7 @@ pub fn check<'a>(
     if !repair || checked.damage.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
-    let mends_itself = checked.damage.iter().all(|place| place.mends_itself);
+    let mends_itself = checked.damage.iter().all(|part| part.mends_itself);
     let tip = match whole.filter(|_| !mends_itself) {
         Some(number) => check::tip_at(&store, number)?,
         None if mends_itself => None,
@@ -95,14 +95,14 @@ fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding], whole: O
     };
     for damage in damage {
         let repair = if damage.mends_itself { ITSELF } else { &back };
-        let mut place = place(&damage.error, repair);
+        let mut part = part(&damage.error, repair);
         if damage.bytes > 4096 {
-            place.what = format!("{} bytes are damaged: {}", damage.bytes, place.what);
+            part.what = format!("{} bytes are damaged: {}", damage.bytes, part.what);
         }
-        place.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
-        place.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
-        place.mends_itself = damage.mends_itself;
-        checked.damage.push(place);
+        part.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
+        part.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
+        part.mends_itself = damage.mends_itself;
+        checked.damage.push(part);
     }
     for Finding { block, what, expected, found } in findings {
         checked.damage.push(DamagedPart {
@@ -114,16 +114,16 @@ fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding], whole: O
         });
     }
     // what does not repair itself is what somebody has to know
-    checked.damage.sort_by_key(|place| place.mends_itself);
-    checked.repair = checked.damage.first().map(|place| place.repair.clone());
+    checked.damage.sort_by_key(|part| part.mends_itself);
+    checked.repair = checked.damage.first().map(|part| part.repair.clone());
 }
 
-fn place(error: &Error, repair: &str) -> DamagedPart {
-    let mut place =
+fn part(error: &Error, repair: &str) -> DamagedPart {
+    let mut part =
         DamagedPart { what: error.to_string(), repair: repair.into(), ..DamagedPart::default() };
     if let Error::Damaged { path, offset, what, expected, found } = error {
-        (place.file, place.offset) = (Some(path.clone()), Some(*offset));
-        place.what = format!("{what}: expected {expected}, found {found}");
+        (part.file, part.offset) = (Some(path.clone()), Some(*offset));
+        part.what = format!("{what}: expected {expected}, found {found}");
     }
-    place
+    part
 }

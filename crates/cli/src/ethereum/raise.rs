@@ -20,7 +20,7 @@ use store::{ChainStore, Tip};
 /// What the checkpoint of a store is called whose place was taken: its files may go.
 const REPLACED: &str = "checkpoint.replaced";
 
-/// Where the new store is made.
+/// Where the new store is created.
 fn beside(data: &Path) -> PathBuf {
     let mut name = data.file_name().map_or_else(OsString::new, OsString::from);
     name.push(".raising");
