@@ -12,6 +12,9 @@ use std::path::Path;
 
 use store::ChainStore;
 
+use crate::chunk::PackedBlocks;
+use crate::format::Kept;
+use crate::open::ReadBlocks;
 use crate::{Chunk, ChunkLimit, Column, Error, FileReport, ReceiptEncoding, Want};
 
 /// How a checkpoint of any version begins (`docs/formats/checkpoint.md`).
@@ -36,15 +39,7 @@ pub(crate) fn block_range(folder: &Path) -> Result<Option<(u64, u64)>, Error> {
     Ok(store.first().zip(store.tip()).map(|(first, tip)| (first, tip.number)))
 }
 
-/// What a store keeps besides headers, and of which chain it is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Kept {
-    pub bodies: bool,
-    pub receipts: bool,
-    /// Hash of the genesis block.
-    pub chain: Option<[u8; 32]>,
-}
-
+/// What a store keeps, and of which chain it is.
 pub(crate) fn kept(folder: &Path) -> Result<Kept, Error> {
     let store = open(folder)?;
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
@@ -164,6 +159,12 @@ impl Reader {
     }
 }
 
+impl ReadBlocks for Reader {
+    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(packed))
+    }
+}
+
 /// How a list of receipts is written; none when it is empty. A receipt of a typed transaction is a
 /// byte string, a legacy one has four items of which the third is the bloom; what geth's database
 /// has is a list without bloom, or one of more items.
@@ -196,32 +197,35 @@ pub(crate) struct Packed {
     encoding: Option<ReceiptEncoding>,
 }
 
-impl Packed {
-    pub fn blocks(&self) -> usize {
+impl PackedBlocks for Packed {
+    fn blocks(&self) -> usize {
         self.hashes.len()
     }
 
-    pub fn disk_bytes(&self) -> u64 {
+    fn disk_bytes(&self) -> u64 {
         let columns = [&self.headers, &self.bodies, &self.receipts];
         let bytes = columns.map(|column| column.bytes.len() + 8 * column.len());
         (bytes.iter().sum::<usize>() + 32 * self.hashes.len()) as u64
     }
 
-    fn clear(&mut self) {
-        [&mut self.headers, &mut self.bodies, &mut self.receipts]
-            .into_iter()
-            .for_each(Column::clear);
-        self.hashes.clear();
-        self.encoding = None;
-    }
-
-    /// Hands the items over to `chunk`, which is empty.
-    pub fn unpack(&mut self, chunk: &mut Chunk) {
+    fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
+        chunk.clear();
         chunk.first = Some(self.first);
         mem::swap(&mut chunk.headers, &mut self.headers);
         mem::swap(&mut chunk.bodies, &mut self.bodies);
         mem::swap(&mut chunk.receipts, &mut self.receipts);
         mem::swap(&mut chunk.stated_hashes, &mut self.hashes);
         chunk.receipt_encoding = self.encoding.unwrap_or_default();
+        Ok(())
+    }
+}
+
+impl Packed {
+    fn clear(&mut self) {
+        [&mut self.headers, &mut self.bodies, &mut self.receipts]
+            .into_iter()
+            .for_each(Column::clear);
+        self.hashes.clear();
+        self.encoding = None;
     }
 }

@@ -1,11 +1,12 @@
 //! What readers hand out: chunks of blocks, packed as on disk and unpacked.
 
+use std::any::Any;
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::place::Track;
-use crate::{
-    Column, Error, Format, Part, Place, block_store, era1, freezer, headers, rlp_export, stream,
-};
+use crate::{Column, Error, Part, Place};
 
 /// What to read besides headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,17 +146,23 @@ impl Chunk {
     }
 }
 
+/// Blocks of one chunk as a format has them on disk.
+pub(crate) trait PackedBlocks: Any + fmt::Debug + Send + Sync {
+    /// Number of blocks.
+    fn blocks(&self) -> usize;
+    /// Bytes that were read from disk.
+    fn disk_bytes(&self) -> u64;
+    /// Replaces the blocks in `into` by these.
+    fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error>;
+}
+
 /// Bytes of one chunk as read from disk, perhaps compressed. Cheap to make on the thread that
 /// reads; unpacked on any worker. Buffers are reused from chunk to chunk.
 #[derive(Debug, Default)]
 pub struct Packed {
-    /// The format of the last read; the content of the others is empty or stale.
-    pub(crate) format: Option<Format>,
-    pub(crate) era1: era1::Packed,
-    pub(crate) freezer: freezer::Packed,
-    pub(crate) store: block_store::Packed,
-    /// RLP exports and header streams.
-    pub(crate) stream: stream::Packed,
+    blocks: Option<Box<dyn PackedBlocks>>,
+    /// Did the last read find blocks? What is there otherwise is stale.
+    filled: bool,
 }
 
 impl Packed {
@@ -164,46 +171,44 @@ impl Packed {
         Self::default()
     }
 
+    /// Has a format read blocks into the buffer of its own, which is kept from read to read.
+    /// Returns what `read` does: false at the end.
+    pub(crate) fn fill<T: PackedBlocks + Default>(
+        &mut self,
+        read: impl FnOnce(&mut T) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let own = self.blocks.take().and_then(|blocks| (blocks as Box<dyn Any>).downcast().ok());
+        let mut own: Box<T> = own.unwrap_or_default();
+        let more = read(&mut own);
+        self.blocks = Some(own);
+        self.filled = more?;
+        Ok(self.filled)
+    }
+
+    fn filled(&self) -> Option<&dyn PackedBlocks> {
+        self.blocks.as_deref().filter(|_| self.filled)
+    }
+
     /// Number of blocks.
     pub fn blocks(&self) -> usize {
-        match self.format {
-            None => 0,
-            Some(Format::Era1) => self.era1.blocks(),
-            Some(Format::Freezer) => self.freezer.blocks(),
-            Some(Format::Store) => self.store.blocks(),
-            Some(Format::RlpExport | Format::HeaderStream) => self.stream.blocks(),
-        }
+        self.filled().map_or(0, PackedBlocks::blocks)
     }
 
     /// Bytes that were read from disk for this chunk.
     pub fn disk_bytes(&self) -> u64 {
-        match self.format {
-            None => 0,
-            Some(Format::Era1) => self.era1.disk_bytes(),
-            Some(Format::Freezer) => self.freezer.disk_bytes(),
-            Some(Format::Store) => self.store.disk_bytes(),
-            Some(Format::RlpExport | Format::HeaderStream) => self.stream.disk_bytes(),
-        }
+        self.filled().map_or(0, PackedBlocks::disk_bytes)
     }
 
     /// Replaces the blocks in `into` by these: decompresses, checks checksums, splits records.
     /// Buffers may be swapped instead of copied, so a chunk of headers unpacks
     /// only once; after that it has no blocks.
     pub fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error> {
-        if self.format == Some(Format::HeaderStream) {
-            headers::unpack(&mut self.stream, into);
-            return Ok(());
-        }
-        into.clear();
-        match self.format {
-            None | Some(Format::HeaderStream) => Ok(()),
-            Some(Format::Era1) => self.era1.unpack(into),
-            Some(Format::Freezer) => self.freezer.unpack(into),
-            Some(Format::Store) => {
-                self.store.unpack(into);
+        match self.blocks.as_mut().filter(|_| self.filled) {
+            Some(blocks) => blocks.unpack(into),
+            None => {
+                into.clear();
                 Ok(())
             }
-            Some(Format::RlpExport) => rlp_export::unpack(&self.stream, into),
         }
     }
 }

@@ -1,45 +1,15 @@
 //! Finds archives and their formats by content.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
+use crate::format::{ARCHIVES, Recognise};
 use crate::input::{Compression, Input, is_pipe};
-use crate::{Error, block_store, foreign, freezer, stream};
+use crate::{Error, Format, foreign};
 
-/// A format of archives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// e2store files of 8,192 blocks with bodies, receipts and an accumulator.
-    Era1,
-    /// geth's "ancient" folder of append-only tables.
-    Freezer,
-    /// The store of an Ethereum import of this program.
-    Store,
-    /// What `geth export` writes: one RLP list for each block. Plain or compressed.
-    RlpExport,
-    /// The RLP of headers, one after the other. Plain or compressed.
-    HeaderStream,
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Era1 => "era1 file",
-            Self::Freezer => "ancient folder",
-            Self::Store => "store",
-            Self::RlpExport => "RLP export",
-            Self::HeaderStream => "header stream",
-        })
-    }
-}
-
-/// The record that opens every e2store file: type "e2", length 0.
-const E2STORE_VERSION: [u8; 8] = [0x65, 0x32, 0, 0, 0, 0, 0, 0];
+/// Bytes of a file that tell its format.
+const HEAD: usize = 16;
 
 /// A file, or an ancient folder, and its format.
 #[derive(Clone, Debug)]
@@ -93,15 +63,11 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
     Err(Error::Special { path: path.to_path_buf(), found })
 }
 
-/// What a folder may stand for: a store, the tables in it or in its `chain` folder, else each of
-/// its files.
-/// In natural order.
+/// What a folder may stand for: an archive that is a folder, else each of its files. In natural
+/// order.
 pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    if block_store::is_store(folder) {
-        return Ok(vec![folder.to_path_buf()]);
-    }
-    if let Some(tables) = freezer::tables_folder(folder) {
-        return Ok(vec![tables]);
+    if let Some((archive, _)) = archive_of(folder) {
+        return Ok(vec![archive]);
     }
     let mut files = vec![];
     for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
@@ -115,32 +81,50 @@ pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
+/// The folder with the archive that `folder` stands for, and its format.
+fn archive_of(folder: &Path) -> Option<(PathBuf, Format)> {
+    ARCHIVES.iter().find_map(|row| match row.recognise {
+        Recognise::Folder(find) => Some((find(folder)?, row.format)),
+        Recognise::File(_) => None,
+    })
+}
+
 /// The format of a file, or of a folder that is one archive.
 pub(crate) fn format_of(path: &Path) -> Result<Format, Error> {
-    match path.is_dir() {
-        true if block_store::is_store(path) => Ok(Format::Store),
-        true => Ok(Format::Freezer),
-        false => format_of_file(path),
+    if !path.is_dir() {
+        return format_of_file(path);
     }
+    let unknown =
+        || Error::UnknownFormat { path: path.to_path_buf(), found: foreign::what_is_in(path) };
+    archive_of(path).map(|(_, format)| format).ok_or_else(unknown)
 }
 
 /// The format of one file, by its first bytes.
 pub(crate) fn format_of_file(path: &Path) -> Result<Format, Error> {
-    let (head, _) = Input::open(path)?.head(E2STORE_VERSION.len() + 2);
-    if let Some(next) = head.strip_prefix(&E2STORE_VERSION) {
-        let foreign = foreign::recognise_e2store(path, next.try_into().ok());
-        return foreign.map_or(Ok(Format::Era1), Err);
+    let (head, fault) = Input::open(path)?.head(HEAD);
+    for row in &ARCHIVES {
+        let Recognise::File(is_it) = row.recognise else { continue };
+        if is_it(path, &head)? {
+            return Ok(row.format);
+        }
     }
-    stream::detect(path)
+    if let (Some(fault), true) = (fault, head.is_empty()) {
+        return Err(fault);
+    }
+    let found = match &head[..] {
+        [] => "an empty file".into(),
+        _ => format!("the first bytes {head:02x?}"),
+    };
+    Err(Error::UnknownFormat { path: path.to_path_buf(), found })
 }
 
 /// True for the endings that archives usually have. Such a file of another content is damaged,
 /// while others in a folder, such as a list of checksums, are nobody's business.
 pub(crate) fn claims_to_be_archive(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    let ends = |name: &[u8]| [&b".era1"[..], b".rlp"].iter().any(|ending| name.ends_with(ending));
     let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
-    ends(packed.unwrap_or(name))
+    let mut endings = ARCHIVES.iter().flat_map(|row| row.endings);
+    endings.any(|ending| packed.unwrap_or(name).ends_with(ending.as_bytes()))
 }
 
 /// Compares paths so that a run of digits counts as one number: `x-2` before `x-10`.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Compression, CompressionFault, Place};
+use crate::{Compression, CompressionFault, Place, format};
 use chain::{ShortfallKind, Status};
 
 /// What went wrong. Each variant that concerns bytes names the place, what stands there, what
@@ -310,7 +310,7 @@ impl fmt::Display for Error {
             }
             Self::Stopped { path } => write!(f, "{}: stopped as asked", path.display()),
             Self::Foreign { path, what, instead } => {
-                write!(f, "{}: this is {what}, which is not read: {instead}", path.display())
+                write!(f, "{}: this is {what}, which cannot be read: {instead}", path.display())
             }
             Self::Rlp { place, what, source } => write!(f, "{place}: {what}: {source}"),
             Self::TooLarge { place, what, limit, announced } => {
@@ -318,12 +318,12 @@ impl fmt::Display for Error {
             }
             Self::Gap { expected, found, before, place } => {
                 write!(f, "{place}: expected block {expected} ")?;
-                write!(f, "(the last one of {} + 1), found block {found}", before.display())
+                write!(f, "after the last one of {}, found block {found}", before.display())
             }
             Self::Store(error) => error.fmt(f),
             Self::UnknownFormat { path, found } => {
-                write!(f, "{}: expected an era1 file, an ancient folder, an RLP ", path.display())?;
-                write!(f, "export, a header stream or Bitcoin block files, found {found}")
+                let any = format::any_of_them();
+                write!(f, "{}: expected {any}, found {found}", path.display())
             }
             Self::Mixed { first, expected, second, found } => {
                 write!(f, "{}: expected more of the archive ", second.display())?;

@@ -75,8 +75,8 @@ pub(crate) fn name(path: &Path, error: Error) -> Error {
 pub(crate) fn what_is_in(folder: &Path) -> String {
     match names(folder).len() {
         0 => "an empty folder".into(),
-        1 => "a folder with one entry, which is none of them".into(),
-        count => format!("a folder with {count} entries, none of which is one"),
+        1 => "a folder with one entry, which is no archive".into(),
+        count => format!("a folder with {count} entries, none of which is an archive"),
     }
 }
 

@@ -6,8 +6,14 @@
 use std::mem;
 use std::path::Path;
 
-use crate::stream::{Packed, Sink};
+use crate::stream::{self, Packed, Sink};
+use crate::write::WriteBlocks;
 use crate::{Chunk, Error, Part};
+
+/// Is this a stream of headers, by its first bytes?
+pub(crate) fn recognise(head: &[u8]) -> bool {
+    stream::first_item(head) == Some(0xa0)
+}
 
 /// Hands the buffer of headers over to `into`, and the old buffer of `into` back to `packed`.
 pub(crate) fn unpack(packed: &mut Packed, into: &mut Chunk) {
@@ -38,14 +44,16 @@ impl HeaderStreamWriter {
     pub fn create(path: &Path, gzip: bool) -> Result<Self, Error> {
         Ok(Self { sink: Sink::create(path, gzip)? })
     }
+}
 
+impl WriteBlocks for HeaderStreamWriter {
     /// Appends the chunk's headers.
-    pub fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
+    fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
         self.sink.write(&chunk.headers.bytes)
     }
 
     /// Makes the file complete, durable and visible.
-    pub fn finish(self) -> Result<(), Error> {
+    fn finish(self: Box<Self>) -> Result<(), Error> {
         self.sink.finish()
     }
 }

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::detect::{
     candidates, claims_to_be_archive, format_of, format_of_file, is_folder, natural_order,
 };
-use crate::open::{disk_bytes, network_of};
-use crate::{Error, Format, Place, block_store, era1, foreign, freezer, stream};
+use crate::open::disk_bytes;
+use crate::{Error, Format, Place, foreign};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;
@@ -96,6 +96,7 @@ pub struct TableReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// Where, when it has an offset.
+    #[serde(rename = "place")]
     pub place: Option<Place>,
     /// What a verifier calls it that counts what is missing.
     pub kind: ShortfallKind,
@@ -177,21 +178,14 @@ fn inspect_one(path: &Path, meant: bool, deep: bool) -> FileReport {
     match format {
         Ok(format) => {
             report.format = Some(format);
-            report.network = network_of(format, path);
-            match format {
-                Format::Era1 => era1::inspect(path, deep, &mut report),
-                Format::Freezer => freezer::inspect(path, deep, &mut report),
-                Format::Store => block_store::inspect(path, deep, &mut report),
-                Format::RlpExport | Format::HeaderStream => {
-                    stream::inspect(format, path, deep, &mut report);
-                }
-            }
+            report.network = (format.row().network)(path);
+            (format.row().inspect)(path, deep, &mut report);
         }
         Err(Error::UnknownFormat { found, .. }) if !meant => {
             report.notes.push(format!("not an archive: {found}"));
         }
         Err(Error::Foreign { what, instead, .. }) => {
-            report.notes.push(format!("{what}, which is not read: {instead}"));
+            report.notes.push(format!("{what}, which cannot be read: {instead}"));
         }
         Err(error) => report.damaged(&error),
     }

@@ -1,4 +1,4 @@
-//! Archives of Ethereum chains on disk, read and written: bytes and positions, no consensus.
+//! Archives of chains on disk, read and written: bytes and positions, no consensus.
 //!
 //! [`Archive::open`] finds out what a path holds; [`Archive::reader`] hands out [`Packed`] chunks
 //! on one thread, which any worker unpacks into [`Chunk`]s of header, body and receipt RLP.
@@ -17,6 +17,7 @@ mod difficulty;
 pub mod era1;
 mod error;
 mod foreign;
+pub mod format;
 pub mod freezer;
 pub mod headers;
 mod input;
@@ -30,19 +31,21 @@ mod sample;
 mod snappy;
 mod stream;
 mod survey;
+mod target;
 mod write;
 
 pub use block_store::is_store as is_block_store;
 pub use checksum::chain_checksum;
 pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;
-pub use detect::Format;
 pub use error::Error;
+pub use format::{Family, Format};
 pub use input::{Compression, CompressionFault, STDIN, is_pipe, stop_waiting};
 pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
 pub use open::{Archive, Reader};
 pub use place::{Part, Place};
 pub use survey::Survey;
+pub use target::{Files, Output, Target};
 pub use write::{ArchiveWriter, WriteOptions};
 
 /// The largest header that is read. A header is below 1 KiB; only a clique checkpoint, which

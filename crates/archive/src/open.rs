@@ -1,12 +1,13 @@
 //! The front door for reading: one archive out of files and folders.
 
+use std::fmt;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::block_store::{self, Kept};
 use crate::detect::{self, Found};
-use crate::{ChunkLimit, Error, Format, Packed, Want, era1, freezer, input, stream};
+use crate::format::{Kept, Range, Recognise};
+use crate::{ChunkLimit, Error, Format, Packed, Want, input};
 
 /// An archive: an ancient folder, or one or more files of another format in the order of their
 /// blocks.
@@ -15,10 +16,10 @@ pub struct Archive {
     format: Format,
     files: Vec<PathBuf>,
     network: Option<String>,
-    range: Option<(u64, Option<u64>)>,
+    range: Range,
     /// First and last block of each file, as far as it states them.
-    ranges: Vec<Option<(u64, Option<u64>)>>,
-    /// What a store holds.
+    ranges: Vec<Range>,
+    /// What there is of each block.
     kept: Kept,
 }
 
@@ -47,7 +48,7 @@ impl Archive {
         let mut files: Vec<_> = found.into_iter().map(|f| f.path).collect();
         let mut ranges = vec![];
         for file in &files {
-            ranges.push(block_range(format, file)?);
+            ranges.push((format.row().range)(file)?);
         }
         if ranges.iter().all(Option::is_some) {
             let mut order: Vec<_> = ranges.drain(..).zip(files).collect();
@@ -56,12 +57,10 @@ impl Archive {
         }
         let first = ranges.iter().flatten().next().map(|(first, _)| *first);
         let last = ranges.last().copied().flatten().and_then(|(_, last)| last);
-        let network = files.first().and_then(|file| network_of(format, file));
+        let network = files.first().and_then(|file| (format.row().network)(file));
         let range = first.map(|first| (first, last));
-        let kept = match (format, files.first()) {
-            (Format::Store, Some(folder)) => block_store::kept(folder)?,
-            _ => Kept::default(),
-        };
+        let kept = files.first().map(|file| (format.row().kept)(file)).transpose()?;
+        let kept = kept.unwrap_or_default();
         Ok(Self { format, files, network, range, ranges, kept })
     }
 
@@ -89,12 +88,12 @@ impl Archive {
 
     /// Should the archive have bodies? Of streams of headers and of stores of them none is asked.
     pub fn has_bodies(&self) -> bool {
-        self.format != Format::HeaderStream && (self.format != Format::Store || self.kept.bodies)
+        self.kept.bodies
     }
 
     /// Can the archive have receipts? Streams never do.
     pub fn has_receipts(&self) -> bool {
-        matches!(self.format, Format::Era1 | Format::Freezer) || self.kept.receipts
+        self.kept.receipts
     }
 
     /// The genesis block's hash, where the archive is a store, which says it.
@@ -122,7 +121,7 @@ impl Archive {
     /// ones of a format that is read here and there.
     pub fn copied(&self) -> Option<String> {
         let copies = || self.files.iter().filter(|file| input::needs_copy(file)).count();
-        let copies = if self.format == Format::Era1 { copies() } else { 0 };
+        let copies = if self.format.row().jumps { copies() } else { 0 };
         (copies > 0).then(|| input::copied(copies, None))
     }
 
@@ -133,61 +132,23 @@ impl Archive {
         limit: ChunkLimit,
         range: RangeInclusive<u64>,
     ) -> Result<Reader, Error> {
-        let limit = limit.clamped();
-        let source = match self.format {
-            Format::Era1 => {
-                Source::Era1(era1::Reader::new(self.files.clone(), want, limit, range)?)
-            }
-            Format::Freezer => {
-                let reader = freezer::Reader::new(&self.files[0], want, limit, range)?;
-                Source::Freezer(Box::new(reader))
-            }
-            Format::Store => {
-                let reader = block_store::Reader::new(&self.files[0], want, limit, range)?;
-                Source::Store(Box::new(reader))
-            }
-            format @ (Format::RlpExport | Format::HeaderStream) => {
-                let files = self.files.clone();
-                Source::Stream(stream::Reader::new(format, files, want, limit, range))
-            }
-        };
-        Ok(Reader { source })
+        let open = self.format.row().open;
+        Ok(Reader { source: open(self.files.clone(), want, limit.clamped(), range)? })
     }
 }
 
 /// Can two finds be one archive? Names of networks are only hints, but clear ones.
 fn belong_together(a: &Found, b: &Found) -> bool {
-    let network = |found: &Found| network_of(found.format, &found.path);
-    let alone = matches!(a.format, Format::Freezer | Format::Store);
+    let network = |found: &Found| (found.format.row().network)(&found.path);
+    let alone = matches!(a.format.row().recognise, Recognise::Folder(_));
     a.format == b.format && !alone && network(a) == network(b)
 }
 
 fn describe(found: &Found) -> String {
-    match network_of(found.format, &found.path) {
+    match (found.format.row().network)(&found.path) {
         Some(network) => format!("{} of {network}", found.format),
         None => found.format.to_string(),
     }
-}
-
-/// First and, where it is cheap, last block of one file.
-fn block_range(format: Format, file: &Path) -> Result<Option<(u64, Option<u64>)>, Error> {
-    Ok(match format {
-        Format::Era1 => era1::block_range(file)?.map(|(first, last)| (first, Some(last))),
-        Format::Freezer => freezer::block_range(file)?.map(|(first, last)| (first, Some(last))),
-        Format::Store => block_store::block_range(file)?.map(|(first, last)| (first, Some(last))),
-        Format::RlpExport | Format::HeaderStream => {
-            stream::first_number(format, file)?.map(|first| (first, None))
-        }
-    })
-}
-
-/// The part of an era1 file's name before the first dash.
-pub(crate) fn network_of(format: Format, file: &Path) -> Option<String> {
-    if format != Format::Era1 {
-        return None;
-    }
-    let (network, _) = file.file_name()?.to_str()?.split_once('-')?;
-    (!network.is_empty()).then(|| network.to_string())
 }
 
 /// Bytes of a file, or of the files of a folder and of its `chain` folder.
@@ -203,30 +164,21 @@ pub(crate) fn disk_bytes(path: &Path) -> u64 {
         .sum()
 }
 
+/// Reads archives of one format.
+pub(crate) trait ReadBlocks: fmt::Debug + Send {
+    /// Reads the next chunk. False at the end.
+    fn read(&mut self, into: &mut Packed) -> Result<bool, Error>;
+}
+
 /// Reads an archive from its first to its last chunk.
 #[derive(Debug)]
 pub struct Reader {
-    source: Source,
-}
-
-#[derive(Debug)]
-enum Source {
-    Era1(era1::Reader),
-    Freezer(Box<freezer::Reader>),
-    Store(Box<block_store::Reader>),
-    Stream(stream::Reader),
+    source: Box<dyn ReadBlocks>,
 }
 
 impl Reader {
     /// Reads the next chunk into `into`, whose buffers are reused. Returns false at the end.
     pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
-        let (format, more) = match &mut self.source {
-            Source::Era1(reader) => (Format::Era1, reader.read(&mut into.era1)?),
-            Source::Freezer(reader) => (Format::Freezer, reader.read(&mut into.freezer)?),
-            Source::Store(reader) => (Format::Store, reader.read(&mut into.store)?),
-            Source::Stream(reader) => (reader.format(), reader.read(&mut into.stream)?),
-        };
-        into.format = more.then_some(format);
-        Ok(more)
+        self.source.read(into)
     }
 }

@@ -5,8 +5,15 @@ use std::path::Path;
 
 use rlp::{Encode, RawList, Reader};
 
-use crate::stream::{Packed, Sink};
+use crate::chunk::PackedBlocks;
+use crate::stream::{self, Packed, Sink};
+use crate::write::WriteBlocks;
 use crate::{Chunk, Error, Part};
+
+/// Is this an export, by its first bytes?
+pub(crate) fn recognise(head: &[u8]) -> bool {
+    matches!(stream::first_item(head), Some(0xc0..))
+}
 
 /// A block cut into its parts, all borrowed.
 #[derive(Debug, PartialEq, Eq)]
@@ -92,8 +99,14 @@ impl RlpExportWriter {
         Ok(Self { sink: Sink::create(path, gzip)?, block: vec![] })
     }
 
+    fn unwritable(&self, expected: String, found: String) -> Error {
+        Error::Unwritable { path: self.sink.path().to_path_buf(), expected, found }
+    }
+}
+
+impl WriteBlocks for RlpExportWriter {
     /// Appends the chunk's blocks, which must have bodies.
-    pub fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
+    fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
         if chunk.bodies.len() != chunk.headers.len() {
             return Err(self.unwritable(
                 format!("a body for each of {} headers", chunk.headers.len()),
@@ -115,12 +128,8 @@ impl RlpExportWriter {
     }
 
     /// Makes the file complete, durable and visible.
-    pub fn finish(self) -> Result<(), Error> {
+    fn finish(self: Box<Self>) -> Result<(), Error> {
         self.sink.finish()
-    }
-
-    fn unwritable(&self, expected: String, found: String) -> Error {
-        Error::Unwritable { path: self.sink.path().to_path_buf(), expected, found }
     }
 }
 

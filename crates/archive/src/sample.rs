@@ -1,4 +1,4 @@
-//! Small made-up chains for tests.
+//! Small generated chains for tests.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub(crate) fn header(n: u64, extra: usize) -> Vec<u8> {
     list(&fields)
 }
 
-/// `count` blocks from number `first` on, each with one made-up transaction of `body` bytes and
+/// `count` blocks from number `first` on, each with one generated transaction of `body` bytes and
 /// one receipt. Difficulty is 1,000 a block, total difficulty 1,000 for block 0.
 pub(crate) fn chain(first: u64, count: u64, body: usize) -> Chunk {
     let mut chunk = Chunk::new();

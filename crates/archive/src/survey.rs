@@ -2,8 +2,8 @@
 
 use chain::{Shortfall, ShortfallKind};
 
-use crate::inspect::{Damage, FileReport, TableReport};
-use crate::{Archive, Error, Format, Place, Want, block_store, era1, freezer};
+use crate::inspect::Damage;
+use crate::{Archive, Error, Place, Want};
 
 /// What is known of an archive before its blocks are read.
 #[derive(Clone, Debug, Default)]
@@ -16,40 +16,15 @@ pub struct Survey {
 
 impl Archive {
     /// Compares the statements of the archive with what is there: of an ancient folder every index
-    /// with the data files and the tables with each other, just as [`crate::inspect()`] does, so
-    /// that both have the same verdict; of era1 files names and unknown records. Streams state
-    /// nothing. `want` says what will be read: other tables are named as not checked.
+    /// with the data files and the tables with each other; of era1 files names and unknown records.
+    /// Streams state nothing. `want` says what will be read.
     pub fn survey(&self, want: Want) -> Survey {
         let mut survey = Survey::default();
         for file in self.files() {
-            match self.format() {
-                Format::Era1 => survey.notes.extend(era1::notes(file)),
-                Format::Freezer => {
-                    let mut report = FileReport::default();
-                    freezer::inspect(file, false, &mut report);
-                    survey.shortfalls.extend(report.damage.iter().map(Shortfall::from));
-                    survey.notes.extend(report.notes);
-                    survey.notes.extend(unread(&report.tables, want));
-                }
-                Format::Store => survey.notes.extend(block_store::notes(file)),
-                Format::RlpExport | Format::HeaderStream => {}
-            }
+            (self.format().row().survey)(file, want, &mut survey);
         }
         survey
     }
-}
-
-/// Tables whose items are not looked at.
-fn unread(tables: &[TableReport], want: Want) -> Option<String> {
-    let is_unread = |table: &&TableReport| match &*table.name {
-        "bodies" | "bals" => !want.bodies,
-        "receipts" => !want.receipts,
-        _ => false,
-    };
-    let names = tables.iter().filter(|table| table.items > 0).filter(is_unread);
-    let names: Vec<_> = names.map(|table| &*table.name).collect();
-    let text = || format!("not checked at this level: what stands in {}", names.join(", "));
-    (!names.is_empty()).then(text)
 }
 
 impl From<&Damage> for Shortfall {

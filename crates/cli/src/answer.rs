@@ -7,6 +7,7 @@ use anyhow::{Error, Result};
 use chain::{FaultReport, Shortfall, Status};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Version of the document's layout.
@@ -45,6 +46,22 @@ impl Answer {
     /// With the command's own part of the document.
     pub fn with(self, result: impl Serialize) -> Result<Self> {
         Ok(Self { result: serde_json::to_value(result)?, ..self })
+    }
+
+    /// A command that measured or drew: its records as the document, or tables and the files that
+    /// were written.
+    pub fn results(
+        records: impl Serialize,
+        tables: &str,
+        files: &[PathBuf],
+        json: bool,
+    ) -> Result<Self> {
+        if json {
+            return Self::ok().with(records);
+        }
+        print!("{tables}");
+        files.iter().for_each(|file| println!("wrote {}", file.display()));
+        Ok(Self::ok())
     }
 
     /// A command that an error ended.

@@ -10,9 +10,10 @@ mod rlp;
 mod signatures;
 mod store;
 
+use archive::{Compression, Target, format};
 use chain::Level;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, Parser, Subcommand, value_parser};
 use std::path::PathBuf;
 
 pub use bodies::{BenchBodies, BodiesOnce};
@@ -38,7 +39,7 @@ pub struct Cli {
     /// Read flags from this file [default: blockmill.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Append everything that is said to this file, too, with the time of each line
+    /// Also append everything that is printed to this file, with the time of each line
     #[arg(long, global = true, value_name = "FILE")]
     pub log: Option<PathBuf>,
 }
@@ -56,9 +57,19 @@ fn chunk() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1 << 20)
 }
 
+/// The bytes that pairs of hexadecimal digits stand for.
+pub fn bytes_of(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pair = |pair: &[u8]| match *pair {
+        [high, low] => Some((16 * digit(high)? + digit(low)?) as u8),
+        _ => None,
+    };
+    digits.as_bytes().chunks(2).map(pair).collect()
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Verify and store an archive; goes on where an earlier run stopped
+    /// Verify and store an archive; resumes where an earlier run stopped
     Import(Import),
     /// Verify an archive and keep nothing; the exit code says whether it is good
     Verify(Verify),
@@ -71,7 +82,7 @@ pub enum Command {
     /// Measure, side by side with earlier designs and other clients
     #[command(subcommand)]
     Bench(Bench),
-    /// Make a deterministic archive of any size
+    /// Generate a deterministic archive of any size
     #[command(subcommand)]
     Generate(Generate),
     /// Draw run records: tables, charts, one HTML page
@@ -95,12 +106,9 @@ pub enum Command {
 /// What and how to verify; the same for `import` and `verify`.
 #[derive(Args, Clone, Debug)]
 pub struct Verification {
-    /// Archives: files or folders (era1, geth ancient folder, RLP export, header stream, Bitcoin
-    /// block files, a store of ours), files also compressed (gzip, zstd, xz, bzip2); - is
-    /// standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH", help = archives())]
     pub paths: Vec<PathBuf>,
-    /// Bitcoin stores that were given; in their place `paths` has the files they were made of.
+    /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
@@ -116,7 +124,7 @@ pub struct Verification {
     /// Seed of the sample [default: random, and printed]
     #[arg(long, value_name = "N")]
     pub seal_seed: Option<u64>,
-    /// Keep ethash caches in this folder and use those that are there
+    /// Keep ethash caches in this folder, and use those of earlier runs
     #[arg(long, value_name = "DIR")]
     pub ethash_cache: Option<PathBuf>,
     /// First block
@@ -125,7 +133,7 @@ pub struct Verification {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
-    /// It is right that something is missing: end well if all that is there is good
+    /// Blocks may be missing: succeed if all that are there are good
     #[arg(long)]
     pub partial: bool,
     /// A block hash that the chain must contain (may be repeated)
@@ -147,7 +155,7 @@ pub struct Verification {
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,
-    /// Bitcoin: commit what is verified after so many seconds at the latest
+    /// Bitcoin: the most seconds between two commits of what is verified
     #[arg(long, default_value_t = 300, value_name = "SECONDS")]
     #[arg(value_parser = value_parser!(u64).range(1..=1 << 32))]
     pub commit_every: u64,
@@ -191,12 +199,12 @@ pub struct Convert {
     /// Archives: files or folders
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Bitcoin stores that were given; in their place `paths` has the files they were made of.
+    /// Bitcoin stores that were given; in their place `paths` has the files they were built from.
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Format to write
-    #[arg(long, value_enum)]
-    pub to: Target,
+    #[arg(long, value_parser = target())]
+    pub to: &'static Target,
     /// File or folder to write; era1 names its files itself inside a folder
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
@@ -209,7 +217,7 @@ pub struct Convert {
     /// Last block
     #[arg(long, value_name = "N")]
     pub until: Option<u64>,
-    /// It is right that something is missing: end well if all that is there is written
+    /// Blocks may be missing: succeed if all that are there are written
     #[arg(long)]
     pub partial: bool,
     /// --to core: the store of an import, which is brought up to date first
@@ -349,21 +357,19 @@ fn levels() -> impl TypedValueParser<Value = Level> {
     values.try_map(|name| Level::named(&name).ok_or("no level"))
 }
 
-/// Formats that blockmill writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Target {
-    /// era1 files of 8,192 blocks
-    Era1,
-    /// A geth ancient folder
-    Freezer,
-    /// What `geth export` writes
-    Rlp,
-    /// The same, compressed
-    RlpGz,
-    /// Bare header RLP, back to back
-    Headers,
-    /// Bitcoin block files in the order of the chain
-    Blk,
-    /// A datadir that Bitcoin Core opens and goes on from
-    Core,
+/// Formats that blockmill writes: those of the table of formats.
+fn target() -> impl TypedValueParser<Value = &'static Target> {
+    let values = Target::all().map(|target| PossibleValue::new(target.name).help(target.help));
+    PossibleValuesParser::new(values).try_map(|name| Target::by_name(&name).ok_or("no format"))
+}
+
+/// What archives may be given, for the help.
+fn archives() -> String {
+    let nouns: Vec<_> = format::all().map(|format| format.noun).collect();
+    let compressions = Compression::ALL.map(Compression::name).join(", ");
+    format!(
+        "Archives: files or folders ({}), files also compressed ({compressions}); - is standard \
+         input",
+        nouns.join(", ")
+    )
 }

@@ -1,15 +1,11 @@
 //! `check`: reads all of a store and says what is damaged, and what repairs it.
 
-mod bitcoin_store;
-mod ethereum_store;
-
 use crate::answer::Answer;
 use crate::args::Check;
-use crate::data_folder::Kind;
-use crate::import::cores;
 use crate::progress::Display;
-use crate::stop;
+use crate::{bitcoin, data_folder, ethereum, host, stop};
 use anyhow::Result;
+use archive::Family;
 use chain::{FaultReport, Status};
 use pipeline::Cancel;
 use serde::Serialize;
@@ -20,9 +16,9 @@ use std::sync::PoisonError;
 /// Damaged places that are printed; all are in the document of `--json`.
 const PRINTED: usize = 20;
 
-/// A damaged place.
+/// A damaged part.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Place {
+pub struct DamagedPart {
     /// The file.
     pub file: Option<PathBuf>,
     /// Its first damaged byte.
@@ -55,7 +51,7 @@ pub struct Checked {
     /// What the store consists of, in words.
     pub holds: Vec<String>,
     /// What is damaged.
-    pub damage: Vec<Place>,
+    pub damage: Vec<DamagedPart>,
     /// What repairs the store, in a sentence; none when it is whole.
     pub repair: Option<String>,
     /// Set after `--repair`: the block that is the last one now.
@@ -70,12 +66,13 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
         false => "check changes nothing",
         true => "the store is as it was, or as its repair leaves it: that is one step",
     });
-    let threads = args.threads.map_or_else(cores, |threads| threads as usize);
+    let threads = args.threads.map_or_else(host::cores, |threads| threads as usize);
     let watch = |total| Watch::new(total, json, &cancel);
-    let (checked, repaired) = match Kind::of(&args.data) {
-        Kind::None => return Ok(unknown(args)),
-        Kind::Ethereum => ethereum_store::check(&args.data, threads, args.repair, watch)?,
-        Kind::Bitcoin => (bitcoin_store::check(&args.data, watch)?, false),
+    let data = &args.data;
+    let (checked, repaired) = match data_folder::family_of(data) {
+        None => return Ok(unknown(args)),
+        Some(Family::Ethereum) => ethereum::check::check(data, threads, args.repair, watch)?,
+        Some(Family::Bitcoin) => (bitcoin::check::check(data, watch)?, false),
     };
     if !json {
         print(&checked);
@@ -107,18 +104,18 @@ fn answer(checked: &Checked, repaired: bool) -> Answer {
     Answer { error: Some(error), ..Answer::of(Status::Damage) }
 }
 
-/// A damaged place in one line.
-fn sentence(place: &Place) -> String {
+/// A damaged part in one line.
+fn sentence(part: &DamagedPart) -> String {
     let mut text = String::new();
-    if let Some(file) = &place.file {
+    if let Some(file) = &part.file {
         text += &format!("{}", file.display());
-        if let Some(offset) = place.offset {
+        if let Some(offset) = part.offset {
             text += &format!(" at offset {offset}");
         }
         text += ": ";
     }
-    text += &place.what;
-    match (place.first_block, place.last_block) {
+    text += &part.what;
+    match (part.first_block, part.last_block) {
         (Some(first), Some(last)) if first == last => text += &format!(" (block {first})"),
         (Some(first), Some(last)) => text += &format!(" (blocks {first} to {last})"),
         _ => {}
@@ -141,8 +138,8 @@ fn print(checked: &Checked) {
         return;
     }
     println!("damage         {}", report::counted(checked.damage.len() as u64, "place"));
-    for place in checked.damage.iter().take(PRINTED) {
-        println!("  {}", sentence(place));
+    for part in checked.damage.iter().take(PRINTED) {
+        println!("  {}", sentence(part));
     }
     if checked.damage.len() > PRINTED {
         println!("  and {} more", checked.damage.len() - PRINTED);

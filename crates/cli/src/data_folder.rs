@@ -1,42 +1,35 @@
-//! Which store a folder holds, found without changing anything.
+//! Which chain the store in a folder is of, found without changing anything.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use archive::Family;
 use std::path::Path;
-
-/// What is in the folder of a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Nothing of a store.
-    None,
-    /// A chain of Ethereum blocks.
-    Ethereum,
-    /// Coins, undo data or a block index of Bitcoin.
-    Bitcoin,
-}
 
 /// Files of a store of Ethereum blocks.
 const OF_ETHEREUM: [&str; 4] =
     ["checkpoint", "headers.00000", "headers-ends.00000", "hashes.00000"];
 
-impl Kind {
-    /// Looks at the names of the files.
-    pub fn of(folder: &Path) -> Self {
-        if OF_ETHEREUM.iter().any(|name| folder.join(name).is_file()) {
-            return Self::Ethereum;
-        }
-        match bitcoin::data_folder::holds_bitcoin(folder) {
-            true => Self::Bitcoin,
-            false => Self::None,
-        }
+/// Whose store is in a folder, by the names of the files; none when it is no store.
+pub fn family_of(folder: &Path) -> Option<Family> {
+    if OF_ETHEREUM.iter().any(|name| folder.join(name).is_file()) {
+        return Some(Family::Ethereum);
     }
+    bitcoin::data_folder::holds_bitcoin(folder).then_some(Family::Bitcoin)
 }
 
-/// Refuses to put Ethereum blocks beside a Bitcoin store, before anything is written.
-pub fn refuse_for_ethereum(folder: &Path) -> Result<()> {
-    if Kind::of(folder) != Kind::Bitcoin {
-        return Ok(());
+/// Refuses to put blocks beside the store of another family, before anything is written.
+pub fn expect(folder: &Path, family: Family) -> Result<()> {
+    let name = folder.display();
+    match family {
+        Family::Ethereum if family_of(folder) == Some(Family::Bitcoin) => {
+            let expected = format!("more of the Bitcoin chain in {name}");
+            let found = "an archive of Ethereum blocks".into();
+            return Err(ethereum::fault::Error::OtherChain { expected, found }.into());
+        }
+        Family::Ethereum => {}
+        Family::Bitcoin => ensure!(
+            !archive::is_block_store(folder),
+            "--data {name}: expected a folder for a Bitcoin chain, found a store of Ethereum"
+        ),
     }
-    let expected = format!("more of the Bitcoin chain in {}", folder.display());
-    let found = "an archive of Ethereum blocks".into();
-    Err(ethereum::fault::Error::OtherChain { expected, found }.into())
+    Ok(())
 }

@@ -6,37 +6,29 @@ mod print;
 
 mod answer;
 mod args;
-mod bench_bodies;
-mod bench_headers;
-mod bench_reindex;
-mod bench_rlp;
-mod bench_signatures;
-mod bench_store;
+mod bench;
+mod bitcoin;
 mod check;
 mod config;
 mod convert;
 mod data_folder;
 mod demo;
-mod ethereum_chain;
+mod ethereum;
 mod generate;
-mod hand_over;
+mod host;
 mod import;
 mod inspect;
 mod log;
 mod manual;
-mod output;
 mod outputs;
 mod progress;
-mod raise;
-mod reindex;
 mod report;
-mod sources;
 mod stop;
 
+use ::bench::counting::{self, CountingAllocator};
 use answer::Answer;
 use anyhow::Result;
-use args::{Bench, Cli, Command};
-use bench::counting::{self, CountingAllocator};
+use args::{Cli, Command};
 use chain::{FaultReport, Status};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
@@ -105,24 +97,14 @@ fn not_understood(error: &clap::Error) -> Answer {
 }
 
 fn run(cli: &mut Cli) -> Result<Answer> {
-    sources::resolve(&mut cli.command)?;
+    bitcoin::sources::resolve(&mut cli.command)?;
     match &cli.command {
         Command::Import(args) => import::run_import(args, cli.json, stop::cancel()),
         Command::Verify(args) => import::run_verify(args, cli.json, stop::cancel()),
         Command::Inspect(args) => inspect::run(args, cli.json),
         Command::Check(args) => check::run(args, cli.json, stop::cancel()),
         Command::Convert(args) => convert::run(args, cli.json, stop::cancel()),
-        Command::Bench(Bench::Headers(args)) => bench_headers::run(args, cli.json),
-        Command::Bench(Bench::Bodies(args)) => bench_bodies::run(args, cli.json),
-        Command::Bench(Bench::Rlp(args)) => bench_rlp::run(args, cli.json),
-        Command::Bench(Bench::Signatures(args)) => bench_signatures::run(args, cli.json),
-        Command::Bench(Bench::Store(args)) => bench_store::run(args, cli.json),
-        Command::Bench(Bench::Reindex(args)) => bench_reindex::run(args, cli.json),
-        Command::Bench(Bench::BodiesOnce(args)) => bench_bodies::run_once(args),
-        Command::Bench(Bench::HeadersOnce(args)) => bench_headers::run_once(args),
-        Command::Bench(Bench::ReindexOnce(args)) => bench_reindex::run_once(args),
-        Command::Bench(Bench::RlpOnce(args)) => bench_rlp::run_once(args),
-        Command::Bench(Bench::StoreOnce(args)) => bench_store::run_once(args),
+        Command::Bench(command) => bench::run(command, cli.json),
         Command::Generate(command) => generate::run(command, cli.json),
         Command::Report(args) => report::run(args, cli.json),
         Command::Demo(args) => demo::run(args, cli.json),

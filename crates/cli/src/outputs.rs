@@ -1,9 +1,9 @@
 //! What commands write, and what they may replace.
 
-use crate::args::{Force, Outputs, Target};
+use crate::args::{Force, Outputs};
 use crate::stop;
 use anyhow::{Context, Result, ensure};
-use archive::output::{Claim, Shape, is_numbered, keep_apart, remove_leftovers};
+use archive::output::{Claim, Shape, keep_apart, remove_leftovers};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,53 +23,6 @@ pub fn claim(out: &Path, inputs: &[PathBuf], shape: Shape, force: Force) -> Resu
     Ok(claim)
 }
 
-/// What an archive in this format looks like on disk.
-pub fn shape_of(target: Target) -> Shape {
-    match target {
-        Target::Rlp | Target::RlpGz | Target::Headers => Shape::File,
-        Target::Era1 => Shape::FilesIn,
-        Target::Freezer => Shape::Folder(is_of_freezer),
-        Target::Blk => Shape::Folder(is_block_file),
-        Target::Core => Shape::Folder(is_of_datadir),
-    }
-}
-
-/// A table of an ancient folder, which geth 1.17 keeps in `chain`.
-fn is_of_freezer(path: &Path) -> bool {
-    let table = path.strip_prefix("chain").unwrap_or(path);
-    let ending = table.extension().and_then(|ending| ending.to_str());
-    let is_table = ["cidx", "ridx", "cdat", "rdat", "meta"].iter().any(|e| Some(*e) == ending);
-    table.components().count() == 1 && (is_table || table == Path::new("FLOCK"))
-}
-
-/// Block files and the key that they are hidden with.
-pub fn is_block_file(path: &Path) -> bool {
-    path == Path::new("xor.dat") || is_numbered(path.as_os_str(), "blk", ".dat")
-}
-
-/// What the hand-over writes. Once Bitcoin Core has run there, there are files that are not in
-/// this list, and the datadir is never replaced.
-fn is_of_datadir(path: &Path) -> bool {
-    let networks = ["testnet3", "testnet4", "signet", "regtest"];
-    let path = networks.iter().find_map(|name| path.strip_prefix(name).ok()).unwrap_or(path);
-    if let Ok(blocks) = path.strip_prefix("blocks") {
-        return is_block_file(blocks)
-            || is_numbered(blocks.as_os_str(), "rev", ".dat")
-            || blocks.strip_prefix("index").is_ok_and(is_of_leveldb);
-    }
-    path.strip_prefix("chainstate").is_ok_and(is_of_leveldb)
-}
-
-fn is_of_leveldb(path: &Path) -> bool {
-    let name = path.as_os_str();
-    let is_numbered = |ending| is_numbered(name, "", ending);
-    name == "CURRENT"
-        || name == "LOCK"
-        || name.as_encoded_bytes().starts_with(b"MANIFEST-")
-        || is_numbered(".ldb")
-        || is_numbered(".log")
-}
-
 /// A record that a run will write when it is over; looked at before it begins.
 pub fn record(path: Option<&Path>, inputs: &[PathBuf], force: Force) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
@@ -80,8 +33,8 @@ pub fn record(path: Option<&Path>, inputs: &[PathBuf], force: Force) -> Result<(
     Ok(())
 }
 
-/// A folder of results, which are made to be looked at and made again. It is new or empty, or it
-/// was made by us, which a file in it says; then files of the same names are replaced.
+/// A folder of results, which are there to be looked at and written again. It is new or empty, or it
+/// was created by us, which a file in it says; then files of the same names are replaced.
 pub fn results(folder: &Path, force: Force) -> Result<()> {
     stop::leaves(format!("{} may lack files; those that are there are whole", folder.display()));
     stop::writes(folder, RESULT_BYTES);
@@ -103,7 +56,7 @@ pub fn mark(folder: &Path, mark: &str, force: Force) -> Result<()> {
     );
     fs::create_dir_all(folder).with_context(|| format!("cannot create {name}"))?;
     let mark = folder.join(mark);
-    let text = "blockmill made this folder, and replaces what it wrote here.\n";
+    let text = "blockmill created this folder, and replaces what it wrote here.\n";
     fs::write(&mark, text).with_context(|| format!("cannot write {}", mark.display()))
 }
 

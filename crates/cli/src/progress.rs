@@ -1,6 +1,7 @@
 //! How far a run has come: a bar on a terminal, plain lines otherwise.
 
 use crate::log;
+use crate::stop;
 use chain::{Progress, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
@@ -13,12 +14,14 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub struct Display {
     bar: Option<ProgressBar>,
     total_bytes: u64,
+    /// What was done of them.
+    bytes: u64,
     started: Instant,
     /// What was done when the time began: all figures are of what came after.
     done: (u64, u64),
     next_line: Duration,
     quiet: bool,
-    /// What the bar says when the index is made; none when there is no index to make.
+    /// What the bar says when the index is built; none when there is no index to build.
     after_index: Option<&'static str>,
 }
 
@@ -39,6 +42,15 @@ impl Display {
     /// For an archive of `total_bytes`, verified at `level`.
     pub fn new(total_bytes: u64, level: &str, quiet: bool) -> Self {
         Self::with(total_bytes, blocks_template(), format!("verifying {level}"), quiet)
+    }
+
+    /// Shows how far `work` comes, and removes the bar; what is then still to come is noted.
+    pub fn watch<T>(mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let total = self.total_bytes;
+        let ended = work(&mut self);
+        self.finish();
+        stop::still_to_come(total.saturating_sub(self.bytes));
+        ended
     }
 
     /// For block files, whose headers are indexed before anything else.
@@ -84,10 +96,11 @@ impl Display {
             bar.with_style(style(template)).with_prefix(prefix)
         });
         let (started, next_line, after_index) = (Instant::now(), LINE_EVERY, None);
-        Self { bar, total_bytes, started, done: (0, 0), next_line, quiet, after_index }
+        let bytes = 0;
+        Self { bar, total_bytes, bytes, started, done: (0, 0), next_line, quiet, after_index }
     }
 
-    /// The index is made: from now on time is counted for blocks.
+    /// The index is built: from now on time is counted for blocks.
     fn begin_blocks(&mut self, progress: &Progress) {
         let Some(verb) = self.after_index.take() else { return };
         if let Some(bar) = &self.bar {
@@ -103,6 +116,7 @@ impl Display {
 
     /// Takes note of one more chunk.
     pub fn update(&mut self, progress: &Progress) {
+        self.bytes = progress.bytes;
         if let Some(total) = progress.total_bytes {
             self.total_bytes = total;
             if let Some(bar) = &self.bar {

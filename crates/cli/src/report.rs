@@ -33,67 +33,46 @@ pub fn run(args: &Report, json: bool) -> Result<Answer> {
     }
     outputs::results(&args.out, args.force)?;
     let files = bench::output::write(&records, &args.out)?;
-    if json {
-        return Answer::ok().with(&records);
-    }
-    if args.markdown {
-        print!("{}", report::ladder_markdown(&records));
-    } else if let [record] = &records[..] {
-        print!("{}", report::stages_table(record, Colour::of_stdout()));
-    } else {
-        print!("{}", report::ladder_table(&records, Colour::of_stdout()));
-    }
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = match &records[..] {
+        _ if args.markdown => report::ladder_markdown(&records),
+        [record] => report::stages_table(record, Colour::of_stdout()),
+        _ => report::ladder_table(&records, Colour::of_stdout()),
+    };
+    Answer::results(&records, &tables, &files, json)
 }
 
 /// Records of `bench reindex`.
 fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Answer> {
     outputs::results(&args.out, args.force)?;
     let files = bench::output::write_reindex(records, &args.out)?;
-    if json {
-        return Answer::ok().with(records);
-    }
-    if args.markdown {
-        print!("{}", report::reindex_markdown(records));
-    } else {
-        print!("{}", report::reindex_table(records, Colour::of_stdout()));
-    }
-    print!("{}", bench::ratios::reindex_against_peers(records));
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = match args.markdown {
+        true => report::reindex_markdown(records),
+        false => report::reindex_table(records, Colour::of_stdout()),
+    };
+    let tables = tables + &bench::ratios::reindex_against_peers(records);
+    Answer::results(records, &tables, &files, json)
 }
 
 /// A record of `bench rlp`.
 fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Answer> {
     outputs::results(&args.out, args.force)?;
     let files = bench::output::write_writers(record, &args.out)?;
-    if json {
-        return Answer::ok().with(record);
-    }
-    if args.markdown {
-        print!("{}", report::writers_markdown(record));
-    } else {
-        print!("{}", report::writers_table(record, Colour::of_stdout()));
-    }
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = match args.markdown {
+        true => report::writers_markdown(record),
+        false => report::writers_table(record, Colour::of_stdout()),
+    };
+    Answer::results(record, &tables, &files, json)
 }
 
 /// A record of `bench signatures`.
 fn signatures(record: &SignatureRecord, args: &Report, json: bool) -> Result<Answer> {
     outputs::results(&args.out, args.force)?;
     let files = bench::output::write_signatures(record, &args.out)?;
-    if json {
-        return Answer::ok().with(record);
-    }
-    if args.markdown {
-        print!("{}", report::signatures_markdown(record));
-    } else {
-        print!("{}", report::signatures_table(record, Colour::of_stdout()));
-    }
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = match args.markdown {
+        true => report::signatures_markdown(record),
+        false => report::signatures_table(record, Colour::of_stdout()),
+    };
+    Answer::results(record, &tables, &files, json)
 }
 
 /// The files given, and those in the folders given.

@@ -66,7 +66,7 @@ pub fn still_to_come(bytes: u64) {
 /// What an import leaves behind.
 pub fn of_store(data: &Path) -> String {
     let data = data.display();
-    format!("what was committed to {data} stays; the same command goes on after it")
+    format!("what was committed to {data} stays; the same command resumes after it")
 }
 
 fn left() -> MutexGuard<'static, Left> {

@@ -41,8 +41,8 @@ fn a_generated_chain_of_transfers_verifies_and_says_who_recovered_its_senders() 
     let scratch = Scratch::new("transfers");
     let chain = scratch.path("chain");
     let words = "generate ethereum --transfers 3000 --seed 2 --out";
-    let made = succeed(blockmill(words).arg(&chain));
-    assert!(made.contains("blocks 0 to 3 with 3,000 transfers"), "{made}");
+    let generated = succeed(blockmill(words).arg(&chain));
+    assert!(generated.contains("blocks 0 to 3 with 3,000 transfers"), "{generated}");
     let file = chain.join("chain.rlp");
     let record = succeed_json(blockmill("verify --seal off").arg(&file));
     assert_eq!((&record["level"], &record["result"]["tip_number"]), (&"bodies".into(), &3.into()));

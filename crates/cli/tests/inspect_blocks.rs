@@ -59,12 +59,12 @@ fn fixtures() -> PathBuf {
 fn generated_chain_is_described_with_branches_duplicates_and_order() {
     let scratch = Scratch::new("inspect-generated");
     let folder = scratch.path("chain");
-    let made = chain(&folder, "--stale 3 --duplicates 4 --order shuffled --xor");
+    let generated = chain(&folder, "--stale 3 --duplicates 4 --order shuffled --xor");
     let found = inspect(&folder, "--deep", 0);
     assert_eq!(found["network"], "regtest");
-    assert_eq!(found["blocks"], made["records"]);
-    assert_eq!(found["chain"]["height"], made["height"]);
-    assert_eq!(found["chain"]["tip"], made["tip"]);
+    assert_eq!(found["blocks"], generated["records"]);
+    assert_eq!(found["chain"]["height"], generated["height"]);
+    assert_eq!(found["chain"]["tip"], generated["tip"]);
     assert_eq!(found["repeated"], 4);
     assert_eq!(count(&found["stale"]), 3);
     for branch in found["stale"].as_array().unwrap() {
@@ -74,13 +74,13 @@ fn generated_chain_is_described_with_branches_duplicates_and_order() {
     assert_eq!((count(&found["gaps"]), count(&found["refused"])), (0, 0));
     assert_eq!(found["files"][0]["obfuscated"], true);
     assert!(found["out_of_order"]["rate"].as_f64().unwrap() > 0.2, "{found}");
-    assert_eq!(found["bodies"]["good"], made["records"]);
+    assert_eq!(found["bodies"]["good"], generated["records"]);
     let inputs = found["bodies"]["inputs"].as_u64().unwrap();
-    assert!(inputs >= made["inputs"].as_u64().unwrap(), "those of duplicates come on top");
+    assert!(inputs >= generated["inputs"].as_u64().unwrap(), "those of duplicates come on top");
 
     let text =
         says(&folder, "", 0, &["regtest, 1 block file, ", "obfuscated", "stale: ", "order: "]);
-    assert!(text.contains(made["tip"].as_str().unwrap()), "{text}");
+    assert!(text.contains(generated["tip"].as_str().unwrap()), "{text}");
     assert!(text.contains("4 repeat a block"), "{text}");
     assert!(text.ends_with("no damage, no gaps (headers only; --deep checks bodies)\n"), "{text}");
 
@@ -96,8 +96,8 @@ fn generated_chain_is_described_with_branches_duplicates_and_order() {
 fn block_that_is_missing_is_a_gap() {
     let scratch = Scratch::new("inspect-gap");
     let folder = scratch.path("chain");
-    let made = chain(&folder, "--order height --file-size 20000");
-    let height = made["height"].as_u64().unwrap();
+    let generated = chain(&folder, "--order height --file-size 20000");
+    let height = generated["height"].as_u64().unwrap();
     // without its second file the chain ends early
     fs::remove_file(folder.join("blk00001.dat")).unwrap();
     let found = inspect(&folder, "", 3);
@@ -178,11 +178,11 @@ fn store_and_datadir_show_the_same_coins() {
     let scratch = Scratch::new("inspect-coins");
     let (folder, store, datadir) =
         (scratch.path("chain"), scratch.path("store"), scratch.path("datadir"));
-    let made = chain(&folder, "--order shuffled --stale 1");
+    let generated = chain(&folder, "--order shuffled --stale 1");
     succeed(blockmill("import --data").arg(&store).arg(&folder));
     let found = inspect(&store, "", 0);
-    assert_eq!((&found["network"], &found["tip"]), (&"regtest".into(), &made["tip"]));
-    assert_eq!(found["height"], made["height"]);
+    assert_eq!((&found["network"], &found["tip"]), (&"regtest".into(), &generated["tip"]));
+    assert_eq!(found["height"], generated["height"]);
     assert!(found["coins"].as_u64().unwrap() > 0 && found["disk_bytes"].as_u64().unwrap() > 0);
     says(&store, "", 0, &["store ", "height ", "amount ", " BTC", "hash_serialized_3"]);
 
@@ -252,7 +252,7 @@ fn single_real_blocks_are_no_damage_but_not_linked() {
         let found = inspect(&path, "--deep", 0);
         assert_eq!((&found["chain"], &found["blocks"]), (&Value::Null, &1.into()), "{path:?}");
         assert_eq!(found["bodies"]["good"], 1, "{path:?}");
-        says(&path, "", 0, &["block: ", "no damage; what comes before"]);
+        says(&path, "", 0, &["block: ", "no damage; the blocks before these are missing"]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Death of the process while a store of headers is raised to bodies: until the folders change
 //! names the store of headers is as it was, afterwards the store of bodies is whole, and the next
-//! run ends what was begun. Nothing is removed that no import made.
+//! run ends what was begun. Nothing is removed that no import generated.
 
 mod program;
 
@@ -33,7 +33,7 @@ fn import(store: &Path, archive: &Path, level: &str) -> Command {
 type Change<'a> = &'a dyn Fn(&Path, &Path);
 
 /// An archive, the store of headers and that of bodies which imports make of it.
-struct Made {
+struct Generated {
     scratch: Scratch,
     archive: PathBuf,
     headers: PathBuf,
@@ -41,7 +41,7 @@ struct Made {
     time: Duration,
 }
 
-impl Made {
+impl Generated {
     fn new(test: &str) -> Self {
         let scratch = Scratch::new(test);
         let [archive, headers, bodies] =
@@ -76,21 +76,21 @@ impl Made {
 
 #[test]
 fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
-    let made = Made::new("kill-raise");
-    let before = Snapshot::of(&made.headers);
+    let generated = Generated::new("kill-raise");
+    let before = Snapshot::of(&generated.headers);
     let mut random = Random::new_each_run("kill_during_raise");
     let (mut in_the_middle, mut missed, mut completed) = (0, 0, 0);
     for round in 0.. {
         if in_the_middle >= KILLS {
             break;
         }
-        let (store, raising) = made.copy_headers(&format!("killed-{round}"));
+        let (store, raising) = generated.copy_headers(&format!("killed-{round}"));
         let mut committed = None;
-        let mut limit = made.time / 3;
+        let mut limit = generated.time / 3;
         while committed != Some(BLOCKS) && in_the_middle < KILLS {
             let moment = Duration::from_micros(random.below(limit.as_micros() as u64));
             let mut child =
-                import(&store, &made.archive, "bodies").spawn().expect("the program starts");
+                import(&store, &generated.archive, "bodies").spawn().expect("the program starts");
             thread::sleep(moment);
             child.kill().expect("a child that can be killed, dead or alive");
             let ended = wait(child, "import");
@@ -105,7 +105,7 @@ fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
             assert!(now >= committed, "bodies up to {committed:?}, after a kill {now:?}");
             if now > committed && now < Some(BLOCKS) {
                 in_the_middle += 1;
-                limit = made.time / 3;
+                limit = generated.time / 3;
             } else {
                 missed += 1;
                 limit = limit * 3 / 2;
@@ -113,8 +113,8 @@ fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
             }
             committed = now;
         }
-        succeed(&mut import(&store, &made.archive, "bodies"));
-        made.assert_raised(&store, &raising, 2);
+        succeed(&mut import(&store, &generated.archive, "bodies"));
+        generated.assert_raised(&store, &raising, 2);
         completed += 1;
         fs::remove_dir_all(&store).expect("a store to remove");
     }
@@ -123,8 +123,8 @@ fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
 
 #[test]
 fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_nothing_else() {
-    let made = Made::new("kill-raised");
-    let records = fs::read_dir(made.headers.join("records")).expect("run records").count();
+    let generated = Generated::new("kill-raised");
+    let records = fs::read_dir(generated.headers.join("records")).expect("run records").count();
     let replaced = |old: &Path| {
         fs::rename(old.join("checkpoint"), old.join("checkpoint.replaced")).expect("a checkpoint");
     };
@@ -154,24 +154,24 @@ fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_not
     ];
     for (i, (state, make)) in states.into_iter().enumerate() {
         println!("{state}");
-        let (store, raising) = made.copy_headers(&format!("state-{i}"));
+        let (store, raising) = generated.copy_headers(&format!("state-{i}"));
         fs::rename(&store, &raising).expect("a store");
-        copy(&made.bodies, &store);
+        copy(&generated.bodies, &store);
         fs::remove_dir_all(store.join("records")).expect("run records");
         make(&raising, &store);
-        succeed(&mut import(&store, &made.archive, "bodies"));
-        made.assert_raised(&store, &raising, records);
+        succeed(&mut import(&store, &generated.archive, "bodies"));
+        generated.assert_raised(&store, &raising, records);
     }
 
     // a store of another chain in that place is not what was raised
-    let (store, raising) = made.copy_headers("foreign");
+    let (store, raising) = generated.copy_headers("foreign");
     fs::remove_dir_all(&store).expect("a store to remove");
-    copy(&made.bodies, &store);
-    let other = made.scratch.path("other");
+    copy(&generated.bodies, &store);
+    let other = generated.scratch.path("other");
     let mut generate = blockmill("generate ethereum --headers 300 --seed 9 --out");
     succeed(generate.arg(&other));
     succeed(&mut import(&raising, &other, "headers"));
     let before = Snapshot::of(&raising);
-    succeed(&mut import(&store, &made.archive, "bodies"));
+    succeed(&mut import(&store, &generated.archive, "bodies"));
     before.assert_same(&raising);
 }

@@ -38,7 +38,7 @@ struct Run {
     file: u32,
     start: u64,
     end: u64,
-    place: usize,
+    at: usize,
 }
 
 impl<'a> BodyReader<'a> {
@@ -98,9 +98,9 @@ impl<'a> BodyReader<'a> {
                 filled = self.finish(run.take(), into, filled)?;
             }
             let (file, start) = (location.file, location.offset);
-            let run = run.get_or_insert(Run { file, start, end, place: filled });
+            let run = run.get_or_insert(Run { file, start, end, at: filled });
             run.end = run.end.max(end);
-            let start = run.place + (location.offset - run.start) as usize;
+            let start = run.at + (location.offset - run.start) as usize;
             spans[*i as usize] = start..start + location.size as usize;
         }
         self.finish(run, into, filled)?;
@@ -108,7 +108,7 @@ impl<'a> BodyReader<'a> {
         Ok(())
     }
 
-    /// Reads a run to its place in the buffer; returns how far the buffer is filled then.
+    /// Reads a run to where it belongs in the buffer; returns how far the buffer is filled then.
     fn finish(
         &mut self,
         run: Option<Run>,
@@ -116,13 +116,13 @@ impl<'a> BodyReader<'a> {
         filled: usize,
     ) -> Result<usize, Error> {
         let Some(run) = run else { return Ok(filled) };
-        let end = run.place + (run.end - run.start) as usize;
+        let end = run.at + (run.end - run.start) as usize;
         if into.len() < end {
             into.resize(end, 0);
         }
         let key = self.file(run.file)?.key();
-        self.read_exact(run.file, run.start, &mut into[run.place..end])?;
-        key.apply(&mut into[run.place..end], run.start);
+        self.read_exact(run.file, run.start, &mut into[run.at..end])?;
+        key.apply(&mut into[run.at..end], run.start);
         Ok(end)
     }
 

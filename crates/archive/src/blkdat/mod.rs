@@ -28,7 +28,8 @@ pub use probe::Shape;
 pub use scan::{Record, Scanner, Stop};
 pub use source::Source;
 pub use walk::{Walk, inspect};
-pub use write::{BlockWriter, WriterOptions};
+pub(crate) use write::is_of_datadir;
+pub use write::{BlockWriter, WriterOptions, is_own_file};
 pub use xor::{XOR_FILE, XorKey};
 
 /// Bytes in front of each block: magic and size.

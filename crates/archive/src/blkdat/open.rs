@@ -121,10 +121,10 @@ impl BlockFiles {
         (copies().count() > 0).then(|| copied(copies().count(), Some(bytes)))
     }
 
-    /// Some of the files, by their places here.
-    pub fn only(&self, places: &[u32]) -> Self {
-        let file = |place: &u32| self.files.get(*place as usize).cloned();
-        let files = places.iter().filter_map(file).collect();
+    /// Some of the files, by their indexes here.
+    pub fn only(&self, indexes: &[u32]) -> Self {
+        let file = |index: &u32| self.files.get(*index as usize).cloned();
+        let files = indexes.iter().filter_map(file).collect();
         Self { files, network: self.network, ..Self::default() }
     }
 
@@ -313,7 +313,7 @@ fn list(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>, E
 }
 
 fn no_blocks(path: &Path) -> Error {
-    let found = "no Bitcoin block: neither a known magic in the first MiB nor a raw block; \
+    let found = "no Bitcoin block: no known magic in the first MiB, and no raw block; \
                  obfuscated files need their xor.dat beside them";
     Error::UnknownFormat { path: path.to_path_buf(), found: found.into() }
 }

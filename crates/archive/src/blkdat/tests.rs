@@ -3,7 +3,7 @@
 mod compressed;
 mod damaged;
 mod folders;
-mod made;
+mod generated;
 
 use std::fs::File;
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{FRAME, Location, Network, XOR_FILE, XorKey};
 use crate::Error;
-use crate::output::OutputFolder;
+use crate::output::{OutputFolder, is_numbered};
 
 /// Records are collected up to this size before they are written.
 const BUFFER: usize = 1 << 20;
@@ -33,6 +33,34 @@ impl WriterOptions {
         let (max_file, allocate) = (128 << 20, 16 << 20);
         Self { network, key: XorKey::default(), max_file, allocate, trim: true }
     }
+}
+
+/// Is a file of a folder, by its path there, a block file, or the key that they are hidden with?
+pub fn is_own_file(path: &Path) -> bool {
+    path == Path::new(XOR_FILE) || is_numbered(path.as_os_str(), "blk", ".dat")
+}
+
+/// What the hand-over writes. Once Bitcoin Core has run there, there are files that are not in
+/// this list, and the datadir is never replaced.
+pub(crate) fn is_of_datadir(path: &Path) -> bool {
+    let networks = ["testnet3", "testnet4", "signet", "regtest"];
+    let path = networks.iter().find_map(|name| path.strip_prefix(name).ok()).unwrap_or(path);
+    if let Ok(blocks) = path.strip_prefix("blocks") {
+        return is_own_file(blocks)
+            || is_numbered(blocks.as_os_str(), "rev", ".dat")
+            || blocks.strip_prefix("index").is_ok_and(is_of_leveldb);
+    }
+    path.strip_prefix("chainstate").is_ok_and(is_of_leveldb)
+}
+
+fn is_of_leveldb(path: &Path) -> bool {
+    let name = path.as_os_str();
+    let is_numbered = |ending| is_numbered(name, "", ending);
+    name == "CURRENT"
+        || name == "LOCK"
+        || name.as_encoded_bytes().starts_with(b"MANIFEST-")
+        || is_numbered(".ldb")
+        || is_numbered(".log")
 }
 
 /// Writes `blk00000.dat` and so on into a new folder, which appears under its name when it is

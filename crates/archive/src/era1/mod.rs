@@ -13,11 +13,11 @@ mod write;
 
 use std::path::Path;
 
-use crate::Error;
+use crate::{Error, foreign};
 
 pub use accumulator::{Accumulator, ERA_BLOCKS};
 pub(crate) use inspect::{inspect, notes};
-pub(crate) use read::{Packed, Reader};
+pub(crate) use read::Reader;
 pub use write::Writer;
 
 /// The usual name of an era1 file: network, number of the era, first four bytes of its
@@ -25,6 +25,27 @@ pub use write::Writer;
 pub fn file_name(network: &str, era: u64, accumulator: &[u8; 32]) -> String {
     let [a, b, c, d, ..] = accumulator;
     format!("{network}-{era:05}-{a:02x}{b:02x}{c:02x}{d:02x}.era1")
+}
+
+/// The record that opens every e2store file: type "e2", length 0.
+const VERSION_RECORD: [u8; 8] = [0x65, 0x32, 0, 0, 0, 0, 0, 0];
+
+/// Is this an era1 file? Fails for e2store files of another kind.
+pub(crate) fn recognise(path: &Path, head: &[u8]) -> Result<bool, Error> {
+    let Some(next) = head.strip_prefix(&VERSION_RECORD) else { return Ok(false) };
+    let foreign = foreign::recognise_e2store(path, next.first_chunk().copied());
+    foreign.map_or(Ok(true), Err)
+}
+
+/// The network in a file's name: the part before the first dash.
+pub(crate) fn network_of(file: &Path) -> Option<String> {
+    let (network, _) = file.file_name()?.to_str()?.split_once('-')?;
+    (!network.is_empty()).then(|| network.to_string())
+}
+
+/// Is a file of a folder, by its path there, one of ours?
+pub(crate) fn is_own_file(path: &Path) -> bool {
+    path.components().count() == 1 && path.extension().is_some_and(|ending| ending == "era1")
 }
 
 /// Numbers of the first and the last block of a file, from its index.

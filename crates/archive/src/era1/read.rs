@@ -10,6 +10,8 @@ use super::e2store::{
 };
 use super::framing::FrameDecoder;
 use super::layout::Layout;
+use crate::chunk::PackedBlocks;
+use crate::open::ReadBlocks;
 use crate::{
     Chunk, ChunkLimit, Column, Compression, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS,
     Part, Place, Want,
@@ -122,17 +124,35 @@ pub(crate) struct Packed {
     compression: Option<Compression>,
 }
 
-impl Packed {
+impl PackedBlocks for Packed {
     /// Number of blocks.
-    pub fn blocks(&self) -> usize {
+    fn blocks(&self) -> usize {
         self.ends.len()
     }
 
     /// Bytes read from disk.
-    pub fn disk_bytes(&self) -> u64 {
+    fn disk_bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
+    /// Unpacks the wanted parts into `chunk`.
+    fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
+        chunk.clear();
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        chunk.unpacked_offsets = self.compression.is_some();
+        self.unpack_blocks(file, chunk).map_err(|error| error.unpacked_if(self.compression))
+    }
+}
+
+impl ReadBlocks for Reader {
+    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(packed))
+    }
+}
+
+impl Packed {
     /// Takes the blocks from the current one to `to`.
     fn fill(&mut self, current: &mut Current, to: usize, want: Want) -> Result<(), Error> {
         let Current { layout, next, .. } = current;
@@ -180,15 +200,6 @@ impl Packed {
             self.ends.push(self.bytes.len());
         }
         Ok(())
-    }
-
-    /// Unpacks the wanted parts into `chunk`, which is empty.
-    pub fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
-        let Some(file) = self.file.take() else {
-            return Ok(());
-        };
-        chunk.unpacked_offsets = self.compression.is_some();
-        self.unpack_blocks(file, chunk).map_err(|error| error.unpacked_if(self.compression))
     }
 
     fn unpack_blocks(&self, file: Arc<Path>, chunk: &mut Chunk) -> Result<(), Error> {

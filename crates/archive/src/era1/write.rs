@@ -13,6 +13,7 @@ use super::file_name;
 use super::framing::FrameEncoder;
 use crate::difficulty::ChainTotals;
 use crate::output::OutputFile;
+use crate::write::WriteBlocks;
 use crate::{Chunk, Error, ReceiptEncoding};
 
 /// Writes a chain into a folder, one file for each era (8,192 blocks from a multiple of 8,192).
@@ -122,6 +123,16 @@ impl Writer {
                 found: "none".into(),
             }),
         }
+    }
+}
+
+impl WriteBlocks for Writer {
+    fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        self.append(chunk)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Error> {
+        (*self).finish()
     }
 }
 

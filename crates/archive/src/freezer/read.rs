@@ -8,6 +8,8 @@ use snap::raw::Decoder;
 
 use super::index::Entry;
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
+use crate::chunk::PackedBlocks;
+use crate::open::ReadBlocks;
 use crate::place::Track;
 use crate::snappy::unpack_block;
 use crate::{Chunk, ChunkLimit, Column, Error, Place, ReceiptEncoding, Want};
@@ -187,21 +189,22 @@ impl PackedTable {
     }
 }
 
-impl Packed {
+impl PackedBlocks for Packed {
     /// Number of blocks.
-    pub fn blocks(&self) -> usize {
+    fn blocks(&self) -> usize {
         self.tables[0].ends.len()
     }
 
     /// Bytes read from disk, index entries included.
-    pub fn disk_bytes(&self) -> u64 {
+    fn disk_bytes(&self) -> u64 {
         let of_table = |t: &PackedTable| t.bytes.len() + t.ends.len() * super::index::ENTRY;
         self.tables.iter().map(of_table).sum::<usize>() as u64
     }
 
-    /// Unpacks the items into `chunk`, which is empty. After an error it holds the blocks before
+    /// Unpacks the items into `chunk`. After an error it holds the blocks before
     /// the first bad item of any table.
-    pub fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
+    fn unpack(&mut self, chunk: &mut Chunk) -> Result<(), Error> {
+        chunk.clear();
         let [headers, hashes, difficulties, bodies, receipts, access_lists] = &self.tables;
         let [header_track, body_track, receipts_track, difficulty_track, list_track] =
             &mut chunk.tracks;
@@ -231,6 +234,12 @@ impl Packed {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl ReadBlocks for Reader {
+    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(packed))
     }
 }
 

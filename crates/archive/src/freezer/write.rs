@@ -11,6 +11,7 @@ use super::meta::Meta;
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec};
 use crate::difficulty::ChainTotals;
 use crate::output::{OutputFolder, sync_folder_of};
+use crate::write::WriteBlocks;
 use crate::{Chunk, Error, ReceiptEncoding};
 
 /// The size at which geth begins another data file.
@@ -136,6 +137,16 @@ impl Writer {
         }
         sync_folder_of(&self.headers.index.path)?;
         self.folder.finish()
+    }
+}
+
+impl WriteBlocks for Writer {
+    fn append(&mut self, chunk: &Chunk) -> Result<(), Error> {
+        self.append(chunk)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), Error> {
+        (*self).finish()
     }
 }
 

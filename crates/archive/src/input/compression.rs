@@ -45,6 +45,9 @@ impl Compression {
         }
     }
 
+    /// All that are read.
+    pub const ALL: [Self; 4] = [Self::Gzip, Self::Zstd, Self::Xz, Self::Bzip2];
+
     /// The format's name.
     pub fn name(self) -> &'static str {
         match self {

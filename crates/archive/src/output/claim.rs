@@ -113,7 +113,7 @@ fn keep_apart_from(out: &Path, input: &Path, shape: Shape) -> Result<(), Error> 
         }
     }
     if from.is_dir() && to.starts_with(&from) {
-        return Err(unwritable(format!("a place in the input {name}")));
+        return Err(unwritable(format!("a path inside the input {name}")));
     }
     if matches!(shape, Shape::Folder(_)) && from.starts_with(&to) {
         return Err(unwritable(format!("a folder that holds the input {name}")));

@@ -15,7 +15,7 @@ use crate::output::sync_folder_of;
 pub struct OutputFolder {
     target: PathBuf,
     temporary: PathBuf,
-    /// Folders above that were made for it, the deepest first.
+    /// Folders above that were created for it, the deepest first.
     made_above: Vec<PathBuf>,
     /// Open as long as the folder is filled: that is what holds the lock.
     _lock: Option<File>,
@@ -24,7 +24,7 @@ pub struct OutputFolder {
 
 impl OutputFolder {
     /// Begins a folder that will be `target`, which must not exist or be empty. The folder above
-    /// is made when missing.
+    /// is created when missing.
     ///
     /// # Errors
     /// When there is something, when another process is writing it, or when `target` is a mount
@@ -42,7 +42,7 @@ impl OutputFolder {
         {
             return Err(Error::Unwritable {
                 path: target,
-                expected: "a folder that can be made or replaced".into(),
+                expected: "a folder that can be created or replaced".into(),
                 found: "the top of a file system: name a folder in it".into(),
             });
         }

@@ -81,7 +81,7 @@ fn remove_leftover(path: &Path) -> Result<bool, Error> {
         found: "something else".into(),
     };
     if !found.is_file() && !found.is_dir() {
-        return Err(expected("a file or a folder that blockmill made"));
+        return Err(expected("a file or a folder that blockmill created"));
     }
     if let Ok(file) = File::open(path) {
         // dropped, and so unlocked, when nothing of that name is left

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Items, Packed, number_of};
+use crate::chunk::PackedBlocks;
 use crate::inspect::FileReport;
 use crate::{ChunkLimit, Error, Format};
 

@@ -9,8 +9,8 @@ mod sink;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::input::Input;
-use crate::{ChunkLimit, Error, Format, MAX_BODY, MAX_HEADER, Place};
+use crate::chunk::PackedBlocks;
+use crate::{Chunk, ChunkLimit, Error, Format, MAX_BODY, MAX_HEADER, Place, headers, rlp_export};
 
 pub(crate) use inspect::inspect;
 pub(crate) use items::Items;
@@ -34,17 +34,30 @@ pub(crate) struct Packed {
     pub disk_bytes: u64,
     /// Whether bodies are wanted too.
     pub bodies: bool,
+    /// Are the lists headers, and not blocks?
+    pub bare: bool,
 }
 
-impl Packed {
-    pub fn blocks(&self) -> usize {
+impl PackedBlocks for Packed {
+    fn blocks(&self) -> usize {
         self.ends.len()
     }
 
-    pub fn disk_bytes(&self) -> u64 {
+    fn disk_bytes(&self) -> u64 {
         self.disk_bytes
     }
 
+    fn unpack(&mut self, into: &mut Chunk) -> Result<(), Error> {
+        if self.bare {
+            headers::unpack(self, into);
+            return Ok(());
+        }
+        into.clear();
+        rlp_export::unpack(self, into)
+    }
+}
+
+impl Packed {
     /// Start of list `i` in `bytes`.
     pub fn start(&self, i: usize) -> usize {
         if i == 0 { 0 } else { self.ends[i - 1] as usize }
@@ -110,27 +123,13 @@ pub(crate) fn first_number(format: Format, path: &Path) -> Result<Option<u64>, E
     })
 }
 
-/// Tells an export from a header stream: the first item of the first list is a list, the header,
-/// in the one and a hash of 32 bytes in the other.
-pub(crate) fn detect(path: &Path) -> Result<Format, Error> {
-    let (head, fault) = Input::open(path)?.head(16);
-    if let (Some(fault), true) = (fault, head.is_empty()) {
-        return Err(fault);
-    }
+/// The first byte of the first item in the first list. It tells an export from a header stream: a
+/// list, the header, in the one, and a hash of 32 bytes in the other.
+pub(crate) fn first_item(head: &[u8]) -> Option<u8> {
     let prefix = match head.first() {
         Some(0xc0..=0xf7) => 1,
         Some(long @ 0xf8..) => 1 + usize::from(long - 0xf7),
         _ => head.len(),
     };
-    match head.get(prefix) {
-        Some(0xc0..) => Ok(Format::RlpExport),
-        Some(0xa0) => Ok(Format::HeaderStream),
-        _ => {
-            let found = match &head[..] {
-                [] => "an empty file".into(),
-                _ => format!("the first bytes {head:02x?}"),
-            };
-            Err(Error::UnknownFormat { path: path.to_path_buf(), found })
-        }
-    }
+    head.get(prefix).copied()
 }

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use super::{Items, Packed, number_of};
+use crate::chunk::PackedBlocks;
+use crate::open::ReadBlocks;
 use crate::{ChunkLimit, Error, Format, Want};
 
 /// RLP exports or header streams, read in the given order.
@@ -34,11 +36,6 @@ impl Reader {
         Self { format, files, current: None, want, limit, range, last: None, at_start: true }
     }
 
-    /// The format of the files.
-    pub fn format(&self) -> Format {
-        self.format
-    }
-
     /// Reads the next chunk; false at the end.
     ///
     /// Numbers are compared where files join. Inside a file they are looked at only when a range
@@ -59,6 +56,7 @@ impl Reader {
                 continue;
             }
             into.bodies = self.want.bodies;
+            into.bare = self.format == Format::HeaderStream;
             if self.at_start {
                 self.check_join(into)?;
             }
@@ -138,5 +136,11 @@ impl Reader {
     fn remember_last(&mut self, packed: &Packed) {
         let Some(i) = packed.blocks().checked_sub(1) else { return };
         self.last = number_of(self.format, packed.item(i)).ok().map(|n| (n, packed.place(i).file));
+    }
+}
+
+impl ReadBlocks for Reader {
+    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(packed))
     }
 }

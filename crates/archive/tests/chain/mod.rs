@@ -1,4 +1,4 @@
-//! Small made-up chains for the tests, in the shape of real ones.
+//! Small generated chains for the tests, in the shape of real ones.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 

@@ -8,8 +8,8 @@ pub struct Check {
     /// Folder of a store
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
-    /// Build a damaged hash index again, and go back to the last block before any other damage of a
-    /// store of Ethereum blocks
+    /// Rebuild a damaged hash index; cut a store of Ethereum blocks back to the last block before
+    /// any other damage
     #[arg(long)]
     pub repair: bool,
     /// Threads that read [default: one for each core]

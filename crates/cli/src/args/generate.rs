@@ -1,6 +1,7 @@
 //! Flags of `generate`.
 
-use super::{Outputs, Target};
+use super::{Outputs, target};
+use archive::Target;
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -9,8 +10,8 @@ pub struct GenerateEthereum {
     /// Number of the last header (the genesis block comes on top)
     #[arg(long, default_value_t = 100_000, value_name = "N")]
     pub headers: u64,
-    /// Make a chain of full blocks with so many signed transfers instead: an RLP export and its
-    /// genesis.json, in a folder
+    /// Generate a chain of full blocks with this many signed transfers instead: an RLP export
+    /// and its genesis.json, in a folder
     #[arg(long, value_name = "N", conflicts_with_all = ["headers", "format"])]
     #[arg(value_parser = value_parser!(u64).range(1..))]
     pub transfers: Option<u64>,
@@ -22,8 +23,8 @@ pub struct GenerateEthereum {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
     /// Format to write
-    #[arg(long, value_enum, default_value = "headers")]
-    pub format: Target,
+    #[arg(long, value_parser = target(), default_value = "headers")]
+    pub format: &'static Target,
     /// File or folder to write
     #[arg(long, value_name = "PATH")]
     pub out: PathBuf,
@@ -47,7 +48,7 @@ pub struct GenerateBitcoin {
     /// many as 8 full blocks spend]
     #[arg(long, value_name = "N")]
     pub coins: Option<u64>,
-    /// Bytes that each block has on top, to make long archives quickly (with --inputs 0)
+    /// Extra bytes in each block, for long archives in little time (with --inputs 0)
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     pub padding: usize,
     /// Blocks name parents that nobody has (only with --inputs 0)
@@ -56,7 +57,7 @@ pub struct GenerateBitcoin {
     /// Branches of one or two blocks that lose against the chain
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub stale: u32,
-    /// Blocks that are there twice
+    /// Blocks that are stored twice
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub duplicates: u32,
     /// The same seed gives the same bytes

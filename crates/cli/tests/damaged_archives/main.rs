@@ -35,7 +35,7 @@ struct Good {
     store: PathBuf,
     snapshot: Snapshot,
     format: &'static str,
-    made: u32,
+    copies: u32,
 }
 
 impl Good {
@@ -57,13 +57,13 @@ impl Good {
         blocks.write(format, &archive);
         succeed(&mut import(&store, &chain, &archive));
         let snapshot = Snapshot::of(&store);
-        Self { snapshot, scratch, chain, blocks, archive, store, format, made: 0 }
+        Self { snapshot, scratch, chain, blocks, archive, store, format, copies: 0 }
     }
 
-    /// A path for the next damaged copy, or the store made of it.
+    /// A path for the next damaged copy, or the store copies of it.
     fn next_copy(&mut self) -> PathBuf {
-        self.made += 1;
-        self.scratch.path(&format!("damaged-{}", self.made))
+        self.copies += 1;
+        self.scratch.path(&format!("damaged-{}", self.copies))
     }
 
     /// Imports `damaged`, which must be refused at block `at` by `rule`; then checks what is

@@ -265,7 +265,7 @@ fn verify_and_inspect_agree_on_damaged_ancient_folders() {
     Blocks::generated(1_900).write("freezer", &generated);
     both_refuse(&scratch, &generated, "generated", &NEW);
     let notes = |flags: &str| verify(&generated, flags)["notes"].to_string();
-    assert!(notes("--level headers").contains("what stands in bodies, receipts, bals"));
+    assert!(notes("--level headers").contains("the contents of bodies, receipts, bals"));
     assert!(!notes("").contains("not checked at this level"));
 }
 

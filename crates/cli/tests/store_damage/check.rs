@@ -21,7 +21,7 @@ fn check(store: &Path) -> Command {
 }
 
 /// A store with blocks up to `until`, and the archive that has more.
-fn made(scratch: &Scratch, until: u64) -> (std::path::PathBuf, std::path::PathBuf) {
+fn created(scratch: &Scratch, until: u64) -> (std::path::PathBuf, std::path::PathBuf) {
     let (archive, store) = (scratch.path("archive"), scratch.path("store"));
     let mut generate = blockmill("generate ethereum --headers 3000 --format freezer --out");
     succeed(generate.arg(&archive));
@@ -48,7 +48,7 @@ fn assert_names(ended: &Ended, path: &Path) {
 #[test]
 fn a_flip_in_the_last_stored_header_names_the_store_and_not_the_archive() {
     let scratch = Scratch::new("check-last-header");
-    let (archive, store) = made(&scratch, 2000);
+    let (archive, store) = created(&scratch, 2000);
     let headers = store.join("headers.00000");
     let last = fs::metadata(&headers).expect("a file").len() as usize - 100;
     flip(&headers, last);
@@ -64,7 +64,7 @@ fn a_flip_in_the_last_stored_header_names_the_store_and_not_the_archive() {
 #[test]
 fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
     let scratch = Scratch::new("check-repair");
-    let (archive, store) = made(&scratch, 2000);
+    let (archive, store) = created(&scratch, 2000);
     let good = document(&run(check(&store).arg("--json")));
     assert_eq!(good["status"], "ok", "{good}");
     assert_eq!(good["result"]["damage"].as_array().map(Vec::len), Some(0), "{good}");

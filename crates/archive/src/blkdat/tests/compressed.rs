@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::MAGIC;
-use super::made::{blocks, records};
+use super::generated::{blocks, records};
 use crate::Error;
 use crate::blkdat::{
     BlockFiles, BodyReader, Location, Network, Shape, Source, Walk, XOR_FILE, XorKey, looks_like,

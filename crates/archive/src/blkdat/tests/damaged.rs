@@ -1,6 +1,6 @@
 //! Whatever happens to a file, blocks whose bytes are untouched are found, and the rest is named.
 
-use super::made::{Random, blocks, records};
+use super::generated::{Random, blocks, records};
 use super::{MAGIC, scan, scan_all_ways};
 use crate::blkdat::{DamageKind, FRAME, FileReport, Record, Source, XorKey};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::made::{Random, blocks, records};
+use super::generated::{Random, blocks, records};
 use super::scan;
 use crate::Error;
 use crate::blkdat::{

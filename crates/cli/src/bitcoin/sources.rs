@@ -1,8 +1,9 @@
-//! Bitcoin stores that are given as archives: each stands for the block files it was made of.
+//! Bitcoin stores that are given as archives: each stands for the block files it was built from.
 
-use crate::args::{Command, Target};
-use crate::data_folder::Kind;
+use crate::args::Command;
+use crate::data_folder;
 use anyhow::Result;
+use archive::{Family, Output};
 use bitcoin::Error;
 use bitcoin::commit;
 use bitcoin::import::Options;
@@ -23,8 +24,8 @@ pub fn resolve(command: &mut Command) -> Result<()> {
         Command::Convert(args) => {
             args.stores = replaced(&mut args.paths)?;
             // the store that is handed over is the one that was given
-            if let ([store], Target::Core) = (args.stores.as_slice(), args.to)
-                && Kind::of(&args.data) == Kind::None
+            if let ([store], Output::CoreDatadir) = (args.stores.as_slice(), args.to.output)
+                && data_folder::family_of(&args.data).is_none()
             {
                 args.data.clone_from(store);
             }
@@ -38,7 +39,7 @@ fn replaced(paths: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let mut stores = vec![];
     let mut all = vec![];
     for path in paths.drain(..) {
-        if Kind::of(&path) == Kind::Bitcoin {
+        if data_folder::family_of(&path) == Some(Family::Bitcoin) {
             all.extend(block_files(&path)?);
             stores.push(path);
         } else {

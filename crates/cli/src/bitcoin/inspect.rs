@@ -3,8 +3,7 @@
 use super::coins;
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::import::cores;
-use crate::output;
+use crate::host;
 use anyhow::Result;
 use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
 use bitcoin::Id;
@@ -24,7 +23,7 @@ const SHOWN: usize = 20;
 /// Looks at block files; and, where they are those of a datadir, at its coins.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let files = blkdat::open(&args.paths, None)?;
-    let inspection = inspect(&files, cores(), args.deep, Some(output::unix_seconds()))?;
+    let inspection = inspect(&files, host::cores(), args.deep, Some(host::unix_seconds()))?;
     let view = View { files: &files, inspection: &inspection };
     let datadir = datadir_of(&files);
     let answer = Answer::of(status(&inspection));
@@ -105,7 +104,7 @@ impl View<'_> {
         match (self.files.network(), &self.inspection.params) {
             (Some(network), _) => network.to_string(),
             (None, Some(params)) => params.name.to_owned(),
-            (None, None) => "network not known".to_owned(),
+            (None, None) => "unknown network".to_owned(),
         }
     }
 
@@ -190,7 +189,7 @@ impl View<'_> {
         let bad = inspection.bodies.as_ref().map_or(0, |bodies| bodies.fault_count);
         let depth = if deep { "every body checked" } else { "headers only; --deep checks bodies" };
         if inspection.is_sound() && gaps > 0 {
-            println!("no damage; what comes before these blocks is not there ({depth})");
+            println!("no damage; the blocks before these are missing ({depth})");
         } else if inspection.is_sound() {
             println!("no damage, no gaps ({depth})");
         } else {

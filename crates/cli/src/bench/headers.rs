@@ -1,9 +1,9 @@
 //! `bench headers`.
 
 use crate::answer::Answer;
-use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Outputs, Target};
-use crate::generate;
-use crate::import::cores;
+use crate::args::{BenchHeaders, GenerateEthereum, HeadersOnce, Outputs};
+use crate::ethereum::generate;
+use crate::host::cores;
 use crate::outputs;
 use anyhow::{Context, Result};
 use bench::headers::{self, Once, Plan};
@@ -45,27 +45,23 @@ pub fn run(args: &BenchHeaders, json: bool) -> Result<Answer> {
     let table = report::ladder_markdown(&records) + &bench::ratios::against_peers(&records);
     replace_file(&args.out.join("table.md"), table.as_bytes())
         .with_context(|| format!("cannot write to {}", args.out.display()))?;
-    if json {
-        return Answer::ok().with(&records);
-    }
-    print!("{}", report::ladder_table(&records, Colour::of_stdout()));
-    print!("{}", bench::ratios::against_peers(&records));
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = report::ladder_table(&records, Colour::of_stdout())
+        + &bench::ratios::against_peers(&records);
+    Answer::results(&records, &tables, &files, json)
 }
 
-/// The generated chain, made once.
+/// The chain, generated once.
 fn headers_in(scratch: &Path, headers: u64) -> Result<PathBuf> {
     let out = scratch.join(format!("generated-{headers}.headers"));
     if !out.exists() {
         eprintln!("generating {headers} headers");
-        let format = Target::Headers;
+        let format = archive::Target::by_name("headers").context("a stream of headers")?;
         let out = out.clone();
         let (transfers, block_transfers) = (None, None);
         let outputs = Outputs::default();
         let args =
             GenerateEthereum { headers, transfers, block_transfers, seed: 1, format, out, outputs };
-        generate::ethereum(&args, false)?;
+        generate::headers(&args, false)?;
     }
     Ok(out)
 }

@@ -8,7 +8,7 @@
 
 use crate::answer::Answer;
 use crate::args::Import;
-use crate::{import, output};
+use crate::import::{RECORDS, default_record, run_import};
 use anyhow::{Context, Result, bail};
 use ethereum::Level;
 use pipeline::Cancel;
@@ -19,10 +19,8 @@ use store::{ChainStore, Tip};
 
 /// What the checkpoint of a store is called whose place was taken: its files may go.
 const REPLACED: &str = "checkpoint.replaced";
-/// Run records of imports.
-const RECORDS: &str = "records";
 
-/// Where the new store is made.
+/// Where the new store is created.
 fn beside(data: &Path) -> PathBuf {
     let mut name = data.file_name().map_or_else(OsString::new, OsString::from);
     name.push(".raising");
@@ -39,9 +37,8 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     let folder = beside(&data);
     let mut inner = args.clone();
     inner.data.clone_from(&folder);
-    let record = data.join(RECORDS).join(format!("{}.json", output::time_stamp()));
-    inner.verification.record.get_or_insert(record);
-    let mut answer = import::run_import(&inner, json, cancel)?;
+    inner.verification.record.get_or_insert_with(|| default_record(&data));
+    let mut answer = run_import(&inner, json, cancel)?;
     let hash_of_tip = |folder: &Path| -> Result<Option<Tip>> {
         let (raised, _) = ChainStore::open_read_only(folder)
             .with_context(|| format!("cannot open the store {}", folder.display()))?;
@@ -62,8 +59,8 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     let Some(_) = hash_of_tip(&folder)? else {
         let (found, last) = (folder.display(), tip.number);
         answer.notes.push(format!(
-            "the store of headers is as it was: bodies are in {found}, and replace it when they \
-             reach block {last}"
+            "the store of headers is unchanged: the bodies are in {found}, and replace it when \
+             they reach block {last}"
         ));
         if !json {
             eprintln!("{}", answer.notes.last().map_or("", String::as_str));
@@ -132,7 +129,9 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
         return Ok(None);
     }
     let (from, to) = (old.display(), data.display());
-    let note = format!("what is left in {from} is none of the store's, and {to} has such names");
+    let note = format!(
+        "{from} still has files that are not the store's: {to} has files of the same names"
+    );
     if !json {
         eprintln!("{note}");
     }

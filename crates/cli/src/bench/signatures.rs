@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::BenchSignatures;
-use crate::import::cores;
+use crate::host::cores;
 use crate::outputs;
 use anyhow::{Context, Result, ensure};
 use bench::signatures::{self, OPERATIONS, Operation, Plan};
@@ -24,12 +24,8 @@ pub fn run(args: &BenchSignatures, json: bool) -> Result<Answer> {
     record.write(&path)?;
     let mut files = vec![path];
     files.extend(bench::output::write_signatures(&record, &args.out)?);
-    if json {
-        return Answer::ok().with(&record);
-    }
-    print!("{}", report::signatures_table(&record, Colour::of_stdout()));
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = report::signatures_table(&record, Colour::of_stdout());
+    Answer::results(&record, &tables, &files, json)
 }
 
 /// The operations that were asked for, each once, in the order of the tables.

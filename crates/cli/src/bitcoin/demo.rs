@@ -1,8 +1,8 @@
 //! The Bitcoin part of the demo: a small chain from shuffled, obfuscated block files, and a copy
 //! in which one byte of a signature is wrong.
 
-use super::{Steps, flip};
-use crate::import::cores;
+use crate::demo::{Steps, flip};
+use crate::host;
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BodyReader};
 use bitcoin::decode::{Block, Span};
@@ -24,7 +24,10 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
     let height = damage(&out.join("bitcoin"), &out.join("bitcoin-damaged"))?;
     demo.say(&format!("\nIn a copy, one byte of a signature in block {height} is changed:"));
     let exit = demo.run("verify @bitcoin-damaged")?;
-    ensure!(exit == Status::Fault, "expected a fault in the damaged copy, found it {exit}");
+    ensure!(
+        exit == Status::Fault,
+        "expected a fault in the damaged copy, found its verdict to be: {exit}"
+    );
     Ok(())
 }
 
@@ -33,7 +36,7 @@ pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
 fn damage(from: &Path, to: &Path) -> Result<u32> {
     copy(from, to)?;
     let files = blkdat::open(&[to.to_path_buf()], None)?;
-    let inspection = inspect(&files, cores(), false, None)?;
+    let inspection = inspect(&files, host::cores(), false, None)?;
     let tree = &inspection.tree;
     let mut reader = BodyReader::new(&files, 1);
     let (mut block, nodes) = (Block::default(), tree.best_chain());

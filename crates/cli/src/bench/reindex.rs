@@ -2,9 +2,9 @@
 
 use crate::answer::Answer;
 use crate::args::{BenchReindex, ReindexOnce};
-use crate::import::cores;
+use crate::bitcoin::import::parse_id;
+use crate::host::cores;
 use crate::outputs;
-use crate::reindex::parse_id;
 use anyhow::{Context, Result};
 use bench::reindex::{self, Once, Plan, Sources};
 use bench::scratch::Scratch;
@@ -35,13 +35,9 @@ pub fn run(args: &BenchReindex, json: bool) -> Result<Answer> {
     };
     let records = reindex::run(&plan, |line| eprintln!("{line}"))?;
     let files = bench::output::write_reindex(&records, &args.out)?;
-    if json {
-        return Answer::ok().with(&records);
-    }
-    print!("{}", report::reindex_table(&records, Colour::of_stdout()));
-    print!("{}", bench::ratios::reindex_against_peers(&records));
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = report::reindex_table(&records, Colour::of_stdout())
+        + &bench::ratios::reindex_against_peers(&records);
+    Answer::results(&records, &tables, &files, json)
 }
 
 /// One run, for the parent process that compares.

@@ -1,6 +1,6 @@
 //! A store of Ethereum blocks: its bytes, then what they mean.
 
-use super::{Checked, Place, Watch};
+use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::{Context, Result};
 use chain::Level;
 use ethereum::check::{self, Finding};
@@ -20,7 +20,7 @@ pub fn check<'a>(
     let (store, mut damage) = match ChainStore::open_damaged(data) {
         Ok(opened) => opened,
         Err(error @ (Error::Damaged { .. } | Error::NoStore { .. })) => {
-            checked.damage.push(place(&error, ANEW));
+            checked.damage.push(part(&error, ANEW));
             checked.repair = Some(ANEW.into());
             return Ok((checked, false));
         }
@@ -38,7 +38,7 @@ pub fn check<'a>(
     if !repair || checked.damage.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
-    let mends_itself = checked.damage.iter().all(|place| place.mends_itself);
+    let mends_itself = checked.damage.iter().all(|part| part.mends_itself);
     let tip = match whole.filter(|_| !mends_itself) {
         Some(number) => check::tip_at(&store, number)?,
         None if mends_itself => None,
@@ -51,7 +51,7 @@ pub fn check<'a>(
         Some(number) => {
             format!("done: the store ends with block {number} now; import the rest again")
         }
-        None => "done: the damaged parts were made again".into(),
+        None => "done: the damaged parts were rebuilt".into(),
     });
     Ok((checked, true))
 }
@@ -59,7 +59,7 @@ pub fn check<'a>(
 /// What repairs a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
 /// What repairs what follows from something else.
-const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, makes it again";
+const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
 /// The last block that is whole, with all before it.
 fn last_whole(store: &ChainStore, damage: &[Damage], findings: &[Finding]) -> Option<u64> {
@@ -96,34 +96,35 @@ fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding], whole: O
     };
     for damage in damage {
         let repair = if damage.mends_itself { ITSELF } else { &back };
-        let mut place = place(&damage.error, repair);
+        let mut part = part(&damage.error, repair);
         if damage.bytes > 4096 {
-            place.what = format!("{} bytes are damaged: {}", damage.bytes, place.what);
+            part.what = format!("{} bytes are damaged: {}", damage.bytes, part.what);
         }
-        place.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
-        place.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
-        place.mends_itself = damage.mends_itself;
-        checked.damage.push(place);
+        part.first_block = damage.blocks.as_ref().map(|blocks| *blocks.start());
+        part.last_block = damage.blocks.as_ref().map(|blocks| *blocks.end());
+        part.mends_itself = damage.mends_itself;
+        checked.damage.push(part);
     }
     for Finding { block, what, expected, found } in findings {
-        checked.damage.push(Place {
+        checked.damage.push(DamagedPart {
             what: format!("{what}: expected {expected}, found {found}"),
             first_block: Some(*block),
             last_block: Some(*block),
             repair: back.clone(),
-            ..Place::default()
+            ..DamagedPart::default()
         });
     }
     // what does not repair itself is what somebody has to know
-    checked.damage.sort_by_key(|place| place.mends_itself);
-    checked.repair = checked.damage.first().map(|place| place.repair.clone());
+    checked.damage.sort_by_key(|part| part.mends_itself);
+    checked.repair = checked.damage.first().map(|part| part.repair.clone());
 }
 
-fn place(error: &Error, repair: &str) -> Place {
-    let mut place = Place { what: error.to_string(), repair: repair.into(), ..Place::default() };
+fn part(error: &Error, repair: &str) -> DamagedPart {
+    let mut part =
+        DamagedPart { what: error.to_string(), repair: repair.into(), ..DamagedPart::default() };
     if let Error::Damaged { path, offset, what, expected, found } = error {
-        (place.file, place.offset) = (Some(path.clone()), Some(*offset));
-        place.what = format!("{what}: expected {expected}, found {found}");
+        (part.file, part.offset) = (Some(path.clone()), Some(*offset));
+        part.what = format!("{what}: expected {expected}, found {found}");
     }
-    place
+    part
 }

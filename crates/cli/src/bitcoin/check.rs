@@ -1,6 +1,6 @@
 //! A store of Bitcoin: coins, undo data, block index.
 
-use super::{Checked, Place, Watch};
+use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::Result;
 use bitcoin::check::{self, Damage, Part};
 use chain::grouped;
@@ -17,7 +17,7 @@ pub fn check<'a>(data: &Path, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checke
     checked.tip = found.tip.map(|tip| tip.height.into());
     checked.first = found.tip.map(|_| 0);
     checked.stopped = found.stopped;
-    checked.holds.push(format!("Bitcoin, {}", found.network.unwrap_or("network not known")));
+    checked.holds.push(format!("Bitcoin, {}", found.network.unwrap_or("unknown network")));
     if let Some(tip) = found.tip {
         let (coins, height) = (grouped(found.coins), grouped(tip.height.into()));
         checked.holds.push(format!("{coins} coins of height {height}"));
@@ -26,13 +26,13 @@ pub fn check<'a>(data: &Path, watch: impl Fn(u64) -> Watch<'a>) -> Result<Checke
     if found.indexed > 0 {
         checked.holds.push(format!("block index of {} records", grouped(found.indexed)));
     }
-    checked.damage = found.damage.into_iter().map(place).collect();
-    checked.damage.sort_by_key(|place| place.mends_itself);
-    checked.repair = checked.damage.first().map(|place| place.repair.clone());
+    checked.damage = found.damage.into_iter().map(part).collect();
+    checked.damage.sort_by_key(|part| part.mends_itself);
+    checked.repair = checked.damage.first().map(|part| part.repair.clone());
     Ok(checked)
 }
 
-fn place(damage: Damage) -> Place {
+fn part(damage: Damage) -> DamagedPart {
     let repair = match damage.part {
         Part::Coins => "import the block files again into a new folder",
         Part::Undo => {
@@ -43,7 +43,7 @@ fn place(damage: Damage) -> Place {
     };
     let (file, offset) = damage.place.unzip();
     let height = damage.height.map(u64::from);
-    Place {
+    DamagedPart {
         file,
         offset,
         what: damage.what,

@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::{BenchBodies, BodiesOnce};
-use crate::import::cores;
+use crate::host::cores;
 use crate::outputs;
 use anyhow::{Context, Result};
 use bench::bodies::{self, Once, Plan};
@@ -32,12 +32,8 @@ pub fn run(args: &BenchBodies, json: bool) -> Result<Answer> {
     replace_file(&table, report::senders_markdown(&records).as_bytes())
         .with_context(|| format!("cannot write {}", table.display()))?;
     files.push(table);
-    if json {
-        return Answer::ok().with(&records);
-    }
-    print!("{}", report::senders_table(&records, Colour::of_stdout()));
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = report::senders_table(&records, Colour::of_stdout());
+    Answer::results(&records, &tables, &files, json)
 }
 
 /// One run, for the parent process that compares.

@@ -64,7 +64,7 @@ fn print_sources(sources: &Sources) {
     let bytes: u64 = sources.files.iter().filter_map(|file| file.length).sum();
     let (files, records) = (sources.files.len() as u64, sources.records);
     let (files, records) = (counted(files, "block file"), counted(records, "block"));
-    println!("  made of    {files} of {network}: {records}, {} bytes", grouped(bytes));
+    println!("  built from {files} of {network}: {records}, {} bytes", grouped(bytes));
     let [_, changed, gone] = count(sources);
     if changed > 0 {
         println!("  CHANGED    {} written to since then", counted(changed, "file"));

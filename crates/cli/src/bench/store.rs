@@ -25,12 +25,8 @@ pub fn run(args: &BenchStore, json: bool) -> Result<Answer> {
     record.write(&path)?;
     let mut files = vec![path];
     files.extend(bench::output::write_writers(&record, &args.out)?);
-    if json {
-        return Answer::ok().with(&record);
-    }
-    print!("{}", report::writers_table(&record, Colour::of_stdout()));
-    files.iter().for_each(|file| println!("wrote {}", file.display()));
-    Ok(Answer::ok())
+    let tables = report::writers_table(&record, Colour::of_stdout());
+    Answer::results(&record, &tables, &files, json)
 }
 
 /// One operation, for the parent process that compares.

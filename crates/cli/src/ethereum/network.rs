@@ -1,4 +1,4 @@
-//! Which chain an archive is of.
+//! Which Ethereum chain an archive is of.
 
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Packed, Want};
@@ -33,7 +33,7 @@ pub fn detect(
     }
     bail!(
         "cannot tell which chain this archive is of: it does not begin with the genesis block of \
-         {}, and no genesis.json lies beside it; say --chain NAME or --chain genesis.json",
+         {}, and no genesis.json lies beside it; name it with --chain NAME or --chain genesis.json",
         ChainSpec::NETWORKS.join(", ")
     )
 }

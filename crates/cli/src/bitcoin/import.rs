@@ -1,0 +1,170 @@
+//! `import` and `verify` of Bitcoin block files.
+
+use super::{network, sources};
+use crate::answer::Answer;
+use crate::args::{Import, Verification, bytes_of};
+use crate::data_folder;
+use crate::host;
+use crate::import::{Ending, Run, kept};
+use crate::progress::Display;
+use crate::stop;
+use anyhow::{Context, Result, ensure};
+use archive::Family;
+use archive::blkdat::BlockFiles;
+use bitcoin::import::{Options, Run as Ended, import as engine};
+use bitcoin::variants::Variants;
+use bitcoin::{Error, Hash, Level, record};
+use chain::FaultReport;
+use pipeline::Cancel;
+use std::path::Path;
+use std::time::Duration;
+
+/// `blockmill import` of block files.
+pub fn import(args: &Import, run: Run) -> Result<Answer> {
+    data_folder::expect(&args.data, Family::Bitcoin)?;
+    let job = Job::prepare(&args.verification, run.cancel.clone())?;
+    stop::leaves_after_commit(stop::of_store(&args.data));
+    job.run(&args.data, true, run)
+}
+
+/// `blockmill verify` of block files. The coins need room on disk when memory is short: a folder
+/// that is gone afterwards.
+pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
+    let job = Job::prepare(args, run.cancel.clone())?;
+    let folder = std::env::temp_dir().join(format!("blockmill-verify-{}", std::process::id()));
+    std::fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    archive::output::will_go(&folder);
+    let exit = job.run(&folder, false, run);
+    std::fs::remove_dir_all(&folder)
+        .with_context(|| format!("cannot remove {}", folder.display()))?;
+    exit
+}
+
+/// Block files and what to do with them.
+struct Job {
+    files: BlockFiles,
+    options: Options,
+    /// Did the user leave the level to us?
+    default_level: bool,
+    notes: Vec<String>,
+}
+
+impl Job {
+    fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+        let variants = Variants::default().with(&args.variants)?;
+        let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
+        let mut options = Options {
+            level: args.level.unwrap_or(Level::Execution),
+            variants,
+            threads: args.threads.unwrap_or_else(host::cores),
+            memory: cache(args.cache)?,
+            assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
+            until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
+            by_itself: args.level.is_some() || args.from.is_some(),
+            from: args.from.map(|height| height.try_into().unwrap_or(u32::MAX)),
+            partial: args.partial,
+            commit_every: Duration::from_secs(args.commit_every),
+            now: Some(host::unix_seconds()),
+            cancel,
+            ..Options::new(params)
+        };
+        ensure!(args.trust.is_empty(), "--trust is for Ethereum; see --assume-valid");
+        sources::expect_tips(&args.stores, &mut options)?;
+        let default_level = args.level.is_none();
+        let notes = sources::notes(&args.stores).collect();
+        Ok(Self { files, options, default_level, notes })
+    }
+
+    fn run(mut self, data: &Path, stores: bool, run: Run) -> Result<Answer> {
+        let (mut ended, mut outcome) = self.engine(data, run.is_quiet());
+        if self.default_level && matches!(outcome, Err(Error::NoBeginning(_))) {
+            // the deepest that such files can be verified to
+            self.options.level = Level::Bodies;
+            (ended, outcome) = self.engine(data, run.is_quiet());
+        }
+        if let Err(error @ (Error::NoBeginning(_) | Error::OtherHeight { .. })) = outcome {
+            // what was asked for cannot be: nothing was done that a record could tell
+            return Err(error.into());
+        }
+        let Self { files, options, mut notes, .. } = self;
+        let mut record =
+            record::of(&ended, &outcome, &files, &options, program::this(), &run.label);
+        record.notes.append(&mut notes);
+        record.notes.extend(files.copied());
+        if stores {
+            record.result.committed = committed(data, &options, &mut record.notes);
+        }
+        let ending = Ending {
+            source: "these files hold",
+            unit: "height",
+            resumed: ended.resumed.is_some(),
+            hint: outcome.as_ref().err().and_then(hint),
+        };
+        run.end(record, &ending)
+    }
+
+    fn engine(&self, data: &Path, quiet: bool) -> (Ended, Result<(), Error>) {
+        bring_up_to_date(&self.files, &self.options, data, quiet)
+    }
+}
+
+/// Imports into the store in `data`, and shows how far it comes.
+pub fn bring_up_to_date(
+    files: &BlockFiles,
+    options: &Options,
+    data: &Path,
+    quiet: bool,
+) -> (Ended, Result<(), Error>) {
+    let (number, bytes) = (files.files().len(), files.bytes());
+    stop::writes(data, bytes);
+    let display = Display::indexing(number, bytes, options.level.name(), quiet);
+    display.watch(|display| engine(files, options, data, |progress| display.update(progress)))
+}
+
+/// The bytes of so many MiB for coins, if the machine has as many.
+pub fn cache(mebibytes: u64) -> Result<u64> {
+    let (wanted, found) = (mebibytes << 20, pipeline::machine::Machine::detect().memory_bytes);
+    let shown = report::bytes(found);
+    ensure!(
+        found == 0 || wanted <= found,
+        "--cache {mebibytes}: expected fewer MiB than this machine has, found {shown} of memory in all"
+    );
+    Ok(wanted)
+}
+
+/// The last block of the store, read again from the disk: nothing else is said to be committed.
+pub fn committed(data: &Path, options: &Options, notes: &mut Vec<String>) -> Option<u64> {
+    match bitcoin::commit::committed(data, options) {
+        Ok(tip) => tip.map(|tip| tip.height.into()),
+        Err(error) => {
+            notes.push(format!("the store cannot be read again: {error}"));
+            None
+        }
+    }
+}
+
+/// The answer of a command whose store could not be brought up to date.
+pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
+    let report = FaultReport { hint: hint(error).map(str::to_owned), ..error.report() };
+    let mut notes = vec![];
+    let kept = committed(data, options, &mut notes).map(|height| kept("height", height));
+    Answer { error: Some(report), kept, notes, ..Answer::of(error.status()) }
+}
+
+/// What the reader of an error may not know.
+fn hint(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::OtherChain { .. } => Some("use another --data folder for it"),
+        Error::Damaged(_) | Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
+        _ => None,
+    }
+}
+
+/// A block's hash as users write it: 64 hexadecimal digits, last byte first.
+pub fn parse_id(text: &str) -> Result<Hash> {
+    let hash: Option<Hash> = bytes_of(text).and_then(|bytes| bytes.try_into().ok());
+    let mut hash =
+        hash.with_context(|| format!("--assume-valid {text}: expected 64 hexadecimal digits"))?;
+    hash.reverse();
+    Ok(hash)
+}

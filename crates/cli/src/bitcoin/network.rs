@@ -1,0 +1,67 @@
+//! Which Bitcoin network block files are of.
+
+use crate::args::bytes_of;
+use anyhow::{Context, Result, bail};
+use archive::blkdat::{self, BlockFiles, Network};
+use bitcoin::params::Params;
+use std::path::PathBuf;
+
+/// Opens block files and finds out their network, unless the user says it.
+pub fn open(paths: &[PathBuf], chain: Option<&str>) -> Result<(BlockFiles, Params)> {
+    let named = chain.map(named).transpose()?;
+    let network = named.as_ref().map(network_of);
+    if let Some(network) = network {
+        refuse_others(paths, network)?;
+    }
+    let files = blkdat::open(paths, network)?;
+    let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
+    match named.or_else(found) {
+        Some(params) => Ok((files, params)),
+        None => bail!(
+            "cannot tell the network of these blocks: name it with --chain; available: {}",
+            names()
+        ),
+    }
+}
+
+/// Says so when the files are clearly those of another network than the user thinks. The name is
+/// needed where nothing in the files tells it, or where a datadir has several.
+fn refuse_others(paths: &[PathBuf], expected: Network) -> Result<()> {
+    let Ok(files) = blkdat::open(paths, None) else { return Ok(()) };
+    match (files.network(), files.files().first()) {
+        (Some(found), Some(file)) if found != expected => {
+            let file = file.path().display();
+            bail!("--chain: expected blocks of {expected}, found blocks of {found} in {file}")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How files name the network; what has no name of its own is a signet of somebody's.
+pub fn network_of(params: &Params) -> Network {
+    let magic = params.magic;
+    Network::from_magic(magic).unwrap_or(Network::Signet { magic })
+}
+
+/// Is this a network of Bitcoin alone? The main network of Ethereum has the same name.
+pub fn is_named(chain: &str) -> bool {
+    chain != "mainnet" && named(chain).is_ok()
+}
+
+/// The network of this name: one of the built-in ones, or `signet:` and a challenge in hex.
+fn named(chain: &str) -> Result<Params> {
+    if let Some(params) = Params::by_name(chain) {
+        return Ok(params);
+    }
+    if let Some(digits) = chain.strip_prefix("signet:") {
+        let challenge = bytes_of(digits);
+        let challenge =
+            challenge.with_context(|| format!("--chain {chain}: expected pairs of hex digits"))?;
+        return Ok(Params::signet_with(challenge));
+    }
+    bail!("--chain {chain}: expected {} or signet:CHALLENGE", names())
+}
+
+fn names() -> String {
+    Params::all().map(|params| params.name).join(", ")
+}

@@ -1,0 +1,76 @@
+//! `convert` of Ethereum archives: to another format of archives.
+
+use super::network;
+use crate::answer::Answer;
+use crate::args::Convert;
+use crate::convert::{expect_room, status, written};
+use crate::stop;
+use anyhow::{Context, Result};
+use archive::{Archive, Files, Format, Want};
+use chain::Shortfall;
+use ethereum::convert::{self, Conversion};
+use ethereum::fault::Error;
+use pipeline::Cancel;
+
+/// `blockmill convert --to FORMAT`, a format of Ethereum archives.
+pub fn run(
+    args: &Convert,
+    (format, gzip): (Format, bool),
+    json: bool,
+    cancel: Cancel,
+) -> Result<Answer> {
+    let archive = Archive::open(&args.paths)?;
+    let detected = network::detect(args.chain.as_deref(), &archive, &args.paths, None);
+    let spec = match (detected, args.chain.is_some() || args.to.names_network) {
+        (Ok(spec), _) => Some(spec),
+        // only some files carry the network's name
+        (Err(_), false) => None,
+        (Err(error), true) => return Err(error),
+    };
+    let conversion = Conversion {
+        spec: spec.as_ref(),
+        format,
+        gzip,
+        from: args.from,
+        until: args.until,
+        replace: args.outputs.replace.force,
+        cancel: &cancel,
+    };
+    let room = expect_room(args, blocks(args, &archive).saturating_mul(args.to.least_block));
+    room.with_context(|| format!("cannot write {}", args.out.display()))?;
+    let out = args.out.display();
+    stop::writes(&args.out, archive.disk_bytes());
+    stop::leaves(match args.to.files {
+        Files::InFolder(_) => format!("the {format}s in {out} are complete; there is nothing else"),
+        Files::One | Files::Folder(_) => format!("nothing was written to {out}"),
+    });
+    let survey = archive.survey(Want { bodies: true, receipts: true });
+    let done = convert::convert(&archive, &conversion, &args.out)?;
+    let mut answer = answer(survey.shortfalls, args.partial);
+    answer.notes.extend(left_out(done.access_lists));
+    written(args, answer, done.range, "encodings, not the chain", json)
+}
+
+/// What the blocks had and the output has not.
+fn left_out(access_lists: u64) -> Option<String> {
+    let lists = report::counted(access_lists, "block access list");
+    (access_lists > 0)
+        .then(|| format!("left out: {lists} (EIP-7928), which no format that is written has"))
+}
+
+/// What was written may be all that is there, and still not all that there should be.
+fn answer(shortfalls: Vec<Shortfall>, partial: bool) -> Answer {
+    if shortfalls.is_empty() {
+        return Answer::ok();
+    }
+    let error = Error::Incomplete(shortfalls.clone()).report();
+    let status = status(&shortfalls, partial);
+    Answer { error: (!partial).then_some(error), shortfalls, ..Answer::of(status) }
+}
+
+/// How many blocks will be written, as far as the archive tells.
+fn blocks(args: &Convert, archive: &Archive) -> u64 {
+    let Some((first, Some(last))) = archive.range() else { return 0 };
+    let (from, until) = (args.from.unwrap_or(0).max(first), args.until.unwrap_or(last).min(last));
+    (until + 1).saturating_sub(from)
+}

@@ -1,0 +1,42 @@
+//! The Ethereum part of the demo: blocks and headers of a generated chain, and a damaged copy.
+
+use crate::args::Demo;
+use crate::demo::{Steps, flip};
+use anyhow::{Context, Result, ensure};
+use chain::Status;
+use std::fs;
+use std::path::Path;
+
+/// Blocks of the archive that is taken through the level `bodies`.
+const BLOCKS: u64 = 20_000;
+
+/// Imports blocks and headers, and has a damaged copy of the blocks found out.
+pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
+    demo.good(&format!("generate ethereum --headers {BLOCKS} --format freezer --out @ancient"))?;
+    demo.good("inspect @ancient")?;
+    let record = "--label blocks --record @blocks.json";
+    demo.good(&format!("import @ancient --data @block-store --seal off {record}"))?;
+    demo.good("convert @ancient --to rlp --out @blocks.rlp")?;
+
+    let count = args.headers;
+    demo.good(&format!("generate ethereum --headers {count} --out @headers.rlp"))?;
+    let record = "--label headers --record @headers.json";
+    demo.good(&format!("import @headers.rlp --data @store --seal off {record}"))?;
+
+    damage(&args.out.join("blocks.rlp"), &args.out.join("damaged.rlp"))?;
+    demo.say("\nOne bit of a copy of the blocks is flipped, which must be found:");
+    let exit = demo.run("verify @damaged.rlp --seal off")?;
+    let is_found = matches!(exit, Status::Fault | Status::Damage);
+    ensure!(
+        is_found,
+        "expected the damaged copy to be found damaged, found its verdict to be: {exit}"
+    );
+    Ok(())
+}
+
+/// Copies a file and flips one bit in the middle.
+fn damage(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    let middle = fs::metadata(to)?.len() / 2;
+    flip(to, middle)
+}

@@ -1,0 +1,205 @@
+//! `import` and `verify` of Ethereum archives.
+
+use super::{network, raise};
+use crate::answer::Answer;
+use crate::args::{Import, Verification, bytes_of};
+use crate::data_folder;
+use crate::host;
+use crate::import::{Ending, Run};
+use crate::progress::Display;
+use anyhow::{Context, Result, bail, ensure};
+use archive::{Archive, ChunkLimit, Family};
+use chain::grouped;
+use ethereum::commit::Sink;
+use ethereum::error::Rule;
+use ethereum::ethash::Caches;
+use ethereum::fault::{Cause, Error};
+use ethereum::import::{Options, import as engine};
+use ethereum::seal::{SealMode, SealPolicy};
+use ethereum::variants::{OF_BENCHMARKS, Variants};
+use ethereum::{Hash, Level, record};
+use pipeline::Cancel;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::{ChainStore, Recovery};
+
+/// Seals that are checked unless the user says otherwise: imports are in a hurry, verdicts are not.
+const IMPORT_SEAL: &str = "1/100";
+const VERIFY_SEAL: &str = "all";
+
+/// Ethash caches in memory: those of two epochs, as a chunk may lie across their border.
+const CACHES: usize = 2;
+
+/// `blockmill import` of an archive.
+pub fn import(args: &Import, run: Run) -> Result<Answer> {
+    let (asked, quiet) = (&args.verification, run.is_quiet());
+    data_folder::expect(&args.data, Family::Ethereum)?;
+    let is_data = |path: &PathBuf| same_folder(path, &args.data);
+    ensure!(
+        !asked.paths.iter().any(is_data),
+        "--data {}: a store cannot be imported into itself",
+        args.data.display()
+    );
+    let variants = variants(&asked.variants)?;
+    // nor for what is no archive
+    Archive::open(&asked.paths)?;
+    let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
+        .with_context(|| format!("cannot open the store {}", args.data.display()))?;
+    if !quiet {
+        tell_recovery(&recovery);
+    }
+    raise::finish(&args.data, &store, quiet)?;
+    let is_of_headers = store.tip().is_some_and(|tip| tip.level == Level::Headers as u8);
+    if is_of_headers && asked.level == Some(Level::Bodies) {
+        return raise::run(args, store, quiet, run.cancel);
+    }
+    let stored = store.tip().map(|tip| tip.chain);
+    let job = Job::prepare(asked, variants, stored, IMPORT_SEAL, run.cancel.clone())?;
+    job.run(Sink::Segments(Box::new(store)), run)
+}
+
+/// Do two paths lead to one folder that is there?
+fn same_folder(a: &Path, b: &Path) -> bool {
+    let (a, b) = (std::fs::canonicalize(a), std::fs::canonicalize(b));
+    a.is_ok_and(|a| b.is_ok_and(|b| a == b))
+}
+
+/// Says what opening the store had to repair.
+fn tell_recovery(recovery: &Recovery) {
+    for error in &recovery.passed_over {
+        eprintln!("store: a newer checkpoint could not be used: {error}");
+    }
+    if recovery.cut_bytes > 0 {
+        let bytes = grouped(recovery.cut_bytes);
+        eprintln!("store: {bytes} bytes that an earlier run had not committed were cut off");
+    }
+    if recovery.index_runs_built > 0 {
+        eprintln!("store: {} parts of the hash index were rebuilt", recovery.index_runs_built);
+    }
+}
+
+/// `blockmill verify` of an archive.
+pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
+    let variants = variants(&args.variants)?;
+    let job = Job::prepare(args, variants, None, VERIFY_SEAL, run.cancel.clone())?;
+    job.run(Sink::Discard, run)
+}
+
+/// The variants that were asked for. Those of how headers are stored are not an import's.
+fn variants(settings: &[String]) -> Result<Variants> {
+    let name = |setting: &String| setting.split('=').next().map(str::to_owned);
+    let is_of_benchmarks =
+        |setting: &&String| name(setting).is_some_and(|name| OF_BENCHMARKS.contains(&&*name));
+    if let Some(setting) = settings.iter().find(is_of_benchmarks) {
+        bail!("--with {setting}: only `bench headers` stores headers in other ways");
+    }
+    Ok(Variants::default().with(settings)?)
+}
+
+/// An archive and what to do with it.
+struct Job {
+    archive: Archive,
+    options: Options,
+}
+
+impl Job {
+    fn prepare(
+        args: &Verification,
+        variants: Variants,
+        stored: Option<Hash>,
+        seal: &str,
+        cancel: Cancel,
+    ) -> Result<Self> {
+        let archive = Archive::open(&args.paths)?;
+        if let Some(Level::Execution) = args.level {
+            return Err(Error::Level(Level::Execution).into());
+        }
+        ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
+        let spec = network::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
+        let seal = args.seal.as_deref().unwrap_or(seal);
+        let mode: SealMode = seal.parse().context("--seal")?;
+        let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
+        let options = Options {
+            spec: Arc::new(spec),
+            level: level_of(args.level, &archive),
+            seal: SealPolicy { mode, seed: args.seal_seed.unwrap_or_else(host::random_seed) },
+            variants,
+            threads: args.threads.unwrap_or_else(host::cores),
+            chunk: ChunkLimit { blocks: args.chunk.max(1), ..ChunkLimit::default() },
+            from: args.from,
+            until: args.until,
+            partial: args.partial,
+            trust: trust?,
+            caches: Caches::new(args.ethash_cache.clone(), CACHES),
+            now: Some(host::unix_seconds()),
+            cancel,
+        };
+        Ok(Self { archive, options })
+    }
+
+    fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
+        let Self { archive, options } = self;
+        let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
+        let (ended, outcome) = display.watch(|display| {
+            engine(&archive, &options, &mut sink, |progress| display.update(progress))
+        });
+        let mut record =
+            record::of(&ended, &outcome, &archive, &options, program::this(), &run.label);
+        record.notes.extend(archive.copied());
+        let ending = Ending {
+            source: "this archive holds",
+            unit: "block",
+            resumed: ended.compared.is_some(),
+            hint: outcome.as_ref().err().and_then(hint),
+        };
+        run.end(record, &ending)
+    }
+}
+
+/// What the reader of an error may not know.
+fn hint(error: &Error) -> Option<&'static str> {
+    if let Error::OtherChain { expected, .. } = error {
+        // a store of headers is raised when that is said
+        let raise = "use another --data folder, or --level bodies to add bodies to this store";
+        let other = "use another --data folder for it";
+        return Some(if expected.ends_with("headers") { raise } else { other });
+    }
+    if matches!(error, Error::Store(store::Error::Damaged { .. })) {
+        return Some(store::DAMAGE_HINT);
+    }
+    let Error::Fault(fault) = error else { return None };
+    let Cause::Rule(violation) = &fault.cause else { return None };
+    match violation.rule {
+        Rule::SignatureChainId => Some(
+            "this may be an archive of another chain, or its genesis.json lacks the chain's id",
+        ),
+        Rule::SealMixHash | Rule::SealBoundary => {
+            Some("generated and test chains carry no proof of work: use --seal off for them")
+        }
+        Rule::Genesis | Rule::ParentHash if fault.block <= 1 => {
+            Some("this may be an archive of another chain: see --chain")
+        }
+        Rule::ParentHash => {
+            Some("this header or the one before it is damaged, or they are of different chains")
+        }
+        Rule::KnownBlock => {
+            Some("the store holds another block of this number: use another --data folder")
+        }
+        _ => None,
+    }
+}
+
+/// The level asked for, or the deepest that the archive's format can give.
+fn level_of(asked: Option<Level>, archive: &Archive) -> Level {
+    match (asked, archive.has_bodies()) {
+        (Some(Level::Headers), _) | (None, false) => Level::Headers,
+        _ => Level::Bodies,
+    }
+}
+
+/// A block's hash, as Ethereum writes it.
+fn parse_hash(text: &str) -> Result<Hash> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let hash = bytes_of(digits).and_then(|bytes| bytes.try_into().ok());
+    hash.with_context(|| format!("--trust {text}: expected 0x and 64 hexadecimal digits"))
+}

@@ -1,0 +1,99 @@
+//! What Ethereum archives hold, for a person or as JSON.
+
+use super::network;
+use crate::answer::Answer;
+use crate::args::Inspect;
+use anyhow::Result;
+use archive::{Archive, FileReport, Format, Inspection, TableReport};
+use chain::Status;
+use chain::grouped;
+
+/// Looks at archives of any formats; their stores are some, too.
+pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
+    let mut inspection = archive::inspect(&args.paths, args.deep)?;
+    inspection.files.iter_mut().for_each(name_chain);
+    let answer = Answer::of(status(&inspection));
+    if json {
+        return answer.with(inspection);
+    }
+    print(&inspection, args.deep);
+    Ok(answer)
+}
+
+/// Damage counts before gaps.
+fn status(inspection: &Inspection) -> Status {
+    match inspection.files.iter().any(|file| !file.damage.is_empty()) {
+        true => Status::Damage,
+        false if !inspection.gaps.is_empty() => Status::Incomplete,
+        false => Status::Ok,
+    }
+}
+
+/// Names the chain by its first block, which proves more than the file's name, or by a
+/// genesis.json beside the file.
+fn name_chain(file: &mut FileReport) {
+    let paths = std::slice::from_ref(&file.path);
+    let Ok(archive) = Archive::open(paths) else { return };
+    // damage is reported in its place; here it only means that the first block names no chain
+    match network::by_first_block(&archive) {
+        Ok(Some(spec)) => file.network = Some(spec.name),
+        _ if file.network.is_some() => {
+            file.notes.push("only the file's name says which network this is".into());
+        }
+        _ => {
+            let beside = network::genesis_beside(&file.path);
+            file.network = beside.map(|genesis| format!("the chain of {}", genesis.display()));
+        }
+    }
+}
+
+fn print(inspection: &Inspection, deep: bool) {
+    for file in &inspection.files {
+        print_file(file);
+    }
+    for gap in &inspection.gaps {
+        println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
+        println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
+    }
+    let damaged = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
+    let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
+    match (damaged, inspection.gaps.len()) {
+        (0, 0) => println!("no damage, no gaps ({depth})"),
+        (damaged, gaps) => println!("{damaged} damaged, {gaps} gaps ({depth})"),
+    }
+}
+
+fn print_file(file: &FileReport) {
+    println!("{}", file.path.display());
+    let format = file.format.map_or("unknown format", Format::name);
+    let network = file.network.as_deref().map_or(String::new(), |name| format!(", {name}"));
+    let range = match (file.first, file.last) {
+        (Some(first), Some(last)) => {
+            format!("blocks {} to {} ({})", grouped(first), grouped(last), grouped(file.blocks))
+        }
+        _ => "no blocks".to_string(),
+    };
+    let compression = file.compression;
+    println!("  {format}{network}, {range}, {} bytes, {compression}", grouped(file.bytes));
+    file.tables.iter().for_each(print_table);
+    file.notes.iter().for_each(|note| println!("  note: {note}"));
+    file.damage.iter().for_each(|damage| println!("  DAMAGE: {}", damage.text));
+}
+
+fn print_table(table: &TableReport) {
+    let items = grouped(table.items);
+    let mut line = format!("  {:<9}{items:>12} items", table.name);
+    if table.tail > 0 {
+        line += &format!(", from {}", grouped(table.tail));
+    }
+    line += &format!(", {} files, {} bytes", table.files, grouped(table.bytes));
+    line += &format!(", {}", if table.compression == "none" { "raw" } else { table.compression });
+    match (table.meta_version, table.flush_offset) {
+        (Some(version), Some(offset)) => {
+            line += &format!(", meta v{version} (flushed up to index byte {})", grouped(offset));
+        }
+        (Some(version), None) => line += &format!(", meta v{version}"),
+        (None, _) => line += ", no meta",
+    }
+    println!("{line}");
+}

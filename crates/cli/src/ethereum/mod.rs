@@ -1,0 +1,10 @@
+//! Ethereum for each verb: options out of arguments, the engine's call, results into answers.
+
+pub mod check;
+pub mod convert;
+pub mod demo;
+pub mod generate;
+pub mod import;
+pub mod inspect;
+pub mod network;
+mod raise;
