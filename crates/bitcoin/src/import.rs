@@ -1,6 +1,7 @@
 //! The front door: index the files, then read, prepare, connect, check and finish each block of
 //! the best chain, in order and on one screen.
 
+use crate::body_reader::BlockReader;
 use crate::commit::{Commit, CommitClock, Ledger, Log, lock};
 use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
@@ -11,7 +12,7 @@ use crate::path::Path;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
 use crate::{Hash, Level, data_folder, disconnect, pass1, shortfalls};
-use archive::blkdat::{BlockFiles, BodyReader};
+use archive::blkdat::BlockFiles;
 use crypto::ManySha256;
 use pipeline::{Flow, Stages};
 use std::path;
@@ -277,7 +278,7 @@ impl Pass<'_> {
         let plan = self.options.variants.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
         let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(context.hasher)).collect();
-        let mut reader = BodyReader::new(self.files, OPEN_FILES);
+        let mut reader = BlockReader::new(self.files, OPEN_FILES);
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
         let (before, total_bytes) = self.bytes();
@@ -288,8 +289,8 @@ impl Pass<'_> {
                 return Ok(false);
             }
             let more = batch.read(next, context, &mut reader);
-            next += batch.len as u32;
-            broken = batch.fault.is_some();
+            next += batch.len() as u32;
+            broken = batch.ends();
             Ok::<_, Error>(more)
         };
         let connect = |batch: &mut Batch| match coins {
@@ -349,31 +350,25 @@ impl Pass<'_> {
         if self.options.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
-        let (clock, good) = (Instant::now(), batch.good);
-        run.spare.extend(batch.spare.iter().filter(|(i, _)| *i < good).map(|(i, bytes)| {
-            let node = self.path.nodes[batch.height(*i) as usize];
-            Spare { record: self.tree.record_number(node), bytes: *bytes }
+        let clock = Instant::now();
+        run.spare.extend(batch.spare().map(|(i, bytes)| {
+            let node = self.path.nodes[batch.height(i) as usize];
+            Spare { record: self.tree.record_number(node), bytes }
         }));
-        if let Some(last) = batch.good.checked_sub(1) {
-            let height = self.tree.base() + batch.height(last);
-            let tip = Tip { height, hash: batch.blocks[last].hash };
+        if let [.., last] = batch.good() {
+            let height = self.tree.base() + batch.height(batch.good().len() - 1);
+            let tip = Tip { height, hash: last.hash };
             if let Some(store) = &mut store {
                 store.log.append(batch.undo_of_blocks(), tip)?;
             }
             run.tip = Some(tip);
-            batch.finished = batch.good;
+            batch.finish();
         }
-        // with a fault, blocks behind it are still in the coins: no state to keep
-        let whole = batch.fault.is_none() && batch.error.is_none();
-        if let (true, Some(store)) = (batch.settle && whole, &mut store) {
+        if let (true, Some(store)) = (batch.settles(), &mut store) {
             store.commit(run)?;
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);
-        match (batch.error.take(), batch.fault.take()) {
-            (Some(error), _) => Err(error),
-            (None, Some(fault)) => Err(fault.into()),
-            (None, None) => Ok(()),
-        }
+        batch.take_end()
     }
 }
 

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bodies;
+mod body_reader;
 pub mod check;
 pub mod coin;
 pub mod coins;
