@@ -42,6 +42,10 @@ pub(crate) fn index(
     run.counts.file_bytes = files.bytes();
     run.counts.blocks = found.len() as u64;
     index.tree = Tree::build(&options.params, found, options.now);
+    if !options.variants.plan().accept_blocks {
+        run.counts.out_of_order = index.tree.out_of_order().into();
+        run.counts.orphans = index.tree.unlinked().into();
+    }
     anchor(files, options, &mut index)?;
     note_best(&index.tree, run);
     run.index_s = start.elapsed().as_secs_f64();
@@ -211,7 +215,7 @@ fn scan(
     let some = files.only(places);
     let known = [options.params.genesis_hash];
     let Options { variants, threads, cancel, .. } = options;
-    let scan = scan::pass1_until(&some, &known, variants, *threads, cancel)
+    let scan = scan::find(&some, &known, variants, *threads, cancel)
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
     run.scan_s = scan.times.scan_s;
     run.counts = Counts { bytes_read: scan.counts.bytes_read, ..scan.counts };

@@ -1,5 +1,5 @@
-//! Pass 1: every block of the files by its header, hashed, and the order in which blocks can be
-//! accepted, parents first.
+//! Every block of the files by its header, hashed; and the order in which Bitcoin Core accepts
+//! blocks, parents first, where its way of reading them is asked for (`accept=block`).
 //!
 //! The order of files is that of [`BlockFiles`], and within a file that of its bytes; which
 //! variants are set and how many threads there are makes no difference to the result.
@@ -73,22 +73,33 @@ pub struct Times {
     pub wall_s: f64,
 }
 
-/// Finds all blocks of `files` on up to `threads` threads and puts them in order. `known` are
-/// blocks whose children need no parent in the files: the genesis block of the network, the tip
-/// of a store. A block without a parent (of hash zero) needs none either.
-///
-/// Fails when a file cannot be read. Damage is no failure: see [`Scan::reports`].
+/// [`find`], and puts the blocks in order whatever the variants.
 pub fn pass1(
     files: &BlockFiles,
     known: &[Hash],
     variants: &Variants,
     threads: usize,
 ) -> Result<Scan, Error> {
-    pass1_until(files, known, variants, threads, &Cancel::new())
+    let mut scan = find(files, known, variants, threads, &Cancel::new())?;
+    if !variants.plan().accept_blocks {
+        let start = Instant::now();
+        reorder::order(&mut scan, known);
+        scan.counts.orphans = scan.orphans.len() as u64;
+        scan.times.order_s = start.elapsed().as_secs_f64();
+        scan.times.wall_s += scan.times.order_s;
+    }
+    Ok(scan)
 }
 
-/// [`pass1`], which fails with [`std::io::ErrorKind::Interrupted`] soon after `cancel` was set.
-pub fn pass1_until(
+/// Finds all blocks of `files` on up to `threads` threads. `accepted`, `orphans` and what is
+/// counted of them stay empty unless blocks are decoded in that order (`accept=block`):
+/// [`Tree::build`](crate::index::Tree::build) links them. `known` are blocks whose children need no
+/// parent in the files: the genesis block of the network, the tip of a store. A block without a
+/// parent (of hash zero) needs none either.
+///
+/// Fails when a file cannot be read, and with [`std::io::ErrorKind::Interrupted`] soon after
+/// `cancel` was set. Damage is no failure: see [`Scan::reports`].
+pub fn find(
     files: &BlockFiles,
     known: &[Hash],
     variants: &Variants,
@@ -103,12 +114,12 @@ pub fn pass1_until(
         let threads = if plan.parallel { threads.max(1) } else { 1 };
         let mut scan = files::scan(files, &plan, threads, cancel)?;
         scan.times.scan_s = start.elapsed().as_secs_f64();
-        let start = Instant::now();
-        reorder::order(&mut scan, known);
         if plan.accept_blocks {
+            let start = Instant::now();
+            reorder::order(&mut scan, known);
             reorder::decode_accepted(files, &mut scan, cancel)?;
+            scan.times.order_s = start.elapsed().as_secs_f64();
         }
-        scan.times.order_s = start.elapsed().as_secs_f64();
         scan
     };
     scan.times.wall_s = start.elapsed().as_secs_f64();

@@ -131,6 +131,8 @@ impl<'a> Linker<'a> {
                 repeated: 0,
                 parents_later: 0,
                 held_back: 0,
+                released: 0,
+                unlinked: 0,
             },
         }
     }
@@ -173,7 +175,9 @@ impl<'a> Linker<'a> {
         let mut repeats = 0;
         let mut stray = Vec::new();
         for record in 0..self.records.len() as u32 {
-            if self.repeats.get(repeats).is_some_and(|(_, repeat)| *repeat == record) {
+            if let Some((first, _)) = self.repeats.get(repeats).filter(|(_, it)| *it == record) {
+                // it waits as long as the first does
+                self.tree.released += u32::from(self.is_waiting(*first));
                 repeats += 1;
                 continue;
             }
@@ -183,7 +187,7 @@ impl<'a> Linker<'a> {
                 self.records[record as usize].block = GENESIS;
             } else if parent != NONE {
                 self.tree.parents_later += u32::from(parent > record);
-                if self.records[parent as usize].block > REFUSED {
+                if self.is_waiting(parent) {
                     self.tree.held_back += 1;
                     self.wait(record, parent);
                     continue;
@@ -198,6 +202,23 @@ impl<'a> Linker<'a> {
             self.link_waiting(record);
         }
         self.collect_orphans(&stray);
+        self.count_order(stray.len());
+    }
+
+    /// How many records waited and were linked or refused after all, and how many wait for ever;
+    /// `stray` have no parent that could come.
+    fn count_order(&mut self, stray: usize) {
+        let repeats = self.repeats.iter().filter(|(first, _)| self.is_waiting(*first)).count();
+        let orphans = self.tree.orphans.len();
+        self.tree.unlinked = (orphans + repeats) as u32;
+        let waited = self.tree.held_back + self.tree.released;
+        self.tree.released = waited - (orphans - stray + repeats) as u32;
+    }
+
+    /// Is the record neither linked nor refused yet?
+    #[inline]
+    fn is_waiting(&self, record: u32) -> bool {
+        self.records[record as usize].block > REFUSED
     }
 
     fn previous(&self, record: u32) -> Hash {

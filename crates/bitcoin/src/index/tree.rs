@@ -108,6 +108,8 @@ pub struct Tree {
     pub(super) repeated: u32,
     pub(super) parents_later: u32,
     pub(super) held_back: u32,
+    pub(super) released: u32,
+    pub(super) unlinked: u32,
 }
 
 impl Tree {
@@ -160,6 +162,16 @@ impl Tree {
     /// Headers that break a rule and their descendants, in the order in which that showed.
     pub fn refused(&self) -> &[Refused] {
         &self.refused
+    }
+
+    /// Records, each as often as it is there, that stood before their parents and followed them.
+    pub fn out_of_order(&self) -> u32 {
+        self.released
+    }
+
+    /// Records, each as often as it is there, behind a block that no file has.
+    pub fn unlinked(&self) -> u32 {
+        self.unlinked
     }
 
     /// The block's height. This and what follows panic for numbers that are not in the tree.
