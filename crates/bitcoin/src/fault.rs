@@ -1,9 +1,10 @@
 //! What stops an import: the block, the place on disk, the rule, what was expected and found.
 
-use crate::core;
+use crate::datadir;
+use crate::header::rules;
 use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
-use crate::{Hash, Id, Rule, Violation, decode, script, verify};
+use crate::{Hash, Id, Rule, Violation, script, types};
 use archive::blkdat::BlockFiles;
 use chain::{FaultReport, Status};
 use std::fmt;
@@ -23,9 +24,9 @@ pub enum Cause {
         found: Hash,
     },
     /// It is no block in the network's encoding.
-    Encoding(decode::Error),
+    Encoding(types::Error),
     /// Its header breaks a rule.
-    Header(verify::Violation),
+    Header(rules::Violation),
     /// It breaks a rule.
     Rule(Violation),
     /// A script fails.
@@ -176,7 +177,7 @@ pub enum Error {
         found: String,
     },
     /// A datadir of Bitcoin Core cannot be written or read.
-    Core(core::Error),
+    Core(datadir::Error),
     /// What the store holds contradicts itself.
     Damaged(String),
     /// The user wanted an end before there was anything to keep.
@@ -303,8 +304,8 @@ impl From<archive::Error> for Error {
     }
 }
 
-impl From<core::Error> for Error {
-    fn from(error: core::Error) -> Self {
+impl From<datadir::Error> for Error {
+    fn from(error: datadir::Error) -> Self {
         Self::Core(error)
     }
 }

@@ -8,9 +8,9 @@ pub use bodies::{BodyFault, CheckedBodies};
 pub use coins::{CoreState, Stored, core_state, is_datadir, is_store, stored};
 
 use crate::Error;
+use crate::index::scan;
 use crate::index::{Found, Summary, Tree};
 use crate::params::Params;
-use crate::scan;
 use crate::variants::Variants;
 use archive::blkdat::{BlockFiles, Damage, DamageKind, FRAME, FileReport};
 use pipeline::Cancel;

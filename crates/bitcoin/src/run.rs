@@ -3,7 +3,7 @@
 use crate::Hash;
 use crate::execute::Batch;
 use crate::index::Anchor;
-use crate::scan::Counts;
+use crate::index::scan::Counts;
 use chain::Shortfall;
 use pipeline::Times;
 use pipeline::record::ChunkTimes;

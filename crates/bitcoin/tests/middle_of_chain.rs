@@ -1,9 +1,9 @@
 //! Files from the middle of a chain: verified by themselves where that was meant, and with a note
 //! on what they rest on; incomplete where it was not; refused where coins are needed.
 
+mod generated_chain;
+mod generated_headers;
 mod imports;
-mod made_chain;
-mod made_headers;
 mod naive;
 mod naive_connect;
 
@@ -12,8 +12,8 @@ use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Id, Level, record};
 use chain::{ShortfallKind, Status};
+use generated_chain::Maker;
 use imports::options;
-use made_chain::Maker;
 use pipeline::record::{Program, RunRecord};
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Files that lack blocks: whatever is deleted, cut or changed, a run that says "verified" has all
 //! blocks of the chain, and what is missing is named with its place.
 
+mod generated_chain;
+mod generated_headers;
 mod imports;
-mod made_chain;
-mod made_headers;
 mod naive;
 mod naive_connect;
 
@@ -12,9 +12,9 @@ use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Level, export, record};
 use chain::{Shortfall, ShortfallKind, Status};
+use generated_chain::Maker;
+use generated_headers::Random;
 use imports::{options, run, write};
-use made_chain::Maker;
-use made_headers::Random;
 use pipeline::Cancel;
 use pipeline::record::Program;
 use std::fs::{self, File};

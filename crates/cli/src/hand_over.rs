@@ -12,7 +12,7 @@ use crate::stop;
 use anyhow::{Result, ensure};
 use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use bitcoin::Error;
-use bitcoin::core::SharedFiles;
+use bitcoin::datadir::SharedFiles;
 use bitcoin::export;
 use bitcoin::import::{Options, import};
 use chain::{Shortfall, Status};

@@ -4,7 +4,7 @@ use crate::args::{Command, Target};
 use crate::data_folder::Kind;
 use anyhow::Result;
 use bitcoin::Error;
-use bitcoin::commit;
+use bitcoin::chainstate;
 use bitcoin::import::Options;
 use bitcoin::sources::Sources;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ fn block_files(store: &Path) -> Result<Vec<PathBuf>> {
 /// Demands that the chain has the last block of each store.
 pub fn expect_tips(stores: &[PathBuf], options: &mut Options) -> Result<()> {
     for store in stores {
-        options.contains.extend(commit::committed(store, options)?);
+        options.contains.extend(chainstate::committed(store, options)?);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@
 //! A number has seven bits in a byte, the low ones first. Amounts often end with zeros (the idea is
 //! Bitcoin Core's, `compressor.h`). Keys are kept as they are: no curve arithmetic is needed.
 
-use crate::coin::Coin;
+use crate::types::Coin;
 
 /// Forms of scripts.
 const RAW: u8 = 0;

@@ -1,20 +1,20 @@
 //! A batch of blocks, phase by phase, and what all batches of a run share.
 
 use crate::Level;
-use crate::body_reader::BlockReader;
-use crate::commit::CommitClock;
-use crate::decode::Block;
+use crate::body::reader::BlockReader;
+use crate::chainstate::CommitClock;
 use crate::execute::check::Checked;
 use crate::execute::connect::Connected;
 use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error, Fault};
+use crate::header::rules::MEDIAN_BLOCKS;
 use crate::index::Tree;
+use crate::index::path::Path;
 use crate::options::Options;
 use crate::params::Rules;
-use crate::path::Path;
 use crate::script::Scripts;
-use crate::verify::MEDIAN_BLOCKS;
+use crate::types::Block;
 use archive::blkdat::BlockFiles;
 use crypto::{ManySha256, Signatures};
 use pipeline::Flow;

@@ -1,9 +1,9 @@
 //! What a connected batch has yet to prove: amounts, maturity, lock times, costs, scripts. Many
 //! batches are checked at once.
 
-use crate::coin::Coin;
+use crate::body::locks::SequenceLock;
+use crate::body::sigops::{MAX_SIGOP_COST, spent_cost};
 use crate::coins::PackedCoin;
-use crate::decode::{Block, Span};
 use crate::error::{Rule, Violation};
 use crate::execute::batch::{Context, Verdict};
 use crate::execute::connect::Connected;
@@ -11,10 +11,10 @@ use crate::execute::list::ByteStrings;
 use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error};
-use crate::locks::SequenceLock;
 use crate::params::{COINBASE_MATURITY, MAX_MONEY};
 use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
-use crate::sigops::{MAX_SIGOP_COST, spent_cost};
+use crate::types::Coin;
+use crate::types::{Block, Span};
 use crate::undo;
 use std::ops::Range;
 

@@ -2,9 +2,7 @@
 //! and so nothing else is done here.
 
 use crate::Rule;
-use crate::coin::OutPoint;
 use crate::coins::key;
-use crate::decode::Block;
 use crate::error::Violation;
 use crate::execute::batch::{Context, Verdict};
 use crate::execute::list::ByteStrings;
@@ -12,6 +10,8 @@ use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::execute::unwind::unwind;
 use crate::fault::Cause;
+use crate::types::Block;
+use crate::types::OutPoint;
 use store::Table;
 
 /// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.

@@ -1,14 +1,14 @@
 //! What a block says by itself: its encoding, its hashes, the rules that need no coins.
 
-use crate::bodies::Bodies;
-use crate::coin::Coin;
+use crate::body::Bodies;
 use crate::coins::{Key, PackedCoin, is_unspendable, key};
-use crate::decode::{Block, hash_blocks};
 use crate::execute::batch::{Context, Verdict};
 use crate::execute::list::ByteStrings;
 use crate::execute::read::Blocks;
 use crate::fault::Cause;
 use crate::script;
+use crate::types::Coin;
+use crate::types::{Block, hash_blocks};
 use crypto::ManySha256;
 use store::Fetched;
 

@@ -1,9 +1,9 @@
 //! Bodies from the files, a batch at a time.
 
-use crate::body_reader::BlockReader;
-use crate::decode::Block;
+use crate::body::reader::BlockReader;
 use crate::execute::batch::{Context, Verdict};
 use crate::fault::Cause;
+use crate::types::Block;
 use archive::blkdat::Location;
 
 /// Bytes of blocks after which a batch is full; a larger block has a batch of its own.

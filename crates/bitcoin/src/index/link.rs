@@ -12,12 +12,12 @@ use super::Found;
 use super::hash_table::HashTable;
 use super::tree::{Anchor, Block, GENESIS, Refused, Tree, Why};
 use crate::Hash;
-use crate::header::{Claims, target, work};
-use crate::params::Params;
-use crate::verify::{
+use crate::header::rules::{
     Known, MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
     verify_known, verify_work,
 };
+use crate::header::{Claims, target, work};
+use crate::params::Params;
 
 /// What [`Record::block`] says of a record that is not linked.
 const UNLINKED: u32 = u32::MAX;
@@ -40,7 +40,7 @@ impl Tree {
 
     /// Builds the tree of what a scan found, in the order of files and offsets (it is sorted
     /// here when it comes otherwise). `now` is the clock, see
-    /// [`verify_header`](crate::verify::verify_header).
+    /// [`verify_header`](crate::header::rules::verify_header).
     ///
     /// Time and memory are proportional to the number of records, whatever they contain.
     pub fn build(params: &Params, mut found: Vec<Found>, now: Option<u64>) -> Tree {

@@ -8,6 +8,10 @@ mod best;
 mod file;
 mod hash_table;
 mod link;
+pub(crate) mod pass1;
+pub(crate) mod path;
+pub mod scan;
+pub(crate) mod shortfalls;
 mod summary;
 mod tree;
 

@@ -8,9 +8,9 @@ use super::Found;
 use super::best::Choice;
 use super::link::work_of;
 use crate::Hash;
+use crate::header::rules::Violation;
 use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
-use crate::verify::Violation;
 
 /// The first block's number in the tree. It is there even when no file has it.
 pub const GENESIS: u32 = 0;

@@ -1,13 +1,13 @@
 //! Every body of block files, decoded and held against the rules that need no coins.
 
 use crate::Hash;
-use crate::bodies::Bodies;
-use crate::body_reader::BlockReader;
-use crate::decode::{Block, hash_blocks};
+use crate::body::Bodies;
+use crate::body::reader::BlockReader;
 use crate::fault::Cause;
 use crate::index::{Found, Tree};
 use crate::params::{Params, Rules};
 use crate::script;
+use crate::types::{Block, hash_blocks};
 use archive::blkdat::BlockFiles;
 use crypto::ManySha256;
 use std::collections::HashMap;
