@@ -141,13 +141,13 @@ impl Linked {
         }
         let folder = |file: &BlockFile| file.path().parent().map(Path::to_path_buf);
         let mut last_of: HashMap<_, usize> = HashMap::new();
-        for (place, file) in files.files().iter().enumerate() {
-            last_of.insert(folder(file), place);
+        for (index, file) in files.files().iter().enumerate() {
+            last_of.insert(folder(file), index);
         }
         let mut linked = Self { files: vec![], is_there: vec![false; chain.len()] };
-        for (place, (file, mut blocks)) in files.files().iter().zip(blocks).enumerate() {
+        for (index, (file, mut blocks)) in files.files().iter().zip(blocks).enumerate() {
             let is_whole = !file.is_copy() && matches!(file.shape(), Shape::Records { .. });
-            let is_last = last_of.get(&folder(file)) == Some(&place);
+            let is_last = last_of.get(&folder(file)) == Some(&index);
             if blocks.is_empty() || !is_whole || is_last || file.key() != key {
                 continue;
             }
@@ -236,8 +236,8 @@ fn chain_of(tree: &Tree, chainstate: &Chainstate) -> Result<Vec<u32>, Error> {
         found: "files without it".into(),
     })?;
     let mut chain = vec![0; tip.height as usize + 1];
-    for place in chain.iter_mut().rev() {
-        *place = block;
+    for at in chain.iter_mut().rev() {
+        *at = block;
         block = tree.parent(block);
     }
     Ok(chain)

@@ -195,7 +195,7 @@ pub enum Error {
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
     AssumedMissing(Hash),
-    /// Block files that a store was made of are no longer there.
+    /// Block files that a store was created from are no longer there.
     SourcesGone {
         /// The store.
         store: PathBuf,
@@ -225,22 +225,18 @@ impl fmt::Display for Error {
             }
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::NoBeginning(first) => {
-                write!(f, "level execution: expected blocks from the genesis block on, ")?;
-                write!(f, "found {} to be the first; levels headers and bodies ", Id(first))?;
-                f.write_str("verify what is there by itself")
+                write!(f, "level execution needs the blocks from the genesis block on, and ")?;
+                write!(f, "these files begin with block {}; levels headers and ", Id(first))?;
+                f.write_str("bodies verify it and what follows by themselves")
             }
             Self::OtherHeight { expected: 0, found } => {
-                write!(f, "--from: expected 0, the height of the genesis block, ")?;
-                write!(f, "from which these files go on, found {found}")
+                write!(f, "--from {found}: these files follow the genesis block, whose height is 0")
             }
             Self::OtherHeight { expected, found } => {
-                write!(f, "--from: expected {expected}, the height of the first block, ")?;
-                write!(f, "found {found}")
+                write!(f, "--from {found}: the first block in these files has height {expected}")
             }
             Self::Stopped => f.write_str("stopped on request"),
-            Self::Empty => {
-                f.write_str("expected blocks of a chain, found none that follows the genesis block")
-            }
+            Self::Empty => f.write_str("no block in these files follows the genesis block"),
             Self::AssumedMissing(hash) => {
                 let id = Id(hash);
                 write!(f, "--assume-valid: block {id} is not in these files")
@@ -248,7 +244,7 @@ impl fmt::Display for Error {
             Self::SourcesGone { store, gone, of, first } => {
                 let (store, first) = (store.display(), first.display());
                 write!(f, "{store} is a store, which has its blocks in {of} block files: ")?;
-                write!(f, "expected all of them, found {gone} gone, the first one {first}")
+                write!(f, "{gone} gone, the first one {first}")
             }
         }
     }

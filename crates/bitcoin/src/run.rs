@@ -21,7 +21,7 @@ pub struct Tip {
 /// A record whose block is shorter than the record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spare {
-    /// The record, as a place in [`Tree::found`](crate::index::Tree::found).
+    /// The record, as an index of [`Tree::found`](crate::index::Tree::found).
     pub record: u32,
     /// Bytes behind the block.
     pub bytes: u32,

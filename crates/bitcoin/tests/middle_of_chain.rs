@@ -90,7 +90,10 @@ fn coins_are_refused_and_a_wrong_height_too() {
     let from = |from| Options { from: Some(from), ..by_itself(&params, Level::Bodies) };
     verify(&path, &from(20)).1.unwrap();
     let error = verify(&path, &from(21)).1.unwrap_err();
-    assert!(error.to_string().contains("expected 20"), "{error}");
+    assert!(
+        error.to_string().contains("--from 21: the first block in these files has height 20"),
+        "{error}"
+    );
     assert_eq!(error.status(), Status::Usage);
     // and files that begin with the first block have no other beginning
     write(&path, &params, &blocks);

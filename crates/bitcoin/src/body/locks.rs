@@ -41,8 +41,8 @@ impl SequenceLock {
     pub const NONE: Self = Self { height: -1, time: -1 };
 
     /// Of a transaction of this version whose inputs have these sequence numbers and spend coins
-    /// made at these heights. `median_time_past` gives that of the block of a height; it is asked
-    /// only for inputs that count time, for the block before the one that made the coin.
+    /// created at these heights. `median_time_past` gives that of the block of a height; it is
+    /// asked only for inputs that count time, for the block before the one that created the coin.
     ///
     /// # Errors
     /// Those of `median_time_past`.

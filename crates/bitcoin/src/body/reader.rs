@@ -23,8 +23,8 @@ impl<'a> BlockReader<'a> {
         Self { bodies: BodyReader::new(files, max_open), together: vec![], spans: vec![] }
     }
 
-    /// Puts the bytes of each location into the block in the same place of `blocks`, to be parsed
-    /// where they are. Returns the places that cannot be read, in order, and why.
+    /// Puts the bytes of each location into the block at the same index of `blocks`, to be
+    /// parsed where they are. Returns the indexes that cannot be read, in order, and why.
     pub fn read(&mut self, locations: &[Location], blocks: &mut [Block]) -> Vec<(usize, Error)> {
         let bytes: u64 = locations.iter().map(|location| u64::from(location.size)).sum();
         let is_small = bytes < LEAST_ALONE * locations.len() as u64;

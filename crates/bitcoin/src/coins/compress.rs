@@ -10,9 +10,9 @@ use crate::params::MAX_MONEY;
 use crate::types::Coin;
 use std::fmt;
 
-/// Bytes of the longest script that is made when one is read: an uncompressed public key and its
+/// Bytes of the longest script that is written out when read: an uncompressed public key and its
 /// check.
-pub(crate) const MADE_SCRIPT: usize = 67;
+pub(crate) const WRITTEN_SCRIPT: usize = 67;
 
 /// Sizes below this one name a kind of script instead.
 const KINDS: u64 = 6;
@@ -107,7 +107,7 @@ pub fn compress_amount(satoshis: u64) -> u64 {
     rest.wrapping_mul(9).wrapping_add(last - 1).wrapping_mul(10).wrapping_add(1 + zeros)
 }
 
-/// The amount that [`compress_amount`] made `compressed` of; `None` above [`MAX_MONEY`].
+/// The amount that [`compress_amount`] turned into `compressed`; `None` above [`MAX_MONEY`].
 #[inline]
 #[must_use]
 pub fn expand_amount(compressed: u64) -> Option<u64> {
@@ -151,11 +151,11 @@ fn is_key(key: &[u8]) -> bool {
     key.try_into().is_ok_and(crypto::is_public_key)
 }
 
-/// Takes a script off the front. Short forms are written out into `made`.
+/// Takes a script off the front. Short forms are written out into `written`.
 #[inline]
 pub(crate) fn read_script<'a, 'bytes: 'a>(
     from: &mut &'bytes [u8],
-    made: &'a mut [u8; MADE_SCRIPT],
+    written: &'a mut [u8; WRITTEN_SCRIPT],
 ) -> Result<&'a [u8], Malformed> {
     let what = "the size of a script";
     let kind = read_varint(from, what, MAX_SCRIPT_BYTES as u64 + KINDS)?;
@@ -165,33 +165,33 @@ pub(crate) fn read_script<'a, 'bytes: 'a>(
     let what = "a compressed script";
     let length = match kind {
         0 => {
-            made[..3].copy_from_slice(&[DUP, HASH160, 20]);
-            made[3..23].copy_from_slice(take::<20>(from, what)?);
-            made[23..25].copy_from_slice(&[EQUALVERIFY, CHECKSIG]);
+            written[..3].copy_from_slice(&[DUP, HASH160, 20]);
+            written[3..23].copy_from_slice(take::<20>(from, what)?);
+            written[23..25].copy_from_slice(&[EQUALVERIFY, CHECKSIG]);
             25
         }
         1 => {
-            made[..2].copy_from_slice(&[HASH160, 20]);
-            made[2..22].copy_from_slice(take::<20>(from, what)?);
-            made[22] = EQUAL;
+            written[..2].copy_from_slice(&[HASH160, 20]);
+            written[2..22].copy_from_slice(take::<20>(from, what)?);
+            written[22] = EQUAL;
             23
         }
         2 | 3 => {
-            made[..2].copy_from_slice(&[33, kind as u8]);
-            made[2..34].copy_from_slice(take::<32>(from, what)?);
-            made[34] = CHECKSIG;
+            written[..2].copy_from_slice(&[33, kind as u8]);
+            written[2..34].copy_from_slice(take::<32>(from, what)?);
+            written[34] = CHECKSIG;
             35
         }
         _ => {
             let x = take::<32>(from, what)?;
             let key = crypto::uncompress_public_key(x, kind == 5);
-            made[0] = 65;
-            made[1..66].copy_from_slice(&key.ok_or(Malformed::NoPoint)?);
-            made[66] = CHECKSIG;
-            MADE_SCRIPT
+            written[0] = 65;
+            written[1..66].copy_from_slice(&key.ok_or(Malformed::NoPoint)?);
+            written[66] = CHECKSIG;
+            WRITTEN_SCRIPT
         }
     };
-    Ok(&made[..length])
+    Ok(&written[..length])
 }
 
 /// Appends height and coinbase mark of a coin as one number.
@@ -224,12 +224,12 @@ pub(crate) fn write_output(out: &mut Vec<u8>, coin: &Coin) {
 /// Reads coins that [`write_coin`] or Core wrote. It owns the place where scripts are written out.
 #[derive(Clone, Debug)]
 pub struct CoinReader {
-    made: [u8; MADE_SCRIPT],
+    written: [u8; WRITTEN_SCRIPT],
 }
 
 impl Default for CoinReader {
     fn default() -> Self {
-        CoinReader { made: [0; MADE_SCRIPT] }
+        CoinReader { written: [0; WRITTEN_SCRIPT] }
     }
 }
 
@@ -256,7 +256,7 @@ impl CoinReader {
         let compressed = read_varint(from, what, u64::MAX)?;
         let too_large = Malformed::TooLarge { what, limit: MAX_MONEY, found: u64::MAX };
         let value = expand_amount(compressed).ok_or(too_large)?;
-        Ok(Coin { height, coinbase, value, script: read_script(from, &mut self.made)? })
+        Ok(Coin { height, coinbase, value, script: read_script(from, &mut self.written)? })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The unspent coins: what they mean, over the table that holds them.
 //!
-//! A coin is kept in the encoding of [`PackedCoin`] from when it is made until it is spent, and
+//! A coin is kept in the encoding of [`PackedCoin`] from when it is created until it is spent, and
 //! from there it goes into the undo data as it is. The thread that connects blocks only moves these
 //! bytes; who checks scripts decodes them, on other threads.
 

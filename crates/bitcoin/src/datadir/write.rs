@@ -84,7 +84,7 @@ pub(super) struct Growing {
 /// that of an [`OutputFolder`]. In memory there are 150 bytes a block.
 #[derive(Debug)]
 pub struct BlocksWriter {
-    pub(super) place: OutputFolder,
+    pub(super) output: OutputFolder,
     pub(super) magic: [u8; 4],
     /// The first height at which Core asks for blocks with witnesses.
     segwit: u32,
@@ -102,14 +102,14 @@ impl BlocksWriter {
     pub fn create(datadir: &Path, network: &Params, options: Options) -> Result<Self, Error> {
         let target =
             network_folder(network).map_or(datadir.into(), |network| datadir.join(network));
-        let place = OutputFolder::create(&target).map_err(Error::Output)?;
-        let blocks = place.path().join("blocks");
+        let output = OutputFolder::create(&target).map_err(Error::Output)?;
+        let blocks = output.path().join("blocks");
         fs::create_dir(&blocks).map_err(Error::io(&blocks, "cannot create"))?;
         write_file(&blocks.join("xor.dat"), &options.blocks_key.0)?;
         let (files, entries) = (Vec::new(), Vec::new());
         let (magic, segwit) = (network.magic, network.segwit_height);
         let (open, shared) = (None, SharedFiles::default());
-        Ok(BlocksWriter { place, magic, segwit, options, files, shared, open, entries })
+        Ok(BlocksWriter { output, magic, segwit, options, files, shared, open, entries })
     }
 
     /// Appends a block of the chain, the bytes and the undo data, as [`undo::encode`] made it. The
@@ -221,7 +221,7 @@ impl BlocksWriter {
 
     /// Where a file is being written.
     pub(super) fn path(&self, kind: &str, number: u32) -> PathBuf {
-        self.place.path().join("blocks").join(file_name(kind, number))
+        self.output.path().join("blocks").join(file_name(kind, number))
     }
 
     pub(super) fn end_file(&mut self) -> Result<(), Error> {
@@ -239,10 +239,10 @@ impl BlocksWriter {
     pub fn coins(mut self) -> Result<CoinsWriter, Error> {
         self.end_file()?;
         let tip = self.tip()?;
-        let folder = self.place.path().join("blocks");
+        let folder = self.output.path().join("blocks");
         self.write_index(&folder.join("index"))?;
         sync_folder(&folder)?;
-        let folder = self.place.path().join("chainstate");
+        let folder = self.output.path().join("chainstate");
         let coins = CoinWriter::create(&folder, self.options.coins_key, &tip)?;
         let sum = |bytes: fn(&FileEntry) -> u32| {
             self.files.iter().map(|file| u64::from(bytes(file))).sum()
@@ -256,7 +256,7 @@ impl BlocksWriter {
             coins: 0,
             coin_bytes: 0,
         };
-        Ok(CoinsWriter { place: self.place, coins, written })
+        Ok(CoinsWriter { output: self.output, coins, written })
     }
 
     /// The last block of the chain; there must be one block of each height up to it.
@@ -322,7 +322,7 @@ fn append(to: &mut FlatWriter, magic: [u8; 4], data: &[u8]) -> Result<(), Error>
 /// Takes the unspent coins of the chain's last block, and ends the datadir.
 #[derive(Debug)]
 pub struct CoinsWriter {
-    place: OutputFolder,
+    output: OutputFolder,
     coins: CoinWriter,
     written: Written,
 }
@@ -338,7 +338,7 @@ impl CoinsWriter {
     /// Ends the chainstate and gives the datadir its name.
     pub fn finish(mut self) -> Result<Written, Error> {
         self.written.coin_bytes = self.coins.finish()?.bytes;
-        self.place.finish().map_err(Error::Output)?;
+        self.output.finish().map_err(Error::Output)?;
         Ok(self.written)
     }
 }

@@ -45,8 +45,8 @@ impl Tree {
     /// Time and memory are proportional to the number of records, whatever they contain.
     pub fn build(params: &Params, mut found: Vec<Found>, now: Option<u64>) -> Tree {
         found.truncate(MAX_RECORDS);
-        if !found.is_sorted_by_key(place) {
-            found.sort_unstable_by_key(place);
+        if !found.is_sorted_by_key(position) {
+            found.sort_unstable_by_key(position);
         }
         Self::build_from(params, None, found, now)
     }
@@ -67,7 +67,7 @@ impl Tree {
     }
 }
 
-fn place(found: &Found) -> (u32, u64) {
+fn position(found: &Found) -> (u32, u64) {
     (found.file, found.offset)
 }
 
@@ -409,8 +409,8 @@ struct WorkMemo([(u32, u128); 64]);
 impl WorkMemo {
     #[inline]
     fn of(&mut self, bits: u32) -> u128 {
-        let places = self.0.len() as u32;
-        let memo = &mut self.0[((bits ^ bits >> 8) % places) as usize];
+        let slots = self.0.len() as u32;
+        let memo = &mut self.0[((bits ^ bits >> 8) % slots) as usize];
         if memo.0 != bits {
             *memo = (bits, work_of(bits));
         }

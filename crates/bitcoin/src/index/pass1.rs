@@ -18,7 +18,7 @@ use std::time::Instant;
 pub(crate) struct Index {
     /// The headers, linked.
     pub tree: Tree,
-    /// What is wrong with files, by their places; complete but for `unlisted`.
+    /// What is wrong with files, by their indexes; complete but for `unlisted`.
     pub damage: Vec<(u32, Damage)>,
     /// Damaged places that are not listed.
     pub unlisted: u64,
@@ -97,10 +97,10 @@ fn known_or_found(
     run: &mut Run,
 ) -> Result<Vec<Found>, Error> {
     std::fs::create_dir_all(data).map_err(Error::system("make", data))?;
-    let place = data.join(INDEX);
+    let path = data.join(INDEX);
     let stamps = stamps(files)?;
     let mut kept = index::Kept { found: vec![], to_scan: all(files) };
-    match index::load(&place, options.params.magic).map_err(Error::Index)? {
+    match index::load(&path, options.params.magic).map_err(Error::Index)? {
         Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
         Loaded::Damaged(damage) => run.damage.push(damage.to_string()),
         Loaded::Foreign(found) => return Err(foreign(&options.params, found)),
@@ -109,7 +109,7 @@ fn known_or_found(
     let mut found = kept.found;
     if !kept.to_scan.is_empty() {
         found.extend(scan(files, &kept.to_scan, options, index, run)?);
-        save(&place, options, stamps, &found, index)?;
+        save(&path, options, stamps, &found, index)?;
     }
     Ok(found)
 }
@@ -117,7 +117,7 @@ fn known_or_found(
 /// Keeps what was found for the next run. Damaged files are scanned again by each run, so that each
 /// tells the damage.
 fn save(
-    place: &Path,
+    path: &Path,
     options: &Options,
     mut stamps: Vec<FileStamp>,
     found: &[Found],
@@ -128,7 +128,7 @@ fn save(
             stamp.length = index::DAMAGED_LENGTH;
         }
     }
-    index::save(place, options.params.magic, &stamps, found).map_err(Error::Index)
+    index::save(path, options.params.magic, &stamps, found).map_err(Error::Index)
 }
 
 /// Looks for blocks in the bytes that records have to spare: a wrong size can step over some. Those
@@ -188,7 +188,7 @@ fn foreign(params: &Params, found: [u8; 4]) -> Error {
     Error::OtherChain { expected, found: format!("Bitcoin {}", params.name) }
 }
 
-/// The places of all files.
+/// The indexes of all files.
 fn all(files: &BlockFiles) -> Vec<u32> {
     (0..files.files().len() as u32).collect()
 }
@@ -204,27 +204,27 @@ fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
     files.files().iter().map(stamp).collect()
 }
 
-/// Scans the files in these places.
+/// Scans the files with these numbers.
 fn scan(
     files: &BlockFiles,
-    places: &[u32],
+    numbers: &[u32],
     options: &Options,
     index: &mut Index,
     run: &mut Run,
 ) -> Result<Vec<Found>, Error> {
-    let some = files.only(places);
+    let some = files.only(numbers);
     let known = [options.params.genesis_hash];
     let Options { variants, threads, cancel, .. } = options;
     let scan = scan::find(&some, &known, variants, *threads, cancel)
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
     run.scan_s = scan.times.scan_s;
     run.counts = Counts { bytes_read: scan.counts.bytes_read, ..scan.counts };
-    for (place, report) in places.iter().zip(&scan.reports) {
-        index.damage.extend(report.damage.iter().map(|damage| (*place, *damage)));
+    for (file, report) in numbers.iter().zip(&scan.reports) {
+        index.damage.extend(report.damage.iter().map(|damage| (*file, *damage)));
         index.unlisted += report.damage_count - report.damage.len() as u64;
     }
-    let place = |found: Found| Found { file: places[found.file as usize], ..found };
-    Ok(scan.found.into_iter().map(place).collect())
+    let renumber = |found: Found| Found { file: numbers[found.file as usize], ..found };
+    Ok(scan.found.into_iter().map(renumber).collect())
 }
 
 /// The first header that breaks a rule where the best chain would go on: because of it the chain is

@@ -42,7 +42,7 @@ pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &
     }
     if let [first, ..] = files.passed_over() {
         let (count, first) = (files.passed_over().len(), first.display());
-        run.damage.push(format!("without blocks and passed over: {count} files, first {first}"));
+        run.damage.push(format!("files without blocks, left out: {count}, the first {first}"));
     }
 }
 
@@ -83,7 +83,7 @@ fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Sho
     let first = index.tree.found().get(anchor.record as usize)?;
     let file = files.files().get(first.file as usize)?;
     let id = Id(&anchor.hash);
-    let text = format!("expected the blocks before {id}, from the genesis block on, found none");
+    let text = format!("the blocks before {id}, from the genesis block on, are not in these files");
     let missing = Shortfall::new(ShortfallKind::MissingBlocks, text).at(file.path(), first.offset);
     Some(match anchor.height {
         Some(height) => missing.of_blocks(height.saturating_sub(1).into()),
@@ -95,7 +95,8 @@ fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Sho
 fn above_the_tip(options: &Options, index: &Index) -> Option<Shortfall> {
     let best = best_height(index);
     let until = options.until.filter(|until| *until > best)?;
-    let text = format!("expected blocks up to height {until}, found {best} to be the last");
+    let text =
+        format!("blocks up to height {until} were asked for, the last one has height {best}");
     let missing = Shortfall::new(ShortfallKind::MissingBlocks, text);
     Some(missing.of_blocks(u64::from(until - best)))
 }
@@ -111,12 +112,12 @@ fn not_contained(options: &Options, index: &Index) -> Vec<Shortfall> {
             let found = above_base.and_then(|height| tree.ancestor(tree.best_tip(), height));
             let found = match found.map(|block| tree.hash(block)) {
                 Some(hash) if *hash == tip.hash => return None,
-                Some(hash) => format!("{} in its place", Id(hash)),
-                None => format!("{} to be the last", best_height(index)),
+                Some(hash) => format!("block {} has its height", Id(hash)),
+                None => format!("the last block has height {}", best_height(index)),
             };
             let (height, id) = (tip.height, Id(&tip.hash));
             let text =
-                format!("expected the store's block {height} ({id}) in the chain, found {found}");
+                format!("the store's block {height} ({id}) is not in these files' chain: {found}");
             Some(Shortfall::new(ShortfallKind::MissingBlocks, text))
         })
         .collect()
@@ -141,8 +142,7 @@ fn of_gap(files: &BlockFiles, index: &Index, gap: &Gap) -> Shortfall {
         records => format!("{records} blocks follow"),
     };
     let missing = Id(&gap.missing);
-    let text =
-        format!("expected block {missing} before this one, not found in any file ({blocks})");
+    let text = format!("the block before this one, {missing}, is not in any file ({blocks})");
     let shortfall = Shortfall::new(ShortfallKind::Unconnected, text).of_blocks(gap.records.into());
     let first = index.tree.found().get(gap.first as usize);
     match first.and_then(|found| Some((files.files().get(found.file as usize)?, found.offset))) {
@@ -156,10 +156,10 @@ fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
     let hole = |(folder, first, last): (&std::path::Path, u64, u64)| {
         let (name, folder) = (format!("blk{first:05}.dat"), folder.display());
         let text = match last - first {
-            0 => format!("expected {name} in {folder}, found the files before and after it"),
+            0 => format!("{name} is not in {folder}, the files before and after it are"),
             _ => format!(
-                "expected {name} to blk{last:05}.dat in {folder}, found the files before and \
-                 after them"
+                "{name} to blk{last:05}.dat are not in {folder}, the files before and after \
+                 them are"
             ),
         };
         Shortfall::new(ShortfallKind::MissingBlocks, text)
@@ -189,7 +189,7 @@ fn damaged(files: &BlockFiles, index: &Index, run: &mut Run) -> Vec<Shortfall> {
         }
     }
     if more > 0 {
-        let text = format!("and {more} damaged places more");
+        let text = format!("and {more} more damaged places");
         all.push(Shortfall::new(ShortfallKind::DamagedRecord, text));
     }
     all

@@ -20,7 +20,7 @@ pub const NO_RECORD: u32 = u32::MAX;
 /// A header that breaks a rule, or follows one that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The record, as a place in [`Tree::found`].
+    /// The record, as an index of [`Tree::found`].
     pub record: u32,
     /// Why.
     pub why: Why,
@@ -39,7 +39,7 @@ pub enum Why {
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its record, as a place in [`Tree::found`].
+    /// Its record, as an index of [`Tree::found`].
     pub record: u32,
     /// Its hash.
     pub hash: Hash,

@@ -107,9 +107,9 @@ impl TransactionCoins {
         self.coins.sort_unstable_by_key(|(vout, _)| *vout);
         let mut key = [0; 36];
         key[..32].copy_from_slice(&self.txid);
-        for (vout, place) in self.coins.drain(..) {
+        for (vout, range) in self.coins.drain(..) {
             key[32..].copy_from_slice(&vout.to_be_bytes());
-            if let Some(coin) = PackedCoin::unpack(&self.packed[place]) {
+            if let Some(coin) = PackedCoin::unpack(&self.packed[range]) {
                 counter.add(&key, &coin);
             }
         }

@@ -7,9 +7,9 @@ use crate::types::{Block, Input, Output, Span, Transaction};
 pub struct SpentCoin {
     /// Satoshis.
     pub value: u64,
-    /// Height of the block that made it.
+    /// Height of the block that created it.
     pub height: u32,
-    /// Was it made by a coinbase?
+    /// Was it created by a coinbase?
     pub coinbase: bool,
     /// Where the output script stands in the buffer.
     pub script: Span,

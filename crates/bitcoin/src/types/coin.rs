@@ -11,12 +11,12 @@ pub struct OutPoint {
     pub vout: u32,
 }
 
-/// An unspent output, and what its spender must know of where it was made.
+/// An unspent output, and what its spender must know of where it was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coin<'a> {
-    /// Height of the block that made it.
+    /// Height of the block that created it.
     pub height: u32,
-    /// Was it made by a coinbase? Then it can be spent 100 blocks later.
+    /// Was it created by a coinbase? Then it can be spent 100 blocks later.
     pub coinbase: bool,
     /// Satoshis.
     pub value: u64,

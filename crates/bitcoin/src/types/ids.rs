@@ -56,13 +56,13 @@ fn hash_with_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
         })
         .collect();
     let digests = hash_each(&messages, hasher);
-    let places = blocks.iter_mut().flat_map(|Block { transactions, wtxids, .. }| {
+    let slots = blocks.iter_mut().flat_map(|Block { transactions, wtxids, .. }| {
         wtxids.clear();
         wtxids.resize(transactions.len(), Hash::default());
         let others = wtxids.iter_mut().zip(transactions).skip(1);
-        others.filter(|(_, each)| each.has_witness).map(|(place, _)| place)
+        others.filter(|(_, each)| each.has_witness).map(|(slot, _)| slot)
     });
-    places.zip(digests).for_each(|(place, digest)| *place = digest);
+    slots.zip(digests).for_each(|(slot, digest)| *slot = digest);
 }
 
 /// Hashes all transactions without marker, flag and witnesses, where they stand.
@@ -119,20 +119,20 @@ fn open(raw: &mut [u8], transaction: &Transaction, covered: [u8; 4]) {
 /// The SHA-256d of each message, in order.
 fn hash_each(messages: &[&[u8]], hasher: &ManySha256) -> impl Iterator<Item = Hash> + use<> {
     let mut digests = vec![Hash::default(); messages.len()];
-    let mut places = Vec::new();
+    let mut indexes = Vec::new();
     if messages.len() <= hasher.lanes() {
         hasher.sha256d(messages, &mut digests);
-        places.extend(0..messages.len());
+        indexes.extend(0..messages.len());
     } else {
-        places = long_first(messages);
+        indexes = long_first(messages);
         let mut ordered = vec![&[][..]; messages.len()];
-        places.iter().zip(messages).for_each(|(place, message)| ordered[*place] = message);
+        indexes.iter().zip(messages).for_each(|(index, message)| ordered[*index] = message);
         hasher.sha256d(&ordered, &mut digests);
     }
-    places.into_iter().map(move |place| digests[place])
+    indexes.into_iter().map(move |index| digests[index])
 }
 
-/// The place of each message when the longest are hashed first: then lanes end together, and no
+/// The index of each message when the longest are hashed first: then lanes end together, and no
 /// long message is left over for a single lane.
 fn long_first(messages: &[&[u8]]) -> Vec<usize> {
     // the end of a message, as it is hashed, takes 9 bytes
@@ -142,10 +142,10 @@ fn long_first(messages: &[&[u8]]) -> Vec<usize> {
     for i in 1..next.len() {
         next[i] += next[i - 1];
     }
-    let place = |message: &&[u8]| {
+    let index = |message: &&[u8]| {
         let next = &mut next[step(message)];
         *next += 1;
         *next - 1
     };
-    messages.iter().map(place).collect()
+    messages.iter().map(index).collect()
 }

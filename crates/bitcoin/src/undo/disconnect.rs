@@ -111,7 +111,7 @@ fn read_record(
     }
 }
 
-/// Gives back what the block spent and takes away what it made.
+/// Gives back what the block spent and takes away what it created.
 fn disconnect_block(
     block: &Block,
     data: &[u8],

@@ -105,8 +105,8 @@ pub(super) fn scan(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(file) = all.get(index).filter(|_| !stop()) else { break };
             let result = scanner.scan(index as u32, file);
-            if let Ok(mut place) = results[index].lock() {
-                *place = Some(result);
+            if let Ok(mut slot) = results[index].lock() {
+                *slot = Some(result);
             }
         }
     };

@@ -158,8 +158,8 @@ impl Load<'_> {
             self.decoder.decode();
         }
         let accepted = &mut self.scan.accepted;
-        for place in release(position, &self.scan.found, &mut self.waiting, accepted) {
-            self.take_again(self.scan.accepted[place]);
+        for at in release(position, &self.scan.found, &mut self.waiting, accepted) {
+            self.take_again(self.scan.accepted[at]);
         }
         Ok(())
     }
