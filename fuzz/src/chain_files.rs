@@ -2,12 +2,12 @@
 
 use crate::input::{Input, folder};
 use archive::blkdat::{BodyReader, open};
-use bitcoin::coin::Coin;
+use bitcoin::types::Coin;
 use bitcoin::coins::PackedCoin;
-use bitcoin::compress::{CoinReader, write_coin};
-use bitcoin::decode::{Block, Span};
+use bitcoin::coins::compress::{CoinReader, write_coin};
+use bitcoin::types::{Block, Span};
 use bitcoin::params::Params;
-use bitcoin::scan::pass1;
+use bitcoin::index::scan::pass1;
 use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
 use bitcoin::undo;
 use bitcoin::variants::Variants;
@@ -42,7 +42,7 @@ pub fn bitcoin_block(data: &[u8]) -> bool {
 /// The parts of a block, copied out.
 fn plain_of(block: &Block) -> Plain {
     let bytes = |span: Span| span.of(&block.raw).to_vec();
-    let transaction = |each: &bitcoin::decode::Transaction| Tx {
+    let transaction = |each: &bitcoin::types::Transaction| Tx {
         version: each.version,
         inputs: block
             .inputs_of(each)

@@ -2,9 +2,9 @@
 //!
 //! `BLOCKMILL_FIXTURES=... cargo bench -p blockmill-bitcoin --bench blocks`
 
-use blockmill_bitcoin::bodies::Bodies;
-use blockmill_bitcoin::decode::{Block, hash_blocks};
+use blockmill_bitcoin::body::Bodies;
 use blockmill_bitcoin::params::Rules;
+use blockmill_bitcoin::types::{Block, hash_blocks};
 use crypto::ManySha256;
 use std::hint::black_box;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! How fast coins get into a LevelDB database, by our bulk writer and by a general implementation,
 //! and into undo data. The number of coins is the argument.
 
-use blockmill_bitcoin::coin::Coin;
-use blockmill_bitcoin::core::leveldb::{BulkWriter, Scan};
+use blockmill_bitcoin::datadir::leveldb::{BulkWriter, Scan};
+use blockmill_bitcoin::types::Coin;
 use blockmill_bitcoin::undo;
 use rusty_leveldb::{DB, Options};
 use std::path::Path;

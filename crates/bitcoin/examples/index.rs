@@ -4,7 +4,7 @@
 //! If PATH does not exist, 1 GB of block files in random order is made there.
 
 use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, open};
-use blockmill_bitcoin::scan::{Scan, pass1};
+use blockmill_bitcoin::index::scan::{Scan, pass1};
 use blockmill_bitcoin::variants::Variants;
 use std::error::Error;
 use std::fs;

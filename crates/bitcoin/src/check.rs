@@ -1,7 +1,7 @@
 //! Reading all of a store: coins, undo data, block index.
 
+use crate::chainstate::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::coins::PackedCoin;
-use crate::commit::{CHAINSTATE, COINS, State, UNDO, UNDO_FILE};
 use crate::data_folder::{INDEX, stored_state};
 use crate::fault::Error;
 use crate::index::{self, Loaded};
@@ -196,7 +196,7 @@ impl Checked {
 }
 
 /// Reads the undo data of a block to its end.
-fn read_through(record: &[u8]) -> Result<(), crate::compress::Malformed> {
+fn read_through(record: &[u8]) -> Result<(), crate::coins::compress::Malformed> {
     let mut undo = undo::Reader::new(record)?;
     while let Some(coins) = undo.transaction()? {
         for _ in 0..coins {

@@ -1,7 +1,7 @@
 //! Whose store a folder holds, found before anything is written to it.
 
 use crate::Hash;
-use crate::commit::{CHAINSTATE, COINS, State, UNDO};
+use crate::chainstate::{CHAINSTATE, COINS, State, UNDO};
 use crate::fault::Error;
 use crate::index::INDEX_MAGIC;
 use crate::params::Params;

@@ -1,15 +1,16 @@
 //! The store's chain in the formats of others: a datadir that Bitcoin Core opens and goes on from,
 //! or block files in the order of the chain.
 
+use crate::Id;
+use crate::chainstate::Chainstate;
 use crate::coins::{self, PackedCoin};
-use crate::commit::Ledger;
-use crate::core::{self, BlocksWriter, SharedFile, Stands, Written};
-use crate::decode::Block;
+use crate::datadir::{self, BlocksWriter, SharedFile, Stands, Written};
 use crate::fault::Error;
 use crate::import::Options;
 use crate::index::Tree;
+use crate::index::{pass1, shortfalls};
 use crate::run::{Run, Spare};
-use crate::{Id, pass1, shortfalls};
+use crate::types::Block;
 use archive::blkdat::{
     BlockFile, BlockFiles, BlockWriter, BodyReader, Location, Shape, WriterOptions, XorKey,
 };
@@ -43,12 +44,12 @@ pub fn to_core(
     room: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Written>, Error> {
     let tree = pass1::index(files, options, Some(data), &mut Run::default())?.tree;
-    let ledger = Ledger::open(data, options)?;
-    let ends = ledger.undo_ends()?;
-    let (chain, cancel) = (chain_of(&tree, &ledger)?, &options.cancel);
-    let keys = core::Options::random();
+    let chainstate = Chainstate::open(data, options)?;
+    let ends = chainstate.undo_ends()?;
+    let (chain, cancel) = (chain_of(&tree, &chainstate)?, &options.cancel);
+    let keys = datadir::Options::random();
     let key = files.files().first().map(BlockFile::key).filter(|_| link);
-    let keys = core::Options { blocks_key: key.unwrap_or(keys.blocks_key), ..keys };
+    let keys = datadir::Options { blocks_key: key.unwrap_or(keys.blocks_key), ..keys };
     let mut writer = BlocksWriter::create(out, &options.params, keys)?;
     let mut linked = Linked::default();
     if let Some(key) = key {
@@ -56,12 +57,12 @@ pub fn to_core(
     }
     let undo_bytes = ends.last().copied().unwrap_or(0);
     let to_copy = bytes_of(&tree, &chain) - linked.bytes();
-    room(to_copy + undo_bytes + LEAST_COIN * ledger.coins().len())?;
+    room(to_copy + undo_bytes + LEAST_COIN * chainstate.coins().len())?;
     let mut undo = vec![];
     for (shared, blocks) in &linked.files {
         writer.begin_shared(shared)?;
         for block in blocks {
-            let spent = undo_of(&ledger, &ends, block.height, &mut undo)?;
+            let spent = undo_of(&chainstate, &ends, block.height, &mut undo)?;
             if writer.shared_block(shared, *block, spent)? {
                 linked.is_there[block.height as usize] = true;
             }
@@ -77,14 +78,14 @@ pub fn to_core(
     }
     let wanted = (1..).zip(chain.iter().skip(1)).filter(|(height, _)| !is_there(*height));
     let take = |height, block: &[u8]| {
-        let spent = undo_of(&ledger, &ends, height, &mut undo)?;
+        let spent = undo_of(&chainstate, &ends, height, &mut undo)?;
         Ok(writer.block(height, block, spent)?)
     };
     if each_block(files, &tree, wanted, cancel, progress, take)?.is_none() {
         return Ok(None);
     }
     let mut writer = writer.coins()?;
-    let coins = ledger.coins();
+    let coins = chainstate.coins();
     let (mut unspent, mut script) = (coins.iter()?, vec![]);
     while let Some((key, value)) = unspent.next()? {
         let (outpoint, coin) =
@@ -101,7 +102,7 @@ pub fn to_core(
 
 /// The undo data of the block at `height`; the genesis block has none.
 fn undo_of<'a>(
-    ledger: &Ledger,
+    chainstate: &Chainstate,
     ends: &[u64],
     height: u32,
     undo: &'a mut Vec<u8>,
@@ -109,7 +110,7 @@ fn undo_of<'a>(
     if height == 0 {
         return Ok(None);
     }
-    ledger.read_undo(ends[height as usize], undo)?;
+    chainstate.read_undo(ends[height as usize], undo)?;
     Ok(Some(undo))
 }
 
@@ -140,13 +141,13 @@ impl Linked {
         }
         let folder = |file: &BlockFile| file.path().parent().map(Path::to_path_buf);
         let mut last_of: HashMap<_, usize> = HashMap::new();
-        for (place, file) in files.files().iter().enumerate() {
-            last_of.insert(folder(file), place);
+        for (index, file) in files.files().iter().enumerate() {
+            last_of.insert(folder(file), index);
         }
         let mut linked = Self { files: vec![], is_there: vec![false; chain.len()] };
-        for (place, (file, mut blocks)) in files.files().iter().zip(blocks).enumerate() {
+        for (index, (file, mut blocks)) in files.files().iter().zip(blocks).enumerate() {
             let is_whole = !file.is_copy() && matches!(file.shape(), Shape::Records { .. });
-            let is_last = last_of.get(&folder(file)) == Some(&place);
+            let is_last = last_of.get(&folder(file)) == Some(&index);
             if blocks.is_empty() || !is_whole || is_last || file.key() != key {
                 continue;
             }
@@ -228,15 +229,15 @@ pub fn to_block_files(
 }
 
 /// The blocks of the store's chain by height.
-fn chain_of(tree: &Tree, ledger: &Ledger) -> Result<Vec<u32>, Error> {
-    let tip = ledger.tip();
+fn chain_of(tree: &Tree, chainstate: &Chainstate) -> Result<Vec<u32>, Error> {
+    let tip = chainstate.tip();
     let mut block = tree.find(&tip.hash).ok_or_else(|| Error::OtherChain {
         expected: format!("block {} at height {}", Id(&tip.hash), tip.height),
         found: "files without it".into(),
     })?;
     let mut chain = vec![0; tip.height as usize + 1];
-    for place in chain.iter_mut().rev() {
-        *place = block;
+    for at in chain.iter_mut().rev() {
+        *at = block;
         block = tree.parent(block);
     }
     Ok(chain)

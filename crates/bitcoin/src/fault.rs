@@ -1,9 +1,10 @@
 //! What stops an import: the block, the place on disk, the rule, what was expected and found.
 
-use crate::core;
+use crate::datadir;
+use crate::header::rules;
 use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
-use crate::{Hash, Id, Rule, Violation, decode, script, verify};
+use crate::{Hash, Id, Rule, Violation, script, types};
 use archive::blkdat::BlockFiles;
 use chain::{FaultReport, Status};
 use std::fmt;
@@ -23,9 +24,9 @@ pub enum Cause {
         found: Hash,
     },
     /// It is no block in the network's encoding.
-    Encoding(decode::Error),
+    Encoding(types::Error),
     /// Its header breaks a rule.
-    Header(verify::Violation),
+    Header(rules::Violation),
     /// It breaks a rule.
     Rule(Violation),
     /// A script fails.
@@ -176,7 +177,7 @@ pub enum Error {
         found: String,
     },
     /// A datadir of Bitcoin Core cannot be written or read.
-    Core(core::Error),
+    Core(datadir::Error),
     /// What the store holds contradicts itself.
     Damaged(String),
     /// The user wanted an end before there was anything to keep.
@@ -194,7 +195,7 @@ pub enum Error {
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
     AssumedMissing(Hash),
-    /// Block files that a store was made of are no longer there.
+    /// Block files that a store was created from are no longer there.
     SourcesGone {
         /// The store.
         store: PathBuf,
@@ -224,22 +225,18 @@ impl fmt::Display for Error {
             }
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::NoBeginning(first) => {
-                write!(f, "level execution: expected blocks from the genesis block on, ")?;
-                write!(f, "found {} to be the first; levels headers and bodies ", Id(first))?;
-                f.write_str("verify what is there by itself")
+                write!(f, "level execution needs the blocks from the genesis block on, and ")?;
+                write!(f, "these files begin with block {}; levels headers and ", Id(first))?;
+                f.write_str("bodies verify it and what follows by themselves")
             }
             Self::OtherHeight { expected: 0, found } => {
-                write!(f, "--from: expected 0, the height of the genesis block, ")?;
-                write!(f, "from which these files go on, found {found}")
+                write!(f, "--from {found}: these files follow the genesis block, whose height is 0")
             }
             Self::OtherHeight { expected, found } => {
-                write!(f, "--from: expected {expected}, the height of the first block, ")?;
-                write!(f, "found {found}")
+                write!(f, "--from {found}: the first block in these files has height {expected}")
             }
             Self::Stopped => f.write_str("stopped on request"),
-            Self::Empty => {
-                f.write_str("expected blocks of a chain, found none that follows the genesis block")
-            }
+            Self::Empty => f.write_str("no block in these files follows the genesis block"),
             Self::AssumedMissing(hash) => {
                 let id = Id(hash);
                 write!(f, "--assume-valid: block {id} is not in these files")
@@ -247,7 +244,7 @@ impl fmt::Display for Error {
             Self::SourcesGone { store, gone, of, first } => {
                 let (store, first) = (store.display(), first.display());
                 write!(f, "{store} is a store, which has its blocks in {of} block files: ")?;
-                write!(f, "expected all of them, found {gone} gone, the first one {first}")
+                write!(f, "{gone} gone, the first one {first}")
             }
         }
     }
@@ -303,8 +300,8 @@ impl From<archive::Error> for Error {
     }
 }
 
-impl From<core::Error> for Error {
-    fn from(error: core::Error) -> Self {
+impl From<datadir::Error> for Error {
+    fn from(error: datadir::Error) -> Self {
         Self::Core(error)
     }
 }

@@ -1,17 +1,20 @@
 //! The front door: index the files, then read, prepare, connect, check and finish each block of
 //! the best chain, in order and on one screen.
 
-use crate::commit::{Commit, CommitClock, Ledger, Log, lock};
+use crate::body::reader::BlockReader;
+use crate::chainstate::{Chainstate, Commit, CommitClock, Undo, lock};
 use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
+use crate::index::pass1::Index;
+use crate::index::path::Path;
 use crate::index::{GENESIS, Tree};
+use crate::index::{pass1, shortfalls};
 pub use crate::options::Options;
-use crate::pass1::Index;
-use crate::path::Path;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
-use crate::{Hash, Level, data_folder, disconnect, pass1, shortfalls};
-use archive::blkdat::{BlockFiles, BodyReader};
+use crate::undo::disconnect;
+use crate::{Hash, Level, data_folder};
+use archive::blkdat::BlockFiles;
 use chain::Progress;
 use crypto::ManySha256;
 use pipeline::{Flow, Stages};
@@ -103,11 +106,11 @@ impl Job<'_> {
         run: &mut Run,
     ) -> Result<(), Error> {
         let Job { files, options, data, start } = *self;
-        let mut ledger = match options.level {
-            Level::Execution => Some(Ledger::open(data, options)?),
+        let mut chainstate = match options.level {
+            Level::Execution => Some(Chainstate::open(data, options)?),
             Level::Headers | Level::Bodies => None,
         };
-        run.tip = ledger.as_ref().map(Ledger::tip);
+        run.tip = chainstate.as_ref().map(Chainstate::tip);
         run.resumed = run.tip.filter(|tip| tip.height > 0);
         run.committed = run.resumed;
         let clock = CommitClock::new(options.commit_every);
@@ -120,16 +123,16 @@ impl Job<'_> {
             let tree = &index.tree;
             let assumed = assumed_valid(tree, options)?;
             let path = Path::best(tree);
-            if let Some(ledger) = &mut ledger {
-                disconnect::to_fork((files, options), tree, &path, ledger, run)?;
-                next = ledger.tip().height as usize + 1;
+            if let Some(chainstate) = &mut chainstate {
+                disconnect::to_fork((files, options), tree, &path, chainstate, run)?;
+                next = chainstate.tip().height as usize + 1;
             } else {
                 next = path.shared(&chain, tree).min(next).max(begin);
             }
             let first = next as u32;
             let (path, clock) = (&path, &clock);
             let pass = Pass { files, tree, options, path, clock, assumed, first, start };
-            match pass.run(ledger.as_mut(), progress, run) {
+            match pass.run(chainstate.as_mut(), progress, run) {
                 Ok(()) if run.is_nothing_new() && options.recheck => {
                     self.recheck(pass, progress, run)
                         .or_else(|error| other_copy(error, index, path, run))?;
@@ -232,22 +235,22 @@ impl Pass<'_> {
     /// Connects the blocks that are not connected yet, and commits.
     fn run(
         &self,
-        ledger: Option<&mut Ledger>,
+        chainstate: Option<&mut Chainstate>,
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let context = self.context(ledger.as_deref());
-        match ledger {
-            Some(ledger) => {
-                let (coins, log, commit) = ledger.parts();
-                let store = Store { coins, log, commit, clock: self.clock };
+        let context = self.context(chainstate.as_deref());
+        match chainstate {
+            Some(chainstate) => {
+                let (coins, undo, commit) = chainstate.parts();
+                let store = Store { coins, undo, commit, clock: self.clock };
                 self.stages(&context, Some(store), progress, run)
             }
             None => self.stages(&context, None, progress, run),
         }
     }
 
-    fn context(&self, ledger: Option<&Ledger>) -> Context<'_> {
+    fn context(&self, chainstate: Option<&Chainstate>) -> Context<'_> {
         let plan = self.options.variants.plan();
         let assumed_valid = match (self.assumed, self.path.nodes.last()) {
             (Some(node), Some(tip)) => self.tree.height(self.tree.fork(node, *tip)),
@@ -262,9 +265,9 @@ impl Pass<'_> {
             hasher: ManySha256::detect(),
             signatures: plan.signatures,
             scripts: plan.scripts,
-            fetches: plan.fetches && ledger.is_some(),
+            fetches: plan.fetches && chainstate.is_some(),
             clock: self.clock,
-            coins: ledger.map(Ledger::reader),
+            coins: chainstate.map(Chainstate::reader),
         }
     }
 
@@ -278,7 +281,7 @@ impl Pass<'_> {
         let plan = self.options.variants.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
         let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(context.hasher)).collect();
-        let mut reader = BodyReader::new(self.files, OPEN_FILES);
+        let mut reader = BlockReader::new(self.files, OPEN_FILES);
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
         let (before, total_bytes) = self.bytes();
@@ -289,8 +292,8 @@ impl Pass<'_> {
                 return Ok(false);
             }
             let more = batch.read(next, context, &mut reader);
-            next += batch.len as u32;
-            broken = batch.fault.is_some();
+            next += batch.len() as u32;
+            broken = batch.ends();
             Ok::<_, Error>(more)
         };
         let connect = |batch: &mut Batch| match coins {
@@ -351,38 +354,32 @@ impl Pass<'_> {
         if self.options.cancel.is_cancelled() {
             return Err(Error::Stopped);
         }
-        let (clock, good) = (Instant::now(), batch.good);
-        run.spare.extend(batch.spare.iter().filter(|(i, _)| *i < good).map(|(i, bytes)| {
-            let node = self.path.nodes[batch.height(*i) as usize];
-            Spare { record: self.tree.record_number(node), bytes: *bytes }
+        let clock = Instant::now();
+        run.spare.extend(batch.spare().map(|(i, bytes)| {
+            let node = self.path.nodes[batch.height(i) as usize];
+            Spare { record: self.tree.record_number(node), bytes }
         }));
-        if let Some(last) = batch.good.checked_sub(1) {
-            let height = self.tree.base() + batch.height(last);
-            let tip = Tip { height, hash: batch.blocks[last].hash };
+        if let [.., last] = batch.good() {
+            let height = self.tree.base() + batch.height(batch.good().len() - 1);
+            let tip = Tip { height, hash: last.hash };
             if let Some(store) = &mut store {
-                store.log.append(batch.undo_of_blocks(), tip)?;
+                store.undo.append(batch.undo_of_blocks(), tip)?;
             }
             run.tip = Some(tip);
-            batch.finished = batch.good;
+            batch.finish();
         }
-        // with a fault, blocks behind it are still in the coins: no state to keep
-        let whole = batch.fault.is_none() && batch.error.is_none();
-        if let (true, Some(store)) = (batch.settle && whole, &mut store) {
+        if let (true, Some(store)) = (batch.settles(), &mut store) {
             store.commit(run)?;
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);
-        match (batch.error.take(), batch.fault.take()) {
-            (Some(error), _) => Err(error),
-            (None, Some(fault)) => Err(fault.into()),
-            (None, None) => Ok(()),
-        }
+        batch.take_end()
     }
 }
 
 /// Where pass 2 keeps what it has verified.
 struct Store<'a> {
     coins: &'a Mutex<Table>,
-    log: &'a mut Log,
+    undo: &'a mut Undo,
     commit: Commit,
     clock: &'a CommitClock,
 }
@@ -391,8 +388,8 @@ impl Store<'_> {
     fn commit(&mut self, run: &mut Run) -> Result<(), store::Error> {
         let clock = Instant::now();
         run.coins_memory = run.coins_memory.max(lock(self.coins).memory() as u64);
-        self.commit.commit(self.coins, self.log, self.clock)?;
-        run.committed = Some(self.log.tip());
+        self.commit.commit(self.coins, self.undo, self.clock)?;
+        run.committed = Some(self.undo.tip());
         run.commit_s += clock.elapsed().as_secs_f64();
         run.commits += 1;
         run.coins = lock(self.coins).len();

@@ -8,11 +8,12 @@ pub use bodies::{BodyFault, CheckedBodies};
 pub use coins::{CoreState, Stored, core_state, is_datadir, is_store, stored};
 
 use crate::Error;
+use crate::index::scan;
 use crate::index::{Found, Summary, Tree};
 use crate::params::Params;
-use crate::scan;
 use crate::variants::Variants;
 use archive::blkdat::{BlockFiles, Damage, DamageKind, FRAME, FileReport};
+use pipeline::Cancel;
 
 /// What some block files hold.
 pub struct Inspection {
@@ -57,7 +58,7 @@ pub fn inspect(
     deep: bool,
     now: Option<u64>,
 ) -> Result<Inspection, Error> {
-    let scan = scan::pass1(files, &[], &Variants::default(), threads)?;
+    let scan = scan::find(files, &[], &Variants::default(), threads, &Cancel::new())?;
     let params = network(files, &scan.found);
     let no_params = Params::mainnet();
     let tree = Tree::build(params.as_ref().unwrap_or(&no_params), scan.found, now);

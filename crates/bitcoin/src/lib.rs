@@ -7,45 +7,31 @@
 
 #![forbid(unsafe_code)]
 
-pub mod bodies;
+pub mod body;
+pub mod chainstate;
 pub mod check;
-pub mod coin;
 pub mod coins;
-pub mod commit;
-pub mod compress;
-pub mod core;
 pub mod data_folder;
-pub mod decode;
-mod disconnect;
+pub mod datadir;
 mod error;
 mod execute;
 pub mod export;
 mod fault;
-mod hash;
 pub mod header;
 pub mod import;
 pub mod index;
 pub mod inspect;
-pub mod locks;
-pub mod merkle;
 mod options;
 pub mod params;
-mod pass1;
-mod path;
 pub mod record;
-mod reorder;
 mod run;
-pub mod scan;
 pub mod script;
-mod shortfalls;
-pub mod sigops;
 pub mod sources;
-pub mod transaction_rules;
+pub mod types;
 pub mod undo;
 pub mod variants;
-pub mod verify;
 
 pub use chain::Level;
 pub use error::{Rule, Violation};
 pub use fault::Error;
-pub use hash::{Hash, Id};
+pub use types::{Hash, Id};

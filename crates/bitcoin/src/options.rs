@@ -31,7 +31,7 @@ pub struct Options {
     pub from: Option<u32>,
     /// Last height to connect; none for the best chain's last.
     pub until: Option<u32>,
-    /// Blocks that the best chain must have: the last ones of stores that were made of the files.
+    /// Blocks that the best chain must have: the last ones of stores created from the files.
     pub contains: Vec<Tip>,
     /// May blocks be missing? They are told in any case.
     pub partial: bool,

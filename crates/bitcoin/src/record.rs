@@ -151,7 +151,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     }
     notes.extend(run.damage.iter().take(MAX_LISTED).cloned());
     if run.damage.len() > MAX_LISTED {
-        notes.push(format!("and {} damaged places more", run.damage.len() - MAX_LISTED));
+        notes.push(format!("and {} more damaged places", run.damage.len() - MAX_LISTED));
     }
     notes
 }

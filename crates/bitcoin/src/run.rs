@@ -3,7 +3,7 @@
 use crate::Hash;
 use crate::execute::Batch;
 use crate::index::Anchor;
-use crate::scan::Counts;
+use crate::index::scan::Counts;
 use chain::Shortfall;
 use pipeline::Times;
 use pipeline::record::ChunkTimes;
@@ -21,7 +21,7 @@ pub struct Tip {
 /// A record whose block is shorter than the record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spare {
-    /// The record, as a place in [`Tree::found`](crate::index::Tree::found).
+    /// The record, as an index of [`Tree::found`](crate::index::Tree::found).
     pub record: u32,
     /// Bytes behind the block.
     pub bytes: u32,
@@ -104,19 +104,20 @@ impl Run {
 
     /// Adds a batch that took `finished` to finish.
     pub(crate) fn add(&mut self, batch: &Batch, base: u32, finished: Duration, start: Instant) {
-        self.scripts += batch.scripts_run;
-        self.by_library += batch.by_library;
-        let good = &batch.blocks[..batch.good];
+        let (scripts, by_library) = batch.scripts_run();
+        self.scripts += scripts;
+        self.by_library += by_library;
+        let good = batch.good();
         let Some(last) = good.len().checked_sub(1) else { return };
-        let first = self.range.map_or(base + batch.first, |(first, _)| first);
+        let first = self.range.map_or(base + batch.height(0), |(first, _)| first);
         self.range = Some((first, base + batch.height(last)));
         self.blocks += good.len() as u64;
         self.bytes += good.iter().map(|block| block.raw.len() as u64).sum::<u64>();
         self.transactions += good.iter().map(|block| block.transactions.len() as u64).sum::<u64>();
         self.inputs += good.iter().map(|block| block.inputs.len() as u64 - 1).sum::<u64>();
-        let times = &batch.times;
+        let times = batch.times();
         self.chunks.push(ChunkTimes {
-            first: (base + batch.first).into(),
+            first: (base + batch.height(0)).into(),
             blocks: good.len() as u64,
             busy_s: [times.read, times.prepare, times.connect, times.check, finished]
                 .map(|time| time.as_secs_f64())

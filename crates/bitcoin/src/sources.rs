@@ -1,4 +1,4 @@
-//! The block files that a store was made of. A store has no blocks of its own: its index names
+//! The block files that a store was created from. A store has no blocks of its own: its index names
 //! these files.
 
 use crate::data_folder::INDEX;
@@ -46,10 +46,10 @@ impl Sources {
     /// # Errors
     /// When the index cannot be read or is damaged.
     pub fn of(folder: &Path) -> Result<Option<Self>, Error> {
-        let place = folder.join(INDEX);
+        let path = folder.join(INDEX);
         let mut magic = [0; 4];
         loop {
-            match index::load(&place, magic).map_err(Error::Index)? {
+            match index::load(&path, magic).map_err(Error::Index)? {
                 Loaded::Nothing => return Ok(None),
                 Loaded::Damaged(damage) => return Err(Error::Damaged(damage.to_string())),
                 Loaded::Foreign(network) => magic = network,

@@ -1,17 +1,17 @@
 //! Blocks that break a rule, each in one way: the import names block, file, place and rule, stops
 //! before it, and keeps what it has connected.
 
+mod generated_chain;
+mod generated_headers;
 mod imports;
-mod made_chain;
-mod made_headers;
 mod naive;
 mod naive_connect;
 mod real_blocks;
 
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
+use generated_chain::{Coin, Draft, FEE, Lock, Maker, coins, locked, mine, pay, root, spend, txid};
 use imports::{End, options, run, run_well, with, write};
-use made_chain::{Coin, Draft, FEE, Lock, Maker, coins, locked, mine, pay, root, spend, txid};
 use naive::{Plain, Tx, TxOut};
 
 /// Height of the bad block.

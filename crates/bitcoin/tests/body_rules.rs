@@ -3,10 +3,10 @@
 mod naive;
 mod real_blocks;
 
-use blockmill_bitcoin::bodies::Bodies;
-use blockmill_bitcoin::decode::Block;
-use blockmill_bitcoin::merkle::Merkle;
+use blockmill_bitcoin::body::Bodies;
+use blockmill_bitcoin::body::merkle::Merkle;
 use blockmill_bitcoin::params::Rules;
+use blockmill_bitcoin::types::Block;
 use blockmill_bitcoin::{Hash, Rule, Violation};
 use crypto::{ManySha256, sha256d};
 use naive::{Plain, Tx, TxIn, TxOut};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use blockmill_bitcoin::{
     Hash, Id,
-    coin::{Coin, OutPoint},
     coins::{CoinsError, PackedCoin, is_unspendable, key, statistics},
+    types::{Coin, OutPoint},
 };
 use crypto::{sha256, sha256d};
 use store::{CommitPart, Fetched, Store, StoreOptions, Table, TableOptions};

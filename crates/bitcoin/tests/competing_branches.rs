@@ -1,18 +1,18 @@
 //! Branches, copies and later runs: whatever the way to the best good chain was, the coins are
 //! those of connecting its blocks one after the other.
 
+mod generated_chain;
+mod generated_headers;
 mod imports;
-mod made_chain;
-mod made_headers;
 mod naive;
 mod naive_connect;
 
 use blockmill_bitcoin::Id;
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
+use generated_chain::{Lock, Maker, pay};
+use generated_headers::Random;
 use imports::{End, options, run, run_well, with, write};
-use made_chain::{Lock, Maker, pay};
-use made_headers::Random;
 use std::path::Path;
 
 /// Ways to work: threads, memory, switches.

@@ -3,9 +3,9 @@
 mod naive_connect;
 
 use blockmill_bitcoin::Id;
-use blockmill_bitcoin::coin::{Coin, OutPoint};
-use blockmill_bitcoin::core::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
+use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::{Coin, OutPoint};
 use naive_connect::{Chain, Owned, Spent};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

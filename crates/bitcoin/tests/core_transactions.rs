@@ -2,8 +2,8 @@
 
 mod real_blocks;
 
-use blockmill_bitcoin::decode::Block;
-use blockmill_bitcoin::transaction_rules::{self, Repeats};
+use blockmill_bitcoin::body::transactions::{self, Repeats};
+use blockmill_bitcoin::types::Block;
 use serde_json::Value;
 
 /// Each transaction of a file with its flags, as the only one of a block.
@@ -26,7 +26,7 @@ fn for_each(name: &str, mut each: impl FnMut(&Block, &str)) -> usize {
 #[test]
 fn valid_transactions_keep_the_rules() {
     let count = for_each("tx_valid.json", |block, _| {
-        transaction_rules::check(block, 0, &mut Repeats::default()).unwrap();
+        transactions::check(block, 0, &mut Repeats::default()).unwrap();
     });
     assert!(count > 100, "{count}");
 }
@@ -36,7 +36,7 @@ fn valid_transactions_keep_the_rules() {
 fn transactions_marked_bad_break_a_rule() {
     let mut bad = 0;
     let count = for_each("tx_invalid.json", |block, flags| {
-        let result = transaction_rules::check(block, 0, &mut Repeats::default());
+        let result = transactions::check(block, 0, &mut Repeats::default());
         let marked = flags.split(',').any(|flag| flag == "BADTX");
         bad += usize::from(marked);
         // the others fail by a script or a signature

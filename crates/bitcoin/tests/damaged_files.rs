@@ -1,16 +1,16 @@
 //! Real block files cut at random places and with random flipped bits: good blocks are used, bad
 //! ones are named with file and place, and nothing panics or hangs.
 
+mod generated_headers;
 mod imports;
-mod made_headers;
 mod naive_connect;
 mod real_blocks;
 
 use blockmill_bitcoin::Error;
 use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::params::Params;
+use generated_headers::Random;
 use imports::{End, options, with};
-use made_headers::Random;
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 mod naive;
 mod real_blocks;
 
-use blockmill_bitcoin::decode::{Block, Error, Span, hash_blocks};
+use blockmill_bitcoin::types::{Block, Error, Span, hash_blocks};
 use crypto::{ManySha256, sha256d};
 use naive::Plain;
 use testkit::Random;

@@ -1,16 +1,16 @@
 //! Header rules: difficulty schedules, times, versions.
 
-mod made_headers;
+mod generated_headers;
 
 use blockmill_bitcoin::Hash;
-use blockmill_bitcoin::header::{Header, compact, target};
-use blockmill_bitcoin::index::{Tree, Why};
-use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::verify::{
+use blockmill_bitcoin::header::rules::{
     Parent, Violation, median, next_bits, real_bits, verify_header, verify_not_in_future,
     verify_version, verify_work,
 };
-use made_headers::{Random, easy, found, mine};
+use blockmill_bitcoin::header::{Header, compact, target};
+use blockmill_bitcoin::index::{Tree, Why};
+use blockmill_bitcoin::params::Params;
+use generated_headers::{Random, easy, found, mine};
 use ruint::aliases::U256;
 
 fn parent(height: u32, time: u32, bits: u32) -> Parent {
@@ -173,7 +173,7 @@ fn median_is_the_later_middle_one() {
 
 /// A chain of `count` headers after the first block, `step` seconds between them.
 fn chain(params: &Params, count: u32, step: u32) -> Vec<[u8; 80]> {
-    let mut headers = vec![made_headers::genesis_header(params)];
+    let mut headers = vec![generated_headers::genesis_header(params)];
     let mut state = parent(0, 1_296_688_602, 0x207f_ffff);
     for height in 1..=count {
         let last = &headers[headers.len() - 1];

@@ -1,17 +1,17 @@
 //! Real chains, imported: the tip, the coins and the undo data are those of Bitcoin Core, in every
 //! variant, from files in any order.
 
+mod generated_headers;
 mod imports;
-mod made_headers;
 mod naive_connect;
 mod real_blocks;
 
-use blockmill_bitcoin::core::Datadir;
+use blockmill_bitcoin::datadir::Datadir;
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::variants::Variants;
 use blockmill_bitcoin::{Id, Level};
+use generated_headers::Random;
 use imports::{End, options, run_well, write};
-use made_headers::Random;
 use naive_connect::Owned;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! The index file: round trips, damage, and what is taken over when files change.
 
-mod made_headers;
+mod generated_headers;
 
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, save, take_over};
-use made_headers::Random;
+use generated_headers::Random;
 use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 4] = [1, 2, 3, 4];

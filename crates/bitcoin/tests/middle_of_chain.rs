@@ -1,9 +1,9 @@
 //! Files from the middle of a chain: verified by themselves where that was meant, and with a note
 //! on what they rest on; incomplete where it was not; refused where coins are needed.
 
+mod generated_chain;
+mod generated_headers;
 mod imports;
-mod made_chain;
-mod made_headers;
 mod naive;
 mod naive_connect;
 
@@ -12,8 +12,8 @@ use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Id, Level, record};
 use chain::{ShortfallKind, Status};
+use generated_chain::Maker;
 use imports::options;
-use made_chain::Maker;
 use pipeline::record::{Program, RunRecord};
 use std::fs;
 use std::path::Path;
@@ -90,7 +90,10 @@ fn coins_are_refused_and_a_wrong_height_too() {
     let from = |from| Options { from: Some(from), ..by_itself(&params, Level::Bodies) };
     verify(&path, &from(20)).1.unwrap();
     let error = verify(&path, &from(21)).1.unwrap_err();
-    assert!(error.to_string().contains("expected 20"), "{error}");
+    assert!(
+        error.to_string().contains("--from 21: the first block in these files has height 20"),
+        "{error}"
+    );
     assert_eq!(error.status(), Status::Usage);
     // and files that begin with the first block have no other beginning
     write(&path, &params, &blocks);

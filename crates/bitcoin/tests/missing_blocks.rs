@@ -1,9 +1,9 @@
 //! Files that lack blocks: whatever is deleted, cut or changed, a run that says "verified" has all
 //! blocks of the chain, and what is missing is named with its place.
 
+mod generated_chain;
+mod generated_headers;
 mod imports;
-mod made_chain;
-mod made_headers;
 mod naive;
 mod naive_connect;
 
@@ -12,9 +12,9 @@ use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Level, export, record};
 use chain::{Shortfall, ShortfallKind, Status};
+use generated_chain::Maker;
+use generated_headers::Random;
 use imports::{options, run, write};
-use made_chain::Maker;
-use made_headers::Random;
 use pipeline::Cancel;
 use pipeline::record::Program;
 use std::fs::{self, File};
@@ -109,7 +109,7 @@ fn a_missing_file_in_the_middle_is_incomplete_at_every_level() {
         assert_eq!(unconnected.offset, Some(places[behind].1));
         assert!(unconnected.file.as_ref().unwrap().ends_with("blk00002.dat"));
         let [hole] = of_kind(&run, ShortfallKind::MissingBlocks)[..] else { panic!("{run:?}") };
-        assert!(hole.text.contains("expected blk00001.dat in "), "{hole}");
+        assert!(hole.text.contains("blk00001.dat is not in "), "{hole}");
         let partial = Options { partial: true, ..options.clone() };
         assert_eq!(outcome(folder.path(), &partial).1, Status::Partial);
         // who asks for no more than is there gets it

@@ -1,8 +1,8 @@
 //! The constants of the networks, against what Core asserts of them.
 
+use blockmill_bitcoin::header::rules::verify_work;
 use blockmill_bitcoin::header::{Header, target};
 use blockmill_bitcoin::params::{COIN, Params};
-use blockmill_bitcoin::verify::verify_work;
 use blockmill_bitcoin::{Hash, Id};
 
 const ROOT_OF_2009: &str = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b";

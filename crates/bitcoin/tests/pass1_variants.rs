@@ -2,7 +2,7 @@
 //! that were shuffled, repeated, obfuscated or damaged.
 
 use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open};
-use blockmill_bitcoin::scan::{Scan, pass1};
+use blockmill_bitcoin::index::scan::{Scan, pass1};
 use blockmill_bitcoin::variants::Variants;
 use blockmill_bitcoin::{Hash, Id};
 use std::collections::HashSet;

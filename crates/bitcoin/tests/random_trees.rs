@@ -1,11 +1,11 @@
 //! The tree against a slow index, on random trees with blocks that break rules, repeats and gaps,
 //! in any order.
 
-mod made_headers;
+mod generated_headers;
 
 use blockmill_bitcoin::index::{Found, GENESIS, Tree, Why};
 use blockmill_bitcoin::params::Params;
-use made_headers::{Naive, Random, easy, found, mine, unmined};
+use generated_headers::{Naive, Random, easy, found, mine, unmined};
 use std::collections::HashSet;
 
 const TREES: u64 = 120;
@@ -86,7 +86,7 @@ fn networks() -> Vec<Params> {
 fn random_records(params: &Params, random: &mut Random) -> Vec<Found> {
     let mut headers = random_tree(params, random);
     if random.below(3) == 0 {
-        headers.push(made_headers::genesis_header(params));
+        headers.push(generated_headers::genesis_header(params));
     }
     for _ in 0..random.below(5) {
         headers.push(headers[random.below(headers.len())]);

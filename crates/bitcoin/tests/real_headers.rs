@@ -1,13 +1,13 @@
 //! Real blocks through header rules and tree: whole chains, and single blocks.
 
-mod made_headers;
+mod generated_headers;
 
+use blockmill_bitcoin::header::rules::{verify_version, verify_work};
 use blockmill_bitcoin::header::{Header, target, work};
 use blockmill_bitcoin::index::{Found, Tree};
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::verify::{verify_version, verify_work};
 use blockmill_bitcoin::{Hash, Id};
-use made_headers::{Naive, Random};
+use generated_headers::{Naive, Random};
 use std::collections::HashSet;
 
 const MAINNET_TIP: &str = "00000000ac08f7d984f6b36027395e654a5f1e3bb006cd9df9c60b9897ea4c40";
@@ -112,7 +112,7 @@ fn regtest_1_to_206_without_the_first_block() {
         *bytes.first_chunk::<80>().unwrap()
     };
     let headers: Vec<[u8; 80]> = text.lines().map(header).collect();
-    let records = made_headers::found(&headers);
+    let records = generated_headers::found(&headers);
     let params = Params::regtest();
     let tip = Id(&records[records.len() - 1].hash).to_string();
     check_chain(&params, &records, 206, &tip);

@@ -1,19 +1,19 @@
 //! Runs that go on where others ended: what was committed, what is looked at again, how far the
 //! display begins.
 
+mod generated_chain;
+mod generated_headers;
 mod imports;
-mod made_chain;
-mod made_headers;
 mod naive;
 mod naive_connect;
 
 use archive::blkdat::open;
-use blockmill_bitcoin::commit::committed;
+use blockmill_bitcoin::chainstate::committed;
 use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::params::Params;
 use chain::Status;
+use generated_chain::Maker;
 use imports::{End, options, run, run_well, write};
-use made_chain::Maker;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

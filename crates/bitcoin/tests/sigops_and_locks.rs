@@ -2,9 +2,9 @@
 
 mod real_blocks;
 
-use blockmill_bitcoin::decode::Witness;
-use blockmill_bitcoin::locks::SequenceLock;
-use blockmill_bitcoin::sigops;
+use blockmill_bitcoin::body::locks::SequenceLock;
+use blockmill_bitcoin::body::sigops;
+use blockmill_bitcoin::types::Witness;
 use testkit::Random;
 
 /// Instructions, each with what it pushes.

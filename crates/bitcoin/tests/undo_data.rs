@@ -1,10 +1,10 @@
 //! Undo data and Core's compact encoding: known bytes, there and back, and damage.
 
-use blockmill_bitcoin::coin::Coin;
-use blockmill_bitcoin::compress::{
+use blockmill_bitcoin::coins::compress::{
     CoinReader, Malformed, compress_amount, expand_amount, read_varint, write_coin, write_varint,
 };
 use blockmill_bitcoin::params::MAX_MONEY;
+use blockmill_bitcoin::types::Coin;
 use blockmill_bitcoin::undo::{self, Reader};
 use testkit::hex;
 

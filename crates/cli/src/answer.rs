@@ -137,7 +137,7 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
         return Some(error.status());
     }
-    if let Some(error) = cause.downcast_ref::<bitcoin::core::Error>() {
+    if let Some(error) = cause.downcast_ref::<bitcoin::datadir::Error>() {
         return Some(error.status());
     }
     if let Some(error) = cause.downcast_ref::<archive::Error>() {

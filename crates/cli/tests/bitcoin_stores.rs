@@ -3,7 +3,7 @@
 
 mod program;
 
-use bitcoin::core::Datadir;
+use bitcoin::datadir::Datadir;
 use program::{Scratch, blockmill, document, run, succeed, succeed_json};
 use serde_json::Value;
 use std::fs;

@@ -3,8 +3,8 @@
 
 mod program;
 
+use bitcoin::chainstate::Chainstate;
 use bitcoin::coins::{Statistics, statistics};
-use bitcoin::commit::Ledger;
 use bitcoin::import::{Options, Tip};
 use bitcoin::params::Params;
 use program::{Random, Scratch, blockmill, succeed, wait};
@@ -45,9 +45,9 @@ struct Stored {
 impl Stored {
     /// Reads a store that no process has open.
     fn of(store: &Path) -> Self {
-        let ledger = Ledger::open(store, &options()).expect("a store");
-        let (tip, undo) = (ledger.tip(), ledger.undo_ends().expect("undo data"));
-        let statistics = statistics(&ledger.coins()).expect("good coins");
+        let chainstate = Chainstate::open(store, &options()).expect("a store");
+        let (tip, undo) = (chainstate.tip(), chainstate.undo_ends().expect("undo data"));
+        let statistics = statistics(&chainstate.coins()).expect("good coins");
         Self { tip, statistics, undo }
     }
 }
@@ -61,7 +61,7 @@ fn height_of(store: &Path) -> u32 {
     if !store.join("coins").exists() {
         return 0;
     }
-    Ledger::open(store, &options()).expect("a store that opens").tip().height
+    Chainstate::open(store, &options()).expect("a store that opens").tip().height
 }
 
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use crate::chain_files::naive::{Plain, Tx, TxIn, TxOut};
 use crate::input::put_part;
-use bitcoin::coin::Coin;
+use bitcoin::types::Coin;
 use bitcoin::params::Params;
 
 /// The first payment of the main network, in block 170, and the script of what it spends.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use archive::blkdat::{self, BlockFiles, BlockWriter, BodyReader, Location, Network};
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
 use bitcoin::Id;
-use bitcoin::scan::pass1;
+use bitcoin::index::scan::pass1;
 use bitcoin::variants::Variants;
 use serde::{Deserialize, Serialize};
 use std::fs;

@@ -10,7 +10,7 @@
 //! A number has seven bits in a byte, the low ones first. Amounts often end with zeros (the idea is
 //! Bitcoin Core's, `compressor.h`). Keys are kept as they are: no curve arithmetic is needed.
 
-use crate::coin::Coin;
+use crate::types::Coin;
 
 /// Forms of scripts.
 const RAW: u8 = 0;
@@ -90,9 +90,9 @@ impl<'a> PackedScript<'a> {
 /// A coin as it is kept; see the text of this module in the source for its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackedCoin<'a> {
-    /// Height of the block that made it.
+    /// Height of the block that created it.
     pub height: u32,
-    /// Was it made by a coinbase?
+    /// Was it created by a coinbase?
     pub coinbase: bool,
     /// Satoshis.
     pub value: u64,

@@ -1,22 +1,25 @@
-//! What a batch holds, and what all batches of a run share.
+//! A batch of blocks, phase by phase, and what all batches of a run share.
 
 use crate::Level;
-use crate::bodies::Bodies;
-use crate::coins::Key;
-use crate::commit::CommitClock;
-use crate::decode::Block;
+use crate::body::reader::BlockReader;
+use crate::chainstate::CommitClock;
+use crate::execute::check::Checked;
+use crate::execute::connect::Connected;
+use crate::execute::prepare::Prepared;
+use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error, Fault};
+use crate::header::rules::MEDIAN_BLOCKS;
 use crate::index::Tree;
+use crate::index::path::Path;
 use crate::options::Options;
 use crate::params::Rules;
-use crate::path::Path;
-use crate::script::{ScriptBatch, Scripts, SpentCoin};
-use crate::verify::MEDIAN_BLOCKS;
-use archive::blkdat::{BlockFiles, Location};
+use crate::script::Scripts;
+use crate::types::Block;
+use archive::blkdat::BlockFiles;
 use crypto::{ManySha256, Signatures};
-use std::ops::Range;
-use std::time::Duration;
-use store::{Fetched, TableReader};
+use pipeline::Flow;
+use std::time::{Duration, Instant};
+use store::{Table, TableReader};
 
 /// What all batches of a run share.
 pub(crate) struct Context<'a> {
@@ -70,63 +73,55 @@ impl Context<'_> {
     }
 }
 
-/// Consecutive blocks of the chain on their way.
+/// Consecutive blocks of the chain on their way. Each phase fills its own part and reads those of
+/// the phases before it; all keep their memory for the next blocks.
 pub(crate) struct Batch {
-    /// Height of the first block.
-    pub first: u32,
-    /// How many blocks this batch has.
-    pub len: usize,
-    /// Bytes as read, and where each block stands in them.
-    pub bytes: Vec<u8>,
-    pub spans: Vec<Range<usize>>,
-    pub locations: Vec<Location>,
-    /// The blocks; those from `len` on are room of earlier batches.
-    pub blocks: Vec<Block>,
-    pub bodies: Bodies,
-    /// Cost of the signature checks in each block's own scripts.
-    pub sigop_costs: Vec<u32>,
-    /// The coins that all outputs make, encoded, one after the other; unspendable outputs make
-    /// none.
-    pub made: Vec<u8>,
-    /// Where the coin of each output ends in `made`.
-    pub made_ends: Vec<u32>,
-    /// What all inputs spend.
-    pub keys: Vec<Key>,
-    /// Coins on disk under these keys.
-    pub fetched: Fetched,
-    /// The coins that all inputs spend, encoded, one after the other.
-    pub taken: Vec<u8>,
-    /// Where the coin of each input ends in `taken`.
-    pub taken_ends: Vec<u32>,
-    /// The same coins, decoded.
-    pub spent: Vec<SpentCoin>,
-    /// The scripts of `spent`.
-    pub scripts: Vec<u8>,
-    /// Script checks of all blocks.
-    pub checks: ScriptBatch,
-    /// Undo data of all blocks, one after the other.
-    pub undo: Vec<u8>,
-    /// Where the undo data of each block ends.
-    pub undo_ends: Vec<usize>,
-    /// Blocks whose records have bytes to spare, and how many.
-    pub spare: Vec<(usize, u32)>,
-    /// Blocks that are connected to the coins.
-    pub connected: usize,
-    /// Blocks that are good as far as is known.
-    pub good: usize,
+    blocks: Blocks,
+    prepared: Prepared,
+    connected: Connected,
+    checked: Checked,
+    verdict: Verdict,
     /// Blocks that have been finished.
-    pub finished: usize,
+    finished: usize,
+    times: BatchTimes,
+}
+
+/// What is known of the blocks of a batch so far.
+#[derive(Default)]
+pub(super) struct Verdict {
+    good: usize,
     /// Why block `good` is not.
-    pub fault: Option<Fault>,
+    fault: Option<Fault>,
     /// The store failed, or holds what it cannot hold.
-    pub error: Option<Error>,
-    /// The coins are to be written to disk when this batch is finished.
-    pub settle: bool,
-    /// Inputs whose scripts ran.
-    pub scripts_run: u64,
-    /// Of which the library decided.
-    pub by_library: u64,
-    pub times: BatchTimes,
+    error: Option<Error>,
+}
+
+impl Verdict {
+    /// `len` blocks, of which nothing bad is known.
+    pub fn begin(&mut self, len: usize) {
+        *self = Self { good: len, fault: None, error: None };
+    }
+
+    /// Blocks that are good as far as is known.
+    pub fn good(&self) -> usize {
+        self.good
+    }
+
+    /// Block `i` is not good; those after it do not count.
+    pub fn refuse(&mut self, i: usize, fault: Fault) {
+        self.good = i;
+        self.fault = Some(fault);
+    }
+
+    /// What is on disk ends the run at block `i`.
+    pub fn fail(&mut self, i: usize, error: Error) {
+        self.good = i;
+        self.error = Some(error);
+    }
+
+    fn ends(&self) -> bool {
+        self.fault.is_some() || self.error.is_some()
+    }
 }
 
 /// Busy times of a batch.
@@ -142,81 +137,130 @@ impl Batch {
     /// An empty batch.
     pub fn new(hasher: ManySha256) -> Self {
         Self {
-            first: 0,
-            len: 0,
-            bytes: vec![],
-            spans: vec![],
-            locations: vec![],
-            blocks: vec![],
-            bodies: Bodies::new(hasher),
-            sigop_costs: vec![],
-            made: vec![],
-            made_ends: vec![],
-            keys: vec![],
-            fetched: Fetched::default(),
-            taken: vec![],
-            taken_ends: vec![],
-            spent: vec![],
-            scripts: vec![],
-            checks: ScriptBatch::default(),
-            undo: vec![],
-            undo_ends: vec![],
-            spare: vec![],
-            connected: 0,
-            good: 0,
+            blocks: Blocks::default(),
+            prepared: Prepared::new(hasher),
+            connected: Connected::default(),
+            checked: Checked::default(),
+            verdict: Verdict::default(),
             finished: 0,
-            fault: None,
-            error: None,
-            settle: false,
-            scripts_run: 0,
-            by_library: 0,
             times: BatchTimes::default(),
         }
     }
 
-    /// Empties the batch for blocks from `first` on.
-    pub fn begin(&mut self, first: u32) {
-        self.first = first;
-        self.len = 0;
-        self.locations.clear();
-        self.sigop_costs.clear();
-        self.made.clear();
-        self.made_ends.clear();
-        self.keys.clear();
-        self.taken.clear();
-        self.taken_ends.clear();
-        self.spent.clear();
-        self.scripts.clear();
-        self.undo.clear();
-        self.undo_ends.clear();
-        self.spare.clear();
-        self.connected = 0;
-        self.good = 0;
-        self.finished = 0;
-        self.fault = None;
-        self.error = None;
-        self.settle = false;
-        self.scripts_run = 0;
-        self.by_library = 0;
-        self.times = BatchTimes::default();
+    /// Reads blocks from height `first` on. Returns whether there are any, or a fault.
+    pub fn read(&mut self, first: u32, context: &Context, reader: &mut BlockReader) -> bool {
+        let start = Instant::now();
+        self.blocks.clear(first);
+        self.prepared.clear();
+        self.connected.clear();
+        self.checked.clear();
+        (self.finished, self.times) = (0, BatchTimes::default());
+        self.blocks.read(context, reader, &mut self.verdict);
+        self.times.read = start.elapsed();
+        self.blocks.len() > 0 || self.verdict.ends()
+    }
+
+    /// What the blocks say by themselves.
+    pub fn prepare(&mut self, context: &Context) {
+        let start = Instant::now();
+        self.prepared.prepare(&mut self.blocks, context, &mut self.verdict);
+        self.times.prepare = start.elapsed();
+    }
+
+    /// Spends and creates coins, in the order of the chain.
+    pub fn connect(&mut self, context: &Context, coins: &mut Table) -> Flow {
+        let start = Instant::now();
+        let Self { blocks, prepared, connected, verdict, .. } = self;
+        connected.connect(blocks, prepared, context, coins, verdict);
+        self.times.connect = start.elapsed();
+        match (self.verdict.ends(), self.connected.settles()) {
+            (true, _) => Flow::Stop,
+            (false, true) => Flow::Settle,
+            (false, false) => Flow::Continue,
+        }
+    }
+
+    /// Lets the blocks pass, where coins do not matter.
+    pub fn pass(&mut self) -> Flow {
+        self.connected.pass(self.verdict.good);
+        if self.verdict.fault.is_some() { Flow::Stop } else { Flow::Continue }
+    }
+
+    /// What connected blocks have yet to prove.
+    pub fn check(&mut self, context: &Context) {
+        // a request to stop: the batch is taken back
+        if !context.connects() || context.options.cancel.is_cancelled() {
+            return;
+        }
+        let start = Instant::now();
+        let Self { blocks, prepared, connected, checked, verdict, .. } = self;
+        checked.check(blocks, prepared, connected, context, verdict);
+        self.times.check = start.elapsed();
+    }
+
+    /// Nothing can refuse the good blocks any more.
+    pub fn finish(&mut self) {
+        self.finished = self.verdict.good;
+    }
+
+    /// Takes back the blocks that are connected but not finished, the last one first.
+    pub fn disconnect(&mut self, coins: &mut Table) -> Result<(), store::Error> {
+        self.connected.disconnect(&self.blocks, self.finished, coins)
+    }
+
+    /// Why the run ends here, if it does.
+    pub fn take_end(&mut self) -> Result<(), Error> {
+        match (self.verdict.error.take(), self.verdict.fault.take()) {
+            (Some(error), _) => Err(error),
+            (None, Some(fault)) => Err(fault.into()),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// How many blocks were read.
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Is the run to end with this batch?
+    pub fn ends(&self) -> bool {
+        self.verdict.ends()
     }
 
     /// The height of block `i`.
     pub fn height(&self, i: usize) -> u32 {
-        self.first + i as u32
+        self.blocks.height(i)
+    }
+
+    /// The good blocks.
+    pub fn good(&self) -> &[Block] {
+        &self.blocks.all()[..self.verdict.good]
     }
 
     /// The undo data of each good block.
     pub fn undo_of_blocks(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.good).map(|i| {
-            let start = i.checked_sub(1).map_or(0, |before| self.undo_ends[before]);
-            &self.undo[start..self.undo_ends[i]]
-        })
+        (0..self.verdict.good).map(|i| self.checked.undo(i))
     }
 
-    /// Block `i` is not good; those after it do not count.
-    pub fn cut(&mut self, i: usize, fault: Fault) {
-        self.good = i;
-        self.fault = Some(fault);
+    /// Good blocks whose records have bytes to spare, and how many.
+    pub fn spare(&self) -> impl Iterator<Item = (usize, u32)> {
+        let spare = self.prepared.spare().iter().copied();
+        spare.filter(|(i, _)| *i < self.verdict.good)
+    }
+
+    /// Are the coins to be written to disk now? With a fault, blocks behind it are still in the
+    /// coins: no state to keep.
+    pub fn settles(&self) -> bool {
+        self.connected.settles() && !self.verdict.ends()
+    }
+
+    /// Inputs whose scripts ran, and how many of them the library decided.
+    pub fn scripts_run(&self) -> (u64, u64) {
+        self.checked.scripts_run()
+    }
+
+    /// Busy times.
+    pub fn times(&self) -> &BatchTimes {
+        &self.times
     }
 }

@@ -1,61 +1,91 @@
 //! What a connected batch has yet to prove: amounts, maturity, lock times, costs, scripts. Many
 //! batches are checked at once.
 
-use crate::coin::Coin;
+use crate::body::locks::SequenceLock;
+use crate::body::sigops::{MAX_SIGOP_COST, spent_cost};
 use crate::coins::PackedCoin;
-use crate::decode::{Block, Span};
 use crate::error::{Rule, Violation};
-use crate::execute::batch::{Batch, Context};
+use crate::execute::batch::{Context, Verdict};
+use crate::execute::connect::Connected;
+use crate::execute::list::ByteStrings;
+use crate::execute::prepare::Prepared;
+use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error};
-use crate::locks::SequenceLock;
 use crate::params::{COINBASE_MATURITY, MAX_MONEY};
-use crate::script::{Flags, Part, SpentCoin};
-use crate::sigops::{MAX_SIGOP_COST, spent_cost};
+use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
+use crate::types::Coin;
+use crate::types::{Block, Span};
 use crate::undo;
-use std::time::Instant;
+use std::ops::Range;
 
-impl Batch {
-    /// Checks what spending and making coins must keep, runs the scripts, and encodes undo data.
-    pub fn check(&mut self, context: &Context) {
-        // a request to stop: the batch is taken back
-        if !context.connects() || context.options.cancel.is_cancelled() {
-            return;
-        }
-        let clock = Instant::now();
+/// The fourth phase: what disconnects the blocks, which are verified.
+#[derive(Default)]
+pub(super) struct Checked {
+    /// The coins that all inputs spend.
+    spent: Vec<SpentCoin>,
+    /// Their scripts.
+    scripts: Vec<u8>,
+    /// Script checks of all blocks.
+    checks: ScriptBatch,
+    /// Undo data of each block.
+    undo: ByteStrings,
+    /// Inputs whose scripts ran.
+    scripts_run: u64,
+    /// Of which the library decided.
+    by_library: u64,
+}
+
+impl Checked {
+    pub fn clear(&mut self) {
+        self.spent.clear();
+        self.scripts.clear();
+        self.undo.clear();
+        self.scripts_run = 0;
+        self.by_library = 0;
+    }
+
+    /// Checks what spending and creating coins must keep, runs the scripts, and encodes undo data.
+    pub fn check(
+        &mut self,
+        blocks: &Blocks,
+        prepared: &Prepared,
+        connected: &Connected,
+        context: &Context,
+        verdict: &mut Verdict,
+    ) {
         let mut start = 0;
-        for i in 0..self.good {
-            let inputs = self.inputs_of_block(i);
-            if let Err(error) = self.decode_spent(i, start) {
-                self.good = i;
-                self.error = Some(error);
+        for (i, block) in blocks.all()[..verdict.good()].iter().enumerate() {
+            let (height, cost) = (blocks.height(i), prepared.sigop_cost(i));
+            let end = start + inputs_of(block);
+            if let Err(error) = self.decode_spent(connected, start..end) {
+                verdict.fail(i, error);
                 break;
             }
-            if let Err(violation) = self.check_block(i, start, context) {
-                let fault = context.fault(self.height(i), Cause::Rule(violation));
-                self.cut(i, fault);
+            if let Err(violation) = self.check_block(block, height, cost, start, context) {
+                verdict.refuse(i, context.fault(height, Cause::Rule(violation)));
                 break;
             }
-            start += inputs;
+            start = end;
         }
-        self.run_scripts(context);
-        self.encode_undo();
-        self.times.check = clock.elapsed();
+        self.run_scripts(blocks, context, verdict);
+        self.encode_undo(&blocks.all()[..verdict.good()]);
     }
 
-    /// Inputs of block `i` that spend coins.
-    fn inputs_of_block(&self, i: usize) -> usize {
-        self.blocks[i].inputs.len() - 1
-    }
-
-    fn check_block(&mut self, i: usize, start: usize, context: &Context) -> Result<(), Violation> {
-        let height = self.height(i);
-        let block = &self.blocks[i];
+    /// `cost` is that of the signature checks in the block's own scripts; `start` is the first coin
+    /// that it spends.
+    fn check_block(
+        &self,
+        block: &Block,
+        height: u32,
+        mut cost: u32,
+        start: usize,
+        context: &Context,
+    ) -> Result<(), Violation> {
         let rules = context.rules(height);
         let spent = &self.spent[start..];
         // counted by the flags that scripts run with, as in Core
         let flags = Flags::of(&rules);
         let (p2sh, witness) = (flags.has(Flags::P2SH), flags.has(Flags::WITNESS));
-        let mut cost = self.sigop_costs[i];
         let (mut fees, mut at) = (0, 0);
         for (number, transaction) in block.transactions.iter().enumerate().skip(1) {
             let inputs = transaction.inputs.len();
@@ -85,11 +115,10 @@ impl Batch {
         Ok(())
     }
 
-    /// Decodes the coins that block `i` spends; the first of them is coin `start` of the batch.
-    fn decode_spent(&mut self, i: usize, start: usize) -> Result<(), Error> {
-        let mut from = start.checked_sub(1).map_or(0, |before| self.taken_ends[before] as usize);
-        for end in &self.taken_ends[start..start + self.inputs_of_block(i)] {
-            let encoded = &self.taken[from..*end as usize];
+    /// Decodes the coins that these inputs of the batch spend.
+    fn decode_spent(&mut self, connected: &Connected, inputs: Range<usize>) -> Result<(), Error> {
+        for input in inputs {
+            let encoded = connected.spent(input);
             let coin = PackedCoin::unpack(encoded).ok_or_else(|| {
                 Error::Damaged(format!("expected a coin, found {} other bytes", encoded.len()))
             })?;
@@ -98,21 +127,18 @@ impl Batch {
             let script = Span { start: begin, end: self.scripts.len() as u32 };
             let PackedCoin { value, height, coinbase, .. } = coin;
             self.spent.push(SpentCoin { value, height, coinbase, script });
-            from = *end as usize;
         }
         Ok(())
     }
 
     /// Runs the scripts of all blocks above the height up to which they are assumed valid.
-    fn run_scripts(&mut self, context: &Context) {
-        let skipped = (context.assumed_valid + 1).saturating_sub(self.first) as usize;
+    fn run_scripts(&mut self, blocks: &Blocks, context: &Context, verdict: &mut Verdict) {
         let mut at = 0;
-        let mut parts = Vec::with_capacity(self.good);
-        for i in 0..self.good {
-            let block = &self.blocks[i];
-            let inputs = block.inputs.len() - 1;
-            if i >= skipped && inputs > 0 {
-                let flags = Flags::of(&context.rules(self.height(i)));
+        let mut parts = Vec::with_capacity(verdict.good());
+        for (i, block) in blocks.all()[..verdict.good()].iter().enumerate() {
+            let (inputs, height) = (inputs_of(block), blocks.height(i));
+            if height > context.assumed_valid && inputs > 0 {
+                let flags = Flags::of(&context.rules(height));
                 let coins = &self.spent[at..at + inputs];
                 let transactions = 1..block.transactions.len();
                 self.scripts_run += inputs as u64;
@@ -126,16 +152,14 @@ impl Batch {
         self.by_library = self.checks.counts().library - before;
         if let Err(fault) = outcome {
             let i = numbers.get(fault.part).copied().unwrap_or_default();
-            let fault = context.fault(self.height(i), Cause::Script(fault));
-            self.cut(i, fault);
+            verdict.refuse(i, context.fault(blocks.height(i), Cause::Script(fault)));
         }
     }
 
-    fn encode_undo(&mut self) {
+    fn encode_undo(&mut self, blocks: &[Block]) {
         let mut at = 0;
-        for i in 0..self.good {
-            let block = &self.blocks[i];
-            let inputs = block.inputs.len() - 1;
+        for block in blocks {
+            let inputs = inputs_of(block);
             let coins = self.spent[at..at + inputs].iter().map(|spent| Coin {
                 height: spent.height,
                 coinbase: spent.coinbase,
@@ -144,12 +168,27 @@ impl Batch {
             });
             let counts = block.transactions[1..].iter().map(|each| each.inputs.len());
             // there is one coin for each input
-            let encoded = undo::encode(counts, coins, &mut self.undo);
+            let encoded = undo::encode(counts, coins, self.undo.tail());
             debug_assert!(encoded.is_ok());
-            self.undo_ends.push(self.undo.len());
+            self.undo.end();
             at += inputs;
         }
     }
+
+    /// The undo data of block `i`.
+    pub fn undo(&self, i: usize) -> &[u8] {
+        self.undo.get(i)
+    }
+
+    /// Inputs whose scripts ran, and how many of them the library decided.
+    pub fn scripts_run(&self) -> (u64, u64) {
+        (self.scripts_run, self.by_library)
+    }
+}
+
+/// Inputs of a block that spend coins.
+fn inputs_of(block: &Block) -> usize {
+    block.inputs.len() - 1
 }
 
 /// What transaction `number` pays to the miner, if the coins that it spends are ripe and suffice.

@@ -1,16 +1,17 @@
-//! Coins spent and made, in chain order: the one part that cannot be done by several threads, and
-//! so nothing else is done here.
+//! Coins spent and created, in chain order: the one part that cannot be done by several threads,
+//! and so nothing else is done here.
 
 use crate::Rule;
-use crate::coin::OutPoint;
 use crate::coins::key;
-use crate::decode::Block;
 use crate::error::Violation;
-use crate::execute::batch::{Batch, Context};
+use crate::execute::batch::{Context, Verdict};
+use crate::execute::list::ByteStrings;
+use crate::execute::prepare::Prepared;
+use crate::execute::read::Blocks;
 use crate::execute::unwind::unwind;
 use crate::fault::Cause;
-use pipeline::Flow;
-use std::time::Instant;
+use crate::types::Block;
+use crate::types::OutPoint;
 use store::Table;
 
 /// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
@@ -37,78 +38,100 @@ impl From<store::Error> for Stopped {
     }
 }
 
-impl Batch {
-    /// Spends and makes the coins of each block. A block that spends what is not there is taken
+/// The third phase: what the blocks have done to the coins.
+#[derive(Default)]
+pub(super) struct Connected {
+    /// The coins that all inputs spend, encoded.
+    spent: ByteStrings,
+    /// Blocks that are connected to the coins.
+    blocks: usize,
+    /// The coins are to be written to disk when this batch is finished.
+    settle: bool,
+}
+
+/// What connecting a block reads.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    block: &'a Block,
+    prepared: &'a Prepared,
+    at: At,
+}
+
+impl Connected {
+    pub fn clear(&mut self) {
+        self.spent.clear();
+        self.blocks = 0;
+        self.settle = false;
+    }
+
+    /// Spends and creates the coins of each block. A block that spends what is not there is taken
     /// back, and nothing after it is connected.
-    pub fn connect(&mut self, context: &Context, coins: &mut Table) -> Flow {
-        let start = Instant::now();
+    pub fn connect(
+        &mut self,
+        blocks: &Blocks,
+        prepared: &Prepared,
+        context: &Context,
+        coins: &mut Table,
+        verdict: &mut Verdict,
+    ) {
         let mut at = At::default();
-        while self.connected < self.good {
-            let i = self.connected;
-            match self.connect_block(i, at, context, coins) {
-                Ok(()) => self.connected += 1,
+        while self.blocks < verdict.good() {
+            let (block, height) = (blocks.get(self.blocks), blocks.height(self.blocks));
+            let source = Source { block, prepared, at };
+            match self.connect_block(source, height, context, coins) {
+                Ok(()) => self.blocks += 1,
                 Err(Stopped::Violation(violation)) => {
-                    let fault = context.fault(self.height(i), Cause::Rule(violation));
-                    self.cut(i, fault);
+                    let fault = context.fault(height, Cause::Rule(violation));
+                    verdict.refuse(self.blocks, fault);
                 }
-                Err(Stopped::Store(error)) => {
-                    self.error = Some(error.into());
-                    self.good = i;
-                }
+                Err(Stopped::Store(error)) => verdict.fail(self.blocks, error.into()),
             }
-            at.output += self.blocks[i].outputs.len();
-            at.input = self.taken_ends.len();
+            at.output += block.outputs.len();
+            at.input = self.spent.len();
         }
         let due = coins.changes() > 0 && context.clock.is_due();
         self.settle = due || coins.wants_flush() || is_short(coins, context);
-        self.times.connect = start.elapsed();
-        match (self.fault.is_some() || self.error.is_some(), self.settle) {
-            (true, _) => Flow::Stop,
-            (false, true) => Flow::Settle,
-            (false, false) => Flow::Continue,
-        }
     }
 
-    /// Lets the blocks pass, where coins do not matter.
-    pub fn pass(&mut self) -> Flow {
-        self.connected = self.good;
-        if self.fault.is_some() { Flow::Stop } else { Flow::Continue }
+    /// Lets `blocks` pass, where coins do not matter.
+    pub fn pass(&mut self, blocks: usize) {
+        self.blocks = blocks;
     }
 
     fn connect_block(
         &mut self,
-        i: usize,
-        at: At,
+        source: Source<'_>,
+        height: u32,
         context: &Context,
         coins: &mut Table,
     ) -> Result<(), Stopped> {
-        let rules = context.rules(self.height(i));
+        let Source { block, prepared, at } = source;
+        let rules = context.rules(height);
         if rules.bip30 {
-            self.check_no_duplicates(i, at, coins)?;
+            source.check_no_duplicates(coins)?;
         }
         // before BIP34 only the two blocks that are excepted from BIP30 come here without it
         let repeats = !rules.bip30 && !rules.bip34;
+        let keys = prepared.keys();
         let (mut input, mut output) = (at.input, at.output);
         let mut touched = input;
-        for number in 0..self.blocks[i].transactions.len() {
-            let transaction = &self.blocks[i].transactions[number];
+        for (number, transaction) in block.transactions.iter().enumerate() {
             let inputs = if number == 0 { 0 } else { transaction.inputs.len() };
-            let outputs = transaction.outputs.len() as u32;
             if input + inputs > touched {
-                touched = (input + inputs.max(TOUCHED)).min(self.keys.len());
-                coins.touch(&self.keys[input..touched]);
+                touched = (input + inputs.max(TOUCHED)).min(keys.len());
+                coins.touch(&keys[input..touched]);
             }
-            for (within, place) in (input..input + inputs).enumerate() {
-                if !self.spend(place, context, coins)? {
-                    let missing = self.missing(i, number, within);
-                    self.take_back(i, at, number, coins)?;
+            for (within, index) in (input..input + inputs).enumerate() {
+                if !self.spend(index, prepared, context, coins)? {
+                    let missing = source.missing(number, within);
+                    self.take_back(block, at, number, coins)?;
                     return Err(Stopped::Violation(missing));
                 }
             }
             input += inputs;
-            let txid = self.blocks[i].txids[number];
-            for vout in 0..outputs {
-                let coin = made(&self.made, &self.made_ends, output);
+            let txid = block.txids[number];
+            for vout in 0..transaction.outputs.len() as u32 {
+                let coin = prepared.created(output);
                 output += 1;
                 if coin.is_empty() {
                     continue;
@@ -124,30 +147,76 @@ impl Batch {
         Ok(())
     }
 
-    /// Spends the coin of input `place` of the batch. Returns whether it was there.
+    /// Spends the coin of input `index` of the batch. Returns whether it was there.
     fn spend(
         &mut self,
-        place: usize,
+        index: usize,
+        prepared: &Prepared,
         context: &Context,
         coins: &mut Table,
     ) -> Result<bool, store::Error> {
-        let hint = if context.fetches { self.fetched.hint(place) } else { None };
-        let there = coins.take(&self.keys[place], hint, &mut self.taken)?;
+        let hint = if context.fetches { prepared.fetched().hint(index) } else { None };
+        let there = coins.take(&prepared.keys()[index], hint, self.spent.tail())?;
         if there {
-            self.taken_ends.push(self.taken.len() as u32);
+            self.spent.end();
         }
         Ok(there)
     }
 
+    /// Takes back what a block has done so far: all of the transactions before `number`, and the
+    /// inputs of that one that were spent.
+    fn take_back(
+        &mut self,
+        block: &Block,
+        at: At,
+        number: usize,
+        coins: &mut Table,
+    ) -> Result<(), store::Error> {
+        let spent = self.spent.len() - at.input;
+        unwind(coins, block, number, spent, |input| self.spent.get(at.input + input))?;
+        self.spent.truncate(at.input);
+        Ok(())
+    }
+
+    /// Takes back the blocks that are connected but not finished, the last one first.
+    pub fn disconnect(
+        &mut self,
+        blocks: &Blocks,
+        finished: usize,
+        coins: &mut Table,
+    ) -> Result<(), store::Error> {
+        let inputs = |block: &Block| block.inputs.len() - 1;
+        let mut first: usize = blocks.all()[..self.blocks].iter().map(inputs).sum();
+        while self.blocks > finished {
+            let block = blocks.get(self.blocks - 1);
+            first -= inputs(block);
+            let all = block.transactions.len();
+            unwind(coins, block, all, inputs(block), |input| self.spent.get(first + input))?;
+            self.blocks -= 1;
+        }
+        Ok(())
+    }
+
+    /// The coin that an input of the batch spends, encoded; those of coinbases are not counted.
+    pub fn spent(&self, input: usize) -> &[u8] {
+        self.spent.get(input)
+    }
+
+    /// Are the coins to be written to disk when this batch is finished?
+    pub fn settles(&self) -> bool {
+        self.settle
+    }
+}
+
+impl Source<'_> {
     /// BIP30: no transaction of the block may have the id of one that has unspent outputs.
-    fn check_no_duplicates(&self, i: usize, at: At, coins: &Table) -> Result<(), Stopped> {
-        let block = &self.blocks[i];
-        let mut output = at.output;
-        for (number, transaction) in block.transactions.iter().enumerate() {
+    fn check_no_duplicates(&self, coins: &Table) -> Result<(), Stopped> {
+        let mut output = self.at.output;
+        for (number, transaction) in self.block.transactions.iter().enumerate() {
             for vout in 0..transaction.outputs.len() as u32 {
-                let coin = made(&self.made, &self.made_ends, output);
+                let coin = self.prepared.created(output);
                 output += 1;
-                let key = key(&OutPoint { txid: block.txids[number], vout });
+                let key = key(&OutPoint { txid: self.block.txids[number], vout });
                 if !coin.is_empty() && coins.contains(&key, None)? {
                     let (expected, found) = ("a new transaction id", "one with unspent outputs");
                     let rule = Rule::UnspentDuplicate;
@@ -159,45 +228,13 @@ impl Batch {
         Ok(())
     }
 
-    fn missing(&self, i: usize, number: usize, within: usize) -> Violation {
-        let block = &self.blocks[i];
+    fn missing(&self, number: usize, within: usize) -> Violation {
+        let block = self.block;
         let input = &block.inputs_of(&block.transactions[number])[within];
         let outpoint = block.outpoint(input);
         let (txid, vout) = (crate::Id(&outpoint.txid), outpoint.vout);
         let expected = format_args!("output {vout} of {txid} unspent").to_string();
         Violation::of_transaction(Rule::CoinMissing, number, expected, "none")
-    }
-
-    /// Takes back what block `i` has done so far: all of the transactions before `number`, and the
-    /// inputs of that one that were spent.
-    fn take_back(
-        &mut self,
-        i: usize,
-        at: At,
-        number: usize,
-        coins: &mut Table,
-    ) -> Result<(), store::Error> {
-        let spent = self.taken_ends.len() - at.input;
-        let taken = Taken { bytes: &self.taken, ends: &self.taken_ends, first: at.input };
-        unwind(coins, &self.blocks[i], number, spent, |input| taken.coin(input))?;
-        self.taken_ends.truncate(at.input);
-        self.taken.truncate(self.taken_ends.last().map_or(0, |end| *end as usize));
-        Ok(())
-    }
-
-    /// Takes back the blocks that are connected but not finished, the last one first.
-    pub fn disconnect(&mut self, coins: &mut Table) -> Result<(), store::Error> {
-        let inputs = |block: &Block| block.inputs.len() - 1;
-        let mut first: usize = self.blocks[..self.connected].iter().map(inputs).sum();
-        while self.connected > self.finished {
-            let block = &self.blocks[self.connected - 1];
-            first -= inputs(block);
-            let taken = Taken { bytes: &self.taken, ends: &self.taken_ends, first };
-            let all = block.transactions.len();
-            unwind(coins, block, all, inputs(block), |input| taken.coin(input))?;
-            self.connected -= 1;
-        }
-        Ok(())
     }
 }
 
@@ -206,23 +243,4 @@ fn is_short(coins: &Table, context: &Context) -> bool {
     let memory = usize::try_from(context.options.memory).unwrap_or(usize::MAX);
     let reserve = NEXT_BATCH.min(memory / 4);
     coins.changes() > 0 && coins.memory().saturating_add(reserve) > memory
-}
-
-/// The coins that a block took.
-struct Taken<'a> {
-    bytes: &'a [u8],
-    ends: &'a [u32],
-    first: usize,
-}
-
-impl Taken<'_> {
-    fn coin(&self, input: usize) -> &[u8] {
-        made(self.bytes, self.ends, self.first + input)
-    }
-}
-
-/// Entry `index` of encoded coins that stand one after the other.
-fn made<'a>(bytes: &'a [u8], ends: &[u32], index: usize) -> &'a [u8] {
-    let start = index.checked_sub(1).map_or(0, |before| ends[before] as usize);
-    &bytes[start..ends[index] as usize]
 }

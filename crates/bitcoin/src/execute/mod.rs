@@ -1,13 +1,14 @@
 //! Pass 2: batches of consecutive blocks on their way to the coins.
 //!
 //! A batch is read and prepared by itself (taken apart, hashed, held against the rules that need
-//! no coins, its older coins fetched ahead), connected in chain order (coins spent and made,
+//! no coins, its older coins fetched ahead), connected in chain order (coins spent and created,
 //! nothing else), then checked by itself (amounts, maturity, lock times, scripts; undo data
 //! encoded). Only the connecting is serial, so it does as little as possible.
 
 mod batch;
 mod check;
 mod connect;
+mod list;
 mod prepare;
 mod read;
 mod unwind;

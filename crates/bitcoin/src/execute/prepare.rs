@@ -1,51 +1,79 @@
 //! What a block says by itself: its encoding, its hashes, the rules that need no coins.
 
-use crate::coin::Coin;
-use crate::coins::{PackedCoin, is_unspendable, key};
-use crate::decode::{Block, hash_blocks};
-use crate::execute::batch::{Batch, Context};
+use crate::body::Bodies;
+use crate::coins::{Key, PackedCoin, is_unspendable, key};
+use crate::execute::batch::{Context, Verdict};
+use crate::execute::list::ByteStrings;
+use crate::execute::read::Blocks;
 use crate::fault::Cause;
 use crate::script;
-use std::time::Instant;
+use crate::types::Coin;
+use crate::types::{Block, hash_blocks};
+use crypto::ManySha256;
+use store::Fetched;
 
-impl Batch {
-    /// Takes each block apart and holds it against the rules of bodies; encodes the coins that it
-    /// makes, and fetches from disk those that it spends.
-    pub fn prepare(&mut self, context: &Context) {
-        let start = Instant::now();
-        self.good = self.len;
-        if self.blocks.len() < self.len {
-            self.blocks.resize_with(self.len, Block::default);
+/// The second phase: what the coins have to know of the blocks.
+pub(super) struct Prepared {
+    bodies: Bodies,
+    /// Cost of the signature checks in each block's own scripts.
+    sigop_costs: Vec<u32>,
+    /// The coin that each output creates, encoded; nothing where it is unspendable.
+    created: ByteStrings,
+    /// What all inputs spend.
+    keys: Vec<Key>,
+    /// Coins on disk under these keys.
+    fetched: Fetched,
+    /// Blocks whose records have bytes to spare, and how many.
+    spare: Vec<(usize, u32)>,
+}
+
+impl Prepared {
+    pub fn new(hasher: ManySha256) -> Self {
+        Self {
+            bodies: Bodies::new(hasher),
+            sigop_costs: vec![],
+            created: ByteStrings::default(),
+            keys: vec![],
+            fetched: Fetched::default(),
+            spare: vec![],
         }
-        for i in 0..self.len {
-            let block = &mut self.blocks[i];
-            block.raw.clear();
-            block.raw.extend_from_slice(&self.bytes[self.spans[i].clone()]);
-            match block.parse_record() {
+    }
+
+    pub fn clear(&mut self) {
+        self.sigop_costs.clear();
+        self.created.clear();
+        self.keys.clear();
+        self.spare.clear();
+    }
+
+    /// Takes each block apart and holds it against the rules of bodies; encodes the coins that it
+    /// creates, and fetches from disk those that it spends.
+    pub fn prepare(&mut self, blocks: &mut Blocks, context: &Context, verdict: &mut Verdict) {
+        for i in 0..blocks.len() {
+            match blocks.all_mut()[i].parse_record() {
                 Ok(0) => {}
                 Ok(bytes) => self.spare.push((i, bytes)),
                 Err(error) => {
-                    self.cut(i, context.fault(self.height(i), Cause::Encoding(error)));
+                    let fault = context.fault(blocks.height(i), Cause::Encoding(error));
+                    verdict.refuse(i, fault);
                     break;
                 }
             }
         }
         // together, so that short blocks share lanes
-        hash_blocks(&mut self.blocks[..self.good], &context.hasher);
-        for i in 0..self.good {
-            if let Err(cause) = self.check_body(i, context) {
-                self.cut(i, context.fault(self.height(i), cause));
+        hash_blocks(&mut blocks.all_mut()[..verdict.good()], &context.hasher);
+        for i in 0..verdict.good() {
+            if let Err(cause) = self.check_body(blocks.get(i), blocks.height(i), context) {
+                verdict.refuse(i, context.fault(blocks.height(i), cause));
                 break;
             }
         }
         if context.fetches {
             self.fetch(context);
         }
-        self.times.prepare = start.elapsed();
     }
 
-    fn check_body(&mut self, i: usize, context: &Context) -> Result<(), Cause> {
-        let (height, block) = (self.height(i), &self.blocks[i]);
+    fn check_body(&mut self, block: &Block, height: u32, context: &Context) -> Result<(), Cause> {
         let expected = *context.tree.hash(context.path.nodes[height as usize]);
         if block.hash != expected {
             return Err(Cause::Changed { expected, found: block.hash });
@@ -58,26 +86,24 @@ impl Batch {
         }
         self.sigop_costs.push(checked.legacy_sigop_cost);
         if context.connects() {
-            self.encode_made(i);
-            let block = &self.blocks[i];
+            self.encode_created(block, height);
             let inputs = block.inputs.iter().skip(1);
             self.keys.extend(inputs.map(|input| key(&block.outpoint(input))));
         }
         Ok(())
     }
 
-    /// Encodes the coins that block `i` makes.
-    fn encode_made(&mut self, i: usize) {
-        let (height, block) = (self.height(i), &self.blocks[i]);
+    /// Encodes the coins that a block creates.
+    fn encode_created(&mut self, block: &Block, height: u32) {
         for (number, transaction) in block.transactions.iter().enumerate() {
             for output in block.outputs_of(transaction) {
                 let script = output.script.of(&block.raw);
                 if !is_unspendable(script) {
                     let value = output.value as u64;
                     let coin = Coin { height, coinbase: number == 0, value, script };
-                    PackedCoin::pack(&coin, &mut self.made);
+                    PackedCoin::pack(&coin, self.created.tail());
                 }
-                self.made_ends.push(self.made.len() as u32);
+                self.created.end();
             }
         }
     }
@@ -88,5 +114,30 @@ impl Batch {
         if let Some(reader) = &context.coins {
             let _ = reader.snapshot().fetch(&self.keys, &mut self.fetched);
         }
+    }
+
+    /// Cost of the signature checks in the own scripts of block `i`.
+    pub fn sigop_cost(&self, i: usize) -> u32 {
+        self.sigop_costs[i]
+    }
+
+    /// The coin that an output of the batch creates; nothing where it is unspendable.
+    pub fn created(&self, output: usize) -> &[u8] {
+        self.created.get(output)
+    }
+
+    /// What all inputs spend.
+    pub fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// What was fetched, key by key.
+    pub fn fetched(&self) -> &Fetched {
+        &self.fetched
+    }
+
+    /// Blocks whose records have bytes to spare, and how many.
+    pub fn spare(&self) -> &[(usize, u32)] {
+        &self.spare
     }
 }

@@ -1,60 +1,82 @@
 //! Bodies from the files, a batch at a time.
 
-use crate::execute::batch::{Batch, Context};
+use crate::body::reader::BlockReader;
+use crate::execute::batch::{Context, Verdict};
 use crate::fault::Cause;
-use archive::blkdat::{BodyReader, Location};
-use std::time::Instant;
+use crate::types::Block;
+use archive::blkdat::Location;
 
 /// Bytes of blocks after which a batch is full; a larger block has a batch of its own.
 const BATCH_BYTES: u64 = 1 << 20;
 /// Blocks after which a batch is full, for chains of tiny blocks.
 const BATCH_BLOCKS: usize = 512;
 
-impl Batch {
-    /// Reads blocks from height `first` on, up to the end of the path. Returns whether there are
-    /// any. A block that cannot be read is this batch's fault, and its last.
-    pub fn read(&mut self, first: u32, context: &Context, reader: &mut BodyReader) -> bool {
-        let start = Instant::now();
-        self.begin(first);
+/// The first phase: which blocks a batch has. The next one takes them apart where they stand.
+#[derive(Default)]
+pub(super) struct Blocks {
+    /// Height of the first block.
+    first: u32,
+    locations: Vec<Location>,
+    /// Those from the last location on are room of earlier batches.
+    blocks: Vec<Block>,
+}
+
+impl Blocks {
+    /// Forgets the blocks; the next ones begin at height `first`.
+    pub fn clear(&mut self, first: u32) {
+        self.first = first;
+        self.locations.clear();
+    }
+
+    /// Reads blocks up to the end of the path. One that cannot be read is the batch's fault, and
+    /// its last.
+    pub fn read(&mut self, context: &Context, reader: &mut BlockReader, verdict: &mut Verdict) {
         let mut bytes = 0;
         let last = context.options.until.map_or(usize::MAX, |until| until as usize);
         let end = last.saturating_add(1).min(context.path.nodes.len());
-        for node in context.path.nodes[..end].iter().skip(first as usize) {
+        for node in context.path.nodes[..end].iter().skip(self.first as usize) {
             let Some(found) = context.tree.record(*node) else { break };
             bytes += u64::from(found.size);
             let full = bytes > BATCH_BYTES || self.locations.len() == BATCH_BLOCKS;
             if full && !self.locations.is_empty() {
                 break;
             }
-            let (file, offset, size) = (found.file, found.offset, found.size);
-            self.locations.push(Location { file, offset, size });
+            self.locations.push(found.location());
         }
-        self.len = self.locations.len();
-        if reader.read_batch(&self.locations, &mut self.bytes, &mut self.spans).is_err() {
-            self.read_one_by_one(context, reader);
+        let len = self.locations.len();
+        if self.blocks.len() < len {
+            self.blocks.resize_with(len, Block::default);
         }
-        self.times.read = start.elapsed();
-        self.len > 0 || self.fault.is_some()
+        verdict.begin(len);
+        let unread = reader.read(&self.locations, &mut self.blocks[..len]);
+        if let Some((i, error)) = unread.into_iter().next() {
+            verdict.refuse(i, context.fault(self.height(i), Cause::Archive(error)));
+            self.locations.truncate(i);
+        }
     }
 
-    /// Finds out which block cannot be read, and keeps those before it.
-    fn read_one_by_one(&mut self, context: &Context, reader: &mut BodyReader) {
-        self.bytes.clear();
-        self.spans.clear();
-        let mut one = vec![];
-        for i in 0..self.len {
-            match reader.read(self.locations[i], &mut one) {
-                Ok(()) => {
-                    let start = self.bytes.len();
-                    self.bytes.extend_from_slice(&one);
-                    self.spans.push(start..self.bytes.len());
-                }
-                Err(error) => {
-                    self.len = i;
-                    self.fault = Some(context.fault(self.height(i), Cause::Archive(error)));
-                    return;
-                }
-            }
-        }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.locations.len()
+    }
+
+    /// The height of block `i`.
+    pub fn height(&self, i: usize) -> u32 {
+        self.first + i as u32
+    }
+
+    /// Block `i`.
+    pub fn get(&self, i: usize) -> &Block {
+        &self.blocks[i]
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Block] {
+        &self.blocks[..self.locations.len()]
+    }
+
+    /// All of them, to be taken apart.
+    pub fn all_mut(&mut self) -> &mut [Block] {
+        &mut self.blocks[..self.locations.len()]
     }
 }

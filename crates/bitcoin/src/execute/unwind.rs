@@ -1,8 +1,8 @@
 //! Connecting, backwards.
 
-use crate::coin::OutPoint;
 use crate::coins::key;
-use crate::decode::Block;
+use crate::types::Block;
+use crate::types::OutPoint;
 use store::Table;
 
 /// Takes back the first `transactions` transactions of `block` and the first `spent` of its

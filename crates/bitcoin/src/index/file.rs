@@ -71,7 +71,7 @@ impl FileStamp {
 pub struct Saved {
     /// The files that were scanned.
     pub files: Vec<FileStamp>,
-    /// What was found in them; [`Found::file`] is a place in `files`.
+    /// What was found in them; [`Found::file`] is an index of `files`.
     pub found: Vec<Found>,
 }
 
@@ -307,35 +307,35 @@ impl Reading {
 /// What of a saved index is still true.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Records of unchanged files; [`Found::file`] is a place in the new list of files.
+    /// Records of unchanged files; [`Found::file`] is an index of the new list of files.
     pub found: Vec<Found>,
-    /// The places of files that are new or changed, in order: to be scanned.
+    /// The indexes of files that are new or changed, in order: to be scanned.
     pub to_scan: Vec<u32>,
 }
 
 /// Compares a saved index with the files of today.
 pub fn take_over(saved: Saved, files: &[FileStamp]) -> Kept {
-    let mut places = std::collections::HashMap::new();
-    for (place, file) in files.iter().enumerate() {
-        places.entry(&file.path).or_insert(place);
+    let mut indexes = std::collections::HashMap::new();
+    for (index, file) in files.iter().enumerate() {
+        indexes.entry(&file.path).or_insert(index);
     }
-    let mut new_places = vec![None; saved.files.len()];
+    let mut new_indexes = vec![None; saved.files.len()];
     let mut is_kept = vec![false; files.len()];
-    for (new_place, file) in new_places.iter_mut().zip(&saved.files) {
-        let same = places.get(&file.path).copied().filter(|place| files[*place] == *file);
-        if let Some(place) = same.filter(|place| !std::mem::replace(&mut is_kept[*place], true)) {
-            *new_place = Some(place as u32);
+    for (new_index, file) in new_indexes.iter_mut().zip(&saved.files) {
+        let same = indexes.get(&file.path).copied().filter(|index| files[*index] == *file);
+        if let Some(index) = same.filter(|index| !std::mem::replace(&mut is_kept[*index], true)) {
+            *new_index = Some(index as u32);
         }
     }
     let mut found = saved.found;
-    found.retain_mut(|record| match new_places.get(record.file as usize) {
-        Some(Some(place)) => {
-            record.file = *place;
+    found.retain_mut(|record| match new_indexes.get(record.file as usize) {
+        Some(Some(index)) => {
+            record.file = *index;
             true
         }
         _ => false,
     });
-    let to_scan = (0..files.len()).filter(|place| !is_kept[*place]).map(|place| place as u32);
+    let to_scan = (0..files.len()).filter(|index| !is_kept[*index]).map(|index| index as u32);
     Kept { found, to_scan: to_scan.collect() }
 }
 

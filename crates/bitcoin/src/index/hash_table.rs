@@ -17,21 +17,21 @@ pub(super) struct HashTable {
 
 impl HashTable {
     pub fn new(records: usize) -> HashTable {
-        let places = (records.max(8) * 2).next_power_of_two();
+        let slots = (records.max(8) * 2).next_power_of_two();
         let random = RandomState::new();
         HashTable {
-            slots: vec![0; places],
+            slots: vec![0; slots],
             salt: random.hash_one(0_u8),
             // odd, and with its highest bit set
             factor: random.hash_one(1_u8) | 1 | 1 << 63,
-            shift: 64 - places.trailing_zeros(),
+            shift: 64 - slots.trailing_zeros(),
         }
     }
 
     /// The record in `found` that has this hash.
     #[inline]
     pub fn get(&self, hash: &Hash, found: &[Found]) -> Option<u32> {
-        self.place(hash, found).ok()
+        self.slot_of(hash, found).ok()
     }
 
     /// The record in the first slot for this hash, most often the right one; `u32::MAX` when that
@@ -47,7 +47,7 @@ impl HashTable {
     #[inline]
     pub fn insert(&mut self, record: u32, found: &[Found]) -> Option<u32> {
         let hash = &found[record as usize].hash;
-        match self.place(hash, found) {
+        match self.slot_of(hash, found) {
             Ok(known) => Some(known),
             Err(free) => {
                 self.slots[free] = self.mix(hash) << 32 | u64::from(record + 1);
@@ -58,7 +58,7 @@ impl HashTable {
 
     /// The record with this hash, or the slot where it belongs.
     #[inline]
-    fn place(&self, hash: &Hash, found: &[Found]) -> Result<u32, usize> {
+    fn slot_of(&self, hash: &Hash, found: &[Found]) -> Result<u32, usize> {
         let mixed = self.mix(hash);
         let mut at = (mixed >> self.shift) as usize;
         loop {
@@ -74,7 +74,7 @@ impl HashTable {
         }
     }
 
-    /// The place comes from the highest bits, the 32 bits in the slot are the lowest.
+    /// The slot comes from the highest bits, the 32 bits in the slot are the lowest.
     #[inline]
     fn mix(&self, hash: &Hash) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = *hash;

@@ -12,12 +12,12 @@ use super::Found;
 use super::hash_table::HashTable;
 use super::tree::{Anchor, Block, GENESIS, Refused, Tree, Why};
 use crate::Hash;
-use crate::header::{Claims, target, work};
-use crate::params::Params;
-use crate::verify::{
+use crate::header::rules::{
     Known, MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
     verify_known, verify_work,
 };
+use crate::header::{Claims, target, work};
+use crate::params::Params;
 
 /// What [`Record::block`] says of a record that is not linked.
 const UNLINKED: u32 = u32::MAX;
@@ -40,13 +40,13 @@ impl Tree {
 
     /// Builds the tree of what a scan found, in the order of files and offsets (it is sorted
     /// here when it comes otherwise). `now` is the clock, see
-    /// [`verify_header`](crate::verify::verify_header).
+    /// [`verify_header`](crate::header::rules::verify_header).
     ///
     /// Time and memory are proportional to the number of records, whatever they contain.
     pub fn build(params: &Params, mut found: Vec<Found>, now: Option<u64>) -> Tree {
         found.truncate(MAX_RECORDS);
-        if !found.is_sorted_by_key(place) {
-            found.sort_unstable_by_key(place);
+        if !found.is_sorted_by_key(position) {
+            found.sort_unstable_by_key(position);
         }
         Self::build_from(params, None, found, now)
     }
@@ -67,7 +67,7 @@ impl Tree {
     }
 }
 
-fn place(found: &Found) -> (u32, u64) {
+fn position(found: &Found) -> (u32, u64) {
     (found.file, found.offset)
 }
 
@@ -131,6 +131,8 @@ impl<'a> Linker<'a> {
                 repeated: 0,
                 parents_later: 0,
                 held_back: 0,
+                released: 0,
+                unlinked: 0,
             },
         }
     }
@@ -173,7 +175,9 @@ impl<'a> Linker<'a> {
         let mut repeats = 0;
         let mut stray = Vec::new();
         for record in 0..self.records.len() as u32 {
-            if self.repeats.get(repeats).is_some_and(|(_, repeat)| *repeat == record) {
+            if let Some((first, _)) = self.repeats.get(repeats).filter(|(_, it)| *it == record) {
+                // it waits as long as the first does
+                self.tree.released += u32::from(self.is_waiting(*first));
                 repeats += 1;
                 continue;
             }
@@ -183,7 +187,7 @@ impl<'a> Linker<'a> {
                 self.records[record as usize].block = GENESIS;
             } else if parent != NONE {
                 self.tree.parents_later += u32::from(parent > record);
-                if self.records[parent as usize].block > REFUSED {
+                if self.is_waiting(parent) {
                     self.tree.held_back += 1;
                     self.wait(record, parent);
                     continue;
@@ -198,6 +202,23 @@ impl<'a> Linker<'a> {
             self.link_waiting(record);
         }
         self.collect_orphans(&stray);
+        self.count_order(stray.len());
+    }
+
+    /// How many records waited and were linked or refused after all, and how many wait for ever;
+    /// `stray` have no parent that could come.
+    fn count_order(&mut self, stray: usize) {
+        let repeats = self.repeats.iter().filter(|(first, _)| self.is_waiting(*first)).count();
+        let orphans = self.tree.orphans.len();
+        self.tree.unlinked = (orphans + repeats) as u32;
+        let waited = self.tree.held_back + self.tree.released;
+        self.tree.released = waited - (orphans - stray + repeats) as u32;
+    }
+
+    /// Is the record neither linked nor refused yet?
+    #[inline]
+    fn is_waiting(&self, record: u32) -> bool {
+        self.records[record as usize].block > REFUSED
     }
 
     fn previous(&self, record: u32) -> Hash {
@@ -388,8 +409,8 @@ struct WorkMemo([(u32, u128); 64]);
 impl WorkMemo {
     #[inline]
     fn of(&mut self, bits: u32) -> u128 {
-        let places = self.0.len() as u32;
-        let memo = &mut self.0[((bits ^ bits >> 8) % places) as usize];
+        let slots = self.0.len() as u32;
+        let memo = &mut self.0[((bits ^ bits >> 8) % slots) as usize];
         if memo.0 != bits {
             *memo = (bits, work_of(bits));
         }

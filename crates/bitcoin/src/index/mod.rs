@@ -8,6 +8,10 @@ mod best;
 mod file;
 mod hash_table;
 mod link;
+pub(crate) mod pass1;
+pub(crate) mod path;
+pub mod scan;
+pub(crate) mod shortfalls;
 mod summary;
 mod tree;
 
@@ -25,7 +29,7 @@ use archive::blkdat::Location;
 /// A block that a scan found: where it is, and its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The file, as a place in the list of files.
+    /// The file, as an index of the list of files.
     pub file: u32,
     /// Where in the file the block's first byte is, behind the frame's magic and length.
     pub offset: u64,

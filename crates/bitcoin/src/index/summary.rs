@@ -22,7 +22,7 @@ pub struct Branch {
 pub struct Gap {
     /// The hash of the missing block.
     pub missing: Hash,
-    /// The first record that follows it, as a place in [`Tree::found`].
+    /// The first record that follows it, as an index of [`Tree::found`].
     pub first: u32,
     /// Records that cannot be linked because of it.
     pub records: u32,

@@ -8,9 +8,9 @@ use super::Found;
 use super::best::Choice;
 use super::link::work_of;
 use crate::Hash;
+use crate::header::rules::Violation;
 use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
-use crate::verify::Violation;
 
 /// The first block's number in the tree. It is there even when no file has it.
 pub const GENESIS: u32 = 0;
@@ -20,7 +20,7 @@ pub const NO_RECORD: u32 = u32::MAX;
 /// A header that breaks a rule, or follows one that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The record, as a place in [`Tree::found`].
+    /// The record, as an index of [`Tree::found`].
     pub record: u32,
     /// Why.
     pub why: Why,
@@ -39,7 +39,7 @@ pub enum Why {
 /// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its record, as a place in [`Tree::found`].
+    /// Its record, as an index of [`Tree::found`].
     pub record: u32,
     /// Its hash.
     pub hash: Hash,
@@ -108,6 +108,8 @@ pub struct Tree {
     pub(super) repeated: u32,
     pub(super) parents_later: u32,
     pub(super) held_back: u32,
+    pub(super) released: u32,
+    pub(super) unlinked: u32,
 }
 
 impl Tree {
@@ -160,6 +162,16 @@ impl Tree {
     /// Headers that break a rule and their descendants, in the order in which that showed.
     pub fn refused(&self) -> &[Refused] {
         &self.refused
+    }
+
+    /// Records, each as often as it is there, that stood before their parents and followed them.
+    pub fn out_of_order(&self) -> u32 {
+        self.released
+    }
+
+    /// Records, each as often as it is there, behind a block that no file has.
+    pub fn unlinked(&self) -> u32 {
+        self.unlinked
     }
 
     /// The block's height. This and what follows panic for numbers that are not in the tree.

@@ -1,13 +1,14 @@
 //! Every body of block files, decoded and held against the rules that need no coins.
 
 use crate::Hash;
-use crate::bodies::Bodies;
-use crate::decode::{Block, hash_blocks};
+use crate::body::Bodies;
+use crate::body::reader::BlockReader;
 use crate::fault::Cause;
 use crate::index::{Found, Tree};
 use crate::params::{Params, Rules};
 use crate::script;
-use archive::blkdat::{BlockFiles, BodyReader};
+use crate::types::{Block, hash_blocks};
+use archive::blkdat::BlockFiles;
 use crypto::ManySha256;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -124,9 +125,7 @@ struct Checker<'a> {
     params: Option<&'a Params>,
     nodes: &'a HashMap<&'a Hash, u32>,
     hasher: ManySha256,
-    reader: BodyReader<'a>,
-    bytes: Vec<u8>,
-    spans: Vec<Range<usize>>,
+    reader: BlockReader<'a>,
     blocks: Vec<Block>,
     bodies: Bodies,
     checked: CheckedBodies,
@@ -146,9 +145,7 @@ impl<'a> Checker<'a> {
             params,
             nodes,
             hasher,
-            reader: BodyReader::new(files, OPEN_FILES),
-            bytes: vec![],
-            spans: vec![],
+            reader: BlockReader::new(files, OPEN_FILES),
             blocks: vec![],
             bodies: Bodies::new(hasher),
             checked: CheckedBodies::default(),
@@ -159,20 +156,18 @@ impl<'a> Checker<'a> {
         if self.blocks.len() < batch.len() {
             self.blocks.resize_with(batch.len(), Block::default);
         }
+        let locations: Vec<_> = batch.iter().map(Found::location).collect();
+        let unread = self.reader.read(&locations, &mut self.blocks);
+        let mut unread = unread.into_iter().peekable();
         // blocks that can be decoded move to the front
         let mut good = Vec::with_capacity(batch.len());
-        let locations: Vec<_> = batch.iter().map(Found::location).collect();
-        let together = self.reader.read_batch(&locations, &mut self.bytes, &mut self.spans).is_ok();
         for (i, found) in batch.iter().enumerate() {
-            let block = &mut self.blocks[good.len()];
-            let read = if together {
-                block.raw.clear();
-                block.raw.extend_from_slice(&self.bytes[self.spans[i].clone()]);
-                Ok(())
-            } else {
-                self.reader.read(found.location(), &mut block.raw).map_err(Cause::Archive)
+            self.blocks.swap(good.len(), i);
+            let parsed = match unread.next_if(|(at, _)| *at == i) {
+                Some((_, error)) => Err(Cause::Archive(error)),
+                None => self.blocks[good.len()].parse_record().map_err(Cause::Encoding),
             };
-            match read.and_then(|()| block.parse_record().map_err(Cause::Encoding)) {
+            match parsed {
                 Ok(spare) => {
                     good.push(found);
                     if spare > 0 {

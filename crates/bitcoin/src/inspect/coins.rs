@@ -1,9 +1,9 @@
 //! What a folder with coins holds: a store of ours, or a datadir of Bitcoin Core.
 
 use crate::Hash;
+use crate::chainstate::{CHAINSTATE, Opened};
 use crate::coins::{self, CoinsError, Counter, PackedCoin, Statistics};
-use crate::commit::{CHAINSTATE, Chainstate};
-use crate::core::{self, Datadir};
+use crate::datadir::{self, Datadir};
 use crate::fault::Error;
 use crate::params::Params;
 use crate::run::Tip;
@@ -37,7 +37,7 @@ pub fn is_store(folder: &Path) -> bool {
 /// # Errors
 /// When the store is open elsewhere, cannot be read, or is damaged.
 pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
-    let Chainstate { coins, undo, state, .. } = Chainstate::open(folder, MEMORY)?;
+    let Opened { coins, undo, state, .. } = Opened::open(folder, MEMORY)?;
     let Some(state) = state else { return Ok(None) };
     let statistics = coins::statistics(&coins).map_err(|error| match error {
         CoinsError::Store(error) => Error::Store(error),
@@ -67,13 +67,13 @@ pub fn is_datadir(folder: &Path) -> bool {
 ///
 /// # Errors
 /// When a database cannot be read, or the index does not know the coins' block.
-pub fn core_state(folder: &Path) -> Result<CoreState, core::Error> {
+pub fn core_state(folder: &Path) -> Result<CoreState, datadir::Error> {
     let datadir = Datadir::open(folder)?;
     let mut coins = datadir.coins()?;
     let hash = coins.best_block();
     let Some(entry) = datadir.block(&hash) else {
         let what = format!("block {}, to which the coins belong,", crate::Id(&hash));
-        return Err(core::Error::Missing { path: folder.join("blocks/index"), what });
+        return Err(datadir::Error::Missing { path: folder.join("blocks/index"), what });
     };
     let best = Tip { height: entry.height, hash };
     let mut counter = Counter::default();
@@ -107,9 +107,9 @@ impl TransactionCoins {
         self.coins.sort_unstable_by_key(|(vout, _)| *vout);
         let mut key = [0; 36];
         key[..32].copy_from_slice(&self.txid);
-        for (vout, place) in self.coins.drain(..) {
+        for (vout, range) in self.coins.drain(..) {
             key[32..].copy_from_slice(&vout.to_be_bytes());
-            if let Some(coin) = PackedCoin::unpack(&self.packed[place]) {
+            if let Some(coin) = PackedCoin::unpack(&self.packed[range]) {
                 counter.add(&key, &coin);
             }
         }
@@ -120,7 +120,7 @@ impl TransactionCoins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coin::Coin;
+    use crate::types::Coin;
 
     #[test]
     fn coins_of_a_transaction_are_hashed_in_the_order_of_their_numbers() {

@@ -3,7 +3,7 @@
 use super::library::Library;
 use super::templates::{Checks, Place, Templates};
 use super::{Flags, Form, Reason, Spend, SpentCoin};
-use crate::decode::Block;
+use crate::types::Block;
 use crypto::Signatures;
 use std::fmt;
 use std::ops::Range;

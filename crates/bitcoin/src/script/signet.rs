@@ -4,8 +4,8 @@ use super::pushes::Operations;
 use super::spend::{compact_size, compact_size_length};
 use super::{Flags, Reason, library};
 use crate::Hash;
-use crate::decode::{Block, Span};
-use crate::merkle::Merkle;
+use crate::body::merkle::Merkle;
+use crate::types::{Block, Span};
 use crypto::{ManySha256, sha256d};
 use std::fmt;
 

@@ -1,15 +1,15 @@
 //! A transaction together with the coins that it spends: what scripts and signature hashes see.
 
-use crate::decode::{Block, Input, Output, Span, Transaction};
+use crate::types::{Block, Input, Output, Span, Transaction};
 
 /// A spent coin as the connecting stage hands it over. Its script stands in a buffer of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpentCoin {
     /// Satoshis.
     pub value: u64,
-    /// Height of the block that made it.
+    /// Height of the block that created it.
     pub height: u32,
-    /// Was it made by a coinbase?
+    /// Was it created by a coinbase?
     pub coinbase: bool,
     /// Where the output script stands in the buffer.
     pub script: Span,

@@ -11,7 +11,7 @@ use super::sighash::{LegacyHashes, SegwitHashes, TaprootHashes};
 use super::signature::{self, EcdsaSignature};
 use super::taproot::Tags;
 use super::{Flags, Spend};
-use crate::decode::Witness;
+use crate::types::Witness;
 use crypto::{EcdsaCheck, SchnorrCheck, TweakCheck, sha256};
 use ripemd::{Digest, Ripemd160};
 

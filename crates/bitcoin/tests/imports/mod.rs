@@ -4,11 +4,11 @@
 
 use crate::naive_connect::{Chain, Owned};
 use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, XorKey, open};
-use blockmill_bitcoin::coin::OutPoint;
+use blockmill_bitcoin::chainstate::Chainstate;
 use blockmill_bitcoin::coins::{PackedCoin, Statistics, statistics as statistics_of};
-use blockmill_bitcoin::commit::Ledger;
 use blockmill_bitcoin::import::{Options, Run, Tip, import};
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::OutPoint;
 use blockmill_bitcoin::{Error, Hash, Id};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -56,18 +56,18 @@ impl End {
     /// Reads a store.
     pub fn of(data: &Path, options: &Options) -> Self {
         let (mut undo, tip) = (vec![], {
-            let ledger = Ledger::open(data, options).unwrap();
+            let ledger = Chainstate::open(data, options).unwrap();
             ledger.tip()
         });
         {
-            let ledger = Ledger::open(data, options).unwrap();
+            let ledger = Chainstate::open(data, options).unwrap();
             for end in &ledger.undo_ends().unwrap()[1..] {
                 let mut record = vec![];
                 ledger.read_undo(*end, &mut record).unwrap();
                 undo.push(record);
             }
         }
-        let ledger = Ledger::open(data, options).unwrap();
+        let ledger = Chainstate::open(data, options).unwrap();
         let statistics = statistics_of(&ledger.coins()).unwrap();
         let coins = coins_of(&ledger.coins());
         let Tip { height, hash } = tip;

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
-use blockmill_bitcoin::coin::{Coin, OutPoint};
+use blockmill_bitcoin::types::{Coin, OutPoint};
 use blockmill_bitcoin::{Hash, undo};
 use std::collections::HashMap;
 

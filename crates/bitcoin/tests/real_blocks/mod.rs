@@ -1,6 +1,6 @@
 //! The real blocks of the fixtures, and blocks that tests make.
 
-use blockmill_bitcoin::decode::Block;
+use blockmill_bitcoin::types::Block;
 
 /// Blocks of one source, each as its bytes.
 #[allow(dead_code)] // each test program uses its own part of this module

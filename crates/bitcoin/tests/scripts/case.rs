@@ -1,9 +1,9 @@
 //! A transaction under test with the coins that it spends.
 
-use blockmill_bitcoin::decode::{Block, Span};
 use blockmill_bitcoin::script::{
     Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
+use blockmill_bitcoin::types::{Block, Span};
 use crypto::Signatures;
 use serde_json::Value;
 pub use testkit::Random;

@@ -4,8 +4,8 @@
 use super::case::{ALL, Coins};
 use super::forms::{Plan, Signed, block_of, is_multisig};
 use super::real_blocks::thread_time;
-use blockmill_bitcoin::decode::Block;
 use blockmill_bitcoin::script::{Form, Part, ScriptBatch, Scripts};
+use blockmill_bitcoin::types::Block;
 use crypto::Signatures;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Real blocks with the coins that they spend.
 
 use super::case::{ALL, Case, Coins, Random, hex, verify};
-use blockmill_bitcoin::coin::OutPoint;
-use blockmill_bitcoin::decode::Block;
 use blockmill_bitcoin::script::{Counts, Flags, Form, Part, Scripts};
+use blockmill_bitcoin::types::Block;
+use blockmill_bitcoin::types::OutPoint;
 use std::collections::HashMap;
 use std::time::Duration;
 

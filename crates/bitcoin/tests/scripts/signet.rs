@@ -2,8 +2,8 @@
 
 use super::assembly::{Draft, DraftInput, push, sized};
 use blockmill_bitcoin::Hash;
-use blockmill_bitcoin::decode::Block;
 use blockmill_bitcoin::script::{Reason, SolutionFault, check_solution};
+use blockmill_bitcoin::types::Block;
 use crypto::{sha256, sha256d};
 use secp256k1::{Message, PublicKey, SecretKey};
 

@@ -10,7 +10,7 @@ use crate::stop;
 use anyhow::{Result, ensure};
 use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
 use bitcoin::Error;
-use bitcoin::core::SharedFiles;
+use bitcoin::datadir::SharedFiles;
 use bitcoin::export;
 use bitcoin::import::Options;
 use chain::{Shortfall, Status};

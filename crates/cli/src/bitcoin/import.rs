@@ -134,7 +134,7 @@ pub fn cache(mebibytes: u64) -> Result<u64> {
 
 /// The last block of the store, read again from the disk: nothing else is said to be committed.
 pub fn committed(data: &Path, options: &Options, notes: &mut Vec<String>) -> Option<u64> {
-    match bitcoin::commit::committed(data, options) {
+    match bitcoin::chainstate::committed(data, options) {
         Ok(tip) => tip.map(|tip| tip.height.into()),
         Err(error) => {
             notes.push(format!("the store cannot be read again: {error}"));

@@ -5,7 +5,7 @@ use crate::data_folder;
 use anyhow::Result;
 use archive::{Family, Output};
 use bitcoin::Error;
-use bitcoin::commit;
+use bitcoin::chainstate;
 use bitcoin::import::Options;
 use bitcoin::sources::Sources;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn block_files(store: &Path) -> Result<Vec<PathBuf>> {
 /// Demands that the chain has the last block of each store.
 pub fn expect_tips(stores: &[PathBuf], options: &mut Options) -> Result<()> {
     for store in stores {
-        options.contains.extend(commit::committed(store, options)?);
+        options.contains.extend(chainstate::committed(store, options)?);
     }
     Ok(())
 }

@@ -1,0 +1,45 @@
+//! Reads blocks to where they are taken apart.
+
+use crate::types::Block;
+use archive::Error;
+use archive::blkdat::{BlockFiles, BodyReader, Location};
+use std::ops::Range;
+
+/// Blocks that have this many bytes on average are read one by one: a call costs less than the copy
+/// that it saves.
+const LEAST_ALONE: u64 = 16 << 10;
+
+/// Reads blocks of some files. Each thread has its own.
+pub(crate) struct BlockReader<'a> {
+    bodies: BodyReader<'a>,
+    /// Small blocks, which are read together, and where each stands.
+    together: Vec<u8>,
+    spans: Vec<Range<usize>>,
+}
+
+impl<'a> BlockReader<'a> {
+    /// Keeps up to `max_open` files open.
+    pub fn new(files: &'a BlockFiles, max_open: usize) -> Self {
+        Self { bodies: BodyReader::new(files, max_open), together: vec![], spans: vec![] }
+    }
+
+    /// Puts the bytes of each location into the block at the same index of `blocks`, to be
+    /// parsed where they are. Returns the indexes that cannot be read, in order, and why.
+    pub fn read(&mut self, locations: &[Location], blocks: &mut [Block]) -> Vec<(usize, Error)> {
+        let bytes: u64 = locations.iter().map(|location| u64::from(location.size)).sum();
+        let is_small = bytes < LEAST_ALONE * locations.len() as u64;
+        let Self { bodies, together, spans } = self;
+        if is_small && bodies.read_batch(locations, together, spans).is_ok() {
+            for (block, span) in blocks.iter_mut().zip(spans) {
+                block.raw.clear();
+                block.raw.extend_from_slice(&together[span.clone()]);
+            }
+            return vec![];
+        }
+        let each = locations.iter().zip(blocks).enumerate();
+        each.filter_map(|(i, (location, block))| {
+            bodies.read(*location, &mut block.raw).err().map(|error| (i, error))
+        })
+        .collect()
+    }
+}

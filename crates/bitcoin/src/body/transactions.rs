@@ -1,0 +1,122 @@
+//! The rules that a transaction must keep whatever block it stands in.
+
+use crate::error::Violation;
+use crate::types::{Block, Transaction};
+use crate::{Rule, params};
+
+/// The most satoshis that there will ever be, as outputs state them: with a sign.
+const MAX_MONEY: i64 = params::MAX_MONEY as i64;
+/// The most bytes of a transaction, or of a block, without witnesses.
+pub const MAX_STRIPPED_BYTES: usize = 1_000_000;
+
+/// Memory for the search for repeated inputs.
+#[derive(Clone, Debug, Default)]
+pub struct Repeats {
+    keys: Vec<u64>,
+    outpoints: Vec<[u8; 36]>,
+}
+
+impl Repeats {
+    /// Does `transaction` spend an output twice?
+    ///
+    /// Outpoints are long and repeats never happen, so numbers of 64 bits that differ for all
+    /// outputs of one transaction, and nearly always for others, are sorted first.
+    fn any(&mut self, block: &Block, transaction: &Transaction) -> bool {
+        let inputs = block.inputs_of(transaction);
+        if inputs.len() < 2 {
+            return false;
+        }
+        self.keys.clear();
+        self.keys.extend(inputs.iter().map(|input| key(block.outpoint_bytes(input))));
+        self.keys.sort_unstable();
+        if self.keys.windows(2).all(|pair| pair[0] != pair[1]) {
+            return false;
+        }
+        self.outpoints.clear();
+        self.outpoints.extend(inputs.iter().map(|input| block.outpoint_bytes(input)));
+        self.outpoints.sort_unstable();
+        self.outpoints.windows(2).any(|pair| pair[0] == pair[1])
+    }
+}
+
+/// The id's first bytes and the index, which is spread by an odd factor.
+fn key(outpoint: &[u8; 36]) -> u64 {
+    let [a, b, c, d, e, f, g, h, .., w, x, y, z] = *outpoint;
+    let index = u64::from(u32::from_le_bytes([w, x, y, z]));
+    u64::from_le_bytes([a, b, c, d, e, f, g, h]) ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Is it a coinbase: one input that spends nothing?
+#[must_use]
+pub fn is_coinbase(block: &Block, transaction: &Transaction) -> bool {
+    match block.inputs_of(transaction) {
+        [input] => is_null(block.outpoint_bytes(input)),
+        _ => false,
+    }
+}
+
+/// An outpoint that names no output: an id of zeros and the highest index.
+fn is_null(outpoint: &[u8; 36]) -> bool {
+    let [id @ .., w, x, y, z] = outpoint;
+    [w, x, y, z] == [&0xff; 4] && id.iter().all(|byte| *byte == 0)
+}
+
+/// Checks transaction `index` of the block by itself, in the order in which Core reports.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn check(block: &Block, index: usize, repeats: &mut Repeats) -> Result<(), Violation> {
+    let transaction = &block.transactions[index];
+    let inputs = block.inputs_of(transaction);
+    if inputs.is_empty() {
+        return Err(Violation::of_transaction(Rule::NoInputs, index, "inputs", "none"));
+    }
+    if block.outputs_of(transaction).is_empty() {
+        return Err(Violation::of_transaction(Rule::NoOutputs, index, "outputs", "none"));
+    }
+    let length = transaction.stripped_size();
+    if length > MAX_STRIPPED_BYTES {
+        let expected = format_args!("at most {MAX_STRIPPED_BYTES} bytes");
+        return Err(Violation::of_transaction(Rule::TransactionLength, index, expected, length));
+    }
+    check_values(block, index)?;
+    if repeats.any(block, transaction) {
+        let (expected, found) = ("each output spent once", "one spent twice");
+        return Err(Violation::of_transaction(Rule::RepeatedInputs, index, expected, found));
+    }
+    if is_coinbase(block, transaction) {
+        let length = inputs[0].script.len();
+        if !(2..=100).contains(&length) {
+            let (rule, expected) = (Rule::CoinbaseScript, "a script of 2 to 100 bytes");
+            return Err(Violation::of_transaction(rule, index, expected, length));
+        }
+    } else if let Some(i) = inputs.iter().position(|input| is_null(block.outpoint_bytes(input))) {
+        let found = format_args!("none for input {i}");
+        let expected = "an output to spend";
+        return Err(Violation::of_transaction(Rule::NullOutpoint, index, expected, found));
+    }
+    Ok(())
+}
+
+/// No value nor their sum leaves the range of money.
+fn check_values(block: &Block, index: usize) -> Result<(), Violation> {
+    let mut sum = 0;
+    for output in block.outputs_of(&block.transactions[index]) {
+        let value = output.value;
+        let rule = if value < 0 {
+            Rule::ValueNegative
+        } else if value > MAX_MONEY {
+            Rule::ValueTooLarge
+        } else {
+            sum += value;
+            if sum <= MAX_MONEY {
+                continue;
+            }
+            Rule::ValuesTooLarge
+        };
+        let found = if rule == Rule::ValuesTooLarge { sum } else { value };
+        let expected = format_args!("0 to {MAX_MONEY} satoshis");
+        return Err(Violation::of_transaction(rule, index, expected, found));
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! What a run leaves on disk: coins and undo data, both as of one block.
+//!
+//! Both are parts of one store, whose manifest carries that block: a commit is one rename.
+
+use crate::Hash;
+use crate::data_folder::refuse_foreign;
+use crate::fault::Error;
+use crate::options::Options;
+use crate::run::Tip;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use store::{LogFile, Store, StoreOptions, Table, TableOptions, TableReader};
+
+/// Name of the folder of coins and undo data in that of the store.
+pub(crate) const CHAINSTATE: &str = "coins";
+/// Name of the table of coins.
+pub(crate) const COINS: &str = "coins";
+/// Name of the log file of undo data.
+pub(crate) const UNDO: &str = "undo";
+/// Bytes of memory for a look at a store.
+const CHECK_MEMORY: u64 = 16 << 20;
+/// Bytes of a file of undo data.
+pub(crate) const UNDO_FILE: u64 = 128 << 20;
+/// What the state in the manifest begins with.
+const STATE_MAGIC: [u8; 8] = *b"bmcoins2";
+/// Its bytes: magic, genesis hash, tip's hash, height.
+const STATE_BYTES: usize = 8 + 32 + 32 + 4;
+
+/// Coins and undo data.
+pub struct Chainstate {
+    genesis: Hash,
+    coins: Mutex<Table>,
+    undo: Undo,
+}
+
+/// The undo data of the blocks from height 1 on, and the last of those blocks.
+pub(crate) struct Undo {
+    store: Store,
+    file: LogFile,
+    tip: Tip,
+}
+
+/// The parts of a chainstate, as they were opened.
+pub(crate) struct Opened {
+    pub store: Store,
+    pub coins: Table,
+    pub undo: LogFile,
+    /// What the last commit carried; none when there was none.
+    pub state: Option<State>,
+}
+
+impl Opened {
+    /// Opens that of the store in `data`, or creates an empty one; coins take `memory` bytes.
+    ///
+    /// # Errors
+    /// When it is open elsewhere, cannot be read, or is damaged.
+    pub fn open(data: &Path, memory: usize) -> Result<Self, Error> {
+        let mut opening = Store::open(&data.join(CHAINSTATE), &StoreOptions::default())?;
+        let coins = opening.table(COINS, &TableOptions::read_once(memory))?;
+        let undo = opening.log(UNDO, UNDO_FILE)?;
+        let (store, state) = opening.finish()?;
+        let state = if state.is_empty() { None } else { Some(State::read(&state)?) };
+        Ok(Self { store, coins, undo, state })
+    }
+}
+
+/// Says when it is time to commit, so that a crash costs minutes, however much memory there is.
+pub(crate) struct CommitClock {
+    start: Instant,
+    /// The last commit, in milliseconds since the start.
+    last: AtomicU64,
+    every: Duration,
+}
+
+impl CommitClock {
+    /// Begins to run.
+    pub fn new(every: Duration) -> Self {
+        Self { start: Instant::now(), last: AtomicU64::new(0), every }
+    }
+
+    /// Has the last commit been long ago?
+    pub fn is_due(&self) -> bool {
+        let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
+        self.start.elapsed().saturating_sub(last) >= self.every
+    }
+
+    fn reset(&self) {
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last.store(now, Ordering::Relaxed);
+    }
+}
+
+impl Undo {
+    /// The last block.
+    pub fn tip(&self) -> Tip {
+        self.tip
+    }
+
+    /// Takes note of the next blocks, which are connected and verified: the undo data of each, and
+    /// the last of them.
+    pub fn append<'a>(
+        &mut self,
+        undo: impl Iterator<Item = &'a [u8]>,
+        tip: Tip,
+    ) -> Result<(), store::Error> {
+        self.file.append_all(undo)?;
+        self.tip = tip;
+        Ok(())
+    }
+
+    fn commit(&mut self, coins: &mut Table, genesis: &Hash) -> Result<(), store::Error> {
+        let state = write_state(genesis, self.tip);
+        self.store.commit(&mut [coins.into(), (&mut self.file).into()], &state)
+    }
+}
+
+impl Chainstate {
+    /// Opens the store in `data`, or creates an empty one.
+    pub fn open(data: &Path, options: &Options) -> Result<Self, Error> {
+        let genesis = options.params.genesis_hash;
+        // before anything is created, cut or removed
+        refuse_foreign(data, &options.params)?;
+        let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
+        let Opened { store, coins, undo, state } = Opened::open(data, memory)?;
+        let tip = state.map_or(Tip { height: 0, hash: genesis }, |state| state.tip);
+        Ok(Self { genesis, coins: Mutex::new(coins), undo: Undo { store, file: undo, tip } })
+    }
+
+    /// The last block.
+    pub fn tip(&self) -> Tip {
+        self.undo.tip
+    }
+
+    /// Gives other threads the coins on disk.
+    pub(crate) fn reader(&self) -> TableReader {
+        lock(&self.coins).reader()
+    }
+
+    /// The coins and the undo data, for one thread each.
+    pub(crate) fn parts(&mut self) -> (&Mutex<Table>, &mut Undo, Commit) {
+        (&self.coins, &mut self.undo, Commit { genesis: self.genesis })
+    }
+
+    /// The coins.
+    pub fn coins(&self) -> MutexGuard<'_, Table> {
+        lock(&self.coins)
+    }
+
+    /// The undo data of each block from height 1 on, as the ends of its records.
+    ///
+    /// # Errors
+    /// When the log file is damaged.
+    pub fn undo_ends(&self) -> Result<Vec<u64>, Error> {
+        let mut ends = vec![0; self.undo.tip.height as usize + 1];
+        let (mut end, mut record) = (self.undo.file.len(), vec![]);
+        for at in ends.iter_mut().rev() {
+            *at = end;
+            if end > 0 {
+                end = self.undo.file.read(end, &mut record)?;
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Reads the undo data that ends at `end` of the log file; returns where it starts.
+    ///
+    /// # Errors
+    /// When the log file is damaged.
+    pub fn read_undo(&self, end: u64, out: &mut Vec<u8>) -> Result<u64, Error> {
+        Ok(self.undo.file.read(end, out)?)
+    }
+
+    /// The end of the undo data.
+    pub fn undo_end(&self) -> u64 {
+        self.undo.file.len()
+    }
+
+    /// Makes the coins durable as they are, as those of block `tip`, whose undo data ends at
+    /// `undo_end`.
+    pub(crate) fn go_back(&mut self, tip: Tip, undo_end: u64) -> Result<(), Error> {
+        self.undo.tip = tip;
+        self.undo.file.cut(undo_end)?;
+        let mut coins = lock(&self.coins);
+        self.undo.commit(&mut coins, &self.genesis)?;
+        Ok(())
+    }
+}
+
+/// Makes coins and undo data durable together.
+#[derive(Clone, Copy)]
+pub(crate) struct Commit {
+    genesis: Hash,
+}
+
+impl Commit {
+    /// Writes out `coins` as those of the last block of `undo`.
+    pub fn commit(
+        self,
+        coins: &Mutex<Table>,
+        undo: &mut Undo,
+        clock: &CommitClock,
+    ) -> Result<(), store::Error> {
+        undo.commit(&mut lock(coins), &self.genesis)?;
+        clock.reset();
+        Ok(())
+    }
+}
+
+/// The last block of the store in `data`, read again from the disk with its undo data; none where
+/// nothing was committed. Nobody may have the store open.
+///
+/// # Errors
+/// When the store cannot be read, is damaged or of another chain.
+pub fn committed(data: &Path, options: &Options) -> Result<Option<Tip>, Error> {
+    if !data.join(CHAINSTATE).is_dir() {
+        return Ok(None);
+    }
+    let options = Options { memory: CHECK_MEMORY, ..options.clone() };
+    let chainstate = Chainstate::open(data, &options)?;
+    let tip = chainstate.tip();
+    if tip.height == 0 {
+        return Ok(None);
+    }
+    chainstate.read_undo(chainstate.undo_end(), &mut vec![])?;
+    Ok(Some(tip))
+}
+
+/// A thread that held the coins and panicked ends the run: what it left is never committed.
+pub(crate) fn lock(coins: &Mutex<Table>) -> MutexGuard<'_, Table> {
+    coins.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write_state(genesis: &Hash, tip: Tip) -> Vec<u8> {
+    let mut state = Vec::with_capacity(STATE_BYTES);
+    state.extend(STATE_MAGIC);
+    state.extend(genesis);
+    state.extend(tip.hash);
+    state.extend(tip.height.to_le_bytes());
+    state
+}
+
+/// What the state in the manifest says.
+pub(crate) struct State {
+    /// Hash of the genesis block.
+    pub genesis: Hash,
+    /// The last block.
+    pub tip: Tip,
+}
+
+impl State {
+    /// Reads a state that is not empty.
+    pub fn read(state: &[u8]) -> Result<Self, Error> {
+        let damaged = || {
+            let expected = "a state of 76 bytes that begins with bmcoins2";
+            Error::Damaged(format!("expected {expected}, found {} bytes", state.len()))
+        };
+        let (magic, rest) = state.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (genesis, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
+        let (hash, rest) = rest.split_first_chunk::<32>().ok_or_else(damaged)?;
+        let height = <[u8; 4]>::try_from(rest).map_err(|_| damaged())?;
+        if *magic != STATE_MAGIC {
+            return Err(damaged());
+        }
+        let tip = Tip { height: u32::from_le_bytes(height), hash: *hash };
+        Ok(Self { genesis: *genesis, tip })
+    }
+}

@@ -1,0 +1,339 @@
+//! Core's compact encoding of coins: in undo data, in its chainstate, in our own store.
+//!
+//! Numbers are VARINTs: base 128, most significant digit first, the high bit set on all but the
+//! last byte, and one taken off each digit but the last, so that each number has one encoding.
+//! Amounts lose their trailing decimal zeros, and six usual kinds of scripts all but their hash or
+//! x coordinate. Bytes: `docs/formats/core-datadir.md`.
+
+use crate::coins::MAX_SCRIPT_BYTES;
+use crate::params::MAX_MONEY;
+use crate::types::Coin;
+use std::fmt;
+
+/// Bytes of the longest script that is written out when read: an uncompressed public key and its
+/// check.
+pub(crate) const WRITTEN_SCRIPT: usize = 67;
+
+/// Sizes below this one name a kind of script instead.
+const KINDS: u64 = 6;
+
+const DUP: u8 = 0x76;
+const EQUAL: u8 = 0x87;
+const EQUALVERIFY: u8 = 0x88;
+const HASH160: u8 = 0xa9;
+const CHECKSIG: u8 = 0xac;
+
+/// Appends a VARINT.
+#[inline]
+pub fn write_varint(out: &mut Vec<u8>, mut number: u64) {
+    // ten digits of seven bits, from the end
+    let mut digits = [0; 10];
+    let mut first = digits.len() - 1;
+    digits[first] = (number & 0x7f) as u8;
+    while number > 0x7f {
+        number = (number >> 7) - 1;
+        first -= 1;
+        digits[first] = (number & 0x7f) as u8 | 0x80;
+    }
+    out.extend_from_slice(&digits[first..]);
+}
+
+/// Takes a VARINT of at most `limit` off the front.
+#[inline]
+pub fn read_varint(from: &mut &[u8], what: &'static str, limit: u64) -> Result<u64, Malformed> {
+    let mut number = 0u64;
+    loop {
+        let [byte] = *take(from, what)?;
+        if number > u64::MAX >> 7 {
+            return Err(Malformed::TooLarge { what, limit, found: u64::MAX });
+        }
+        number = (number << 7) | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            break;
+        }
+        number = match number.checked_add(1) {
+            Some(number) => number,
+            None => return Err(Malformed::TooLarge { what, limit, found: u64::MAX }),
+        };
+    }
+    match number <= limit {
+        true => Ok(number),
+        false => Err(Malformed::TooLarge { what, limit, found: number }),
+    }
+}
+
+/// Takes `N` bytes off the front.
+#[inline]
+pub(crate) fn take<'a, const N: usize>(
+    from: &mut &'a [u8],
+    what: &'static str,
+) -> Result<&'a [u8; N], Malformed> {
+    let found = Malformed::Truncated { what, needed: N as u64, available: from.len() as u64 };
+    let (head, rest) = from.split_first_chunk().ok_or(found)?;
+    *from = rest;
+    Ok(head)
+}
+
+/// Takes a known number of bytes off the front.
+#[inline]
+pub(crate) fn take_slice<'a>(
+    from: &mut &'a [u8],
+    needed: u64,
+    what: &'static str,
+) -> Result<&'a [u8], Malformed> {
+    let found = Malformed::Truncated { what, needed, available: from.len() as u64 };
+    let needed = usize::try_from(needed).map_err(|_| found)?;
+    let (head, rest) = from.split_at_checked(needed).ok_or(found)?;
+    *from = rest;
+    Ok(head)
+}
+
+/// An amount without its trailing zeros. Amounts above [`MAX_MONEY`] may come out as others.
+#[inline]
+#[must_use]
+pub fn compress_amount(satoshis: u64) -> u64 {
+    if satoshis == 0 {
+        return 0;
+    }
+    let (mut rest, mut zeros) = (satoshis, 0);
+    while zeros < 9 && rest.is_multiple_of(10) {
+        rest /= 10;
+        zeros += 1;
+    }
+    if zeros == 9 {
+        return (rest - 1).wrapping_mul(10).wrapping_add(10);
+    }
+    let (rest, last) = (rest / 10, rest % 10);
+    rest.wrapping_mul(9).wrapping_add(last - 1).wrapping_mul(10).wrapping_add(1 + zeros)
+}
+
+/// The amount that [`compress_amount`] turned into `compressed`; `None` above [`MAX_MONEY`].
+#[inline]
+#[must_use]
+pub fn expand_amount(compressed: u64) -> Option<u64> {
+    let Some(rest) = compressed.checked_sub(1) else { return Some(0) };
+    let (rest, zeros) = (rest / 10, (rest % 10) as u32);
+    let digits = match zeros {
+        9 => rest + 1,
+        _ => (rest / 9).checked_mul(10)? + rest % 9 + 1,
+    };
+    digits.checked_mul(10u64.pow(zeros)).filter(|amount| *amount <= MAX_MONEY)
+}
+
+/// Appends a script, in its short form if it has one.
+#[inline]
+pub fn write_script(out: &mut Vec<u8>, script: &[u8]) {
+    match script {
+        [DUP, HASH160, 20, hash @ .., EQUALVERIFY, CHECKSIG] if hash.len() == 20 => {
+            out.push(0);
+            out.extend_from_slice(hash);
+        }
+        [HASH160, 20, hash @ .., EQUAL] if hash.len() == 20 => {
+            out.push(1);
+            out.extend_from_slice(hash);
+        }
+        [33, key @ .., CHECKSIG] if key.len() == 33 && matches!(key[0], 2 | 3) => {
+            out.extend_from_slice(key);
+        }
+        [65, key @ .., CHECKSIG] if is_key(key) => {
+            out.push(4 | key[64] & 1);
+            out.extend_from_slice(&key[1..33]);
+        }
+        _ => {
+            write_varint(out, script.len() as u64 + KINDS);
+            out.extend_from_slice(script);
+        }
+    }
+}
+
+/// Only what is on the curve can be found again from x and the parity of y.
+fn is_key(key: &[u8]) -> bool {
+    key.try_into().is_ok_and(crypto::is_public_key)
+}
+
+/// Takes a script off the front. Short forms are written out into `written`.
+#[inline]
+pub(crate) fn read_script<'a, 'bytes: 'a>(
+    from: &mut &'bytes [u8],
+    written: &'a mut [u8; WRITTEN_SCRIPT],
+) -> Result<&'a [u8], Malformed> {
+    let what = "the size of a script";
+    let kind = read_varint(from, what, MAX_SCRIPT_BYTES as u64 + KINDS)?;
+    if kind >= KINDS {
+        return take_slice(from, kind - KINDS, "a script");
+    }
+    let what = "a compressed script";
+    let length = match kind {
+        0 => {
+            written[..3].copy_from_slice(&[DUP, HASH160, 20]);
+            written[3..23].copy_from_slice(take::<20>(from, what)?);
+            written[23..25].copy_from_slice(&[EQUALVERIFY, CHECKSIG]);
+            25
+        }
+        1 => {
+            written[..2].copy_from_slice(&[HASH160, 20]);
+            written[2..22].copy_from_slice(take::<20>(from, what)?);
+            written[22] = EQUAL;
+            23
+        }
+        2 | 3 => {
+            written[..2].copy_from_slice(&[33, kind as u8]);
+            written[2..34].copy_from_slice(take::<32>(from, what)?);
+            written[34] = CHECKSIG;
+            35
+        }
+        _ => {
+            let x = take::<32>(from, what)?;
+            let key = crypto::uncompress_public_key(x, kind == 5);
+            written[0] = 65;
+            written[1..66].copy_from_slice(&key.ok_or(Malformed::NoPoint)?);
+            written[66] = CHECKSIG;
+            WRITTEN_SCRIPT
+        }
+    };
+    Ok(&written[..length])
+}
+
+/// Appends height and coinbase mark of a coin as one number.
+#[inline]
+pub(crate) fn write_origin(out: &mut Vec<u8>, coin: &Coin) {
+    write_varint(out, u64::from(coin.height) << 1 | u64::from(coin.coinbase));
+}
+
+/// Takes height and coinbase mark off the front.
+#[inline]
+pub(crate) fn read_origin(from: &mut &[u8]) -> Result<(u32, bool), Malformed> {
+    let code = read_varint(from, "the height of a coin", u32::MAX.into())? as u32;
+    Ok((code >> 1, code & 1 == 1))
+}
+
+/// Appends a coin as the chainstate keeps it: height and coinbase mark, amount, script.
+#[inline]
+pub fn write_coin(out: &mut Vec<u8>, coin: &Coin) {
+    write_origin(out, coin);
+    write_output(out, coin);
+}
+
+/// Appends amount and script.
+#[inline]
+pub(crate) fn write_output(out: &mut Vec<u8>, coin: &Coin) {
+    write_varint(out, compress_amount(coin.value));
+    write_script(out, coin.script);
+}
+
+/// Reads coins that [`write_coin`] or Core wrote. It owns the place where scripts are written out.
+#[derive(Clone, Debug)]
+pub struct CoinReader {
+    written: [u8; WRITTEN_SCRIPT],
+}
+
+impl Default for CoinReader {
+    fn default() -> Self {
+        CoinReader { written: [0; WRITTEN_SCRIPT] }
+    }
+}
+
+impl CoinReader {
+    /// Reads the value of a coin in the chainstate, all of it.
+    pub fn read<'a>(&'a mut self, mut value: &'a [u8]) -> Result<Coin<'a>, Malformed> {
+        let (height, coinbase) = read_origin(&mut value)?;
+        let coin = self.output(&mut value, height, coinbase)?;
+        match value.len() as u64 {
+            0 => Ok(coin),
+            bytes => Err(Malformed::Trailing { what: "a coin", bytes }),
+        }
+    }
+
+    /// Takes amount and script off the front.
+    #[inline]
+    pub(crate) fn output<'a, 'bytes: 'a>(
+        &'a mut self,
+        from: &mut &'bytes [u8],
+        height: u32,
+        coinbase: bool,
+    ) -> Result<Coin<'a>, Malformed> {
+        let what = "the amount of a coin";
+        let compressed = read_varint(from, what, u64::MAX)?;
+        let too_large = Malformed::TooLarge { what, limit: MAX_MONEY, found: u64::MAX };
+        let value = expand_amount(compressed).ok_or(too_large)?;
+        Ok(Coin { height, coinbase, value, script: read_script(from, &mut self.written)? })
+    }
+}
+
+/// Why bytes are no coin, undo data, or entry of Core's databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// They end too early.
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+        /// Bytes that it takes.
+        needed: u64,
+        /// Bytes that are there.
+        available: u64,
+    },
+    /// A number is larger than it can be.
+    TooLarge {
+        /// The number.
+        what: &'static str,
+        /// The largest that was expected.
+        limit: u64,
+        /// The number that was found, or `u64::MAX` for a larger one.
+        found: u64,
+    },
+    /// There are more or fewer items than there should be.
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// How many were expected.
+        expected: u64,
+        /// How many were found.
+        found: u64,
+    },
+    /// The x coordinate of a public key belongs to no point of secp256k1.
+    NoPoint,
+    /// Bytes are left over.
+    Trailing {
+        /// What they stand behind.
+        what: &'static str,
+        /// How many they are.
+        bytes: u64,
+    },
+    /// A number, a mark or a constant is not what it must be.
+    Unexpected {
+        /// What it is.
+        what: &'static str,
+        /// What was expected.
+        expected: u64,
+        /// What was found.
+        found: u64,
+    },
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated { what, needed, available } => {
+                write!(f, "{what}: expected {needed} bytes, found {available}")
+            }
+            Self::TooLarge { what, limit, found: u64::MAX } => {
+                write!(f, "{what}: expected at most {limit}, found more")
+            }
+            Self::TooLarge { what, limit, found } => {
+                write!(f, "{what}: expected at most {limit}, found {found}")
+            }
+            Self::Count { what, expected, found } => {
+                write!(f, "expected {expected} {what}, found {found}")
+            }
+            Self::NoPoint => f.write_str("expected the x of a public key, found that of no point"),
+            Self::Trailing { what, bytes } => {
+                write!(f, "expected the end of {what}, found {bytes} more bytes")
+            }
+            Self::Unexpected { what, expected, found } => {
+                write!(f, "{what}: expected {expected:#x}, found {found:#x}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}

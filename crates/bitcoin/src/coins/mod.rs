@@ -1,0 +1,92 @@
+//! The unspent coins: what they mean, over the table that holds them.
+//!
+//! A coin is kept in the encoding of [`PackedCoin`] from when it is created until it is spent, and
+//! from there it goes into the undo data as it is. The thread that connects blocks only moves these
+//! bytes; who checks scripts decodes them, on other threads.
+
+pub mod compress;
+mod packed;
+mod statistics;
+
+pub use packed::{PackedCoin, PackedScript};
+pub use statistics::{Counter, Statistics, statistics};
+
+use std::fmt;
+
+use crate::types::OutPoint;
+
+/// The key of a coin: the transaction's id, and the index in big endian, so that coins are in the
+/// order of Bitcoin Core's statistics.
+pub type Key = [u8; 36];
+
+/// The longest script that can be spent (`MAX_SCRIPT_SIZE` in Bitcoin Core).
+pub const MAX_SCRIPT_BYTES: usize = 10_000;
+/// The opcode that makes an output unspendable when it comes first.
+const OP_RETURN: u8 = 0x6a;
+
+/// Can nobody ever spend an output with this script? Such outputs never become coins
+/// (`CScript::IsUnspendable` in Bitcoin Core).
+#[must_use]
+pub fn is_unspendable(script: &[u8]) -> bool {
+    script.first() == Some(&OP_RETURN) || script.len() > MAX_SCRIPT_BYTES
+}
+
+/// The key of an outpoint.
+#[must_use]
+pub fn key(outpoint: &OutPoint) -> Key {
+    let mut key = [0; 36];
+    key[..32].copy_from_slice(&outpoint.txid);
+    key[32..].copy_from_slice(&outpoint.vout.to_be_bytes());
+    key
+}
+
+/// The outpoint that has this key.
+#[must_use]
+pub fn outpoint(key: &[u8]) -> Option<OutPoint> {
+    let (txid, vout) = key.split_first_chunk()?;
+    Some(OutPoint { txid: *txid, vout: u32::from_be_bytes(vout.try_into().ok()?) })
+}
+
+/// What can go wrong with coins.
+#[derive(Debug)]
+pub enum CoinsError {
+    /// The store failed, or its files are damaged.
+    Store(store::Error),
+    /// The store holds bytes under this key that are no coin.
+    Malformed {
+        /// The key of the outpoint.
+        key: Vec<u8>,
+        /// The bytes found.
+        found: Vec<u8>,
+    },
+}
+
+impl fmt::Display for CoinsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CoinsError::Store(error) => error.fmt(f),
+            CoinsError::Malformed { key, found } => {
+                let (txid, vout) = key.split_at(key.len().min(32));
+                let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+                f.write_str("coin ")?;
+                txid.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+                write!(f, ":{vout}: expected a packed coin, found {} other bytes", found.len())
+            }
+        }
+    }
+}
+
+impl std::error::Error for CoinsError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            CoinsError::Store(error) => Some(error),
+            CoinsError::Malformed { .. } => None,
+        }
+    }
+}
+
+impl From<store::Error> for CoinsError {
+    fn from(error: store::Error) -> CoinsError {
+        CoinsError::Store(error)
+    }
+}

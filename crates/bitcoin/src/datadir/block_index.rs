@@ -1,0 +1,176 @@
+//! Core's block index, the database `blocks/index`: where each block and its undo data stand.
+//! Bytes: `docs/formats/core-datadir.md`.
+
+use crate::Hash;
+use crate::coins::compress::{Malformed, read_varint, take, write_varint};
+
+/// The version that Core writes into every entry and never reads.
+const VERSION: u64 = 259_900;
+
+/// Key of a block: this and its hash.
+pub(super) const BLOCK: u8 = b'b';
+/// Key of a block file: this and its number, 4 bytes in little endian.
+pub(super) const FILE: u8 = b'f';
+/// Key of the number of the last block file.
+pub(super) const LAST_FILE: u8 = b'l';
+
+/// How far Core checked a block, and what it has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status(pub u32);
+
+impl Status {
+    /// The block was checked by itself. The genesis block stays at that.
+    pub const VALID_TRANSACTIONS: u32 = 3;
+    /// Everything was checked, scripts too.
+    pub const VALID_SCRIPTS: u32 = 5;
+    /// The part of the number that says how far it was checked.
+    pub const VALID_MASK: u32 = 7;
+    /// The block stands in a block file.
+    pub const HAVE_DATA: u32 = 8;
+    /// Its undo data stands in an undo file.
+    pub const HAVE_UNDO: u32 = 16;
+    /// It, or one before it, broke a rule.
+    pub const FAILED: u32 = 32 | 64;
+    /// Its witnesses were there when it was checked. Core asks for it behind the activation of
+    /// segwit.
+    pub const WITNESS: u32 = 128;
+
+    /// Is this flag set?
+    #[must_use]
+    pub fn has(self, flag: u32) -> bool {
+        self.0 & flag != 0
+    }
+}
+
+/// What Core knows of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockEntry {
+    /// Its height.
+    pub height: u32,
+    /// How far it was checked, and what is there.
+    pub status: Status,
+    /// Its transactions; 0 if only the header is known.
+    pub transactions: u32,
+    /// The number of the block file and of the undo file; 0 if it is in none.
+    pub file: u32,
+    /// Where it begins in the block file, behind magic and size; 0 if it does not.
+    pub data_at: u32,
+    /// Where its undo data begins in the undo file, behind magic and size; 0 if it does not.
+    pub undo_at: u32,
+    /// Its header.
+    pub header: [u8; 80],
+}
+
+impl BlockEntry {
+    /// Appends the value of the entry.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        write_varint(out, VERSION);
+        write_varint(out, self.height.into());
+        write_varint(out, self.status.0.into());
+        write_varint(out, self.transactions.into());
+        if self.status.has(Status::HAVE_DATA | Status::HAVE_UNDO) {
+            write_varint(out, self.file.into());
+        }
+        if self.status.has(Status::HAVE_DATA) {
+            write_varint(out, self.data_at.into());
+        }
+        if self.status.has(Status::HAVE_UNDO) {
+            write_varint(out, self.undo_at.into());
+        }
+        out.extend_from_slice(&self.header);
+    }
+
+    /// Reads the value of an entry.
+    pub fn read(mut value: &[u8]) -> Result<Self, Malformed> {
+        let from = &mut value;
+        let mut number = |what| read_varint(from, what, u32::MAX.into()).map(|n| n as u32);
+        number("the version of a block's entry")?;
+        let height = number("a height")?;
+        let status = Status(number("a block's status")?);
+        let transactions = number("a number of transactions")?;
+        let mut if_has = |flag, what| if status.has(flag) { number(what) } else { Ok(0) };
+        let file = if_has(Status::HAVE_DATA | Status::HAVE_UNDO, "the number of a file")?;
+        let data_at = if_has(Status::HAVE_DATA, "the place of a block")?;
+        let undo_at = if_has(Status::HAVE_UNDO, "the place of undo data")?;
+        let header = *take(from, "a header")?;
+        match value.len() as u64 {
+            0 => Ok(BlockEntry { height, status, transactions, file, data_at, undo_at, header }),
+            bytes => Err(Malformed::Trailing { what: "a block's entry", bytes }),
+        }
+    }
+
+    /// The hash of the block: SHA-256d of its header.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        crypto::sha256d(&self.header)
+    }
+
+    /// The hash of the block before.
+    #[must_use]
+    pub fn parent(&self) -> Hash {
+        parent(&self.header)
+    }
+}
+
+/// The parent that a header names.
+pub(super) fn parent(header: &[u8; 80]) -> Hash {
+    let mut parent = [0; 32];
+    parent.copy_from_slice(&header[4..36]);
+    parent
+}
+
+/// The time of a header, in seconds since 1970.
+pub(super) fn time(header: &[u8; 80]) -> u32 {
+    u32::from_le_bytes([header[68], header[69], header[70], header[71]])
+}
+
+/// What is in a block file and its undo file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Blocks.
+    pub blocks: u32,
+    /// Bytes of the block file that are used.
+    pub data_bytes: u32,
+    /// Bytes of the undo file that are used.
+    pub undo_bytes: u32,
+    /// Lowest and highest height of a block.
+    pub heights: (u32, u32),
+    /// Earliest and latest time of a block.
+    pub times: (u32, u32),
+}
+
+impl FileEntry {
+    /// Counts a block in.
+    pub(super) fn add(&mut self, height: u32, time: u32) {
+        let ((low, high), (early, late)) = match self.blocks {
+            0 => ((height, height), (time, time)),
+            _ => (self.heights, self.times),
+        };
+        self.heights = (low.min(height), high.max(height));
+        self.times = (early.min(time), late.max(time));
+        self.blocks += 1;
+    }
+
+    /// Appends the value of the entry.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let FileEntry { blocks, data_bytes, undo_bytes, heights, times } = *self;
+        for number in [blocks, data_bytes, undo_bytes, heights.0, heights.1, times.0, times.1] {
+            write_varint(out, number.into());
+        }
+    }
+
+    /// Reads the value of an entry.
+    pub fn read(mut value: &[u8]) -> Result<Self, Malformed> {
+        let mut numbers = [0; 7];
+        for number in &mut numbers {
+            let what = "a number of a file's entry";
+            *number = read_varint(&mut value, what, u32::MAX.into())? as u32;
+        }
+        let [blocks, data_bytes, undo_bytes, low, high, early, late] = numbers;
+        let (heights, times) = ((low, high), (early, late));
+        match value.len() as u64 {
+            0 => Ok(FileEntry { blocks, data_bytes, undo_bytes, heights, times }),
+            bytes => Err(Malformed::Trailing { what: "a file's entry", bytes }),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! LevelDB databases, as Core keeps its block index and its chainstate in: written in one go from
+//! sorted entries, and read from end to end. Bytes: `docs/formats/core-datadir.md`.
+//!
+//! [`BulkWriter`] makes what LevelDB itself would have after compacting everything: tables of one
+//! level that do not overlap. So there is no log, no sorting and no compaction. [`Scan`] reads any
+//! database, without changing it: the tables of all levels and the logs, merged.
+
+mod block;
+mod bloom;
+mod bulk;
+mod level;
+mod log;
+mod manifest;
+mod scan;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use bulk::{BulkWriter, Loaded};
+pub use scan::Scan;
+
+use crate::coins::compress::{Malformed, take, take_slice};
+
+/// LevelDB's own order of keys, the only one that Core uses.
+const COMPARATOR: &[u8] = b"leveldb.BytewiseComparator";
+
+/// Bytes behind the key of an entry: its sequence number and kind.
+const KEY_TAIL: usize = 8;
+
+/// The kind of an entry that has a value; 0 is one that was deleted.
+const PUT: u64 = 1;
+
+/// The largest sequence number, with the kind that sorts first: what stands behind a key that only
+/// separates two blocks.
+const SEEK_TAIL: u64 = ((1 << 56) - 1) << 8 | PUT;
+
+/// CRC-32C as it is stored: rotated and shifted, so that the checksum of data that contains
+/// checksums is still a good one.
+fn masked_crc(crc: u32) -> u32 {
+    crc.rotate_right(15).wrapping_add(0xa282_ead8)
+}
+
+/// Appends a number of seven bits a byte, least significant first, high bit on all but the last.
+fn write_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number > 0x7f {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Takes such a number off the front.
+fn read_varint(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
+    let mut number = 0u64;
+    for shift in (0..64).step_by(7) {
+        let [byte] = *take(from, what)?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err(Malformed::TooLarge { what, limit: u64::MAX, found: u64::MAX })
+}
+
+/// Appends bytes behind their length.
+fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    write_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Takes bytes behind their length off the front.
+fn read_bytes<'a>(from: &mut &'a [u8], what: &'static str) -> Result<&'a [u8], Malformed> {
+    let length = read_varint(from, what)?;
+    take_slice(from, length, what)
+}
+
+/// Where a block stands in a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Handle {
+    offset: u64,
+    /// Without the 5 bytes behind it.
+    size: u64,
+}
+
+impl Handle {
+    fn write(self, out: &mut Vec<u8>) {
+        write_varint(out, self.offset);
+        write_varint(out, self.size);
+    }
+
+    fn read(from: &mut &[u8]) -> Result<Self, Malformed> {
+        let what = "the place of a block";
+        Ok(Handle { offset: read_varint(from, what)?, size: read_varint(from, what)? })
+    }
+}
+
+/// A table of the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct TableFile {
+    level: u32,
+    number: u64,
+    bytes: u64,
+    /// Its first and last key, with their tails.
+    smallest: Vec<u8>,
+    largest: Vec<u8>,
+}
+
+/// The file name of a table.
+fn table_name(number: u64) -> String {
+    format!("{number:06}.ldb")
+}

@@ -1,0 +1,201 @@
+//! Reads a datadir that Core or we wrote, without changing it.
+
+use super::block_index::{BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, Status};
+use super::chainstate::Coins;
+use super::flat::file_name;
+use super::leveldb::Scan;
+use super::{Error, XorKey, read_file};
+use crate::coins::compress::{Malformed, take};
+use crate::{Hash, undo};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Before each record: magic and size.
+const FRAME_BYTES: u64 = 8;
+/// Behind undo data: its checksum.
+const CHECKSUM_BYTES: u64 = 32;
+
+/// A datadir: its block index, its files, its coins. Core must not be running.
+#[derive(Debug)]
+pub struct Datadir {
+    folder: PathBuf,
+    key: XorKey,
+    blocks: HashMap<Hash, BlockEntry>,
+    files: Vec<FileEntry>,
+}
+
+/// A record of a block file or an undo file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The network's bytes before it.
+    pub magic: [u8; 4],
+    /// The block, or the undo data.
+    pub data: Vec<u8>,
+}
+
+impl Datadir {
+    /// Opens a datadir: the folder that has `blocks` and `chainstate` in it.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let blocks = folder.join("blocks");
+        let path = blocks.join("xor.dat");
+        let mut key = XorKey::default();
+        // datadirs from before Core 28 have none
+        if path.exists() {
+            let bytes = read_file(&path)?;
+            key = XorKey(*take(&mut &bytes[..], "the XOR key").map_err(Error::at(&path, 0))?);
+        }
+        let folder = folder.to_path_buf();
+        let mut datadir = Datadir { folder, key, blocks: HashMap::new(), files: Vec::new() };
+        datadir.read_index(&blocks.join("index"))?;
+        Ok(datadir)
+    }
+
+    fn read_index(&mut self, folder: &Path) -> Result<(), Error> {
+        let mut index = Scan::open(folder)?;
+        let (mut files, mut last, mut entries) = (HashMap::new(), 0, 0);
+        while index.advance()? {
+            entries += 1;
+            let (value, at) = (index.value(), Error::at(folder, entries));
+            match *index.key() {
+                [BLOCK, ref hash @ ..] => {
+                    let hash = take(&mut { hash }, "the hash of a block").copied();
+                    let entry = hash.and_then(|hash| Ok((hash, BlockEntry::read(value)?)));
+                    let (hash, entry) = entry.map_err(at)?;
+                    self.blocks.insert(hash, entry);
+                }
+                [FILE, a, b, c, d] => {
+                    let number = u32::from_le_bytes([a, b, c, d]);
+                    files.insert(number, FileEntry::read(value).map_err(at)?);
+                }
+                [LAST_FILE] => {
+                    let number = take(&mut { value }, "the number of the last file");
+                    last = u32::from_le_bytes(*number.map_err(at)?);
+                }
+                _ => {}
+            }
+        }
+        for number in 0..=last {
+            let Some(file) = files.remove(&number) else {
+                let what = format!("the entry of file {number}");
+                return Err(Error::Missing { path: folder.into(), what });
+            };
+            self.files.push(file);
+        }
+        Ok(())
+    }
+
+    /// Blocks that the index knows, also those whose header alone is there.
+    pub fn blocks(&self) -> impl Iterator<Item = (&Hash, &BlockEntry)> {
+        self.blocks.iter()
+    }
+
+    /// What the index knows of a block.
+    #[must_use]
+    pub fn block(&self, hash: &Hash) -> Option<&BlockEntry> {
+        self.blocks.get(hash)
+    }
+
+    /// The block files, by number.
+    #[must_use]
+    pub fn files(&self) -> &[FileEntry] {
+        &self.files
+    }
+
+    /// The chain that ends with a block, genesis block first.
+    pub fn chain(&self, tip: &Hash) -> Result<Vec<&BlockEntry>, Error> {
+        let mut chain: Vec<&BlockEntry> = Vec::new();
+        let mut hash = *tip;
+        loop {
+            let Some(entry) = self.block(&hash) else {
+                let what = format!("block {}", crate::Id(&hash));
+                return Err(Error::Missing { path: self.folder.join("blocks/index"), what });
+            };
+            // heights count down, so that a circle ends
+            if chain.last().is_some_and(|next| next.height != entry.height + 1) {
+                let (expected, found) = (chain.len() as u64, entry.height.into());
+                let source = Malformed::Unexpected { what: "a height", expected, found };
+                return Err(Error::Given { height: Some(entry.height), source });
+            }
+            chain.push(entry);
+            if entry.height == 0 {
+                chain.reverse();
+                return Ok(chain);
+            }
+            hash = entry.parent();
+        }
+    }
+
+    /// Opens the coins.
+    pub fn coins(&self) -> Result<Coins, Error> {
+        Coins::open(&self.folder.join("chainstate"))
+    }
+
+    /// Reads a block; `None` if the files do not have it.
+    pub fn read_block(&self, entry: &BlockEntry) -> Result<Option<Found>, Error> {
+        if !entry.status.has(Status::HAVE_DATA) {
+            return Ok(None);
+        }
+        self.record("blk", entry.file, entry.data_at, 0).map(|(_, found)| Some(found))
+    }
+
+    /// Reads the undo data of a block and checks its checksum; `None` if the files do not have it.
+    pub fn read_undo(&self, entry: &BlockEntry) -> Result<Option<Found>, Error> {
+        if !entry.status.has(Status::HAVE_UNDO) {
+            return Ok(None);
+        }
+        let (path, mut found) = self.record("rev", entry.file, entry.undo_at, CHECKSUM_BYTES)?;
+        let length = found.data.len() - CHECKSUM_BYTES as usize;
+        let mut expected = [0; 32];
+        expected.copy_from_slice(&found.data[length..]);
+        found.data.truncate(length);
+        let checksum = undo::checksum(&entry.parent(), &found.data);
+        match checksum == expected {
+            true => Ok(Some(found)),
+            false => {
+                let offset = entry.undo_at.into();
+                Err(Error::Checksum { path, offset, expected, found: checksum })
+            }
+        }
+    }
+
+    /// Reads a record and what is behind it.
+    fn record(
+        &self,
+        kind: &str,
+        number: u32,
+        at: u32,
+        behind: u64,
+    ) -> Result<(PathBuf, Found), Error> {
+        let path = self.folder.join("blocks").join(file_name(kind, number));
+        let mut file = File::open(&path).map_err(Error::io(&path, "cannot open"))?;
+        let bytes = file.metadata().map_err(Error::io(&path, "cannot ask for the size of"))?.len();
+        let offset = u64::from(at);
+        let what = "a record";
+        let truncated = |needed, available| {
+            Error::at(&path, offset)(Malformed::Truncated { what, needed, available })
+        };
+        let available = bytes.saturating_sub(offset);
+        let start = offset.checked_sub(FRAME_BYTES).ok_or_else(|| truncated(8, offset))?;
+        if available == 0 {
+            return Err(truncated(1, 0));
+        }
+        let mut read = |position: u64, into: &mut [u8]| {
+            file.seek(SeekFrom::Start(position))?;
+            file.read_exact(into)?;
+            self.key.apply(into, position);
+            Ok(())
+        };
+        let mut frame = [0; FRAME_BYTES as usize];
+        read(start, &mut frame).map_err(Error::io(&path, "cannot read"))?;
+        let [m0, m1, m2, m3, size @ ..] = frame;
+        let needed = u64::from(u32::from_le_bytes(size)) + behind;
+        if needed > available {
+            return Err(truncated(needed, available));
+        }
+        let mut data = vec![0; needed as usize];
+        read(offset, &mut data).map_err(Error::io(&path, "cannot read"))?;
+        Ok((path, Found { magic: [m0, m1, m2, m3], data }))
+    }
+}

@@ -1,0 +1,264 @@
+//! Pass 1: from files to the tree of their headers.
+
+use crate::data_folder::INDEX;
+use crate::fault::{Cause, Error, Fault};
+use crate::index::scan::{self, Counts};
+use crate::index::shortfalls::LEAST_RECORD;
+use crate::index::{self, Anchor, FileStamp, Found, Loaded, Tree, Why};
+use crate::options::Options;
+use crate::params::Params;
+use crate::run::{Run, Spare, Tip};
+use crate::types::Block;
+use crate::{Level, body};
+use archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME};
+use std::path::Path;
+use std::time::Instant;
+
+/// What pass 1 found.
+pub(crate) struct Index {
+    /// The headers, linked.
+    pub tree: Tree,
+    /// What is wrong with files, by their indexes; complete but for `unlisted`.
+    pub damage: Vec<(u32, Damage)>,
+    /// Damaged places that are not listed.
+    pub unlisted: u64,
+}
+
+/// Finds the headers of all blocks and links them. With a folder, what an earlier run found in
+/// files that have not changed since is taken over, and what is found is kept.
+pub(crate) fn index(
+    files: &BlockFiles,
+    options: &Options,
+    data: Option<&Path>,
+    run: &mut Run,
+) -> Result<Index, Error> {
+    let start = Instant::now();
+    let mut index = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
+    let found = match data {
+        Some(data) => known_or_found(files, options, data, &mut index, run)?,
+        None => scan(files, &all(files), options, &mut index, run)?,
+    };
+    run.counts.files = files.files().len() as u64;
+    run.counts.file_bytes = files.bytes();
+    run.counts.blocks = found.len() as u64;
+    index.tree = Tree::build(&options.params, found, options.now);
+    if !options.variants.plan().accept_blocks {
+        run.counts.out_of_order = index.tree.out_of_order().into();
+        run.counts.orphans = index.tree.unlinked().into();
+    }
+    anchor(files, options, &mut index)?;
+    note_best(&index.tree, run);
+    run.index_s = start.elapsed().as_secs_f64();
+    Ok(index)
+}
+
+/// Where no block follows the genesis block, the files may begin in the middle of the chain: the
+/// first block of the longest piece is believed, and the others are linked to it.
+fn anchor(files: &BlockFiles, options: &Options, index: &mut Index) -> Result<(), Error> {
+    let tree = &index.tree;
+    let starts = if tree.height(tree.best_tip()) > 0 { vec![] } else { tree.gaps() };
+    let Some(start) = starts.iter().rev().max_by_key(|gap| gap.records) else {
+        let (expected, given) = (0, options.from.filter(|from| *from > 0));
+        return given.map_or(Ok(()), |found| Err(Error::OtherHeight { expected, found }));
+    };
+    let Some(found) = tree.found().get(start.first as usize).copied() else { return Ok(()) };
+    if options.level == Level::Execution {
+        return Err(Error::NoBeginning(found.hash));
+    }
+    let announced = announced_height(files, options, &found);
+    let height = match (announced, options.from) {
+        (Some(expected), Some(found)) if expected != found => {
+            return Err(Error::OtherHeight { expected, found });
+        }
+        (announced, given) => announced.or(given),
+    };
+    let anchor = Anchor { record: start.first, hash: found.hash, height };
+    let tree = std::mem::replace(&mut index.tree, Tree::empty(&options.params));
+    // the order of records stays as it is: it is that of files and offsets
+    let found = tree.into_found();
+    index.tree = Tree::build_from(&options.params, Some(anchor), found, options.now);
+    Ok(())
+}
+
+/// What a block says of its height.
+fn announced_height(files: &BlockFiles, options: &Options, found: &Found) -> Option<u32> {
+    let mut block = Block::default();
+    BodyReader::new(files, 1).read(found.location(), &mut block.raw).ok()?;
+    block.parse_record().ok()?;
+    body::announced_height(&block, options.params.bip34_height)
+}
+
+/// Takes over what the index file of an earlier run knows, and scans the other files.
+fn known_or_found(
+    files: &BlockFiles,
+    options: &Options,
+    data: &Path,
+    index: &mut Index,
+    run: &mut Run,
+) -> Result<Vec<Found>, Error> {
+    std::fs::create_dir_all(data).map_err(Error::system("make", data))?;
+    let path = data.join(INDEX);
+    let stamps = stamps(files)?;
+    let mut kept = index::Kept { found: vec![], to_scan: all(files) };
+    match index::load(&path, options.params.magic).map_err(Error::Index)? {
+        Loaded::Index(saved) => kept = index::take_over(saved, &stamps),
+        Loaded::Damaged(damage) => run.damage.push(damage.to_string()),
+        Loaded::Foreign(found) => return Err(foreign(&options.params, found)),
+        Loaded::Nothing => {}
+    }
+    let mut found = kept.found;
+    if !kept.to_scan.is_empty() {
+        found.extend(scan(files, &kept.to_scan, options, index, run)?);
+        save(&path, options, stamps, &found, index)?;
+    }
+    Ok(found)
+}
+
+/// Keeps what was found for the next run. Damaged files are scanned again by each run, so that each
+/// tells the damage.
+fn save(
+    path: &Path,
+    options: &Options,
+    mut stamps: Vec<FileStamp>,
+    found: &[Found],
+    index: &Index,
+) -> Result<(), Error> {
+    for (file, _) in &index.damage {
+        if let Some(stamp) = stamps.get_mut(*file as usize) {
+            stamp.length = index::DAMAGED_LENGTH;
+        }
+    }
+    index::save(path, options.params.magic, &stamps, found).map_err(Error::Index)
+}
+
+/// Looks for blocks in the bytes that records have to spare: a wrong size can step over some. Those
+/// that are found are linked with the others, and true when there are any. What was marked in the
+/// tree is forgotten then.
+pub(crate) fn look_behind_blocks(
+    files: &BlockFiles,
+    options: &Options,
+    data: Option<&Path>,
+    index: &mut Index,
+    run: &mut Run,
+) -> Result<bool, Error> {
+    let spare = std::mem::take(&mut run.spare);
+    let mut more = vec![];
+    let mut sizes = vec![];
+    for Spare { record, bytes } in spare {
+        let Some(found) = index.tree.found().get(record as usize).copied() else { continue };
+        let before = more.len();
+        scan::files::stretch(files, &found, bytes, &mut more)?;
+        let (stated, size) = (found.size, found.size - bytes);
+        let kind = DamageKind::WrongSize { stated, found: size };
+        let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
+        index.damage.push((found.file, Damage { offset, length, kind }));
+        sizes.push((record, size));
+        if more.len() == before && u64::from(bytes) >= LEAST_RECORD {
+            let (offset, length) = (found.offset + u64::from(size), u64::from(bytes));
+            let kind = DamageKind::Broken { stated: bytes };
+            index.damage.push((found.file, Damage { offset, length, kind }));
+        }
+    }
+    if more.is_empty() {
+        return Ok(false);
+    }
+    let tree = std::mem::replace(&mut index.tree, Tree::empty(&options.params));
+    let mut found = tree.into_found();
+    for (record, size) in sizes {
+        found[record as usize].size = size;
+    }
+    found.append(&mut more);
+    run.counts.blocks = found.len() as u64;
+    if let Some(data) = data {
+        // with the true sizes: the next run finds the blocks at once
+        let clean = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
+        save(&data.join(INDEX), options, stamps(files)?, &found, &clean)?;
+    }
+    index.tree = Tree::build(&options.params, found, options.now);
+    anchor(files, options, index)?;
+    note_best(&index.tree, run);
+    Ok(true)
+}
+
+/// The error for the index of another network.
+fn foreign(params: &Params, found: [u8; 4]) -> Error {
+    let stored = Params::all().into_iter().find(|params| params.magic == found);
+    let unknown = || format!("the network with the magic {found:02x?}");
+    let expected = stored.map_or_else(unknown, |stored| format!("Bitcoin {}", stored.name));
+    Error::OtherChain { expected, found: format!("Bitcoin {}", params.name) }
+}
+
+/// The indexes of all files.
+fn all(files: &BlockFiles) -> Vec<u32> {
+    (0..files.files().len() as u32).collect()
+}
+
+fn stamps(files: &BlockFiles) -> Result<Vec<FileStamp>, Error> {
+    let stamp = |file: &archive::blkdat::BlockFile| {
+        if archive::is_pipe(file.path()) {
+            return Ok(FileStamp::of_pipe(file.path(), file.length()));
+        }
+        let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_path_buf());
+        FileStamp::of(&path, file.key().0).map_err(Error::system("read", file.path()))
+    };
+    files.files().iter().map(stamp).collect()
+}
+
+/// Scans the files with these numbers.
+fn scan(
+    files: &BlockFiles,
+    numbers: &[u32],
+    options: &Options,
+    index: &mut Index,
+    run: &mut Run,
+) -> Result<Vec<Found>, Error> {
+    let some = files.only(numbers);
+    let known = [options.params.genesis_hash];
+    let Options { variants, threads, cancel, .. } = options;
+    let scan = scan::find(&some, &known, variants, *threads, cancel)
+        .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
+    run.scan_s = scan.times.scan_s;
+    run.counts = Counts { bytes_read: scan.counts.bytes_read, ..scan.counts };
+    for (file, report) in numbers.iter().zip(&scan.reports) {
+        index.damage.extend(report.damage.iter().map(|damage| (*file, *damage)));
+        index.unlisted += report.damage_count - report.damage.len() as u64;
+    }
+    let renumber = |found: Found| Found { file: numbers[found.file as usize], ..found };
+    Ok(scan.found.into_iter().map(renumber).collect())
+}
+
+/// The first header that breaks a rule where the best chain would go on: because of it the chain is
+/// shorter than the files. Bad headers in branches beside it are notes.
+pub(crate) fn refused_above(tree: &Tree, files: &BlockFiles) -> Option<Fault> {
+    let best = tree.height(tree.best_tip());
+    tree.refused().iter().find_map(|refused| {
+        let Why::Rule(height, violation) = refused.why else { return None };
+        let found = tree.found().get(refused.record as usize).filter(|_| height > best)?;
+        let file = files.files().get(found.file as usize)?.path().to_path_buf();
+        let height = tree.base() + height;
+        let (hash, offset, cause) = (found.hash, found.offset, Cause::Header(violation));
+        Some(Fault { height, hash, file, offset, cause })
+    })
+}
+
+/// Measures the block of the best tip: is its record longer?
+pub(crate) fn measure_tip(files: &BlockFiles, tree: &Tree, run: &mut Run) {
+    let tip = tree.best_tip();
+    let (Some(found), mut block) = (tree.record(tip), Block::default()) else { return };
+    // a body that cannot be read or taken apart is none of the headers' business
+    if BodyReader::new(files, 1).read(found.location(), &mut block.raw).is_ok()
+        && let Ok(bytes @ 1..) = block.parse_record()
+    {
+        run.spare.push(Spare { record: tree.record_number(tip), bytes });
+    }
+}
+
+/// Takes note of the best chain.
+fn note_best(tree: &Tree, run: &mut Run) {
+    let best = tree.best_tip();
+    let height = tree.base() + tree.height(best);
+    run.best = Some(Tip { height, hash: *tree.hash(best) });
+    run.anchor = tree.anchor();
+    run.tree_memory = tree.memory();
+    run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
+}

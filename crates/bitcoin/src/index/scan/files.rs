@@ -1,0 +1,203 @@
+//! Goes over all files, several at once if wanted, and hashes headers in batches.
+
+use super::Scan;
+use crate::index::Found;
+use crate::types::Block;
+use crate::variants::{Plan, Read};
+use archive::Error;
+use archive::blkdat::{BlockFile, BlockFiles, FileReport, Record, Shape, Source, Stop, Walk};
+use crypto::ManySha256;
+use pipeline::Cancel;
+use std::fs::File;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use store::FileMap;
+
+/// Headers that are hashed at once: enough to fill all lanes, few enough to stay in the cache.
+const BATCH: usize = 256;
+
+/// An open file, and the way it is read.
+pub(crate) enum Opened {
+    Map(FileMap),
+    Positioned(File),
+    Stream(File),
+}
+
+impl Opened {
+    pub fn open(file: &BlockFile, read: Read) -> Result<Self, Error> {
+        let open = || match read {
+            Read::Map => file.open().and_then(|file| FileMap::of(&file)).map(Self::Map),
+            Read::Positioned => file.open().map(Self::Positioned),
+            Read::Stream => file.open().map(Self::Stream),
+        };
+        open().map_err(|source| io_error(file, "cannot open", source))
+    }
+
+    pub fn source(&self) -> Source<'_> {
+        match self {
+            Self::Map(map) => Source::map(map),
+            Self::Positioned(file) => Source::positioned(file),
+            Self::Stream(file) => Source::stream(file),
+        }
+    }
+}
+
+pub(crate) fn io_error(file: &BlockFile, action: &'static str, source: io::Error) -> Error {
+    Error::Io { path: file.path().to_path_buf(), action, source }
+}
+
+/// Adds the blocks that stand in the `bytes` at the end of a record.
+pub(crate) fn stretch(
+    files: &BlockFiles,
+    record: &Found,
+    bytes: u32,
+    more: &mut Vec<Found>,
+) -> Result<(), Error> {
+    let Some(file) = files.files().get(record.file as usize) else { return Ok(()) };
+    // two digits stand for a byte
+    let scale = if file.shape() == Shape::Hex { 2 } else { 1 };
+    let end = record.offset + scale * u64::from(record.size);
+    let start = end - scale * u64::from(bytes);
+    let opened = Opened::open(file, Read::Positioned)?;
+    let mut walk = Walk::stretch(file, opened.source(), start, end);
+    while let Some(Record { offset, size, header }) =
+        walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
+    {
+        let hash = crypto::sha256d(&header);
+        more.push(Found { hash, header, size, file: record.file, offset });
+    }
+    Ok(())
+}
+
+/// The user wants an end.
+pub(crate) fn stopped(files: &BlockFiles) -> Error {
+    let path = files.files().first().map(|file| file.path().to_path_buf()).unwrap_or_default();
+    Error::Io { path, action: "cannot read on", source: io::ErrorKind::Interrupted.into() }
+}
+
+/// What was found in one file.
+#[derive(Default)]
+struct OfFile {
+    found: Vec<Found>,
+    report: FileReport,
+    bytes_read: u64,
+    decoded: u64,
+    undecodable: u64,
+}
+
+/// Scans all files; each thread takes the next file as soon as it is done with one. Only `found`,
+/// `reports` and some counts are filled in.
+pub(super) fn scan(
+    files: &BlockFiles,
+    plan: &Plan,
+    threads: usize,
+    cancel: &Cancel,
+) -> Result<Scan, Error> {
+    let stop = || cancel.is_cancelled();
+    let all = files.files();
+    let results: Vec<_> = all.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut scanner = FileScanner::new(plan, &stop);
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = all.get(index).filter(|_| !stop()) else { break };
+            let result = scanner.scan(index as u32, file);
+            if let Ok(mut slot) = results[index].lock() {
+                *slot = Some(result);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(all.len()) {
+            // where no more threads can be had, there is this one
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    if stop() {
+        return Err(stopped(files));
+    }
+    let mut scan = Scan::default();
+    for (result, file) in results.into_iter().zip(all) {
+        let mut result = result.into_inner().ok().flatten().unwrap_or_else(|| {
+            Err(io_error(file, "cannot read", io::Error::other("the thread that reads it died")))
+        })?;
+        scan.found.append(&mut result.found);
+        scan.reports.push(result.report);
+        scan.counts.bytes_read += result.bytes_read;
+        scan.counts.decoded += result.decoded;
+        scan.counts.undecodable += result.undecodable;
+    }
+    Ok(scan)
+}
+
+/// Scans files, one after the other.
+struct FileScanner<'p> {
+    plan: &'p Plan,
+    stop: Stop<'p>,
+    hasher: ManySha256,
+    block: Block,
+    headers: Vec<[u8; 80]>,
+    hashes: Vec<[u8; 32]>,
+}
+
+impl<'p> FileScanner<'p> {
+    fn new(plan: &'p Plan, stop: Stop<'p>) -> Self {
+        let (headers, hashes) = (Vec::with_capacity(BATCH), vec![[0; 32]; BATCH]);
+        let (hasher, block) = (ManySha256::detect(), Block::default());
+        Self { plan, stop, hasher, block, headers, hashes }
+    }
+
+    fn scan(&mut self, index: u32, file: &BlockFile) -> Result<OfFile, Error> {
+        let opened = Opened::open(file, self.plan.read)?;
+        let mut walk = Walk::new(file, opened.source()).stopping(self.stop);
+        let mut result = OfFile::default();
+        loop {
+            let record = walk.next_record();
+            let record = record.map_err(|error| io_error(file, "cannot read", error))?;
+            if self.headers.len() == BATCH || record.is_none() {
+                self.hash(&mut result.found);
+            }
+            let Some(record) = record else { break };
+            if self.plan.whole_block_first {
+                self.decode(&mut walk, &record, &mut result, file)?;
+            }
+            let Record { offset, size, header } = record;
+            self.headers.push(header);
+            result.found.push(Found { hash: [0; 32], header, size, file: index, offset });
+        }
+        result.bytes_read = walk.bytes_read();
+        result.report = walk.into_report();
+        Ok(result)
+    }
+
+    /// Hashes the last headers.
+    fn hash(&mut self, found: &mut [Found]) {
+        let count = self.headers.len();
+        self.hasher.sha256d_80(&self.headers, &mut self.hashes[..count]);
+        let first = found.len() - count;
+        for (found, hash) in found[first..].iter_mut().zip(&self.hashes) {
+            found.hash = *hash;
+        }
+        self.headers.clear();
+    }
+
+    fn decode(
+        &mut self,
+        walk: &mut Walk<'_>,
+        record: &Record,
+        result: &mut OfFile,
+        file: &BlockFile,
+    ) -> Result<(), Error> {
+        let body = walk.body(record, &mut self.block.raw);
+        body.map_err(|error| io_error(file, "cannot read", error))?;
+        result.decoded += 1;
+        if self.block.decode_record(&self.hasher).is_err() {
+            result.undecodable += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! What block files lack, so that nobody takes a part of a chain for the whole.
+//!
+//! Blocks that follow none of the others are the sure sign of a missing one. Where no block is left
+//! that would name the missing one, as at the end of the chain, damaged bytes are the only sign. So
+//! a stretch that could be what is left of a record counts as lost, unless its header shows that
+//! the block stands elsewhere, too. See `docs/formats/blkdat.md`.
+
+use crate::header::HEADER_BYTES;
+use crate::index::pass1::Index;
+use crate::index::{Gap, Tree, Why};
+use crate::options::Options;
+use crate::run::Run;
+use crate::{Hash, Id};
+use archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME, Location, MIN_BLOCK};
+use chain::{Shortfall, ShortfallKind};
+use std::collections::HashMap;
+
+/// Shortfalls of a kind that are listed one by one.
+const MAX_LISTED: usize = 20;
+/// Refused headers that are listed.
+const MAX_REFUSED: usize = 100;
+/// The smallest record: fewer zeros than this, or fewer bytes to spare in a record, hide none.
+pub(crate) const LEAST_RECORD: u64 = FRAME + MIN_BLOCK as u64;
+/// Fewer bytes than this that are no record do not show that there was one.
+const LEAST_PIECE: u64 = FRAME;
+
+/// Says in `run` what `files` lack, and what is wrong in them but loses nothing.
+pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &mut Run) {
+    refused(files, &index.tree, run);
+    let mut lacks = vec![];
+    lacks.extend(beginning(files, options, index));
+    lacks.extend(above_the_tip(options, index));
+    lacks.extend(not_contained(options, index));
+    lacks.extend(unconnected(files, index));
+    lacks.extend(missing_files(files));
+    lacks.extend(damaged(files, index, run));
+    if reaches_until(options, index) {
+        // all that was asked for is there
+        run.damage.extend(lacks.iter().map(ToString::to_string));
+    } else {
+        run.shortfalls.append(&mut lacks);
+    }
+    if let [first, ..] = files.passed_over() {
+        let (count, first) = (files.passed_over().len(), first.display());
+        run.damage.push(format!("files without blocks, left out: {count}, the first {first}"));
+    }
+}
+
+/// Headers that break a rule, and what follows them, in branches beside the best chain.
+fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
+    for refused in tree.refused().iter().take(MAX_REFUSED) {
+        let Some(found) = tree.found().get(refused.record as usize) else { continue };
+        let Some(file) = files.files().get(found.file as usize) else { continue };
+        let (file, offset, id) = (file.path().display(), found.offset, Id(&found.hash));
+        run.damage.push(match refused.why {
+            Why::Rule(height, violation) => {
+                let height = tree.base() + height;
+                format!("{file}: byte {offset}: block {height} ({id}): {violation}")
+            }
+            Why::Ancestor(_) => {
+                format!("{file}: byte {offset}: block {id}: the block before it was refused")
+            }
+        });
+    }
+}
+
+fn best_height(index: &Index) -> u32 {
+    index.tree.base() + index.tree.height(index.tree.best_tip())
+}
+
+fn reaches_until(options: &Options, index: &Index) -> bool {
+    options.until.is_some_and(|until| until <= best_height(index))
+}
+
+/// The files begin in the middle of the chain, and nobody said that they should: a folder of
+/// Bitcoin Core and its first file never do.
+fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Shortfall> {
+    let anchor = index.tree.anchor()?;
+    let from_genesis = !files.folders().is_empty() || files.has_first();
+    if options.by_itself && !from_genesis {
+        return None;
+    }
+    let first = index.tree.found().get(anchor.record as usize)?;
+    let file = files.files().get(first.file as usize)?;
+    let id = Id(&anchor.hash);
+    let text = format!("the blocks before {id}, from the genesis block on, are not in these files");
+    let missing = Shortfall::new(ShortfallKind::MissingBlocks, text).at(file.path(), first.offset);
+    Some(match anchor.height {
+        Some(height) => missing.of_blocks(height.saturating_sub(1).into()),
+        None => missing,
+    })
+}
+
+/// The user named a last block that is not there.
+fn above_the_tip(options: &Options, index: &Index) -> Option<Shortfall> {
+    let best = best_height(index);
+    let until = options.until.filter(|until| *until > best)?;
+    let text =
+        format!("blocks up to height {until} were asked for, the last one has height {best}");
+    let missing = Shortfall::new(ShortfallKind::MissingBlocks, text);
+    Some(missing.of_blocks(u64::from(until - best)))
+}
+
+/// Blocks that the best chain should have, and has not.
+fn not_contained(options: &Options, index: &Index) -> Vec<Shortfall> {
+    let (tree, base) = (&index.tree, index.tree.base());
+    let wanted = options.contains.iter();
+    let wanted = wanted.filter(|tip| options.until.is_none_or(|until| tip.height <= until));
+    wanted
+        .filter_map(|tip| {
+            let above_base = tip.height.checked_sub(base);
+            let found = above_base.and_then(|height| tree.ancestor(tree.best_tip(), height));
+            let found = match found.map(|block| tree.hash(block)) {
+                Some(hash) if *hash == tip.hash => return None,
+                Some(hash) => format!("block {} has its height", Id(hash)),
+                None => format!("the last block has height {}", best_height(index)),
+            };
+            let (height, id) = (tip.height, Id(&tip.hash));
+            let text =
+                format!("the store's block {height} ({id}) is not in these files' chain: {found}");
+            Some(Shortfall::new(ShortfallKind::MissingBlocks, text))
+        })
+        .collect()
+}
+
+/// Blocks behind others that no file has.
+fn unconnected(files: &BlockFiles, index: &Index) -> Vec<Shortfall> {
+    let gaps = index.tree.gaps();
+    let mut all: Vec<_> =
+        gaps.iter().take(MAX_LISTED).map(|gap| of_gap(files, index, gap)).collect();
+    if let Some(more @ [_, ..]) = gaps.get(MAX_LISTED..) {
+        let blocks = more.iter().map(|gap| u64::from(gap.records)).sum();
+        let text = format!("{blocks} blocks after {} more gaps", more.len());
+        all.push(Shortfall::new(ShortfallKind::Unconnected, text).of_blocks(blocks));
+    }
+    all
+}
+
+fn of_gap(files: &BlockFiles, index: &Index, gap: &Gap) -> Shortfall {
+    let blocks = match gap.records {
+        1 => "1 block follows".to_owned(),
+        records => format!("{records} blocks follow"),
+    };
+    let missing = Id(&gap.missing);
+    let text = format!("the block before this one, {missing}, is not in any file ({blocks})");
+    let shortfall = Shortfall::new(ShortfallKind::Unconnected, text).of_blocks(gap.records.into());
+    let first = index.tree.found().get(gap.first as usize);
+    match first.and_then(|found| Some((files.files().get(found.file as usize)?, found.offset))) {
+        Some((file, offset)) => shortfall.at(file.path(), offset),
+        None => shortfall,
+    }
+}
+
+/// Holes in the numbers of a folder's files.
+fn missing_files(files: &BlockFiles) -> Vec<Shortfall> {
+    let hole = |(folder, first, last): (&std::path::Path, u64, u64)| {
+        let (name, folder) = (format!("blk{first:05}.dat"), folder.display());
+        let text = match last - first {
+            0 => format!("{name} is not in {folder}, the files before and after it are"),
+            _ => format!(
+                "{name} to blk{last:05}.dat are not in {folder}, the files before and after \
+                 them are"
+            ),
+        };
+        Shortfall::new(ShortfallKind::MissingBlocks, text)
+    };
+    files.holes().into_iter().take(MAX_LISTED).map(hole).collect()
+}
+
+/// Damaged bytes that may have been blocks; those that were not are notes.
+fn damaged(files: &BlockFiles, index: &Index, run: &mut Run) -> Vec<Shortfall> {
+    let copies = copies(files, index);
+    let (mut all, mut more) = (vec![], index.unlisted);
+    for (number, (file, damage)) in index.damage.iter().enumerate() {
+        let Some(path) = files.files().get(*file as usize).map(|file| file.path()) else {
+            continue;
+        };
+        let place = format!("{}: byte {}", path.display(), damage.offset);
+        match kind_of(damage) {
+            None => run.damage.push(format!("{place}: {damage}")),
+            Some(_) if copies.contains_key(&number) => {
+                let id = Id(&copies[&number]);
+                run.damage.push(format!("{place}: {damage}; block {id} stands elsewhere, too"));
+            }
+            Some(_) if all.len() == MAX_LISTED => more += 1,
+            Some(kind) => {
+                all.push(Shortfall::new(kind, damage.to_string()).at(path, damage.offset));
+            }
+        }
+    }
+    if more > 0 {
+        let text = format!("and {more} more damaged places");
+        all.push(Shortfall::new(ShortfallKind::DamagedRecord, text));
+    }
+    all
+}
+
+/// What may be lost with the bytes; none where no block can be.
+fn kind_of(damage: &Damage) -> Option<ShortfallKind> {
+    match damage.kind {
+        DamageKind::WrongSize { .. } => None,
+        DamageKind::Truncated { .. } => Some(ShortfallKind::Cut),
+        // a magic alone shows that a record began here
+        DamageKind::BadLine | DamageKind::Broken { .. } => Some(ShortfallKind::DamagedRecord),
+        // a piece may be all that is left of a block
+        DamageKind::Junk(_) => {
+            (damage.length >= LEAST_PIECE).then_some(ShortfallKind::DamagedRecord)
+        }
+        DamageKind::Zeros => {
+            (damage.length >= LEAST_RECORD).then_some(ShortfallKind::DamagedRecord)
+        }
+    }
+}
+
+/// Damaged records whose header is that of a block which is linked, by their places in the list.
+fn copies(files: &BlockFiles, index: &Index) -> HashMap<usize, Hash> {
+    let mut reader = BodyReader::new(files, 4);
+    let mut headers = HashMap::new();
+    for (number, (file, damage)) in index.damage.iter().enumerate() {
+        let doubted = kind_of(damage).is_some() && is_one_record(damage);
+        if let Some(hash) = doubted.then(|| header_of(&mut reader, *file, damage)).flatten() {
+            headers.entry(hash).or_insert_with(Vec::new).push(number);
+        }
+    }
+    if headers.is_empty() {
+        return HashMap::new();
+    }
+    let linked = (0..index.tree.len()).map(|block| *index.tree.hash(block));
+    let known = linked.filter_map(|hash| Some((hash, headers.remove(&hash)?)));
+    known
+        .flat_map(|(hash, numbers)| numbers.into_iter().map(move |number| (number, hash)))
+        .collect()
+}
+
+/// Is the stretch no longer than the record at its beginning? More could hide another block.
+fn is_one_record(damage: &Damage) -> bool {
+    match damage.kind {
+        DamageKind::Truncated { .. } => true,
+        DamageKind::Broken { stated } => damage.length <= FRAME + u64::from(stated),
+        _ => false,
+    }
+}
+
+fn header_of(reader: &mut BodyReader, file: u32, damage: &Damage) -> Option<Hash> {
+    let location = Location { file, offset: damage.offset + FRAME, size: HEADER_BYTES as u32 };
+    let mut header = vec![];
+    let whole = damage.length >= FRAME + HEADER_BYTES as u64;
+    whole.then(|| reader.read(location, &mut header).ok()).flatten()?;
+    Some(crypto::sha256d(&header))
+}

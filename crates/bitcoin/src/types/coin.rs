@@ -1,0 +1,25 @@
+//! A coin: an output that a later transaction may spend.
+
+use crate::Hash;
+
+/// Which output of which transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OutPoint {
+    /// The transaction's id.
+    pub txid: Hash,
+    /// The position among its outputs.
+    pub vout: u32,
+}
+
+/// An unspent output, and what its spender must know of where it was created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coin<'a> {
+    /// Height of the block that created it.
+    pub height: u32,
+    /// Was it created by a coinbase? Then it can be spent 100 blocks later.
+    pub coinbase: bool,
+    /// Satoshis.
+    pub value: u64,
+    /// The output script.
+    pub script: &'a [u8],
+}

@@ -1,0 +1,151 @@
+//! The hashes of headers and the ids of all transactions, in lanes.
+
+use super::{Block, HEADER_BYTES, Transaction};
+use crate::Hash;
+use crypto::ManySha256;
+
+/// Messages are ordered by their length in steps of 64 bytes, up to so many.
+const LENGTHS: usize = 256;
+
+/// Blocks are hashed together up to so many bytes: large ones fill the lanes by themselves, and
+/// their bytes are read twice, so they should stay in the cache.
+const GROUP_BYTES: usize = 1 << 18;
+
+/// Hashes the headers and the transactions of all `blocks`, without and with witnesses, as
+/// [`Block::parse`] found them. Short blocks share the lanes.
+///
+/// # Panics
+/// When the bytes of a block have been changed since it was parsed.
+pub fn hash_blocks(mut blocks: &mut [Block], hasher: &ManySha256) {
+    while !blocks.is_empty() {
+        let mut bytes = 0;
+        let full = blocks.iter().position(|block| {
+            bytes += block.raw.len();
+            bytes >= GROUP_BYTES
+        });
+        let count = full.map_or(blocks.len(), |last| last + 1);
+        let (group, rest) = blocks.split_at_mut(count);
+        hash_group(group, hasher);
+        blocks = rest;
+    }
+}
+
+fn hash_group(blocks: &mut [Block], hasher: &ManySha256) {
+    let headers = blocks.iter().map(|block| &block.raw[..HEADER_BYTES]);
+    let digests = hash_each(&headers.collect::<Vec<_>>(), hasher);
+    blocks.iter_mut().zip(digests).for_each(|(block, digest)| block.hash = digest);
+    hash_with_witnesses(blocks, hasher);
+    hash_without_witnesses(blocks, hasher);
+    for Block { transactions, txids, wtxids, .. } in blocks {
+        // neither a transaction without witnesses nor the coinbase has an id of its own
+        for (i, each) in transactions.iter().enumerate().skip(1) {
+            if !each.has_witness {
+                wtxids[i] = txids[i];
+            }
+        }
+    }
+}
+
+/// Hashes those transactions, behind the coinbases, that have witnesses.
+fn hash_with_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
+    let messages: Vec<_> = blocks
+        .iter()
+        .flat_map(|Block { raw, transactions, .. }| {
+            let others = transactions.iter().skip(1).filter(|each| each.has_witness);
+            others.map(|each| each.span.of(raw))
+        })
+        .collect();
+    let digests = hash_each(&messages, hasher);
+    let slots = blocks.iter_mut().flat_map(|Block { transactions, wtxids, .. }| {
+        wtxids.clear();
+        wtxids.resize(transactions.len(), Hash::default());
+        let others = wtxids.iter_mut().zip(transactions).skip(1);
+        others.filter(|(_, each)| each.has_witness).map(|(slot, _)| slot)
+    });
+    slots.zip(digests).for_each(|(slot, digest)| *slot = digest);
+}
+
+/// Hashes all transactions without marker, flag and witnesses, where they stand.
+///
+/// What is hashed lies in three pieces. For the time of the hash, the version is moved next to the
+/// inputs and the lock time next to the outputs, over marker and flag and over the first bytes of
+/// the witnesses; so one piece is hashed instead of a copy.
+fn hash_without_witnesses(blocks: &mut [Block], hasher: &ManySha256) {
+    let mut covered = Vec::new();
+    for Block { raw, transactions, .. } in &mut *blocks {
+        let others = transactions.iter().filter(|each| each.has_witness);
+        covered.extend(others.map(|each| close_up(raw, each)));
+    }
+    let messages: Vec<_> = blocks
+        .iter()
+        .flat_map(|Block { raw, transactions, .. }| {
+            transactions.iter().map(|each| {
+                let (start, end) = (each.inputs_span.start, each.outputs_span.end);
+                &raw[start as usize - 4..end as usize + 4]
+            })
+        })
+        .collect();
+    let mut digests = hash_each(&messages, hasher);
+    let mut covered = covered.into_iter();
+    for Block { raw, transactions, txids, .. } in blocks {
+        txids.clear();
+        txids.extend(digests.by_ref().take(transactions.len()));
+        let others = transactions.iter().filter(|each| each.has_witness);
+        others.zip(covered.by_ref()).for_each(|(each, covered)| open(raw, each, covered));
+    }
+}
+
+/// Joins the three pieces; returns the four bytes behind the outputs that it wrote over.
+fn close_up(raw: &mut [u8], transaction: &Transaction) -> [u8; 4] {
+    let start = transaction.inputs_span.start as usize;
+    let end = transaction.outputs_span.end as usize;
+    let mut covered = [0; 4];
+    covered.copy_from_slice(&raw[end..end + 4]);
+    raw[start - 4..start].copy_from_slice(&transaction.version.to_le_bytes());
+    raw[end..end + 4].copy_from_slice(&transaction.lock_time.to_le_bytes());
+    covered
+}
+
+/// Puts back what [`close_up`] wrote over.
+fn open(raw: &mut [u8], transaction: &Transaction, covered: [u8; 4]) {
+    let start = transaction.inputs_span.start as usize;
+    let end = transaction.outputs_span.end as usize;
+    let [_, _, a, b] = transaction.version.to_le_bytes();
+    // the version's last half, marker, flag
+    raw[start - 4..start].copy_from_slice(&[a, b, 0, 1]);
+    raw[end..end + 4].copy_from_slice(&covered);
+}
+
+/// The SHA-256d of each message, in order.
+fn hash_each(messages: &[&[u8]], hasher: &ManySha256) -> impl Iterator<Item = Hash> + use<> {
+    let mut digests = vec![Hash::default(); messages.len()];
+    let mut indexes = Vec::new();
+    if messages.len() <= hasher.lanes() {
+        hasher.sha256d(messages, &mut digests);
+        indexes.extend(0..messages.len());
+    } else {
+        indexes = long_first(messages);
+        let mut ordered = vec![&[][..]; messages.len()];
+        indexes.iter().zip(messages).for_each(|(index, message)| ordered[*index] = message);
+        hasher.sha256d(&ordered, &mut digests);
+    }
+    indexes.into_iter().map(move |index| digests[index])
+}
+
+/// The index of each message when the longest are hashed first: then lanes end together, and no
+/// long message is left over for a single lane.
+fn long_first(messages: &[&[u8]]) -> Vec<usize> {
+    // the end of a message, as it is hashed, takes 9 bytes
+    let step = |message: &[u8]| (LENGTHS - 1).saturating_sub((message.len() + 8) / 64);
+    let mut next = [0; LENGTHS + 1];
+    messages.iter().for_each(|message| next[step(message) + 1] += 1);
+    for i in 1..next.len() {
+        next[i] += next[i - 1];
+    }
+    let index = |message: &&[u8]| {
+        let next = &mut next[step(message)];
+        *next += 1;
+        *next - 1
+    };
+    messages.iter().map(index).collect()
+}

@@ -1,0 +1,168 @@
+//! Undo data: the coins that a block spent, so that it can be disconnected. Core's encoding, which
+//! is also our own store's. Bytes: `docs/formats/core-datadir.md`.
+
+pub(crate) mod disconnect;
+
+use crate::Hash;
+use crate::coins::compress::{self, CoinReader, Malformed, read_varint, take};
+use crate::types::Coin;
+use crypto::{Sha256, sha256};
+
+/// Appends the undo data of a block.
+///
+/// `inputs` says how many coins each transaction but the coinbase spent, `coins` are those coins in
+/// order. Nothing but `out` grows. If there are fewer or more coins than inputs, it fails, and
+/// `out` is as it was.
+pub fn encode<'a>(
+    inputs: impl ExactSizeIterator<Item = usize>,
+    coins: impl IntoIterator<Item = Coin<'a>>,
+    out: &mut Vec<u8>,
+) -> Result<(), Malformed> {
+    let (start, mut coins) = (out.len(), coins.into_iter());
+    let (mut expected, mut found) = (0, 0);
+    write_compact_size(out, inputs.len() as u64);
+    for count in inputs {
+        write_compact_size(out, count as u64);
+        expected += count as u64;
+        for coin in coins.by_ref().take(count) {
+            write_spent(out, &coin);
+            found += 1;
+        }
+    }
+    found += coins.count() as u64;
+    if found != expected {
+        out.truncate(start);
+        return Err(Malformed::Count { what: "spent coins", expected, found });
+    }
+    Ok(())
+}
+
+/// Appends a spent coin.
+#[inline]
+fn write_spent(out: &mut Vec<u8>, coin: &Coin) {
+    compress::write_origin(out, coin);
+    if coin.height > 0 {
+        // the version of the transaction, until Core 0.14
+        out.push(0);
+    }
+    compress::write_output(out, coin);
+}
+
+/// The checksum that follows undo data in Core's files: SHA-256d of the hash of the block's parent
+/// and the data.
+#[must_use]
+pub fn checksum(parent: &Hash, data: &[u8]) -> Hash {
+    let mut hash = Sha256::new();
+    hash.update(parent);
+    hash.update(data);
+    sha256(&hash.finalize())
+}
+
+/// Reads the undo data of a block, coin by coin, without allocating.
+///
+/// ```text
+/// while let Some(inputs) = undo.transaction()? {
+///     for _ in 0..inputs { undo.coin()?; }
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    /// Transactions not begun yet.
+    transactions: u64,
+    /// Coins of the transaction that were not read yet.
+    coins: u64,
+    scripts: CoinReader,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins with the data of one block.
+    pub fn new(mut data: &'a [u8]) -> Result<Self, Malformed> {
+        let transactions = read_count(&mut data, "transactions")?;
+        Ok(Reader { rest: data, transactions, coins: 0, scripts: CoinReader::default() })
+    }
+
+    /// Transactions that have not begun yet.
+    #[must_use]
+    pub fn transactions_left(&self) -> u64 {
+        self.transactions
+    }
+
+    /// Goes to the next transaction and tells how many coins it spent; `None` behind the last one,
+    /// when nothing is left over. The coins before must have been read.
+    pub fn transaction(&mut self) -> Result<Option<u64>, Malformed> {
+        if self.coins > 0 {
+            return Err(Malformed::Count { what: "unread coins", expected: 0, found: self.coins });
+        }
+        if self.transactions == 0 {
+            return match self.rest.len() as u64 {
+                0 => Ok(None),
+                bytes => Err(Malformed::Trailing { what: "undo data", bytes }),
+            };
+        }
+        self.transactions -= 1;
+        self.coins = read_count(&mut self.rest, "coins")?;
+        Ok(Some(self.coins))
+    }
+
+    /// The transaction's next coin.
+    pub fn coin(&mut self) -> Result<Coin<'_>, Malformed> {
+        if self.coins == 0 {
+            return Err(Malformed::Count { what: "more coins", expected: 0, found: 1 });
+        }
+        self.coins -= 1;
+        let (height, coinbase) = compress::read_origin(&mut self.rest)?;
+        if height > 0 {
+            // older files have the version of the transaction here
+            read_varint(&mut self.rest, "the version of a coin", u32::MAX.into())?;
+        }
+        self.scripts.output(&mut self.rest, height, coinbase)
+    }
+}
+
+/// Appends a count as Bitcoin's messages have it.
+#[inline]
+pub(crate) fn write_compact_size(out: &mut Vec<u8>, number: u64) {
+    match number {
+        0..=0xfc => out.push(number as u8),
+        0xfd..=0xffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&(number as u16).to_le_bytes());
+        }
+        0x1_0000..=0xffff_ffff => {
+            out.push(0xfe);
+            out.extend_from_slice(&(number as u32).to_le_bytes());
+        }
+        _ => {
+            out.push(0xff);
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
+/// Takes a count off the front. There cannot be more items than bytes behind it.
+#[inline]
+pub(crate) fn read_count(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
+    let found = read_any_count(from, what)?;
+    let limit = from.len() as u64;
+    match found <= limit {
+        true => Ok(found),
+        false => Err(Malformed::TooLarge { what, limit, found }),
+    }
+}
+
+/// Takes a count off the front, of items that need not be there.
+#[inline]
+pub(crate) fn read_any_count(from: &mut &[u8], what: &'static str) -> Result<u64, Malformed> {
+    let [first] = *take(from, what)?;
+    let (number, least) = match first {
+        0xfd => (u16::from_le_bytes(*take(from, what)?).into(), 0xfd),
+        0xfe => (u32::from_le_bytes(*take(from, what)?).into(), 0x1_0000),
+        0xff => (u64::from_le_bytes(*take(from, what)?), 0x1_0000_0000),
+        _ => (first.into(), 0),
+    };
+    if number < least {
+        return Err(Malformed::Unexpected { what, expected: least, found: number });
+    }
+    Ok(number)
+}
