@@ -11,12 +11,13 @@
 use super::Found;
 use super::hash_table::HashTable;
 use super::tree::{Anchor, Block, GENESIS, Refused, Tree, Why};
+use super::work::WorkMemo;
 use crate::Hash;
+use crate::header::Claims;
 use crate::header::rules::{
     Known, MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
     verify_known, verify_work,
 };
-use crate::header::{Claims, target, work};
 use crate::params::Params;
 
 /// What [`Record::block`] says of a record that is not linked.
@@ -118,7 +119,7 @@ impl<'a> Linker<'a> {
             records: Vec::with_capacity(count),
             repeats: Vec::new(),
             queue: Vec::new(),
-            works: WorkMemo([(0, 0); 64]),
+            works: WorkMemo::new(),
             tree: Tree {
                 genesis_hash: anchor.map_or(params.genesis_hash, |anchor| anchor.hash),
                 anchor,
@@ -395,25 +396,5 @@ impl<'a> Linker<'a> {
         self.tree.copies = linked.collect();
         self.tree.copies.sort_unstable();
         self.tree
-    }
-}
-
-/// The hashes that a block of these bits takes.
-pub(super) fn work_of(bits: u32) -> u128 {
-    target(bits).map_or(0, |target| work(target).saturating_to())
-}
-
-/// Work of the bits seen last, because a division of 256 bits costs as much as all other rules.
-struct WorkMemo([(u32, u128); 64]);
-
-impl WorkMemo {
-    #[inline]
-    fn of(&mut self, bits: u32) -> u128 {
-        let slots = self.0.len() as u32;
-        let memo = &mut self.0[((bits ^ bits >> 8) % slots) as usize];
-        if memo.0 != bits {
-            *memo = (bits, work_of(bits));
-        }
-        memo.1
     }
 }

@@ -14,6 +14,7 @@ pub mod scan;
 pub(crate) mod shortfalls;
 mod summary;
 mod tree;
+mod work;
 
 pub(crate) use file::MAGIC as INDEX_MAGIC;
 pub use file::{

@@ -6,7 +6,7 @@
 
 use super::Found;
 use super::best::Choice;
-use super::link::work_of;
+use super::work::work_of;
 use crate::Hash;
 use crate::header::rules::Violation;
 use crate::header::{HEADER_BYTES, Header};
