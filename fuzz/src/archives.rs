@@ -209,7 +209,7 @@ fn read(archive: &Archive, limit: ChunkLimit, want: Want) -> Result<Chunk, Error
             assert!(column.is_empty() || column.len() == blocks);
         }
         for i in 0..blocks {
-            assert!(chunk.place(Part::Header, i).is_some());
+            assert!(chunk.location(Part::Header, i).is_some());
             all.headers.push(chunk.headers.get(i));
         }
         chunk.bodies.iter().for_each(|body| all.bodies.push(body));

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::place::Track;
-use crate::{Column, Error, Part, Place};
+use crate::location::Track;
+use crate::{Column, Error, Location, Part};
 
 /// What to read besides headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub struct Chunk {
     pub era_end: Option<EraEnd>,
     /// Places of the parts of blocks, by [`Part`].
     pub(crate) tracks: [Track; 5],
-    /// True when places count the bytes that a compressed file unpacks to.
+    /// True when locations count the bytes that a compressed file unpacks to.
     pub(crate) unpacked_offsets: bool,
 }
 
@@ -109,9 +109,9 @@ impl Chunk {
 
     /// Where `part` of block `i` of this chunk stands on disk; none when it was not read from
     /// an archive.
-    pub fn place(&self, part: Part, i: usize) -> Option<Place> {
-        let place = self.tracks[part as usize].get(i)?;
-        Some(Place { unpacked: self.unpacked_offsets, ..place })
+    pub fn location(&self, part: Part, i: usize) -> Option<Location> {
+        let location = self.tracks[part as usize].get(i)?;
+        Some(Location { unpacked: self.unpacked_offsets, ..location })
     }
 
     /// Keeps the first `blocks` blocks.
@@ -140,7 +140,7 @@ impl Chunk {
         self.unpacked_offsets = false;
     }
 
-    /// The places of `part`, for a format to fill in while it unpacks.
+    /// The locations of `part`, for a format to fill in while it unpacks.
     pub(crate) fn track(&mut self, part: Part) -> &mut Track {
         &mut self.tracks[part as usize]
     }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use crate::{Archive, Chunk, ChunkLimit, Column, Error, FileReport, Packed, Part, Place, Want};
+use crate::{Archive, Chunk, ChunkLimit, Column, Error, FileReport, Location, Packed, Part, Want};
 
 const EVERYTHING: Want = Want { bodies: true, receipts: true };
 const ONE_BLOCK: ChunkLimit = ChunkLimit { blocks: 1, bytes: 0 };
@@ -67,16 +67,16 @@ fn check_rlp(chunk: &Chunk, report: &mut FileReport) {
             if let Err(source) = rlp::validate(item)
                 && !absent
             {
-                let place = place_of(chunk, part, i);
-                report.damaged(&Error::Rlp { place, what, source });
+                let location = location_of(chunk, part, i);
+                report.damaged(&Error::Rlp { location, what, source });
             }
         }
     }
 }
 
-/// The place of a part of a block that was read from an archive.
-fn place_of(chunk: &Chunk, part: Part, i: usize) -> Place {
-    chunk.place(part, i).unwrap_or_else(|| Place::new("", 0))
+/// The location of a part of a block that was read from an archive.
+fn location_of(chunk: &Chunk, part: Part, i: usize) -> Location {
+    chunk.location(part, i).unwrap_or_else(|| Location::new("", 0))
 }
 
 /// Compares the hash of each header with the one that the archive states.
@@ -86,7 +86,7 @@ pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
         if hash != *stated {
             let hex = |hash: &[u8; 32]| hash.iter().map(|b| format!("{b:02x}")).collect();
             report.damaged(&Error::BadRecord {
-                place: place_of(chunk, Part::Header, i),
+                location: location_of(chunk, Part::Header, i),
                 what: "hash of the header",
                 expected: hex(stated),
                 found: hex(&hash),

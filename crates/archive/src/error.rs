@@ -4,10 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Compression, CompressionFault, Place, format};
+use crate::{Compression, CompressionFault, Location, format};
 use chain::{ShortfallKind, Status};
 
-/// What went wrong. Each variant that concerns bytes names the place, what stands there, what
+/// What went wrong. Each variant that concerns bytes names the location, what stands there, what
 /// was expected and what was found.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub enum Error {
     /// The file ends inside an item.
     Truncated {
         /// Where the item begins.
-        place: Place,
+        location: Location,
         /// What the item is.
         what: &'static str,
         /// Bytes that it needs.
@@ -34,8 +34,8 @@ pub enum Error {
     },
     /// A file begins with other bytes than its format demands.
     BadMagic {
-        /// The place.
-        place: Place,
+        /// The location.
+        location: Location,
         /// What was expected, in words or hex.
         expected: &'static str,
         /// The bytes that are there, at most 8.
@@ -43,8 +43,8 @@ pub enum Error {
     },
     /// A record, an index entry or a field is not what the format demands.
     BadRecord {
-        /// The place.
-        place: Place,
+        /// The location.
+        location: Location,
         /// What the record is.
         what: &'static str,
         /// What was expected.
@@ -54,8 +54,8 @@ pub enum Error {
     },
     /// An index points outside of the data, or contradicts it.
     Index {
-        /// The place of the index entry.
-        place: Place,
+        /// The location of the index entry.
+        location: Location,
         /// What the entry points to.
         what: &'static str,
         /// What was expected.
@@ -65,8 +65,8 @@ pub enum Error {
     },
     /// Snappy data cannot be decompressed.
     Snappy {
-        /// The place of the compressed item.
-        place: Place,
+        /// The location of the compressed item.
+        location: Location,
         /// What the item is.
         what: &'static str,
         /// Why.
@@ -74,8 +74,8 @@ pub enum Error {
     },
     /// A checksum does not agree.
     Crc {
-        /// The place of the checksummed data.
-        place: Place,
+        /// The location of the checksummed data.
+        location: Location,
         /// What the data is.
         what: &'static str,
         /// The checksum that is stored.
@@ -83,10 +83,10 @@ pub enum Error {
         /// The checksum of the data.
         found: u32,
     },
-    /// Compressed data cannot be unpacked; the place counts unpacked bytes.
+    /// Compressed data cannot be unpacked; the location counts unpacked bytes.
     Compressed {
         /// How far it unpacked.
-        place: Place,
+        location: Location,
         /// How it is compressed.
         compression: Compression,
         /// Why.
@@ -106,19 +106,19 @@ pub enum Error {
         /// What to give instead.
         instead: &'static str,
     },
-    /// RLP is not what the format demands; `source` counts from the place.
+    /// RLP is not what the format demands; `source` counts from the location.
     Rlp {
         /// Where the outermost item begins.
-        place: Place,
+        location: Location,
         /// What the item is.
         what: &'static str,
-        /// Why, and how far from the place.
+        /// Why, and how far from the location.
         source: rlp::Error,
     },
     /// An item announces more bytes than any genuine one has.
     TooLarge {
-        /// The place.
-        place: Place,
+        /// The location.
+        location: Location,
         /// What the item is.
         what: &'static str,
         /// The most that is read.
@@ -134,13 +134,13 @@ pub enum Error {
         found: u64,
         /// The file of the block before.
         before: PathBuf,
-        /// The place of the block that does not follow.
-        place: Place,
+        /// The location of the block that does not follow.
+        location: Location,
     },
     /// Something is not there that other parts of the archive speak of.
     Missing {
-        /// The place that speaks of it, or where it should be.
-        place: Place,
+        /// The location that speaks of it, or where it should be.
+        location: Location,
         /// What is missing.
         what: &'static str,
         /// What should be there.
@@ -194,19 +194,19 @@ impl Error {
 
     /// Says that offsets count unpacked bytes where a file was `compression`-compressed.
     pub(crate) fn unpacked_if(mut self, compression: Option<Compression>) -> Self {
-        let place = match &mut self {
-            Self::Truncated { place, .. }
-            | Self::BadMagic { place, .. }
-            | Self::BadRecord { place, .. }
-            | Self::Index { place, .. }
-            | Self::Snappy { place, .. }
-            | Self::Crc { place, .. }
-            | Self::Rlp { place, .. }
-            | Self::TooLarge { place, .. }
-            | Self::Gap { place, .. } => place,
+        let location = match &mut self {
+            Self::Truncated { location, .. }
+            | Self::BadMagic { location, .. }
+            | Self::BadRecord { location, .. }
+            | Self::Index { location, .. }
+            | Self::Snappy { location, .. }
+            | Self::Crc { location, .. }
+            | Self::Rlp { location, .. }
+            | Self::TooLarge { location, .. }
+            | Self::Gap { location, .. } => location,
             _ => return self,
         };
-        place.unpacked |= compression.is_some();
+        location.unpacked |= compression.is_some();
         self
     }
 
@@ -244,19 +244,19 @@ impl Error {
     }
 
     /// Where in the archive the fault is, when it has an offset.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn location(&self) -> Option<&Location> {
         match self {
-            Self::Truncated { place, .. }
-            | Self::BadMagic { place, .. }
-            | Self::BadRecord { place, .. }
-            | Self::Index { place, .. }
-            | Self::Snappy { place, .. }
-            | Self::Crc { place, .. }
-            | Self::Compressed { place, .. }
-            | Self::Rlp { place, .. }
-            | Self::TooLarge { place, .. }
-            | Self::Gap { place, .. }
-            | Self::Missing { place, .. } => Some(place),
+            Self::Truncated { location, .. }
+            | Self::BadMagic { location, .. }
+            | Self::BadRecord { location, .. }
+            | Self::Index { location, .. }
+            | Self::Snappy { location, .. }
+            | Self::Crc { location, .. }
+            | Self::Compressed { location, .. }
+            | Self::Rlp { location, .. }
+            | Self::TooLarge { location, .. }
+            | Self::Gap { location, .. }
+            | Self::Missing { location, .. } => Some(location),
             Self::Io { .. }
             | Self::Store(_)
             | Self::Stopped { .. }
@@ -285,39 +285,39 @@ impl fmt::Display for Error {
             Self::Io { path, action, source } => {
                 write!(f, "{}: {action}: {source}", path.display())
             }
-            Self::Truncated { place, what, needed, available } => {
-                write!(f, "{place}: {what}: expected {needed} bytes, found {available}")
+            Self::Truncated { location, what, needed, available } => {
+                write!(f, "{location}: {what}: expected {needed} bytes, found {available}")
             }
-            Self::BadMagic { place, expected, found } => {
-                write!(f, "{place}: expected {expected}, found {}", Hex(found))
+            Self::BadMagic { location, expected, found } => {
+                write!(f, "{location}: expected {expected}, found {}", Hex(found))
             }
-            Self::BadRecord { place, what, expected, found }
-            | Self::Index { place, what, expected, found }
-            | Self::Missing { place, what, expected, found } => {
-                write!(f, "{place}: {what}: expected {expected}, found {found}")
+            Self::BadRecord { location, what, expected, found }
+            | Self::Index { location, what, expected, found }
+            | Self::Missing { location, what, expected, found } => {
+                write!(f, "{location}: {what}: expected {expected}, found {found}")
             }
-            Self::Snappy { place, what, reason } => {
-                write!(f, "{place}: {what}: expected Snappy data, found {reason}")
+            Self::Snappy { location, what, reason } => {
+                write!(f, "{location}: {what}: expected Snappy data, found {reason}")
             }
-            Self::Crc { place, what, expected, found } => {
+            Self::Crc { location, what, expected, found } => {
                 write!(
                     f,
-                    "{place}: {what}: expected checksum {expected:#010x}, found {found:#010x}"
+                    "{location}: {what}: expected checksum {expected:#010x}, found {found:#010x}"
                 )
             }
-            Self::Compressed { place, compression, fault } => {
-                write!(f, "{place}: expected {compression} data, found {fault}")
+            Self::Compressed { location, compression, fault } => {
+                write!(f, "{location}: expected {compression} data, found {fault}")
             }
             Self::Stopped { path } => write!(f, "{}: stopped as asked", path.display()),
             Self::Foreign { path, what, instead } => {
                 write!(f, "{}: this is {what}, which cannot be read: {instead}", path.display())
             }
-            Self::Rlp { place, what, source } => write!(f, "{place}: {what}: {source}"),
-            Self::TooLarge { place, what, limit, announced } => {
-                write!(f, "{place}: {what}: expected at most {limit} bytes, found {announced}")
+            Self::Rlp { location, what, source } => write!(f, "{location}: {what}: {source}"),
+            Self::TooLarge { location, what, limit, announced } => {
+                write!(f, "{location}: {what}: expected at most {limit} bytes, found {announced}")
             }
-            Self::Gap { expected, found, before, place } => {
-                write!(f, "{place}: expected block {expected} ")?;
+            Self::Gap { expected, found, before, location } => {
+                write!(f, "{location}: expected block {expected} ")?;
                 write!(f, "after the last one of {}, found block {found}", before.display())
             }
             Self::Store(error) => error.fmt(f),

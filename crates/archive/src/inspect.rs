@@ -9,7 +9,7 @@ use crate::detect::{
     candidates, claims_to_be_archive, format_of, format_of_file, is_folder, natural_order,
 };
 use crate::open::disk_bytes;
-use crate::{Error, Format, Place, foreign};
+use crate::{Error, Format, Location, foreign};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;
@@ -66,7 +66,7 @@ impl FileReport {
             self.damage.push(Damage::from(error));
         } else if self.damage.len() == MAX_DAMAGE {
             let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
-            self.damage.push(Damage { place: None, kind: ShortfallKind::DamagedRecord, text });
+            self.damage.push(Damage { location: None, kind: ShortfallKind::DamagedRecord, text });
         }
     }
 }
@@ -97,17 +97,17 @@ pub struct TableReport {
 pub struct Damage {
     /// Where, when it has an offset.
     #[serde(rename = "place")]
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// What a verifier calls it that counts what is missing.
     pub kind: ShortfallKind,
-    /// The place, what was expected and what was found, in one line.
+    /// The location, what was expected and what was found, in one line.
     pub text: String,
 }
 
 impl From<&Error> for Damage {
     fn from(error: &Error) -> Self {
-        let (place, kind) = (error.place().cloned(), error.shortfall_kind());
-        Self { place, kind, text: error.to_string() }
+        let (location, kind) = (error.location().cloned(), error.shortfall_kind());
+        Self { location, kind, text: error.to_string() }
     }
 }
 

@@ -57,8 +57,8 @@ pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
     for i in 0..packed.blocks() {
         let block = packed.item(i);
         let Parts { offset, header, body, access_list } = split(block).map_err(|source| {
-            let (place, what) = (packed.place(i), "block");
-            Error::Rlp { place, what, source }
+            let (location, what) = (packed.location(i), "block");
+            Error::Rlp { location, what, source }
         })?;
         let start = packed.offset + (packed.start(i) + offset) as u64;
         into.headers.push(header);

@@ -8,7 +8,7 @@ use std::fmt;
 
 use snap::raw::{Decoder, decompress_len};
 
-use crate::{Error, Place};
+use crate::{Error, Location};
 
 /// Why bytes are not the expected Snappy data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +83,12 @@ impl fmt::Display for SnappyError {
 }
 
 impl SnappyError {
-    /// The error of the item `what` at `place`.
-    pub fn at(self, place: Place, what: &'static str) -> Error {
+    /// The error of the item `what` at `location`.
+    pub fn at(self, location: Location, what: &'static str) -> Error {
         match self {
-            Self::Bomb { announced, limit } => Error::TooLarge { place, what, limit, announced },
-            Self::Checksum { expected, found } => Error::Crc { place, what, expected, found },
-            other => Error::Snappy { place, what, reason: other.to_string() },
+            Self::Bomb { announced, limit } => Error::TooLarge { location, what, limit, announced },
+            Self::Checksum { expected, found } => Error::Crc { location, what, expected, found },
+            other => Error::Snappy { location, what, reason: other.to_string() },
         }
     }
 }

@@ -3,7 +3,7 @@
 use chain::{Shortfall, ShortfallKind};
 
 use crate::inspect::Damage;
-use crate::{Archive, Error, Place, Want};
+use crate::{Archive, Error, Location, Want};
 
 /// What is known of an archive before its blocks are read.
 #[derive(Clone, Debug, Default)]
@@ -29,13 +29,13 @@ impl Archive {
 
 impl From<&Damage> for Shortfall {
     fn from(damage: &Damage) -> Self {
-        at(damage.kind, &damage.text, damage.place.as_ref())
+        at(damage.kind, &damage.text, damage.location.as_ref())
     }
 }
 
 impl From<&Error> for Shortfall {
     fn from(error: &Error) -> Self {
-        let shortfall = at(error.shortfall_kind(), &error.to_string(), error.place());
+        let shortfall = at(error.shortfall_kind(), &error.to_string(), error.location());
         match error {
             Error::Gap { expected, found, .. } => {
                 shortfall.of_blocks(found.saturating_sub(*expected))
@@ -45,9 +45,9 @@ impl From<&Error> for Shortfall {
     }
 }
 
-/// A shortfall whose text names its place, which is given in parts instead.
-fn at(kind: ShortfallKind, text: &str, place: Option<&Place>) -> Shortfall {
-    let Some(place) = place else { return Shortfall::new(kind, text) };
-    let text = text.strip_prefix(&format!("{place}: ")).unwrap_or(text);
-    Shortfall::new(kind, text).at(&place.file, place.offset)
+/// A shortfall whose text names its location, which is given in parts instead.
+fn at(kind: ShortfallKind, text: &str, location: Option<&Location>) -> Shortfall {
+    let Some(location) = location else { return Shortfall::new(kind, text) };
+    let text = text.strip_prefix(&format!("{location}: ")).unwrap_or(text);
+    Shortfall::new(kind, text).at(&location.file, location.offset)
 }

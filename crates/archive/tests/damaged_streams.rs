@@ -1,4 +1,4 @@
-//! Damaged RLP exports and header streams: an error with a place, never a panic, a hang or
+//! Damaged RLP exports and header streams: an error with a location, never a panic, a hang or
 //! memory out of proportion.
 
 mod chain;
@@ -61,11 +61,11 @@ fn blocks_before_the_cut_are_handed_out_before_the_error() {
     let archive = Archive::open(&[write(folder.path(), "h", &bytes)]).unwrap();
     let (chunks, result) = read_chunks(&archive, ChunkLimit::default(), ALL);
     assert_eq!(chunks.iter().map(|c| c.blocks()).sum::<usize>(), 999);
-    let Err(Error::Truncated { place, what, needed, available }) = result else {
+    let Err(Error::Truncated { location, what, needed, available }) = result else {
         panic!("{result:?}");
     };
     assert_eq!((what, needed), ("header", available + 1));
-    assert_eq!(place.offset + available, bytes.len() as u64);
+    assert_eq!(location.offset + available, bytes.len() as u64);
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn huge_length_prefixes_are_refused_at_once() {
             let first = if inner[0] == 0xa0 { headers(0..=0) } else { blocks(0..=0) };
             let path = write(folder.path(), "x", &[&first, prefix, inner].concat());
             match read(&[path], ALL).unwrap_err() {
-                Error::TooLarge { place, announced, .. } => {
+                Error::TooLarge { location, announced, .. } => {
                     assert!(announced >= len.saturating_add(1));
-                    assert_eq!(place.offset, first.len() as u64);
+                    assert_eq!(location.offset, first.len() as u64);
                 }
                 // a block may have 64 KiB, a header not
                 Error::Truncated { what, needed, .. } => {
@@ -128,8 +128,10 @@ fn a_gzip_bomb_is_unpacked_no_further_than_one_chunk() {
     let zeros = gzip(&vec![0; 1 << 20]).repeat(256);
     let path = write(folder.path(), "bomb.gz", &[gzip(&headers(0..=0)), zeros].concat());
     let start = std::time::Instant::now();
-    let Err(Error::Rlp { place, .. }) = read(&[path], ALL) else { panic!("zeros are no headers") };
-    assert_eq!((place.offset, place.unpacked), (headers(0..=0).len() as u64, true));
+    let Err(Error::Rlp { location, .. }) = read(&[path], ALL) else {
+        panic!("zeros are no headers")
+    };
+    assert_eq!((location.offset, location.unpacked), (headers(0..=0).len() as u64, true));
     assert!(start.elapsed().as_secs() < 5);
 }
 
@@ -154,8 +156,8 @@ fn an_unsorted_export_is_reported_where_its_order_matters() {
     let bytes = [blocks(0..=4), blocks(6..=6), blocks(5..=5), blocks(7..=9)].concat();
     let path = write(folder.path(), "x.rlp", &bytes);
     let error = read(std::slice::from_ref(&path), 2..=8).unwrap_err();
-    let Error::Gap { expected: 5, found: 6, place, .. } = error else { panic!("{error}") };
-    assert_eq!(place.offset, blocks(0..=4).len() as u64);
+    let Error::Gap { expected: 5, found: 6, location, .. } = error else { panic!("{error}") };
+    assert_eq!(location.offset, blocks(0..=4).len() as u64);
     let report = inspect_file(&path).files.remove(0);
     assert_eq!(report.damage.len(), 3, "{:?}", report.damage);
     assert!(report.damage[0].text.contains("expected block 5"), "{:?}", report.damage[0]);
@@ -168,8 +170,8 @@ fn files_that_do_not_join_are_named_both() {
     write(folder.path(), "x-1", &headers(0..=4));
     write(folder.path(), "x-2", &headers(6..=9));
     let error = read(&[folder.path().to_path_buf()], ALL).unwrap_err();
-    let Error::Gap { expected: 5, found: 6, before, place } = &error else { panic!("{error}") };
-    assert!(before.ends_with("x-1") && place.file.ends_with("x-2"), "{error}");
+    let Error::Gap { expected: 5, found: 6, before, location } = &error else { panic!("{error}") };
+    assert!(before.ends_with("x-1") && location.file.ends_with("x-2"), "{error}");
     // and the same file under two names
     fs::copy(folder.path().join("x-1"), folder.path().join("x-2")).unwrap();
     assert!(matches!(read(&[folder.path().to_path_buf()], ALL), Err(Error::Gap { .. })));

@@ -64,13 +64,13 @@ fn places_point_at_the_bytes_in_the_file() {
         let limit = ChunkLimit { blocks: 11, ..ChunkLimit::default() };
         for chunk in read_chunks(&archive, limit, 20..=290).0 {
             for i in 0..chunk.blocks() {
-                let place = chunk.place(Part::Header, i).unwrap();
-                assert_eq!((&place.file, place.unpacked), (&path, unpacked));
-                assert!(bytes[place.offset as usize..].starts_with(chunk.headers.get(i)));
+                let location = chunk.location(Part::Header, i).unwrap();
+                assert_eq!((&location.file, location.unpacked), (&path, unpacked));
+                assert!(bytes[location.offset as usize..].starts_with(chunk.headers.get(i)));
                 let items = rlp::Reader::new(chunk.bodies.get(i)).list().unwrap();
-                let place = chunk.place(Part::Body, i).unwrap();
-                assert!(bytes[place.offset as usize..].starts_with(items.rest()));
-                assert_eq!(chunk.place(Part::Receipts, i), None);
+                let location = chunk.location(Part::Body, i).unwrap();
+                assert!(bytes[location.offset as usize..].starts_with(items.rest()));
+                assert_eq!(chunk.location(Part::Receipts, i), None);
             }
         }
     }

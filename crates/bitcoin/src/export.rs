@@ -12,7 +12,7 @@ use crate::index::{pass1, shortfalls};
 use crate::run::{Run, Spare};
 use crate::types::Block;
 use archive::blkdat::{
-    BlockFile, BlockFiles, BlockWriter, BodyReader, Location, Shape, WriterOptions, XorKey,
+    BlockFile, BlockFiles, BlockLocation, BlockWriter, BodyReader, Shape, WriterOptions, XorKey,
 };
 use chain::Shortfall;
 use pipeline::Cancel;
@@ -266,7 +266,7 @@ fn each_block<'a>(
             return Err(Error::Damaged(format!("no file has the block at height {height}")));
         };
         let (file, offset, size) = (found.file, found.offset, found.size);
-        reader.read(Location { file, offset, size }, &mut block.raw)?;
+        reader.read(BlockLocation { file, offset, size }, &mut block.raw)?;
         // one that cannot be taken apart is copied as it is
         if let Ok(bytes @ 1..) = block.parse_record() {
             spare.push(Spare { record: tree.record_number(*node), bytes });

@@ -173,7 +173,7 @@ fn parts(error: &Error) -> FaultReport {
         if let Some(error) = cause.downcast_ref::<store::Error>() {
             return Some(error.report());
         }
-        let place = cause.downcast_ref::<archive::Error>()?.place()?;
+        let place = cause.downcast_ref::<archive::Error>()?.location()?;
         let (file, offset) = (Some(place.file.clone()), Some(place.offset));
         Some(FaultReport { file, offset, ..FaultReport::default() })
     });

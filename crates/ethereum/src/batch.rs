@@ -93,7 +93,7 @@ impl Batch {
         self.fault = Some(Fault {
             block: self.number(i),
             hash: self.hashes.get(i).copied(),
-            location: self.chunk.place(part, i),
+            location: self.chunk.location(part, i),
             cause,
         });
     }

@@ -228,7 +228,7 @@ impl<'a> State<'a> {
             None => self.last.as_ref().map(|(raw, file)| (&raw[..], file.clone()))?,
         };
         let last = BlockId { number: next.checked_sub(1)?, hash: crypto::keccak256(raw) };
-        gaps::before(header, chunk.place(Part::Header, i)?, last, file)
+        gaps::before(header, chunk.location(Part::Header, i)?, last, file)
     }
 
     fn remember_last(&mut self, chunk: &Chunk) {
@@ -302,12 +302,12 @@ fn put_receipts(
 }
 
 fn fault(chunk: &Chunk, part: Part, i: usize, block: u64, cause: Cause) -> ConvertError {
-    let location = chunk.place(part, i);
+    let location = chunk.location(part, i);
     ConvertError::Fault(Box::new(Fault { block, hash: None, location, cause }))
 }
 
 fn file_of(chunk: &Chunk, i: usize) -> Option<PathBuf> {
-    chunk.place(Part::Header, i).map(|location| location.file)
+    chunk.location(Part::Header, i).map(|location| location.file)
 }
 
 /// Removes the first `count` blocks.

@@ -4,7 +4,7 @@ use crate::Hash;
 use crate::body::BodyError;
 pub use crate::error::Hex;
 use crate::error::{Rule, Violation};
-use archive::Place;
+use archive::Location;
 use chain::{FaultReport, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub struct Fault {
     /// Its hash, when its header could be read.
     pub hash: Option<Hash>,
     /// Where the part at fault stands.
-    pub location: Option<Place>,
+    pub location: Option<Location>,
     /// What is wrong.
     pub cause: Cause,
 }
@@ -66,7 +66,7 @@ impl Fault {
     #[must_use]
     pub fn report(&self) -> FaultReport {
         let own = match &self.cause {
-            Cause::Archive(error) => error.place(),
+            Cause::Archive(error) => error.location(),
             _ => None,
         };
         let location = self.location.as_ref().or(own);

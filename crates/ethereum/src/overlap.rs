@@ -100,6 +100,6 @@ fn difference(store: &ChainStore, batch: &Batch, i: usize) -> Result<Fault, Erro
     };
     let found = format!("{}, {what}", Hex(&hash));
     let violation = Violation::new(Rule::KnownBlock, Hex(&expected), found);
-    let (hash, location) = (Some(hash), batch.chunk.place(Part::Header, i));
+    let (hash, location) = (Some(hash), batch.chunk.location(Part::Header, i));
     Ok(Fault { block, hash, location, cause: Cause::Rule(violation) })
 }

@@ -152,7 +152,7 @@ impl Run {
         match outcome {
             // the reading stage knows the location, this one which block should have stood there
             Err(Error::Archive(error)) => {
-                let location = error.place().cloned();
+                let location = error.location().cloned();
                 Err(Fault { block: next, hash: None, location, cause: Cause::Archive(error) }
                     .into())
             }

@@ -1,4 +1,4 @@
-//! Reads blocks by their places, many at a time.
+//! Reads blocks by their locations, many at a time.
 
 use std::fs::File;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
 use super::source::read_full_at;
 use super::{MAX_BLOCK, hex};
-use crate::{Error, Place};
+use crate::{Error, Location};
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Location {
+pub struct BlockLocation {
     /// Which of the [`BlockFiles`].
     pub file: u32,
     /// Where the block begins, behind its frame.
@@ -48,7 +48,7 @@ impl<'a> BodyReader<'a> {
     }
 
     /// Replaces `into` by the bytes of one block.
-    pub fn read(&mut self, location: Location, into: &mut Vec<u8>) -> Result<(), Error> {
+    pub fn read(&mut self, location: BlockLocation, into: &mut Vec<u8>) -> Result<(), Error> {
         let mut span = 0..0;
         self.fill(&[location], into, std::slice::from_mut(&mut span))?;
         into.truncate(span.end);
@@ -60,7 +60,7 @@ impl<'a> BodyReader<'a> {
     /// whatever their order here.
     pub fn read_batch(
         &mut self,
-        locations: &[Location],
+        locations: &[BlockLocation],
         into: &mut Vec<u8>,
         spans: &mut Vec<Range<usize>>,
     ) -> Result<(), Error> {
@@ -71,7 +71,7 @@ impl<'a> BodyReader<'a> {
 
     fn fill(
         &mut self,
-        locations: &[Location],
+        locations: &[BlockLocation],
         into: &mut Vec<u8>,
         spans: &mut [Range<usize>],
     ) -> Result<(), Error> {
@@ -128,7 +128,7 @@ impl<'a> BodyReader<'a> {
 
     fn read_line(
         &mut self,
-        location: Location,
+        location: BlockLocation,
         into: &mut Vec<u8>,
         filled: usize,
     ) -> Result<Range<usize>, Error> {
@@ -138,7 +138,7 @@ impl<'a> BodyReader<'a> {
         let mut block = vec![];
         if hex::decode(&digits, &mut block).is_none() {
             return Err(Error::BadRecord {
-                place: self.place(location)?,
+                location: self.location(location)?,
                 what: "block in hex",
                 expected: "hex digits".into(),
                 found: "another character".into(),
@@ -156,7 +156,7 @@ impl<'a> BodyReader<'a> {
         let read = read_full_at(file, bytes, offset).map_err(Error::io("cannot read", path))?;
         if read < bytes.len() {
             return Err(Error::Truncated {
-                place: self.file(index)?.place(offset),
+                location: self.file(index)?.location(offset),
                 what: "blocks",
                 needed: bytes.len() as u64,
                 available: read as u64,
@@ -184,22 +184,22 @@ impl<'a> BodyReader<'a> {
     fn file(&self, index: u32) -> Result<&'a BlockFile, Error> {
         let files = self.files.files();
         files.get(index as usize).ok_or_else(|| Error::Index {
-            place: Place::new("", 0),
+            location: Location::new("", 0),
             what: "number of a block file",
             expected: format!("below {}", files.len()),
             found: index.to_string(),
         })
     }
 
-    fn place(&self, location: Location) -> Result<Place, Error> {
-        Ok(self.file(location.file)?.place(location.offset))
+    fn location(&self, location: BlockLocation) -> Result<Location, Error> {
+        Ok(self.file(location.file)?.location(location.offset))
     }
 
     /// Is a block of that size possible there? Nothing is allocated for one that is not.
-    fn check(&self, location: Location) -> Result<(), Error> {
+    fn check(&self, location: BlockLocation) -> Result<(), Error> {
         if location.size > MAX_BLOCK {
             return Err(Error::TooLarge {
-                place: self.place(location)?,
+                location: self.location(location)?,
                 what: "block",
                 limit: MAX_BLOCK.into(),
                 announced: location.size.into(),
@@ -209,7 +209,7 @@ impl<'a> BodyReader<'a> {
         let available = length.saturating_sub(location.offset);
         if available < u64::from(location.size) {
             return Err(Error::Truncated {
-                place: self.place(location)?,
+                location: self.location(location)?,
                 what: "block",
                 needed: location.size.into(),
                 available,

@@ -2,7 +2,7 @@
 //! hex; obfuscated or not. Format: `docs/formats/blkdat.md`.
 //!
 //! [`open`] finds the files and their network. [`Walk`] goes over the records of one file and
-//! looks at frames and headers only; [`BodyReader`] reads blocks by their [`Location`]s;
+//! looks at frames and headers only; [`BodyReader`] reads blocks by their [`BlockLocation`]s;
 //! [`BlockWriter`] writes block files.
 
 mod body;
@@ -20,7 +20,7 @@ mod walk;
 mod write;
 mod xor;
 
-pub use body::{BodyReader, Location};
+pub use body::{BlockLocation, BodyReader};
 pub use damage::{Damage, DamageKind, FileReport};
 pub use network::Network;
 pub use open::{BlockFile, BlockFiles, looks_like, open};

@@ -10,7 +10,7 @@ use super::probe::{Probe, Shape, probe};
 use super::xor::{XOR_FILE, XorKey};
 use crate::detect::{is_folder, natural_order};
 use crate::input::{Compression, Seekable, copied, is_pipe};
-use crate::{Error, Place, foreign};
+use crate::{Error, Location, foreign};
 
 /// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
 const FEW: usize = 16;
@@ -54,8 +54,8 @@ impl BlockFile {
     }
 
     /// A byte in it.
-    pub fn place(&self, offset: u64) -> Place {
-        Place { file: self.path.clone(), offset, unpacked: self.compression.is_some() }
+    pub fn location(&self, offset: u64) -> Location {
+        Location { file: self.path.clone(), offset, unpacked: self.compression.is_some() }
     }
 
     /// Its bytes when it was found, unpacked.
@@ -84,7 +84,7 @@ pub struct BlockFiles {
 }
 
 impl BlockFiles {
-    /// The files; a [`Location`](super::Location) counts them from 0.
+    /// The files; a [`BlockLocation`](super::BlockLocation) counts them from 0.
     pub fn files(&self) -> &[BlockFile] {
         &self.files
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{FRAME, Location, Network, XOR_FILE, XorKey};
+use super::{BlockLocation, FRAME, Network, XOR_FILE, XorKey};
 use crate::Error;
 use crate::output::{OutputFolder, is_numbered};
 
@@ -89,7 +89,7 @@ impl BlockWriter {
     }
 
     /// Appends a block; returns where it stands, with the number of its file.
-    pub fn write(&mut self, block: &[u8]) -> Result<Location, Error> {
+    pub fn write(&mut self, block: &[u8]) -> Result<BlockLocation, Error> {
         let size = u32::try_from(block.len()).map_err(|_| Error::Unwritable {
             path: self.path.clone(),
             expected: "a block of less than 4 GiB".into(),
@@ -112,7 +112,7 @@ impl BlockWriter {
         if self.buffer.len() >= BUFFER {
             self.flush()?;
         }
-        Ok(Location { file: self.index, offset, size })
+        Ok(BlockLocation { file: self.index, offset, size })
     }
 
     /// The folder as long as it is being filled.

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::Path;
 
-use crate::{Error, Place};
+use crate::{Error, Location};
 
 /// Name of the file with the key, beside the block files.
 pub const XOR_FILE: &str = "xor.dat";
@@ -54,7 +54,7 @@ impl XorKey {
             Err(source) => return Err(Error::Io { path, action: "cannot read", source }),
         };
         bytes.as_slice().try_into().map(Self).map_err(|_| Error::BadRecord {
-            place: Place::new(path, 0),
+            location: Location::new(path, 0),
             what: "key of obfuscated block files",
             expected: "8 bytes".into(),
             found: format!("{} bytes", bytes.len()),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{Error, Place};
+use crate::{Error, Location};
 
 /// Bytes before the data of a record.
 pub(super) const HEADER: usize = 8;
@@ -62,9 +62,9 @@ impl<'a> Records<'a> {
         self.rest.is_empty()
     }
 
-    /// The place of the next record.
-    pub fn place(&self) -> Place {
-        Place::new(&**self.file, self.offset)
+    /// The location of the next record.
+    pub fn location(&self) -> Location {
+        Location::new(&**self.file, self.offset)
     }
 
     /// The next record, whatever its type.
@@ -72,7 +72,7 @@ impl<'a> Records<'a> {
         let available = self.rest.len() as u64;
         let short = |needed| {
             let what = "e2store record";
-            Error::Truncated { place: self.place(), what, needed, available }
+            Error::Truncated { location: self.location(), what, needed, available }
         };
         let Some((header, after)) = self.rest.split_first_chunk::<HEADER>() else {
             return Err(short(HEADER as u64));
@@ -80,7 +80,7 @@ impl<'a> Records<'a> {
         let [k0, k1, l0, l1, l2, l3, reserved @ ..] = *header;
         if reserved != [0, 0] {
             return Err(Error::BadRecord {
-                place: self.place(),
+                location: self.location(),
                 what: "reserved bytes of an e2store record",
                 expected: "0".into(),
                 found: u16::from_le_bytes(reserved).to_string(),
@@ -98,22 +98,22 @@ impl<'a> Records<'a> {
 
     /// The next record, which must be of type `kind`.
     pub fn expect(&mut self, kind: u16, what: &'static str) -> Result<Record<'a>, Error> {
-        let place = self.place();
+        let location = self.location();
         let record = self.next()?;
         if record.kind == kind {
             return Ok(record);
         }
         let name = |kind| format!("record type {kind:#06x}");
-        Err(Error::BadRecord { place, what, expected: name(kind), found: name(record.kind) })
+        Err(Error::BadRecord { location, what, expected: name(kind), found: name(record.kind) })
     }
 
     /// The next record, which must be of type `kind` and 32 bytes long.
     pub fn expect_word(&mut self, kind: u16, what: &'static str) -> Result<[u8; 32], Error> {
-        let place = self.place();
+        let location = self.location();
         let data = self.expect(kind, what)?.data;
         data.try_into().map_err(|_| {
             let (expected, found) = ("32 bytes".into(), format!("{} bytes", data.len()));
-            Error::BadRecord { place, what, expected, found }
+            Error::BadRecord { location, what, expected, found }
         })
     }
 }
@@ -134,7 +134,7 @@ mod tests {
         walk(&bytes, |records| {
             let record = records.expect(ACCUMULATOR, "accumulator").unwrap();
             assert_eq!((record.data, record.offset), (&[1, 2, 3][..], 100));
-            assert_eq!(records.place().offset, 111);
+            assert_eq!(records.location().offset, 111);
             assert!(matches!(records.next(), Err(Error::Truncated { available: 1, .. })));
         });
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::accumulator::{Accumulator, ERA_BLOCKS};
 use super::layout::{Layout, count_blocks};
 use crate::deep::check_blocks;
-use crate::{Chunk, Error, FileReport, Place};
+use crate::{Chunk, Error, FileReport, Location};
 
 /// Fills in `report`. Without `deep` version record, index and accumulator record are read; with
 /// it every block is decoded and the accumulator is computed from hashes and total difficulties.
@@ -102,7 +102,7 @@ fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
     // With blocks missing the root says nothing more.
     if accumulator.count() == layout.blocks() && accumulator.root() != layout.accumulator {
         report.damaged(&Error::BadRecord {
-            place: Place::new(path, layout.accumulator_at),
+            location: Location::new(path, layout.accumulator_at),
             what: "accumulator",
             expected: hex(&accumulator.root()),
             found: hex(&layout.accumulator),

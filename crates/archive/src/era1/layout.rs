@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::accumulator::ERA_BLOCKS;
 use super::e2store::{ACCUMULATOR, BLOCK_INDEX, BLOCK_RECORDS, HEADER, Records, VERSION};
 use crate::input::Seekable;
-use crate::{Compression, Error, Place};
+use crate::{Compression, Error, Location};
 
 /// The least that a block takes: four record headers and a total difficulty.
 const MIN_BLOCK: u64 = 4 * HEADER as u64 + 32;
@@ -95,8 +95,8 @@ fn read_part(
     let available = read_at(file, &mut into[before..], offset);
     let available = available.map_err(Error::io("cannot read", path))? as u64;
     if available < len {
-        let place = Place::new(path, offset);
-        return Err(Error::Truncated { place, what: "era1 file", needed: len, available });
+        let location = Location::new(path, offset);
+        return Err(Error::Truncated { location, what: "era1 file", needed: len, available });
     }
     Ok(())
 }
@@ -127,8 +127,8 @@ fn find_index(file: &File, path: &Path, size: u64) -> Result<(u64, usize), Error
     let index = HEADER as u64 + 16 + 8 * count;
     let needed = HEADER as u64 + count * MIN_BLOCK + ACCUMULATOR_RECORD + index;
     if needed > size {
-        let place = Place::new(path, 0);
-        return Err(Error::Truncated { place, what: "era1 file", needed, available: size });
+        let location = Location::new(path, 0);
+        return Err(Error::Truncated { location, what: "era1 file", needed, available: size });
     }
     Ok((size - index, count as usize))
 }
@@ -161,10 +161,10 @@ fn parse_index(
         match start {
             Some(start) if start >= lowest && start <= exact => starts.push(start),
             _ => {
-                let place = Place::new(path, index_at + 16 + 8 * i as u64);
+                let location = Location::new(path, index_at + 16 + 8 * i as u64);
                 let (what, expected) = ("offset of a block", format!("{lowest} to {exact}"));
                 let found = start.map_or(format!("{relative} before the index"), |s| s.to_string());
-                return Err(Error::Index { place, what, expected, found });
+                return Err(Error::Index { location, what, expected, found });
             }
         }
     }
@@ -202,8 +202,8 @@ fn next_record(file: &File, path: &Path, at: u64, limit: u64) -> Result<(u16, u6
     read_part(file, path, at, (HEADER as u64).min(limit - at), &mut bytes)?;
     let available = limit - at;
     let short = |needed| {
-        let (place, what) = (Place::new(path, at), "e2store record");
-        Error::Truncated { place, what, needed, available }
+        let (location, what) = (Location::new(path, at), "e2store record");
+        Error::Truncated { location, what, needed, available }
     };
     let Some([k0, k1, l0, l1, l2, l3, reserved @ ..]) = bytes.first_chunk::<HEADER>() else {
         return Err(short(HEADER as u64));
@@ -261,6 +261,6 @@ fn bad(
     expected: impl Into<String>,
     found: impl Into<String>,
 ) -> Error {
-    let place = Place::new(path, offset);
-    Error::BadRecord { place, what, expected: expected.into(), found: found.into() }
+    let location = Location::new(path, offset);
+    Error::BadRecord { location, what, expected: expected.into(), found: found.into() }
 }

@@ -13,8 +13,8 @@ use super::layout::Layout;
 use crate::chunk::PackedBlocks;
 use crate::open::ReadBlocks;
 use crate::{
-    Chunk, ChunkLimit, Column, Compression, EraEnd, Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS,
-    Part, Place, Want,
+    Chunk, ChunkLimit, Column, Compression, EraEnd, Error, Location, MAX_BODY, MAX_HEADER,
+    MAX_RECEIPTS, Part, Want,
 };
 
 /// Bytes of the total difficulty record, the last one of a block.
@@ -83,9 +83,9 @@ impl Reader {
         let to = self.range.end().saturating_add(1).clamp(from, after);
         if from < to {
             if let Some((expected, before)) = self.follows.take().filter(|f| f.0 != layout.first) {
-                let (place, found) = (Place::new(path, layout.starts[0]), layout.first);
+                let (location, found) = (Location::new(path, layout.starts[0]), layout.first);
                 let before = before.to_path_buf();
-                let gap = Error::Gap { expected, found, before, place };
+                let gap = Error::Gap { expected, found, before, location };
                 return Err(gap.unpacked_if(layout.compression));
             }
             self.follows = Some((after, layout.path.clone()));
@@ -268,7 +268,7 @@ impl Unpacker<'_> {
         };
         self.frames
             .unpack(record.data, limit, &mut column.bytes)
-            .map_err(|error| error.at(Place::new(&*self.file, record.offset), what))?;
+            .map_err(|error| error.at(Location::new(&*self.file, record.offset), what))?;
         column.end_item();
         self.chunk.track(part).push(&self.file, record.offset);
         Ok(())
@@ -276,12 +276,12 @@ impl Unpacker<'_> {
 
     /// The total difficulty, which must be the last record of its block.
     fn total_difficulty(&mut self, records: &mut Records) -> Result<(), Error> {
-        let offset = records.place().offset;
+        let offset = records.location().offset;
         let mut value = records.expect_word(TOTAL_DIFFICULTY, "total difficulty record")?;
         if !records.is_empty() {
-            let (place, expected) = (records.place(), "the next block".into());
+            let (location, expected) = (records.location(), "the next block".into());
             let (what, found) = ("end of a block", "another record".into());
-            return Err(Error::Index { place, what, expected, found });
+            return Err(Error::Index { location, what, expected, found });
         }
         value.reverse();
         self.chunk.total_difficulties.push(value);

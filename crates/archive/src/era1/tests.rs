@@ -51,7 +51,7 @@ fn what_is_written_is_read_again() {
         (Part::Receipts, e2store::COMPRESSED_RECEIPTS),
         (Part::TotalDifficulty, e2store::TOTAL_DIFFICULTY),
     ] {
-        let at = chunks[0].place(part, 7).unwrap().offset as usize;
+        let at = chunks[0].location(part, 7).unwrap().offset as usize;
         assert_eq!(bytes[at..at + 2], kind.to_le_bytes(), "{part:?}");
     }
 }
@@ -69,7 +69,7 @@ fn a_compressed_file_gives_the_same_blocks_and_places_that_count_unpacked_bytes(
             let chunks = read(&files, EVERYTHING, limit).unwrap();
             let headers: Vec<_> = chunks.iter().flat_map(|chunk| chunk.headers.iter()).collect();
             assert!(headers.into_iter().eq(written.headers.iter()), "{compression}");
-            assert!(chunks[0].place(Part::Header, 0).unwrap().unpacked);
+            assert!(chunks[0].location(Part::Header, 0).unwrap().unpacked);
         }
         let found = report(&files[0], true);
         assert!(found.damage.is_empty() && found.blocks == 20, "{compression}: {found:?}");
@@ -146,7 +146,7 @@ fn headers_alone_are_the_same_from_fat_and_from_thin_blocks() {
         assert!(chunks[0].bodies.is_empty() && chunks[0].receipts.is_empty());
         let all = read(&files, EVERYTHING, ChunkLimit::default()).unwrap();
         for part in [Part::Header, Part::TotalDifficulty] {
-            assert_eq!(chunks[0].place(part, 4), all[0].place(part, 4));
+            assert_eq!(chunks[0].location(part, 4), all[0].location(part, 4));
         }
     }
 }
@@ -203,7 +203,9 @@ fn index_offsets_that_do_not_point_at_blocks_are_refused() {
         bad[entry(i)..entry(i) + 8].copy_from_slice(&relative.to_le_bytes());
         fs::write(&files[0], &bad).unwrap();
         let error = read(&files, EVERYTHING, ChunkLimit::default()).unwrap_err();
-        assert!(matches!(&error, Error::Index { place, .. } if place.offset == entry(i) as u64));
+        assert!(
+            matches!(&error, Error::Index { location, .. } if location.offset == entry(i) as u64)
+        );
     }
     // One that points into a block is found when its records do not end there.
     let mut bad = bytes.clone();

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::index::{ENTRY, Entry};
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
 use crate::deep::{check_blocks, compare_hashes};
-use crate::{Error, FileReport, Place, TableReport};
+use crate::{Error, FileReport, Location, TableReport};
 
 const TABLES: [Spec; 6] = [HEADERS, HASHES, BODIES, RECEIPTS, DIFFICULTIES, ACCESS_LISTS];
 
@@ -61,7 +61,7 @@ fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
     }
     if meta.tail() > range.end {
         report.damaged(&Error::BadRecord {
-            place: Place::new(folder.join(table.spec.meta_name()), 0),
+            location: Location::new(folder.join(table.spec.meta_name()), 0),
             what: "number of the first item",
             expected: format!("at most {}", range.end),
             found: meta.tail().to_string(),
@@ -76,7 +76,7 @@ fn inspect_table(table: &mut Table, folder: &Path, report: &mut FileReport) {
     let counted = table.entries() * ENTRY as u64;
     if counted < table.index_size {
         report.damaged(&Error::BadRecord {
-            place: Place::new(&*table.index_path, counted),
+            location: Location::new(&*table.index_path, counted),
             what: "index of a table",
             expected: format!("{counted} bytes, the flush offset"),
             found: format!("{} bytes, of which geth drops the rest", table.index_size),
@@ -134,14 +134,14 @@ fn check_data_file(
     };
     let (what, needed) = (table.spec.name, u64::from(end));
     if size < needed {
-        let place = Place::new(path, 0);
-        report.damaged(&Error::Truncated { place, what, needed, available: size });
+        let location = Location::new(path, 0);
+        report.damaged(&Error::Truncated { location, what, needed, available: size });
     } else if size > needed {
         let head = usize::from(number - table.tail.file) + 1 == files;
-        let (place, expected) = (Place::new(path, needed), format!("{needed} bytes"));
+        let (location, expected) = (Location::new(path, needed), format!("{needed} bytes"));
         let rest = if head { ", of which geth drops the rest" } else { "" };
         let found = format!("{size} bytes{rest}");
-        report.damaged(&Error::BadRecord { place, what, expected, found });
+        report.damaged(&Error::BadRecord { location, what, expected, found });
     }
     size
 }
@@ -167,7 +167,7 @@ fn compare_tables(folder: &Path, tables: &[Table], report: &mut FileReport) {
             continue;
         }
         report.damaged(&Error::Missing {
-            place: Place::new(folder.join(table.spec.index_name()), 0),
+            location: Location::new(folder.join(table.spec.index_name()), 0),
             what: "number of items",
             expected: format!("{expected}, as many as there are headers"),
             found: items.to_string(),
@@ -189,7 +189,7 @@ fn missing_table(folder: &Path, spec: Spec, report: &mut FileReport) {
         || spec.name == DIFFICULTIES.name && old();
     if needed {
         report.damaged(&Error::Missing {
-            place: Place::new(folder.join(spec.index_name()), 0),
+            location: Location::new(folder.join(spec.index_name()), 0),
             what: "table of an ancient folder",
             expected: format!("the table of {}", spec.name),
             found: "no index".into(),
@@ -218,7 +218,7 @@ fn look_at_other_files(folder: &Path, tables: &mut [Table], report: &mut FileRep
         let open = tables.iter_mut().find(|table| table.spec.name == spec.name);
         if !open.is_some_and(|table| table.names(number)) {
             report.damaged(&Error::Missing {
-                place: Place::new(folder.join(&name), 0),
+                location: Location::new(folder.join(&name), 0),
                 what: "data file",
                 expected: format!("items of it in {}", spec.index_name()),
                 found: "none".into(),
@@ -239,7 +239,7 @@ fn compare_tails(folder: &Path, tables: &[Table], report: &mut FileReport) {
         let (expected, found) = (a.range().start, b.range().start);
         if expected != found && !b.range().is_empty() && !a.range().is_empty() {
             report.damaged(&Error::Missing {
-                place: Place::new(folder.join(other.meta_name()), 0),
+                location: Location::new(folder.join(other.meta_name()), 0),
                 what: "number of the first item",
                 expected: format!("{expected}, as in the table of {}", one.name),
                 found: found.to_string(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rlp::Encode;
 
-use crate::{Error, Place};
+use crate::{Error, Location};
 
 /// Bytes of the file as geth 1.17 writes it.
 pub(super) const META_SIZE: usize = 32;
@@ -34,7 +34,7 @@ pub(super) enum Meta {
 impl Meta {
     /// Reads `bytes`, the content of the file `path`; only zeros may follow the list.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Error> {
-        let rlp = |source| Error::Rlp { place: Place::new(path, 0), what: WHAT, source };
+        let rlp = |source| Error::Rlp { location: Location::new(path, 0), what: WHAT, source };
         let mut outer = rlp::Reader::new(bytes);
         let mut list = outer.list().map_err(rlp)?;
         let version = list.u64().map_err(rlp)?;
@@ -43,16 +43,16 @@ impl Meta {
             1 => Self::V1 { tail },
             2 => Self::V2 { tail, flushed: list.u64().map_err(rlp)? },
             found => {
-                let (place, expected) = (Place::new(path, 0), "version 1 or 2".into());
+                let (location, expected) = (Location::new(path, 0), "version 1 or 2".into());
                 let found = format!("version {found}");
-                return Err(Error::BadRecord { place, what: WHAT, expected, found });
+                return Err(Error::BadRecord { location, what: WHAT, expected, found });
             }
         };
         list.finish().map_err(rlp)?;
         if outer.rest().iter().any(|byte| *byte != 0) {
-            let place = Place::new(path, outer.offset() as u64);
+            let location = Location::new(path, outer.offset() as u64);
             let (expected, found) = ("zeros after the list".into(), "other bytes".into());
-            return Err(Error::BadRecord { place, what: WHAT, expected, found });
+            return Err(Error::BadRecord { location, what: WHAT, expected, found });
         }
         Ok(meta)
     }

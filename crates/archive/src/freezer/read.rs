@@ -9,10 +9,10 @@ use snap::raw::Decoder;
 use super::index::Entry;
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
 use crate::chunk::PackedBlocks;
+use crate::location::Track;
 use crate::open::ReadBlocks;
-use crate::place::Track;
 use crate::snappy::unpack_block;
-use crate::{Chunk, ChunkLimit, Column, Error, Place, ReceiptEncoding, Want};
+use crate::{Chunk, ChunkLimit, Column, Error, Location, ReceiptEncoding, Want};
 
 /// The tables that are read, in the order of [`Packed::tables`].
 const TABLES: [Spec; 6] = [HEADERS, HASHES, DIFFICULTIES, BODIES, RECEIPTS, ACCESS_LISTS];
@@ -181,7 +181,7 @@ impl PackedTable {
         let mut decoder = Decoder::new();
         self.for_each(|item, path, offset| {
             unpack_block(&mut decoder, item, spec.limit, &mut column.bytes)
-                .map_err(|error| error.at(Place::new(&**path, offset), spec.what))?;
+                .map_err(|error| error.at(Location::new(&**path, offset), spec.what))?;
             column.end_item();
             track.push(path, offset);
             Ok(())
@@ -258,8 +258,12 @@ fn unpack_difficulties(
     table.for_each(|item, path, offset| {
         let mut reader = rlp::Reader::new(item);
         let value = reader.u256().and_then(|value| reader.finish().map(|()| value.to_be_bytes()));
-        let (place, what) = (|| Place::new(&**path, offset), DIFFICULTIES.what);
-        difficulties.push(value.map_err(|source| Error::Rlp { place: place(), what, source })?);
+        let (location, what) = (|| Location::new(&**path, offset), DIFFICULTIES.what);
+        difficulties.push(value.map_err(|source| Error::Rlp {
+            location: location(),
+            what,
+            source,
+        })?);
         track.push(path, offset);
         Ok(())
     })
@@ -267,7 +271,7 @@ fn unpack_difficulties(
 
 fn bad_hash(path: &Path, offset: u64, len: usize) -> Error {
     Error::BadRecord {
-        place: Place::new(path, offset),
+        location: Location::new(path, offset),
         what: HASHES.what,
         expected: "32 bytes".into(),
         found: format!("{len} bytes"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::index::{ENTRY, Entry};
 use super::meta::Meta;
-use crate::{Error, MAX_BODY, MAX_HEADER, MAX_RECEIPTS, Place};
+use crate::{Error, Location, MAX_BODY, MAX_HEADER, MAX_RECEIPTS};
 
 /// What all tables of one name have in common.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +108,7 @@ impl Table {
         let flushed = self.meta.flushed().unwrap_or(0);
         if !flushed.is_multiple_of(entry) {
             return Err(Error::BadRecord {
-                place: Place::new(self.folder.join(self.spec.meta_name()), 0),
+                location: Location::new(self.folder.join(self.spec.meta_name()), 0),
                 what: "flush offset",
                 expected: "a multiple of 6".into(),
                 found: flushed.to_string(),
@@ -117,7 +117,7 @@ impl Table {
         let needed = self.index_size.next_multiple_of(entry).max(flushed);
         if needed > self.index_size {
             return Err(Error::Truncated {
-                place: Place::new(&*self.index_path, 0),
+                location: Location::new(&*self.index_path, 0),
                 what: "index of a table",
                 needed,
                 available: self.index_size,
@@ -142,9 +142,9 @@ impl Table {
         self.meta.tail().max(self.deleted()).min(end)..end
     }
 
-    /// Place of the index entry of `item`.
-    pub fn entry_place(&self, item: u64) -> Place {
-        Place::new(&*self.index_path, (item - self.deleted() + 1) * ENTRY as u64)
+    /// Location of the index entry of `item`.
+    pub fn entry_place(&self, item: u64) -> Location {
+        Location::new(&*self.index_path, (item - self.deleted() + 1) * ENTRY as u64)
     }
 
     /// Does the index name data file `number`, or can it be the first one, still empty?
@@ -161,7 +161,7 @@ impl Table {
     /// The error of a data file that is not there.
     pub fn missing_file(&self, number: u16) -> Error {
         Error::Missing {
-            place: Place::new(self.data_path(number), 0),
+            location: Location::new(self.data_path(number), 0),
             what: "data file",
             expected: format!("the file that {} names", self.spec.index_name()),
             found: "none".into(),
@@ -195,8 +195,8 @@ impl Table {
             };
             let (size, limit) = (pair[1].end - start, self.packed_limit());
             if u64::from(size) > limit {
-                let (place, what) = (self.entry_place(item), self.spec.what);
-                return Err(Error::TooLarge { place, what, limit, announced: size.into() });
+                let (location, what) = (self.entry_place(item), self.spec.what);
+                return Err(Error::TooLarge { location, what, limit, announced: size.into() });
             }
         }
         Ok(())
@@ -210,7 +210,7 @@ impl Table {
 
     fn out_of_order(&self, item: u64, before: Entry, found: Entry) -> Error {
         Error::Index {
-            place: self.entry_place(item),
+            location: self.entry_place(item),
             what: self.spec.what,
             expected: format!(
                 "an end in file {} from byte {}, or in the next file",
@@ -229,7 +229,7 @@ impl Table {
         last: u64,
         into: &mut Vec<u8>,
     ) -> Result<Arc<Path>, Error> {
-        let place = self.entry_place(last);
+        let location = self.entry_place(last);
         let what = self.spec.what;
         let data = match self.data.take() {
             Some(data) if data.number == number => self.data.insert(data),
@@ -243,7 +243,7 @@ impl Table {
         if u64::from(span.end) > data.size {
             let expected = format!("at most the {} bytes of {}", data.size, data.path.display());
             let found = format!("byte {}", span.end);
-            return Err(Error::Index { place, what, expected, found });
+            return Err(Error::Index { location, what, expected, found });
         }
         let (len, before) = (span.len(), into.len());
         into.reserve(len);
@@ -253,8 +253,8 @@ impl Table {
         file.take(len as u64).read_to_end(into).map_err(Error::io("cannot read", &data.path))?;
         let available = (into.len() - before) as u64;
         if available < len as u64 {
-            let place = Place::new(&*data.path, span.start.into());
-            return Err(Error::Truncated { place, what, needed: len as u64, available });
+            let location = Location::new(&*data.path, span.start.into());
+            return Err(Error::Truncated { location, what, needed: len as u64, available });
         }
         Ok(data.path.clone())
     }

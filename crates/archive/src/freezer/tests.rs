@@ -84,9 +84,9 @@ fn items_that_do_not_fit_go_to_the_next_file_whole() {
         assert_eq!(bodies, written.bodies.iter().collect::<Vec<_>>());
         for chunk in &chunks {
             for i in 0..chunk.blocks() {
-                let place = chunk.place(Part::Body, i).unwrap();
-                let bytes = fs::read(&place.file).unwrap();
-                let block = &bytes[place.offset as usize..];
+                let location = chunk.location(Part::Body, i).unwrap();
+                let bytes = fs::read(&location.file).unwrap();
+                let block = &bytes[location.offset as usize..];
                 let len = snap::raw::decompress_len(block).unwrap();
                 assert_eq!(len, chunk.bodies.get(i).len());
             }
@@ -230,8 +230,8 @@ fn index_entries_out_of_order_or_outside_the_data_are_refused() {
         bad[at..at + ENTRY].copy_from_slice(&Entry { file, end }.to_bytes());
         fs::write(&path, &bad).unwrap();
         let error = read(&folder, Want::default(), ChunkLimit::default()).unwrap_err();
-        let place = error.place().unwrap();
-        assert_eq!((&place.file, place.offset), (&path, at as u64), "{error}");
+        let location = error.location().unwrap();
+        assert_eq!((&location.file, location.offset), (&path, at as u64), "{error}");
         assert_ne!(report(&folder, false).damage, []);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use spool::{Seekable, needs_copy};
 use compression::Decoder;
 use raw::{Raw, Stopped, check_stopped};
 
-use crate::{Error, Place};
+use crate::{Error, Location};
 
 /// Bytes that tell how a file is compressed.
 const MAGIC: usize = 6;
@@ -136,8 +136,8 @@ impl Input {
         let fault = CompressionFault::of(&source).filter(|_| !stopped);
         match (self.compression, fault) {
             (Some(compression), Some(fault)) => {
-                let place = Place { file: self.path.clone(), offset, unpacked: true };
-                Error::Compressed { place, compression, fault }
+                let location = Location { file: self.path.clone(), offset, unpacked: true };
+                Error::Compressed { location, compression, fault }
             }
             _ => read_error(&self.path, source),
         }

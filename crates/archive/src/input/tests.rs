@@ -62,11 +62,12 @@ fn data_cut_anywhere_is_an_error_that_says_so_and_how_far_it_unpacked() {
         // from behind the magic on: less is no compressed file
         for length in (6..packed.len()).step_by(7).chain(packed.len() - 12..packed.len()) {
             let (found, fault) = unpack(&folder.file(&packed[..length]));
-            let Some(Error::Compressed { place, fault: CompressionFault::Cut, .. }) = &fault else {
+            let Some(Error::Compressed { location, fault: CompressionFault::Cut, .. }) = &fault
+            else {
                 panic!("{compression} cut to {length} of {}: {fault:?}", packed.len());
             };
             assert!(bytes.starts_with(&found), "{compression} cut to {length}");
-            assert_eq!((place.offset, place.unpacked), (found.len() as u64, true));
+            assert_eq!((location.offset, location.unpacked), (found.len() as u64, true));
             assert_eq!(fault.as_ref().map(Error::status), Some(chain::Status::Incomplete));
         }
     }

@@ -44,7 +44,7 @@ pub(crate) fn inspect(format: Format, path: &Path, deep: bool, report: &mut File
 fn list(format: Format, packed: &Packed, i: usize, deep: bool, report: &mut FileReport) -> bool {
     let item = packed.item(i);
     let what = if format == Format::RlpExport { "block" } else { "header" };
-    let rlp_error = |source| Error::Rlp { place: packed.place(i), what, source };
+    let rlp_error = |source| Error::Rlp { location: packed.location(i), what, source };
     report.blocks += 1;
     let shape = match format {
         Format::RlpExport => {
@@ -67,8 +67,8 @@ fn list(format: Format, packed: &Packed, i: usize, deep: bool, report: &mut File
 fn follow(found: u64, packed: &Packed, i: usize, report: &mut FileReport) {
     let expected = report.last.map(|last| last.saturating_add(1));
     if let Some(expected) = expected.filter(|expected| *expected != found) {
-        let place = packed.place(i);
-        report.damaged(&Error::Gap { expected, found, before: place.file.clone(), place });
+        let location = packed.location(i);
+        report.damaged(&Error::Gap { expected, found, before: location.file.clone(), location });
     }
     report.first.get_or_insert(found);
     report.last = Some(found);

@@ -7,7 +7,7 @@ use rlp::ErrorKind;
 
 use super::{Packed, item_kind};
 use crate::input::Input;
-use crate::{ChunkLimit, Compression, Error, Format, Place};
+use crate::{ChunkLimit, Compression, Error, Format, Location};
 
 /// Bytes that are read beyond what the last chunk needed. The part of them that belongs to the
 /// next chunk is copied, so they are few against a chunk of 2,048 headers (1.1 MB).
@@ -104,8 +104,8 @@ impl Items {
                     Ok(0) if filled == walked => break Ok(()),
                     Ok(0) => {
                         let available = (filled - walked) as u64;
-                        let (place, what) = (self.place(walked), self.what);
-                        break Err(Error::Truncated { place, what, needed, available });
+                        let (location, what) = (self.location(walked), self.what);
+                        break Err(Error::Truncated { location, what, needed, available });
                     }
                     Ok(count) => filled += count,
                     Err(error) => break Err(error),
@@ -168,7 +168,7 @@ impl Items {
             };
             if needed > self.max_item as u64 {
                 return Err(Error::TooLarge {
-                    place: self.place(*walked),
+                    location: self.location(*walked),
                     what: self.what,
                     limit: self.max_item as u64,
                     announced: needed,
@@ -179,13 +179,13 @@ impl Items {
         Ok(None)
     }
 
-    fn place(&self, walked: usize) -> Place {
+    fn location(&self, walked: usize) -> Location {
         let offset = self.offset + walked as u64;
-        Place { file: self.file.to_path_buf(), offset, unpacked: self.input.is_compressed() }
+        Location { file: self.file.to_path_buf(), offset, unpacked: self.input.is_compressed() }
     }
 
     fn rlp_error(&self, walked: usize, offset: usize, kind: ErrorKind) -> Error {
         let source = rlp::Error { offset, kind };
-        Error::Rlp { place: self.place(walked), what: self.what, source }
+        Error::Rlp { location: self.location(walked), what: self.what, source }
     }
 }

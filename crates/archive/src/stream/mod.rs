@@ -10,7 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::chunk::PackedBlocks;
-use crate::{Chunk, ChunkLimit, Error, Format, MAX_BODY, MAX_HEADER, Place, headers, rlp_export};
+use crate::{
+    Chunk, ChunkLimit, Error, Format, Location, MAX_BODY, MAX_HEADER, headers, rlp_export,
+};
 
 pub(crate) use inspect::inspect;
 pub(crate) use items::Items;
@@ -68,11 +70,11 @@ impl Packed {
         &self.bytes[self.start(i)..self.ends[i] as usize]
     }
 
-    /// The place of list `i`.
-    pub fn place(&self, i: usize) -> Place {
+    /// The location of list `i`.
+    pub fn location(&self, i: usize) -> Location {
         let file = self.file.as_deref().unwrap_or(Path::new(""));
         let offset = self.offset + self.start(i) as u64;
-        Place { file: file.to_path_buf(), offset, unpacked: self.unpacked }
+        Location { file: file.to_path_buf(), offset, unpacked: self.unpacked }
     }
 
     /// Keeps the lists from `first` to before `end` only.
@@ -117,7 +119,7 @@ pub(crate) fn first_number(format: Format, path: &Path) -> Result<Option<u64>, E
     }
     let what = "block number";
     number_of(format, packed.item(0)).map(Some).map_err(|source| Error::Rlp {
-        place: packed.place(0),
+        location: packed.location(0),
         what,
         source,
     })

@@ -91,7 +91,7 @@ impl Reader {
         let found = self.number(packed, i)?;
         let expected = last.saturating_add(1);
         if found != expected {
-            return Err(Error::Gap { expected, found, before, place: packed.place(i) });
+            return Err(Error::Gap { expected, found, before, location: packed.location(i) });
         }
         Ok(found)
     }
@@ -99,7 +99,7 @@ impl Reader {
     fn number(&self, packed: &Packed, i: usize) -> Result<u64, Error> {
         let what = "block number";
         number_of(self.format, packed.item(i)).map_err(|source| Error::Rlp {
-            place: packed.place(i),
+            location: packed.location(i),
             what,
             source,
         })
@@ -116,7 +116,7 @@ impl Reader {
                 return Ok(true);
             }
             if i > 0 {
-                let file = packed.place(i).file;
+                let file = packed.location(i).file;
                 previous = self.check_follows(packed, i, (previous, file))?;
             }
             if previous < *self.range.start() {
@@ -135,7 +135,8 @@ impl Reader {
     /// verifier to report.
     fn remember_last(&mut self, packed: &Packed) {
         let Some(i) = packed.blocks().checked_sub(1) else { return };
-        self.last = number_of(self.format, packed.item(i)).ok().map(|n| (n, packed.place(i).file));
+        self.last =
+            number_of(self.format, packed.item(i)).ok().map(|n| (n, packed.location(i).file));
     }
 }
 

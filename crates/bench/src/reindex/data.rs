@@ -5,7 +5,7 @@ use super::once::network;
 use crate::generate::bitcoin::{MOST_PADDING, Order, Recipe, generate};
 use crate::generate::random::Random;
 use anyhow::{Context, Result, bail};
-use archive::blkdat::{self, BlockFiles, BlockWriter, BodyReader, Location, Network};
+use archive::blkdat::{self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network};
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
 use bitcoin::Id;
 use bitcoin::index::scan::pass1;
@@ -147,7 +147,7 @@ impl Sources {
                 let chain_folder = folder.path().join("chain");
                 generated(&chain(PR_INPUTS, 0), &chain_folder)?;
                 let files = blkdat::open(&[chain_folder], None)?;
-                let largest = |locations: &[Location]| {
+                let largest = |locations: &[BlockLocation]| {
                     locations.iter().copied().max_by_key(|location| location.size)
                 };
                 (read(&files, largest)?, files.network())
@@ -208,13 +208,16 @@ fn shuffle(paths: &[PathBuf], out: &Path) -> Result<()> {
 }
 
 /// Where the blocks of `files` are, in their order.
-fn locations(files: &BlockFiles) -> Result<Vec<Location>> {
+fn locations(files: &BlockFiles) -> Result<Vec<BlockLocation>> {
     let scan = pass1(files, &[], &Variants::default(), 1)?;
     Ok(scan.found.iter().map(|found| found.location()).collect())
 }
 
 /// The bytes of the block that `choose` takes.
-fn read(files: &BlockFiles, choose: impl Fn(&[Location]) -> Option<Location>) -> Result<Vec<u8>> {
+fn read(
+    files: &BlockFiles,
+    choose: impl Fn(&[BlockLocation]) -> Option<BlockLocation>,
+) -> Result<Vec<u8>> {
     let location = choose(&locations(files)?).context("there is no block")?;
     let mut block = vec![];
     BodyReader::new(files, 1).read(location, &mut block)?;

@@ -2,7 +2,7 @@
 
 use crate::types::Block;
 use archive::Error;
-use archive::blkdat::{BlockFiles, BodyReader, Location};
+use archive::blkdat::{BlockFiles, BlockLocation, BodyReader};
 use std::ops::Range;
 
 /// Blocks that have this many bytes on average are read one by one: a call costs less than the copy
@@ -25,7 +25,11 @@ impl<'a> BlockReader<'a> {
 
     /// Puts the bytes of each location into the block at the same index of `blocks`, to be
     /// parsed where they are. Returns the indexes that cannot be read, in order, and why.
-    pub fn read(&mut self, locations: &[Location], blocks: &mut [Block]) -> Vec<(usize, Error)> {
+    pub fn read(
+        &mut self,
+        locations: &[BlockLocation],
+        blocks: &mut [Block],
+    ) -> Vec<(usize, Error)> {
         let bytes: u64 = locations.iter().map(|location| u64::from(location.size)).sum();
         let is_small = bytes < LEAST_ALONE * locations.len() as u64;
         let Self { bodies, together, spans } = self;

@@ -4,7 +4,7 @@ use crate::body::reader::BlockReader;
 use crate::execute::batch::{Context, Verdict};
 use crate::fault::Cause;
 use crate::types::Block;
-use archive::blkdat::Location;
+use archive::blkdat::BlockLocation;
 
 /// Bytes of blocks after which a batch is full; a larger block has a batch of its own.
 const BATCH_BYTES: u64 = 1 << 20;
@@ -16,7 +16,7 @@ const BATCH_BLOCKS: usize = 512;
 pub(super) struct Blocks {
     /// Height of the first block.
     first: u32,
-    locations: Vec<Location>,
+    locations: Vec<BlockLocation>,
     /// Those from the last location on are room of earlier batches.
     blocks: Vec<Block>,
 }

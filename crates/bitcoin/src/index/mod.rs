@@ -25,7 +25,7 @@ pub use tree::{Anchor, GENESIS, NO_RECORD, Refused, Tree, Why};
 
 use crate::Hash;
 use crate::header::{HEADER_BYTES, Header};
-use archive::blkdat::Location;
+use archive::blkdat::BlockLocation;
 
 /// A block that a scan found: where it is, and its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub struct Found {
 
 impl Found {
     /// Where to read it.
-    pub fn location(&self) -> Location {
-        Location { file: self.file, offset: self.offset, size: self.size }
+    pub fn location(&self) -> BlockLocation {
+        BlockLocation { file: self.file, offset: self.offset, size: self.size }
     }
 
     /// The header.

@@ -11,7 +11,9 @@ use crate::index::{Gap, Tree, Why};
 use crate::options::Options;
 use crate::run::Run;
 use crate::{Hash, Id};
-use archive::blkdat::{BlockFiles, BodyReader, Damage, DamageKind, FRAME, Location, MIN_BLOCK};
+use archive::blkdat::{
+    BlockFiles, BlockLocation, BodyReader, Damage, DamageKind, FRAME, MIN_BLOCK,
+};
 use chain::{Shortfall, ShortfallKind};
 use std::collections::HashMap;
 
@@ -242,7 +244,7 @@ fn is_one_record(damage: &Damage) -> bool {
 }
 
 fn header_of(reader: &mut BodyReader, file: u32, damage: &Damage) -> Option<Hash> {
-    let location = Location { file, offset: damage.offset + FRAME, size: HEADER_BYTES as u32 };
+    let location = BlockLocation { file, offset: damage.offset + FRAME, size: HEADER_BYTES as u32 };
     let mut header = vec![];
     let whole = damage.length >= FRAME + HEADER_BYTES as u64;
     whole.then(|| reader.read(location, &mut header).ok()).flatten()?;

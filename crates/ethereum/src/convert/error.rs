@@ -70,8 +70,8 @@ impl ConvertError {
         match self {
             Self::Fault(fault) => FaultReport { hint: self.hint(), ..fault.report() },
             Self::Archive(error) => FaultReport {
-                file: error.place().map(|location| location.file.clone()),
-                offset: error.place().map(|location| location.offset),
+                file: error.location().map(|location| location.file.clone()),
+                offset: error.location().map(|location| location.offset),
                 hint: self.hint(),
                 ..FaultReport::new(error.to_string())
             },

@@ -5,7 +5,7 @@ use crate::batch::Batch;
 use crate::error::Rule;
 use crate::fault::Cause;
 use crate::header::HeaderView;
-use archive::{Error, Part, Place};
+use archive::{Error, Location, Part};
 use std::path::PathBuf;
 
 /// The gap in front of `header`, which stands at `location`: its number is higher than that behind
@@ -13,14 +13,14 @@ use std::path::PathBuf;
 /// that of `last`, where it is known.
 pub(crate) fn before(
     header: &HeaderView<'_>,
-    location: Place,
+    location: Location,
     last: BlockId,
     file: Option<PathBuf>,
 ) -> Option<Error> {
     let (expected, found) = (last.number.saturating_add(1), header.number);
     let is_gap = found > expected && *header.parent_hash != last.hash;
     let before = file.unwrap_or_else(|| location.file.clone());
-    is_gap.then_some(Error::Gap { expected, found, before, place: location })
+    is_gap.then_some(Error::Gap { expected, found, before, location })
 }
 
 /// A header whose number is higher than the next one, and whose parent is not the block before it,
@@ -36,9 +36,9 @@ pub(super) fn tell(tip: Option<&Tip>, batch: &mut Batch) {
         None => tip.map(|tip| tip.id),
     };
     let (Some(last), Ok(header)) = (last, batch.header(i)) else { return };
-    let Some(location) = batch.chunk.place(Part::Header, i) else { return };
+    let Some(location) = batch.chunk.location(Part::Header, i) else { return };
     // of the store's last block the file is not known
-    let file = i.checked_sub(1).and_then(|i| batch.chunk.place(Part::Header, i));
+    let file = i.checked_sub(1).and_then(|i| batch.chunk.location(Part::Header, i));
     let Some(gap) = before(&header, location, last, file.map(|location| location.file)) else {
         return;
     };

@@ -7,14 +7,14 @@ use super::MAGIC;
 use super::generated::{blocks, records};
 use crate::Error;
 use crate::blkdat::{
-    BlockFiles, BodyReader, Location, Network, Shape, Source, Walk, XOR_FILE, XorKey, looks_like,
-    open,
+    BlockFiles, BlockLocation, BodyReader, Network, Shape, Source, Walk, XOR_FILE, XorKey,
+    looks_like, open,
 };
 use crate::input::pack::{ALL, pack};
 
 const KEY: XorKey = XorKey(*b"\x80secret\x01");
 
-/// Every block of some files, by walking over them and by their places.
+/// Every block of some files, by walking over them and by their locations.
 fn all_blocks(files: &BlockFiles) -> Vec<Vec<u8>> {
     let mut reader = BodyReader::new(files, 2);
     let mut found = vec![];
@@ -25,8 +25,8 @@ fn all_blocks(files: &BlockFiles) -> Vec<Vec<u8>> {
             let (mut walked, mut read) = (vec![], vec![]);
             walk.body(&record, &mut walked).unwrap();
             let file = number as u32;
-            let place = Location { file, offset: record.offset, size: record.size };
-            reader.read(place, &mut read).unwrap();
+            let location = BlockLocation { file, offset: record.offset, size: record.size };
+            reader.read(location, &mut read).unwrap();
             assert_eq!(walked, read);
             found.push(read);
         }
@@ -62,7 +62,7 @@ fn every_shape_in_every_compression_gives_the_same_blocks() {
             let file = &files.files()[0];
             assert_eq!(file.compression(), Some(compression));
             assert_eq!(file.length(), plain.len() as u64);
-            assert!(file.place(7).to_string().ends_with("at unpacked byte 7"));
+            assert!(file.location(7).to_string().ends_with("at unpacked byte 7"));
             assert_eq!(all_blocks(&files), *expected, "{compression} {name}");
         }
     }

@@ -73,26 +73,26 @@ fn a_cut_anywhere_loses_only_the_block_that_is_cut() {
 fn any_flipped_bit_loses_at_most_the_block_that_it_is_in() {
     let (mut file, starts) = records(&blocks(6, 4), MAGIC);
     let mut lost = 0;
-    for place in 0..file.len() {
-        let record = starts.iter().rposition(|start| start - 8 <= place).unwrap();
+    for location in 0..file.len() {
+        let record = starts.iter().rposition(|start| start - 8 <= location).unwrap();
         for bit in 0..8 {
-            file[place] ^= 1 << bit;
+            file[location] ^= 1 << bit;
             let (found, report) = scan_clear(&file);
             let mut others = offsets(&found);
             others.retain(|offset| *offset != starts[record]);
             let mut expected = starts.clone();
             expected.remove(record);
-            assert_eq!(others, expected, "bit {bit} of byte {place}");
-            let in_frame = place < starts[record];
+            assert_eq!(others, expected, "bit {bit} of byte {location}");
+            let in_frame = location < starts[record];
             if found.len() < starts.len() || in_frame {
-                assert_eq!(report.damage_count, 1, "bit {bit} of byte {place}");
+                assert_eq!(report.damage_count, 1, "bit {bit} of byte {location}");
                 assert_eq!(report.damage[0].offset, starts[record] as u64 - 8);
             } else {
-                assert_eq!(report.damage_count, 0, "bit {bit} of byte {place}");
+                assert_eq!(report.damage_count, 0, "bit {bit} of byte {location}");
             }
             lost += starts.len() - found.len();
             assert_accounted(&found, &report);
-            file[place] ^= 1 << bit;
+            file[location] ^= 1 << bit;
         }
     }
     // a wrong magic loses a block, a wrong size does not
@@ -212,19 +212,19 @@ fn mutate(file: &mut Vec<u8>, random: &mut Random) {
     if file.is_empty() {
         return;
     }
-    let place = random.below(file.len());
+    let location = random.below(file.len());
     let longest = 1 + random.below(400);
-    let length = random.below(longest).min(file.len() - place);
+    let length = random.below(longest).min(file.len() - location);
     match random.below(8) {
-        0 => file[place] ^= 1 << random.below(8),
-        1 => file[place] = random.next_u64() as u8,
-        2 => file.truncate(place),
-        3 => drop(file.drain(place..place + length)),
-        4 => file[place..place + length].fill(0),
-        5 => drop(file.splice(place..place, random.bytes(length))),
-        6 => drop(file.splice(place..place, MAGIC)),
+        0 => file[location] ^= 1 << random.below(8),
+        1 => file[location] = random.next_u64() as u8,
+        2 => file.truncate(location),
+        3 => drop(file.drain(location..location + length)),
+        4 => file[location..location + length].fill(0),
+        5 => drop(file.splice(location..location, random.bytes(length))),
+        6 => drop(file.splice(location..location, MAGIC)),
         _ => {
-            let copy = file[place..place + length].to_vec();
+            let copy = file[location..location + length].to_vec();
             let to = random.below(file.len() + 1);
             drop(file.splice(to..to, copy));
         }

@@ -1,4 +1,4 @@
-//! Which files a path stands for, blocks by their places, files that were written here.
+//! Which files a path stands for, blocks by their locations, files that were written here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use super::generated::{Random, blocks, records};
 use super::scan;
 use crate::Error;
 use crate::blkdat::{
-    BlockFiles, BlockWriter, BodyReader, Location, Network, Shape, Source, Walk, WriterOptions,
-    XorKey, inspect, looks_like, open,
+    BlockFiles, BlockLocation, BlockWriter, BodyReader, Network, Shape, Source, Walk,
+    WriterOptions, XorKey, inspect, looks_like, open,
 };
 
 const KEY: XorKey = XorKey(*b"\x80secret\x01");
 
 /// Writes a chain into files of at most 4,000 bytes; returns where each block is.
-fn write(folder: &Path, chain: &[Vec<u8>], network: Network, key: XorKey) -> Vec<Location> {
+fn write(folder: &Path, chain: &[Vec<u8>], network: Network, key: XorKey) -> Vec<BlockLocation> {
     let options = WriterOptions { key, max_file: 4_000, ..WriterOptions::core(network) };
     let mut writer = BlockWriter::create(folder, options).unwrap();
-    let places = chain.iter().map(|block| writer.write(block).unwrap()).collect();
+    let locations = chain.iter().map(|block| writer.write(block).unwrap()).collect();
     writer.finish().unwrap();
-    places
+    locations
 }
 
 fn open_one(path: &Path) -> Result<BlockFiles, Error> {
@@ -30,7 +30,7 @@ fn open_one(path: &Path) -> Result<BlockFiles, Error> {
 fn what_is_written_is_found_again_at_the_same_places() {
     let folder = tempfile::tempdir().unwrap();
     let chain = blocks(60, 20);
-    let places = write(folder.path(), &chain, Network::Regtest, KEY);
+    let locations = write(folder.path(), &chain, Network::Regtest, KEY);
     let files = open_one(folder.path()).unwrap();
     assert!(files.files().len() > 5);
     assert_eq!(files.network(), Some(Network::Regtest));
@@ -41,9 +41,13 @@ fn what_is_written_is_found_again_at_the_same_places() {
         let (records, report) = scan(Source::map(&bytes), bytes.len(), KEY);
         assert_eq!((report.damage_count, report.zero_tail), (0, 0));
         let file = number as u32;
-        found.extend(records.iter().map(|r| Location { file, offset: r.offset, size: r.size }));
+        found.extend(records.iter().map(|r| BlockLocation {
+            file,
+            offset: r.offset,
+            size: r.size,
+        }));
     }
-    assert_eq!(found, places);
+    assert_eq!(found, locations);
     let reports = inspect(&files).unwrap();
     assert_eq!(reports.iter().map(|report| report.records).sum::<u64>(), 60);
 }
@@ -52,43 +56,43 @@ fn what_is_written_is_found_again_at_the_same_places() {
 fn blocks_are_read_by_their_places_one_by_one_and_together() {
     let folder = tempfile::tempdir().unwrap();
     let chain = blocks(60, 21);
-    let places = write(folder.path(), &chain, Network::Regtest, KEY);
+    let locations = write(folder.path(), &chain, Network::Regtest, KEY);
     let files = open_one(folder.path()).unwrap();
     let mut reader = BodyReader::new(&files, 3);
     let (mut bytes, mut spans) = (vec![], vec![]);
-    for (place, block) in places.iter().zip(&chain) {
-        reader.read(*place, &mut bytes).unwrap();
+    for (location, block) in locations.iter().zip(&chain) {
+        reader.read(*location, &mut bytes).unwrap();
         assert_eq!(bytes, *block);
     }
     let mut random = Random::new(22);
     for _ in 0..50 {
         let wanted: Vec<_> = (0..random.below(40)).map(|_| random.below(60)).collect();
-        let locations: Vec<_> = wanted.iter().map(|block| places[*block]).collect();
+        let locations: Vec<_> = wanted.iter().map(|block| locations[*block]).collect();
         reader.read_batch(&locations, &mut bytes, &mut spans).unwrap();
         for (span, block) in spans.iter().zip(&wanted) {
             assert_eq!(bytes[span.clone()], chain[*block]);
         }
     }
-    reader.read_batch(&places[..9], &mut bytes, &mut spans).unwrap();
+    reader.read_batch(&locations[..9], &mut bytes, &mut spans).unwrap();
     assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));
 }
 
 #[test]
 fn places_that_are_not_there_are_errors_with_file_and_offset() {
     let folder = tempfile::tempdir().unwrap();
-    let places = write(folder.path(), &blocks(1, 23), Network::Regtest, KEY);
+    let locations = write(folder.path(), &blocks(1, 23), Network::Regtest, KEY);
     let files = open_one(folder.path()).unwrap();
     let mut reader = BodyReader::new(&files, 3);
     let mut read = |location| reader.read(location, &mut vec![]).unwrap_err().to_string();
-    let beyond = read(Location { offset: 1 << 40, ..places[0] });
+    let beyond = read(BlockLocation { offset: 1 << 40, ..locations[0] });
     assert!(beyond.contains("blk00000.dat at byte 1099511627776"), "{beyond}");
-    let large = read(Location { size: 4_000_001, ..places[0] });
+    let large = read(BlockLocation { size: 4_000_001, ..locations[0] });
     assert!(large.contains("at most 4000000 bytes"), "{large}");
-    let missing = read(Location { file: 9, ..places[0] });
+    let missing = read(BlockLocation { file: 9, ..locations[0] });
     assert!(missing.contains("below 1, found 9"), "{missing}");
     let file = fs::OpenOptions::new().write(true).open(files.files()[0].path()).unwrap();
-    file.set_len(places[0].offset + 5).unwrap();
-    let cut = read(places[0]);
+    file.set_len(locations[0].offset + 5).unwrap();
+    let cut = read(locations[0]);
     assert!(cut.contains("found 5"), "{cut}");
 }
 
@@ -155,7 +159,7 @@ fn bootstrap_files_raw_blocks_and_hex_lines_are_told_apart() {
         while let Some(record) = walk.next_record().unwrap() {
             walk.body(&record, &mut body).unwrap();
             let (mut again, location) =
-                (vec![], Location { file: 0, offset: record.offset, size: record.size });
+                (vec![], BlockLocation { file: 0, offset: record.offset, size: record.size });
             reader.read(location, &mut again).unwrap();
             assert_eq!(body, again);
             found.push(body.clone());

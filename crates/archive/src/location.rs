@@ -23,7 +23,7 @@ pub enum Part {
 
 /// Where an item stands on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct Location {
     /// The file.
     #[serde(serialize_with = "chain::path::serialize")]
     pub file: PathBuf,
@@ -33,21 +33,21 @@ pub struct Place {
     pub unpacked: bool,
 }
 
-impl Place {
+impl Location {
     /// The byte at `offset` of `file`.
     pub fn new(file: impl Into<PathBuf>, offset: u64) -> Self {
         Self { file: file.into(), offset, unpacked: false }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unpacked = if self.unpacked { "unpacked " } else { "" };
         write!(f, "{} at {unpacked}byte {}", self.file.display(), self.offset)
     }
 }
 
-/// The places of all items of one part of a chunk, in order.
+/// The locations of all items of one part of a chunk, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Track {
     /// Each file with the index of the first item that comes from it.
@@ -61,7 +61,7 @@ impl Track {
         self.offsets.clear();
     }
 
-    /// Appends the place of the next item.
+    /// Appends the location of the next item.
     #[inline]
     pub fn push(&mut self, file: &Arc<Path>, offset: u64) {
         if !self.files.last().is_some_and(|(_, last)| Arc::ptr_eq(last, file)) {
@@ -70,11 +70,11 @@ impl Track {
         self.offsets.push(offset);
     }
 
-    /// The place of item `i`, if it is known.
-    pub fn get(&self, i: usize) -> Option<Place> {
+    /// The location of item `i`, if it is known.
+    pub fn get(&self, i: usize) -> Option<Location> {
         let offset = *self.offsets.get(i)?;
         let file = self.files.iter().rev().find(|(first, _)| *first as usize <= i)?;
-        Some(Place::new(&*file.1, offset))
+        Some(Location::new(&*file.1, offset))
     }
 }
 
@@ -89,16 +89,16 @@ mod tests {
         track.push(&a, 8);
         track.push(&a, 90);
         track.push(&b, 0);
-        assert_eq!(track.get(1), Some(Place::new("a", 90)));
-        assert_eq!(track.get(2), Some(Place::new("b", 0)));
+        assert_eq!(track.get(1), Some(Location::new("a", 90)));
+        assert_eq!(track.get(2), Some(Location::new("b", 0)));
         assert_eq!(track.get(3), None);
     }
 
     #[test]
     fn places_say_whether_the_offset_counts_unpacked_bytes() {
-        let mut place = Place::new("x.rlp.gz", 7);
-        assert_eq!(place.to_string(), "x.rlp.gz at byte 7");
-        place.unpacked = true;
-        assert_eq!(place.to_string(), "x.rlp.gz at unpacked byte 7");
+        let mut location = Location::new("x.rlp.gz", 7);
+        assert_eq!(location.to_string(), "x.rlp.gz at byte 7");
+        location.unpacked = true;
+        assert_eq!(location.to_string(), "x.rlp.gz at unpacked byte 7");
     }
 }
