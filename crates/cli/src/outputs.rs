@@ -33,8 +33,8 @@ pub fn record(path: Option<&Path>, inputs: &[PathBuf], force: Force) -> Result<(
     Ok(())
 }
 
-/// A folder of results, which are there to be looked at and written again. It is new or empty, or it
-/// was created by us, which a file in it says; then files of the same names are replaced.
+/// A folder of results, which are there to be looked at and written again. It is new or empty, or
+/// it was created by us, which a file in it says; then files of the same names are replaced.
 pub fn results(folder: &Path, force: Force) -> Result<()> {
     stop::leaves(format!("{} may lack files; those that are there are whole", folder.display()));
     stop::writes(folder, RESULT_BYTES);

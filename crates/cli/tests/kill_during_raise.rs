@@ -1,6 +1,6 @@
 //! Death of the process while a store of headers is raised to bodies: until the folders change
 //! names the store of headers is as it was, afterwards the store of bodies is whole, and the next
-//! run ends what was begun. Nothing is removed that no import generated.
+//! run ends what was begun. Nothing is removed that no import wrote.
 
 mod program;
 

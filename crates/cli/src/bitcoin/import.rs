@@ -127,7 +127,7 @@ pub fn cache(mebibytes: u64) -> Result<u64> {
     let shown = report::bytes(found);
     ensure!(
         found == 0 || wanted <= found,
-        "--cache {mebibytes}: expected fewer MiB than this machine has, found {shown} of memory in all"
+        "--cache {mebibytes}: expected fewer MiB than this machine has, found {shown} in all"
     );
     Ok(wanted)
 }

@@ -60,7 +60,7 @@ impl Good {
         Self { snapshot, scratch, chain, blocks, archive, store, format, copies: 0 }
     }
 
-    /// A path for the next damaged copy, or the store copies of it.
+    /// A path for the next damaged copy, or the store imported from it.
     fn next_copy(&mut self) -> PathBuf {
         self.copies += 1;
         self.scratch.path(&format!("damaged-{}", self.copies))
