@@ -284,7 +284,7 @@ impl Pass<'_> {
         let mut reader = BlockReader::new(self.files, OPEN_FILES);
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
-        let (before, total_bytes) = self.bytes();
+        let (before, total) = self.bytes();
         // what another pass of this run connected is part of what is before
         let done = run.bytes;
         let read = |batch: &mut Batch| {
@@ -305,8 +305,7 @@ impl Pass<'_> {
             let (blocks, bytes) = (run.blocks, before + (run.bytes - done));
             let number = run.tip.map_or(0, |tip| tip.height.into());
             let committed = run.committed.map(|tip| tip.height.into());
-            let total_bytes = Some(total_bytes);
-            progress(&Progress { number, blocks, bytes, total_bytes, committed });
+            progress(&Progress { number, blocks, bytes, total_bytes: Some(total), committed });
             Ok(Flow::Continue)
         };
         let ended = Stages::read("read", read)

@@ -188,11 +188,11 @@ impl fmt::Display for Error {
                 }
             }
             Self::TrustedMissing(hashes) => {
-                write!(f, "--trust: block {}", Hex(&hashes[0]))?;
-                match hashes.len() {
-                    0 | 1 => f.write_str(" is not among the blocks verified"),
-                    more => write!(f, " and {} more are not among the blocks verified", more - 1),
+                write!(f, "--trust: expected block {}", Hex(&hashes[0]))?;
+                if hashes.len() > 1 {
+                    write!(f, " and {} more", hashes.len() - 1)?;
                 }
+                f.write_str(", found no block of that hash in the range verified")
             }
         }
     }

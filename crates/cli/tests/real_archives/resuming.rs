@@ -65,7 +65,7 @@ fn trusted_hashes_must_be_met() {
     let wrong = MAINNET_8191.replace("a6860f", "a6860e");
     let store = scratch.path("wrong");
     let flags = format!("--seal off --trust {wrong}");
-    refuse(import(&store, &flags).args(&files), &["--trust: block", &wrong]);
+    refuse(import(&store, &flags).args(&files), &["--trust: expected block", &wrong]);
     assert_eq!(tip_of(&store), Some(16_383));
 
     let flags = "--seal off --trust 0x1234";

@@ -35,8 +35,8 @@ impl fmt::Display for ConvertError {
             Self::Fault(fault) => fault.fmt(f),
             Self::Lacking { block, what, format } => {
                 let format = format_name(*format);
-                write!(f, "block {block}: the source lacks {what}, which the format {format} ")?;
-                f.write_str("stores and which cannot be computed")
+                write!(f, "block {block}: expected {what}, which the format {format} stores, ")?;
+                f.write_str("found none in the source and no way to compute it")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Stopped => f.write_str("stopped before the end"),
