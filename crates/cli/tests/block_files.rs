@@ -137,6 +137,6 @@ fn more_memory_than_there_is_and_no_time_at_all_are_refused() {
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     };
-    refused("verify --cache 1048575", "--cache 1048575: expected MiB that this machine has");
+    refused("verify --cache 1048575", "--cache 1048575: expected fewer MiB than this machine has");
     refused("verify --commit-every 0", "--commit-every");
 }
