@@ -148,7 +148,10 @@ fn what_else_lies_beside_a_store_of_headers_is_kept_when_it_is_raised() {
     fs::create_dir(&raising).unwrap();
     fs::write(raising.join("notes.txt"), "the other").unwrap();
     let found = raise();
-    assert!(found["notes"].to_string().contains("still has files that are not the store's"), "{found}");
+    assert!(
+        found["notes"].to_string().contains("still has files that are not the store's"),
+        "{found}"
+    );
     assert_eq!(fs::read_to_string(store.join("notes.txt")).unwrap(), "the other");
     let left: Vec<_> = contents(&raising);
     assert_eq!(left, [(PathBuf::from("notes.txt"), b"mine".to_vec())]);
