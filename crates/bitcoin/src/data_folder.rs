@@ -12,8 +12,8 @@ use store::Store;
 
 /// Name of the block index in the folder of a store.
 pub(crate) const INDEX: &str = "index";
-/// Files that a store of Ethereum has, and ours has not.
-const OF_ETHEREUM: [&str; 2] = ["checkpoint", "hashes.00000"];
+/// Files that a store of Ethereum has, in this format or an older one, and ours has not.
+const OF_ETHEREUM: [&str; 3] = [store::MANIFEST, "checkpoint", "hashes.00000"];
 
 /// Has this folder anything that an import of Bitcoin blocks makes?
 #[must_use]

@@ -14,9 +14,9 @@ pub enum Kind {
     Bitcoin,
 }
 
-/// Files of a store of Ethereum blocks.
-const OF_ETHEREUM: [&str; 4] =
-    ["checkpoint", "headers.00000", "headers-ends.00000", "hashes.00000"];
+/// Files of a store of Ethereum blocks, the first of them of an older format.
+const OF_ETHEREUM: [&str; 5] =
+    ["checkpoint", store::MANIFEST, "headers.00000", "headers-ends.00000", "hashes.00000"];
 
 impl Kind {
     /// Looks at the names of the files.

@@ -13,7 +13,7 @@ use store::Recovery;
 /// Says what opening the store had to repair.
 pub fn recovered(recovery: &Recovery) {
     for error in &recovery.passed_over {
-        eprintln!("store: a newer checkpoint could not be used: {error}");
+        eprintln!("store: a newer commit could not be used: {error}");
     }
     if recovery.cut_bytes > 0 {
         let bytes = grouped(recovery.cut_bytes);

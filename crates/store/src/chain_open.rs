@@ -6,9 +6,10 @@ use std::path::Path;
 use crate::{
     chain_store::{ChainStore, Options, SEGMENTS},
     column::Column,
+    disk::RealDisk,
     error::{Error, Result, hex, mismatch},
     hash_index::HashIndex,
-    manifest,
+    manifest::{self, Manifest, OLD_NAME, PartKind},
     opening::{Opening, Purpose},
     store::StoreOptions,
     tip::{ChainState, Tip, is_run_length},
@@ -30,6 +31,18 @@ pub struct Recovery {
 }
 
 impl ChainStore {
+    /// Does `dir` hold a chain store, of this format or an older one? One with other parts is
+    /// another store.
+    #[must_use]
+    pub fn is_in(dir: &Path) -> bool {
+        match Manifest::read(&RealDisk, dir) {
+            Ok(None) => false,
+            Ok(Some(found)) => found.parts.iter().all(|part| part.kind == PartKind::Segment),
+            // one that cannot be read is told by what stands beside it
+            Err(_) => ["hashes.00000", OLD_NAME].iter().any(|name| dir.join(name).is_file()),
+        }
+    }
+
     /// Opens the store in `dir` for writing, or makes an empty one there, locks it against other
     /// writers, and brings it to its last commit.
     ///

@@ -22,7 +22,7 @@ pub(crate) const TEMPORARY: &str = "manifest.new";
 /// Names of the manifests of light commits: number `n` goes to file `n % 2`.
 pub(crate) const LIGHT: [&str; 2] = ["light.0", "light.1"];
 /// What the manifest of a chain store was called in older formats.
-const OLD_NAME: &str = "checkpoint";
+pub(crate) const OLD_NAME: &str = "checkpoint";
 const MAGIC: &[u8; 8] = b"BMSTORE4";
 /// What older formats began with.
 const OLD_MAGICS: [&[u8]; 4] = [b"BMPOINT1", b"BMSTORE1", b"BMSTORE2", b"BMSTORE3"];
