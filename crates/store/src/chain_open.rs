@@ -139,15 +139,13 @@ pub(crate) fn open(
     if !takes_damage {
         store.check_last_block()?;
     }
-    let restored =
-        store.index.restore(committed, 0, &store.hashes.file, writes && !takes_damage);
+    let restored = store.index.restore(committed, 0, &store.hashes.file, writes && !takes_damage);
     let index_runs_built = match restored {
         // without hashes the newest blocks cannot be found by hash
         Err(Error::Damaged { .. }) if takes_damage => 0,
         restored => restored?,
     };
-    let (cut_bytes, passed_over) =
-        (opening.excess, std::mem::take(&mut opening.passed_over));
+    let (cut_bytes, passed_over) = (opening.excess, std::mem::take(&mut opening.passed_over));
     if writes {
         store.store = Some(opening.finish()?.0);
     }

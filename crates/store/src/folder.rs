@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    crash::{CrashPoint, CrashPlan},
+    crash::{CrashPlan, CrashPoint},
     disk::{Disk, RealDisk},
     error::{Error, Result, io_error},
     table::Salt,

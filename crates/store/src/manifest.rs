@@ -282,7 +282,8 @@ mod tests {
     fn a_number_without_a_next_one_is_damage() {
         let (parts, state) = (vec![], vec![]);
         let last = MAX_SEQUENCE;
-        let manifest = Manifest { sequence: last, base: 0, salt: Salt([0; 3]), next: 0, parts, state };
+        let manifest =
+            Manifest { sequence: last, base: 0, salt: Salt([0; 3]), next: 0, parts, state };
         assert!(Manifest::decode(&manifest.encode()).is_some());
         for (sequence, base) in [(last + 1, 0), (7, 8)] {
             let other = Manifest { sequence, base, ..manifest.clone() };

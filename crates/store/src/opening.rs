@@ -119,10 +119,14 @@ impl Opening {
             Err(error) => return Err(error),
         }
         let durable = commits.first().map(|manifest| manifest.sequence);
+        let mut torn = vec![];
         for number in 0..LIGHT.len() {
             match Manifest::read_light(disk, dir, number) {
                 Ok(manifest) => commits.extend(manifest),
-                Err(error @ Error::Damaged { .. }) => self.passed_over.push(error),
+                Err(error @ Error::Damaged { .. }) => {
+                    self.passed_over.push(error);
+                    torn.push(number as u64);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -135,7 +139,9 @@ impl Opening {
         commits.sort_by_key(|manifest| Reverse(manifest.sequence));
         commits.dedup_by_key(|manifest| manifest.sequence);
         self.newest = commits[0].sequence;
-        let torn = self.passed_over.len();
+        // the next one is written over one that is not whole
+        self.newest += u64::from(torn.contains(&(self.newest % 2)));
+        let unread = self.passed_over.len();
         for manifest in &commits {
             match self.take(manifest, purpose.writes(), true) {
                 Ok(()) => return Ok(durable),
@@ -146,7 +152,7 @@ impl Opening {
         match self.passed_over.pop() {
             Some(Error::Damaged { .. }) if purpose.takes_damage() => {
                 // what is wrong will be found piece by piece
-                self.passed_over.truncate(torn);
+                self.passed_over.truncate(unread);
                 self.take(&commits[0], purpose.writes(), false)?;
                 Ok(durable)
             }

@@ -53,7 +53,8 @@ impl Segment {
             manifest::damaged(&folder.dir, format!("facts of segment {name}"), found)
         };
         let (file_bytes, proof) = read_facts(facts).ok_or_else(damaged)?;
-        let mut segment = Segment::new(folder, name, file_bytes, writable).map_err(|_| damaged())?;
+        let mut segment =
+            Segment::new(folder, name, file_bytes, writable).map_err(|_| damaged())?;
         segment.file.resume(proof);
         Ok(segment)
     }

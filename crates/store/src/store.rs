@@ -134,7 +134,9 @@ impl CommitPart<'_> {
         };
         let (kind, name) = self.kind_and_name();
         match has_changed {
-            true => Err(mismatch("light commit", "changes of segments", format!("{kind:?} {name}"))),
+            true => {
+                Err(mismatch("light commit", "changes of segments", format!("{kind:?} {name}")))
+            }
             false => Ok(last.part(kind, name).map(<[u8]>::to_vec)),
         }
     }

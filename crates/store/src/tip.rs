@@ -55,8 +55,7 @@ impl ChainState {
         let (number, anchor_number) = (fields.long()?, fields.long()?);
         let (hash, total_difficulty) = (fields.array()?, fields.array()?);
         let (anchor_hash, chain, level) = (fields.array()?, fields.array()?, fields.byte()?);
-        let tip =
-            Tip { number, hash, total_difficulty, anchor_number, anchor_hash, chain, level };
+        let tip = Tip { number, hash, total_difficulty, anchor_number, anchor_hash, chain, level };
         let fits = fields.0.is_empty() && is_run_length(run_items);
         fits.then_some(ChainState { run_items, first, tip })
     }

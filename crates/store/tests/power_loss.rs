@@ -109,8 +109,7 @@ impl Parts {
     fn commit(&mut self, number: usize) {
         let Parts { store, counted, other, log, segment, state } = self;
         *state = vec![number as u8];
-        let mut parts: [CommitPart; 4] =
-            [counted.into(), other.into(), log.into(), segment.into()];
+        let mut parts: [CommitPart; 4] = [counted.into(), other.into(), log.into(), segment.into()];
         if is_light(number) {
             store.commit_light(&mut parts, state).unwrap();
         } else {
