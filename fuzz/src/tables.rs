@@ -2,7 +2,6 @@
 
 use crate::input::{Input, folder};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use store::{
     CommitPart, Compression, Fetched, LogFile, PageCache, Scan, Store, StoreOptions, Table,

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use std::path::Path;
+use store::ChainStore;
 
 /// What is in the folder of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +15,15 @@ pub enum Kind {
     Bitcoin,
 }
 
-/// Files of a store of Ethereum blocks, the first of them of an older format.
-const OF_ETHEREUM: [&str; 5] =
-    ["checkpoint", store::MANIFEST, "headers.00000", "headers-ends.00000", "hashes.00000"];
+/// Files of a store of Ethereum blocks besides its manifest, the first of an older format.
+const OF_ETHEREUM: [&str; 4] =
+    ["checkpoint", "headers.00000", "headers-ends.00000", "hashes.00000"];
 
 impl Kind {
     /// Looks at the names of the files.
     pub fn of(folder: &Path) -> Self {
-        if OF_ETHEREUM.iter().any(|name| folder.join(name).is_file()) {
+        let has = |name: &&str| folder.join(name).is_file();
+        if OF_ETHEREUM.iter().any(has) || ChainStore::is_in(folder) {
             return Self::Ethereum;
         }
         match bitcoin::data_folder::holds_bitcoin(folder) {
