@@ -7,8 +7,10 @@ use std::os::unix::fs::FileExt;
 use store::{Blocks, ChainStore, Items, Options, Tip};
 
 /// The files of a small store.
-pub(crate) const STORE_FILES: [&str; 17] = [
-    "checkpoint",
+pub(crate) const STORE_FILES: [&str; 19] = [
+    "manifest",
+    "light.0",
+    "light.1",
     "headers.00000",
     "headers.00001",
     "headers-sums.00000",
@@ -35,10 +37,12 @@ pub fn store(data: &[u8]) -> bool {
     let repair = input.byte() == 1;
     input.files(&STORE_FILES, folder.path()).expect("the folder takes files");
     if repair {
-        repair_checkpoint(&folder.path().join("checkpoint"));
+        for name in &STORE_FILES[..3] {
+            repair_manifest(&folder.path().join(name));
+        }
     }
     let read = ChainStore::open_read_only(folder.path());
-    let options = Options { file_bytes: 4096, run_items: 2, crash_at: None };
+    let options = Options { file_bytes: 4096, run_items: 2, ..Options::default() };
     let Ok((before, _)) = read else {
         let _ = ChainStore::open(folder.path(), &options);
         return false;
@@ -95,15 +99,18 @@ fn append_block(store: &mut ChainStore, before: &ChainStore) -> bool {
     store.append(&block).and_then(|()| store.commit(&tip)).is_ok()
 }
 
-/// Puts right the checksums of both slots, so that inputs get past them.
-fn repair_checkpoint(path: &std::path::Path) {
+/// Puts right the length and the checksum of a manifest, so that inputs get past them.
+pub(crate) fn repair_manifest(path: &std::path::Path) {
     let Ok(mut bytes) = fs::read(path) else { return };
-    for at in [0, 4096] {
-        if let Some(slot) = bytes.get_mut(at..at + 512) {
-            let (body, sum) = slot.split_at_mut(508);
-            sum.copy_from_slice(&crc32fast::hash(body).to_le_bytes());
-        }
+    let said = bytes.get(8..12).and_then(|len| Some(u32::from_le_bytes(*len.first_chunk()?)));
+    let len = said.map_or(0, |len| len as usize);
+    let len = if (16..=bytes.len()).contains(&len) { len } else { bytes.len() };
+    if len < 16 {
+        return;
     }
+    bytes[8..12].copy_from_slice(&(len as u32).to_le_bytes());
+    let sum = crc32fast::hash(&bytes[..len - 4]);
+    bytes[len - 4..len].copy_from_slice(&sum.to_le_bytes());
     fs::write(path, bytes).expect("the folder takes files");
 }
 

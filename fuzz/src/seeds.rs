@@ -237,7 +237,7 @@ fn tables(kind: u8) -> Vec<u8> {
 /// A store that was synced, or only committed.
 fn store(synced: bool) -> Vec<u8> {
     let folder = crate::input::folder();
-    let options = Options { file_bytes: 4096, run_items: 2, crash_at: None };
+    let options = Options { file_bytes: 4096, run_items: 2, ..Options::default() };
     let (mut store, _) = ChainStore::open(folder.path(), &options).expect("an empty folder");
     for number in 0..5 {
         let block = Block::new(number % BLOCKS);

@@ -2,7 +2,6 @@
 
 use crate::input::{Input, folder};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use store::{
     CommitPart, Compression, Fetched, LogFile, PageCache, Scan, Store, StoreOptions, Table,
@@ -148,7 +147,7 @@ pub fn table_files(data: &[u8]) -> bool {
     let repair = input.byte() == 1;
     input.files(&FILES, folder.path()).expect("the folder takes files");
     if repair {
-        repair_manifest(&folder.path().join("manifest"));
+        crate::files::repair_manifest(&folder.path().join("manifest"));
     }
     let Ok((mut store, mut table, mut log, _)) = open(folder.path(), &options) else {
         return false;
@@ -175,13 +174,4 @@ pub fn table_files(data: &[u8]) -> bool {
     }
     let parts = &mut [CommitPart::Table(&mut table), CommitPart::Log(&mut log)];
     store.commit(parts, b"later").is_ok()
-}
-
-/// Puts right the checksum of the manifest, so that inputs get past it.
-fn repair_manifest(path: &Path) {
-    let Ok(mut bytes) = fs::read(path) else { return };
-    if let Some((body, sum)) = bytes.split_last_chunk_mut() {
-        *sum = crc32fast::hash(body).to_le_bytes();
-        fs::write(path, bytes).expect("the folder takes files");
-    }
 }

@@ -17,16 +17,9 @@ use crate::format::Kept;
 use crate::open::ReadBlocks;
 use crate::{Chunk, ChunkLimit, Column, Error, FileReport, ReceiptEncoding, Want};
 
-/// How a checkpoint of any version begins (`docs/formats/checkpoint.md`).
-const MAGIC: &[u8] = b"BMSTORE";
-
-/// Does the folder hold a store, as its checkpoint says?
+/// Does the folder hold a store of blocks, as its manifest says?
 pub fn is_store(folder: &Path) -> bool {
-    let mut head = [0; MAGIC.len()];
-    let file = File::open(folder.join("checkpoint"));
-    file.is_ok_and(|mut file| {
-        std::io::Read::read_exact(&mut file, &mut head).is_ok() && head == MAGIC
-    })
+    ChainStore::is_in(folder)
 }
 
 fn open(folder: &Path) -> Result<ChainStore, Error> {

@@ -8,11 +8,11 @@ use crate::params::Params;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
-use store::Store;
+use store::{ChainStore, Store};
 
 /// Name of the block index in the folder of a store.
 pub(crate) const INDEX: &str = "index";
-/// Files that a store of Ethereum has, and ours has not.
+/// Files that a store of Ethereum has, in this format or an older one, and ours has not.
 const OF_ETHEREUM: [&str; 2] = ["checkpoint", "hashes.00000"];
 
 /// Has this folder anything that an import of Bitcoin blocks makes?
@@ -33,7 +33,8 @@ pub(crate) fn refuse_foreign(folder: &Path, params: &Params) -> Result<(), Error
         let found = format!("Bitcoin {}", params.name);
         Err(Error::OtherChain { expected, found })
     };
-    if OF_ETHEREUM.iter().any(|name| folder.join(name).is_file()) {
+    let has = |name: &&str| folder.join(name).is_file();
+    if OF_ETHEREUM.iter().any(has) || ChainStore::is_in(folder) {
         return other("an Ethereum chain".into());
     }
     let index = folder.join(INDEX);

@@ -3,14 +3,16 @@
 use anyhow::{Result, ensure};
 use archive::Family;
 use std::path::Path;
+use store::ChainStore;
 
-/// Files of a store of Ethereum blocks.
+/// Files of a store of Ethereum blocks besides its manifest, the first of an older format.
 const OF_ETHEREUM: [&str; 4] =
     ["checkpoint", "headers.00000", "headers-ends.00000", "hashes.00000"];
 
 /// Whose store is in a folder, by the names of the files; none when it is no store.
 pub fn family_of(folder: &Path) -> Option<Family> {
-    if OF_ETHEREUM.iter().any(|name| folder.join(name).is_file()) {
+    let has = |name: &&str| folder.join(name).is_file();
+    if OF_ETHEREUM.iter().any(has) || ChainStore::is_in(folder) {
         return Some(Family::Ethereum);
     }
     bitcoin::data_folder::holds_bitcoin(folder).then_some(Family::Bitcoin)

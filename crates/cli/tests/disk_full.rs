@@ -211,7 +211,7 @@ fn an_ethereum_import_goes_on_when_there_is_room() {
     let scratch = Scratch::new("full-ethereum-import");
     let chain = ethereum(&scratch);
     let line = format!("import {chain} --seal off --data @/data --chunk 128");
-    each_size(&scratch, &line, digest("data", "records\\|checkpoint\\|lock"), &["stays"]);
+    each_size(&scratch, &line, digest("data", "records\\|manifest\\|light\\|lock"), &["stays"]);
 }
 
 #[test]

@@ -126,11 +126,11 @@ fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_not
     let generated = Generated::new("kill-raised");
     let records = fs::read_dir(generated.headers.join("records")).expect("run records").count();
     let replaced = |old: &Path| {
-        fs::rename(old.join("checkpoint"), old.join("checkpoint.replaced")).expect("a checkpoint");
+        fs::rename(old.join("manifest"), old.join("manifest.replaced")).expect("a manifest");
     };
     let states: [(&str, Change<'_>); 5] = [
         ("the folders have changed names", &|_, _| ()),
-        ("the old checkpoint has another name", &|old, _| replaced(old)),
+        ("the old manifest has another name", &|old, _| replaced(old)),
         ("what is not the store's was taken over", &|old, new| {
             replaced(old);
             fs::rename(old.join(OTHER), new.join(OTHER)).expect("the user's file");
@@ -146,7 +146,7 @@ fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_not
             fs::rename(old.join(OTHER), new.join(OTHER)).expect("the user's file");
             fs::rename(old.join("records"), new.join("records")).expect("run records");
             for entry in fs::read_dir(old).expect("a folder").map(|entry| entry.expect("a file")) {
-                if entry.file_name() != "checkpoint.replaced" {
+                if entry.file_name() != "manifest.replaced" {
                     fs::remove_file(entry.path()).expect("a file to remove");
                 }
             }

@@ -15,7 +15,7 @@ use store::{Blocks, ChainStore, Items};
 pub enum Sink {
     /// Verify only.
     Discard,
-    /// Append-only segments with a checkpoint: the store of `blockmill import`.
+    /// Append-only segments with a manifest: the store of `blockmill import`.
     Segments(Box<ChainStore>),
     /// Another way to store headers, which a benchmark measures beside that.
     Design(Box<dyn Design>),

@@ -15,11 +15,11 @@ use std::{
 };
 
 use crate::{
-    chain_store::{ChainStore, file_lengths},
-    checkpoint::{Access, CheckpointFile, State, Tip},
+    chain_open,
+    chain_store::{ChainStore, Options},
     error::{Error, Result},
-    recovery::{self, Recovery},
-    summed::Proof,
+    opening::Purpose,
+    tip::Tip,
 };
 
 /// Bytes that a thread reads between two looks at whether it should stop: whole pieces.
@@ -57,20 +57,19 @@ enum Task {
 
 impl ChainStore {
     /// Opens the store in `dir` to look at it, however damaged it is, and says what is wrong with
-    /// its checkpoints. Nothing is changed. Reads of damaged bytes fail.
+    /// its commits. Nothing is changed. Reads of damaged bytes fail.
     ///
     /// # Errors
-    /// When there is no store, or no checkpoint says how long it is.
+    /// When there is no store, or no manifest says how long it is.
     pub fn open_damaged(dir: &Path) -> Result<(ChainStore, Vec<Damage>)> {
-        let checkpoint = recovery::checkpoint_to_read(dir)?;
-        let mut recovery = Recovery::default();
-        let store = recovery::load_damaged(dir, checkpoint, None, &mut recovery)?;
+        let (store, recovery) = chain_open::open(dir, &Options::default(), Purpose::Survey)?;
         Ok((store, recovery.passed_over.into_iter().map(Damage::that_mends).collect()))
     }
 
     /// Bytes that [`ChainStore::check`] reads.
     pub fn bytes_to_check(&self) -> u64 {
-        file_lengths(&self.committed).iter().sum::<u64>() + self.index.bytes(self.committed.count)
+        let segments: u64 = self.files().iter().map(|file| file.len()).sum();
+        segments + self.index.bytes(self.count())
     }
 
     /// Reads everything that is committed, on `threads` threads, and says what is damaged, in the
@@ -119,11 +118,11 @@ impl ChainStore {
 
     fn tasks(&self) -> Vec<Task> {
         let mut tasks = vec![];
-        for (file, len) in file_lengths(&self.committed).into_iter().enumerate() {
+        for (file, len) in self.files().iter().map(|file| file.len()).enumerate() {
             let ranges = (0..len).step_by(TASK as usize).map(|at| at..(at + TASK).min(len));
             tasks.extend(ranges.map(|range| Task::Pieces(file, range)));
         }
-        for (level, runs) in self.index.runs(self.committed.count).into_iter().enumerate() {
+        for (level, runs) in self.index.runs(self.count()).into_iter().enumerate() {
             tasks.extend((0..runs).map(|run| Task::Run(level, run)));
         }
         tasks
@@ -141,7 +140,7 @@ impl ChainStore {
                 Ok((range.end - range.start, join(found.into_iter())))
             }
             Task::Run(level, run) => {
-                let (bytes, error) = self.index.check(*level, *run, &self.hashes)?;
+                let (bytes, error) = self.index.check(*level, *run, &self.hashes.file)?;
                 Ok((bytes, error.map(Damage::that_mends).into_iter().collect()))
             }
         }
@@ -155,36 +154,22 @@ impl ChainStore {
             6 => Some((start / 32, last / 32)),
             1 | 3 | 5 => Some((start / 8, last / 8)),
             _ => {
-                let all = self.committed.count;
-                let column = file / 2;
-                let first = self.items_before(column, start, all);
-                let end = self.items_before(column, last, all);
+                let (all, column) = (self.count(), &self.columns[file / 2]);
+                let first = column.items_before(start, all);
+                let end = column.items_before(last, all);
                 first.and_then(|first| Some((first, end?)))
             }
         };
-        let first = self.committed.first;
-        let last_item = self.committed.count.saturating_sub(1);
+        let (first, last_item) = (self.state.first, self.count().saturating_sub(1));
         let blocks = items.map(|(from, to)| first + from..=first + to.min(last_item));
         Damage { blocks, ..damage }
-    }
-
-    /// How many of the first `limit` items of a column end at byte `position` of it or before;
-    /// `None` when their ends cannot be read.
-    fn items_before(&self, column: usize, position: u64, limit: u64) -> Option<u64> {
-        let (mut low, mut high) = (0, limit);
-        while low < high {
-            let middle = low.midpoint(high);
-            let end = self.columns[column].end_of(middle).ok()?;
-            if end <= position { low = middle + 1 } else { high = middle }
-        }
-        Some(low)
     }
 
     /// The last block that stands, like all before it, in whole bytes only; `None` when there is
     /// none. `damage` is all that [`ChainStore::check`] found.
     pub fn last_whole(&self, damage: &[Damage]) -> Option<u64> {
         let places = || damage.iter().filter_map(|damage| damage.place);
-        let mut count = self.committed.count;
+        let mut count = self.count();
         for (file, start) in places() {
             match file {
                 6 => count = count.min(start / 32),
@@ -194,9 +179,9 @@ impl ChainStore {
         }
         // the ends before these are whole
         for (file, start) in places().filter(|(file, _)| matches!(file, 0 | 2 | 4)) {
-            count = self.items_before(file / 2, start, count)?.min(count);
+            count = self.columns[file / 2].items_before(start, count)?.min(count);
         }
-        Some(self.committed.first + count.checked_sub(1)?)
+        Some(self.state.first + count.checked_sub(1)?)
     }
 
     /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
@@ -206,29 +191,10 @@ impl ChainStore {
     /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.
     pub fn repair(dir: &Path, tip: Option<&Tip>) -> Result<()> {
         if let Some(tip) = tip {
-            let lock = recovery::lock(dir)?;
-            let checkpoint = CheckpointFile::open(dir, Access::Write)?;
-            let mut recovery = Recovery::default();
-            let mut store = recovery::load_damaged(dir, checkpoint, Some(lock), &mut recovery)?;
-            store.give_up_after(tip)?;
+            let (mut store, _) = chain_open::open(dir, &Options::default(), Purpose::Repair)?;
+            store.truncate_after(tip)?;
         }
-        let (mut store, _) = ChainStore::open(dir, &crate::Options::default())?;
-        store.sync()
-    }
-
-    fn give_up_after(&mut self, tip: &Tip) -> Result<()> {
-        let state = self.state_up_to(tip)?;
-        self.take(&state);
-        self.settle(state)
-    }
-
-    /// Takes a state as the content of the store, unproven.
-    pub(crate) fn take(&mut self, state: &State) {
-        let lengths = file_lengths(state);
-        for ((file, len), tail) in self.files_mut().into_iter().zip(lengths).zip(state.tails) {
-            file.resume(Proof { len, durable: len, since: 0, tail });
-        }
-        (self.appended, self.committed, self.durable) = (*state, *state, *state);
+        ChainStore::open(dir, &Options::default())?.0.sync()
     }
 }
 

@@ -1,11 +1,24 @@
-//! Points of the commit protocol at which a process can die.
+//! Points of an append and of a commit at which a process can die.
 
-/// Points of a commit of a [`crate::Store`] at which a process can die.
+/// Places in the protocol of a store where a process can die. The first five are those of
+/// [`crate::ChainStore::append`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommitPoint {
+pub enum CrashPoint {
+    /// Half of a column's bytes are written.
+    HalfData,
+    /// The bytes of a column are written, their ends are not.
+    AfterData,
+    /// A column is written, ends included.
+    AfterColumn,
+    /// The hashes of a chunk are written.
+    AfterHashes,
+    /// The chunk is written, index runs included.
+    AfterIndex,
+    /// A commit of a chain begins.
+    BeforeCommit,
     /// A table has written half of its changes.
     HalfRun,
-    /// All parts have written what they hold; the manifest does not name it.
+    /// All parts have written and synced what they hold; the manifest does not name it.
     AfterParts,
     /// Half of the new manifest is written, under its temporary name.
     HalfManifest,
@@ -13,29 +26,47 @@ pub enum CommitPoint {
     BeforeRename,
     /// The new manifest has its name; the folder is not synced.
     AfterRename,
-    /// The commit counts; files that it replaces are still there.
+    /// Half of a light commit, or of the copy of a manifest, is written.
+    HalfLight,
+    /// A light commit, or the copy of a manifest, is written.
+    AfterLight,
+    /// The commit counts; files that it replaces and bytes that it gives up are still there.
     BeforeRemoval,
+    /// One part has removed what it does not need any more, the next has not.
+    HalfRemoval,
+    /// The blocks of a chain are cut off, their index is not.
+    HalfCut,
 }
 
-impl CommitPoint {
+impl CrashPoint {
     /// All of them, for tests that go through every one.
-    pub const ALL: [CommitPoint; 6] = [
-        CommitPoint::HalfRun,
-        CommitPoint::AfterParts,
-        CommitPoint::HalfManifest,
-        CommitPoint::BeforeRename,
-        CommitPoint::AfterRename,
-        CommitPoint::BeforeRemoval,
+    pub const ALL: [CrashPoint; 16] = [
+        CrashPoint::HalfData,
+        CrashPoint::AfterData,
+        CrashPoint::AfterColumn,
+        CrashPoint::AfterHashes,
+        CrashPoint::AfterIndex,
+        CrashPoint::BeforeCommit,
+        CrashPoint::HalfRun,
+        CrashPoint::AfterParts,
+        CrashPoint::HalfManifest,
+        CrashPoint::BeforeRename,
+        CrashPoint::AfterRename,
+        CrashPoint::HalfLight,
+        CrashPoint::AfterLight,
+        CrashPoint::BeforeRemoval,
+        CrashPoint::HalfRemoval,
+        CrashPoint::HalfCut,
     ];
 }
 
 /// Which point ends the process, and how often it is passed before.
 #[derive(Debug)]
-pub(crate) struct CrashPlan(pub Option<(CommitPoint, u32)>);
+pub(crate) struct CrashPlan(pub Option<(CrashPoint, u32)>);
 
 impl CrashPlan {
     /// Whether the process dies here.
-    pub fn is_due(&mut self, point: CommitPoint) -> bool {
+    pub fn is_due(&mut self, point: CrashPoint) -> bool {
         match &mut self.0 {
             Some((planned, 0)) => *planned == point,
             Some((planned, left)) if *planned == point => {

@@ -7,7 +7,7 @@ use std::{
 
 use chain::{FaultReport, Status};
 
-use crate::{commit::CrashPoint, crash::CommitPoint};
+use crate::crash::CrashPoint;
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -32,7 +32,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The folder holds no store.
-    #[error("{} holds no store: no checkpoint file", path.display())]
+    #[error("{} holds no store: no manifest", path.display())]
     NoStore {
         /// The folder.
         path: PathBuf,
@@ -89,12 +89,9 @@ pub enum Error {
         /// The folder of the store.
         path: PathBuf,
     },
-    /// The run stopped at the crash point that [`crate::Options::crash_at`] names.
+    /// The run stopped at the crash point that [`crate::StoreOptions::crash_at`] names.
     #[error("stopped at the crash point {0:?}")]
     Crash(CrashPoint),
-    /// The commit stopped at the point that [`crate::StoreOptions::crash_at`] names.
-    #[error("stopped at the point {0:?} of a commit")]
-    CommitCrash(CommitPoint),
 }
 
 /// What somebody whose store is damaged may not know.
@@ -125,7 +122,7 @@ impl Error {
             Self::NoStore { .. } | Self::Mismatch { .. } | Self::ReadOnly { .. } => Status::Usage,
             Self::OtherFormat { .. } => Status::Unknown,
             Self::Damaged { .. } => Status::Damage,
-            Self::Crash(_) | Self::CommitCrash(_) => Status::Trouble,
+            Self::Crash(_) => Status::Trouble,
         }
     }
 }
@@ -149,6 +146,11 @@ pub(crate) fn missing_or(source: io::Error, path: &Path) -> Error {
         expected: "a file of the store".into(),
         found: "no file of that name".into(),
     }
+}
+
+/// Bytes in hexadecimal digits, for messages.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// An [`Error::Mismatch`] from two printable values.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    crash::{CommitPoint, CrashPlan},
+    crash::{CrashPlan, CrashPoint},
     disk::{Disk, RealDisk},
     error::{Error, Result, io_error},
     table::Salt,
@@ -69,12 +69,12 @@ impl Folder {
     }
 
     /// Whether the process is to die at this point of a commit.
-    pub fn is_due(&self, point: CommitPoint) -> bool {
+    pub fn is_due(&self, point: CrashPoint) -> bool {
         self.crash.lock().unwrap_or_else(PoisonError::into_inner).is_due(point)
     }
 
     /// Dies here if that is the plan: files stay exactly as they are.
-    pub fn reach(&self, point: CommitPoint) -> Result<()> {
-        if self.is_due(point) { Err(Error::CommitCrash(point)) } else { Ok(()) }
+    pub fn reach(&self, point: CrashPoint) -> Result<()> {
+        if self.is_due(point) { Err(Error::Crash(point)) } else { Ok(()) }
     }
 }

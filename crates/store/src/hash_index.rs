@@ -13,14 +13,13 @@
 //! the files when the store is opened for writing, in memory when a reader meets one. Layout:
 //! `docs/formats/segment.md`.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
-    checkpoint::{Layout, hex},
-    disk::RealDisk,
-    error::{Error, Result},
+    error::{Error, Result, hex},
     filter::Filter,
     index_level::{Level, prefix, prefixes, seal_from_hashes},
+    segment::Segment,
     segmented_file::SegmentedFile,
     summed::SummedFile,
 };
@@ -40,20 +39,25 @@ pub(crate) struct HashIndex {
 }
 
 impl HashIndex {
-    /// An index without entries; [`HashIndex::restore`] fills it.
-    pub fn new(dir: &Path, layout: Layout, writable: bool) -> HashIndex {
+    /// An index of `hashes` beside them, without entries; [`HashIndex::restore`] fills it.
+    pub fn new(hashes: &Segment, run_items: u64, writable: bool) -> HashIndex {
+        let (folder, file_bytes) = (&hashes.folder, hashes.file_bytes());
         let [small, big] = FILES.map(|name| {
-            SegmentedFile::new(Arc::new(RealDisk), dir, name, layout.file_bytes, writable)
+            SegmentedFile::new(Arc::clone(&folder.disk), &folder.dir, name, file_bytes, writable)
         });
-        let small = Level::new(small, layout.run_items);
-        let big = Level::new(big, layout.run_items * FAN_OUT);
-        let tail_filter = Filter::with_room(layout.run_items as usize);
+        let small = Level::new(small, run_items);
+        let big = Level::new(big, run_items * FAN_OUT);
+        let tail_filter = Filter::with_room(run_items as usize);
         HashIndex { levels: [small, big], tail: Vec::new(), tail_filter }
     }
 
-    /// The files of the index.
-    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut SegmentedFile> {
-        self.levels.iter_mut().map(|level| &mut level.file)
+    /// Makes all runs survive a power loss. The caller syncs the folder afterwards.
+    pub fn sync(&mut self) -> Result<()> {
+        for level in &mut self.levels {
+            level.file.sync()?;
+            level.file.mark_durable();
+        }
+        Ok(())
     }
 
     /// Takes in the hashes of new blocks, which `all` already ends with.

@@ -9,8 +9,7 @@ use std::{
 };
 
 use crate::{
-    checkpoint::hex,
-    error::{Error, Result},
+    error::{Error, Result, hex},
     filter::Filter,
     segmented_file::SegmentedFile,
     summed::SummedFile,

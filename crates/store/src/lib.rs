@@ -1,18 +1,19 @@
 //! Where imported chains live.
 //!
-//! * A [`Store`] holds tables and log files in one folder, which become true together or not at
-//!   all: one renamed manifest names everything. A [`Table`] keeps values by key: sorted runs under
+//! * A [`Store`] holds tables, log files and segments in one folder, which become true together or
+//!   not at all: one manifest names everything. A [`Table`] keeps values by key: sorted runs under
 //!   changes in memory, found by key and by range. A [`LogFile`] keeps records that are read from
-//!   the end, as undo data is.
-//! * A [`ChainStore`] keeps headers, bodies and receipts of consecutive blocks as raw bytes in
-//!   append-only segments, found by number and by hash. Blocks are appended in chunks and committed
-//!   with one small write; killing the process at any moment loses nothing that was committed.
+//!   the end, as undo data is. A [`Segment`] keeps bytes in the order in which they came, each
+//!   piece with its sum.
+//! * A [`ChainStore`] is a store of consecutive blocks: headers, bodies and receipts as raw bytes
+//!   in segments, found by number and by hash. Blocks are appended in chunks and committed with one
+//!   small write; killing the process at any moment loses nothing that was committed.
 
-mod bulk;
+mod chain_open;
+mod chain_read;
 mod chain_store;
 mod check;
-mod checkpoint;
-mod commit;
+mod column;
 mod crash;
 pub mod disk;
 mod error;
@@ -23,24 +24,29 @@ mod index_level;
 mod log_file;
 mod manifest;
 mod map;
-mod recovery;
+mod opening;
+mod segment;
 mod segmented_file;
 mod store;
 mod summed;
 mod table;
+mod tip;
 
-pub use bulk::{OwnedItems, Part};
-pub use chain_store::{Blocks, ChainStore, Items, MAX_ITEM_BYTES, Options, is_own_file};
+pub use chain_open::Recovery;
+pub use chain_read::Part;
+pub use chain_store::{Blocks, ChainStore, Options, is_own_file};
 pub use check::Damage;
-pub use checkpoint::{FILE_NAME as CHECKPOINT, Tip};
-pub use commit::CrashPoint;
-pub use crash::CommitPoint;
+pub use column::{Items, MAX_ITEM_BYTES, OwnedItems};
+pub use crash::CrashPoint;
 pub use error::{DAMAGE_HINT, Error, Result};
 pub use log_file::LogFile;
+pub use manifest::NAME as MANIFEST;
 pub use map::FileMap;
-pub use recovery::Recovery;
-pub use store::{CommitPart, Opening, Store, StoreOptions};
+pub use opening::Opening;
+pub use segment::Segment;
+pub use store::{CommitPart, Store, StoreOptions};
 pub use table::{
     Compression, Fetched, Hint, MAX_KEY_BYTES, MAX_VALUE_BYTES, PageCache, Runs, Scan, Table,
     TableOptions, TableReader, TableSurvey,
 };
+pub use tip::Tip;

@@ -25,8 +25,8 @@ pub struct LogFile {
     name: String,
     file_bytes: u64,
     file: SegmentedFile,
-    /// A length to which the next commit cuts.
-    shorter: Option<u64>,
+    /// The next commit cuts the files to the length that is known here.
+    is_cut: bool,
     frame: Vec<u8>,
 }
 
@@ -57,7 +57,7 @@ impl LogFile {
         }
         file.resume(len, len);
         let folder = Some(Arc::clone(folder));
-        Ok(LogFile { folder, name: name.into(), file_bytes, file, shorter: None, frame: vec![] })
+        Ok(LogFile { folder, name: name.into(), file_bytes, file, is_cut: false, frame: vec![] })
     }
 
     /// Opens the log `name` of the store in `dir` for reading, as of the last commit; nothing is
@@ -75,8 +75,8 @@ impl LogFile {
         };
         let mut file = SegmentedFile::new(Arc::new(RealDisk), dir, name, file_bytes, false);
         file.resume(len, len);
-        let (folder, shorter, frame) = (None, None, vec![]);
-        Ok(LogFile { folder, name: name.into(), file_bytes, file, shorter, frame })
+        let (name, frame) = (name.into(), vec![]);
+        Ok(LogFile { folder: None, name, file_bytes, file, is_cut: false, frame })
     }
 
     /// Is `file` the name of a file of the log `name`?
@@ -99,7 +99,7 @@ impl LogFile {
     /// Bytes so far: the end of the last record.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.shorter.unwrap_or(self.file.len())
+        self.file.len()
     }
 
     /// Is there no record?
@@ -122,7 +122,7 @@ impl LogFile {
     /// # Errors
     /// As [`LogFile::append`].
     pub fn append_all<'a>(&mut self, records: impl IntoIterator<Item = &'a [u8]>) -> Result<u64> {
-        if self.shorter.is_some() {
+        if self.is_cut {
             // what would be written over still counts
             return Err(mismatch("log file", "a commit after it was cut", "an append"));
         }
@@ -182,8 +182,14 @@ impl LogFile {
         if len > self.len() {
             return Err(mismatch("length to cut to", format!("at most {}", self.len()), len));
         }
-        self.shorter = Some(len);
+        self.file.resume(len, self.file.durable().min(len));
+        self.is_cut = true;
         Ok(())
+    }
+
+    /// Has it changed since the last commit?
+    pub(crate) fn has_changed(&self) -> bool {
+        self.is_cut || self.file.len() != self.file.durable()
     }
 
     /// Makes all records survive a power loss; what the manifest will say.
@@ -194,9 +200,8 @@ impl LogFile {
 
     /// What was prepared counts.
     pub(crate) fn settle(&mut self) -> Result<()> {
-        if let Some(len) = self.shorter.take() {
-            self.file.cut(len)?;
-            self.file.resume(len, len);
+        if std::mem::take(&mut self.is_cut) {
+            self.file.cut(self.file.len())?;
         }
         self.file.mark_durable();
         Ok(())

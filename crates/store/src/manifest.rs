@@ -1,35 +1,44 @@
 //! The manifest: the parts of a store, what each of them holds, and the caller's state.
 //!
-//! It is written under a temporary name, synced, and renamed over the old one: at any moment there
-//! is one whole manifest, and what it names is true together. Layout: `docs/formats/store.md`.
+//! That of a durable commit is written under a temporary name, synced, and renamed over the old
+//! one: at any moment there is one whole manifest, and what it names is true together. That of a
+//! light commit goes to one of two other files in turn, in place and without a sync: a torn write
+//! leaves the other whole. Layout: `docs/formats/store.md`.
 
-use std::path::Path;
+use std::{io, path::Path, sync::Arc};
 
 use crate::{
-    crash::CommitPoint,
-    disk::{Disk, Open},
+    crash::CrashPoint,
+    disk::{Disk, DiskFile, Open},
     error::{Error, Result, io_error, mismatch},
     folder::Folder,
     table::Salt,
 };
 
-/// The file's name.
-pub(crate) const NAME: &str = "manifest";
+/// The name of the manifest of a store's last durable commit.
+pub const NAME: &str = "manifest";
 /// Its name until it is whole.
 pub(crate) const TEMPORARY: &str = "manifest.new";
-const MAGIC: &[u8; 8] = b"BMSTORE3";
-/// What the format before began with.
-const OLD_MAGIC: &[u8] = b"BMPOINT1";
+/// Names of the manifests of light commits: number `n` goes to file `n % 2`.
+pub(crate) const LIGHT: [&str; 2] = ["light.0", "light.1"];
+/// What the manifest of a chain store was called in older formats.
+pub(crate) const OLD_NAME: &str = "checkpoint";
+const MAGIC: &[u8; 8] = b"BMSTORE4";
+/// What older formats began with.
+const OLD_MAGICS: [&[u8]; 4] = [b"BMPOINT1", b"BMSTORE1", b"BMSTORE2", b"BMSTORE3"];
 /// The longest state.
 pub(crate) const MAX_STATE: usize = 1 << 20;
 /// The largest manifest that is read.
 const MAX_BYTES: u64 = 1 << 26;
+/// More commits than anyone can make, so that the next number always exists.
+const MAX_SEQUENCE: u64 = u64::MAX >> 1;
 
 /// What a part is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartKind {
     Table,
     Log,
+    Segment,
 }
 
 /// A part and what it holds, in its own words.
@@ -43,6 +52,10 @@ pub(crate) struct PartFacts {
 /// What the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
+    /// Counts commits; the higher one is the newer one.
+    pub sequence: u64,
+    /// Number of the last durable commit: that of a durable commit is its own.
+    pub base: u64,
     pub salt: Salt,
     /// The number of the next file.
     pub next: u64,
@@ -60,25 +73,32 @@ impl<'a> Fields<'a> {
         Some(bytes)
     }
 
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.first_chunk().copied()
+    }
+
     pub fn byte(&mut self) -> Option<u8> {
         Some(self.bytes(1)?[0])
     }
 
     pub fn short(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.bytes(4)?.first_chunk()?))
+        self.array().map(u32::from_le_bytes)
     }
 
     pub fn long(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(*self.bytes(8)?.first_chunk()?))
+        self.array().map(u64::from_le_bytes)
     }
 }
 
 impl Manifest {
     fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
-        self.salt.0.iter().for_each(|word| out.extend(word.to_le_bytes()));
-        out.extend(self.next.to_le_bytes());
+        out.extend([0; 4]);
         out.extend((self.parts.len() as u32).to_le_bytes());
+        for word in [self.sequence, self.base, self.salt.0[0], self.salt.0[1], self.salt.0[2]] {
+            out.extend(word.to_le_bytes());
+        }
+        out.extend(self.next.to_le_bytes());
         out.extend((self.state.len() as u32).to_le_bytes());
         for PartFacts { kind, name, facts } in &self.parts {
             out.push(*kind as u8);
@@ -88,6 +108,8 @@ impl Manifest {
             out.extend(facts);
         }
         out.extend(&self.state);
+        let len = out.len() as u32 + 4;
+        out[8..12].copy_from_slice(&len.to_le_bytes());
         out.extend(crc32fast::hash(&out).to_le_bytes());
         out
     }
@@ -98,12 +120,15 @@ impl Manifest {
             return None;
         }
         let mut fields = Fields(body.strip_prefix(MAGIC)?);
+        let (len, parts) = (fields.short()?, fields.short()?);
+        let (sequence, base) = (fields.long()?, fields.long()?);
         let salt = Salt([fields.long()?, fields.long()?, fields.long()?]);
-        let (next, parts, state) = (fields.long()?, fields.short()?, fields.short()?);
+        let (next, state) = (fields.long()?, fields.short()?);
         let part = |fields: &mut Fields| {
             let kind = match fields.byte()? {
                 0 => PartKind::Table,
                 1 => PartKind::Log,
+                2 => PartKind::Segment,
                 _ => return None,
             };
             let len = fields.byte()?;
@@ -113,7 +138,14 @@ impl Manifest {
         };
         let parts = (0..parts).map(|_| part(&mut fields)).collect::<Option<Vec<_>>>()?;
         let state = fields.bytes(state as usize)?.to_vec();
-        fields.0.is_empty().then_some(Manifest { salt, next, parts, state })
+        let fits = fields.0.is_empty() && len as usize == bytes.len();
+        let counts = base <= sequence && sequence <= MAX_SEQUENCE;
+        (fits && counts).then_some(Manifest { sequence, base, salt, next, parts, state })
+    }
+
+    /// Is it that of a durable commit?
+    pub fn is_durable(&self) -> bool {
+        self.sequence == self.base
     }
 
     /// What a part holds; none when the manifest does not name it.
@@ -122,43 +154,92 @@ impl Manifest {
         Some(&part?.facts)
     }
 
-    /// Reads the manifest of `dir`; `None` when there is none.
+    /// Reads the manifest of the last durable commit in `dir`; `None` when there is none.
     pub fn read(disk: &dyn Disk, dir: &Path) -> Result<Option<Manifest>> {
-        let path = dir.join(NAME);
-        let file = match disk.open(&path, Open::Read) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            file => file.map_err(io_error("open", &path))?,
-        };
-        let len = file.bytes().map_err(io_error("read", &path))?;
-        let mut bytes = vec![0; len.min(MAX_BYTES) as usize];
-        file.read_exact_at(&mut bytes, 0).map_err(io_error("read", &path))?;
-        if bytes.starts_with(OLD_MAGIC) {
+        let old = |name: &str, bytes: &[u8]| {
+            let magic = OLD_MAGICS.into_iter().find(|magic| bytes.starts_with(magic))?;
             let text = |magic: &[u8]| String::from_utf8_lossy(magic).into_owned();
-            let (expected, found) = (text(MAGIC), text(OLD_MAGIC));
-            return Err(Error::OtherFormat { path, expected, found });
+            let (expected, found) = (text(MAGIC), text(magic));
+            Some(Error::OtherFormat { path: dir.join(name), expected, found })
+        };
+        let Some(bytes) = read_file(disk, &dir.join(NAME))? else {
+            let bytes = read_file(disk, &dir.join(OLD_NAME))?.unwrap_or_default();
+            return old(OLD_NAME, &bytes).map_or(Ok(None), Err);
+        };
+        if let Some(error) = old(NAME, &bytes) {
+            return Err(error);
         }
-        match Manifest::decode(&bytes) {
-            Some(manifest) => Ok(Some(manifest)),
-            None => Err(damaged(dir, "a checksum over all of it", format!("{len} other bytes"))),
-        }
+        let found = || format!("{} other bytes", bytes.len());
+        let damage = || damaged(dir, "a checksum over all of it", found());
+        Manifest::decode(&bytes).map(Some).ok_or_else(damage)
+    }
+
+    /// Reads the manifest in file `number` of light commits; `None` when there is no such file.
+    pub fn read_light(disk: &dyn Disk, dir: &Path, number: usize) -> Result<Option<Manifest>> {
+        let path = dir.join(LIGHT[number]);
+        let Some(bytes) = read_file(disk, &path)? else { return Ok(None) };
+        // a longer one may have stood there before
+        let len = bytes.get(8..).and_then(|bytes| Fields(bytes).short()).unwrap_or(0);
+        let whole = bytes.get(..len as usize).and_then(Manifest::decode);
+        whole.map(Some).ok_or_else(|| Error::Damaged {
+            path,
+            offset: 0,
+            what: "light commit",
+            expected: "a checksum over all of it".into(),
+            found: format!("{} other bytes", bytes.len()),
+        })
     }
 
     /// Makes this the manifest of a folder, durably.
     pub fn write(&self, folder: &Folder) -> Result<()> {
-        check_state(&self.state)?;
         let (path, bytes) = (folder.dir.join(TEMPORARY), self.encode());
         let file = folder.disk.open(&path, Open::Empty).map_err(io_error("create", &path))?;
         let (half, rest) = bytes.split_at(bytes.len() / 2);
         file.write_all_at(half, 0).map_err(io_error("write", &path))?;
-        folder.reach(CommitPoint::HalfManifest)?;
+        folder.reach(CrashPoint::HalfManifest)?;
         file.write_all_at(rest, half.len() as u64).map_err(io_error("write", &path))?;
         file.sync().map_err(io_error("sync", &path))?;
-        folder.reach(CommitPoint::BeforeRename)?;
+        folder.reach(CrashPoint::BeforeRename)?;
         let renamed = folder.disk.rename(&path, &folder.dir.join(NAME));
         renamed.map_err(io_error("rename", &path))?;
-        folder.reach(CommitPoint::AfterRename)?;
+        folder.reach(CrashPoint::AfterRename)?;
         folder.sync()
     }
+
+    /// Writes this over the older light commit, for the operating system to keep.
+    pub fn write_light(&self, folder: &Folder, files: &mut LightFiles) -> Result<()> {
+        let number = (self.sequence % 2) as usize;
+        let (path, bytes) = (folder.dir.join(LIGHT[number]), self.encode());
+        let file = match &mut files[number] {
+            Some(file) => file,
+            none => {
+                let file = folder.disk.open(&path, Open::Create);
+                none.insert(file.map_err(io_error("create", &path))?)
+            }
+        };
+        let is_due = folder.is_due(CrashPoint::HalfLight);
+        let bytes = if is_due { &bytes[..bytes.len() / 2] } else { &bytes };
+        file.write_all_at(bytes, 0).map_err(io_error("write", &path))?;
+        if is_due {
+            return Err(Error::Crash(CrashPoint::HalfLight));
+        }
+        folder.reach(CrashPoint::AfterLight)
+    }
+}
+
+/// The files of light commits, once they are open.
+pub(crate) type LightFiles = [Option<Arc<dyn DiskFile>>; 2];
+
+/// The bytes of a small file; `None` when there is none.
+fn read_file(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>> {
+    let file = match disk.open(path, Open::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(io_error("open", path))?,
+    };
+    let len = file.bytes().map_err(io_error("read", path))?;
+    let mut bytes = vec![0; len.min(MAX_BYTES) as usize];
+    file.read_exact_at(&mut bytes, 0).map_err(io_error("read", path))?;
+    Ok(Some(bytes))
 }
 
 /// The error for a manifest that is not as written.
@@ -183,8 +264,8 @@ mod tests {
     fn a_manifest_comes_back_and_no_flipped_bit_passes() {
         let part = |kind, name: &str| PartFacts { kind, name: name.into(), facts: vec![7; 40] };
         let parts = vec![part(PartKind::Table, "coins"), part(PartKind::Log, "undo")];
-        let state = b"tip and height".to_vec();
-        let manifest = Manifest { salt: Salt([1, 2, 3]), next: 8, parts, state };
+        let (state, salt) = (b"tip and height".to_vec(), Salt([1, 2, 3]));
+        let manifest = Manifest { sequence: 9, base: 4, salt, next: 8, parts, state };
         let bytes = manifest.encode();
         assert_eq!(Manifest::decode(&bytes).as_ref(), Some(&manifest));
         assert_eq!(manifest.part(PartKind::Log, "undo"), Some(&[7; 40][..]));
@@ -195,5 +276,18 @@ mod tests {
             assert_eq!(Manifest::decode(&other), None);
         }
         assert!((0..bytes.len()).all(|len| Manifest::decode(&bytes[..len]).is_none()));
+    }
+
+    #[test]
+    fn a_number_without_a_next_one_is_damage() {
+        let (parts, state) = (vec![], vec![]);
+        let last = MAX_SEQUENCE;
+        let manifest =
+            Manifest { sequence: last, base: 0, salt: Salt([0; 3]), next: 0, parts, state };
+        assert!(Manifest::decode(&manifest.encode()).is_some());
+        for (sequence, base) in [(last + 1, 0), (7, 8)] {
+            let other = Manifest { sequence, base, ..manifest.clone() };
+            assert!(Manifest::decode(&other.encode()).is_none());
+        }
     }
 }

@@ -79,6 +79,11 @@ impl SegmentedFile {
         self.len
     }
 
+    /// The part of them that is safe on disk.
+    pub fn durable(&self) -> u64 {
+        self.durable
+    }
+
     /// The file that holds byte `position`, and its offset there.
     pub fn location(&self, position: u64) -> (PathBuf, u64) {
         (self.path(position / self.file_bytes), position % self.file_bytes)
@@ -233,18 +238,14 @@ impl SegmentedFile {
         full * self.file_bytes + self.file_size(full)
     }
 
-    /// Bytes of all files of this segmented file.
-    pub fn disk_bytes(&self) -> Result<u64> {
-        Ok(self.file_numbers()?.into_iter().map(|number| self.file_size(number)).sum())
+    /// Bytes on disk beyond those that count.
+    pub fn excess(&self) -> Result<u64> {
+        let on_disk: u64 = self.file_numbers()?.into_iter().map(|n| self.file_size(n)).sum();
+        Ok(on_disk.saturating_sub(self.len))
     }
 
     fn file_size(&self, number: u64) -> u64 {
         self.disk.file_bytes(&self.path(number)).unwrap_or(0)
-    }
-
-    /// Whether any file of this segmented file exists.
-    pub fn has_files(&self) -> Result<bool> {
-        Ok(!self.file_numbers()?.is_empty())
     }
 
     fn file_numbers(&self) -> Result<Vec<u64>> {

@@ -1,13 +1,21 @@
-//! A store: tables and log files in one folder, which become true together or not at all.
+//! A store: tables, log files and segments in one folder, which become true together or not at all.
 //!
-//! A commit, in the order in which bytes reach the files:
+//! A durable commit, in the order in which bytes reach the files:
 //!
 //! 1. Every part writes and syncs what it holds: a table its changes, as one new run; a log file
-//!    what was appended. Nothing names it yet.
+//!    and a segment what was appended. Nothing names it yet.
 //! 2. A manifest that names all of it and carries the caller's state is written under a temporary
 //!    name, synced, and renamed: from here on the commit counts, also after a power loss.
-//! 3. Files that are no longer named are removed, and what a log file lost is cut off; who still
-//!    reads a removed file keeps it.
+//! 3. Files that are no longer named are removed, and what a log file or a segment lost is cut off;
+//!    who still reads a removed file keeps it.
+//!
+//! A light commit is for what segments got: a manifest is written over the older of two files, and
+//! nothing is synced. The operating system keeps written bytes when a process dies, so a kill loses
+//! nothing. Between two durable commits the disk may have received such a manifest but not the
+//! bytes that it names: it carries a checksum of the sums that segments got since the durable one,
+//! and opening believes it only if these sums and the bytes that they cover hold. A store with
+//! segments has a copy of its manifest in the place of a light commit: of the three files any one
+//! may be damaged.
 //!
 //! A merge in the background writes a run that nothing names; the next commit names it in place of
 //! its inputs. A run that the manifest does not name, of a number that an interrupted commit or
@@ -16,27 +24,24 @@
 use std::{path::Path, sync::Arc};
 
 use crate::{
-    crash::{CommitPoint, CrashPlan},
+    crash::CrashPoint,
     disk::{Disk, Lock, RealDisk},
-    error::{Error, Result, io_error, mismatch},
+    error::{Error, Result, mismatch},
     folder::Folder,
     log_file::LogFile,
-    manifest::{self, Manifest, PartFacts, PartKind},
-    table::{Salt, Table, TableOptions, number_of},
+    manifest::{self, LightFiles, Manifest, PartFacts, PartKind},
+    opening::{self, Opening, Purpose},
+    segment::Segment,
+    table::{Table, number_of},
 };
-
-/// The file that is locked.
-const LOCK: &str = "lock";
-/// Files that a table writes between two manifests at most: a flush and a merge.
-const BETWEEN: u64 = 2;
 
 /// How to open a [`Store`].
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Where its files are.
     pub disk: Arc<dyn Disk>,
-    /// For tests: stop at this point of a commit, after having passed it so often.
-    pub crash_at: Option<(CommitPoint, u32)>,
+    /// For tests: stop as if killed at this point, after having passed it so often.
+    pub crash_at: Option<(CrashPoint, u32)>,
 }
 
 impl Default for StoreOptions {
@@ -45,23 +50,18 @@ impl Default for StoreOptions {
     }
 }
 
-/// A store whose parts are being opened.
-pub struct Opening {
-    folder: Arc<Folder>,
-    lock: Lock,
-    manifest: Option<Manifest>,
-    parts: Vec<(PartKind, String)>,
-    names: Vec<String>,
-    crash: CrashPlan,
-}
-
 /// A store; see the module text. Its parts are held by whoever changes them.
 pub struct Store {
-    folder: Arc<Folder>,
-    _lock: Lock,
+    pub(crate) folder: Arc<Folder>,
+    _lock: Option<Lock>,
     parts: Vec<(PartKind, String)>,
+    /// What the last commit says; its number is the highest that was seen.
+    last: Manifest,
+    light: LightFiles,
+    /// A newer commit was passed over: it is in the way of light commits.
+    fell_back: bool,
     /// An earlier write failed.
-    failed: bool,
+    pub(crate) failed: bool,
 }
 
 /// A part of a store, to be committed with all others.
@@ -70,6 +70,8 @@ pub enum CommitPart<'a> {
     Table(&'a mut Table),
     /// A log file.
     Log(&'a mut LogFile),
+    /// A segment.
+    Segment(&'a mut Segment),
 }
 
 impl<'a> From<&'a mut Table> for CommitPart<'a> {
@@ -84,11 +86,18 @@ impl<'a> From<&'a mut LogFile> for CommitPart<'a> {
     }
 }
 
+impl<'a> From<&'a mut Segment> for CommitPart<'a> {
+    fn from(segment: &'a mut Segment) -> Self {
+        Self::Segment(segment)
+    }
+}
+
 impl CommitPart<'_> {
     fn kind_and_name(&self) -> (PartKind, &str) {
         match self {
             CommitPart::Table(table) => (PartKind::Table, table.name()),
             CommitPart::Log(log) => (PartKind::Log, log.name()),
+            CommitPart::Segment(segment) => (PartKind::Segment, segment.name()),
         }
     }
 
@@ -96,6 +105,7 @@ impl CommitPart<'_> {
         match self {
             CommitPart::Table(table) => &table.folder,
             CommitPart::Log(log) => log.folder(),
+            CommitPart::Segment(segment) => &segment.folder,
         }
     }
 
@@ -103,6 +113,7 @@ impl CommitPart<'_> {
         match self {
             CommitPart::Table(table) => table.prepare(),
             CommitPart::Log(log) => log.prepare(),
+            CommitPart::Segment(segment) => segment.prepare(),
         }
     }
 
@@ -110,48 +121,65 @@ impl CommitPart<'_> {
         match self {
             CommitPart::Table(table) => table.settle(),
             CommitPart::Log(log) => log.settle(),
+            CommitPart::Segment(segment) => segment.settle(),
+        }
+    }
+
+    /// What a light commit says of the part; none where it is what the `last` one says.
+    fn light_facts(&self, last: &Manifest) -> Result<Option<Vec<u8>>> {
+        let has_changed = match self {
+            CommitPart::Segment(segment) => return segment.facts().map(Some),
+            CommitPart::Table(table) => table.has_changed(),
+            CommitPart::Log(log) => log.has_changed(),
+        };
+        let (kind, name) = self.kind_and_name();
+        match has_changed {
+            true => {
+                Err(mismatch("light commit", "changes of segments", format!("{kind:?} {name}")))
+            }
+            false => Ok(last.part(kind, name).map(<[u8]>::to_vec)),
         }
     }
 }
 
 impl Store {
+    pub(crate) fn new(
+        folder: Arc<Folder>,
+        lock: Option<Lock>,
+        parts: Vec<(PartKind, String)>,
+        last: Manifest,
+        fell_back: bool,
+    ) -> Store {
+        let light = LightFiles::default();
+        Store { folder, _lock: lock, parts, last, light, fell_back, failed: false }
+    }
+
     /// Opens the store in `dir`, or creates an empty one there, and locks it. Its parts are opened
     /// next, each once, and then [`Opening::finish`].
     ///
     /// # Errors
     /// [`Error::Locked`] when it is open elsewhere; [`Error::Damaged`] when the manifest is not as
-    /// written; [`Error::OtherFormat`].
+    /// written, or bytes of segments are gone that were durable; [`Error::OtherFormat`].
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Opening> {
-        let disk = Arc::clone(&options.disk);
-        disk.create_folder(dir).map_err(io_error("create", dir))?;
-        let path = dir.join(LOCK);
-        let lock = disk.lock(&path).map_err(io_error("lock", &path))?;
-        let lock = lock.ok_or(Error::Locked { path })?;
-        let manifest = Manifest::read(&*disk, dir)?;
-        let names = names(&*disk, dir)?;
-        let salt = manifest.as_ref().map_or_else(Salt::random, |manifest| manifest.salt);
-        let next = manifest.as_ref().map_or(0, |manifest| manifest.next);
-        let folder = Arc::new(Folder::new(dir, disk, salt, next));
-        let (parts, crash) = (vec![], CrashPlan(options.crash_at));
-        Ok(Opening { folder, lock, manifest, parts, names, crash })
+        Opening::new(dir, options, Purpose::Write)
     }
 
-    /// The state that the last commit in `dir` carried; `None` when there is no manifest. Nothing
-    /// is created, locked or removed.
+    /// The state that the last durable commit in `dir` carried; `None` when there is no manifest.
+    /// Nothing is created, locked or removed.
     ///
     /// # Errors
     /// Those of [`Store::open`], and [`Error::Damaged`] when there is no manifest, but a file of
-    /// one of `parts`.
+    /// one of `parts`, tables and log files.
     pub fn read_state(dir: &Path, parts: &[&str]) -> Result<Option<Vec<u8>>> {
         if let Some(manifest) = Manifest::read(&RealDisk, dir)? {
             return Ok(Some(manifest.state));
         }
-        let names = if dir.is_dir() { names(&RealDisk, dir)? } else { vec![] };
+        let names = opening::names(&RealDisk, dir)?;
         let is_of = |name: &str, part: &str| {
             number_of(name, part).is_some() || LogFile::is_own_file(name, part)
         };
         match names.iter().any(|name| parts.iter().any(|part| is_of(name, part))) {
-            true => Err(without_manifest(dir)),
+            true => Err(opening::without_manifest(dir)),
             false => Ok(None),
         }
     }
@@ -163,11 +191,7 @@ impl Store {
     /// than a mebibyte; nothing has changed then. After any other error the store must be opened
     /// again.
     pub fn commit(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
-        if self.failed {
-            return Err(Error::Failed { path: self.folder.dir.clone() });
-        }
-        self.check_parts(parts)?;
-        manifest::check_state(state)?;
+        self.check(parts, state)?;
         self.failed = true;
         let mut facts = vec![];
         for part in &mut *parts {
@@ -176,17 +200,62 @@ impl Store {
             facts.push(PartFacts { kind, name, facts: part.prepare()? });
         }
         self.folder.sync()?;
-        self.folder.reach(CommitPoint::AfterParts)?;
-        let next = self.folder.next_number();
-        let state = state.to_vec();
-        Manifest { salt: self.folder.salt, next, parts: facts, state }.write(&self.folder)?;
-        self.folder.reach(CommitPoint::BeforeRemoval)?;
-        parts.iter_mut().try_for_each(CommitPart::settle)?;
+        self.folder.reach(CrashPoint::AfterParts)?;
+        self.number(facts, state);
+        self.last.base = self.last.sequence;
+        self.last.write(&self.folder)?;
+        if self.parts.iter().any(|(kind, _)| *kind == PartKind::Segment) {
+            self.last.write_light(&self.folder, &mut self.light)?;
+        }
+        self.folder.reach(CrashPoint::BeforeRemoval)?;
+        for (at, part) in parts.iter_mut().enumerate() {
+            if at > 0 {
+                self.folder.reach(CrashPoint::HalfRemoval)?;
+            }
+            part.settle()?;
+        }
+        (self.failed, self.fell_back) = (false, false);
+        Ok(())
+    }
+
+    /// Makes what was appended to segments count, and `state`: the death of this process does not
+    /// lose it; a power loss goes back to the last commit that reached the disk whole, and never
+    /// behind the last durable one. After damage this is a durable commit.
+    ///
+    /// # Errors
+    /// Those of [`Store::commit`]; [`Error::Mismatch`] when a table or a log file has changed, or a
+    /// segment was cut, since the last commit.
+    pub fn commit_light(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
+        if self.fell_back {
+            return self.commit(parts, state);
+        }
+        self.check(parts, state)?;
+        let mut all = vec![];
+        for part in parts {
+            if let Some(facts) = part.light_facts(&self.last)? {
+                let (kind, name) = part.kind_and_name();
+                all.push(PartFacts { kind, name: name.to_owned(), facts });
+            }
+        }
+        self.failed = true;
+        self.number(all, state);
+        self.last.write_light(&self.folder, &mut self.light)?;
         self.failed = false;
         Ok(())
     }
 
-    fn check_parts(&self, parts: &[CommitPart<'_>]) -> Result<()> {
+    /// Makes a new commit the last one.
+    fn number(&mut self, parts: Vec<PartFacts>, state: &[u8]) {
+        let (next, state) = (self.folder.next_number(), state.to_vec());
+        let Manifest { sequence, base, salt, .. } = self.last;
+        self.last = Manifest { sequence: sequence + 1, base, salt, next, parts, state };
+    }
+
+    fn check(&self, parts: &[CommitPart<'_>], state: &[u8]) -> Result<()> {
+        if self.failed {
+            return Err(Error::Failed { path: self.folder.dir.clone() });
+        }
+        manifest::check_state(state)?;
         let is_ours = |part: &CommitPart| Arc::ptr_eq(part.folder(), &self.folder);
         let given = parts.iter().filter(|part| is_ours(part)).map(CommitPart::kind_and_name);
         let given: Vec<_> = given.collect();
@@ -197,101 +266,7 @@ impl Store {
         {
             return Ok(());
         }
-        Err(mismatch("parts of a commit", describe(&self.parts), format!("{given:?}")))
+        let expected = opening::describe(&self.parts);
+        Err(mismatch("parts of a commit", expected, format!("{given:?}")))
     }
-}
-
-impl Opening {
-    /// Opens the table `name`, or creates an empty one.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] when the length or the index of a run is not as written, or when there
-    /// are runs and no manifest; pages are checked when they are read. [`Error::Mismatch`] when the
-    /// table was created with other [`TableOptions`].
-    pub fn table(&mut self, name: &'static str, options: &TableOptions) -> Result<Table> {
-        self.check_new(|file| number_of(file, name).is_some())?;
-        self.parts.push((PartKind::Table, name.to_owned()));
-        let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Table, name));
-        Table::open(&self.folder, name, facts, options)
-    }
-
-    /// Opens the log file `name`, or creates an empty one. Its files get `file_bytes` each, always
-    /// the same number.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] when it is shorter than it should be, or when it is there and no manifest
-    /// is.
-    pub fn log(&mut self, name: &'static str, file_bytes: u64) -> Result<LogFile> {
-        self.check_new(|file| LogFile::is_own_file(file, name))?;
-        self.parts.push((PartKind::Log, name.to_owned()));
-        let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Log, name));
-        LogFile::open(&self.folder, name, file_bytes, facts)
-    }
-
-    /// Without a manifest there must be no file of a part: it is written before any of them.
-    fn check_new(&self, is_own: impl Fn(&str) -> bool) -> Result<()> {
-        if self.manifest.is_none() && self.names.iter().any(|name| is_own(name)) {
-            return Err(without_manifest(&self.folder.dir));
-        }
-        Ok(())
-    }
-
-    /// All parts are open: removes what interrupted commits and merges left. Returns the store and
-    /// the state that the last commit carried, empty when there was none.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] when the store has parts that were not opened.
-    pub fn finish(self) -> Result<(Store, Vec<u8>)> {
-        let Opening { folder, lock, manifest, parts, names, crash } = self;
-        let manifest = match manifest {
-            Some(manifest) => {
-                if names.iter().any(|name| name == manifest::TEMPORARY) {
-                    folder.remove(&folder.dir.join(manifest::TEMPORARY))?;
-                }
-                manifest
-            }
-            None => {
-                let (next, state) = (folder.next_number(), vec![]);
-                let manifest = Manifest { salt: folder.salt, next, parts: vec![], state };
-                manifest.write(&folder)?;
-                manifest
-            }
-        };
-        let is_open = |part: &PartFacts| {
-            parts.iter().any(|(kind, name)| part.kind == *kind && part.name == *name)
-        };
-        if let Some(part) = manifest.parts.iter().find(|part| !is_open(part)) {
-            let found = format!("{:?} {}", part.kind, part.name);
-            return Err(mismatch("parts of a store", describe(&parts), found));
-        }
-        let limit = manifest.next.saturating_add(BETWEEN * parts.len() as u64);
-        for (kind, table) in &parts {
-            let runs = manifest.part(*kind, table).map(Table::numbers).unwrap_or_default();
-            for name in names.iter().filter(|_| *kind == PartKind::Table) {
-                let number = number_of(name, table);
-                if number.is_some_and(|number| number < limit && !runs.contains(&number)) {
-                    folder.remove(&folder.dir.join(name))?;
-                }
-            }
-        }
-        folder.plan(crash);
-        let state = manifest.state;
-        Ok((Store { folder, _lock: lock, parts, failed: false }, state))
-    }
-}
-
-/// The error for files of parts that no manifest names.
-pub(crate) fn without_manifest(dir: &Path) -> Error {
-    manifest::damaged(dir, "a manifest that names the parts of the store", "no file of that name")
-}
-
-fn describe(parts: &[(PartKind, String)]) -> String {
-    let names: Vec<_> = parts.iter().map(|(kind, name)| format!("{kind:?} {name}")).collect();
-    names.join(", ")
-}
-
-/// The names in a folder that are text.
-fn names(disk: &dyn Disk, dir: &Path) -> Result<Vec<String>> {
-    let names = disk.list(dir).map_err(io_error("list", dir))?;
-    Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
 }

@@ -3,7 +3,7 @@
 //!
 //! The sums of whole pieces stand in a file of their own, four bytes each, so that a place in the
 //! data says where its sum is, and a store does not depend on the chunks in which it was written.
-//! The sum of the piece that is not full yet stands in the checkpoint. A piece is as long as a page
+//! The sum of the piece that is not full yet stands in the manifest. A piece is as long as a page
 //! of the system: the least that a disk loses, and little to read for the sake of one hash. A
 //! thousandth of the data's size and one pass over what is appended are the price; the proof that a
 //! commit reached the disk is then made of the sums, not of the data again.
@@ -17,7 +17,7 @@ use std::{
 use crc32fast::Hasher;
 
 use crate::{
-    disk::RealDisk,
+    disk::Disk,
     error::{Error, Result, mismatch},
     segmented_file::SegmentedFile,
 };
@@ -65,16 +65,19 @@ pub(crate) struct SummedFile {
 }
 
 impl SummedFile {
-    /// The file `name` in `dir`, its sums in `sums`, empty until [`SummedFile::resume`].
+    /// The file `name` in `dir`, its sums beside it, empty until [`SummedFile::resume`].
     pub fn new(
+        disk: &Arc<dyn Disk>,
         dir: &Path,
-        [name, sums]: [&'static str; 2],
+        name: &str,
         file_bytes: u64,
         writable: bool,
     ) -> SummedFile {
+        let file =
+            |name: &str| SegmentedFile::new(Arc::clone(disk), dir, name, file_bytes, writable);
         SummedFile {
-            data: SegmentedFile::new(Arc::new(RealDisk), dir, name, file_bytes, writable),
-            sums: SegmentedFile::new(Arc::new(RealDisk), dir, sums, file_bytes, writable),
+            data: file(name),
+            sums: file(&format!("{name}-sums")),
             tail: Hasher::new(),
             since: Hasher::new(),
             fresh: Vec::new(),
@@ -97,17 +100,18 @@ impl SummedFile {
         self.data.len()
     }
 
-    /// CRC-32 of the sums written since the last durable point.
-    pub fn since(&self) -> u32 {
-        self.since.clone().finalize()
+    /// What proves the bytes appended so far.
+    pub fn proof(&self) -> Proof {
+        let (len, durable, tail) = (self.len(), self.data.durable(), self.tail());
+        Proof { len, durable, since: self.since.clone().finalize(), tail }
     }
 
     /// CRC-32 of the last piece, as far as it goes; 0 where it has no byte yet.
-    pub fn tail(&self) -> u32 {
+    fn tail(&self) -> u32 {
         self.tail.clone().finalize()
     }
 
-    /// What [`SummedFile::tail`] would be after `len` bytes.
+    /// What the tail of a [`Proof`] would be after `len` bytes.
     pub fn tail_at(&self, len: u64) -> Result<u32> {
         let mut piece = vec![0; (len % PIECE) as usize];
         self.read(len - len % PIECE, &mut piece)?;
@@ -320,22 +324,15 @@ impl SummedFile {
         self.pieces(from * PIECE..len, |_, _| {})
     }
 
-    /// Bytes of data on disk beyond those that count.
-    pub fn excess(&self, len: u64) -> Result<u64> {
-        Ok(self.data.disk_bytes()?.saturating_sub(len))
+    /// Bytes on disk beyond those that count.
+    pub fn excess(&self) -> Result<u64> {
+        Ok(self.data.excess()? + self.sums.excess()?)
     }
 
-    /// Whether any file of the two files exists.
-    pub fn has_files(&self) -> Result<bool> {
-        Ok(self.data.has_files()? || self.sums.has_files()?)
-    }
-
-    /// Removes every byte from `len` on; `tail` is what [`SummedFile::tail_at`] gave for it.
-    pub fn cut(&mut self, len: u64, tail: u32) -> Result<()> {
-        self.forget_window();
-        self.tail = Hasher::new_with_initial(tail);
-        self.data.cut(len)?;
-        self.sums.cut(len / PIECE * SUM)
+    /// Removes from the files what is beyond the bytes that count.
+    pub fn cut(&mut self) -> Result<()> {
+        self.data.cut(self.data.len())?;
+        self.sums.cut(self.sums.len())
     }
 
     fn forget_window(&mut self) {

@@ -65,7 +65,14 @@ fn knows_its_own_files_by_their_names() {
         assert!(is_own_file(&name), "{name:?}");
     }
     let others = ["records", "headers", "headers.5", "headers.+0005", "headers.00000.old"];
-    for name in others.into_iter().chain(["checkpoint.replaced", "lock.00000", "notes.00000", ""]) {
+    for name in others.into_iter().chain([
+        "manifest.replaced",
+        "lock.00000",
+        "light.00000",
+        "notes.00000",
+        "checkpoint",
+        "",
+    ]) {
         assert!(!is_own_file(name.as_ref()), "{name}");
     }
 }

@@ -91,30 +91,60 @@ fn builds_a_lost_or_shortened_index_again() {
 }
 
 #[test]
-fn survives_a_torn_checkpoint_slot_of_any_length() {
+fn survives_a_torn_manifest_of_any_length() {
     let dir = folder();
     make(dir.path(), FIRST + 6, FIRST + 40);
     let tips = [FIRST + 34, FIRST + 40];
-    let whole = fs::read(dir.path().join("checkpoint")).unwrap();
     let work = folder();
-    for slot in [0, 4096] {
-        for len in (0..511).step_by(7) {
+    for name in ["light.0", "light.1", "manifest"] {
+        let whole = fs::read(dir.path().join(name)).unwrap();
+        for len in (0..whole.len()).step_by(7) {
             copy(dir.path(), work.path());
             let mut torn = whole.clone();
-            torn[slot + len..slot + 512].fill(0xa5);
-            fs::write(work.path().join("checkpoint"), torn).unwrap();
-            let (store, recovery) = ChainStore::open(work.path(), &small()).unwrap();
+            torn[len..].fill(0xa5);
+            fs::write(work.path().join(name), torn).unwrap();
+            let (mut store, recovery) = ChainStore::open(work.path(), &small()).unwrap();
             let found = store.tip().unwrap().number;
             assert!(tips.contains(&found) && recovery.passed_over.len() == 1);
+            assert!(name != "manifest" || found == tips[1], "light commits stand alone");
             assert_holds(&store, Some(found));
+            // the next commit mends it
+            extend(&mut store, FIRST + 41).unwrap();
+            drop(store);
+            let (store, recovery) = ChainStore::open(work.path(), &small()).unwrap();
+            assert!(recovery.passed_over.is_empty());
+            assert_holds(&store, Some(FIRST + 41));
         }
     }
     copy(dir.path(), work.path());
-    fs::write(work.path().join("checkpoint"), &whole[..100]).unwrap();
+    for name in ["light.0", "light.1", "manifest"] {
+        shorten(&work.path().join(name), 100);
+    }
     let lost = ChainStore::open(work.path(), &small());
     assert!(matches!(lost, Err(Error::Damaged { .. })), "a store is never emptied");
-    fs::remove_file(work.path().join("checkpoint")).unwrap();
+    fs::remove_file(work.path().join("manifest")).unwrap();
     assert!(matches!(ChainStore::open(work.path(), &small()), Err(Error::Damaged { .. })));
+}
+
+/// A copy of the manifest stands in for one that is damaged.
+#[test]
+fn a_store_that_was_synced_opens_whatever_manifest_is_damaged() {
+    let (dir, work) = (folder(), folder());
+    make(dir.path(), FIRST + 40, FIRST + 40);
+    for name in ["light.0", "light.1", "manifest"] {
+        for seed in 0..50 {
+            copy(dir.path(), work.path());
+            flip(&work.path().join(name), &mut Random::new(seed));
+            assert_holds(&ChainStore::open_read_only(work.path()).unwrap().0, Some(FIRST + 40));
+            let (mut store, _) = ChainStore::open(work.path(), &small()).unwrap();
+            assert_holds(&store, Some(FIRST + 40));
+            store.sync().unwrap();
+            drop(store);
+            let (store, recovery) = ChainStore::open(work.path(), &small()).unwrap();
+            assert!(recovery.passed_over.is_empty(), "{:?}", recovery.passed_over);
+            assert_holds(&store, Some(FIRST + 40));
+        }
+    }
 }
 
 #[test]
@@ -159,6 +189,10 @@ fn goes_back_to_a_proven_commit_after_a_power_loss() {
     assert!(fallbacks > 20, "only {fallbacks} of 100 power losses hurt");
 }
 
+fn is_manifest(name: &str) -> bool {
+    ["manifest", "light.0", "light.1"].contains(&name)
+}
+
 /// One flipped bit anywhere: an error that names the file, or every answer is still right.
 #[test]
 fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
@@ -167,7 +201,7 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
     let tips = [FIRST + 599, FIRST + 610];
     make(dir.path(), tips[0], tips[1]);
     let mut names: Vec<String> = data_files(dir.path()).into_keys().collect();
-    names.push("checkpoint".into());
+    names.extend(["manifest", "light.0", "light.1"].map(String::from));
     let mut noticed = 0;
     for seed in 0..names.len() as u64 * 8 {
         let mut random = Random::new(seed);
@@ -183,7 +217,7 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
         });
         match answers {
             Ok(last) if last == tips[1] => {
-                let may = name.starts_with("index") || name == "checkpoint";
+                let may = name.starts_with("index") || is_manifest(name);
                 assert!(may, "{name}: a flip that nobody noticed");
             }
             Ok(_) => noticed += 1,
@@ -197,7 +231,7 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
             Err(error) => panic!("{name}: {error}"),
         }
     }
-    let data = names.iter().filter(|name| !name.starts_with("index") && *name != "checkpoint");
+    let data = names.iter().filter(|name| !name.starts_with("index") && !is_manifest(name));
     assert!(noticed >= data.count() * 8, "only {noticed} flips were noticed");
 }
 
@@ -250,22 +284,33 @@ fn a_run_of_the_index_in_the_place_of_another_is_damage() {
 fn a_store_of_an_older_format_is_refused_by_name() {
     let dir = folder();
     make(dir.path(), FIRST + 6, FIRST + 6);
-    let path = dir.path().join("checkpoint");
-    let mut bytes = fs::read(&path).unwrap();
-    for slot in [0, 4096] {
-        bytes[slot..slot + 8].copy_from_slice(b"BMSTORE1");
-        let sum = crc32fast::hash(&bytes[slot..slot + 508]);
-        bytes[slot + 508..slot + 512].copy_from_slice(&sum.to_le_bytes());
+    let whole = fs::read(dir.path().join("manifest")).unwrap();
+    for light in ["light.0", "light.1"] {
+        fs::remove_file(dir.path().join(light)).unwrap();
     }
-    fs::write(&path, bytes).unwrap();
-    let before = data_files(dir.path());
-    for opened in [ChainStore::open_read_only(dir.path()), ChainStore::open(dir.path(), &small())] {
-        let error = opened.err().unwrap();
-        assert!(matches!(error, Error::OtherFormat { .. }), "{error}");
-        let text = error.to_string();
-        assert!(text.contains("BMSTORE1") && text.contains("BMSTORE2"), "{text}");
+    for (name, magic) in [
+        ("checkpoint", &b"BMSTORE1"[..]),
+        ("checkpoint", b"BMSTORE2"),
+        ("manifest", b"BMSTORE3"),
+        ("manifest", b"BMPOINT1"),
+    ] {
+        _ = fs::remove_file(dir.path().join("manifest"));
+        let mut bytes = whole.clone();
+        bytes[..8].copy_from_slice(magic);
+        fs::write(dir.path().join(name), &bytes).unwrap();
+        let before = data_files(dir.path());
+        for opened in
+            [ChainStore::open_read_only(dir.path()), ChainStore::open(dir.path(), &small())]
+        {
+            let error = opened.err().unwrap();
+            assert!(matches!(error, Error::OtherFormat { .. }), "{error}");
+            let (text, magic) = (error.to_string(), std::str::from_utf8(magic).unwrap());
+            assert!(text.contains(magic) && text.contains("BMSTORE4"), "{text}");
+        }
+        assert!(data_files(dir.path()) == before);
+        assert!(fs::read(dir.path().join(name)).unwrap() == bytes);
+        fs::remove_file(dir.path().join(name)).unwrap();
     }
-    assert!(data_files(dir.path()) == before);
 }
 
 #[test]

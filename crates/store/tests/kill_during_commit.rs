@@ -74,7 +74,8 @@ fn a_kill_at_any_point_keeps_what_was_committed() {
     work(&mut store, &mut false, &mut Vec::new()).unwrap();
     assert_holds(&store, Some(end_of(CHUNKS - 1)));
     let expected = data_files(undisturbed.path());
-    for point in CrashPoint::ALL {
+    // a chain has no tables
+    for point in CrashPoint::ALL.into_iter().filter(|point| *point != CrashPoint::HalfRun) {
         for nth in 0.. {
             let dir = folder();
             let crashed = crash_and_go_on(dir.path(), point, nth);

@@ -1,5 +1,6 @@
 //! The power fails at any moment, and of what was not synced any part has reached the disk, in any
-//! order: the store opens with one commit or the next, whole, and goes on from there.
+//! order: the store opens with one commit or the next, whole, and goes on from there. Of light
+//! commits any may be lost, back to the last durable one.
 
 mod generated_keys;
 
@@ -7,21 +8,28 @@ use std::{path::Path, sync::Arc};
 
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{
-    CommitPart, Compression, LogFile, Result, Store, StoreOptions, Table, TableOptions,
+    CommitPart, Compression, Error, LogFile, Result, Segment, Store, StoreOptions, Table,
+    TableOptions,
 };
 use generated_keys::{Keys, Random, State, assert_same, value};
 
 const DIR: &str = "data";
 /// Small, so that the log has several files.
 const FILE_BYTES: u64 = 3000;
-const COMMITS: usize = 12;
+const COMMITS: usize = 18;
 
-/// Two tables and a log under one manifest.
+/// Two of three commits are durable ones, of all parts; the others are light ones, of the segment.
+fn is_light(commit: usize) -> bool {
+    commit % 3 == 2
+}
+
+/// Two tables, a log and a segment under one manifest.
 struct Parts {
     store: Store,
     counted: Table,
     other: Table,
     log: LogFile,
+    segment: Segment,
     state: Vec<u8>,
 }
 
@@ -32,6 +40,7 @@ struct Expected {
     other: State,
     /// Where records end, and what they are.
     log: Vec<(u64, Vec<u8>)>,
+    segment: Vec<u8>,
 }
 
 impl Parts {
@@ -43,8 +52,9 @@ impl Parts {
         let options = TableOptions { prefix_bytes: 4, compression, ..TableOptions::new(1 << 20) };
         let other = opening.table("other", &options)?;
         let log = opening.log("log", FILE_BYTES)?;
+        let segment = opening.segment("segment", 4096)?;
         let (store, state) = opening.finish()?;
-        Ok(Parts { store, counted, other, log, state })
+        Ok(Parts { store, counted, other, log, segment, state })
     }
 
     /// The commit that is on the disk.
@@ -55,6 +65,19 @@ impl Parts {
     /// The changes of a commit; the same whenever they are made.
     fn change(&mut self, expected: &mut Expected, commit: usize) {
         let (mut random, keys) = (Random::new(commit as u64), Keys { chains: 3 });
+        if commit % 9 == 6 {
+            let keep = random.below(expected.segment.len() + 1);
+            expected.segment.truncate(keep);
+            self.segment.cut(keep as u64).unwrap();
+            assert!(matches!(self.segment.append(b"early"), Err(Error::Mismatch { .. })));
+        } else {
+            let bytes = vec![commit as u8; random.below(5000)];
+            self.segment.append(&bytes).unwrap();
+            expected.segment.extend(bytes);
+        }
+        if is_light(commit) {
+            return;
+        }
         for _ in 0..25 {
             let (key, value) = (keys.any(&mut random), value(&mut random));
             if expected.counted.remove(&key[..]).is_some() {
@@ -84,10 +107,14 @@ impl Parts {
     }
 
     fn commit(&mut self, number: usize) {
-        let Parts { store, counted, other, log, state } = self;
+        let Parts { store, counted, other, log, segment, state } = self;
         *state = vec![number as u8];
-        let mut parts: [CommitPart; 3] = [counted.into(), other.into(), log.into()];
-        store.commit(&mut parts, state).unwrap();
+        let mut parts: [CommitPart; 4] = [counted.into(), other.into(), log.into(), segment.into()];
+        if is_light(number) {
+            store.commit_light(&mut parts, state).unwrap();
+        } else {
+            store.commit(&mut parts, state).unwrap();
+        }
     }
 
     fn assert_is(&self, expected: &Expected) {
@@ -100,6 +127,9 @@ impl Parts {
             self.log.read(*end, &mut out).unwrap();
             assert_eq!(out, *record);
         }
+        let mut found = vec![0; self.segment.len() as usize];
+        self.segment.read(0, &mut found).unwrap();
+        assert!(found == expected.segment, "{} bytes in the segment", found.len());
     }
 }
 
@@ -158,7 +188,8 @@ fn what_was_committed_survives_a_power_loss_at_any_moment() {
     let mut random = Random::new(1);
     let mut tried = 0;
     for moment in 0..=disk.now() {
-        let last = moments.iter().rposition(|(_, counted)| *counted <= moment).unwrap_or(0);
+        let counts = |commit: &usize| !is_light(*commit) && moments[*commit].1 <= moment;
+        let last = (0..=COMMITS).rev().find(counts).unwrap_or(0);
         let next = moments.iter().rposition(|(begun, _)| *begun <= moment).unwrap_or(0);
         let mut unsynced = 0;
         _ = disk.lost_power(moment, &mut || {
@@ -185,4 +216,33 @@ fn what_was_committed_survives_a_power_loss_at_any_moment() {
     }
     assert!(tried > 3000, "{tried} power losses");
     println!("{tried} power losses at {} moments", disk.now());
+}
+
+#[test]
+fn a_light_commit_is_of_segments_that_only_grew() {
+    let disk = SimulatedDisk::default();
+    let mut parts = Parts::open(&disk).unwrap();
+    let light = |parts: &mut Parts| {
+        let Parts { store, counted, other, log, segment, state } = parts;
+        let mut all: [CommitPart; 4] = [counted.into(), other.into(), log.into(), segment.into()];
+        store.commit_light(&mut all, state)
+    };
+    parts.segment.append(b"counts").unwrap();
+    light(&mut parts).unwrap();
+    let changes: [fn(&mut Parts); 3] = [
+        |parts| parts.other.put(b"key", b"value").unwrap(),
+        |parts| _ = parts.log.append(b"record").unwrap(),
+        |parts| parts.segment.cut(3).unwrap(),
+    ];
+    for (change, number) in changes.iter().zip([0, 3, 6]) {
+        change(&mut parts);
+        let refused = light(&mut parts);
+        assert!(matches!(refused, Err(Error::Mismatch { .. })), "{refused:?}");
+        parts.commit(number);
+        light(&mut parts).unwrap();
+    }
+    drop(parts);
+    let parts = Parts::open(&disk).unwrap();
+    assert_eq!((parts.segment.len(), parts.number()), (3, 6));
+    assert_eq!(parts.log.len(), 14);
 }

@@ -67,7 +67,7 @@ fn same_folder(a: &Path, b: &Path) -> bool {
 /// Says what opening the store had to repair.
 fn tell_recovery(recovery: &Recovery) {
     for error in &recovery.passed_over {
-        eprintln!("store: a newer checkpoint could not be used: {error}");
+        eprintln!("store: a newer commit could not be used: {error}");
     }
     if recovery.cut_bytes > 0 {
         let bytes = grouped(recovery.cut_bytes);

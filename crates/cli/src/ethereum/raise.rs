@@ -17,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use store::{ChainStore, Tip};
 
-/// What the checkpoint of a store is called whose place was taken: its files may go.
-const REPLACED: &str = "checkpoint.replaced";
+/// What the manifest of a store is called whose place was taken: its files may go.
+const REPLACED: &str = "manifest.replaced";
 
 /// Where the new store is created.
 fn beside(data: &Path) -> PathBuf {
@@ -103,9 +103,9 @@ pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
 /// Removes the store of headers in `old`, and moves everything else there to `data`. A sentence
 /// where something stays, as `data` has something of its name.
 fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
-    let checkpoint = old.join(store::CHECKPOINT);
-    if checkpoint.is_file() {
-        move_to(&checkpoint, &old.join(REPLACED))?;
+    let manifest = old.join(store::MANIFEST);
+    if manifest.is_file() {
+        move_to(&manifest, &old.join(REPLACED))?;
     }
     let mut own = vec![];
     for name in names(old)? {

@@ -184,14 +184,14 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The files of a store that hold blocks: all but the checkpoint, whose sequence number counts
+/// The files of a store that hold blocks: all but the manifests, whose sequence numbers count
 /// commits, the lock and the run records.
 pub fn data_files(store: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(store).expect("a store") {
         let entry = entry.expect("an entry of a store");
         let name = entry.file_name().into_string().expect("a name in UTF-8");
-        if !["checkpoint", "lock", "records"].contains(&name.as_str()) {
+        if !["manifest", "light.0", "light.1", "lock", "records"].contains(&name.as_str()) {
             files.insert(name, fs::read(entry.path()).expect("a file of a store"));
         }
     }

@@ -24,7 +24,7 @@ const STORED: u64 = 600;
 
 /// Small files and runs, so that all kinds of files are there and most end in the middle.
 fn layout() -> store::Options {
-    store::Options { file_bytes: 32 << 10, run_items: 16, crash_at: None }
+    store::Options { file_bytes: 32 << 10, run_items: 16, ..store::Options::default() }
 }
 
 fn extend(dir: &Path, archive: &Path, level: Level, until: Option<u64>) -> Result<(), Error> {

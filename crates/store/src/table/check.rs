@@ -19,7 +19,7 @@ use crate::{
     disk::RealDisk,
     error::{Error, Result, io_error},
     manifest::{self, Manifest, PartKind},
-    store::without_manifest,
+    opening::without_manifest,
 };
 
 /// Pages that are read between two looks at whether to stop.
@@ -234,7 +234,7 @@ fn count_live(
     while let Some(record) = merged.next()? {
         count += 1;
         if !each(record.key, record.value) {
-            let key = crate::checkpoint::hex(record.key);
+            let key = crate::error::hex(record.key);
             let found = format!("{} other bytes under the key {key}", record.value.len());
             survey.damage.push(damaged(
                 "value of a live key",

@@ -11,7 +11,7 @@ use super::{
     runs::{Runs, TableReader},
 };
 use crate::{
-    crash::CommitPoint,
+    crash::CrashPoint,
     error::{Error, Result, mismatch},
     folder::Folder,
     manifest::{self, Fields},
@@ -148,6 +148,11 @@ impl Table {
         facts.runs.iter().map(|run| run.number).collect()
     }
 
+    /// Are there changes since the last commit?
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changes.entries() > 0
+    }
+
     /// Writes all changes out as one run, and says what there will be.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         let mut runs = self.runs.runs.clone();
@@ -193,8 +198,8 @@ impl Table {
         let mut writer = RunWriter::create(&self.folder, &self.shape, number, entries)?;
         let mut sorted = self.changes.sorted(super::cursor::ALL);
         for at in 0.. {
-            if at == entries / 2 && self.folder.is_due(CommitPoint::HalfRun) {
-                return Err(Error::CommitCrash(CommitPoint::HalfRun));
+            if at == entries / 2 && self.folder.is_due(CrashPoint::HalfRun) {
+                return Err(Error::Crash(CrashPoint::HalfRun));
             }
             let Some(record) = sorted.next() else { break };
             writer.push(&record)?;

@@ -12,7 +12,7 @@ pub const FIRST: u64 = 1000;
 /// A small store: files of one page, runs of 16 blocks, so that a few hundred blocks cross every
 /// boundary.
 pub fn small() -> Options {
-    Options { file_bytes: 4096, run_items: 16, crash_at: None }
+    Options { file_bytes: 4096, run_items: 16, ..Options::default() }
 }
 
 /// A new folder, in memory where the system offers that: deaths are acted here, the disk is not
@@ -118,13 +118,13 @@ pub fn assert_holds(store: &ChainStore, last: Option<u64>) {
     }
 }
 
-/// All files of a store by name, without lock and checkpoint.
+/// All files of a store by name, without lock and manifests.
 pub fn data_files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
-        if name != "lock" && name != "checkpoint" {
+        if !["lock", "manifest", "light.0", "light.1"].contains(&name.as_str()) {
             files.insert(name, fs::read(&path).unwrap());
         }
     }

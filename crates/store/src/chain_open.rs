@@ -1,0 +1,155 @@
+//! Opening a chain store: its segments are those of the newest commit that holds, its index is made
+//! to match them.
+
+use std::path::Path;
+
+use crate::{
+    chain_store::{ChainStore, Options, SEGMENTS},
+    column::Column,
+    disk::RealDisk,
+    error::{Error, Result, hex, mismatch},
+    hash_index::HashIndex,
+    manifest::{self, Manifest, OLD_NAME, PartKind},
+    opening::{Opening, Purpose},
+    store::StoreOptions,
+    tip::{ChainState, Tip, is_run_length},
+};
+
+/// What opening a store found and did.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    /// There was no store; an empty one was made.
+    pub created: bool,
+    /// Blocks in the store.
+    pub blocks: u64,
+    /// Bytes that no commit names, which were cut off (or, for reading only, left out).
+    pub cut_bytes: u64,
+    /// Index runs that were missing or damaged and were built again.
+    pub index_runs_built: u64,
+    /// Why newer commits could not be used. One that a kill interrupted is among them.
+    pub passed_over: Vec<Error>,
+}
+
+impl ChainStore {
+    /// Does `dir` hold a chain store, of this format or an older one? One with other parts is
+    /// another store.
+    #[must_use]
+    pub fn is_in(dir: &Path) -> bool {
+        match Manifest::read(&RealDisk, dir) {
+            Ok(None) => false,
+            Ok(Some(found)) => found.parts.iter().all(|part| part.kind == PartKind::Segment),
+            // one that cannot be read is told by what stands beside it
+            Err(_) => ["hashes.00000", OLD_NAME].iter().any(|name| dir.join(name).is_file()),
+        }
+    }
+
+    /// Opens the store in `dir` for writing, or makes an empty one there, locks it against other
+    /// writers, and brings it to its last commit.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when it is open elsewhere; [`Error::Damaged`] when bytes that were durable
+    /// are gone or wrong, in which case nothing that counts is changed.
+    pub fn open(dir: &Path, options: &Options) -> Result<(ChainStore, Recovery)> {
+        open(dir, options, Purpose::Write)
+    }
+
+    /// Opens the store in `dir` for reading its last commit. Nothing is changed and no lock is
+    /// taken, so a writer may go on appending; reads fail if it takes blocks back meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::NoStore`] when there is none, [`Error::Damaged`] as for [`ChainStore::open`].
+    pub fn open_read_only(dir: &Path) -> Result<(ChainStore, Recovery)> {
+        open(dir, &Options::default(), Purpose::Read)
+    }
+
+    /// Cross-checks the last block: hash against the tip, ends against the data lengths, and reads
+    /// all of it, so that its sums are checked.
+    fn check_last_block(&self) -> Result<()> {
+        let Some(Tip { number, hash, .. }) = self.tip() else { return Ok(()) };
+        let (last, found) = (self.count() - 1, self.hash_of(number)?.unwrap_or_default());
+        let damaged = |(path, offset), what, expected, found| {
+            Err(Error::Damaged { path, offset, what, expected, found })
+        };
+        if hash != found {
+            let place = self.hashes.file.location(last * 32);
+            return damaged(place, "last hash", hex(&hash), hex(&found));
+        }
+        for column in self.columns.iter().filter(|column| column.count() > 0) {
+            let (expected, found) = (column.data.len(), column.end_of(last)?);
+            if found != expected {
+                let place = column.ends.file.location(last * 8);
+                let what = "end of the last item";
+                return damaged(place, what, expected.to_string(), found.to_string());
+            }
+            column.item(last)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the lengths of the segments are those of a chain with this state.
+    fn check_lengths(&self) -> Result<()> {
+        let (count, ChainState { first, tip, .. }) = (self.count(), self.state);
+        let is_whole = |column: &Column| match column.ends.len() {
+            0 => column.data.is_empty(),
+            len => len == count * 8,
+        };
+        let fits = self.hashes.len() == count * 32
+            && count < 1 << 48
+            && first.checked_add(count).is_some_and(|next| count == 0 || tip.number == next - 1)
+            && self.columns.iter().all(is_whole);
+        if fits {
+            return Ok(());
+        }
+        let found = format!("{count} blocks from {first} to {}", tip.number);
+        Err(manifest::damaged(&self.dir, "lengths of segments that fit one another", found))
+    }
+}
+
+/// Brings up the last commit of the store; where it is written, files are made to match it.
+pub(crate) fn open(
+    dir: &Path,
+    options: &Options,
+    purpose: Purpose,
+) -> Result<(ChainStore, Recovery)> {
+    if !is_run_length(options.run_items) {
+        return Err(mismatch("run length", "a power of two up to 2^20", options.run_items));
+    }
+    let store = StoreOptions { disk: options.disk.clone(), crash_at: options.crash_at };
+    let mut opening = Opening::new(dir, &store, purpose)?;
+    let mut segment = |number: usize| opening.segment(SEGMENTS[number], options.file_bytes);
+    let mut column = |number| Ok(Column { data: segment(number)?, ends: segment(number + 1)? });
+    let columns = [column(0)?, column(2)?, column(4)?];
+    let hashes = segment(6)?;
+    let state = match &*opening.state()? {
+        [] => ChainState { run_items: options.run_items, ..ChainState::default() },
+        bytes => ChainState::decode(bytes).ok_or_else(|| {
+            let found = format!("{} other bytes", bytes.len());
+            manifest::damaged(dir, "the state of a chain", found)
+        })?,
+    };
+    let (writes, takes_damage) = (purpose.writes(), purpose.takes_damage());
+    let created = opening.manifest.is_none();
+    if created && !writes {
+        return Err(Error::NoStore { path: dir.to_path_buf() });
+    }
+    let index = HashIndex::new(&hashes, state.run_items, writes);
+    let (dir, committed) = (dir.to_path_buf(), hashes.len() / 32);
+    let mut store = ChainStore { dir, store: None, columns, hashes, index, state, committed };
+    store.check_lengths()?;
+    if !takes_damage {
+        store.check_last_block()?;
+    }
+    let restored = store.index.restore(committed, 0, &store.hashes.file, writes && !takes_damage);
+    let index_runs_built = match restored {
+        // without hashes the newest blocks cannot be found by hash
+        Err(Error::Damaged { .. }) if takes_damage => 0,
+        restored => restored?,
+    };
+    let (cut_bytes, passed_over) = (opening.excess, std::mem::take(&mut opening.passed_over));
+    if writes {
+        store.store = Some(opening.finish()?.0);
+    }
+    let recovery =
+        Recovery { created, blocks: committed, cut_bytes, index_runs_built, passed_over };
+    Ok((store, recovery))
+}

@@ -1,0 +1,312 @@
+//! Opening a store: find the newest commit that the files bear out.
+//!
+//! The manifest of the last durable commit names what was safe on disk. Those of light commits
+//! after it count if the checksums of what segments got since then hold: a power loss may have kept
+//! such a manifest and lost bytes that it names. If the durable commit does not hold either, bytes
+//! are gone that were safe on disk: that is an error, and nothing is changed.
+
+use std::{cmp::Reverse, io, path::Path, sync::Arc};
+
+use crate::{
+    crash::CrashPlan,
+    disk::{Disk, Lock},
+    error::{Error, Result, io_error, mismatch},
+    folder::Folder,
+    log_file::LogFile,
+    manifest::{self, LIGHT, Manifest, PartFacts, PartKind},
+    segment::Segment,
+    store::{Store, StoreOptions},
+    table::{Salt, Table, TableOptions, number_of},
+};
+
+/// The file that is locked.
+pub(crate) const LOCK: &str = "lock";
+/// Files that a table writes between two manifests at most: a flush and a merge.
+const BETWEEN: u64 = 2;
+
+/// What a store is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To be read: nothing is created, locked or changed.
+    Read,
+    /// The same, however damaged it is: where no commit holds, the newest counts.
+    Survey,
+    /// To be written.
+    Write,
+    /// The same, however damaged it is.
+    Repair,
+}
+
+impl Purpose {
+    pub fn writes(self) -> bool {
+        matches!(self, Purpose::Write | Purpose::Repair)
+    }
+
+    pub fn takes_damage(self) -> bool {
+        matches!(self, Purpose::Survey | Purpose::Repair)
+    }
+}
+
+/// A store whose parts are being opened.
+pub struct Opening {
+    pub(crate) folder: Arc<Folder>,
+    /// Held where the store is opened to be written.
+    lock: Option<Lock>,
+    /// What the newest commit that holds says; none in a new store.
+    pub(crate) manifest: Option<Manifest>,
+    /// Segments of that commit that were not handed out yet.
+    segments: Vec<Segment>,
+    /// The next commit must be a durable one: a newer one than that was passed over.
+    fell_back: bool,
+    /// The highest number of a commit that was seen.
+    newest: u64,
+    parts: Vec<(PartKind, String)>,
+    names: Vec<String>,
+    crash: CrashPlan,
+    /// Why commits could not be used.
+    pub(crate) passed_over: Vec<Error>,
+    /// Bytes in the files of segments that do not count.
+    pub(crate) excess: u64,
+}
+
+impl Opening {
+    pub(crate) fn new(dir: &Path, options: &StoreOptions, purpose: Purpose) -> Result<Opening> {
+        let disk = &options.disk;
+        let mut lock = None;
+        if purpose.writes() {
+            disk.create_folder(dir).map_err(io_error("create", dir))?;
+            let path = dir.join(LOCK);
+            let locked = disk.lock(&path).map_err(io_error("lock", &path))?;
+            lock = Some(locked.ok_or(Error::Locked { path })?);
+        }
+        let mut opening = loop {
+            let folder = Arc::new(Folder::new(dir, Arc::clone(disk), Salt::random(), 0));
+            let mut opening = Opening {
+                folder,
+                lock: None,
+                manifest: None,
+                segments: vec![],
+                fell_back: false,
+                newest: 0,
+                parts: vec![],
+                names: names(&**disk, dir)?,
+                crash: CrashPlan(options.crash_at),
+                passed_over: vec![],
+                excess: 0,
+            };
+            let before = opening.find_commit(purpose)?;
+            // a writer may have made other files since then that rest on a newer manifest
+            let now = || Manifest::read(&**disk, dir).ok().flatten().map(|now| now.sequence);
+            if purpose.writes() || now() == before {
+                break opening;
+            }
+        };
+        opening.lock = lock;
+        Ok(opening)
+    }
+
+    /// Finds the newest commit that holds. The number of the last durable one.
+    fn find_commit(&mut self, purpose: Purpose) -> Result<Option<u64>> {
+        let (disk, dir) = (&*self.folder.disk, &self.folder.dir);
+        let mut commits = vec![];
+        match Manifest::read(disk, dir) {
+            Ok(None) => return Ok(None),
+            Ok(Some(manifest)) => commits.push(manifest),
+            Err(error @ Error::Damaged { .. }) => {
+                self.passed_over.push(error);
+                self.fell_back = true;
+            }
+            Err(error) => return Err(error),
+        }
+        let durable = commits.first().map(|manifest| manifest.sequence);
+        let mut torn = vec![];
+        for number in 0..LIGHT.len() {
+            match Manifest::read_light(disk, dir, number) {
+                Ok(manifest) => commits.extend(manifest),
+                Err(error @ Error::Damaged { .. }) => {
+                    self.passed_over.push(error);
+                    torn.push(number as u64);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if commits.is_empty() {
+            return Err(self.passed_over.swap_remove(0));
+        }
+        // what a durable commit has followed counts no more
+        let last = commits.iter().filter(|m| m.is_durable()).map(|m| m.sequence).max();
+        commits.retain(|manifest| manifest.sequence >= last.unwrap_or(0));
+        commits.sort_by_key(|manifest| Reverse(manifest.sequence));
+        commits.dedup_by_key(|manifest| manifest.sequence);
+        self.newest = commits[0].sequence;
+        // the next one is written over one that is not whole
+        self.newest += u64::from(torn.contains(&(self.newest % 2)));
+        let unread = self.passed_over.len();
+        for manifest in &commits {
+            match self.take(manifest, purpose.writes(), true) {
+                Ok(()) => return Ok(durable),
+                Err(error) => self.passed_over.push(error),
+            }
+            self.fell_back = true;
+        }
+        match self.passed_over.pop() {
+            Some(Error::Damaged { .. }) if purpose.takes_damage() => {
+                // what is wrong will be found piece by piece
+                self.passed_over.truncate(unread);
+                self.take(&commits[0], purpose.writes(), false)?;
+                Ok(durable)
+            }
+            error => error.map_or(Ok(durable), Err),
+        }
+    }
+
+    /// Takes a commit as the content of the store, if its segments are as it says.
+    fn take(&mut self, manifest: &Manifest, writes: bool, proven: bool) -> Result<()> {
+        let Folder { dir, disk, .. } = &*self.folder;
+        let folder = Folder::new(dir, Arc::clone(disk), manifest.salt, manifest.next);
+        let folder = Arc::new(folder);
+        let mut segments = vec![];
+        for PartFacts { kind, name, facts } in &manifest.parts {
+            if *kind == PartKind::Segment {
+                segments.push(Segment::from_facts(&folder, name, facts, writes)?);
+            }
+        }
+        if proven {
+            segments.iter_mut().try_for_each(Segment::prove)?;
+        }
+        (self.folder, self.segments, self.manifest) = (folder, segments, Some(manifest.clone()));
+        Ok(())
+    }
+
+    /// Opens the table `name`, or creates an empty one.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the length or the index of a run is not as written, or when there
+    /// are runs and no manifest; pages are checked when they are read. [`Error::Mismatch`] when the
+    /// table was created with other [`TableOptions`].
+    pub fn table(&mut self, name: &'static str, options: &TableOptions) -> Result<Table> {
+        self.check_new(|file| number_of(file, name).is_some())?;
+        self.parts.push((PartKind::Table, name.to_owned()));
+        let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Table, name));
+        Table::open(&self.folder, name, facts, options)
+    }
+
+    /// Opens the log file `name`, or creates an empty one. Its files get `file_bytes` each, always
+    /// the same number.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when it is shorter than it should be, or when it is there and no manifest
+    /// is.
+    pub fn log(&mut self, name: &'static str, file_bytes: u64) -> Result<LogFile> {
+        self.check_new(|file| LogFile::is_own_file(file, name))?;
+        self.parts.push((PartKind::Log, name.to_owned()));
+        let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Log, name));
+        LogFile::open(&self.folder, name, file_bytes, facts)
+    }
+
+    /// Opens the segment `name`, or creates an empty one, and cuts off what no commit names. The
+    /// files of a new one get `file_bytes` each, at least 4096; an existing one keeps its own.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when it is there and no manifest is.
+    pub fn segment(&mut self, name: &'static str, file_bytes: u64) -> Result<Segment> {
+        self.check_new(|file| Segment::is_own_file(file, name))?;
+        self.parts.push((PartKind::Segment, name.to_owned()));
+        let writes = self.lock.is_some();
+        let mut segment = match self.segments.iter().position(|segment| segment.name() == name) {
+            Some(at) => self.segments.swap_remove(at),
+            None => Segment::new(&self.folder, name, file_bytes, writes)?,
+        };
+        let excess = match self.names.iter().any(|file| Segment::is_own_file(file, name)) {
+            true => segment.file.excess()?,
+            false => 0,
+        };
+        if writes && excess > 0 {
+            segment.file.cut()?;
+        }
+        self.excess += excess;
+        Ok(segment)
+    }
+
+    /// Without a manifest there must be no file of a part: it is written before any of them.
+    fn check_new(&self, is_own: impl Fn(&str) -> bool) -> Result<()> {
+        if self.manifest.is_none() && self.names.iter().any(|name| is_own(name)) {
+            return Err(without_manifest(&self.folder.dir));
+        }
+        Ok(())
+    }
+
+    /// Checks that all parts are open, and returns the state that the commit carried, empty when
+    /// there was none.
+    pub(crate) fn state(&self) -> Result<Vec<u8>> {
+        let Some(manifest) = &self.manifest else { return Ok(vec![]) };
+        let is_open = |part: &PartFacts| {
+            self.parts.iter().any(|(kind, name)| part.kind == *kind && part.name == *name)
+        };
+        match manifest.parts.iter().find(|part| !is_open(part)) {
+            Some(part) => {
+                let found = format!("{:?} {}", part.kind, part.name);
+                Err(mismatch("parts of a store", describe(&self.parts), found))
+            }
+            None => Ok(manifest.state.clone()),
+        }
+    }
+
+    /// All parts are open: removes what interrupted commits and merges left. Returns the store and
+    /// the state that the last commit carried, empty when there was none.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] when the store has parts that were not opened.
+    pub fn finish(self) -> Result<(Store, Vec<u8>)> {
+        let state = self.state()?;
+        let Opening { folder, lock, manifest, fell_back, newest, parts, names, crash, .. } = self;
+        let manifest = match manifest {
+            Some(manifest) => {
+                if names.iter().any(|name| name == manifest::TEMPORARY) {
+                    folder.remove(&folder.dir.join(manifest::TEMPORARY))?;
+                }
+                manifest
+            }
+            None => {
+                let (salt, next, state) = (folder.salt, folder.next_number(), vec![]);
+                let manifest = Manifest { sequence: 0, base: 0, salt, next, parts: vec![], state };
+                manifest.write(&folder)?;
+                manifest
+            }
+        };
+        let limit = manifest.next.saturating_add(BETWEEN * parts.len() as u64);
+        for (kind, table) in &parts {
+            let runs = manifest.part(*kind, table).map(Table::numbers).unwrap_or_default();
+            for name in names.iter().filter(|_| *kind == PartKind::Table) {
+                let number = number_of(name, table);
+                if number.is_some_and(|number| number < limit && !runs.contains(&number)) {
+                    folder.remove(&folder.dir.join(name))?;
+                }
+            }
+        }
+        folder.plan(crash);
+        let last = Manifest { sequence: newest, ..manifest };
+        Ok((Store::new(folder, lock, parts, last, fell_back), state))
+    }
+}
+
+/// The error for files of parts that no manifest names.
+pub(crate) fn without_manifest(dir: &Path) -> Error {
+    manifest::damaged(dir, "a manifest that names the parts of the store", "no file of that name")
+}
+
+pub(crate) fn describe(parts: &[(PartKind, String)]) -> String {
+    let names: Vec<_> = parts.iter().map(|(kind, name)| format!("{kind:?} {name}")).collect();
+    names.join(", ")
+}
+
+/// The names in a folder that are text; none where there is no folder.
+pub(crate) fn names(disk: &dyn Disk, dir: &Path) -> Result<Vec<String>> {
+    match disk.list(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        names => {
+            let names = names.map_err(io_error("list", dir))?.into_iter();
+            Ok(names.filter_map(|name| name.into_string().ok()).collect())
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! A segment: bytes that are appended only, with a sum for each piece, as a part of a store.
+
+use std::{ops::Range, sync::Arc};
+
+use crate::{
+    error::{Result, mismatch},
+    folder::Folder,
+    manifest::{self, Fields},
+    segmented_file::SegmentedFile,
+    summed::{Proof, SummedFile},
+};
+
+/// The least and the largest size of its files: a page, a pebibyte.
+const FILE_BYTES: (u64, u64) = (1 << 12, 1 << 50);
+
+/// A segment of a [`crate::Store`]. What is appended counts after the next commit, light or
+/// durable. Whoever reads a byte has it held to its sum.
+pub struct Segment {
+    pub(crate) folder: Arc<Folder>,
+    name: String,
+    file_bytes: u64,
+    pub(crate) file: SummedFile,
+    /// The next commit, a durable one, cuts the files to the length that is known here.
+    is_cut: bool,
+}
+
+impl Segment {
+    /// An empty segment.
+    pub(crate) fn new(
+        folder: &Arc<Folder>,
+        name: &str,
+        file_bytes: u64,
+        writable: bool,
+    ) -> Result<Segment> {
+        if !(FILE_BYTES.0..=FILE_BYTES.1).contains(&file_bytes) {
+            return Err(mismatch("file size", "4096 bytes to 1 PiB", file_bytes));
+        }
+        let (disk, dir) = (&folder.disk, &folder.dir);
+        let file = SummedFile::new(disk, dir, name, file_bytes, writable);
+        let (folder, name) = (Arc::clone(folder), name.to_owned());
+        Ok(Segment { folder, name, file_bytes, file, is_cut: false })
+    }
+
+    /// The segment of which a manifest says `facts`, taken as written and not looked at.
+    pub(crate) fn from_facts(
+        folder: &Arc<Folder>,
+        name: &str,
+        facts: &[u8],
+        writable: bool,
+    ) -> Result<Segment> {
+        let damaged = || {
+            let found = format!("{} other bytes", facts.len());
+            manifest::damaged(&folder.dir, format!("facts of segment {name}"), found)
+        };
+        let (file_bytes, proof) = read_facts(facts).ok_or_else(damaged)?;
+        let mut segment =
+            Segment::new(folder, name, file_bytes, writable).map_err(|_| damaged())?;
+        segment.file.resume(proof);
+        Ok(segment)
+    }
+
+    /// Checks that what is taken as written is there: by the sizes of the files, and what came
+    /// after the last durable commit byte by byte.
+    pub(crate) fn prove(&mut self) -> Result<()> {
+        self.file.prove(self.file.proof())
+    }
+
+    /// Is `file` the name of a file of the segment `name`?
+    pub(crate) fn is_own_file(file: &str, name: &str) -> bool {
+        let file = file.strip_prefix(name).unwrap_or_default();
+        [file, file.strip_prefix("-sums").unwrap_or_default()]
+            .iter()
+            .any(|file| SegmentedFile::number_of(file, "").is_some())
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes in a file before the next one is begun.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    /// Bytes so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// Is there no byte?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends bytes. They go to the operating system, and count after the next commit.
+    ///
+    /// # Errors
+    /// [`crate::Error::Mismatch`] when the segment was cut since the last commit; those of the
+    /// system.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.check_uncut("an append")?;
+        self.file.append(bytes)
+    }
+
+    /// Fills `out` from `position`. From any thread.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] names the piece that is not what was written;
+    /// [`crate::Error::Mismatch`] when the range is not within the segment.
+    pub fn read(&self, position: u64, out: &mut [u8]) -> Result<()> {
+        self.file.read(position, out)
+    }
+
+    /// Calls `each` with the bytes of `range` in order. From any thread: nobody waits for another
+    /// reader.
+    ///
+    /// # Errors
+    /// Those of [`Segment::read`].
+    pub fn stream(&self, range: Range<u64>, each: impl FnMut(&[u8])) -> Result<()> {
+        self.file.stream(range, each)
+    }
+
+    /// Removes all bytes from `len` on. They are cut off by the next commit, which must be a
+    /// durable one, and before which nothing can be appended.
+    ///
+    /// # Errors
+    /// [`crate::Error::Mismatch`] when the segment is shorter; those of [`Segment::read`].
+    pub fn cut(&mut self, len: u64) -> Result<()> {
+        if len > self.len() {
+            return Err(mismatch("length to cut to", format!("at most {}", self.len()), len));
+        }
+        let (tail, proof) = (self.file.tail_at(len)?, self.file.proof());
+        self.file.resume(Proof { len, durable: proof.durable.min(len), since: 0, tail });
+        self.is_cut = true;
+        Ok(())
+    }
+
+    fn check_uncut(&self, what: &str) -> Result<()> {
+        match self.is_cut {
+            // what would be written over still counts
+            true => Err(mismatch("segment", "a durable commit after it was cut", what)),
+            false => Ok(()),
+        }
+    }
+
+    /// What a light commit says.
+    pub(crate) fn facts(&self) -> Result<Vec<u8>> {
+        self.check_uncut("a light commit")?;
+        Ok(self.encode(self.file.proof()))
+    }
+
+    /// Makes all bytes survive a power loss; what the manifest will say.
+    pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
+        self.file.sync()?;
+        let durable = self.len();
+        Ok(self.encode(Proof { durable, since: 0, ..self.file.proof() }))
+    }
+
+    fn encode(&self, Proof { len, durable, since, tail }: Proof) -> Vec<u8> {
+        let words = [self.file_bytes, len, durable].map(u64::to_le_bytes);
+        [words.as_flattened(), &since.to_le_bytes(), &tail.to_le_bytes()].concat()
+    }
+
+    /// What was prepared counts.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.is_cut) {
+            self.file.cut()?;
+        }
+        self.file.mark_durable();
+        Ok(())
+    }
+}
+
+/// Bytes of a file, and what proves the segment.
+fn read_facts(facts: &[u8]) -> Option<(u64, Proof)> {
+    let mut fields = Fields(facts);
+    let (file_bytes, len, durable) = (fields.long()?, fields.long()?, fields.long()?);
+    let (since, tail) = (fields.short()?, fields.short()?);
+    let is_one = fields.0.is_empty() && durable <= len && len < 1 << 60;
+    is_one.then_some((file_bytes, Proof { len, durable, since, tail }))
+}

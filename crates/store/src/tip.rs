@@ -1,0 +1,67 @@
+//! The state that the commits of a chain store carry.
+
+use crate::manifest::Fields;
+
+/// The most blocks in a small run: places in a big run then take 24 bits, as filters assume.
+const MAX_RUN_ITEMS: u64 = 1 << 20;
+
+/// The last committed block, and what the importer needs to go on from it. The store itself only
+/// looks at `number` and `hash`; the rest is kept for the caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tip {
+    /// Number of the last block.
+    pub number: u64,
+    /// Hash of the last block.
+    pub hash: [u8; 32],
+    /// Total difficulty (or chain work) up to this block, big-endian.
+    pub total_difficulty: [u8; 32],
+    /// Number of the block that is trusted without a check, where the import began.
+    pub anchor_number: u64,
+    /// Hash of that block.
+    pub anchor_hash: [u8; 32],
+    /// Identifies the chain: for example the genesis hash.
+    pub chain: [u8; 32],
+    /// How deeply the blocks were verified, in the caller's own numbers.
+    pub level: u8,
+}
+
+/// What a manifest says of a chain besides its segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ChainState {
+    /// Blocks in a small run of the hash index: a power of two.
+    pub run_items: u64,
+    /// Number of the first block.
+    pub first: u64,
+    /// The last block.
+    pub tip: Tip,
+}
+
+impl ChainState {
+    pub fn encode(&self) -> Vec<u8> {
+        let ChainState { run_items, first, tip } = self;
+        let mut out = vec![];
+        for number in [*run_items, *first, tip.number, tip.anchor_number] {
+            out.extend(number.to_le_bytes());
+        }
+        let hashes = [tip.hash, tip.total_difficulty, tip.anchor_hash, tip.chain];
+        out.extend(hashes.as_flattened());
+        out.push(tip.level);
+        out
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<ChainState> {
+        let mut fields = Fields(bytes);
+        let (run_items, first) = (fields.long()?, fields.long()?);
+        let (number, anchor_number) = (fields.long()?, fields.long()?);
+        let (hash, total_difficulty) = (fields.array()?, fields.array()?);
+        let (anchor_hash, chain, level) = (fields.array()?, fields.array()?, fields.byte()?);
+        let tip = Tip { number, hash, total_difficulty, anchor_number, anchor_hash, chain, level };
+        let fits = fields.0.is_empty() && is_run_length(run_items);
+        fits.then_some(ChainState { run_items, first, tip })
+    }
+}
+
+/// Can small runs of the hash index have so many blocks?
+pub(crate) fn is_run_length(items: u64) -> bool {
+    items.is_power_of_two() && items <= MAX_RUN_ITEMS
+}
