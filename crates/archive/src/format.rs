@@ -289,7 +289,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
     },
 ];
 
-/// Block files, which [`blkdat::open`] reads.
+/// Block files, which [`blkdat::open()`] reads.
 static BLOCK_FILES: Properties = Properties {
     name: "blk",
     article: "",

@@ -1,5 +1,5 @@
 //! What `convert --to` and `generate --format` offer; which formats have what stands in their rows
-//! ([`format`](crate::format)).
+//! ([`crate::format`]).
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub enum Files {
 pub enum Output {
     /// [`ArchiveWriter`](crate::ArchiveWriter), with gzip or without.
     Blocks(Format, Gzip),
-    /// [`blkdat::BlockWriter`].
+    /// [`BlockWriter`](crate::blkdat::BlockWriter).
     BlockFiles,
     /// A datadir of Bitcoin Core: block files, undo data and databases.
     CoreDatadir,

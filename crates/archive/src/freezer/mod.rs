@@ -44,7 +44,7 @@ pub(crate) fn block_range(tables: &Path) -> Result<Option<(u64, u64)>, Error> {
     Ok(range.filter(|range| !range.is_empty()).map(|range| (range.start, range.end - 1)))
 }
 
-/// Compares every index with the data files and the tables with each other, just as [`inspect`]
+/// Compares every index with the data files and the tables with each other, just as [`inspect()`]
 /// does, so that both have the same verdict. Tables that are not wanted are named as not checked.
 pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) {
     let mut report = FileReport::default();
