@@ -257,15 +257,16 @@ impl Store {
         }
         manifest::check_state(state)?;
         let is_ours = |part: &CommitPart| Arc::ptr_eq(part.folder(), &self.folder);
-        let given = parts.iter().filter(|part| is_ours(part)).map(CommitPart::kind_and_name);
-        let given: Vec<_> = given.collect();
-        let is_given = |(kind, name): &(PartKind, String)| given.contains(&(*kind, name));
-        if given.len() == parts.len()
-            && parts.len() == self.parts.len()
+        let is_given = |(kind, name): &(PartKind, String)| {
+            parts.iter().any(|part| part.kind_and_name() == (*kind, name))
+        };
+        if parts.len() == self.parts.len()
+            && parts.iter().all(is_ours)
             && self.parts.iter().all(is_given)
         {
             return Ok(());
         }
+        let given: Vec<_> = parts.iter().map(CommitPart::kind_and_name).collect();
         let expected = opening::describe(&self.parts);
         Err(mismatch("parts of a commit", expected, format!("{given:?}")))
     }
