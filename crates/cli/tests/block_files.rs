@@ -88,6 +88,22 @@ fn block_files_that_are_no_files_are_refused_at_once() {
 }
 
 #[test]
+fn what_a_killed_process_left_is_not_in_the_way_of_one_with_its_number() {
+    let scratch = Scratch::new("verify-beside-leftovers");
+    let blocks = scratch.path("blocks");
+    generate(&blocks);
+    let temporary = scratch.path("temporary");
+    // processes to come have the next numbers
+    for process in 0..5_000 {
+        let left = format!("blockmill-verify-{}", std::process::id() + process);
+        fs::create_dir_all(temporary.join(left)).expect("a folder");
+    }
+    let mut command = blockmill("verify");
+    ends(command.arg(&blocks).env("TMPDIR", &temporary), 0, "verified");
+    assert_eq!(fs::read_dir(&temporary).expect("a folder").count(), 5_000);
+}
+
+#[test]
 fn nothing_new_is_said_of_whole_files_only_and_never_before_a_failure() {
     let scratch = Scratch::new("nothing-new-block-files");
     let (blocks, store) = (scratch.path("blocks"), scratch.path("store"));

@@ -7,7 +7,7 @@ use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
-use archive::{Archive, Format};
+use archive::Archive;
 use chain::Status;
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
 
@@ -26,7 +26,7 @@ pub fn of(
     let (first, last) = run.range.unwrap_or_default();
     record.data = Data {
         paths: archive.files().iter().map(|path| path.display().to_string()).collect(),
-        format: format_name(archive.format()).into(),
+        format: archive.format().name().into(),
         chain: options.spec.name.clone(),
         first,
         last,
@@ -61,17 +61,6 @@ pub fn of(
 fn checksum(run: &Run) -> Option<String> {
     let ((first, _), tip) = (run.range?, run.tip.as_ref()?);
     Some(archive::chain_checksum(first, tip.id.number, &tip.id.hash))
-}
-
-/// The name of a format in records.
-pub fn format_name(format: Format) -> &'static str {
-    match format {
-        Format::Era1 => "era1",
-        Format::Freezer => "freezer",
-        Format::Store => "store",
-        Format::RlpExport => "rlp",
-        Format::HeaderStream => "headers",
-    }
 }
 
 /// The stages by their names. What a batch is checked for is shown in its parts, which share the

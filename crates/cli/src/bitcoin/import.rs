@@ -31,13 +31,13 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 /// that is gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     let job = Job::prepare(args, run.cancel.clone())?;
-    let folder = std::env::temp_dir().join(format!("blockmill-verify-{}", std::process::id()));
-    std::fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    archive::output::will_go(&folder);
-    let exit = job.run(&folder, false, run);
-    std::fs::remove_dir_all(&folder)
-        .with_context(|| format!("cannot remove {}", folder.display()))?;
-    exit
+    // of a name that is free: what a killed process left may have the number of this one
+    let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
+    let folder = folder.context("cannot create a folder for coins")?;
+    archive::output::will_go(folder.path());
+    let answer = job.run(folder.path(), false, run);
+    folder.close().context("cannot remove the folder of the coins")?;
+    answer
 }
 
 /// Block files and what to do with them.

@@ -1,7 +1,6 @@
 //! Why an archive cannot be converted, and what that says of it.
 
 use crate::fault::{Cause, Fault};
-use crate::record::format_name;
 use archive::Format;
 use chain::{FaultReport, Shortfall, Status};
 use std::fmt;
@@ -34,7 +33,7 @@ impl fmt::Display for ConvertError {
             Self::Archive(error) => error.fmt(f),
             Self::Fault(fault) => fault.fmt(f),
             Self::Lacking { block, what, format } => {
-                let format = format_name(*format);
+                let format = format.name();
                 write!(f, "block {block}: expected {what}, which the format {format} stores, ")?;
                 f.write_str("found none in the source and no way to compute it")
             }
