@@ -63,7 +63,7 @@ pub(crate) struct Link {
     total: Option<U256>,
 }
 
-/// Blocks of one batch that are verified and tied to the chain; only [`Link::extend`] makes it.
+/// Blocks of one batch that are verified and tied to the chain; only `Link::extend` makes it.
 pub struct Verified<'a> {
     /// The batch.
     pub(crate) batch: &'a Batch,

@@ -104,7 +104,7 @@ impl Operation {
 pub struct Job {
     /// What is done.
     pub operation: Operation,
-    /// Keys that were put in by the fill, at least [`LEAST_KEYS`].
+    /// Keys that were put in by the fill, at least `LEAST_KEYS`.
     pub keys: u64,
 }
 
