@@ -2,13 +2,13 @@
 
 use crate::input::{Input, folder};
 use archive::blkdat::{BodyReader, open};
-use bitcoin::types::Coin;
 use bitcoin::coins::PackedCoin;
 use bitcoin::coins::compress::{CoinReader, write_coin};
-use bitcoin::types::{Block, Span};
-use bitcoin::params::Params;
 use bitcoin::index::scan::pass1;
+use bitcoin::params::Params;
 use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
+use bitcoin::types::Coin;
+use bitcoin::types::{Block, Span};
 use bitcoin::undo;
 use bitcoin::variants::Variants;
 use crypto::{Signatures, sha256d};

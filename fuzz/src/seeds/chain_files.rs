@@ -2,8 +2,8 @@
 
 use crate::chain_files::naive::{Plain, Tx, TxIn, TxOut};
 use crate::input::put_part;
-use bitcoin::types::Coin;
 use bitcoin::params::Params;
+use bitcoin::types::Coin;
 
 /// The first payment of the main network, in block 170, and the script of what it spends.
 const FIRST_PAYMENT: &str = "0100000001c997a5e56e104102fa209c6a852dd90660a20b2d9c352423edce25857f\
