@@ -9,6 +9,7 @@ use std::{path::Path, sync::Arc};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, Options};
 use made_blocks::{FIRST, Random, assert_holds, extend, small, tip};
+use testkit::{rounds, spread};
 
 const DIR: &str = "chain";
 /// The last block.
@@ -55,18 +56,18 @@ fn what_was_synced_survives_a_power_loss_at_any_moment() {
     let disk = SimulatedDisk::default();
     let steps = life(&disk);
     let (mut tried, mut went_back) = (0, 0);
-    for moment in 0..=disk.now() {
+    for moment in spread(disk.now() + 1) {
         let is_safe = |step: &Step| step.durable && step.counted <= moment;
         let safe = steps.iter().rposition(is_safe).unwrap_or(0);
         let begun = steps.iter().rposition(|step| step.begun <= moment).unwrap_or(0);
         for percent in [0, 30, 80, 97, 100] {
-            let mut random = Random::new(tried);
+            let mut random = Random::new(tried as u64);
             let left = disk.lost_power(moment, &mut || random.below(100) < percent);
             let mut store = open(&left);
             let found = store.tip().map(|tip| tip.number);
             let may = steps[safe..=begun].iter().any(|step| step.tip == found);
             assert!(may, "moment {moment}, {percent} %: {found:?}");
-            went_back += u32::from(percent < 100 && found != steps[begun].tip);
+            went_back += usize::from(percent < 100 && found != steps[begun].tip);
             tried += 1;
             if tried % 7 > 0 {
                 continue;
@@ -80,5 +81,6 @@ fn what_was_synced_survives_a_power_loss_at_any_moment() {
         }
     }
     println!("{tried} power losses, {went_back} of which lost a commit");
-    assert!(tried > 1000 && went_back > 100, "{tried} power losses, {went_back} hurt");
+    let enough = tried > rounds(1000) && went_back > rounds(100);
+    assert!(enough, "{tried} power losses, {went_back} hurt");
 }

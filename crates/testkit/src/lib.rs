@@ -26,4 +26,4 @@ pub use need::{NEEDS, Need, REQUIRE};
 pub use needs::needs;
 pub use place::{must_run, path_of};
 pub use random::{Below, Random};
-pub use rounds::rounds;
+pub use rounds::{rounds, spread};

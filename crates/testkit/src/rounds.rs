@@ -15,6 +15,12 @@ pub fn rounds(full: usize) -> usize {
     rounds
 }
 
+/// The numbers below `full` to try: all of them, or as many as [`rounds`] says, spread evenly.
+pub fn spread(full: usize) -> impl Iterator<Item = usize> {
+    let step = full.div_ceil(rounds(full).max(1)).max(1);
+    (0..full).step_by(step)
+}
+
 fn divided(full: usize, divisor: Option<&str>) -> usize {
     let Some(text) = divisor.filter(|text| !text.is_empty()) else { return full };
     let number = text.parse().ok().filter(|number| *number > 0);
