@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     crash::{CrashPlan, CrashPoint},
-    disk::{Disk, RealDisk},
+    disk::Disk,
     error::{Error, Result, io_error},
     table::Salt,
 };
@@ -35,12 +35,6 @@ impl Folder {
     pub fn new(dir: &Path, disk: Arc<dyn Disk>, salt: Salt, next: u64) -> Folder {
         let (next, crash) = (AtomicU64::new(next), Mutex::new(CrashPlan(None)));
         Folder { dir: dir.to_path_buf(), disk, salt, next, crash }
-    }
-
-    /// No folder: that of parts that are only read.
-    pub fn none() -> Arc<Folder> {
-        let (disk, salt) = (Arc::new(RealDisk), Salt([0; 3]));
-        Arc::new(Folder::new(Path::new(""), disk, salt, 0))
     }
 
     /// A number for a new file; never given twice.

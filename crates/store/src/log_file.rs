@@ -90,10 +90,9 @@ impl LogFile {
         &self.name
     }
 
-    pub(crate) fn folder(&self) -> &Arc<Folder> {
-        // a log that is only read is no part of any store
-        static NONE: std::sync::OnceLock<Arc<Folder>> = std::sync::OnceLock::new();
-        self.folder.as_ref().unwrap_or_else(|| NONE.get_or_init(Folder::none))
+    /// The folder of its store; none for a log that is only read.
+    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
+        self.folder.as_ref()
     }
 
     /// Bytes so far: the end of the last record.

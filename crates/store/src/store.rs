@@ -101,12 +101,13 @@ impl CommitPart<'_> {
         }
     }
 
-    fn folder(&self) -> &Arc<Folder> {
-        match self {
-            CommitPart::Table(table) => &table.folder,
+    fn is_in(&self, folder: &Arc<Folder>) -> bool {
+        let own = match self {
+            CommitPart::Table(table) => Some(&table.folder),
             CommitPart::Log(log) => log.folder(),
-            CommitPart::Segment(segment) => &segment.folder,
-        }
+            CommitPart::Segment(segment) => Some(&segment.folder),
+        };
+        own.is_some_and(|own| Arc::ptr_eq(own, folder))
     }
 
     fn prepare(&mut self) -> Result<Vec<u8>> {
@@ -256,12 +257,11 @@ impl Store {
             return Err(Error::Failed { path: self.folder.dir.clone() });
         }
         manifest::check_state(state)?;
-        let is_ours = |part: &CommitPart| Arc::ptr_eq(part.folder(), &self.folder);
         let is_given = |(kind, name): &(PartKind, String)| {
             parts.iter().any(|part| part.kind_and_name() == (*kind, name))
         };
         if parts.len() == self.parts.len()
-            && parts.iter().all(is_ours)
+            && parts.iter().all(|part| part.is_in(&self.folder))
             && self.parts.iter().all(is_given)
         {
             return Ok(());

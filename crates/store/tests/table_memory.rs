@@ -8,7 +8,7 @@ use std::{
 };
 
 use blockmill_store::TableOptions;
-use generated_keys::{Key, OneTable, Random, folder};
+use generated_keys::{Key, OneTable, Random, coin_key, coin_value, folder};
 
 /// Bytes from the allocator, now.
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
@@ -37,19 +37,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Key of coin `n`; its value follows from it.
-fn key(n: u64) -> Key {
-    let mut key = [0; 36];
-    let mut random = Random::new(n / 2);
-    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next_u64().to_be_bytes()));
-    key[35] = (n % 2) as u8;
-    key
-}
-
-fn value(n: u64) -> Vec<u8> {
-    vec![n as u8; 20 + (n % 23) as usize]
-}
-
 #[test]
 fn memory_is_what_is_reported_and_stays_within_the_budget() {
     const BUDGET: usize = 6 << 20;
@@ -61,13 +48,13 @@ fn memory_is_what_is_reported_and_stays_within_the_budget() {
     let mut commits = 0;
     let mut out = Vec::new();
     for n in 0..COINS {
-        open.table.insert(&key(n), &value(n)).unwrap();
+        open.table.insert(&coin_key(n), &coin_value(n)).unwrap();
         if n % 4 == 3 {
             // far back, so that most have been flushed
             let old = n / 4 * 2;
             out.clear();
-            assert!(open.table.take(&key(old), None, &mut out).unwrap());
-            assert_eq!(out, value(old));
+            assert!(open.table.take(&coin_key(old), None, &mut out).unwrap());
+            assert_eq!(out, coin_value(old));
         }
         if n % 100 == 0 {
             let (allocated, reported) = (ALLOCATED.load(SeqCst) - before, open.table.memory());

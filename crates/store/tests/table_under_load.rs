@@ -11,20 +11,7 @@ use std::{
 };
 
 use blockmill_store::{Fetched, Table, TableOptions};
-use generated_keys::{Key, OneTable, Random, folder};
-
-/// Key of coin `n`; its value follows from it.
-fn key(n: u64) -> Key {
-    let mut key = [0; 36];
-    let mut random = Random::new(n / 2);
-    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next_u64().to_be_bytes()));
-    key[35] = (n % 2) as u8;
-    key
-}
-
-fn value(n: u64) -> Vec<u8> {
-    vec![n as u8; 20 + (n % 23) as usize]
-}
+use generated_keys::{Key, OneTable, Random, coin_key, coin_value, folder};
 
 /// Keys that go through the threads together, like a batch of blocks.
 const BATCH: u64 = 500;
@@ -41,7 +28,7 @@ fn threads_fetch_ahead_while_the_store_flushes_and_merges() {
             let mut fetched = Fetched::default();
             let mut random = Random::new(3);
             while !stop.load(SeqCst) {
-                let keys: Vec<Key> = (0..200).map(|_| key(random.below(150_000))).collect();
+                let keys: Vec<Key> = (0..200).map(|_| coin_key(random.below(150_000))).collect();
                 reader.snapshot().fetch(&keys, &mut fetched).unwrap();
             }
         });
@@ -57,7 +44,7 @@ fn threads_fetch_ahead_while_the_store_flushes_and_merges() {
         let mut hinted = 0;
         for batch in 0..300 {
             (batch * BATCH..(batch + 1) * BATCH)
-                .for_each(|n| assert!(!open.table.insert(&key(n), &value(n)).unwrap()));
+                .for_each(|n| assert!(!open.table.insert(&coin_key(n), &coin_value(n)).unwrap()));
             if batch >= 40 {
                 ask.send(batch - 40).unwrap();
             }
@@ -86,7 +73,7 @@ fn take_batch(table: &mut Table, batch: u64, keys: &[Key], fetched: &Fetched) ->
         let current = hint.filter(|hint| hint.generation == table.snapshot().generation());
         hinted += u64::from(current.is_some_and(|hint| hint.value.is_some()));
         assert!(table.take(key, hint, &mut out).unwrap());
-        assert_eq!(out, value(batch * BATCH + at as u64));
+        assert_eq!(out, coin_value(batch * BATCH + at as u64));
         assert!(!table.take(key, hint, &mut out).unwrap());
     }
     hinted

@@ -15,6 +15,20 @@ fn mix(n: u64) -> u64 {
 /// A key: an id of 32 bytes and a number of four.
 pub type Key = [u8; 36];
 
+/// Key of coin `n`; its value follows from it.
+pub fn coin_key(n: u64) -> Key {
+    let mut key = [0; 36];
+    let mut random = Random::new(n / 2);
+    key[..32].chunks_mut(8).for_each(|part| part.copy_from_slice(&random.next_u64().to_be_bytes()));
+    key[35] = (n % 2) as u8;
+    key
+}
+
+/// Value of coin `n`.
+pub fn coin_value(n: u64) -> Vec<u8> {
+    vec![n as u8; 20 + (n % 23) as usize]
+}
+
 /// Keys of a small world: 400 ids, of which those of a chain share their first 20 bytes.
 pub struct Keys {
     pub chains: u64,
