@@ -8,7 +8,7 @@ use std::{
 };
 
 use blockmill_store::TableOptions;
-use generated_keys::{Key, OneTable, Random, coin_key, coin_value, folder};
+use generated_keys::{OneTable, coin_key, coin_value, folder};
 
 /// Bytes from the allocator, now.
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);

@@ -35,7 +35,7 @@ fn threads_fetch_ahead_while_the_store_flushes_and_merges() {
         let reader = reader.clone();
         scope.spawn(move || {
             for batch in asked {
-                let keys: Vec<Key> = (batch * BATCH..(batch + 1) * BATCH).map(key).collect();
+                let keys: Vec<Key> = (batch * BATCH..(batch + 1) * BATCH).map(coin_key).collect();
                 let mut fetched = Fetched::default();
                 reader.snapshot().fetch(&keys, &mut fetched).unwrap();
                 answer.send((batch, keys, fetched)).unwrap();
