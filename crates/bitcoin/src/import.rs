@@ -312,7 +312,8 @@ impl Pass<'_> {
             .parallel("prepare", |batch| batch.prepare(context))
             .serial("connect", connect)
             .parallel("check", |batch| batch.check(context))
-            .write("finish", finish)
+            // far shorter than waking another thread for the time of it, and a commit has a barrier
+            .serial("finish", finish)
             .run(batches, threads);
         run.times.add(&ended.times);
         run.stopped |= self.options.cancel.is_cancelled();
