@@ -3,16 +3,11 @@
 
 pub mod disk;
 pub mod machine;
-pub mod percentile;
 pub mod record;
-pub mod signature_record;
 pub mod switches;
 pub mod usage;
-pub mod writer_record;
 
 mod cancel;
-mod record_file;
-mod record_schema_1;
 mod schedule;
 mod stages;
 mod times;

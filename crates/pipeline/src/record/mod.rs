@@ -1,8 +1,14 @@
 //! The run record: one JSON document that says what one run did, on what, and where the time went.
 //!
 //! Every table, chart and page is made from these records and from nothing else, so a figure can
-//! always be traced to the run that gave it. The fields are specified in
-//! `docs/formats/run-record.md`. Times are seconds, sizes are bytes.
+//! always be traced to the run that gave it. An import has one, a measurement of one operation has
+//! one, and so has a run of a peer. The fields are specified in `docs/formats/run-record.md`.
+
+mod facts;
+mod file;
+mod load;
+mod percentile;
+mod series;
 
 use std::collections::BTreeMap;
 
@@ -10,13 +16,15 @@ use chain::{FaultReport, Shortfall, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
-use crate::percentile::Percentiles;
-pub use crate::record_file::RecordError;
-use crate::record_schema_1;
 use crate::times::{StageTimes, ThreadTimes};
+pub use facts::{BLOCKS_PER_S, CPU_SYS_S, CPU_USER_S, Facts, PEAK_RSS_BYTES, WALL_S};
+pub use file::{RecordError, read_json, write_json};
+pub use load::{Load, LoadWatch};
+pub use percentile::Percentiles;
+pub use series::{BLOCKS, CHUNK, ChunkTimes, Column, END_S, FIRST, SAMPLE, Series, TIME_NS};
 
-/// The schema version that this program writes, and the newest one that it reads.
-pub const SCHEMA: u32 = 2;
+/// The schema version that this program writes and reads.
+pub const SCHEMA: u32 = 3;
 
 /// One of the two phases that the reference for headers (holiman/headerimport) measures, and so
 /// does everything that is compared with it.
@@ -26,8 +34,8 @@ pub const WRITE: &str = "write";
 
 /// Everything that is recorded about one run.
 ///
-/// When a record is read, unknown fields are ignored. `schema`, `label`, `data` and `totals` must
-/// be there; any other field that is missing gets its empty value.
+/// When a record is read, unknown fields are ignored. `schema`, `label` and `facts` must be there;
+/// any other field that is missing gets its empty value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of this layout; see [`SCHEMA`].
@@ -46,38 +54,36 @@ pub struct RunRecord {
     /// The machine that it ran on.
     #[serde(default)]
     pub machine: Machine,
-    /// The archive that was imported.
+    /// What others did on it meanwhile; none when not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
+    /// The archive that was imported; empty when none was.
+    #[serde(default)]
     pub data: Data,
-    /// Verification level: `headers`, `bodies` or `execution`.
+    /// Verification level: `headers`, `bodies` or `execution`; empty when nothing was verified.
     #[serde(default)]
     pub level: String,
-    /// The switches that were set, by name.
+    /// What was asked for besides, by name: `seal`, `threads`, `case`, ...
     #[serde(default)]
-    pub variants: BTreeMap<String, String>,
-    /// How seals were checked; none for a program or a chain that checks no seals.
+    pub settings: BTreeMap<String, String>,
+    /// The options of `--with` that were set, by name.
     #[serde(default)]
-    pub seal: Option<Seal>,
+    pub options: BTreeMap<String, String>,
     /// Busy and waiting time of each stage, in the order in which data passes them.
     #[serde(default)]
     pub stages: Vec<Stage>,
     /// Busy and idle time of each thread that passed data through the stages.
     #[serde(default)]
     pub threads: Vec<Thread>,
-    /// Names of the phases that each chunk goes through, in order: what the busy times and the
-    /// percentiles below are of.
+    /// What was measured and counted.
+    pub facts: Facts,
+    /// What was measured along the chain, or again and again.
     #[serde(default)]
-    pub phases: Vec<String>,
-    /// The series over the chain, in chain order.
+    pub series: Vec<Series>,
+    /// What was found besides the last block, by name: `coins_hash`, `digest`, ... Two runs of the
+    /// same thing agree in what both of them tell.
     #[serde(default)]
-    pub chunks: Vec<ChunkTimes>,
-    /// The sums.
-    pub totals: Totals,
-    /// Percentiles over the chunks, for each phase.
-    #[serde(default, deserialize_with = "record_schema_1::percentiles")]
-    pub percentiles: Vec<Percentiles>,
-    /// What only a run over Bitcoin block files has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reindex: Option<Reindex>,
+    pub answer: BTreeMap<String, String>,
     /// How the run ended.
     #[serde(default)]
     pub result: Outcome,
@@ -101,51 +107,73 @@ impl RunRecord {
             command: Vec::new(),
             started_unix: 0.0,
             machine: Machine::default(),
+            load: None,
             data: Data::default(),
             level: String::new(),
-            variants: BTreeMap::new(),
-            seal: None,
+            settings: BTreeMap::new(),
+            options: BTreeMap::new(),
             stages: Vec::new(),
             threads: Vec::new(),
-            phases: Vec::new(),
-            chunks: Vec::new(),
-            totals: Totals::default(),
-            percentiles: Vec::new(),
-            reindex: None,
+            facts: Facts::default(),
+            series: Vec::new(),
+            answer: BTreeMap::new(),
             result: Outcome::default(),
             notes: Vec::new(),
         }
     }
 
-    /// Fills what follows from the other fields: the sums over the chunks, the percentiles and the
-    /// rate. `phases`, `totals.wall_s` and `data.blocks` must have been set.
-    pub fn sum_up(&mut self) {
-        let phases = 0..self.phases.len();
-        self.totals.busy_s = phases.map(|phase| self.times(phase).sum()).collect();
-        self.totals.blocks_per_s = rate(self.data.blocks, self.totals.wall_s);
-        self.take_percentiles();
+    /// Sets what follows from the blocks of the run and the time that it took.
+    pub fn took(&mut self, wall_s: f64) {
+        self.facts.set(WALL_S, wall_s);
+        self.facts.set(BLOCKS_PER_S, rate(self.data.blocks, wall_s));
     }
 
-    /// The percentiles of the chunks.
-    pub(crate) fn take_percentiles(&mut self) {
-        let of = |phase| Percentiles::of(&mut self.times(phase).collect::<Vec<_>>());
-        self.percentiles = (0..self.phases.len()).map(of).collect();
+    /// Sets what this process has used so far.
+    pub fn take_usage(&mut self) {
+        let cpu = crate::usage::cpu_times();
+        self.facts.set(CPU_USER_S, cpu.user_s);
+        self.facts.set(CPU_SYS_S, cpu.sys_s);
+        if let peak @ 1.. = crate::usage::peak_rss_bytes() {
+            self.facts.count(PEAK_RSS_BYTES, peak);
+        }
     }
 
-    /// The busy times of the chunks in a phase.
-    fn times(&self, phase: usize) -> impl Iterator<Item = f64> + '_ {
-        self.chunks.iter().map(move |chunk| chunk.busy_s.get(phase).copied().unwrap_or(0.0))
+    /// The whole run on the clock on the wall, in seconds.
+    pub fn wall_s(&self) -> f64 {
+        self.facts.of(WALL_S)
     }
 
-    /// The place of a phase in the lists of busy times.
-    pub fn phase(&self, name: &str) -> Option<usize> {
-        self.phases.iter().position(|phase| phase == name)
+    /// CPU time of the process, in seconds.
+    pub fn cpu_s(&self) -> f64 {
+        self.facts.of(CPU_USER_S) + self.facts.of(CPU_SYS_S)
+    }
+
+    /// The series whose rows are these.
+    pub fn series(&self, row: &str) -> Option<&Series> {
+        self.series.iter().find(|series| series.row == row)
+    }
+
+    /// Names of the phases that each chunk goes through, in order.
+    pub fn phases(&self) -> Vec<&str> {
+        let chunks = self.series(CHUNK).into_iter().flat_map(Series::measurements);
+        chunks.map(|column| column.name.as_str()).collect()
     }
 
     /// Busy time of a phase over the whole run; 0 when the run has no such phase.
     pub fn busy_s(&self, phase: &str) -> f64 {
-        let found = self.phase(phase).and_then(|at| self.totals.busy_s.get(at));
-        found.copied().unwrap_or(0.0)
+        let chunks = self.series(CHUNK).and_then(|chunks| chunks.column(phase));
+        chunks.map_or(0.0, Column::sum)
+    }
+
+    /// Everything in which runs of the same thing must agree, by name.
+    pub fn answers(&self) -> BTreeMap<&str, String> {
+        let mut all: BTreeMap<&str, String> =
+            self.answer.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        if !self.result.tip_hash.is_empty() {
+            all.insert("tip_number", self.result.tip_number.to_string());
+            all.insert("tip_hash", self.result.tip_hash.clone());
+        }
+        all
     }
 }
 
@@ -186,18 +214,6 @@ pub struct Data {
     pub bytes: u64,
     /// A checksum of the blocks, as `algorithm:hex`; none when no block was verified.
     pub checksum: Option<String>,
-}
-
-/// How seals (proof of work) were checked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Seal {
-    /// `off`, `all`, or a share such as `1/100`.
-    pub mode: String,
-    /// The seed of the random sample: the same seed picks the same headers again.
-    pub seed: u64,
-    /// How many seals were checked.
-    pub checked: u64,
 }
 
 /// Busy and waiting time of one stage of the pipeline.
@@ -246,94 +262,6 @@ impl From<&ThreadTimes> for Thread {
     fn from(times: &ThreadTimes) -> Self {
         Self { busy_s: times.busy.as_secs_f64(), idle_s: times.idle.as_secs_f64() }
     }
-}
-
-/// The times of one chunk of blocks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ChunkTimes {
-    /// Number of the first block of the chunk.
-    pub first: u64,
-    /// How many blocks the chunk holds.
-    pub blocks: u64,
-    /// Busy time in each phase.
-    pub busy_s: Vec<f64>,
-    /// When the chunk left the last phase, counted from the start of the run.
-    pub end_s: f64,
-}
-
-/// Sums over the whole run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Totals {
-    /// The whole run on the clock on the wall.
-    pub wall_s: f64,
-    /// Busy time in each phase.
-    pub busy_s: Vec<f64>,
-    /// Work done once before the first block, such as making an ethash cache.
-    pub setup_s: f64,
-    /// CPU time of the process outside the kernel.
-    pub cpu_user_s: f64,
-    /// CPU time of the process inside the kernel.
-    pub cpu_sys_s: f64,
-    /// The most memory that the process held at once; 0 when not known.
-    pub peak_rss_bytes: u64,
-    /// Blocks in a second of `wall_s`.
-    pub blocks_per_s: f64,
-}
-
-/// A run over Bitcoin block files: the index of their headers, then the blocks connected.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Reindex {
-    /// Name of the benchmark definition; empty for an import.
-    pub definition: String,
-    /// Files.
-    pub files: u64,
-    /// Their bytes.
-    pub file_bytes: u64,
-    /// Bytes read from them to find blocks; those of a memory map are not counted.
-    pub index_bytes: u64,
-    /// Blocks found, each as often as it is there.
-    pub found: u64,
-    /// Blocks that stand before their parents.
-    pub out_of_order: u64,
-    /// Of which were still in memory when their parents turned up.
-    pub from_memory: u64,
-    /// Of which were read again.
-    pub from_disk: u64,
-    /// Blocks without a parent in the files.
-    pub orphans: u64,
-    /// Blocks in branches beside the best chain.
-    pub stale: u64,
-    /// Finding and hashing headers.
-    pub scan_s: f64,
-    /// All of the index: scan, order, header rules, best chain, its file.
-    pub index_s: f64,
-    /// Connecting: from the end of the index to the last commit.
-    pub connect_s: f64,
-    /// Of which writing coins and undo data to disk.
-    pub commit_s: f64,
-    /// Times that was done.
-    pub commits: u64,
-    /// Transactions connected.
-    pub transactions: u64,
-    /// Inputs connected, those of coinbases not counted.
-    pub inputs: u64,
-    /// Inputs whose scripts ran.
-    pub scripts: u64,
-    /// Of which the script library decided.
-    pub by_library: u64,
-    /// Coins in the set at the end.
-    pub coins: u64,
-    /// Their hash, as `hash_serialized_3` of `gettxoutsetinfo`; empty when it was not computed.
-    pub coins_hash: String,
-    /// Bytes of memory that the tree of headers took, which is held throughout.
-    pub tree_memory: u64,
-    /// The most memory that the coins took at once, in bytes.
-    pub coins_memory: u64,
-    /// Blocks that a better chain left.
-    pub disconnected: u64,
 }
 
 /// A block by its number and hash.

@@ -6,9 +6,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::engines::{self, EnginesFile, ProgramEngine, Tool, Values};
-use super::{PEERS_DIR, process};
-use crate::child;
+use super::engines::{self, Engine, EnginesFile, Tool};
+use super::PEERS_DIR;
+use crate::definition::Settings;
+use crate::process;
 
 /// `engines.toml`, read, and where it is.
 pub struct Engines {
@@ -59,25 +60,24 @@ impl Workshop {
         self.tools.iter().try_for_each(|(name, tool)| engines::find_tool(name, tool))
     }
 
-    /// Builds `engine` in a folder of its own below `kind` and returns the program that it made.
-    pub fn make(&self, kind: &str, engine: &ProgramEngine) -> Result<PathBuf> {
-        let target = self.home.join(kind).join(&engine.name);
+    /// Builds `engine` in a folder of its own and returns the program that it made.
+    pub fn make(&self, engine: &Engine) -> Result<PathBuf> {
+        let target = self.home.join(&engine.name);
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
-        let values = Values { target: Some(utf8(&target)?), ..Values::default() };
-        self.build(&values.fill(&engine.build)?)?;
+        let values = Settings::from([("target".to_owned(), utf8(&target)?)]);
+        self.build(&engines::fill(&engine.build, &values)?)?;
         let program = target.join(&engine.program);
         ensure!(program.is_file(), "the build left no {}", program.display());
         Ok(program)
     }
 
     /// Runs the build command `line`, placeholders filled in, in the peer's folder.
-    pub fn build(&self, line: &[String]) -> Result<()> {
+    fn build(&self, line: &[String]) -> Result<()> {
         let (tool, arguments) = line.split_first().context("empty build command")?;
-        let output = child::output(Command::new(tool).args(arguments).current_dir(&self.source))
+        let ended = process::watch(Command::new(tool).args(arguments).current_dir(&self.source))
             .with_context(|| format!("cannot run `{tool}` in {}", self.source.display()))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!("`{}` failed: {}", line.join(" "), process::last_line(&said));
+        if !ended.status.success() {
+            bail!("`{}` failed: {}", line.join(" "), process::last_line(&ended.stderr));
         }
         Ok(())
     }

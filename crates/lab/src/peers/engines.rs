@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
+use crate::definition::Settings;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::Input;
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -15,17 +15,9 @@ pub struct EnginesFile {
     /// Tools by name.
     #[serde(default)]
     pub tools: BTreeMap<String, Tool>,
-    /// Peers of `bench headers`, in order.
-    pub engine: Vec<Engine>,
-    /// Peers of `bench rlp`, in order.
+    /// The peers.
     #[serde(default)]
-    pub rlp: Vec<ProgramEngine>,
-    /// Peers of `bench store`, in order.
-    #[serde(default)]
-    pub store: Vec<ProgramEngine>,
-    /// Peers of `bench reindex`, in order.
-    #[serde(default)]
-    pub bitcoin: Vec<ProgramEngine>,
+    pub peer: Vec<Engine>,
 }
 
 /// A program that must be on the machine to build a peer.
@@ -49,88 +41,39 @@ pub struct Engine {
     pub client: String,
     pub version: String,
     pub folder: String,
-    pub needs: Vec<String>,
-    pub build: Vec<String>,
-    pub run: Vec<String>,
-    pub seals: Option<Vec<String>>,
-    pub era1: Vec<String>,
-    pub stream: Vec<String>,
-    pub checks: String,
-}
-
-/// A peer of `bench rlp`, `bench store` or `bench reindex`, whose command line is the same for all
-/// of a kind; the fields are explained at the top of the file.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProgramEngine {
-    pub name: String,
-    pub label: String,
-    pub client: String,
-    pub version: String,
-    pub folder: String,
+    #[serde(default)]
     pub needs: Vec<String>,
     pub build: Vec<String>,
     pub program: String,
+    pub run: Vec<String>,
+    #[serde(default)]
+    pub checks: String,
 }
 
-impl Engine {
-    /// The command line for `input`, placeholders not yet filled in.
-    pub fn command(&self, input: &Input) -> Vec<String> {
-        let input = match input {
-            Input::Stream(_) => &self.stream,
-            Input::Era1(_) => &self.era1,
-        };
-        [&self.run, self.seals.as_ref().unwrap_or(&Vec::new()), input]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect()
+/// The command line with the value of each placeholder: `{name}`, anywhere in an argument.
+///
+/// # Errors
+/// A placeholder that has no value.
+pub fn fill(line: &[String], values: &Settings) -> Result<Vec<String>> {
+    line.iter().map(|argument| fill_one(argument, values)).collect()
+}
+
+fn fill_one(argument: &str, values: &Settings) -> Result<String> {
+    let (mut out, mut rest) = (String::new(), argument);
+    while let Some((before, (name, after))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        let value = values.get(name).with_context(|| format!("{{{name}}} has no value here"))?;
+        out = out + before + value;
+        rest = after;
     }
-}
-
-/// What the placeholders of a command line stand for.
-#[derive(Debug, Default)]
-pub struct Values {
-    pub program: Option<String>,
-    pub target: Option<String>,
-    pub dir: Option<String>,
-    pub caches: Option<String>,
-    pub chunk: Option<String>,
-    pub freq: Option<String>,
-    pub paths: Option<String>,
-}
-
-impl Values {
-    /// Replaces each argument that is a placeholder.
-    ///
-    /// # Errors
-    /// A placeholder that does not exist, or has no value in this command line.
-    pub fn fill(&self, line: &[String]) -> Result<Vec<String>> {
-        line.iter()
-            .map(|argument| {
-                let value = match argument.as_str() {
-                    "{program}" => &self.program,
-                    "{target}" => &self.target,
-                    "{dir}" => &self.dir,
-                    "{caches}" => &self.caches,
-                    "{chunk}" => &self.chunk,
-                    "{freq}" => &self.freq,
-                    "{paths}" => &self.paths,
-                    other if other.contains('{') => bail!("unknown placeholder {other}"),
-                    plain => return Ok(plain.to_owned()),
-                };
-                value.clone().with_context(|| format!("{argument} has no value here"))
-            })
-            .collect()
-    }
+    Ok(out + rest)
 }
 
 /// Parses the text of `engines.toml`.
 pub fn parse(text: &str) -> Result<EnginesFile> {
     let file: EnginesFile = toml::from_str(text)?;
-    let names = file.engine.iter().map(|engine| &engine.name);
-    let programs = file.rlp.iter().chain(&file.store).chain(&file.bitcoin);
-    for name in names.chain(programs.map(|engine| &engine.name)) {
+    for name in file.peer.iter().map(|engine| &engine.name) {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         if name.is_empty() || !name.chars().all(plain) {
             bail!("engine name {name:?}: letters, digits, '-', '.' and '_' expected");
@@ -182,13 +125,12 @@ mod tests {
 
     #[test]
     fn fills_placeholders_and_rejects_unknown_ones() {
-        let values = Values { dir: Some("/data/x".into()), ..Values::default() };
+        let values = Settings::from([("dir".into(), "/data/x".into()), ("n".into(), "7".into())]);
         let line = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-        assert_eq!(values.fill(&line(&["-dir", "{dir}"])).unwrap(), line(&["-dir", "/data/x"]));
-        for bad in ["{folder}", "{chunk}"] {
-            let error = values.fill(&line(&[bad])).unwrap_err().to_string();
-            assert!(error.contains(bad), "{error}");
-        }
+        let filled = fill(&line(&["-dir", "{dir}", "{n}:{n}-", "}"]), &values).unwrap();
+        assert_eq!(filled, line(&["-dir", "/data/x", "7:7-", "}"]));
+        let error = fill(&line(&["{folder}"]), &values).unwrap_err().to_string();
+        assert_eq!(error, "{folder} has no value here");
     }
 
     #[test]
