@@ -78,7 +78,8 @@ pub trait Arena {
     fn tell(&mut self, line: &str);
 }
 
-/// Runs a contest of `labels.len()` contestants over the fact `figure`.
+/// Runs a contest of `labels.len()` contestants over the fact `figure`. All must find what is
+/// `expected`, and all the same, or each the same again if they do not do the `same` work.
 ///
 /// # Errors
 /// When a run fails, or when two runs do not find the same.
@@ -86,6 +87,7 @@ pub fn hold(
     labels: &[String],
     figure: &str,
     expected: &Settings,
+    same: bool,
     rules: &Rules,
     arena: &mut impl Arena,
 ) -> Result<Vec<Run>> {
@@ -104,7 +106,8 @@ pub fn hold(
         }
         for contestant in turns {
             let record = arena.run(contestant)?;
-            agree(labels, expected, runs.first().map(|run| &run.record), &record)?;
+            let first = runs.iter().find(|run| same || run.contestant == contestant);
+            agree(labels, expected, first.map(|run| &run.record), &record)?;
             let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
             runs.push(Run { contestant, block, disturbed, record });
         }

@@ -2,7 +2,7 @@
 //! `docs/benchmark-definitions.md` describes it.
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -38,6 +38,9 @@ pub struct Definition {
     pub ablation: Vec<String>,
     /// Settings, and the values that a sweep over each of them takes.
     pub sweep: BTreeMap<String, Vec<String>>,
+    /// A setting whose values every run goes through, one after the other, each in a process of its
+    /// own: its name and the values.
+    pub steps: Option<(String, Vec<String>)>,
     /// Names of peers in `engines.toml`.
     pub peers: Vec<String>,
     /// What others have published about the same thing.
@@ -57,7 +60,7 @@ pub struct Rung {
 }
 
 /// A published measurement that this one answers.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
     /// Who published it.
@@ -88,6 +91,8 @@ struct File {
     ablation: Vec<String>,
     #[serde(default)]
     sweep: BTreeMap<String, Vec<Value>>,
+    #[serde(default)]
+    steps: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
     peers: Vec<String>,
     reference: Option<Reference>,
@@ -127,6 +132,7 @@ impl Definition {
     pub fn parse(name: &str, text: &str) -> Result<Self> {
         let file: File = toml::from_str(text)?;
         ensure!(!file.compare.is_empty(), "compare: expected the names of facts, found none");
+        ensure!(file.steps.len() <= 1, "steps: expected one setting, found {}", file.steps.len());
         ensure!(file.budget_s > 0.0, "budget_s: expected seconds, found {}", file.budget_s);
         let definition = Self {
             name: name.to_owned(),
@@ -141,6 +147,7 @@ impl Definition {
             ladder: file.ladder,
             ablation: file.ablation,
             sweep: lists(file.sweep)?,
+            steps: lists(file.steps)?.into_iter().next(),
             peers: file.peers,
             reference: file.reference,
         };
@@ -173,6 +180,11 @@ impl Definition {
         }
         self.answer.clear();
         Ok(())
+    }
+
+    /// The fact that leads.
+    pub fn figure(&self) -> &str {
+        self.compare.first().map_or("", String::as_str)
     }
 
     /// The settings of each case: every combination of the matrix. Without one there is one case,

@@ -13,11 +13,16 @@ pub mod arena;
 pub mod child;
 pub mod cold;
 pub mod contest;
+pub mod counting;
 pub mod definition;
+pub mod findings;
+
 pub mod job;
 pub mod kinds;
 pub mod peers;
 mod process;
+pub mod revisions;
 pub mod scratch;
 pub mod shape;
+pub mod sitting;
 pub mod statistics;

@@ -40,9 +40,4 @@ impl Scratch {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
-
-    /// Where the store of a run is made.
-    pub(crate) fn store(&self) -> PathBuf {
-        self.folder.join("store")
-    }
 }

@@ -5,6 +5,7 @@ use crate::contest::{AGAIN, BASELINE};
 use crate::definition::{Definition, Settings};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The name of our default.
 pub const OURS: &str = "blockmill";
@@ -24,6 +25,33 @@ pub enum Shape {
     Peers,
     /// The program with itself as of other revisions.
     Revisions(Vec<String>),
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone => f.write_str("alone"),
+            Self::Ladder => f.write_str("ladder"),
+            Self::Ablation => f.write_str("ablation"),
+            Self::Sweep(setting) => write!(f, "sweep {setting}"),
+            Self::Peers => f.write_str("peers"),
+            Self::Revisions(_) => f.write_str("revisions"),
+        }
+    }
+}
+
+impl Shape {
+    /// Every shape of a definition.
+    pub fn all_of(definition: &Definition) -> Vec<Self> {
+        let has = |is_there: bool, shape: Self| is_there.then_some(shape);
+        let mut all = vec![];
+        all.extend(has(!definition.ladder.is_empty(), Self::Ladder));
+        all.extend(has(!definition.ablation.is_empty(), Self::Ablation));
+        all.extend(definition.sweep.keys().cloned().map(Self::Sweep));
+        all.extend(has(!definition.peers.is_empty(), Self::Peers));
+        all.extend(has(all.is_empty(), Self::Alone));
+        all
+    }
 }
 
 /// An option of a kind.

@@ -50,7 +50,7 @@ impl Simulated {
     fn hold(&mut self, rules: &Rules) -> Result<Vec<Run>> {
         let expected = Settings::from([("tip_hash".into(), "0x01".into())]);
         let labels = self.labels.clone();
-        hold(&labels, WALL_S, &expected, rules, self)
+        hold(&labels, WALL_S, &expected, true, rules, self)
     }
 }
 
@@ -187,7 +187,7 @@ fn a_wrong_answer_fails_the_contest() {
 
     arena.answer = |_, run| if run % 2 == 0 { "0x02" } else { "0x03" };
     let labels = arena.labels.clone();
-    let error = hold(&labels, WALL_S, &Settings::new(), &pairs(6), &mut arena).unwrap_err();
+    let error = hold(&labels, WALL_S, &Settings::new(), true, &pairs(6), &mut arena).unwrap_err();
     assert!(error.to_string().contains("do not agree (of blockmill, again, variant 2): tip_hash"));
 }
 
@@ -204,6 +204,6 @@ fn a_run_that_fails_ends_the_contest() {
         fn tell(&mut self, _: &str) {}
     }
     let labels = ["a".to_owned(), "a".to_owned()];
-    let error = hold(&labels, WALL_S, &Settings::new(), &Rules::default(), &mut Broken);
+    let error = hold(&labels, WALL_S, &Settings::new(), true, &Rules::default(), &mut Broken);
     assert_eq!(error.unwrap_err().to_string(), "contestant 0 has no disk");
 }

@@ -1,6 +1,11 @@
 //! The kinds of things that can be measured, one file each. A definition says which one it is and
 //! gives it settings; everything else, from the order of the runs to the page, is the same for all.
 
+mod import;
+mod rlp;
+mod signatures;
+mod store;
+
 use crate::definition::Settings;
 use crate::job::Job;
 use crate::shape::OptionValues;
@@ -12,6 +17,14 @@ use std::path::{Path, PathBuf};
 pub trait Kind: Sync {
     /// Its name in definitions.
     fn name(&self) -> &'static str;
+
+    /// Is there such a case? Not every combination of a matrix is one.
+    ///
+    /// # Errors
+    /// When a setting is missing or wrong.
+    fn fits(&self, _settings: &Settings) -> Result<bool> {
+        Ok(true)
+    }
 
     /// The options of what `settings` describe, on this machine.
     ///
@@ -44,7 +57,7 @@ pub trait Kind: Sync {
 }
 
 /// All kinds.
-const KINDS: &[&dyn Kind] = &[];
+const KINDS: &[&dyn Kind] = &[&import::Import, &rlp::Rlp, &signatures::Signing, &store::Tables];
 
 /// The kind of this name.
 ///

@@ -1,0 +1,243 @@
+//! A sitting: contests of several definitions on one machine, one after the other, and the document
+//! that holds them.
+
+use crate::arena::Ring;
+use crate::contest::{Rules, hold};
+use crate::definition::{Definition, Settings};
+use crate::findings::Contest;
+use crate::kinds::{self, Kind};
+use crate::peers::{self, Ready};
+use crate::scratch::Scratch;
+use crate::shape::{Contestant, Shape, contestants};
+use crate::{child, revisions};
+use anyhow::{Context, Result};
+use pipeline::machine::{Disk, Machine};
+use pipeline::record::{Program, RecordError, read_json, unix_time, write_json};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The schema version that this program writes and reads.
+pub const SCHEMA: u32 = 1;
+/// What a [`Sitting`] is called in messages.
+const NAME: &str = "record of a bench";
+
+/// Everything that was measured in one sitting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sitting {
+    /// Version of this layout; see [`SCHEMA`].
+    pub schema: u32,
+    /// The program that measured.
+    pub program: Program,
+    /// The command line, one entry for each argument.
+    pub command: Vec<String>,
+    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    pub started_unix: f64,
+    /// How long it took, in seconds.
+    pub took_s: f64,
+    /// The machine.
+    pub machine: Machine,
+    /// The contests, in the order of time.
+    pub contests: Vec<Contest>,
+}
+
+impl Sitting {
+    /// Writes the document to `path`, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        write_json(self, NAME, path)
+    }
+
+    /// Reads the document in `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, is none, or has another schema.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        read_json(path, NAME, SCHEMA)
+    }
+}
+
+/// What to measure, and with what.
+#[derive(Debug)]
+pub struct Plan {
+    /// What, with the shapes of each.
+    pub definitions: Vec<(Definition, Vec<Shape>)>,
+    /// When a contest ends; the budget is that of the definition, times `budget`.
+    pub rules: Rules,
+    /// How much more or less than its own budget a definition gets.
+    pub budget: f64,
+    /// The folder of `engines.toml`.
+    pub benchmarks: PathBuf,
+    /// Where data is kept and runs write.
+    pub scratch: Scratch,
+    /// Our own program.
+    pub program: PathBuf,
+    /// The repository of revisions.
+    pub repository: PathBuf,
+}
+
+/// Holds all contests of `plan`.
+///
+/// # Errors
+/// When a run fails or finds something else than the others.
+pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
+    let start = Instant::now();
+    let mut machine = Machine::detect();
+    machine.disk = Disk::holding(plan.scratch.folder());
+    let mut sitting = Sitting {
+        schema: SCHEMA,
+        program: program::this(),
+        command: child::command_line(),
+        started_unix: unix_time(),
+        machine,
+        ..Sitting::default()
+    };
+    let mut workshop = Workshop::default();
+    for (definition, shapes) in &plan.definitions {
+        let kind = kinds::by_name(&definition.measures)?;
+        let mut cases = definition.cases();
+        let mut fits = vec![];
+        for (_, settings) in &cases {
+            fits.push(kind.fits(settings).with_context(|| definition.name.clone())?);
+        }
+        let mut fits = fits.into_iter();
+        cases.retain(|_| fits.next().unwrap_or(false));
+        for shape in shapes {
+            for (case, settings) in &cases {
+                let share = plan.budget / cases.len() as f64;
+                let one = One { plan, definition, kind, shape, case, settings, share };
+                let contest = one.hold(&mut workshop, tell);
+                sitting.contests.push(contest.with_context(|| definition.name.clone())?);
+            }
+        }
+    }
+    sitting.took_s = start.elapsed().as_secs_f64();
+    Ok(sitting)
+}
+
+/// What was built, so that it is built once.
+#[derive(Default)]
+struct Workshop {
+    peers: HashMap<String, Result<Ready, String>>,
+    programs: HashMap<Option<String>, PathBuf>,
+}
+
+impl Workshop {
+    /// Builds the peers that take part and takes those away that cannot.
+    fn peers(
+        &mut self,
+        engines: &Path,
+        all: &mut Vec<Contestant>,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Vec<String>> {
+        let mut left_out = vec![];
+        let names: Vec<String> = all.iter().filter_map(|one| one.peer.clone()).collect();
+        for name in names {
+            if !self.peers.contains_key(&name) {
+                tell(&format!("preparing peer {name}"));
+                let known = peers::load(engines)?;
+                let peer = known.iter().find(|peer| peer.name() == name);
+                let peer = peer.with_context(|| format!("{}: no peer {name}", engines.display()))?;
+                self.peers.insert(name.clone(), peer.prepare().map_err(|why| why.to_string()));
+            }
+            if let Some(Err(why)) = self.peers.get(&name) {
+                tell(why);
+                left_out.push(why.clone());
+                all.retain(|one| one.peer.as_ref() != Some(&name));
+            }
+        }
+        Ok(left_out)
+    }
+
+    fn programs(
+        &mut self,
+        plan: &Plan,
+        all: &[Contestant],
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        self.programs.entry(None).or_insert_with(|| plan.program.clone());
+        for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
+            let key = Some(revision.clone());
+            if !self.programs.contains_key(&key) {
+                tell(&format!("building revision {revision}"));
+                let program = revisions::build(&plan.repository, revision, plan.scratch.folder())?;
+                self.programs.insert(key, program);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One case in one shape.
+struct One<'a> {
+    plan: &'a Plan,
+    definition: &'a Definition,
+    kind: &'static dyn Kind,
+    shape: &'a Shape,
+    case: &'a str,
+    settings: &'a Settings,
+    share: f64,
+}
+
+impl One<'_> {
+    fn hold(&self, workshop: &mut Workshop, tell: &mut dyn FnMut(&str)) -> Result<Contest> {
+        let Self { plan, definition, kind, .. } = *self;
+        let options = kind.options(self.settings)?;
+        let mut all = contestants(definition, self.shape, &options)?;
+        let engines = plan.benchmarks.join("engines.toml");
+        let left_out = workshop.peers(&engines, &mut all, tell)?;
+        workshop.programs(plan, &all, tell)?;
+        let mut contest = Contest {
+            definition: definition.name.clone(),
+            title: definition.title.clone(),
+            about: definition.about.clone(),
+            shape: self.shape.to_string(),
+            case: self.case.to_owned(),
+            settings: self.settings.clone(),
+            compare: definition.compare.clone(),
+            contestants: all,
+            runs: vec![],
+            left_out,
+            reference: definition.reference.clone(),
+        };
+        tell(&format!("{}:", contest.name()));
+        let data = plan.scratch.folder().join("data");
+        let mut settings = vec![];
+        for one in &contest.contestants {
+            let mut own = self.settings.clone();
+            own.extend(one.settings.clone());
+            kind.prepare(&mut own, &data, tell)?;
+            settings.push(own);
+        }
+        let labels: Vec<String> = contest.contestants.iter().map(|one| one.label.clone()).collect();
+        let mut ring = Ring {
+            kind,
+            contestants: &contest.contestants,
+            settings,
+            steps: definition.steps.clone(),
+            programs: workshop.programs.clone(),
+            peers: workshop.ready(),
+            folder: plan.scratch.folder().to_owned(),
+            start: Instant::now(),
+            tell,
+        };
+        let budget = Duration::from_secs_f64(definition.budget_s * self.share);
+        let rules = Rules { budget, ..plan.rules };
+        let same = !matches!(self.shape, Shape::Sweep(_));
+        let answer = if same { definition.answer.clone() } else { Settings::new() };
+        contest.runs = hold(&labels, definition.figure(), &answer, same, &rules, &mut ring)?;
+        Ok(contest)
+    }
+}
+
+impl Workshop {
+    fn ready(&self) -> HashMap<String, Ready> {
+        let ready = |(name, peer): (&String, &Result<Ready, String>)| {
+            Some((name.clone(), peer.as_ref().ok()?.clone()))
+        };
+        self.peers.iter().filter_map(ready).collect()
+    }
+}
