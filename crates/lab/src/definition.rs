@@ -32,6 +32,9 @@ pub struct Definition {
     pub matrix: BTreeMap<String, Vec<String>>,
     /// What each run must find, with the settings as they stand here.
     pub answer: Settings,
+    /// Do the rungs begin at the default, with the first one's options turned back, and not at the
+    /// setting in which every option has its plainest value?
+    pub ladder_from_default: bool,
     /// The rungs below the default, the plainest first.
     pub ladder: Vec<Rung>,
     /// The options that the ablation turns.
@@ -53,8 +56,8 @@ pub struct Definition {
 pub struct Rung {
     /// What it is called.
     pub name: String,
-    /// The options in which it differs from the rung before; the first one from the setting in
-    /// which every option has its plainest value.
+    /// The options in which it differs from the rung before; the first one from where the ladder
+    /// begins.
     #[serde(default)]
     pub with: Vec<String>,
 }
@@ -85,6 +88,8 @@ struct File {
     matrix: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
     answer: BTreeMap<String, Value>,
+    #[serde(default)]
+    ladder_from_default: bool,
     #[serde(default)]
     ladder: Vec<Rung>,
     #[serde(default)]
@@ -144,6 +149,7 @@ impl Definition {
             settings: texts(file.settings)?,
             matrix: lists(file.matrix)?,
             answer: texts(file.answer)?,
+            ladder_from_default: file.ladder_from_default,
             ladder: file.ladder,
             ablation: file.ablation,
             sweep: lists(file.sweep)?,

@@ -181,7 +181,8 @@ fn ladder(
     options: &[OptionValues],
     all: &mut Vec<Contestant>,
 ) -> Result<()> {
-    let mut with = plainest(options);
+    let from_default = definition.ladder_from_default;
+    let mut with = if from_default { vec![] } else { plainest(options) };
     for (at, rung) in definition.ladder.iter().enumerate() {
         with = changed(&with, &rung.with, options)?;
         let before = if at == 0 { all.len() } else { all.len() - 1 };
@@ -296,6 +297,16 @@ mod tests {
             ("wide", "write=each", "cache"),
         ]);
         assert_eq!(rows(&Shape::Ladder), expected);
+    }
+
+    #[test]
+    fn a_ladder_may_begin_at_the_default() {
+        let text = TEXT.replace("budget_s = 1", "budget_s = 1\nladder_from_default = true");
+        let text = text.replace("name = \"master\"", "name = \"master\"\nwith = [\"width=1\"]");
+        let definition = Definition::parse("d", &text).unwrap();
+        let all = contestants(&definition, &Shape::Ladder, &options()).unwrap();
+        let with: Vec<_> = all[2..].iter().map(|one| one.with.join(" ")).collect();
+        assert_eq!(with, ["width=1", "width=1 cache=8M", ""], "no width of 8 here: the default");
     }
 
     #[test]

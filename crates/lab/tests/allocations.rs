@@ -1,8 +1,8 @@
 //! What encoding and hashing take from the heap: nothing for a hash, one buffer for an encoding.
 //! One test alone, since the counter sees every thread.
 
-use blockmill_bench::counting::{self, CountingAllocator};
-use blockmill_bench::writers::objects;
+use blockmill_lab::counting::{self, CountingAllocator};
+use blockmill_lab::kinds::rlp::objects;
 use crypto::ManyKeccak;
 use rlp::ethereum::{
     AccessListEntry, Account, Child, Log, Outcome, PathBuffer, Receipt, Transaction,

@@ -2,7 +2,7 @@
 //! gives it settings; everything else, from the order of the runs to the page, is the same for all.
 
 mod import;
-mod rlp;
+pub mod rlp;
 mod signatures;
 mod store;
 

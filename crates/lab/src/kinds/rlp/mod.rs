@@ -3,7 +3,7 @@
 
 mod case;
 mod measure;
-mod objects;
+pub mod objects;
 mod writer;
 
 use super::Kind;
