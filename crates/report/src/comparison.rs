@@ -1,6 +1,6 @@
 //! What a finding says in words: who is better, how many times, and how sure that is.
 
-use crate::fact::{Unit, words};
+use crate::fact::{Unit, is_speed, words};
 use crate::format::{percent_of_noise, times};
 use lab::findings::{Contest, Verdict};
 
@@ -19,7 +19,8 @@ pub(crate) struct Comparison {
     pub noise: f64,
     /// What may be said.
     pub outcome: Outcome,
-    unit: Unit,
+    /// Is it a matter of speed? Otherwise it is one of amount.
+    is_speed: bool,
 }
 
 /// What may be said of a comparison.
@@ -35,8 +36,7 @@ impl Comparison {
     /// Contestant `one` beside the `other`; none when one of them does not tell the fact.
     pub fn of(contest: &Contest, one: usize, other: usize, figure: &str) -> Option<Self> {
         let finding = contest.finding(one, other, figure)?;
-        let (unit, estimate) = (Unit::of(figure), finding.estimate);
-        let more = unit.more_is_better();
+        let (more, estimate) = (Unit::of(figure).more_is_better(), finding.estimate);
         let (gain, low, high) = match more {
             true => (estimate.ratio, estimate.low, estimate.high),
             false => (1.0 / estimate.ratio, 1.0 / estimate.high, 1.0 / estimate.low),
@@ -49,7 +49,7 @@ impl Comparison {
             Verdict::More | Verdict::Less => Outcome::Worse,
         };
         let (pairs, noise) = (estimate.pairs, finding.noise);
-        Some(Self { gain, low, high, pairs, noise, outcome, unit })
+        Some(Self { gain, low, high, pairs, noise, outcome, is_speed: is_speed(figure) })
     }
 
     /// The number that is read, always as the larger of the two ways to put it, with its interval.
@@ -62,7 +62,7 @@ impl Comparison {
 
     /// `1.31 times as fast`, `1.25 times as long`, `1.20 times less`.
     pub fn words(&self) -> String {
-        let what = match (self.unit.is_speed(), self.gain < 1.0) {
+        let what = match (self.is_speed, self.gain < 1.0) {
             (true, false) => "as fast",
             (true, true) => "as long",
             (false, false) => "less",
@@ -89,7 +89,7 @@ impl Comparison {
 
     /// What may be said, in a word or two.
     pub fn verdict(&self) -> &'static str {
-        match (self.outcome, self.unit.is_speed()) {
+        match (self.outcome, self.is_speed) {
             (Outcome::Better, true) => "faster",
             (Outcome::Worse, true) => "slower",
             (Outcome::Better, false) => "less",
@@ -102,7 +102,7 @@ impl Comparison {
     /// A sentence about `one` and the `other`, without its full stop.
     pub fn sentence(&self, one: &str, other: &str, figure: &str) -> String {
         let (said, what) = (self.words(), words(figure));
-        match (self.outcome, self.unit.is_speed()) {
+        match (self.outcome, self.is_speed) {
             (Outcome::Same, _) => {
                 let noise = percent_of_noise(self.noise);
                 format!("{one} and {other} do not differ beyond the noise of {noise}")

@@ -1,6 +1,7 @@
 //! Facts of a record by their names: the unit, the words for people, and which of two is better.
 
 use crate::format;
+use lab::contest::CPU_S;
 
 /// What a fact counts, by the end of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,22 +57,23 @@ impl Unit {
         }
     }
 
-    /// Is it a matter of speed? Otherwise it is one of amount.
-    pub fn is_speed(self) -> bool {
-        matches!(self, Self::Seconds | Self::Nanoseconds | Self::PerSecond)
-    }
-
     /// Is more of it better?
     pub fn more_is_better(self) -> bool {
         self == Self::PerSecond
     }
 }
 
+/// Is the fact `name` a matter of speed? Otherwise it is one of amount, as CPU time is.
+pub(crate) fn is_speed(name: &str) -> bool {
+    let unit = Unit::of(name);
+    name != CPU_S && [Unit::Seconds, Unit::Nanoseconds, Unit::PerSecond].contains(&unit)
+}
+
 /// What people call the fact `name`.
 pub(crate) fn words(name: &str) -> String {
     match name {
         "wall_s" => return "whole run".to_owned(),
-        "cpu_s" => return "CPU time".to_owned(),
+        CPU_S => return "CPU time".to_owned(),
         "peak_rss_bytes" => return "peak memory".to_owned(),
         "time_ns" => return "one operation".to_owned(),
         _ => {}

@@ -108,6 +108,7 @@ impl Draw for LineChart {
         let every = 1 + ((widest * WIDER + 8.0) / room.max(1.0)) as usize;
         for (value, text) in self.x.ticks.iter().step_by(every) {
             let x = last.left + self.x.place(*value) * (last.right - last.left);
+            let x = x.min(on.width - text_width(text, SMALL) * WIDER / 2.0);
             on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle);
         }
         let middle = (last.left + last.right) / 2.0;

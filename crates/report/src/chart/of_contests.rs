@@ -10,7 +10,7 @@ use super::series::Series;
 use super::{Body, Chart, Key, keys_of, shortened};
 use crate::comparison::Comparison;
 use crate::contest::{Block, Line, median, name};
-use crate::fact::{Unit, words};
+use crate::fact::{Unit, is_speed, words};
 use crate::format;
 use lab::findings::Contest;
 use pipeline::record::{RunRecord, WALL_S};
@@ -42,7 +42,7 @@ impl Chart {
             "peers" => format!("{base} against each of them"),
             _ => format!("each against {base}"),
         };
-        let speed = Unit::of(figure).is_speed();
+        let speed = is_speed(figure);
         let what = if speed { "How many times as fast" } else { "How many times less" };
         let heading = block.heading.map_or(String::new(), |heading| format!("{heading}: "));
         Some(Self {

@@ -67,8 +67,8 @@ impl Draw for RatioChart {
         }
         on.line(&[(place(1.0), 0.0), (place(1.0), bottom)], AXIS, 1.5);
         let (worse, better) = self.sides;
-        on.text(&format!("\u{2190} {worse}"), (place(1.0) - 10.0, -11.0), SMALL, FAINT, Hold::Right);
-        on.text(&format!("{better} \u{2192}"), (place(1.0) + 10.0, -11.0), SMALL, FAINT, Hold::Left);
+        on.text(&format!("\u{2190} {worse}"), (rows.left, -11.0), SMALL, FAINT, Hold::Left);
+        on.text(&format!("{better} \u{2192}"), (rows.right, -11.0), SMALL, FAINT, Hold::Right);
         let band = format!("grey band: noise of this machine, {}", percent_of_noise(noise));
         on.text(&band, (rows.left, bottom + 34.0), SMALL, FAINT, Hold::Left);
         for (at, (row, text)) in self.rows.iter().zip(&texts).enumerate() {

@@ -151,7 +151,7 @@ fn sure(contest: &Contest, found: Option<&Comparison>) -> String {
         false => "The noise is not known: too few pairs of equal runs.".to_owned(),
     });
     if let (disturbed @ 1.., all) = contest.disturbed() {
-        parts.push(format!("{disturbed} of {all} runs were disturbed by others."));
+        parts.push(format!("Disturbed by others: {disturbed} of {all} runs."));
     }
     parts.join(" ")
 }

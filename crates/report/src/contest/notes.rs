@@ -52,9 +52,9 @@ fn runs(contest: &Contest) -> String {
          are medians of pairs."
     );
     match disturbed {
-        0 => format!("{how} No run was disturbed by others."),
+        0 => format!("{how} None was disturbed by others."),
         some => format!(
-            "{how} {} were disturbed by others: they were repeated as far as the budget went, and \
+            "{how} Disturbed by others: {}; such runs are repeated as far as the budget goes, and \
              count only where there are too few without.",
             format::counted(some as u64, "run")
         ),

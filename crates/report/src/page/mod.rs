@@ -135,4 +135,6 @@ fn cards<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
 }
 
 #[cfg(test)]
+mod in_chromium;
+#[cfg(test)]
 mod tests;
