@@ -43,7 +43,8 @@ fn index(facts: &Facts) -> String {
 }
 
 fn order(facts: &Facts) -> String {
-    let share = format::percent(rate(facts.count_of("out_of_order"), facts.count_of("found") as f64));
+    let share =
+        format::percent(rate(facts.count_of("out_of_order"), facts.count_of("found") as f64));
     let mut parts = vec![];
     if !is_taken_over(facts) {
         parts.push(match facts.count_of("out_of_order") {

@@ -87,7 +87,8 @@ pub(crate) fn table(records: &[RunRecord]) -> Table {
 fn whole(record: &RunRecord, first: Option<&RunRecord>) -> Option<Cell> {
     let cell = Cell::from(time(record.wall_s())?).marked(Mark::Strong);
     let first = first.filter(|first| !std::ptr::eq(*first, record));
-    let small = first.map(|first| format!("{} as fast", format::ratio(first.wall_s() / record.wall_s())));
+    let small =
+        first.map(|first| format!("{} as fast", format::ratio(first.wall_s() / record.wall_s())));
     Some(Cell { small, ..cell })
 }
 
@@ -111,12 +112,16 @@ fn phases(records: &[RunRecord]) -> Vec<&str> {
     names
 }
 
-/// The names of all options that any run sets.
+/// The names of the options in which the runs differ.
 fn options(records: &[RunRecord]) -> Vec<&str> {
     let all = records.iter().flat_map(|record| record.options.keys().map(String::as_str));
     let mut names: Vec<&str> = all.collect();
     names.sort_unstable();
     names.dedup();
+    let value = |record: &RunRecord, name: &str| record.options.get(name).cloned();
+    let differ =
+        |name: &&str| records.iter().any(|record| value(record, name) != value(&records[0], name));
+    names.retain(differ);
     names
 }
 
@@ -142,9 +147,13 @@ mod tests {
     fn puts_each_run_in_a_column_and_leaves_out_empty_lines() {
         let mut records = vec![sample::bare("geth"), sample::full("blockmill", 1.0)];
         records[1].options.insert("write".into(), "batch".into());
+        for record in &mut records {
+            record.options.insert("hash".into(), "multi".into());
+        }
         let text = compare_markdown(&records);
         assert!(text.starts_with("|  | geth | blockmill |\n| --- | ---: | ---: |\n"), "{text}");
         assert!(text.contains("| with write | - | batch |"), "{text}");
+        assert!(!text.contains("| with hash |"), "the same in both:\n{text}");
         assert!(text.contains("| blocks | 1,000,000 | 1,000,000 |"), "{text}");
         assert!(!text.contains("| set-up |"), "no run had a set-up:\n{text}");
         assert!(text.contains("| validation, chunk p99 | - |"), "{text}");

@@ -128,7 +128,10 @@ mod tests {
         let contest = sample::contest("revisions", &[("old", 1.0), ("new", 0.8)]);
         let of = |one, other| Comparison::of(&contest, one, other, "wall_s").unwrap();
         let (better, worse) = (of(2, 0), of(0, 2));
-        assert_eq!((better.words(), worse.words()), ("1.25 times as fast".into(), "1.25 times as long".into()));
+        assert_eq!(
+            (better.words(), worse.words()),
+            ("1.25 times as fast".into(), "1.25 times as long".into())
+        );
         assert_eq!((better.verdict(), worse.verdict()), ("faster", "slower"));
         assert_eq!(better.interval(), worse.interval());
         assert_eq!(better.sentence("new", "old", "wall_s"), "new is 1.25 times as fast as old");

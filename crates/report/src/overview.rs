@@ -26,7 +26,8 @@ pub(crate) fn table(contests: &[Contest]) -> Table {
     table.left = vec![1];
     for contest in contests {
         let Headline { text, found, .. } = headline(contest);
-        let of = |show: &dyn Fn(&Comparison) -> String| found.map_or(NONE.into(), |found| show(&found));
+        let of =
+            |show: &dyn Fn(&Comparison) -> String| found.map_or(NONE.into(), |found| show(&found));
         let noise = contest.noise(contest.figure());
         table.rows.push(vec![
             Cell::from(name(contest)),
@@ -83,7 +84,11 @@ pub(crate) fn program(sitting: &Sitting) -> String {
 /// commands that repeat it.
 pub fn sitting_markdown(sitting: &Sitting) -> String {
     let escape = crate::table::markdown_escape;
-    let mut page = format!("Measured by {} on {}", escape(&program(sitting)), escape(&machine(&sitting.machine)));
+    let mut page = format!(
+        "Measured by {} on {}",
+        escape(&program(sitting)),
+        escape(&machine(&sitting.machine))
+    );
     page += &format!(", with `{}`.\n\n", shell(&sitting.command).replace('`', "'"));
     page += &overview_markdown(sitting);
     for contest in &sitting.contests {

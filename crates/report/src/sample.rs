@@ -126,7 +126,8 @@ pub(crate) fn contest(shape: &str, all: &[(&str, f64)]) -> Contest {
         for (contestant, one) in contestants.iter().enumerate() {
             let wall_s = all[contestant.saturating_sub(1)].1;
             for turn in 0..2 {
-                let wobble = (f64::from((block * 7 + turn * 3 + contestant as u32 * 5) % 11) - 5.0) / 5e3;
+                let wobble =
+                    (f64::from((block * 7 + turn * 3 + contestant as u32 * 5) % 11) - 5.0) / 5e3;
                 let mut record = full(&one.label, wall_s * (1.0 + wobble));
                 record.series.retain(|series| series.row != CHUNK || turn == 0 && block == 1);
                 record.facts.set(CPU_USER_S, record.facts.of(WALL_S) * 1.5);

@@ -141,7 +141,10 @@ mod tests {
 
     #[test]
     fn axis_of_ratios_holds_one() {
-        assert_eq!(texts(&Axis::of_ratios(1.1, 1.5, 8)), ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"]);
+        assert_eq!(
+            texts(&Axis::of_ratios(1.1, 1.5, 8)),
+            ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"]
+        );
         assert_eq!(texts(&Axis::of_ratios(0.5, 40.0, 5)), ["0.5", "1", "2", "5", "10", "20", "50"]);
         let bounds = Axis::of_ratios(0.0, f64::INFINITY, 5);
         assert!(bounds.min < 1.0 && bounds.max > 1.0 && bounds.max < 1.1, "{bounds:?}");

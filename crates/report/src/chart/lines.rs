@@ -15,9 +15,6 @@ const FOOT: f64 = 54.0;
 const NAME_STEP: f64 = 17.0;
 const NAME_SIZE: f64 = 13.5;
 const SMALL: f64 = 13.0;
-/// Up to this number of points each is drawn large.
-const FEW: usize = 40;
-
 /// One panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
@@ -104,7 +101,8 @@ impl Draw for LineChart {
         let Some(last) = frames.last() else { return };
         // every second number where all would touch
         let room = (last.right - last.left) / self.x.ticks.len().max(1) as f64;
-        let widest = self.x.ticks.iter().map(|(_, text)| text_width(text, SMALL)).fold(0.0, f64::max);
+        let widest =
+            self.x.ticks.iter().map(|(_, text)| text_width(text, SMALL)).fold(0.0, f64::max);
         let every = 1 + ((widest * WIDER + 8.0) / room.max(1.0)) as usize;
         for (value, text) in self.x.ticks.iter().step_by(every) {
             let x = last.left + self.x.place(*value) * (last.right - last.left);
@@ -133,8 +131,11 @@ impl Panel {
 
     fn lines(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
         for series in self.series.iter().filter(|series| series.line.is_some()) {
-            let few = series.points.len() <= FEW;
-            let (radius, strength) = if few { (3.0, 1.0) } else { (1.75, 0.4) };
+            let (radius, strength) = match series.points.len() {
+                0..=12 => (4.5, 1.0),
+                13..=40 => (3.0, 1.0),
+                _ => (1.75, 0.4),
+            };
             for point in &series.points {
                 on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength);
             }

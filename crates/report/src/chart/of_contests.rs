@@ -46,7 +46,10 @@ impl Chart {
         let what = if speed { "How many times as fast" } else { "How many times less" };
         let heading = block.heading.map_or(String::new(), |heading| format!("{heading}: "));
         Some(Self {
-            title: format!("{heading}{}", if heading.is_empty() { what.into() } else { what.to_lowercase() }),
+            title: format!(
+                "{heading}{}",
+                if heading.is_empty() { what.into() } else { what.to_lowercase() }
+            ),
             subtitle: format!("{} · {with} · lines are intervals of 95 %", words(figure)),
             keys: vec![],
             body: Body::Ratios(RatioChart {
@@ -71,9 +74,14 @@ impl Chart {
     /// Where the time of the typical run of each contestant goes; without stages, how long it is.
     pub fn typical_runs(contest: &Contest) -> Option<Self> {
         let figure = contest.figure();
-        let lines = crate::contest::blocks(contest).into_iter().flat_map(|block| block.lines);
-        let all: Vec<(usize, &RunRecord)> =
-            lines.filter_map(|line| Some((line.at, contest.typical(line.at)?))).collect();
+        let mut all: Vec<(usize, &RunRecord)> = vec![];
+        for line in crate::contest::blocks(contest).iter().flat_map(|block| &block.lines) {
+            if let Some(run) =
+                contest.typical(line.at).filter(|_| all.iter().all(|(at, _)| *at != line.at))
+            {
+                all.push((line.at, run));
+            }
+        }
         let staged = figure == WALL_S && all.iter().any(|(_, run)| !run.stages.is_empty());
         let mut names: Vec<&str> = vec![];
         for (part, _) in all.iter().filter(|_| staged).flat_map(|(_, run)| working(run)) {
@@ -91,7 +99,8 @@ impl Chart {
             Some(Row { name: shortened(&name(contest, *at)), parts, text })
         };
         let rows: Vec<Row> = all.iter().filter_map(row).collect();
-        let key = |name: &&str| Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 };
+        let key =
+            |name: &&str| Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 };
         let mut keys: Vec<Key> = names.iter().map(key).collect();
         if staged {
             keys.push(Key { name: REST.into(), ink: FAINT, strength: PALE });
@@ -111,11 +120,13 @@ impl Chart {
     /// How each compared fact grows along a sweep. None of other contests.
     pub fn growth(contest: &Contest) -> Option<Self> {
         let setting = contest.shape.strip_prefix("sweep ")?;
-        let xs: Vec<f64> = contest.points(contest.figure()).into_iter().map(|point| point.0).collect();
+        let xs: Vec<f64> =
+            contest.points(contest.figure()).into_iter().map(|point| point.0).collect();
         let panel = |figure: &String| {
             let (points, growth) = (contest.points(figure), contest.growth(figure)?);
             let values = || points.iter().map(|point| point.1);
-            let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+            let (low, high) =
+                (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
             let mut y = Axis::logarithmic(low, high);
             for (value, text) in &mut y.ticks {
                 *text = Unit::of(figure).show(*value);
@@ -135,7 +146,8 @@ impl Chart {
         let x = Axis::of_values(&xs)?;
         (!panels.is_empty()).then(|| Self {
             title: format!("How it grows with {setting}"),
-            subtitle: "both scales are logarithmic · dots are medians, lines the fitted powers".into(),
+            subtitle: "both scales are logarithmic · dots are medians, lines the fitted powers"
+                .into(),
             keys: keys_of(&[]),
             body: Body::Lines(LineChart { x, x_name: setting.to_owned(), panels }),
         })

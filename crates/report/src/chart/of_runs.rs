@@ -50,7 +50,8 @@ impl Chart {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
             let blocks = format::number(unit, 0);
-            let tail = percentiles(records, what).map_or(String::new(), |tail| format!(" ({tail})"));
+            let tail =
+                percentiles(records, what).map_or(String::new(), |tail| format!(" ({tail})"));
             Some(Panel {
                 caption: format!("{}, ms for {blocks} blocks{scale}{tail}", shortened(what)),
                 names: names(&series, |_| String::new()),
@@ -88,9 +89,8 @@ impl Chart {
         }
         let rows: Vec<Row> =
             drawn.iter().filter_map(|run| time_row(run.record, &run.name, &names)).collect();
-        let key = |name: &&str| {
-            Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 }
-        };
+        let key =
+            |name: &&str| Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 };
         Some(Self {
             title: "Where the working time went".to_owned(),
             subtitle: subtitle(records, "share of the busy time of all threads"),
@@ -127,7 +127,9 @@ impl Chart {
             title: format!("Busy and idle: {}", shortened(&record.label)),
             subtitle: "each thread, from the first block to the last".into(),
             keys: work_keys("idle"),
-            body: Body::Bars(BarChart { rows: record.threads.iter().enumerate().map(row).collect() }),
+            body: Body::Bars(BarChart {
+                rows: record.threads.iter().enumerate().map(row).collect(),
+            }),
         })
     }
 }

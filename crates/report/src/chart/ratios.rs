@@ -34,13 +34,27 @@ impl RatioChart {
         let ends = ends.filter(|end| end.is_finite() && *end > 0.0);
         let (min, max) = ends.fold((1.0f64, 1.0f64), |(min, max), v| (min.min(v), max.max(v)));
         let noise = self.noise();
-        Axis::of_ratios(min.min(1.0 / (1.0 + noise)), max.max(1.0 + noise), if is_narrow(width) { 4 } else { 8 })
+        Axis::of_ratios(
+            min.min(1.0 / (1.0 + noise)),
+            max.max(1.0 + noise),
+            if is_narrow(width) { 4 } else { 8 },
+        )
     }
 
-    /// The largest noise of the rows, as far as it is known.
+    /// The largest noise of the rows; 0 where it is not known.
     fn noise(&self) -> f64 {
         let all = self.rows.iter().map(|row| row.found.noise);
         all.filter(|noise| noise.is_finite()).fold(0.0, f64::max)
+    }
+
+    /// What the band means.
+    fn band(&self) -> String {
+        match self.noise() {
+            noise if noise > 0.0 => {
+                format!("grey band: noise of this machine, {}", percent_of_noise(noise))
+            }
+            _ => "the noise of this machine is not known".to_owned(),
+        }
     }
 }
 
@@ -58,19 +72,24 @@ impl Draw for RatioChart {
         on.top += TOP;
         let bottom = Rows::height(on.width) * self.rows.len() as f64;
         let noise = self.noise();
-        on.tipped(&format!("noise: up to {}", percent_of_noise(noise)), |on| {
+        on.tipped(&self.band(), |on| {
             on.block((place(1.0 / (1.0 + noise)), 0.0), (place(1.0 + noise), bottom), NOISE, 1.0);
         });
         for (value, text) in &axis.ticks {
             on.line(&[(place(*value), 0.0), (place(*value), bottom)], GRID, 1.0);
-            on.text(&format!("{text}x"), (place(*value), bottom + 15.0), SMALL, FAINT, Hold::Middle);
+            on.text(
+                &format!("{text}x"),
+                (place(*value), bottom + 15.0),
+                SMALL,
+                FAINT,
+                Hold::Middle,
+            );
         }
         on.line(&[(place(1.0), 0.0), (place(1.0), bottom)], AXIS, 1.5);
         let (worse, better) = self.sides;
         on.text(&format!("\u{2190} {worse}"), (rows.left, -11.0), SMALL, FAINT, Hold::Left);
         on.text(&format!("{better} \u{2192}"), (rows.right, -11.0), SMALL, FAINT, Hold::Right);
-        let band = format!("grey band: noise of this machine, {}", percent_of_noise(noise));
-        on.text(&band, (rows.left, bottom + 34.0), SMALL, FAINT, Hold::Left);
+        on.text(&self.band(), (rows.left, bottom + 34.0), SMALL, FAINT, Hold::Left);
         for (at, (row, text)) in self.rows.iter().zip(&texts).enumerate() {
             let y = rows.begin(on, at, &row.name, text);
             row.draw(on, &place, y);
@@ -97,10 +116,16 @@ impl Ratio {
             Outcome::Same => NEITHER,
             Outcome::Unknown => TEXT,
         };
-        let tip = format!("{}: {} ({}): {}", self.name, found.words(), found.sure(), found.verdict());
+        let tip =
+            format!("{}: {} ({}): {}", self.name, found.words(), found.sure(), found.verdict());
         on.tipped(&tip, |on| {
             // a wide one without colour, for the pointer
-            on.block((place(found.gain) - 14.0, y - 14.0), (place(found.gain) + 14.0, y + 14.0), ink, 0.0);
+            on.block(
+                (place(found.gain) - 14.0, y - 14.0),
+                (place(found.gain) + 14.0, y + 14.0),
+                ink,
+                0.0,
+            );
             if found.interval().is_some() {
                 let (low, high) = (place(found.low), place(found.high));
                 on.line(&[(low, y), (high, y)], ink, 3.0);

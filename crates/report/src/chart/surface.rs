@@ -166,11 +166,7 @@ pub(crate) fn is_narrow(width: f64) -> bool {
 
 /// `drawing` as an SVG document that takes the width that it is given; what `head` draws stands
 /// above it, and takes so much room.
-pub(crate) fn svg(
-    drawing: &dyn Draw,
-    width: f64,
-    head: (f64, &dyn Fn(&mut Surface)),
-) -> String {
+pub(crate) fn svg(drawing: &dyn Draw, width: f64, head: (f64, &dyn Fn(&mut Surface))) -> String {
     let height = short(head.0 + drawing.height(width));
     let mut on = Surface { svg: String::new(), width, top: 0.0 };
     on.add(format_args!(

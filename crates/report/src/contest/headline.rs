@@ -60,6 +60,9 @@ fn ablation(contest: &Contest) -> (String, Option<Comparison>) {
     let lines = blocks(contest).remove(0).lines;
     let all = lines.iter().filter(|line| line.compared.is_some() && !is_plainest(contest, line.at));
     let all: Vec<_> = all.filter_map(|line| of(contest, line.at, BASELINE)).collect();
+    if all.iter().all(|found| found.outcome == Outcome::Unknown) {
+        return ("too few pairs to say which options matter".to_owned(), None);
+    }
     let same = all.iter().filter(|found| found.outcome == Outcome::Same).count();
     let rest = format!(
         "{same} of {} turned back alone make no difference beyond the noise",

@@ -12,8 +12,8 @@ use crate::terminal::Colour;
 pub(crate) use headline::{Headline, headline};
 use lab::contest::{AGAIN, BASELINE, CPU_S};
 use lab::findings::Contest;
-pub(crate) use notes::{notes, reference};
-use pipeline::record::PEAK_RSS_BYTES;
+pub(crate) use notes::{caution, notes, reference};
+use pipeline::record::{PEAK_RSS_BYTES, RunRecord};
 
 /// The headline of a contest, its tables and notes, for a terminal.
 pub fn contest_table(contest: &Contest, colour: Colour) -> String {
@@ -56,7 +56,8 @@ pub(crate) struct Block {
     pub table: Table,
 }
 
-/// All contestants but the baseline's repetition, in the order in which they are read.
+/// All contestants but the baseline's repetition, in the order in which they are read: of an
+/// ablation, what makes the largest difference first.
 pub(crate) fn blocks(contest: &Contest) -> Vec<Block> {
     let block = |heading, lines: Vec<Line>| {
         let table = table(contest, &lines);
@@ -71,19 +72,40 @@ pub(crate) fn blocks(contest: &Contest) -> Vec<Block> {
     match contest.shape.as_str() {
         "ladder" => vec![block(None, ladder(contest))],
         "ablation" => {
-            let mut all = vec![block(Some("Turned back, from the default"), from(BASELINE))];
-            if let Some(plainest) = plainest(contest) {
-                all.push(block(Some("Turned on, from the plainest"), from(plainest)));
-            }
-            all
+            let gain = |line: &Line| {
+                let (one, other) = line.compared?;
+                Some(Comparison::of(contest, one, other, contest.figure())?.gain.ln())
+            };
+            let size = |line: &Line| gain(line).map_or(f64::INFINITY, f64::abs);
+            let sorted = |mut lines: Vec<Line>| {
+                lines.sort_by(|a, b| size(b).total_cmp(&size(a)));
+                lines
+            };
+            let back = sorted(from(BASELINE));
+            let on = plainest(contest).map(|plainest| sorted(from(plainest)));
+            let on = on.map(|lines| block(Some("Turned on, from the plainest"), lines));
+            [block(Some("Turned back, from the default"), back)].into_iter().chain(on).collect()
         }
         _ => {
             let mut lines = from(BASELINE);
             let value = |line: &Line| swept(contest, line.at).and_then(|v| v.parse().ok());
             lines.sort_by(|a, b| value(a).unwrap_or(0.0f64).total_cmp(&value(b).unwrap_or(0.0)));
+            if !is_same_work(contest) {
+                lines.iter_mut().for_each(|line| line.compared = None);
+            }
             vec![block(None, lines)]
         }
     }
+}
+
+/// Do all do the same? Along a sweep over the size of the data nobody is faster than another.
+fn is_same_work(contest: &Contest) -> bool {
+    let first = contest.typical(BASELINE).map(RunRecord::answers).unwrap_or_default();
+    let agrees = |at| {
+        let found = contest.typical(at).map(RunRecord::answers).unwrap_or_default();
+        found.iter().all(|(name, value)| first.get(name).is_none_or(|other| other == value))
+    };
+    (AGAIN..contest.contestants.len()).all(agrees)
 }
 
 /// A contestant beside the one that it is compared with; of peers, us beside them.
@@ -134,41 +156,69 @@ pub(crate) fn median(contest: &Contest, at: usize, figure: &str) -> Option<f64> 
 
 fn table(contest: &Contest, lines: &[Line]) -> Table {
     let figure = contest.figure();
-    let is_ladder = contest.shape == "ladder";
-    let mut further: Vec<&str> = contest.compare.iter().skip(1).map(String::as_str).collect();
-    for more in [CPU_S, PEAK_RSS_BYTES] {
-        let told = lines.iter().any(|line| median(contest, line.at, more).is_some_and(|v| v > 0.0));
-        if told && more != figure && !further.contains(&more) {
-            further.push(more);
-        }
-    }
+    let further = further(contest, lines);
     let (who, compared) = heads(contest);
-    let mut table = Table::new(&[&who, &words(figure), compared, "verdict"]);
-    if is_ladder {
-        table.heads.insert(3, "against the first".to_owned());
+    let first = lines.first().map(|line| line.at).filter(|_| contest.shape == "ladder");
+    let compares = lines.iter().any(|line| line.compared.is_some());
+    let mut table = Table::new(&[&who, &words(figure)]);
+    if compares {
+        table.heads.push(compared.to_owned());
+        table.heads.extend(first.map(|_| "against the first".to_owned()));
+        table.left.push(table.heads.len());
+        table.heads.push("verdict".to_owned());
+    } else if swept(contest, BASELINE).is_some() {
+        table.heads.push("for one".to_owned());
     }
     table.heads.extend(further.iter().map(|name| words(name)));
     table.heads.push("runs".to_owned());
-    table.left = vec![table.heads.iter().position(|head| head == "verdict").unwrap_or(0)];
-    let first = lines.first().map(|line| line.at);
+    let show = |found: Option<Comparison>, cell: fn(&Comparison) -> Cell| {
+        found.as_ref().map_or(NONE.into(), cell)
+    };
     for line in lines {
-        let found = line.compared.and_then(|(a, b)| Comparison::of(contest, a, b, figure));
         let mark = if line.at == BASELINE { Mark::Strong } else { Mark::Plain };
         let mut row = vec![Cell::from(name(contest, line.at)).marked(mark)];
         row.push(amount(contest, line.at, figure));
-        row.push(found.map_or(NONE.into(), |found| times_cell(&found)));
-        if is_ladder {
-            let since = first.filter(|first| *first != line.at);
-            let since = since.and_then(|first| Comparison::of(contest, line.at, first, figure));
-            row.push(since.map_or(NONE.into(), |found| times_cell(&found)));
+        if compares {
+            let found = line.compared.and_then(|(a, b)| Comparison::of(contest, a, b, figure));
+            row.push(show(found, times_cell));
+            if let Some(first) = first {
+                let since = Comparison::of(contest, line.at, first, figure);
+                row.push(show(since.filter(|_| first != line.at), times_cell));
+            }
+            row.push(show(found, verdict_cell));
+        } else if let Some(value) = swept(contest, line.at) {
+            row.push(for_one(contest, line.at, value));
         }
-        row.push(found.map_or(NONE.into(), |found| verdict_cell(&found)));
         row.extend(further.iter().map(|name| further_cell(contest, line, name)));
         let runs = contest.records(line.at).len();
         row.push(Cell::from(format::count(runs as u64)).sorted(runs as f64));
         table.rows.push(row);
     }
     table
+}
+
+/// The facts beside the one that leads: those that are compared, and what any run tells.
+fn further<'a>(contest: &'a Contest, lines: &[Line]) -> Vec<&'a str> {
+    let mut further: Vec<&str> = contest.compare.iter().skip(1).map(String::as_str).collect();
+    for more in [CPU_S, PEAK_RSS_BYTES] {
+        let told = lines.iter().any(|line| median(contest, line.at, more).is_some_and(|v| v > 0.0));
+        if told && more != contest.figure() && !further.contains(&more) {
+            further.push(more);
+        }
+    }
+    further
+}
+
+/// The leading fact for one of what a sweep counts.
+fn for_one(contest: &Contest, at: usize, value: &str) -> Cell {
+    let figure = contest.figure();
+    let number = value.parse::<f64>().ok().filter(|number| *number > 0.0);
+    let each = number.and_then(|number| Some(median(contest, at, figure)? / number));
+    let show = |value: f64| match Unit::of(figure) {
+        Unit::Seconds => format::nanoseconds(value * 1e9),
+        unit => unit.show(value),
+    };
+    each.map_or(NONE.into(), |each| Cell::from(show(each)).sorted(each))
 }
 
 /// What the first column holds, and what the comparisons are with.

@@ -9,16 +9,30 @@ use lab::findings::Contest;
 /// Sentences below the table.
 pub(crate) fn notes(contest: &Contest) -> Vec<String> {
     let mut notes = vec![];
+    notes.extend(caution(contest));
     notes.extend(growth(contest));
     notes.push(noise(contest));
     notes.push(runs(contest));
     notes.extend(contest.left_out.iter().map(|why| format!("Left out: {why}")));
     if let Some(typical) = contest.typical(BASELINE).filter(|run| !run.answers().is_empty()) {
-        let answers = typical.answers().into_keys().collect::<Vec<_>>().join(", ").replace('_', " ");
-        let whose = if swept(contest, BASELINE).is_some() { "Runs of one value" } else { "All runs" };
+        let answers =
+            typical.answers().into_keys().collect::<Vec<_>>().join(", ").replace('_', " ");
+        let whose =
+            if swept(contest, BASELINE).is_some() { "Runs of one value" } else { "All runs" };
         notes.push(format!("{whose} found the same: {answers}."));
     }
     notes
+}
+
+/// Why the figures should not be relied upon, if they should not.
+pub(crate) fn caution(contest: &Contest) -> Option<String> {
+    let (disturbed, all) = contest.disturbed();
+    (disturbed * 2 > all).then(|| {
+        format!(
+            "Others used the machine during {disturbed} of {all} runs: what is said here holds for \
+             a busy machine. Measure again on a quiet one."
+        )
+    })
 }
 
 fn growth(contest: &Contest) -> Vec<String> {

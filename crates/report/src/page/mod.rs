@@ -79,7 +79,8 @@ fn hex(key: &Key) -> String {
 
 /// The colour of a key, through a variable that has another value on dark paper.
 fn colour(key: &Key) -> String {
-    let opacity = if key.strength < 1.0 { format!(";--strength:{}", key.strength) } else { String::new() };
+    let opacity =
+        if key.strength < 1.0 { format!(";--strength:{}", key.strength) } else { String::new() };
     format!("--key:var(--c{}){opacity}", hex(key).trim_start_matches('#'))
 }
 

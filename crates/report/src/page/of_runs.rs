@@ -65,11 +65,20 @@ fn verdict(records: &[RunRecord]) -> Markup {
     let failed = records.len() - records.iter().filter(well).count();
     let text = match (records, failed) {
         ([one], _) => summary::verdict(one).1,
-        (many, 0) => format!("All {} runs ended well.", many.len()),
+        (many, 0) => fastest_of(many),
         (many, failed) => format!("{failed} of {} runs failed.", many.len()),
     };
     let class = if failed > 0 { "verdict bad" } else { "verdict good" };
     html! { p class=(class) { (text) } }
+}
+
+/// The fastest run beside the slowest, in a sentence.
+fn fastest_of(records: &[RunRecord]) -> String {
+    let mut all = drawn(records);
+    all.sort_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
+    let [fastest, .., slowest] = &all[..] else { return String::new() };
+    let times = format::times(slowest.record.wall_s() / fastest.record.wall_s());
+    format!("{} was {times} times as fast as {}, in one run of each.", fastest.name, slowest.name)
 }
 
 /// The fastest run, and what sets it off.

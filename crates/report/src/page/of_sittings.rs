@@ -3,7 +3,7 @@
 use super::{cards, figure, figures, list};
 use crate::chart::Chart;
 use crate::comparison::Outcome;
-use crate::contest::{Headline, blocks, headline, median, name, notes, reference};
+use crate::contest::{Headline, blocks, caution, headline, median, name, notes, reference};
 use crate::fact::{Unit, words};
 use crate::format::{self, percent_of_noise};
 use crate::runs::shell;
@@ -83,6 +83,7 @@ fn body(contest: &Contest) -> Markup {
     html! {
         p class={ "verdict " (class) } { (text) "." }
         p.sure { (sure) }
+        @if let Some(caution) = caution(contest) { p.warn { (caution) } }
         (cards(figures_of(contest)))
         @if !contest.about.is_empty() { p.about { (contest.about) } }
         (figures(&[Chart::growth(contest)]))
@@ -124,7 +125,8 @@ fn inside(contest: &Contest) -> Markup {
     let shown = (0..contest.contestants.len()).filter(|at| *at != AGAIN);
     let typical = |at| Some(RunRecord { label: name(contest, at), ..contest.typical(at)?.clone() });
     let all: Vec<RunRecord> = shown.filter_map(typical).collect();
-    let curves = if swept { [None, None] } else { [Chart::accumulated(&all), Chart::per_chunk(&all)] };
+    let curves =
+        if swept { [None, None] } else { [Chart::accumulated(&all), Chart::per_chunk(&all)] };
     let charts = [Chart::stages(ours), Chart::threads(ours)];
     let slowest = slowest::table(ours);
     if charts.iter().chain(&curves).flatten().next().is_none() && slowest.is_none() {
@@ -152,6 +154,9 @@ fn commands(contest: &Contest) -> Markup {
                 dd {
                     @if let Some(run) = contest.typical(at).filter(|run| !run.command.is_empty()) {
                         code { (shell(&run.command)) } " "
+                    }
+                    @if one.with.is_empty() && one.peer.is_none() && one.revision.is_none() {
+                        span.faint { "the default" }
                     }
                     @if !one.with.is_empty() { span.faint { "with " (one.with.join(", ")) } }
                     @if let Some(revision) = &one.revision { span.faint { " revision " (revision) } }
