@@ -1,7 +1,7 @@
 //! All contests of a sitting on one screen, and the sitting as a page of markdown.
 
 use crate::comparison::Comparison;
-use crate::contest::{Headline, blocks, headline, notes, reference};
+use crate::contest::{Headline, blocks, caution, headline, notes, reference};
 use crate::fact::words;
 use crate::format::{self, NONE, percent_of_noise, times};
 use crate::runs::shell;
@@ -94,7 +94,9 @@ pub fn sitting_markdown(sitting: &Sitting) -> String {
     for contest in &sitting.contests {
         let Headline { text, sure, .. } = headline(contest);
         page += &format!("\n## {}\n\n{}\n\n", escape(&name(contest)), escape(&contest.about));
-        page += &format!("**{}.** {sure}\n\n", escape(&text));
+        page += &format!("**{}.** {sure}", escape(&text));
+        page += &caution(contest).map_or(String::new(), |caution| format!(" {caution}"));
+        page += "\n\n";
         page += &format!("Compared: {}.\n\n", escape(&words(contest.figure())));
         for block in blocks(contest) {
             page += &block.heading.map_or(String::new(), |heading| format!("{heading}:\n\n"));

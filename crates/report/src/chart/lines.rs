@@ -19,6 +19,8 @@ const SMALL: f64 = 13.0;
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
     pub caption: String,
+    /// Beside the caption, or below it on a narrow chart.
+    pub detail: String,
     pub y: Axis,
     pub series: Vec<Series>,
     /// What stands at the end of each line.
@@ -99,14 +101,16 @@ impl Draw for LineChart {
             }
         }
         let Some(last) = frames.last() else { return };
-        // every second number where all would touch
-        let room = (last.right - last.left) / self.x.ticks.len().max(1) as f64;
-        let widest =
-            self.x.ticks.iter().map(|(_, text)| text_width(text, SMALL)).fold(0.0, f64::max);
-        let every = 1 + ((widest * WIDER + 8.0) / room.max(1.0)) as usize;
-        for (value, text) in self.x.ticks.iter().step_by(every) {
+        // where two numbers would touch, only one of them is written
+        let mut free = 0.0;
+        for (value, text) in &self.x.ticks {
+            let half = text_width(text, SMALL) * WIDER / 2.0;
             let x = last.left + self.x.place(*value) * (last.right - last.left);
-            let x = x.min(on.width - text_width(text, SMALL) * WIDER / 2.0);
+            let x = x.min(on.width - half);
+            if x - half < free {
+                continue;
+            }
+            free = x + half + 4.0;
             on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle);
         }
         let middle = (last.left + last.right) / 2.0;
@@ -116,7 +120,12 @@ impl Draw for LineChart {
 
 impl Panel {
     fn grid(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
-        on.text(&self.caption, (EDGE, frame.top - 20.0), SMALL, FAINT, Hold::Left);
+        let (above, detail, hold) = match on.is_narrow() {
+            true => (27.0, (EDGE, frame.top - 12.0), Hold::Left),
+            false => (20.0, (frame.right, frame.top - 20.0), Hold::Right),
+        };
+        on.text(&self.caption, (EDGE, frame.top - above), SMALL, FAINT, Hold::Left);
+        on.text(&self.detail, detail, SMALL, FAINT, hold);
         for (value, text) in &self.y.ticks {
             let (_, y) = frame.at(x, &self.y, (x.min, *value));
             on.line(&[(frame.left, y), (frame.right, y)], GRID, 1.0);

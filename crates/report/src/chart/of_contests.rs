@@ -134,7 +134,8 @@ impl Chart {
             let exponent = format::exponent(&growth);
             let line = xs.iter().map(|x| (*x, growth.at(*x))).collect();
             Some(Panel {
-                caption: format!("{}: grows to the power of {exponent}", words(figure)),
+                caption: words(figure),
+                detail: format!("grows to the power of {exponent}"),
                 names: vec![format!("^{exponent}")],
                 unit: Unit::of(figure).sign(),
                 height: 210.0,

@@ -26,6 +26,7 @@ impl Chart {
         let series = series::accumulated(records, &phases);
         let panels = vec![Panel {
             caption: "seconds".to_owned(),
+            detail: String::new(),
             y: Axis::from_zero(largest(&series)?, 6),
             names: names(&series, format::duration),
             unit: "s",
@@ -50,10 +51,9 @@ impl Chart {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
             let blocks = format::number(unit, 0);
-            let tail =
-                percentiles(records, what).map_or(String::new(), |tail| format!(" ({tail})"));
             Some(Panel {
-                caption: format!("{}, ms for {blocks} blocks{scale}{tail}", shortened(what)),
+                caption: format!("{}, ms for {blocks} blocks{scale}", shortened(what)),
+                detail: percentiles(records, what).unwrap_or_default(),
                 names: names(&series, |_| String::new()),
                 y,
                 unit: "ms",

@@ -100,11 +100,11 @@ impl Draw for RatioChart {
 
 fn text(row: &Ratio) -> String {
     let found = &row.found;
-    let verdict = match found.outcome {
-        Outcome::Better | Outcome::Worse => String::new(),
-        Outcome::Same | Outcome::Unknown => format!(" ({})", found.verdict()),
-    };
-    format!("{}x{verdict}", times(found.gain))
+    match found.outcome {
+        Outcome::Better | Outcome::Worse => found.words(),
+        Outcome::Same => found.verdict().to_owned(),
+        Outcome::Unknown => format!("{}x ({})", times(found.gain), found.verdict()),
+    }
 }
 
 impl Ratio {

@@ -61,7 +61,7 @@ fn ablation(contest: &Contest) -> (String, Option<Comparison>) {
     let all = lines.iter().filter(|line| line.compared.is_some() && !is_plainest(contest, line.at));
     let all: Vec<_> = all.filter_map(|line| of(contest, line.at, BASELINE)).collect();
     if all.iter().all(|found| found.outcome == Outcome::Unknown) {
-        return ("too few pairs to say which options matter".to_owned(), None);
+        return ("Too few pairs to say which options matter".to_owned(), None);
     }
     let same = all.iter().filter(|found| found.outcome == Outcome::Same).count();
     let rest = format!(
@@ -130,7 +130,8 @@ fn sweep(contest: &Contest) -> (String, Option<Comparison>) {
     });
     match contest.growth(figure) {
         Some(growth) => {
-            let (what, exponent) = (words(figure), format::exponent(&growth));
+            let what = words(figure).replacen("whole run", "The whole run", 1);
+            let exponent = format::exponent(&growth);
             let range = range.unwrap_or_default();
             (format!("{what} grows with {setting} to the power of {exponent}{range}"), None)
         }

@@ -27,7 +27,9 @@ pub fn contest_markdown(contest: &Contest) -> String {
 
 fn text(contest: &Contest, show: &dyn Fn(&Table) -> String) -> String {
     let Headline { text, sure, .. } = headline(contest);
-    let mut all = format!("{}. {sure}\n\n", format::printable(&text));
+    let mut all = format!("{}. {sure}\n", format::printable(&text));
+    all += &caution(contest).map_or(String::new(), |caution| format!("{caution}\n"));
+    all.push('\n');
     let mut blocks = blocks(contest);
     if let Some(last) = blocks.last_mut() {
         last.table.notes = notes(contest);

@@ -9,7 +9,6 @@ use lab::findings::Contest;
 /// Sentences below the table.
 pub(crate) fn notes(contest: &Contest) -> Vec<String> {
     let mut notes = vec![];
-    notes.extend(caution(contest));
     notes.extend(growth(contest));
     notes.push(noise(contest));
     notes.push(runs(contest));

@@ -94,7 +94,7 @@ fn a_sweep_is_told_by_its_growth() {
         run.record.result.tip_number = blocks;
     }
     let text = contest_markdown(&contest);
-    let expected = "whole run grows with headers to the power of 1.00 ± 0.0";
+    let expected = "The whole run grows with headers to the power of 1.00 ± 0.0";
     assert!(text.starts_with(expected), "{text}");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
     assert!(rows[0].starts_with("| 10 | 100 ms | 10.0 ms | "), "{text}");

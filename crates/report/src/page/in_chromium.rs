@@ -160,7 +160,7 @@ fn many_contests_of_all_shapes_fit() {
     });
     let seen = check(&html(&[sitting(contests.into())], &[]));
     let text = seen["text"].as_str().unwrap();
-    for expected in ["65.0 times as fast as", "whole run grows with headers", "10,000,000"] {
+    for expected in ["65.0 times as fast as", "The whole run grows with headers", "10,000,000"] {
         assert!(text.contains(expected), "{expected} is not in {text}");
     }
 }

@@ -24,13 +24,11 @@ pub(super) fn title(records: &[RunRecord]) -> String {
 /// Everything about the runs.
 pub(super) fn runs(records: &[RunRecord]) -> Markup {
     let curves = [Chart::accumulated(records), Chart::per_chunk(records)];
-    let time = Chart::time(records);
     let several = records.len() > 1;
     html! {
         (head(records))
         @if several { h2 { "Side by side" } (compare::table(records).html()) }
-        @if time.is_some() { h2 { "Where the time went" } }
-        (figures(&[time]))
+        (figures(&[Chart::time(records)]))
         (stages(records))
         @if curves.iter().any(Option::is_some) { h2 { "Along the chain" } }
         (figures(&curves))

@@ -56,7 +56,7 @@ fn embedded_records_read_back() {
 #[test]
 fn page_of_many_runs_has_tables_charts_and_keys() {
     let page = page(&[sample::full("mod1", 2.0), sample::full("mod2", 1.0)]);
-    for part in ["Side by side", "Where the time went", "Stages", "Along the chain", "Commands"] {
+    for part in ["Side by side", "Stages", "Along the chain", "Commands"] {
         assert!(page.contains(&format!("<h2>{part}</h2>")), "{part}");
     }
     let charts = 3 + 2 * 2; // of all, and the stages and threads of each
