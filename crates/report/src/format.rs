@@ -116,7 +116,7 @@ pub(crate) fn times(value: f64) -> String {
 pub(crate) fn percent_of_noise(share: f64) -> String {
     match share.is_finite() {
         true => format!("{} %", number(share * 100.0, usize::from(share < 0.0995))),
-        false => "an unknown size".to_owned(),
+        false => "not known".to_owned(),
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub fn to_array(&self) -> [f64; 4] {
+    pub fn to_array(self) -> [f64; 4] {
         [self.left, self.top, self.right, self.bottom]
     }
 

@@ -93,7 +93,7 @@ impl Chart {
             let value = median(contest, *at, figure)?;
             let parts = match staged && !working(run).is_empty() {
                 true => stacked(run, &names),
-                false => vec![whole(value, figure)],
+                false => vec![whole(value, figure, staged)],
             };
             let text = Unit::of(figure).show(value);
             Some(Row { name: shortened(&name(contest, *at)), parts, text })
@@ -182,7 +182,8 @@ fn stacked(run: &RunRecord, names: &[&str]) -> Vec<Part> {
     parts
 }
 
-fn whole(value: f64, figure: &str) -> Part {
-    let (ink, name) = (palette::WORK, words(figure));
-    Part { value, ink, strength: 1.0, text: String::new(), name }
+/// A run that is not looked into; grey beside others that are.
+fn whole(value: f64, figure: &str, staged: bool) -> Part {
+    let ink = if staged { palette::SET_UP } else { palette::WORK };
+    Part { value, ink, strength: 1.0, text: String::new(), name: words(figure) }
 }

@@ -83,9 +83,13 @@ pub(crate) fn series(place: usize) -> Ink {
     SERIES[place % SERIES.len()]
 }
 
+/// Places of the labels' colours that are far from those of the phases.
+const FURTHER: [usize; 7] = [4, 6, 7, 8, 9, 10, 11];
+
 /// The colour of the phase at `place`, whatever its name; after the last one come those of labels.
 pub(crate) fn phase(place: usize) -> Ink {
-    PHASES.get(place).copied().unwrap_or_else(|| series(place - PHASES.len()))
+    let further = || series(FURTHER[(place - PHASES.len()) % FURTHER.len()]);
+    PHASES.get(place).copied().unwrap_or_else(further)
 }
 
 #[cfg(test)]

@@ -65,14 +65,16 @@ fn ablation(contest: &Contest) -> (String, Option<Comparison>) {
     }
     let same = all.iter().filter(|found| found.outcome == Outcome::Same).count();
     let rest = format!(
-        "{same} of {} turned back alone make no difference beyond the noise",
-        format::counted(all.len() as u64, "option")
+        "{same} of {} make no difference beyond the noise",
+        format::counted(all.len() as u64, "change")
     );
     match extreme(contest, 0, |gain| 1.0 / gain) {
-        Some((worst, found, line)) if worst > 1.0 => {
-            let default = name(contest, BASELINE);
-            let said = found.sentence(&name(contest, line), &default, contest.figure());
-            (format!("{said}: this option matters most; {rest}"), Some(found))
+        Some((worst, _, line)) if worst > 1.0 => {
+            // what the default gains, not what the other value costs
+            let Some(found) = of(contest, BASELINE, line) else { return (rest, None) };
+            let (ours, other) = (name(contest, BASELINE), format!("with {}", name(contest, line)));
+            let said = found.sentence(&ours, &other, contest.figure());
+            (format!("{said}, which matters most; {rest}"), Some(found))
         }
         _ => (rest, None),
     }

@@ -41,8 +41,8 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
         sample::contest("ablation", &[&all[..], &[("only write=batch", 2.0)]].concat());
     contest.contestants[5].against = 4;
     let text = contest_table(&contest, Colour::Off);
-    let expected = "write=single takes 1.60 times as long as blockmill: this option matters most; 1 \
-                    of 2 options turned back alone make no difference beyond the noise. 95 %";
+    let expected = "blockmill is 1.60 times as fast as with write=single, which matters most; 1 of \
+                    2 changes make no difference beyond the noise. 95 %";
     assert!(text.starts_with(expected), "{text}");
     let (back, on) = text.split_once("Turned on, from the plainest:").unwrap();
     let row = |text: &str, name: &str| {

@@ -16,6 +16,8 @@ use pipeline::record::RunRecord;
 
 /// Up to so many contests are open when the page is opened.
 const OPEN: usize = 3;
+/// Up to so many are named in the title.
+const NAMED: usize = 3;
 
 /// What the page is about, in one line.
 pub(super) fn title(sitting: &Sitting) -> String {
@@ -24,11 +26,15 @@ pub(super) fn title(sitting: &Sitting) -> String {
     if contests.len() == 1 {
         return overview::name(first);
     }
-    let number = format::counted(contests.len() as u64, "contest");
-    match contests.iter().all(|contest| contest.title == first.title) {
-        true => format!("{}: {number}", first.title),
-        false => number,
+    let mut titles: Vec<&str> = vec![];
+    for contest in contests {
+        if !titles.contains(&contest.title.as_str()) {
+            titles.push(&contest.title);
+        }
     }
+    let more = if titles.len() > NAMED { ", ..." } else { "" };
+    let titles = titles.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    format!("{}: {titles}{more}", format::counted(contests.len() as u64, "contest"))
 }
 
 /// Everything about one sitting.
@@ -47,7 +53,10 @@ pub(super) fn sitting(sitting: &Sitting) -> Markup {
         @for contest in contests {
             @if alone { (body(contest)) } @else {
                 details.contest open[contests.len() <= OPEN] {
-                    summary { (overview::name(contest)) }
+                    summary {
+                        (overview::name(contest))
+                        span.faint { (headline(contest).text) "." }
+                    }
                     (body(contest))
                 }
             }

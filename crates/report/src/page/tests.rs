@@ -118,7 +118,7 @@ fn page_of_many_contests_begins_with_all_of_them() {
     };
     let contests = vec![contest("One", 0.5), contest("Two", 1.25)];
     let page = html(&[sitting(contests)], &[sample::full("import", 1.0)]);
-    assert!(page.contains("<h1>2 contests</h1>") && page.contains("All results"));
+    assert!(page.contains("<h1>2 contests: One, Two</h1>") && page.contains("All results"));
     assert!(page.contains("<title>Two · revisions: 1.25 times as long"), "in the chart of all");
     assert_eq!(page.matches("<details class=\"contest\" open>").count(), 2);
     assert!(page.contains("import: 1,000,000 blocks of mainnet era1"), "and a run below them");
