@@ -70,8 +70,8 @@ impl Axis {
         Self { log: true, ..Self::linear(min, max, round_step((max - min) / about as f64)) }
     }
 
-    /// A logarithmic axis on which each of `values`, ascending and above zero, is marked and nothing
-    /// else.
+    /// A logarithmic axis on which each of `values`, ascending and above zero, is marked, and
+    /// nothing else.
     pub fn of_values(values: &[f64]) -> Option<Self> {
         let (first, last) = (*values.first()?, *values.last()?);
         // one value alone stands in the middle

@@ -1,7 +1,7 @@
 //! Charts of runs and of contests, as SVG.
 //!
-//! Each is drawn twice for a page, wide and for a phone, and once with its title and keys for a file
-//! of its own.
+//! Each is drawn twice for a page, wide and for a phone, and once with its title and keys for a
+//! file of its own.
 
 mod axis;
 mod bars;

@@ -38,6 +38,13 @@ async function look(width) {
     const [box, svg] = [text, text.ownerSVGElement].map((part) => part.getBoundingClientRect());
     return box.width > 0 && (box.left < svg.left - 1 || box.right > svg.right + 1);
   }).map((text) => text.textContent);
+  seen.touching = all("svg").flatMap((svg) => {
+    const texts = [...svg.querySelectorAll("text")].map((text) =>
+      [text.textContent, text.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+    return texts.flatMap(([one, a], at) => texts.slice(at + 1).filter(([, b]) =>
+      a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom)
+      .map(([other]) => `${one} | ${other}`));
+  });
   seen.text = inside.body.innerText;
   seen.rows = all("tbody tr").map((row) => [...row.cells].map((cell) => cell.firstChild.data));
   seen.cards = all(".card b").map((card) => card.textContent);
@@ -101,6 +108,7 @@ fn check(page: &str) -> Value {
             let wide = seen["scrollWidth"].as_u64().unwrap();
             assert!(wide <= width, "{wide} pixels of {width}: {}", seen["wide"]);
             assert_eq!(seen["outside"], serde_json::json!([]), "texts outside of their charts");
+            assert_eq!(seen["touching"], serde_json::json!([]), "texts upon each other");
             let tips = seen["tips"].as_array().unwrap();
             assert_eq!(seen["drawn"], tips.len(), "one drawing of each chart");
             assert!(!tips.is_empty() && tips.iter().all(|tip| tip != ""), "{tips:?}");

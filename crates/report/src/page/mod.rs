@@ -1,8 +1,8 @@
 //! One HTML page that holds everything: no request leaves it, and it reads without scripts.
 //!
 //! The page is made with templates that escape every text, so nothing in a record can become
-//! markup. Charts are SVG in the page, wide and for a phone; their colours are turned into those for
-//! dark paper by value.
+//! markup. Charts are SVG in the page, wide and for a phone; their colours are turned into those
+//! for dark paper by value.
 
 mod of_runs;
 mod of_sittings;
@@ -108,7 +108,8 @@ fn source(sittings: &[Sitting], records: &[RunRecord]) -> Markup {
     html! {
         h2 { "Records" }
         p.faint {
-            "Everything above is drawn from " (all) ", which this page holds as JSON in the element "
+            "Everything above is drawn from " (all)
+            ", which this page holds as JSON in the element "
             code { "#records" } @if runs > 0 { " (of contests without their series)" } "."
         }
     }

@@ -10,6 +10,7 @@ use crate::runs::shell;
 use crate::{overview, slowest, stages};
 use lab::contest::{AGAIN, BASELINE};
 use lab::findings::Contest;
+use lab::shape::Contestant;
 use lab::sitting::Sitting;
 use maud::{Markup, html};
 use pipeline::record::RunRecord;
@@ -62,10 +63,18 @@ pub(super) fn sitting(sitting: &Sitting) -> Markup {
             }
         }
         h2 { "Repeat" }
-        (list([("command", shell(&sitting.command)), ("revision", sitting.program.revision.clone())]))
+        (list(repeat(sitting)))
         h2 { "Machine" }
         (list(super::of_runs::machine(&sitting.machine)))
     }
+}
+
+/// What measures the same again.
+fn repeat(sitting: &Sitting) -> Vec<(&'static str, String)> {
+    let revision = sitting.program.revision.clone();
+    let mut all = vec![("command", shell(&sitting.command)), ("revision", revision)];
+    all.retain(|(_, value)| !value.is_empty());
+    all
 }
 
 fn all_results(contests: &[Contest]) -> Option<Chart> {
@@ -155,6 +164,9 @@ fn inside(contest: &Contest) -> Markup {
 /// The exact command of each contestant.
 fn commands(contest: &Contest) -> Markup {
     let all = contest.contestants.iter().enumerate().filter(|(at, _)| *at != AGAIN);
+    let settings = contest.settings.iter().map(|(name, value)| format!("{name} {value}"));
+    let settings: Vec<String> = settings.collect();
+    let compared: Vec<String> = contest.compare.iter().map(|figure| words(figure)).collect();
     html! {
         details {
             summary { "Commands" }
@@ -164,20 +176,20 @@ fn commands(contest: &Contest) -> Markup {
                     @if let Some(run) = contest.typical(at).filter(|run| !run.command.is_empty()) {
                         code { (shell(&run.command)) } " "
                     }
-                    @if one.with.is_empty() && one.peer.is_none() && one.revision.is_none() {
-                        span.faint { "the default" }
-                    }
-                    @if !one.with.is_empty() { span.faint { "with " (one.with.join(", ")) } }
-                    @if let Some(revision) = &one.revision { span.faint { " revision " (revision) } }
+                    span.faint { (differs(one)) }
                 }
             } }
-            @if !contest.settings.is_empty() {
-                p.note {
-                    "Settings: "
-                    (contest.settings.iter().map(|(k, v)| format!("{k} {v}")).collect::<Vec<_>>().join(", "))
-                    ". Compared: " (contest.compare.iter().map(|f| words(f)).collect::<Vec<_>>().join(", ")) "."
-                }
-            }
+            p.note { "Settings: " (settings.join(", ")) ". Compared: " (compared.join(", ")) "." }
         }
+    }
+}
+
+/// In what a contestant is not the default.
+fn differs(one: &Contestant) -> String {
+    match (&one.peer, &one.revision, &one.with[..]) {
+        (Some(_), ..) => String::new(),
+        (None, Some(revision), _) => format!("revision {revision}"),
+        (None, None, []) => "the default".to_owned(),
+        (None, None, with) => format!("with {}", with.join(", ")),
     }
 }

@@ -74,7 +74,8 @@ fn nothing_in_a_contest_becomes_markup() {
     contest.left_out = vec![HOSTILE.into()];
     contest.settings = [(HOSTILE.to_owned(), HOSTILE.to_owned())].into();
     contest.contestants[2].with = vec![HOSTILE.into()];
-    contest.contestants[2].revision = Some(HOSTILE.into());
+    contest.contestants[1].peer = Some(HOSTILE.into());
+    contest.contestants[0].revision = Some(HOSTILE.into());
     let who = || HOSTILE.to_owned();
     contest.reference = Some(Reference { who: who(), measured: who(), differs: who() });
     contest.runs[0].record.answer.insert(who(), who());
