@@ -53,7 +53,7 @@ impl RunFacts {
     }
 
     /// Bytes of the file; `None` when no file is that long.
-    fn file_bytes(&self) -> Option<u64> {
+    pub fn file_bytes(&self) -> Option<u64> {
         let filter = self.filter_blocks.checked_mul(BLOCK_BYTES as u64)?;
         self.page_bytes()?.checked_add(self.index_bytes)?.checked_add(filter)
     }
