@@ -61,6 +61,16 @@ pub struct Case {
     pub keys: u64,
 }
 
+/// Databases of so many keys are filled once in a round, as that takes some stores minutes.
+const FILLED_ONCE: u64 = 5_000_000;
+
+impl Case {
+    /// Does `next` go on with the databases of this case, as it leaves them?
+    fn shares_databases(self, next: &Case) -> bool {
+        self.keys >= FILLED_ONCE && self.keys == next.keys
+    }
+}
+
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.setting.name(), self.keys)
@@ -133,8 +143,12 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<WriterRecord> {
     record.engines = contestants.iter().map(Contestant::engine).collect();
     let mut answers = Answers::default();
     for round in 1..=plan.rounds {
-        for case in &plan.cases {
+        for (at, case) in plan.cases.iter().enumerate() {
+            let is_filled = at > 0 && plan.cases[at - 1].shares_databases(case);
             for operation in Operation::ALL {
+                if is_filled && operation == Operation::Fill {
+                    continue;
+                }
                 tell(&format!("round {round} of {}: {case}, {}", plan.rounds, operation.name()));
                 for contestant in &contestants {
                     let line = plan.measure(contestant, *case, operation)?;
@@ -143,7 +157,9 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(&str)) -> Result<WriterRecord> {
                 }
                 contestants.rotate_left(1);
             }
-            fs::remove_dir_all(plan.scratch.store()).context("cannot remove the databases")?;
+            if plan.cases.get(at + 1).is_none_or(|next| !case.shares_databases(next)) {
+                fs::remove_dir_all(plan.scratch.store()).context("cannot remove the databases")?;
+            }
         }
     }
     Ok(record)
