@@ -90,20 +90,12 @@ impl Job<'_> {
                 break;
             }
         }
-        run.tip = self.last_asked(&index.tree);
+        run.tip = pass1::last_asked(&index.tree, self.options);
         let end = run.tip.map_or(0, |tip| tip.height + 1);
         let first = if run.anchor.is_some() { index.tree.base() } else { 1 };
         run.blocks = u64::from(end.saturating_sub(first));
         run.range = (run.blocks > 0).then(|| (first, end - 1));
         Ok(())
-    }
-
-    /// The last block of the best chain that is asked for; none where all have greater heights.
-    fn last_asked(&self, tree: &Tree) -> Option<Tip> {
-        let (base, best) = (tree.base(), tree.best_tip());
-        let last = (tree.height(best) as usize).min(self.options.asked(base).checked_sub(1)?);
-        let block = tree.ancestor(best, last as u32)?;
-        Some(Tip { height: base + last as u32, hash: *tree.hash(block) })
     }
 
     /// Pass 2, and once more where a block is bad or one was hidden.
