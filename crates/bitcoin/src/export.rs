@@ -201,8 +201,7 @@ pub fn to_block_files(
     loop {
         let tree = &index.tree;
         let mut chain = tree.best_chain();
-        let end = options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1);
-        chain.truncate(end);
+        chain.truncate(options.asked(tree.base()));
         let take = |_, block: &[u8]| {
             writer.write(block)?;
             Ok(())

@@ -90,11 +90,11 @@ impl Job<'_> {
                 break;
             }
         }
-        run.tip = run.best;
-        let best = run.tip.map_or(0, |tip| tip.height);
+        run.tip = pass1::last_asked(&index.tree, self.options);
+        let end = run.tip.map_or(0, |tip| tip.height + 1);
         let first = if run.anchor.is_some() { index.tree.base() } else { 1 };
-        run.blocks = u64::from((best + 1).saturating_sub(first));
-        run.range = (run.blocks > 0).then_some((first, best));
+        run.blocks = u64::from(end.saturating_sub(first));
+        run.range = (run.blocks > 0).then(|| (first, end - 1));
         Ok(())
     }
 
@@ -333,7 +333,7 @@ impl Pass<'_> {
 
     /// Bytes of the blocks before the first one to connect, and of all.
     fn bytes(&self) -> (u64, u64) {
-        let end = self.options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1);
+        let end = self.options.asked(self.tree.base());
         let (mut before, mut all) = (0, 0);
         for (height, node) in self.path.nodes.iter().take(end).enumerate().skip(1) {
             let size = self.tree.record(*node).map_or(0, |found| u64::from(found.size));

@@ -46,6 +46,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// How many blocks of a chain are asked for whose first has the height `base`.
+    pub(crate) fn asked(&self, base: u32) -> usize {
+        let end = |until: u32| (u64::from(until) + 1).saturating_sub(base.into());
+        self.until.map_or(usize::MAX, |until| end(until) as usize)
+    }
+
     /// Everything, on one thread, with 450 MiB for coins.
     #[must_use]
     pub fn new(params: Params) -> Self {

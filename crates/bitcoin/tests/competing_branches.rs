@@ -87,6 +87,11 @@ fn runs_that_end_at_a_height_go_on_where_they_ended() {
         assert_eq!(run.tip.unwrap().height, last);
         let expected = End::naive(&maker.blocks[..=last as usize]);
         End::of(data.path(), &options).assert_same(&expected, "until");
+        let options = Options { level: blockmill_bitcoin::Level::Headers, ..options };
+        let run = run_well(folder.path(), &options, tempfile::tempdir().unwrap().path());
+        let hash = crypto::sha256d(&maker.blocks[last as usize][..80]);
+        assert_eq!((run.range, run.blocks), (Some((1, last)), last.into()), "{until}");
+        assert_eq!(run.tip.map(|tip| (tip.height, tip.hash)), Some((last, hash)), "{until}");
     }
 }
 

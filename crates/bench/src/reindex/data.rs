@@ -174,6 +174,7 @@ fn chain(inputs: u64, more: u64) -> Recipe {
         coins: None,
         padding: 0,
         unlinked: false,
+        unusual: 0,
         stale: 0,
         duplicates: 0,
         seed: SEED,

@@ -262,3 +262,11 @@ fn note_best(tree: &Tree, run: &mut Run) {
     run.tree_memory = tree.memory();
     run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
 }
+
+/// The last block of the best chain that is asked for; none where all have greater heights.
+pub fn last_asked(tree: &Tree, options: &Options) -> Option<Tip> {
+    let (base, best) = (tree.base(), tree.best_tip());
+    let last = (tree.height(best) as usize).min(options.asked(base).checked_sub(1)?);
+    let block = tree.ancestor(best, last as u32)?;
+    Some(Tip { height: base + last as u32, hash: *tree.hash(block) })
+}

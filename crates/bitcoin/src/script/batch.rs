@@ -87,6 +87,8 @@ pub struct Counts {
     /// Inputs that the library decided: all that are not recognised, and those whose signatures
     /// did not hold.
     pub library: u64,
+    /// Bytes of transactions that the library read for them: each is read once.
+    pub library_bytes: u64,
 }
 
 /// An input that waits for its batch.
@@ -98,6 +100,10 @@ struct Waiting {
     /// None: the library decides.
     place: Option<Place>,
 }
+
+/// The transaction that the library was asked about last, and what it is: part and number. It is
+/// kept from batch to batch, so that none is read twice.
+type LastRead = Option<((usize, usize), Library)>;
 
 /// Verifies scripts. The buffers are kept from call to call.
 #[derive(Debug, Default)]
@@ -129,13 +135,14 @@ impl ScriptBatch {
         signatures: &Signatures,
     ) -> Result<(), ScriptFault> {
         self.clear();
+        let mut library = None;
         for (part, each) in parts.iter().enumerate() {
             let end = each.transactions.end.min(each.block.transactions.len());
             for transaction in each.transactions.start.max(1)..end {
                 let spend = match each.spend(transaction) {
                     Ok(spend) => spend,
                     Err(reason) => {
-                        self.settle(parts, signatures)?;
+                        self.settle(parts, signatures, &mut library)?;
                         return Err(ScriptFault { part, transaction, input: 0, reason });
                     }
                 };
@@ -148,12 +155,12 @@ impl ScriptBatch {
                     };
                     self.waiting.push(Waiting { part, transaction, input, place });
                     if self.is_full() {
-                        self.settle(parts, signatures)?;
+                        self.settle(parts, signatures, &mut library)?;
                     }
                 }
             }
         }
-        self.settle(parts, signatures)
+        self.settle(parts, signatures, &mut library)
     }
 
     fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Place> {
@@ -173,7 +180,12 @@ impl ScriptBatch {
     }
 
     /// Verifies what waits: the signatures in one go, then the rest by the library.
-    fn settle(&mut self, parts: &[Part], signatures: &Signatures) -> Result<(), ScriptFault> {
+    fn settle(
+        &mut self,
+        parts: &[Part],
+        signatures: &Signatures,
+        library: &mut LastRead,
+    ) -> Result<(), ScriptFault> {
         self.ecdsa.resize(self.checks.ecdsa.len(), false);
         self.schnorr.resize(self.checks.schnorr.len(), false);
         self.tweaks.resize(self.checks.tweaks.len(), false);
@@ -181,7 +193,7 @@ impl ScriptBatch {
         signatures.schnorr(&self.checks.schnorr, &mut self.schnorr);
         signatures.tweaks(&self.checks.tweaks, &mut self.tweaks);
         self.checks.multisigs.solve(signatures);
-        let result = self.ask_library(parts);
+        let result = self.ask_library(parts, library);
         self.clear();
         result
     }
@@ -209,9 +221,7 @@ impl ScriptBatch {
         }
     }
 
-    fn ask_library(&mut self, parts: &[Part]) -> Result<(), ScriptFault> {
-        // that of the last transaction asked about
-        let mut library: Option<((usize, usize), Library)> = None;
+    fn ask_library(&mut self, parts: &[Part], library: &mut LastRead) -> Result<(), ScriptFault> {
         for at in 0..self.waiting.len() {
             let Waiting { part, transaction, input, place } = self.waiting[at];
             if place.is_some_and(|place| self.holds(place)) {
@@ -220,15 +230,16 @@ impl ScriptBatch {
             self.counts.library += 1;
             let fault = |reason| ScriptFault { part, transaction, input, reason };
             let each = parts.get(part).ok_or_else(|| fault(Reason::Absent))?;
-            let current = match library.take() {
-                Some(current) if current.0 == (part, transaction) => current,
+            let read = match library.take() {
+                Some((of, read)) if of == (part, transaction) => read,
                 _ => {
                     let spend = each.spend(transaction).map_err(fault)?;
-                    ((part, transaction), Library::new(spend))
+                    self.counts.library_bytes += spend.encoding().len() as u64;
+                    Library::read(&spend).map_err(fault)?
                 }
             };
-            let (_, asked) = library.insert(current);
-            asked.verify(input, each.flags).map_err(fault)?;
+            let (_, read) = library.insert(((part, transaction), read));
+            read.verify(input, each.flags).map_err(fault)?;
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ pub use spend::{Spend, SpentCoin};
 pub use templates::Form;
 
 use crate::params::Rules;
+use interpreter::flags;
 
 /// The script rules in force, as a set of libbitcoinconsensus's flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +34,21 @@ pub struct Flags(u32);
 
 impl Flags {
     /// No rule that came after 2009.
-    pub const NONE: Flags = Flags(bitcoinconsensus::VERIFY_NONE);
+    pub const NONE: Flags = Flags(flags::VERIFY_NONE);
     /// BIP16: pay to script hash.
-    pub const P2SH: Flags = Flags(bitcoinconsensus::VERIFY_P2SH);
+    pub const P2SH: Flags = Flags(flags::VERIFY_P2SH);
     /// BIP66: strict DER signatures.
-    pub const DERSIG: Flags = Flags(bitcoinconsensus::VERIFY_DERSIG);
+    pub const DERSIG: Flags = Flags(flags::VERIFY_DERSIG);
     /// BIP147: the element too many that OP_CHECKMULTISIG takes is empty.
-    pub const NULLDUMMY: Flags = Flags(bitcoinconsensus::VERIFY_NULLDUMMY);
+    pub const NULLDUMMY: Flags = Flags(flags::VERIFY_NULLDUMMY);
     /// BIP65: OP_CHECKLOCKTIMEVERIFY.
-    pub const CLTV: Flags = Flags(bitcoinconsensus::VERIFY_CHECKLOCKTIMEVERIFY);
+    pub const CLTV: Flags = Flags(flags::VERIFY_CHECKLOCKTIMEVERIFY);
     /// BIP112: OP_CHECKSEQUENCEVERIFY.
-    pub const CSV: Flags = Flags(bitcoinconsensus::VERIFY_CHECKSEQUENCEVERIFY);
+    pub const CSV: Flags = Flags(flags::VERIFY_CHECKSEQUENCEVERIFY);
     /// BIP141: witness programs.
-    pub const WITNESS: Flags = Flags(bitcoinconsensus::VERIFY_WITNESS);
+    pub const WITNESS: Flags = Flags(flags::VERIFY_WITNESS);
     /// BIP341 and BIP342: taproot.
-    pub const TAPROOT: Flags = Flags(bitcoinconsensus::VERIFY_TAPROOT);
+    pub const TAPROOT: Flags = Flags(flags::VERIFY_TAPROOT);
 
     /// The flags for a block.
     ///

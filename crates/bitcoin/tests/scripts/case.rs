@@ -1,5 +1,7 @@
 //! A transaction under test with the coins that it spends.
 
+use super::naive;
+use bitcoinconsensus::Error;
 use blockmill_bitcoin::script::{
     Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
@@ -81,10 +83,17 @@ impl Case {
         Part { block, transactions: 0..2, coins, scripts, flags }
     }
 
-    /// The library's verdict on all inputs; the templates' has to be the same.
+    /// The library's verdict on all inputs; the templates' has to be the same, and that of the
+    /// library when it reads the transaction anew for each input.
     pub fn verdict(&self, flags: Flags) -> Verdict {
         let part = self.part(flags);
         let (library, _) = verify(&part, Scripts::Library);
+        let found = library.map_err(|fault| match fault.reason {
+            Reason::Refused => (fault.input, Error::ERR_SCRIPT),
+            Reason::NotTaken(error) => (fault.input, error),
+            reason => panic!("{reason}"),
+        });
+        assert_eq!(found, naive::verify_all(&part), "{flags:?}");
         let (templates, counts) = verify(&part, Scripts::Templates);
         assert_eq!(templates, library, "{counts:?} {flags:?}");
         (library, counts)

@@ -23,6 +23,7 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
         coins: args.coins,
         padding: args.padding,
         unlinked: args.unlinked,
+        unusual: args.unusual,
         stale: args.stale,
         duplicates: args.duplicates,
         seed: args.seed,

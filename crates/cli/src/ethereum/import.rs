@@ -1,5 +1,6 @@
 //! `import` and `verify` of Ethereum archives.
 
+use super::convert::left_out;
 use super::{network, raise};
 use crate::answer::Answer;
 use crate::args::{Import, Verification, bytes_of};
@@ -140,12 +141,15 @@ impl Job {
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
         let Self { archive, options } = self;
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
+        let stores = matches!(sink, Sink::Segments(_));
         let (ended, outcome) = display.watch(|display| {
             engine(&archive, &options, &mut sink, |progress| display.update(progress))
         });
         let mut record =
             record::of(&ended, &outcome, &archive, &options, program::this(), &run.label);
         record.notes.extend(archive.copied());
+        let lists = if stores { ended.access_lists } else { 0 };
+        record.notes.extend(left_out(lists, "no store"));
         let ending = Ending {
             source: "this archive holds",
             unit: "block",
