@@ -7,8 +7,7 @@ use bitcoin::coins::compress::{CoinReader, write_coin};
 use bitcoin::index::scan::pass1;
 use bitcoin::params::Params;
 use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
-use bitcoin::types::Coin;
-use bitcoin::types::{Block, Span};
+use bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
 use bitcoin::undo;
 use bitcoin::variants::Variants;
 use crypto::{Signatures, sha256d};
@@ -28,7 +27,7 @@ pub fn bitcoin_block(data: &[u8]) -> bool {
     };
     decoded.expect("the plain decoder accepts it");
     assert_eq!(plain_of(&block), plain);
-    assert_eq!(block.hash, sha256d(&plain.header));
+    assert_eq!(block.hash, BlockHash(sha256d(&plain.header)));
     for (number, transaction) in plain.transactions.iter().enumerate() {
         let wtxid = if number == 0 { [0; 32] } else { sha256d(&transaction.encode(true)) };
         assert_eq!(block.txids[number], sha256d(&transaction.encode(false)));
@@ -115,7 +114,7 @@ pub fn bitcoin_scripts(data: &[u8]) -> bool {
     };
     let (mut coins, mut scripts) = (vec![], vec![]);
     for _ in 0..input.byte() % 8 {
-        let value = input.number() % bitcoin::params::MAX_MONEY;
+        let value = Amount::from_sat(input.number() % Amount::MAX.to_sat());
         let start = scripts.len() as u32;
         scripts.extend_from_slice(input.part());
         let script = Span { start, end: scripts.len() as u32 };
@@ -168,7 +167,7 @@ pub fn bitcoin_undo(data: &[u8]) -> bool {
 }
 
 #[derive(PartialEq)]
-struct Owned(u32, bool, u64, Vec<u8>);
+struct Owned(u32, bool, Amount, Vec<u8>);
 
 impl Owned {
     fn coin(&self) -> Coin<'_> {

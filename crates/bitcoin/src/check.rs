@@ -93,7 +93,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
         checked.add(Part::Coins, error.into())?;
     }
     if let Some(state) = state.filter(|_| !checked.stopped) {
-        let network = Params::all().into_iter().find(|params| params.genesis_hash == state.genesis);
+        let network = Params::by_genesis(&state.genesis);
         checked.network = network.map(|params| params.name).or(checked.network);
         checked.tip = Some(state.tip);
         checked.undo(folder, &state, watch)?;

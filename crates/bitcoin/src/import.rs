@@ -13,7 +13,7 @@ pub use crate::options::Options;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
 use crate::undo::disconnect;
-use crate::{Hash, Level, data_folder};
+use crate::{BlockHash, Level, data_folder};
 use archive::blkdat::BlockFiles;
 use chain::Progress;
 use crypto::ManySha256;
@@ -118,7 +118,7 @@ impl Job<'_> {
         // the first block is the network's own, unless the files begin in the middle
         let begin = usize::from(index.tree.anchor().is_none());
         // hashes of the blocks that were verified without a store, and which is the next
-        let (mut chain, mut next): (Vec<Hash>, usize) = (vec![], begin);
+        let (mut chain, mut next): (Vec<BlockHash>, usize) = (vec![], begin);
         loop {
             let tree = &index.tree;
             let assumed = assumed_valid(tree, options)?;
@@ -204,7 +204,7 @@ fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Re
 }
 
 /// Marks blocks that were found to be bad in a tree that was made anew.
-fn mark_invalid(tree: &mut Tree, blocks: &[Hash]) {
+fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
     for block in blocks.iter().filter_map(|hash| tree.find(hash)).collect::<Vec<_>>() {
         tree.mark_invalid(block);
     }

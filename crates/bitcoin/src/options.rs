@@ -3,7 +3,7 @@
 use crate::params::Params;
 use crate::run::Tip;
 use crate::variants::Variants;
-use crate::{Hash, Level};
+use crate::{BlockHash, Level};
 use pipeline::Cancel;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub struct Options {
     /// Bytes of memory for coins that are not on disk yet, and for finding those that are.
     pub memory: u64,
     /// The scripts of this block and of those before it are taken as valid.
-    pub assume_valid: Option<Hash>,
+    pub assume_valid: Option<BlockHash>,
     /// May the files begin in the middle of a chain, at levels below execution?
     pub by_itself: bool,
     /// Height of the first block, of files that begin in the middle of a chain.

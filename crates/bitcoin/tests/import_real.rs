@@ -6,10 +6,10 @@ mod imports;
 mod naive_connect;
 mod real_blocks;
 
+use blockmill_bitcoin::Level;
 use blockmill_bitcoin::datadir::Datadir;
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::variants::Variants;
-use blockmill_bitcoin::{Id, Level};
 use generated_headers::Random;
 use imports::{End, options, run_well, write};
 use naive_connect::Owned;
@@ -140,7 +140,7 @@ fn lower_levels_find_the_same_tip_and_keep_no_coins() {
             options.level = level;
             let run = run_well(&chain.path, &options, data.path());
             let tip = run.tip.unwrap();
-            assert_eq!((tip.height, Id(&tip.hash).to_string()), chain.end.tip, "{level:?}");
+            assert_eq!((tip.height, tip.hash.to_string()), chain.end.tip, "{level:?}");
             assert_eq!((run.blocks, run.coins), (tip.height.into(), 0));
             assert!(!data.path().join("coins").exists());
         }
@@ -156,11 +156,11 @@ fn of_core(folder: &Path) -> End {
     while let Some((outpoint, coin)) = reader.next_coin().unwrap() {
         let (height, coinbase, value) = (coin.height, coin.coinbase, coin.value);
         let script = coin.script.to_vec();
-        coins.insert(outpoint, Owned { height, coinbase, value, script });
+        coins.insert(outpoint, Owned { height, coinbase, value: value.to_sat(), script });
     }
     let chain = datadir.chain(&best).unwrap();
     let undo = chain[1..].iter().map(|entry| datadir.read_undo(entry).unwrap().unwrap().data);
-    let tip = (chain.len() as u32 - 1, Id(&best).to_string());
+    let tip = (chain.len() as u32 - 1, best.to_string());
     End { tip, statistics: imports::statistics(&coins), coins, undo: undo.collect() }
 }
 

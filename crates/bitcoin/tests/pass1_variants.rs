@@ -2,9 +2,9 @@
 //! that were shuffled, repeated, obfuscated or damaged.
 
 use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open};
+use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::index::scan::{Scan, pass1};
 use blockmill_bitcoin::variants::Variants;
-use blockmill_bitcoin::{Hash, Id};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn all_variants() -> Vec<Variants> {
 }
 
 /// Runs pass 1 in all variants; returns what the default finds.
-fn scan_all(files: &BlockFiles, known: &[Hash]) -> Scan {
+fn scan_all(files: &BlockFiles, known: &[BlockHash]) -> Scan {
     let expected = pass1(files, known, &Variants::default(), 2).unwrap();
     for variants in all_variants() {
         for threads in [1, 3] {
@@ -49,14 +49,15 @@ fn scan_all(files: &BlockFiles, known: &[Hash]) -> Scan {
 }
 
 /// Parents come first, and every block is either accepted or an orphan.
-fn check_order(scan: &Scan, known: &[Hash]) {
-    let mut accepted: HashSet<Hash> = known.iter().copied().chain([[0; 32]]).collect();
+fn check_order(scan: &Scan, known: &[BlockHash]) {
+    let mut accepted: HashSet<BlockHash> =
+        known.iter().copied().chain([BlockHash::default()]).collect();
     for position in &scan.accepted {
         let found = &scan.found[*position as usize];
         assert!(
             accepted.contains(&found.header().previous()),
             "{:?} before its parent",
-            Id(&found.hash)
+            found.hash
         );
         accepted.insert(found.hash);
     }
@@ -110,7 +111,7 @@ fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     let scan = scan_all(&files, &[]);
     assert_eq!((scan.found.len(), scan.accepted.len()), (4522, 4522));
     let tip = scan.found[scan.accepted[4521] as usize].hash;
-    assert_eq!(Id(&tip).to_string(), TIP);
+    assert_eq!(tip.to_string(), TIP);
     let damage = &scan.reports[0].damage;
     assert_eq!((damage.len(), damage[0].offset), (1, 1_048_537));
 

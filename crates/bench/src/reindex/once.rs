@@ -6,7 +6,8 @@ use archive::blkdat::{self, BlockFiles};
 use bitcoin::import::{Options, import};
 use bitcoin::params::Params;
 use bitcoin::variants::Variants;
-use bitcoin::{Hash, Id, record};
+use bitcoin::{BlockHash, record};
+use chain::Hex;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,7 @@ pub struct Once {
     /// MiB of memory for coins.
     pub cache: u64,
     /// Scripts up to this block are taken as valid.
-    pub assume_valid: Option<Hash>,
+    pub assume_valid: Option<BlockHash>,
     /// Hash the coins afterwards, outside of the time.
     pub digest: bool,
     /// A folder for the store that does not exist yet.
@@ -72,5 +73,5 @@ pub(super) fn network(files: &BlockFiles) -> Result<Params> {
 
 fn coins_hash(store: &Path) -> Result<String> {
     let stored = bitcoin::inspect::stored(store)?.context("coins that were committed")?;
-    Ok(Id(&stored.statistics.hash_serialized).to_string())
+    Ok(Hex::Reversed(&stored.statistics.hash_serialized).to_string())
 }

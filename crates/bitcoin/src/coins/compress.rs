@@ -6,8 +6,7 @@
 //! x coordinate. Bytes: `docs/formats/core-datadir.md`.
 
 use crate::coins::MAX_SCRIPT_BYTES;
-use crate::params::MAX_MONEY;
-use crate::types::Coin;
+use crate::types::{Amount, Coin};
 use std::fmt;
 
 /// Bytes of the longest script that is written out when read: an uncompressed public key and its
@@ -88,14 +87,14 @@ pub(crate) fn take_slice<'a>(
     Ok(head)
 }
 
-/// An amount without its trailing zeros. Amounts above [`MAX_MONEY`] may come out as others.
+/// An amount without its trailing zeros. Amounts above [`Amount::MAX`] may come out as others.
 #[inline]
 #[must_use]
-pub fn compress_amount(satoshis: u64) -> u64 {
-    if satoshis == 0 {
+pub fn compress_amount(amount: Amount) -> u64 {
+    if amount == Amount::ZERO {
         return 0;
     }
-    let (mut rest, mut zeros) = (satoshis, 0);
+    let (mut rest, mut zeros) = (amount.to_sat(), 0);
     while zeros < 9 && rest.is_multiple_of(10) {
         rest /= 10;
         zeros += 1;
@@ -107,17 +106,18 @@ pub fn compress_amount(satoshis: u64) -> u64 {
     rest.wrapping_mul(9).wrapping_add(last - 1).wrapping_mul(10).wrapping_add(1 + zeros)
 }
 
-/// The amount that [`compress_amount`] turned into `compressed`; `None` above [`MAX_MONEY`].
+/// The amount that [`compress_amount`] turned into `compressed`; `None` above [`Amount::MAX`].
 #[inline]
 #[must_use]
-pub fn expand_amount(compressed: u64) -> Option<u64> {
-    let Some(rest) = compressed.checked_sub(1) else { return Some(0) };
+pub fn expand_amount(compressed: u64) -> Option<Amount> {
+    let Some(rest) = compressed.checked_sub(1) else { return Some(Amount::ZERO) };
     let (rest, zeros) = (rest / 10, (rest % 10) as u32);
     let digits = match zeros {
         9 => rest + 1,
         _ => (rest / 9).checked_mul(10)? + rest % 9 + 1,
     };
-    digits.checked_mul(10u64.pow(zeros)).filter(|amount| *amount <= MAX_MONEY)
+    let amount = digits.checked_mul(10u64.pow(zeros)).map(Amount::from_sat)?;
+    amount.is_in_range().then_some(amount)
 }
 
 /// Appends a script, in its short form if it has one.
@@ -254,7 +254,7 @@ impl CoinReader {
     ) -> Result<Coin<'a>, Malformed> {
         let what = "the amount of a coin";
         let compressed = read_varint(from, what, u64::MAX)?;
-        let too_large = Malformed::TooLarge { what, limit: MAX_MONEY, found: u64::MAX };
+        let too_large = Malformed::TooLarge { what, limit: Amount::MAX.to_sat(), found: u64::MAX };
         let value = expand_amount(compressed).ok_or(too_large)?;
         Ok(Coin { height, coinbase, value, script: read_script(from, &mut self.written)? })
     }

@@ -11,9 +11,10 @@ mod statistics;
 pub use packed::{PackedCoin, PackedScript};
 pub use statistics::{Counter, Statistics, statistics};
 
+use chain::Hex;
 use std::fmt;
 
-use crate::types::OutPoint;
+use crate::types::{OutPoint, Txid};
 
 /// The key of a coin: the transaction's id, and the index in big endian, so that coins are in the
 /// order of Bitcoin Core's statistics.
@@ -35,7 +36,7 @@ pub fn is_unspendable(script: &[u8]) -> bool {
 #[must_use]
 pub fn key(outpoint: &OutPoint) -> Key {
     let mut key = [0; 36];
-    key[..32].copy_from_slice(&outpoint.txid);
+    key[..32].copy_from_slice(&outpoint.txid.0);
     key[32..].copy_from_slice(&outpoint.vout.to_be_bytes());
     key
 }
@@ -44,7 +45,7 @@ pub fn key(outpoint: &OutPoint) -> Key {
 #[must_use]
 pub fn outpoint(key: &[u8]) -> Option<OutPoint> {
     let (txid, vout) = key.split_first_chunk()?;
-    Some(OutPoint { txid: *txid, vout: u32::from_be_bytes(vout.try_into().ok()?) })
+    Some(OutPoint { txid: Txid(*txid), vout: u32::from_be_bytes(vout.try_into().ok()?) })
 }
 
 /// What can go wrong with coins.
@@ -68,9 +69,8 @@ impl fmt::Display for CoinsError {
             CoinsError::Malformed { key, found } => {
                 let (txid, vout) = key.split_at(key.len().min(32));
                 let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
-                f.write_str("coin ")?;
-                txid.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-                write!(f, ":{vout}: expected a packed coin, found {} other bytes", found.len())
+                let (txid, found) = (Hex::Reversed(txid), found.len());
+                write!(f, "coin {txid}:{vout}: expected a packed coin, found {found} other bytes")
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Why a datadir cannot be written or read, and where.
 
 use crate::coins::compress::Malformed;
-use crate::{Hash, Id};
-use chain::Status;
+use crate::{BlockHash, Hash};
+use chain::{Hex, Status};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,9 +54,9 @@ pub enum Error {
         /// Its height.
         height: u32,
         /// The hash of the block before.
-        expected: Hash,
+        expected: BlockHash,
         /// The parent that it names.
-        found: Hash,
+        found: BlockHash,
     },
     /// What was given to write makes no sense.
     Given {
@@ -108,20 +108,18 @@ impl fmt::Display for Error {
                 f,
                 "{} at {offset}: expected undo data of checksum {}, found {}",
                 path.display(),
-                Id(expected),
-                Id(found)
+                Hex::Reversed(expected),
+                Hex::Reversed(found)
             ),
             Self::Missing { path, what } => write!(f, "{}: {what} is missing", path.display()),
             Self::NotConnected { height, expected, found } => {
-                write!(f, "block {height}: expected parent {}, found {}", Id(expected), Id(found))
+                write!(f, "block {height}: expected parent {expected}, found {found}")
             }
             Self::Given { height: Some(height), source } => write!(f, "block {height}: {source}"),
             Self::Given { height: None, source } => source.fmt(f),
             Self::Unsorted { before, key } => {
-                f.write_str("expected a key behind ")?;
-                before.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-                f.write_str(", found ")?;
-                key.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                let (before, key) = (Hex::Plain(before), Hex::Plain(key));
+                write!(f, "expected a key behind {before}, found {key}")
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the index says of an archive: tips, stale branches, gaps, and how well it is ordered.
 
 use super::tree::{GENESIS, Tree};
-use crate::Hash;
+use crate::BlockHash;
 use std::collections::HashMap;
 
 /// A branch that is not in the best chain.
@@ -21,7 +21,7 @@ pub struct Branch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The hash of the missing block.
-    pub missing: Hash,
+    pub missing: BlockHash,
     /// The first record that follows it, as an index of [`Tree::found`].
     pub first: u32,
     /// Records that cannot be linked because of it.

@@ -65,13 +65,13 @@ impl<'a> Library<'a> {
                 Utxo {
                     script_pubkey: script.as_ptr(),
                     script_pubkey_len: script.len() as u32,
-                    value: coin.value as i64,
+                    value: coin.value.to_sat() as i64,
                 }
             }));
         }
         let coins = taproot.then_some(&self.coins[..]);
-        let transaction = spend.encoding();
-        verdict(verify_with_flags(script, coin.value, transaction, coins, index, flags.bits()))
+        let (transaction, value) = (spend.encoding(), coin.value.to_sat());
+        verdict(verify_with_flags(script, value, transaction, coins, index, flags.bits()))
     }
 }
 

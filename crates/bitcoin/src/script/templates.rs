@@ -187,7 +187,7 @@ impl Templates {
     ) -> Option<(Form, Place)> {
         let (input, coin) = (spend.inputs().get(index)?, spend.coins().get(index)?);
         // amounts are signed numbers to the interpreter
-        i64::try_from(coin.value).ok()?;
+        i64::try_from(coin.value.to_sat()).ok()?;
         let (script, witness) = (spend.script(input), spend.witness(input));
         let mut at = At { spend, index, script, witness, flags, checks };
         let output = spend.coin_script(coin);

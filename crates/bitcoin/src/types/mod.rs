@@ -3,14 +3,16 @@
 //! Nothing is copied out of the block. The lists are reused from block to block. What is refused
 //! here is what Bitcoin Core cannot read either: see [`Error`].
 
+mod amount;
 mod coin;
 mod hash;
 mod ids;
 mod parse;
 mod witness;
 
+pub use amount::Amount;
 pub use coin::{Coin, OutPoint};
-pub use hash::{Hash, Id};
+pub use hash::{BlockHash, Hash, Txid};
 pub use ids::hash_blocks;
 pub use witness::Witness;
 
@@ -123,14 +125,14 @@ pub struct Block {
     /// The block's bytes, header first.
     pub raw: Vec<u8>,
     /// The header's hash.
-    pub hash: Hash,
+    pub hash: BlockHash,
     /// Transactions, coinbase first.
     pub transactions: Vec<Transaction>,
     /// The inputs of all transactions, in order.
     pub inputs: Vec<Input>,
     /// The outputs of all transactions, in order.
     pub outputs: Vec<Output>,
-    /// The id of each transaction.
+    /// The id of each transaction, as its merkle tree takes them; see [`Block::txid`].
     pub txids: Vec<Hash>,
     /// The id with witnesses of each transaction; the coinbase's is zero.
     pub wtxids: Vec<Hash>,
@@ -211,6 +213,12 @@ impl Block {
         hash_blocks(slice::from_mut(self), hasher);
     }
 
+    /// The id of transaction `number`.
+    #[must_use]
+    pub fn txid(&self, number: usize) -> Txid {
+        Txid(self.txids[number])
+    }
+
     /// The inputs of `transaction`.
     #[must_use]
     pub fn inputs_of(&self, transaction: &Transaction) -> &[Input] {
@@ -237,7 +245,7 @@ impl Block {
         let [.., a, b, c, d] = *bytes;
         let mut txid = [0; 32];
         txid.copy_from_slice(&bytes[..32]);
-        OutPoint { txid, vout: u32::from_le_bytes([a, b, c, d]) }
+        OutPoint { txid: Txid(txid), vout: u32::from_le_bytes([a, b, c, d]) }
     }
 
     /// The items of the input's witness, in order.
@@ -271,11 +279,11 @@ impl Block {
         3 * self.stripped_size() + self.raw.len()
     }
 
-    /// Satoshis that a transaction pays out. Meaningful once its values are checked.
+    /// What a transaction pays out. Meaningful once its values are checked.
     #[must_use]
-    pub fn value_out(&self, transaction: &Transaction) -> u64 {
-        let outputs = self.outputs_of(transaction).iter();
-        outputs.fold(0, |sum: u64, output| sum.wrapping_add(output.value as u64))
+    pub fn value_out(&self, transaction: &Transaction) -> Amount {
+        let values = self.outputs_of(transaction).iter().map(|output| output.value as u64);
+        values.map(Amount::from_sat).fold(Amount::ZERO, Amount::saturating_add)
     }
 }
 

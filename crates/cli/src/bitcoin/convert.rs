@@ -70,7 +70,7 @@ pub fn datadir(
         return answer.with(serde_json::json!({
             "out": out.to_string(),
             "height": written.blocks - 1,
-            "tip": bitcoin::Id(&written.tip).to_string(),
+            "tip": written.tip.to_string(),
             "coins": written.coins,
             "bytes": written.block_bytes + written.undo_bytes + written.coin_bytes,
             "reflinked_files": written.shared.reflinks,

@@ -13,7 +13,7 @@ use archive::Family;
 use archive::blkdat::BlockFiles;
 use bitcoin::import::{Options, Run as Ended, import as engine};
 use bitcoin::variants::Variants;
-use bitcoin::{Error, Hash, Level, record};
+use bitcoin::{BlockHash, Error, Level, record};
 use chain::FaultReport;
 use pipeline::Cancel;
 use std::path::Path;
@@ -161,10 +161,10 @@ fn hint(error: &Error) -> Option<&'static str> {
 }
 
 /// A block's hash as users write it: 64 hexadecimal digits, last byte first.
-pub fn parse_id(text: &str) -> Result<Hash> {
-    let hash: Option<Hash> = bytes_of(text).and_then(|bytes| bytes.try_into().ok());
+pub fn parse_id(text: &str) -> Result<BlockHash> {
+    let hash: Option<[u8; 32]> = bytes_of(text).and_then(|bytes| bytes.try_into().ok());
     let mut hash =
         hash.with_context(|| format!("--assume-valid {text}: expected 64 hexadecimal digits"))?;
     hash.reverse();
-    Ok(hash)
+    Ok(BlockHash(hash))
 }

@@ -7,7 +7,7 @@
 pub(crate) mod files;
 mod reorder;
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::index::Found;
 use crate::variants::Variants;
 use archive::Error;
@@ -76,7 +76,7 @@ pub struct Times {
 /// [`find`], and puts the blocks in order whatever the variants.
 pub fn pass1(
     files: &BlockFiles,
-    known: &[Hash],
+    known: &[BlockHash],
     variants: &Variants,
     threads: usize,
 ) -> Result<Scan, Error> {
@@ -101,7 +101,7 @@ pub fn pass1(
 /// `cancel` was set. Damage is no failure: see [`Scan::reports`].
 pub fn find(
     files: &BlockFiles,
-    known: &[Hash],
+    known: &[BlockHash],
     variants: &Variants,
     threads: usize,
     cancel: &Cancel,
