@@ -9,7 +9,7 @@ use bitcoin::params::Params;
 use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
 use bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
 use bitcoin::undo;
-use bitcoin::variants::Variants;
+use bitcoin::option_table::Setting;
 use crypto::{Signatures, sha256d};
 use std::fs;
 
@@ -75,16 +75,16 @@ pub fn blkdat_scan(data: &[u8]) -> bool {
     fs::write(folder.path().join("blk00000.dat"), input.0).expect("a file");
     let Ok(files) = open(&[folder.path().to_path_buf()], None) else { return false };
     let known = [Params::regtest().genesis_hash];
-    let expected = pass1(&files, &known, &Variants::default(), 2).expect("a file to read");
+    let expected = pass1(&files, &known, &Setting::default(), 2).expect("a file to read");
     for ways in [
         &["read=map"][..],
         &["read=stream", "scan=serial"],
         &["accept=block", "scan=serial", "look-back=8M"],
         &["accept=block", "scan=serial", "first-read=block", "read=stream"],
     ] {
-        let mut variants = Variants::default();
-        ways.iter().for_each(|way| variants.set(way).expect("a known switch"));
-        let scan = pass1(&files, &known, &variants, 1).expect("a file to read");
+        let mut setting = Setting::default();
+        ways.iter().for_each(|way| setting.set(way).expect("a known option"));
+        let scan = pass1(&files, &known, &setting, 1).expect("a file to read");
         assert_eq!(scan.found, expected.found, "{ways:?}");
         assert_eq!(scan.accepted, expected.accepted, "{ways:?}");
         assert_eq!(scan.orphans, expected.orphans, "{ways:?}");

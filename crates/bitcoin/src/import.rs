@@ -251,7 +251,7 @@ impl Pass<'_> {
     }
 
     fn context(&self, chainstate: Option<&Chainstate>) -> Context<'_> {
-        let plan = self.options.variants.plan();
+        let plan = self.options.setting.plan();
         let assumed_valid = match (self.assumed, self.path.nodes.last()) {
             (Some(node), Some(tip)) => self.tree.height(self.tree.fork(node, *tip)),
             _ => 0,
@@ -278,7 +278,7 @@ impl Pass<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let plan = self.options.variants.plan();
+        let plan = self.options.setting.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
         let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(context.hasher)).collect();
         let mut reader = BlockReader::new(self.files, OPEN_FILES);

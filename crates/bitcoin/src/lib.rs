@@ -21,6 +21,7 @@ pub mod header;
 pub mod import;
 pub mod index;
 pub mod inspect;
+pub mod option_table;
 mod options;
 pub mod params;
 pub mod record;
@@ -29,7 +30,6 @@ pub mod script;
 pub mod sources;
 pub mod types;
 pub mod undo;
-pub mod variants;
 
 pub use chain::Level;
 pub use error::{Rule, Violation};

@@ -1,8 +1,8 @@
 //! What a run is asked to do.
 
+use crate::option_table::Setting;
 use crate::params::Params;
 use crate::run::Tip;
-use crate::variants::Variants;
 use crate::{BlockHash, Level};
 use pipeline::Cancel;
 use std::time::Duration;
@@ -17,8 +17,8 @@ pub struct Options {
     pub params: Params,
     /// How deep.
     pub level: Level,
-    /// Settings of the switches.
-    pub variants: Variants,
+    /// Settings of the options.
+    pub setting: Setting,
     /// Threads that scan, verify and run scripts.
     pub threads: usize,
     /// Bytes of memory for coins that are not on disk yet, and for finding those that are.
@@ -52,7 +52,7 @@ impl Options {
         Self {
             params,
             level: Level::Execution,
-            variants: Variants::default(),
+            setting: Setting::default(),
             threads: 1,
             memory: 450 << 20,
             assume_valid: None,

@@ -35,7 +35,7 @@ pub fn of(
         checksum: checksum(run, options),
     };
     record.level = options.level.name().into();
-    record.variants = options.variants.to_map();
+    record.variants = options.setting.to_map();
     // each batch goes through all stages of pass 2
     record.phases = run.times.stages.iter().map(|times| times.name.into()).collect();
     record.chunks = run.chunks.clone();

@@ -15,7 +15,7 @@ use generated_headers::Random;
 use imports::{End, options, run, run_well, with, write};
 use std::path::Path;
 
-/// Ways to work: threads, memory, switches.
+/// Ways to work: threads, memory, options.
 const WAYS: [(usize, u64, &[&str]); 4] = [
     (1, 16 << 20, &[]),
     (2, 1 << 20, &[]),
@@ -24,8 +24,8 @@ const WAYS: [(usize, u64, &[&str]); 4] = [
 ];
 
 /// The options of a way.
-fn way((threads, memory, switches): (usize, u64, &[&str]), params: &Params) -> Options {
-    Options { threads, memory, ..with(&options(params.clone()), switches) }
+fn way((threads, memory, settings): (usize, u64, &[&str]), params: &Params) -> Options {
+    Options { threads, memory, ..with(&options(params.clone()), settings) }
 }
 
 /// Writes blocks into a file of their own beside those that are there.

@@ -35,7 +35,7 @@ pub fn of(
         checksum: checksum(run),
     };
     record.level = options.level.name().into();
-    record.variants = options.variants.to_map();
+    record.variants = options.setting.to_map();
     record.seal = Some(Seal {
         mode: options.seal.mode.to_string(),
         seed: options.seal.seed,

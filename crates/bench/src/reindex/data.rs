@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use archive::blkdat::{self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network};
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
 use bitcoin::index::scan::pass1;
-use bitcoin::variants::Variants;
+use bitcoin::option_table::Setting;
 use chain::Hex;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -209,7 +209,7 @@ fn shuffle(paths: &[PathBuf], out: &Path) -> Result<()> {
 
 /// Where the blocks of `files` are, in their order.
 fn locations(files: &BlockFiles) -> Result<Vec<BlockLocation>> {
-    let scan = pass1(files, &[], &Variants::default(), 1)?;
+    let scan = pass1(files, &[], &Setting::default(), 1)?;
     Ok(scan.found.iter().map(|found| found.location()).collect())
 }
 

@@ -4,8 +4,8 @@ use super::Definition;
 use anyhow::{Context, Result};
 use archive::blkdat::{self, BlockFiles};
 use bitcoin::import::{Options, import};
+use bitcoin::option_table::Setting;
 use bitcoin::params::Params;
-use bitcoin::variants::Variants;
 use bitcoin::{BlockHash, record};
 use chain::Hex;
 use pipeline::record::RunRecord;
@@ -39,14 +39,14 @@ pub struct Once {
 /// Reindexes the blocks once, into a new store.
 pub fn once(once: &Once) -> Result<RunRecord> {
     let variants = match &once.rung {
-        None => Variants::default(),
-        Some(rung) => Variants::rung(rung).with_context(|| format!("there is no rung {rung}"))?,
+        None => Setting::default(),
+        Some(rung) => Setting::rung(rung).with_context(|| format!("there is no rung {rung}"))?,
     };
     let variants = variants.with(&once.with)?;
     let files = blkdat::open(std::slice::from_ref(&once.blocks), None)?;
     let options = Options {
         level: once.definition.level(),
-        variants,
+        setting: variants,
         threads: once.threads,
         memory: once.cache << 20,
         assume_valid: once.assume_valid,

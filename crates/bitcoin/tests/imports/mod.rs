@@ -19,10 +19,10 @@ pub fn options(params: Params) -> Options {
     Options { threads: 2, memory: 16 << 20, now: Some(1_800_000_000), ..Options::new(params) }
 }
 
-/// The same with these switches.
-pub fn with(options: &Options, switches: &[&str]) -> Options {
+/// The same with these `--with`.
+pub fn with(options: &Options, settings: &[&str]) -> Options {
     let mut options = options.clone();
-    switches.iter().for_each(|switch| options.variants.set(switch).unwrap());
+    settings.iter().for_each(|setting| options.setting.set(setting).unwrap());
     options
 }
 

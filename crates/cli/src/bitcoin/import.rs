@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use archive::Family;
 use archive::blkdat::BlockFiles;
 use bitcoin::import::{Options, Run as Ended, import as engine};
-use bitcoin::variants::Variants;
+use bitcoin::option_table::Setting;
 use bitcoin::{BlockHash, Error, Level, record};
 use chain::FaultReport;
 use pipeline::Cancel;
@@ -51,11 +51,11 @@ struct Job {
 
 impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
-        let variants = Variants::default().with(&args.variants)?;
+        let setting = Setting::default().with(&args.with)?;
         let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
         let mut options = Options {
             level: args.level.unwrap_or(Level::Execution),
-            variants,
+            setting,
             threads: args.threads.unwrap_or_else(host::cores),
             memory: cache(args.cache)?,
             assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,

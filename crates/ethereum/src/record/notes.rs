@@ -42,7 +42,7 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         notes.push(format!("{} transactions are covered by verified roots", run.transactions));
     }
     if run.senders > 0 {
-        let plan = options.variants.plan();
+        let plan = options.setting.plan();
         let together = match plan.senders_per_chunk {
             true => format!("up to {BATCH} of a chunk together"),
             false => format!("up to {BATCH} of a block together"),
