@@ -5,11 +5,11 @@ use archive::blkdat::{BodyReader, open};
 use bitcoin::coins::PackedCoin;
 use bitcoin::coins::compress::{CoinReader, write_coin};
 use bitcoin::index::scan::pass1;
+use bitcoin::option_table::Setting;
 use bitcoin::params::Params;
 use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
 use bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
 use bitcoin::undo;
-use bitcoin::option_table::Setting;
 use crypto::{Signatures, sha256d};
 use std::fs;
 

@@ -129,7 +129,7 @@ impl Chain {
             spec: Arc::new(self.spec.clone()),
             level: Level::Bodies,
             seal: SealPolicy::OFF,
-            variants: Setting::default().with(&with).unwrap(),
+            setting: Setting::default().with(&with).unwrap(),
             threads: 2,
             chunk: ChunkLimit { blocks, ..ChunkLimit::default() },
             from: None,

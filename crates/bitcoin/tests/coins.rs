@@ -1,7 +1,7 @@
 //! Coins that are made, spent and put back; statistics against hashes that Bitcoin Core publishes.
 
 use blockmill_bitcoin::types::{Amount, Txid};
-use chain::Hex;
+use chain::Reversed;
 use std::collections::BTreeMap;
 
 use blockmill_bitcoin::{
@@ -87,7 +87,7 @@ fn two_hundred_regtest_coinbases_hash_as_bitcoin_core_says() {
     }
     let found = statistics(&coins).unwrap();
     let expected = "17dcc016d188d16068907cdeb38b75691a118d43053b8cd6a25969419381d13a";
-    assert_eq!(Hex::Reversed(&found.hash_serialized).to_string(), expected);
+    assert_eq!(Reversed(&found.hash_serialized).to_string(), expected);
     assert_eq!((found.coins, found.transactions), (200, 200));
     assert_eq!(found.total_amount, 149 * 5_000_000_000 + 51 * 2_500_000_000);
     assert_eq!(found.bogosize(), 200 * (50 + 34));
@@ -115,7 +115,7 @@ fn hundred_and_ten_regtest_blocks_of_unit_tests_hash_as_bitcoin_core_says() {
     }
     let found = statistics(&coins).unwrap();
     let expected = "86e9a1205b418b16dde3a18a78c730e30137e28466bda5dbf6b33ab8fc05447c";
-    assert_eq!(Hex::Reversed(&found.hash_serialized).to_string(), expected);
+    assert_eq!(Reversed(&found.hash_serialized).to_string(), expected);
 }
 
 /// A coin that follows from a number.

@@ -5,7 +5,7 @@ use blockmill_bitcoin::header::rules::verify_work;
 use blockmill_bitcoin::header::{Header, target};
 use blockmill_bitcoin::params::{COIN, Params};
 use blockmill_bitcoin::types::Amount;
-use chain::Hex;
+use chain::Reversed;
 
 const ROOT_OF_2009: &str = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b";
 
@@ -57,7 +57,7 @@ fn first_blocks_and_magics_are_the_known_ones() {
         assert_eq!(params.genesis_hash.to_string(), genesis);
         let header = Header(params.genesis.first_chunk().unwrap());
         assert_eq!(header.hash(), params.genesis_hash);
-        assert_eq!(Hex::Reversed(&header.merkle_root()).to_string(), root);
+        assert_eq!(Reversed(&header.merkle_root()).to_string(), root);
         assert_eq!(header.previous(), BlockHash([0; 32]));
         // one transaction
         assert_eq!(params.genesis[80], 1);

@@ -18,7 +18,7 @@ mod violation;
 
 pub use counted::{counted, grouped};
 pub use fault::FaultReport;
-pub use hex::Hex;
+pub use hex::{Digits, Hex, Reversed};
 pub use level::Level;
 pub use progress::Progress;
 pub use shortfall::{Shortfall, ShortfallKind};

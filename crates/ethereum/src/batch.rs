@@ -5,7 +5,7 @@ mod bodies;
 
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Fault, Hex};
+use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
 use crate::header::rules::{self, DifficultyArithmetic};
 use crate::header::seal::{SealMode, SealPolicy};
@@ -15,6 +15,7 @@ use crate::params::ChainSpec;
 use crate::{Hash, Level, U256};
 use archive::{Chunk, Packed, Part, Want};
 use bodies::BodyMemory;
+use chain::Hex;
 use crypto::ManyKeccak;
 use pipeline::Cancel;
 use std::sync::Arc;

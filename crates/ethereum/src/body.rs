@@ -10,9 +10,10 @@ pub mod signing;
 pub mod transaction_rules;
 pub mod transactions;
 
-use crate::error::{Hex, Rule, Violation};
+use crate::error::{Rule, Violation};
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
 use crate::params::Fork;
+use chain::Hex;
 use list::List;
 use rlp::ethereum::{Header, Withdrawal};
 use rlp::{Decode, Error, Reader};

@@ -230,16 +230,6 @@ impl Display for Rule {
 /// A broken rule of this chain.
 pub type Violation = chain::Violation<Rule>;
 
-/// Shows bytes as 0x and hexadecimal digits.
-pub struct Hex<'a>(pub &'a [u8]);
-
-impl Display for Hex<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("0x")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
 /// Why a genesis.json or a chain configuration is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecError {

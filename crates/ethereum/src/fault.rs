@@ -2,9 +2,9 @@
 
 use crate::Hash;
 use crate::body::BodyError;
-pub use crate::error::Hex;
 use crate::error::{Rule, Violation};
 use archive::Location;
+use chain::Hex;
 use chain::{FaultReport, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
 

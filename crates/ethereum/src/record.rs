@@ -2,12 +2,13 @@
 
 mod notes;
 
-use crate::fault::{Error, Hex};
+use crate::fault::Error;
 use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
 use archive::Archive;
+use chain::Hex;
 use chain::Status;
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
 

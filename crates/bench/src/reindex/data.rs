@@ -9,7 +9,7 @@ use archive::blkdat::{self, BlockFiles, BlockLocation, BlockWriter, BodyReader, 
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
 use bitcoin::index::scan::pass1;
 use bitcoin::option_table::Setting;
-use chain::Hex;
+use chain::Reversed;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::num::NonZero;
@@ -186,7 +186,7 @@ fn chain(inputs: u64, more: u64) -> Recipe {
 fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let threads = available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let made = generate(recipe, out, threads, |_| {})?;
-    Ok(Some(Hex::Reversed(&made.tip).to_string()))
+    Ok(Some(Reversed(&made.tip).to_string()))
 }
 
 /// All blocks of the files in one file, in any order.

@@ -7,7 +7,7 @@ use bitcoin::import::{Options, import};
 use bitcoin::option_table::Setting;
 use bitcoin::params::Params;
 use bitcoin::{BlockHash, record};
-use chain::Hex;
+use chain::Reversed;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
@@ -73,5 +73,5 @@ pub(super) fn network(files: &BlockFiles) -> Result<Params> {
 
 fn coins_hash(store: &Path) -> Result<String> {
     let stored = bitcoin::inspect::stored(store)?.context("coins that were committed")?;
-    Ok(Hex::Reversed(&stored.statistics.hash_serialized).to_string())
+    Ok(Reversed(&stored.statistics.hash_serialized).to_string())
 }

@@ -18,7 +18,7 @@ use crate::header::Header;
 use crate::params::{MAX_BLOCK_WEIGHT, Rules};
 use crate::types::Block;
 use crate::{Hash, Rule};
-use chain::Hex::Reversed;
+use chain::Reversed;
 use crypto::ManySha256;
 
 /// The shortest output script that holds a commitment.

@@ -11,7 +11,7 @@ mod statistics;
 pub use packed::{PackedCoin, PackedScript};
 pub use statistics::{Counter, Statistics, statistics};
 
-use chain::Hex;
+use chain::Reversed;
 use std::fmt;
 
 use crate::types::{OutPoint, Txid};
@@ -69,7 +69,7 @@ impl fmt::Display for CoinsError {
             CoinsError::Malformed { key, found } => {
                 let (txid, vout) = key.split_at(key.len().min(32));
                 let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
-                let (txid, found) = (Hex::Reversed(txid), found.len());
+                let (txid, found) = (Reversed(txid), found.len());
                 write!(f, "coin {txid}:{vout}: expected a packed coin, found {found} other bytes")
             }
         }

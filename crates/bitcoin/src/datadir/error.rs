@@ -2,7 +2,7 @@
 
 use crate::coins::compress::Malformed;
 use crate::{BlockHash, Hash};
-use chain::{Hex, Status};
+use chain::{Digits, Reversed, Status};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -108,8 +108,8 @@ impl fmt::Display for Error {
                 f,
                 "{} at {offset}: expected undo data of checksum {}, found {}",
                 path.display(),
-                Hex::Reversed(expected),
-                Hex::Reversed(found)
+                Reversed(expected),
+                Reversed(found)
             ),
             Self::Missing { path, what } => write!(f, "{}: {what} is missing", path.display()),
             Self::NotConnected { height, expected, found } => {
@@ -118,7 +118,7 @@ impl fmt::Display for Error {
             Self::Given { height: Some(height), source } => write!(f, "block {height}: {source}"),
             Self::Given { height: None, source } => source.fmt(f),
             Self::Unsorted { before, key } => {
-                let (before, key) = (Hex::Plain(before), Hex::Plain(key));
+                let (before, key) = (Digits(before), Digits(key));
                 write!(f, "expected a key behind {before}, found {key}")
             }
         }

@@ -1,6 +1,6 @@
 //! What hashes stand for, and how they are shown.
 
-use chain::Hex;
+use chain::Reversed;
 use std::fmt;
 
 /// SHA-256d of anything: a node of a merkle tree, a commitment, a checksum.
@@ -17,7 +17,7 @@ macro_rules! id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                Hex::Reversed(&self.0).fmt(f)
+                Reversed(&self.0).fmt(f)
             }
         }
 

@@ -13,7 +13,7 @@ use crate::types::{Block, Coin};
 use crate::undo;
 use crate::{Rule, Violation};
 use archive::blkdat::{BlockFiles, BodyReader};
-use chain::Hex::Reversed;
+use chain::Reversed;
 use crypto::ManySha256;
 
 /// Files that stay open while bodies are read.

@@ -1,7 +1,8 @@
 //! Which proof-of-work seals are checked.
 
-use crate::error::{Hex, Rule, Violation};
+use crate::error::{Rule, Violation};
 use crate::header::ethash::{EpochTooHigh, SealError};
+use chain::Hex;
 use std::fmt;
 use std::str::FromStr;
 

@@ -2,12 +2,12 @@
 
 use crate::Level;
 use crate::body::senders::BATCH;
-use crate::error::Hex;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
 use archive::Archive;
+use chain::{Hex, grouped};
 
 pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = run.notes.clone();
@@ -80,7 +80,7 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     let fields = resting(archive, options);
     if run.seals_left > 0 {
-        let seals = run.seals_left;
+        let seals = grouped(run.seals_left);
         notes.push(format!(
             "{seals} seals were not checked, so no proof of work covers {fields} of these blocks \
              (--seal all)"
