@@ -1,4 +1,4 @@
-//! What stops an import: the block, the place on disk, the rule, what was expected and found.
+//! What stops an import: the block, the location, the rule, what was expected and found.
 
 use crate::datadir;
 use crate::header::rules;

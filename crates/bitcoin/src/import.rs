@@ -367,7 +367,7 @@ impl Pass<'_> {
             run.tip = Some(tip);
             batch.finish();
         }
-        if let (true, Some(store)) = (batch.settles(), &mut store) {
+        if let (true, Some(store)) = (batch.flushes(), &mut store) {
             store.commit(run)?;
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);

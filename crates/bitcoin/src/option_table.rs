@@ -139,7 +139,7 @@ pub enum Read {
     Stream,
     /// Frames and headers in a memory map.
     Map,
-    /// Frames and headers, each by a read at its place.
+    /// Frames and headers, each by a positioned read.
     Positioned,
 }
 
@@ -149,15 +149,15 @@ mod tests {
 
     #[test]
     fn rungs_climb_from_the_slowest_to_the_default() {
-        let place = |option: &NamedOption, setting: &Setting| {
+        let index = |option: &NamedOption, setting: &Setting| {
             let value = setting.get(option.name);
             option.values.iter().position(|known| Some(*known) == value).unwrap()
         };
         let rungs: Vec<_> = Setting::rungs().collect();
-        assert!(OPTIONS.iter().all(|option| place(option, &rungs[0].1) == 0));
+        assert!(OPTIONS.iter().all(|option| index(option, &rungs[0].1) == 0));
         for pair in rungs.windows(2) {
             let (before, after) = (&pair[0].1, &pair[1].1);
-            let is_up = |option: &NamedOption| place(option, before) <= place(option, after);
+            let is_up = |option: &NamedOption| index(option, before) <= index(option, after);
             assert!(OPTIONS.iter().all(is_up) && before != after, "{pair:?}");
         }
         for ((name, changes), (rung, setting)) in RUNGS.iter().zip(&rungs) {

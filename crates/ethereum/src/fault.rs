@@ -4,8 +4,7 @@ use crate::Hash;
 use crate::body::BodyError;
 use crate::error::{Rule, Violation};
 use archive::Location;
-use chain::Hex;
-use chain::{FaultReport, Level, Shortfall, ShortfallKind, Status};
+use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
 /// Why a block is not accepted.

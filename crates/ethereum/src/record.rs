@@ -8,8 +8,7 @@ use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
 use archive::Archive;
-use chain::Hex;
-use chain::Status;
+use chain::{Hex, Status};
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
 
 /// The record of `run`, called `label` in tables; `program` is this one.

@@ -26,7 +26,7 @@ pub enum Error {
     Malformed {
         /// The file, or the folder of the database.
         path: PathBuf,
-        /// Where it begins: bytes into the file, or the place of the entry in the database.
+        /// Where it begins: bytes into the file, or the index of the entry in the database.
         offset: u64,
         /// What is wrong.
         source: Malformed,

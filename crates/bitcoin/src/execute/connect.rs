@@ -45,7 +45,7 @@ pub(super) struct Connected {
     /// Blocks that are connected to the coins.
     blocks: usize,
     /// The coins are to be written to disk when this batch is finished.
-    settle: bool,
+    flush: bool,
 }
 
 /// What connecting a block reads.
@@ -60,7 +60,7 @@ impl Connected {
     pub fn clear(&mut self) {
         self.spent.clear();
         self.blocks = 0;
-        self.settle = false;
+        self.flush = false;
     }
 
     /// Spends and creates the coins of each block. A block that spends what is not there is taken
@@ -89,7 +89,7 @@ impl Connected {
             at.input = self.spent.len();
         }
         let due = coins.changes() > 0 && context.clock.is_due();
-        self.settle = due || coins.wants_flush() || is_short(coins, context);
+        self.flush = due || coins.wants_flush() || is_short(coins, context);
     }
 
     /// Lets `blocks` pass, where coins do not matter.
@@ -202,8 +202,8 @@ impl Connected {
     }
 
     /// Are the coins to be written to disk when this batch is finished?
-    pub fn settles(&self) -> bool {
-        self.settle
+    pub fn flushes(&self) -> bool {
+        self.flush
     }
 }
 

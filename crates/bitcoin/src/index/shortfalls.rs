@@ -214,7 +214,7 @@ fn kind_of(damage: &Damage) -> Option<ShortfallKind> {
     }
 }
 
-/// Damaged records whose header is that of a block which is linked, by their places in the list.
+/// Damaged records whose header is that of a block which is linked, by their indexes in the list.
 fn copies(files: &BlockFiles, index: &Index) -> HashMap<usize, BlockHash> {
     let mut reader = BodyReader::new(files, 4);
     let mut headers = HashMap::new();

@@ -103,12 +103,12 @@ impl Tree {
 
     /// Blocks that no file has although others follow them; cheap when there are none.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
-        let mut places = HashMap::new();
+        let mut indexes = HashMap::new();
         let mut gaps: Vec<Gap> = Vec::new();
         for &(root, _) in &self.orphans {
             let missing = self.found[root as usize].header().previous();
-            let place = *places.entry(missing).or_insert(gaps.len());
-            match gaps.get_mut(place) {
+            let index = *indexes.entry(missing).or_insert(gaps.len());
+            match gaps.get_mut(index) {
                 Some(gap) => gap.records += 1,
                 None => gaps.push(Gap { missing, first: root, records: 1 }),
             }

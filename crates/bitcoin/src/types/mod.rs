@@ -287,7 +287,7 @@ impl Block {
     }
 }
 
-/// Why bytes are no block. `at` is the place of the first byte that does not fit.
+/// Why bytes are no block. `at` is the offset of the first byte that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// More bytes than a block may have.

@@ -56,20 +56,20 @@ impl End {
     /// Reads a store.
     pub fn of(data: &Path, options: &Options) -> Self {
         let (mut undo, tip) = (vec![], {
-            let ledger = Chainstate::open(data, options).unwrap();
-            ledger.tip()
+            let chainstate = Chainstate::open(data, options).unwrap();
+            chainstate.tip()
         });
         {
-            let ledger = Chainstate::open(data, options).unwrap();
-            for end in &ledger.undo_ends().unwrap()[1..] {
+            let chainstate = Chainstate::open(data, options).unwrap();
+            for end in &chainstate.undo_ends().unwrap()[1..] {
                 let mut record = vec![];
-                ledger.read_undo(*end, &mut record).unwrap();
+                chainstate.read_undo(*end, &mut record).unwrap();
                 undo.push(record);
             }
         }
-        let ledger = Chainstate::open(data, options).unwrap();
-        let statistics = statistics_of(&ledger.coins()).unwrap();
-        let coins = coins_of(&ledger.coins());
+        let chainstate = Chainstate::open(data, options).unwrap();
+        let statistics = statistics_of(&chainstate.coins()).unwrap();
+        let coins = coins_of(&chainstate.coins());
         let Tip { height, hash } = tip;
         Self { tip: (height, hash.to_string()), statistics, coins, undo }
     }

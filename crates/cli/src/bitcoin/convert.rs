@@ -13,8 +13,7 @@ use bitcoin::Error;
 use bitcoin::datadir::SharedFiles;
 use bitcoin::export;
 use bitcoin::import::Options;
-use chain::{Shortfall, Status};
-use chain::{counted, grouped};
+use chain::{Shortfall, Status, counted, grouped};
 use pipeline::Cancel;
 
 /// Writes the chain of some files; without printing when the last is true.

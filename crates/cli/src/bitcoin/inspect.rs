@@ -8,8 +8,7 @@ use anyhow::Result;
 use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
 use bitcoin::index::{Branch, Found, Gap, Refused, Why};
 use bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, inspect};
-use chain::Status;
-use chain::grouped;
+use chain::{Status, grouped};
 use report::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -148,11 +147,11 @@ impl View<'_> {
     fn gap(&self, gap: &Gap) -> String {
         let (missing, blocks) = (gap.missing, counted(gap.records.into(), "block"));
         let first = self.inspection.tree.found().get(gap.first as usize);
-        let place = first.map_or(String::new(), |found| self.place(found));
-        format!("block {missing} is missing, before {blocks}, the first at {place}")
+        let location = first.map_or(String::new(), |found| self.location(found));
+        format!("block {missing} is missing, before {blocks}, the first at {location}")
     }
 
-    /// A block that is linked to nothing: all that it says of its place.
+    /// A block that is linked to nothing: all that it says of where it belongs.
     fn block(&self, found: &Found) -> String {
         let date = report::date(found.header().time().into()).unwrap_or_default();
         let (id, previous) = (found.hash, found.header().previous());
@@ -163,12 +162,12 @@ impl View<'_> {
         let Some(found) = self.inspection.tree.found().get(refused.record as usize) else {
             return String::new();
         };
-        let (id, place) = (found.hash, self.place(found));
+        let (id, location) = (found.hash, self.location(found));
         match refused.why {
             Why::Rule(height, violation) => {
-                format!("block {} ({id}), {place}: {violation}", grouped(height.into()))
+                format!("block {} ({id}), {location}: {violation}", grouped(height.into()))
             }
-            Why::Ancestor(_) => format!("block {id}, {place}: the block before it was refused"),
+            Why::Ancestor(_) => format!("block {id}, {location}: the block before it was refused"),
         }
     }
 
@@ -177,7 +176,7 @@ impl View<'_> {
         file.map_or(String::new(), |file| file.path().display().to_string())
     }
 
-    fn place(&self, found: &Found) -> String {
+    fn location(&self, found: &Found) -> String {
         format!("{} byte {}", self.path(found), found.offset)
     }
 
