@@ -17,10 +17,6 @@ pub const COIN: u64 = 100_000_000;
 pub const COINBASE_MATURITY: u32 = 100;
 /// The most that a block may weigh (BIP141).
 pub const MAX_BLOCK_WEIGHT: u64 = 4_000_000;
-/// A byte outside of witnesses weighs this much (BIP141).
-pub const WITNESS_SCALE: u64 = 4;
-/// The most that a block's signature checks may cost (BIP141).
-pub const MAX_SIGOPS_COST: u64 = 80_000;
 /// Seconds that a header may be ahead of the clock.
 pub const MAX_FUTURE_SECONDS: u64 = 2 * 60 * 60;
 /// Seconds that the first block of a period may be earlier than the one before it (BIP94).

@@ -7,7 +7,6 @@
 
 use crate::coins::MAX_SCRIPT_BYTES;
 use crate::types::{Amount, Coin};
-use std::fmt;
 
 /// Bytes of the longest script that is written out when read: an uncompressed public key and its
 /// check.
@@ -261,9 +260,10 @@ impl CoinReader {
 }
 
 /// Why bytes are no coin, undo data, or entry of Core's databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// They end too early.
+    #[error("{what}: expected {needed} bytes, found {available}")]
     Truncated {
         /// What was being read.
         what: &'static str,
@@ -273,6 +273,7 @@ pub enum Malformed {
         available: u64,
     },
     /// A number is larger than it can be.
+    #[error("{what}: expected at most {limit}, found {}", or_more(*found))]
     TooLarge {
         /// The number.
         what: &'static str,
@@ -282,6 +283,7 @@ pub enum Malformed {
         found: u64,
     },
     /// There are more or fewer items than there should be.
+    #[error("expected {expected} {what}, found {found}")]
     Count {
         /// What is counted.
         what: &'static str,
@@ -291,8 +293,10 @@ pub enum Malformed {
         found: u64,
     },
     /// The x coordinate of a public key belongs to no point of secp256k1.
+    #[error("expected the x of a public key, found that of no point")]
     NoPoint,
     /// Bytes are left over.
+    #[error("expected the end of {what}, found {bytes} more bytes")]
     Trailing {
         /// What they stand behind.
         what: &'static str,
@@ -300,6 +304,7 @@ pub enum Malformed {
         bytes: u64,
     },
     /// A number, a mark or a constant is not what it must be.
+    #[error("{what}: expected {expected:#x}, found {found:#x}")]
     Unexpected {
         /// What it is.
         what: &'static str,
@@ -310,30 +315,7 @@ pub enum Malformed {
     },
 }
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated { what, needed, available } => {
-                write!(f, "{what}: expected {needed} bytes, found {available}")
-            }
-            Self::TooLarge { what, limit, found: u64::MAX } => {
-                write!(f, "{what}: expected at most {limit}, found more")
-            }
-            Self::TooLarge { what, limit, found } => {
-                write!(f, "{what}: expected at most {limit}, found {found}")
-            }
-            Self::Count { what, expected, found } => {
-                write!(f, "expected {expected} {what}, found {found}")
-            }
-            Self::NoPoint => f.write_str("expected the x of a public key, found that of no point"),
-            Self::Trailing { what, bytes } => {
-                write!(f, "expected the end of {what}, found {bytes} more bytes")
-            }
-            Self::Unexpected { what, expected, found } => {
-                write!(f, "{what}: expected {expected:#x}, found {found:#x}")
-            }
-        }
-    }
+/// A number that may be too large to be known.
+fn or_more(found: u64) -> String {
+    if found == u64::MAX { "more".into() } else { found.to_string() }
 }
-
-impl std::error::Error for Malformed {}

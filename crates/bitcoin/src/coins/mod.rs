@@ -12,7 +12,6 @@ pub use packed::{PackedCoin, PackedScript};
 pub use statistics::{Counter, Statistics, statistics};
 
 use chain::Reversed;
-use std::fmt;
 
 use crate::types::{OutPoint, Txid};
 
@@ -49,11 +48,13 @@ pub fn outpoint(key: &[u8]) -> Option<OutPoint> {
 }
 
 /// What can go wrong with coins.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CoinsError {
     /// The store failed, or its files are damaged.
-    Store(store::Error),
+    #[error("{0}")]
+    Store(#[from] store::Error),
     /// The store holds bytes under this key that are no coin.
+    #[error("coin {}: expected a packed coin, found {} other bytes", shown(key), found.len())]
     Malformed {
         /// The key of the outpoint.
         key: Vec<u8>,
@@ -62,31 +63,9 @@ pub enum CoinsError {
     },
 }
 
-impl fmt::Display for CoinsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CoinsError::Store(error) => error.fmt(f),
-            CoinsError::Malformed { key, found } => {
-                let (txid, vout) = key.split_at(key.len().min(32));
-                let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
-                let (txid, found) = (Reversed(txid), found.len());
-                write!(f, "coin {txid}:{vout}: expected a packed coin, found {found} other bytes")
-            }
-        }
-    }
-}
-
-impl std::error::Error for CoinsError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            CoinsError::Store(error) => Some(error),
-            CoinsError::Malformed { .. } => None,
-        }
-    }
-}
-
-impl From<store::Error> for CoinsError {
-    fn from(error: store::Error) -> CoinsError {
-        CoinsError::Store(error)
-    }
+/// A coin by its key, as users write it.
+fn shown(key: &[u8]) -> String {
+    let (txid, vout) = key.split_at(key.len().min(32));
+    let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+    format!("{}:{vout}", Reversed(txid))
 }

@@ -10,6 +10,7 @@
 //! A number has seven bits in a byte, the low ones first. Amounts often end with zeros (the idea is
 //! Bitcoin Core's, `compressor.h`). Keys are kept as they are: no curve arithmetic is needed.
 
+use crate::fault::Error;
 use crate::types::{Amount, Coin};
 
 /// Forms of scripts.
@@ -125,6 +126,13 @@ impl<'a> PackedCoin<'a> {
         let (before, after) = frame(first >> 5, rest.len())?;
         let script = PackedScript { before, open: rest, after };
         Some(PackedCoin { height, coinbase: first & 16 != 0, value, script })
+    }
+
+    /// [`PackedCoin::unpack`], where other bytes mean that the store is damaged.
+    pub(crate) fn stored(bytes: &'a [u8]) -> Result<PackedCoin<'a>, Error> {
+        let found = bytes.len();
+        let damage = || Error::Damaged(format!("expected a coin, found {found} other bytes"));
+        Self::unpack(bytes).ok_or_else(damage)
     }
 
     /// The coin, with its script in `script`, which is overwritten.

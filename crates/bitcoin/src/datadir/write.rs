@@ -6,7 +6,7 @@ use super::flat::{FlatWriter, file_name};
 use super::leveldb::BulkWriter;
 use super::{Error, XorKey, network_folder, sync_folder, write_file};
 use crate::coins::compress::Malformed;
-use crate::header::Header;
+use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
 use crate::types::{Coin, OutPoint};
 use crate::{BlockHash, undo};
@@ -20,7 +20,6 @@ const FILE_BYTES: u64 = 128 << 20;
 pub(super) const FRAME_BYTES: u64 = 8;
 /// Core reads no block above this size (`MAX_SIZE`).
 const MAX_BLOCK: u64 = 32 << 20;
-pub(super) const HEADER_BYTES: usize = 80;
 
 /// How a datadir is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

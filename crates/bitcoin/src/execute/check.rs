@@ -117,10 +117,7 @@ impl Checked {
     /// Decodes the coins that these inputs of the batch spend.
     fn decode_spent(&mut self, connected: &Connected, inputs: Range<usize>) -> Result<(), Error> {
         for input in inputs {
-            let encoded = connected.spent(input);
-            let coin = PackedCoin::unpack(encoded).ok_or_else(|| {
-                Error::Damaged(format!("expected a coin, found {} other bytes", encoded.len()))
-            })?;
+            let coin = PackedCoin::stored(connected.spent(input))?;
             let begin = self.scripts.len() as u32;
             coin.script.write_to(&mut self.scripts);
             let script = Span { start: begin, end: self.scripts.len() as u32 };

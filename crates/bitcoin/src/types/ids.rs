@@ -1,7 +1,8 @@
 //! The hashes of headers and the ids of all transactions, in lanes.
 
-use super::{Block, BlockHash, HEADER_BYTES, Transaction};
+use super::{Block, BlockHash, Transaction};
 use crate::Hash;
+use crate::header::HEADER_BYTES;
 use crypto::ManySha256;
 
 /// Messages are ordered by their length in steps of 64 bytes, up to so many.

@@ -17,15 +17,11 @@ pub use ids::hash_blocks;
 pub use witness::Witness;
 
 use crypto::ManySha256;
-use std::fmt;
 use std::ops::Range;
 use std::slice;
 
 /// The longest block that is read, in bytes: its weight allows no more (BIP141).
 pub const MAX_BLOCK_BYTES: usize = 4_000_000;
-
-/// The length of a header in bytes.
-pub const HEADER_BYTES: usize = 80;
 
 /// A stretch of the block's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -288,9 +284,10 @@ impl Block {
 }
 
 /// Why bytes are no block. `at` is the offset of the first byte that does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// More bytes than a block may have.
+    #[error("block too long: expected at most {expected} bytes, found {found}")]
     TooLong {
         /// The most that a block has.
         expected: usize,
@@ -298,6 +295,7 @@ pub enum Error {
         found: usize,
     },
     /// The block ends too early.
+    #[error("byte {at}: expected {expected} bytes, found {found} before the end")]
     Truncated {
         /// Where the part begins that is cut.
         at: u32,
@@ -307,6 +305,9 @@ pub enum Error {
         found: u32,
     },
     /// A count or length that has a shorter encoding.
+    #[error(
+        "byte {at}: number encoded too long: expected at least {expected} in this form, found {found}"
+    )]
     NotCanonical {
         /// Where it stands.
         at: u32,
@@ -316,6 +317,7 @@ pub enum Error {
         found: u64,
     },
     /// A count of things for which there are not enough bytes left.
+    #[error("byte {at}: expected a count of at most {expected}, found {found}")]
     Count {
         /// Where it stands.
         at: u32,
@@ -325,6 +327,7 @@ pub enum Error {
         found: u64,
     },
     /// A flag behind the marker that is not that of witnesses (BIP144).
+    #[error("byte {at}: expected witness flag 1, found {found}")]
     Flag {
         /// Where it stands.
         at: u32,
@@ -332,11 +335,13 @@ pub enum Error {
         found: u8,
     },
     /// A transaction with the flag of witnesses that has none.
+    #[error("byte {at}: expected witnesses behind the flag, found none")]
     SuperfluousWitness {
         /// Where its witnesses begin.
         at: u32,
     },
     /// Bytes behind the last transaction.
+    #[error("expected a block of {expected} bytes, found {found}")]
     Trailing {
         /// The block's length.
         expected: u32,
@@ -344,34 +349,3 @@ pub enum Error {
         found: u32,
     },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { expected, found } => {
-                write!(f, "block too long: expected at most {expected} bytes, found {found}")
-            }
-            Self::Truncated { at, expected, found } => {
-                write!(f, "byte {at}: expected {expected} bytes, found {found} before the end")
-            }
-            Self::NotCanonical { at, expected, found } => {
-                write!(f, "byte {at}: number encoded too long: expected at least {expected} ")?;
-                write!(f, "in this form, found {found}")
-            }
-            Self::Count { at, expected, found } => {
-                write!(f, "byte {at}: expected a count of at most {expected}, found {found}")
-            }
-            Self::Flag { at, found } => {
-                write!(f, "byte {at}: expected witness flag 1, found {found}")
-            }
-            Self::SuperfluousWitness { at } => {
-                write!(f, "byte {at}: expected witnesses behind the flag, found none")
-            }
-            Self::Trailing { expected, found } => {
-                write!(f, "expected a block of {expected} bytes, found {found}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {}
