@@ -1,7 +1,7 @@
 //! The scripts of many transactions at once.
 
 use super::library::Library;
-use super::templates::{Checks, Place, Templates};
+use super::templates::{Checks, Indexes, Templates};
 use super::{Flags, Form, Reason, Spend, SpentCoin};
 use crate::types::Block;
 use crypto::Signatures;
@@ -96,7 +96,7 @@ struct Waiting {
     transaction: usize,
     input: usize,
     /// None: the library decides.
-    place: Option<Place>,
+    place: Option<Indexes>,
 }
 
 /// Verifies scripts. The buffers are kept from call to call.
@@ -156,7 +156,7 @@ impl ScriptBatch {
         self.settle(parts, signatures)
     }
 
-    fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Place> {
+    fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Indexes> {
         let found = self.templates.recognise(spend, input, flags, &mut self.checks);
         let (form, place) = found?;
         self.counts.forms[form as usize] += 1;
@@ -197,15 +197,15 @@ impl ScriptBatch {
         self.tweaks.clear();
     }
 
-    fn holds(&self, place: Place) -> bool {
+    fn holds(&self, place: Indexes) -> bool {
         let held = |valid: Option<&bool>| valid.is_some_and(|valid| *valid);
         match place {
-            Place::Ecdsa(at) => held(self.ecdsa.get(at)),
-            Place::Schnorr(at) => held(self.schnorr.get(at)),
-            Place::Tapscript { signature, commitment } => {
+            Indexes::Ecdsa(at) => held(self.ecdsa.get(at)),
+            Indexes::Schnorr(at) => held(self.schnorr.get(at)),
+            Indexes::Tapscript { signature, commitment } => {
                 held(self.schnorr.get(signature)) && held(self.tweaks.get(commitment))
             }
-            Place::Multisig(at) => self.checks.multisigs.accepts(at),
+            Indexes::Multisig(at) => self.checks.multisigs.accepts(at),
         }
     }
 
