@@ -41,12 +41,12 @@ impl<'a> Part<'a> {
         let transactions = &self.block.transactions;
         let inputs = &transactions.get(transaction).ok_or(Reason::Absent)?.inputs;
         let coinbase = transactions.first().map_or(0, |coinbase| coinbase.inputs.end);
-        let place = |input: u32| input.saturating_sub(coinbase) as usize;
+        let index = |input: u32| input.saturating_sub(coinbase) as usize;
         self.coins
-            .get(place(inputs.start)..place(inputs.end))
+            .get(index(inputs.start)..index(inputs.end))
             .and_then(|coins| Spend::new(self.block, transaction, coins, self.scripts))
             .ok_or(Reason::Coins {
-                expected: place(self.block.inputs.len() as u32),
+                expected: index(self.block.inputs.len() as u32),
                 found: self.coins.len(),
             })
     }
@@ -96,7 +96,7 @@ struct Waiting {
     transaction: usize,
     input: usize,
     /// None: the library decides.
-    place: Option<Indexes>,
+    indexes: Option<Indexes>,
 }
 
 /// Verifies scripts. The buffers are kept from call to call.
@@ -142,11 +142,11 @@ impl ScriptBatch {
                 self.templates.reset();
                 self.counts.inputs += spend.inputs().len() as u64;
                 for input in 0..spend.inputs().len() {
-                    let place = match scripts {
+                    let indexes = match scripts {
                         Scripts::Library => None,
                         Scripts::Templates => self.recognise(&spend, input, each.flags),
                     };
-                    self.waiting.push(Waiting { part, transaction, input, place });
+                    self.waiting.push(Waiting { part, transaction, input, indexes });
                     if self.is_full() {
                         self.settle(parts, signatures)?;
                     }
@@ -158,9 +158,9 @@ impl ScriptBatch {
 
     fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Indexes> {
         let found = self.templates.recognise(spend, input, flags, &mut self.checks);
-        let (form, place) = found?;
+        let (form, indexes) = found?;
         self.counts.forms[form as usize] += 1;
-        Some(place)
+        Some(indexes)
     }
 
     fn is_full(&self) -> bool {
@@ -197,9 +197,9 @@ impl ScriptBatch {
         self.tweaks.clear();
     }
 
-    fn holds(&self, place: Indexes) -> bool {
+    fn holds(&self, indexes: Indexes) -> bool {
         let held = |valid: Option<&bool>| valid.is_some_and(|valid| *valid);
-        match place {
+        match indexes {
             Indexes::Ecdsa(at) => held(self.ecdsa.get(at)),
             Indexes::Schnorr(at) => held(self.schnorr.get(at)),
             Indexes::Tapscript { signature, commitment } => {
@@ -213,8 +213,8 @@ impl ScriptBatch {
         // that of the last transaction asked about
         let mut library: Option<((usize, usize), Library)> = None;
         for at in 0..self.waiting.len() {
-            let Waiting { part, transaction, input, place } = self.waiting[at];
-            if place.is_some_and(|place| self.holds(place)) {
+            let Waiting { part, transaction, input, indexes } = self.waiting[at];
+            if indexes.is_some_and(|indexes| self.holds(indexes)) {
                 continue;
             }
             self.counts.library += 1;
