@@ -39,7 +39,8 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         notes.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
     }
     if run.transactions > 0 {
-        notes.push(format!("{} transactions are covered by verified roots", run.transactions));
+        let transactions = grouped(run.transactions);
+        notes.push(format!("{transactions} transactions are covered by verified roots"));
     }
     if run.senders > 0 {
         let plan = options.setting.plan();
@@ -48,7 +49,8 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
             false => format!("up to {BATCH} of a block together"),
         };
         let by = plan.signatures.variant().name();
-        notes.push(format!("{} senders recovered by signatures={by}, {together}", run.senders));
+        let senders = grouped(run.senders);
+        notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
