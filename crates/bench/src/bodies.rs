@@ -9,9 +9,9 @@ use crate::scratch::Scratch;
 use anyhow::{Context, Result};
 use ethereum::Level;
 use ethereum::ethash::Caches;
+use ethereum::option_table::Setting;
 use ethereum::params::ChainSpec;
 use ethereum::seal::SealPolicy;
-use ethereum::variants::Variants;
 use pipeline::record::RunRecord;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub fn once(once: &Once) -> Result<RunRecord> {
         level: Level::Bodies,
         seal: SealPolicy::OFF,
         caches: Caches::new(None, 1),
-        variants: Variants::default().with(&once.with)?,
+        variants: Setting::default().with(&once.with)?,
         threads: once.threads,
         scratch: &once.scratch,
         label: &once.label,
@@ -116,7 +116,7 @@ impl Plan {
         }
         designs.push(("blockmill".to_string(), vec![]));
         if self.ablate {
-            let default = Variants::default();
+            let default = Setting::default();
             let of_bodies = default.neighbours().filter(|row| OF_BODIES.contains(&row.0.name));
             designs.extend(of_bodies.map(|(switch, value, _)| {
                 let setting = format!("{}={value}", switch.name);
@@ -146,17 +146,17 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ethereum::variants::SWITCHES;
+    use ethereum::option_table::OPTIONS;
 
     #[test]
     fn switches_and_rungs_are_those_of_the_table() {
         for name in OF_BODIES {
-            assert!(SWITCHES.iter().any(|switch| switch.name == name), "{name}");
+            assert!(OPTIONS.iter().any(|switch| switch.name == name), "{name}");
         }
         let mut before = usize::MAX;
         for (label, with) in RUNGS {
             let with: Vec<_> = with.iter().map(ToString::to_string).collect();
-            assert!(Variants::default().with(&with).is_ok(), "{label}");
+            assert!(Setting::default().with(&with).is_ok(), "{label}");
             assert!(with.len() < before, "{label} changes more than the rung below");
             before = with.len();
         }

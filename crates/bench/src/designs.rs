@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ethereum::commit::{Commit, Design, Verified, append, commit};
 use ethereum::fault::Error;
-use ethereum::variants::Plan;
+use ethereum::option_table::Plan;
 use header_table::{HeaderEntry, HeaderTable};
 use store::ChainStore;
 

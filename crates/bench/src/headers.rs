@@ -9,9 +9,9 @@ use anyhow::{Result, bail};
 use archive::{Archive, Format};
 use ethereum::Level;
 use ethereum::ethash::Caches;
+use ethereum::option_table::{NamedOption, RUNGS, Setting};
 use ethereum::params::ChainSpec;
 use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::variants::{RUNGS, Switch, Variants};
 use pipeline::record::RunRecord;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub struct Once {
 
 /// Imports the archive once, into a new store that is removed afterwards.
 pub fn once(once: &Once) -> Result<RunRecord> {
-    let Some(rung) = Variants::rung(&once.rung) else {
+    let Some(rung) = Setting::rung(&once.rung) else {
         bail!("--rung {}: there is no such rung", once.rung)
     };
     let Some(spec) = ChainSpec::by_name("mainnet") else { bail!("mainnet is not built in") };
@@ -150,7 +150,7 @@ fn contestants(
         }
     }
     if plan.ablate {
-        for (switch, value, _) in Variants::default().neighbours().filter(|row| ablates(row.0)) {
+        for (switch, value, _) in Setting::default().neighbours().filter(|row| ablates(row.0)) {
             let slow = format!("{}={value}", switch.name);
             contestants.push(Contestant::ours(&slow, "blockmill", vec![slow.clone()]));
         }
@@ -159,7 +159,7 @@ fn contestants(
 }
 
 /// Does a switch change what is done with headers?
-fn ablates(switch: &Switch) -> bool {
+fn ablates(switch: &NamedOption) -> bool {
     !OF_BODIES.contains(&switch.name)
 }
 
@@ -204,11 +204,11 @@ fn freq(seal: SealMode) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ethereum::variants::SWITCHES;
+    use ethereum::option_table::OPTIONS;
 
     #[test]
     fn switches_of_bodies_are_not_turned_back_on_headers() {
-        let left_out = SWITCHES.iter().filter(|switch| !ablates(switch));
+        let left_out = OPTIONS.iter().filter(|switch| !ablates(switch));
         assert_eq!(left_out.map(|switch| switch.name).collect::<Vec<_>>(), OF_BODIES);
     }
 }

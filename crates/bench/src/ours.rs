@@ -6,9 +6,9 @@ use archive::{Archive, ChunkLimit};
 use ethereum::commit::Sink;
 use ethereum::ethash::Caches;
 use ethereum::import::{Options, import};
+use ethereum::option_table::Setting;
 use ethereum::params::ChainSpec;
 use ethereum::seal::SealPolicy;
-use ethereum::variants::Variants;
 use ethereum::{Level, record};
 use pipeline::Cancel;
 use pipeline::record::RunRecord;
@@ -23,7 +23,7 @@ pub(crate) struct Import<'a> {
     pub level: Level,
     pub seal: SealPolicy,
     pub caches: Arc<Caches>,
-    pub variants: Variants,
+    pub variants: Setting,
     /// Threads that verify.
     pub threads: usize,
     /// An empty folder for the store.
@@ -39,7 +39,7 @@ pub(crate) fn once(what: Import<'_>) -> Result<RunRecord> {
         spec: Arc::new(what.spec),
         level: what.level,
         seal: what.seal,
-        variants: what.variants,
+        setting: what.variants,
         threads: what.threads,
         chunk: ChunkLimit::default(),
         from: None,

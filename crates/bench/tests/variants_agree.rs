@@ -4,15 +4,15 @@
 use archive::Format;
 use blockmill_bench::generate::{Recipe, generate};
 use blockmill_bench::headers::{Once, once};
+use ethereum::option_table::Setting;
 use ethereum::seal::SealMode;
-use ethereum::variants::Variants;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
 /// Every rung of the ladder, and the default with each switch at each of its other values.
 fn settings() -> Vec<(String, Vec<String>)> {
-    let rungs = Variants::rungs().map(|(rung, _)| (rung.to_string(), vec![]));
-    let default = Variants::default();
+    let rungs = Setting::rungs().map(|(rung, _)| (rung.to_string(), vec![]));
+    let default = Setting::default();
     let others = default.neighbours().map(|(switch, value, _)| {
         ("blockmill".to_string(), vec![format!("{}={value}", switch.name)])
     });

@@ -13,7 +13,7 @@ pub use crate::options::Options;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
 use crate::undo::disconnect;
-use crate::{Hash, Level, data_folder};
+use crate::{BlockHash, Level, data_folder};
 use archive::blkdat::BlockFiles;
 use chain::Progress;
 use crypto::ManySha256;
@@ -118,7 +118,7 @@ impl Job<'_> {
         // the first block is the network's own, unless the files begin in the middle
         let begin = usize::from(index.tree.anchor().is_none());
         // hashes of the blocks that were verified without a store, and which is the next
-        let (mut chain, mut next): (Vec<Hash>, usize) = (vec![], begin);
+        let (mut chain, mut next): (Vec<BlockHash>, usize) = (vec![], begin);
         loop {
             let tree = &index.tree;
             let assumed = assumed_valid(tree, options)?;
@@ -204,7 +204,7 @@ fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Re
 }
 
 /// Marks blocks that were found to be bad in a tree that was made anew.
-fn mark_invalid(tree: &mut Tree, blocks: &[Hash]) {
+fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
     for block in blocks.iter().filter_map(|hash| tree.find(hash)).collect::<Vec<_>>() {
         tree.mark_invalid(block);
     }
@@ -251,7 +251,7 @@ impl Pass<'_> {
     }
 
     fn context(&self, chainstate: Option<&Chainstate>) -> Context<'_> {
-        let plan = self.options.variants.plan();
+        let plan = self.options.setting.plan();
         let assumed_valid = match (self.assumed, self.path.nodes.last()) {
             (Some(node), Some(tip)) => self.tree.height(self.tree.fork(node, *tip)),
             _ => 0,
@@ -278,7 +278,7 @@ impl Pass<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let plan = self.options.variants.plan();
+        let plan = self.options.setting.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
         let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(context.hasher)).collect();
         let mut reader = BlockReader::new(self.files, OPEN_FILES);
@@ -368,7 +368,7 @@ impl Pass<'_> {
             run.tip = Some(tip);
             batch.finish();
         }
-        if let (true, Some(store)) = (batch.settles(), &mut store) {
+        if let (true, Some(store)) = (batch.flushes(), &mut store) {
             store.commit(run)?;
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);

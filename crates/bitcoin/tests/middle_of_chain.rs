@@ -10,7 +10,8 @@ mod naive_connect;
 use archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::{Error, Id, Level, record};
+use blockmill_bitcoin::types::BlockHash;
+use blockmill_bitcoin::{Error, Level, record};
 use chain::{ShortfallKind, Status};
 use generated_chain::Maker;
 use imports::options;
@@ -55,7 +56,7 @@ fn a_file_from_the_middle_is_verified_from_its_first_block() {
             let (run, outcome, _) = verify(&path, &options);
             outcome.unwrap();
             let end = run.tip.map(|tip| (tip.height, tip.hash));
-            let hash = crypto::sha256d(&blocks[last as usize][..80]);
+            let hash = BlockHash(crypto::sha256d(&blocks[last as usize][..80]));
             assert_eq!((run.range, end), (Some((20, last)), Some((last, hash))), "{level:?}");
         }
         let (run, outcome, _) =
@@ -63,7 +64,7 @@ fn a_file_from_the_middle_is_verified_from_its_first_block() {
         outcome.unwrap();
         assert_eq!((run.range, run.blocks, run.tip), (None, 0, None), "{level:?}");
         let anchor = record.result.anchor.unwrap();
-        let id = Id(&crypto::sha256d(&blocks[20][..80])).to_string();
+        let id = BlockHash(crypto::sha256d(&blocks[20][..80])).to_string();
         assert_eq!((anchor.number, &anchor.hash), (20, &id));
         assert!(record.notes.iter().any(|note| note.contains("all rests on block")));
         // nobody said that it should begin there

@@ -139,9 +139,9 @@ pub struct Verification {
     /// A block hash that the chain must contain (may be repeated)
     #[arg(long, value_name = "HASH")]
     pub trust: Vec<String>,
-    /// Set a variant, such as difficulty=bigint (may be repeated; see docs/variants.md)
+    /// Set an option, such as difficulty=bigint (may be repeated; see docs/options.md)
     #[arg(long = "with", value_name = "NAME=VALUE")]
-    pub variants: Vec<String>,
+    pub with: Vec<String>,
     /// Threads that verify [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
@@ -242,11 +242,11 @@ pub struct Convert {
 
 #[derive(Debug, Subcommand)]
 pub enum Bench {
-    /// Header import: the ladder of designs, one switch at a time, and other clients
+    /// Header import: the ladder of designs, one option at a time, and other clients
     Headers(BenchHeaders),
-    /// Senders of signed transfers: the ladder of designs, and one switch at a time
+    /// Senders of signed transfers: the ladder of designs, and one option at a time
     Bodies(BenchBodies),
-    /// Bitcoin block files: the reference's ladder, one switch at a time, and Bitcoin Core
+    /// Bitcoin block files: the reference's ladder, one option at a time, and Bitcoin Core
     Reindex(BenchReindex),
     /// Encoding and hashing of transactions, headers and blocks: our writers and other libraries
     Rlp(BenchRlp),
@@ -280,7 +280,7 @@ pub struct HeadersOnce {
     #[arg(long)]
     pub rung: String,
     #[arg(long = "with")]
-    pub variants: Vec<String>,
+    pub with: Vec<String>,
     #[arg(long)]
     pub seal: String,
     #[arg(long)]
@@ -304,7 +304,7 @@ pub struct BenchHeaders {
     /// Run the rungs master, 21471, mod1 ... mod5, blockmill
     #[arg(long)]
     pub ladder: bool,
-    /// Run blockmill with each switch turned back, one at a time
+    /// Run blockmill with each option turned back, one at a time
     #[arg(long)]
     pub ablate: bool,
     /// Run the other clients of benchmarks/engines.toml on the same headers

@@ -3,10 +3,10 @@
 
 pub mod disk;
 pub mod machine;
+pub mod options;
 pub mod percentile;
 pub mod record;
 pub mod signature_record;
-pub mod switches;
 pub mod usage;
 pub mod writer_record;
 

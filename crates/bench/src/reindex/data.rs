@@ -7,9 +7,9 @@ use crate::generate::random::Random;
 use anyhow::{Context, Result, bail};
 use archive::blkdat::{self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network};
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
-use bitcoin::Id;
 use bitcoin::index::scan::pass1;
-use bitcoin::variants::Variants;
+use bitcoin::option_table::Setting;
+use chain::Reversed;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::num::NonZero;
@@ -187,7 +187,7 @@ fn chain(inputs: u64, more: u64) -> Recipe {
 fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let threads = available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let made = generate(recipe, out, threads, |_| {})?;
-    Ok(Some(Id(&made.tip).to_string()))
+    Ok(Some(Reversed(&made.tip).to_string()))
 }
 
 /// All blocks of the files in one file, in any order.
@@ -210,7 +210,7 @@ fn shuffle(paths: &[PathBuf], out: &Path) -> Result<()> {
 
 /// Where the blocks of `files` are, in their order.
 fn locations(files: &BlockFiles) -> Result<Vec<BlockLocation>> {
-    let scan = pass1(files, &[], &Variants::default(), 1)?;
+    let scan = pass1(files, &[], &Setting::default(), 1)?;
     Ok(scan.found.iter().map(|found| found.location()).collect())
 }
 

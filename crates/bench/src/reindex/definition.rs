@@ -2,7 +2,7 @@
 
 use anyhow::{Error, bail};
 use bitcoin::Level;
-use bitcoin::variants::Switch;
+use bitcoin::option_table::NamedOption;
 use std::str::FromStr;
 
 /// One kind of data and of work.
@@ -50,7 +50,7 @@ impl Definition {
     }
 
     /// Is a switch turned back on it?
-    pub fn ablates(self, switch: &Switch) -> bool {
+    pub fn ablates(self, switch: &NamedOption) -> bool {
         let first_pass = PASS_1.contains(&switch.name);
         matches!((self, first_pass), (Self::Index, true) | (Self::Connect, false))
     }
@@ -70,16 +70,16 @@ impl FromStr for Definition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bitcoin::variants::SWITCHES;
+    use bitcoin::option_table::OPTIONS;
 
     #[test]
     fn every_switch_is_turned_back_on_one_definition() {
-        for switch in &SWITCHES {
+        for switch in &OPTIONS {
             let on = Definition::ALL.iter().filter(|definition| definition.ablates(switch));
             assert_eq!(on.count(), 1, "{}", switch.name);
         }
         for name in PASS_1 {
-            assert!(SWITCHES.iter().any(|switch| switch.name == name), "{name}");
+            assert!(OPTIONS.iter().any(|switch| switch.name == name), "{name}");
         }
     }
 

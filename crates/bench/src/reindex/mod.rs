@@ -14,7 +14,7 @@ use crate::peers::blocks::{self, Job, ReadyBlocks};
 use crate::rounds::{self, Rounds};
 use crate::scratch::Scratch;
 use anyhow::{Result, ensure};
-use bitcoin::variants::{RUNGS, Variants};
+use bitcoin::option_table::{RUNGS, Setting};
 use data::Data;
 use pipeline::record::RunRecord;
 use std::fs;
@@ -117,7 +117,7 @@ impl Contest<'_> {
         contestants.push(ours("blockmill", None, None));
         contestants.extend(peers.iter().map(Contestant::Peer));
         if self.plan.ablate {
-            for (switch, value, _) in Variants::default().neighbours() {
+            for (switch, value, _) in Setting::default().neighbours() {
                 if self.definition.ablates(switch) {
                     let setting = format!("{}={value}", switch.name);
                     contestants.push(ours(&setting, None, Some(setting.clone())));

@@ -4,9 +4,10 @@ use super::Definition;
 use anyhow::{Context, Result};
 use archive::blkdat::{self, BlockFiles};
 use bitcoin::import::{Options, import};
+use bitcoin::option_table::Setting;
 use bitcoin::params::Params;
-use bitcoin::variants::Variants;
-use bitcoin::{Hash, Id, record};
+use bitcoin::{BlockHash, record};
+use chain::Reversed;
 use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +29,7 @@ pub struct Once {
     /// MiB of memory for coins.
     pub cache: u64,
     /// Scripts up to this block are taken as valid.
-    pub assume_valid: Option<Hash>,
+    pub assume_valid: Option<BlockHash>,
     /// Hash the coins afterwards, outside of the time.
     pub digest: bool,
     /// A folder for the store that does not exist yet.
@@ -38,14 +39,14 @@ pub struct Once {
 /// Reindexes the blocks once, into a new store.
 pub fn once(once: &Once) -> Result<RunRecord> {
     let variants = match &once.rung {
-        None => Variants::default(),
-        Some(rung) => Variants::rung(rung).with_context(|| format!("there is no rung {rung}"))?,
+        None => Setting::default(),
+        Some(rung) => Setting::rung(rung).with_context(|| format!("there is no rung {rung}"))?,
     };
     let variants = variants.with(&once.with)?;
     let files = blkdat::open(std::slice::from_ref(&once.blocks), None)?;
     let options = Options {
         level: once.definition.level(),
-        variants,
+        setting: variants,
         threads: once.threads,
         memory: once.cache << 20,
         assume_valid: once.assume_valid,
@@ -72,5 +73,5 @@ pub(super) fn network(files: &BlockFiles) -> Result<Params> {
 
 fn coins_hash(store: &Path) -> Result<String> {
     let stored = bitcoin::inspect::stored(store)?.context("coins that were committed")?;
-    Ok(Id(&stored.statistics.hash_serialized).to_string())
+    Ok(Reversed(&stored.statistics.hash_serialized).to_string())
 }

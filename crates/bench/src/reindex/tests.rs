@@ -40,7 +40,7 @@ fn the_block_of_pr_fills_one_file_and_has_no_parent_in_it() {
     let data = sources(0.01).data(Definition::Pr, folder.path(), &mut |_| ()).unwrap().unwrap();
     let files = archive::blkdat::open(&[data.blocks], None).unwrap();
     assert_eq!(files.files().len(), 1);
-    let scan = bitcoin::index::scan::pass1(&files, &[], &Variants::default(), 1).unwrap();
+    let scan = bitcoin::index::scan::pass1(&files, &[], &Setting::default(), 1).unwrap();
     assert!(scan.found.len() > 3 && scan.orphans.len() == scan.found.len());
     assert!(scan.found.iter().all(|found| found.hash == scan.found[0].hash));
 }

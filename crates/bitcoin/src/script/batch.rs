@@ -1,7 +1,7 @@
 //! The scripts of many transactions at once.
 
 use super::library::Library;
-use super::templates::{Checks, Place, Templates};
+use super::templates::{Checks, Indexes, Templates};
 use super::{Flags, Form, Reason, Spend, SpentCoin};
 use crate::types::Block;
 use crypto::Signatures;
@@ -41,12 +41,12 @@ impl<'a> Part<'a> {
         let transactions = &self.block.transactions;
         let inputs = &transactions.get(transaction).ok_or(Reason::Absent)?.inputs;
         let coinbase = transactions.first().map_or(0, |coinbase| coinbase.inputs.end);
-        let place = |input: u32| input.saturating_sub(coinbase) as usize;
+        let index = |input: u32| input.saturating_sub(coinbase) as usize;
         self.coins
-            .get(place(inputs.start)..place(inputs.end))
+            .get(index(inputs.start)..index(inputs.end))
             .and_then(|coins| Spend::new(self.block, transaction, coins, self.scripts))
             .ok_or(Reason::Coins {
-                expected: place(self.block.inputs.len() as u32),
+                expected: index(self.block.inputs.len() as u32),
                 found: self.coins.len(),
             })
     }
@@ -98,7 +98,7 @@ struct Waiting {
     transaction: usize,
     input: usize,
     /// None: the library decides.
-    place: Option<Place>,
+    indexes: Option<Indexes>,
 }
 
 /// The transaction that the library was asked about last, and what it is: part and number. It is
@@ -149,11 +149,11 @@ impl ScriptBatch {
                 self.templates.reset();
                 self.counts.inputs += spend.inputs().len() as u64;
                 for input in 0..spend.inputs().len() {
-                    let place = match scripts {
+                    let indexes = match scripts {
                         Scripts::Library => None,
                         Scripts::Templates => self.recognise(&spend, input, each.flags),
                     };
-                    self.waiting.push(Waiting { part, transaction, input, place });
+                    self.waiting.push(Waiting { part, transaction, input, indexes });
                     if self.is_full() {
                         self.settle(parts, signatures, &mut library)?;
                     }
@@ -163,11 +163,11 @@ impl ScriptBatch {
         self.settle(parts, signatures, &mut library)
     }
 
-    fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Place> {
+    fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Indexes> {
         let found = self.templates.recognise(spend, input, flags, &mut self.checks);
-        let (form, place) = found?;
+        let (form, indexes) = found?;
         self.counts.forms[form as usize] += 1;
-        Some(place)
+        Some(indexes)
     }
 
     fn is_full(&self) -> bool {
@@ -209,22 +209,22 @@ impl ScriptBatch {
         self.tweaks.clear();
     }
 
-    fn holds(&self, place: Place) -> bool {
+    fn holds(&self, indexes: Indexes) -> bool {
         let held = |valid: Option<&bool>| valid.is_some_and(|valid| *valid);
-        match place {
-            Place::Ecdsa(at) => held(self.ecdsa.get(at)),
-            Place::Schnorr(at) => held(self.schnorr.get(at)),
-            Place::Tapscript { signature, commitment } => {
+        match indexes {
+            Indexes::Ecdsa(at) => held(self.ecdsa.get(at)),
+            Indexes::Schnorr(at) => held(self.schnorr.get(at)),
+            Indexes::Tapscript { signature, commitment } => {
                 held(self.schnorr.get(signature)) && held(self.tweaks.get(commitment))
             }
-            Place::Multisig(at) => self.checks.multisigs.accepts(at),
+            Indexes::Multisig(at) => self.checks.multisigs.accepts(at),
         }
     }
 
     fn ask_library(&mut self, parts: &[Part], library: &mut LastRead) -> Result<(), ScriptFault> {
         for at in 0..self.waiting.len() {
-            let Waiting { part, transaction, input, place } = self.waiting[at];
-            if place.is_some_and(|place| self.holds(place)) {
+            let Waiting { part, transaction, input, indexes } = self.waiting[at];
+            if indexes.is_some_and(|indexes| self.holds(indexes)) {
                 continue;
             }
             self.counts.library += 1;

@@ -42,7 +42,7 @@ pub(super) struct Library(Transaction);
 
 impl Library {
     pub fn read(spend: &Spend) -> Result<Self, Reason> {
-        let coins = spend.coins().iter().map(|coin| (coin.value, spend.coin_script(coin)));
+        let coins = spend.coins().iter().map(|coin| (coin.value.to_sat(), spend.coin_script(coin)));
         Self::read_encoding(spend.encoding(), coins)
     }
 

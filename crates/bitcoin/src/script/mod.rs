@@ -102,11 +102,12 @@ impl Flags {
 mod tests {
     use super::*;
     use crate::params::Params;
+    use crate::types::BlockHash;
 
     #[test]
     fn flags_begin_where_the_main_network_s_rules_do() {
         let params = Params::mainnet();
-        let at = |height: u32| Flags::of(&params.rules(height, &[0; 32], None));
+        let at = |height: u32| Flags::of(&params.rules(height, &BlockHash([0; 32]), None));
         let mut expected = Flags::P2SH.with(Flags::WITNESS).with(Flags::TAPROOT);
         assert_eq!(at(1), expected);
         // BIP66, BIP65, BIP68/112/113, BIP141/147, by chainparams.cpp of Bitcoin Core
@@ -128,7 +129,7 @@ mod tests {
         let of = |hash| Flags::of(&params.rules(1, hash, None));
         let found: Vec<_> = params.exceptions.iter().map(|exception| of(&exception.hash)).collect();
         assert_eq!(found, [Flags::NONE, Flags::P2SH.with(Flags::WITNESS)]);
-        let rules = params.rules(1, &[0; 32], None);
+        let rules = params.rules(1, &BlockHash([0; 32]), None);
         let odd = Flags::of(&Rules { p2sh: false, ..rules });
         assert_eq!(odd, Flags::NONE);
     }

@@ -5,7 +5,7 @@ use bitcoinconsensus::Error;
 use blockmill_bitcoin::script::{
     Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
-use blockmill_bitcoin::types::{Block, Span};
+use blockmill_bitcoin::types::{Amount, Block, Span};
 use crypto::Signatures;
 use serde_json::Value;
 pub use testkit::Random;
@@ -38,7 +38,11 @@ impl Coins {
         let start = self.scripts.len() as u32;
         self.scripts.extend_from_slice(script);
         let script = Span { start, end: self.scripts.len() as u32 };
-        self.coins.push(SpentCoin { value, script, ..SpentCoin::default() });
+        self.coins.push(SpentCoin {
+            value: Amount::from_sat(value),
+            script,
+            ..SpentCoin::default()
+        });
     }
 }
 

@@ -17,7 +17,7 @@ pub struct BenchBodies {
     /// Run the rungs: senders one by one, in lanes, in batches across blocks, stages overlapped
     #[arg(long)]
     pub ladder: bool,
-    /// Run blockmill with each switch of this level at each of its other values, one at a time
+    /// Run blockmill with each option of this level at each of its other values, one at a time
     #[arg(long)]
     pub ablate: bool,
     /// Rounds; each round runs everything once, in turn
@@ -42,7 +42,7 @@ pub struct BodiesOnce {
     #[arg(long)]
     pub label: String,
     #[arg(long = "with")]
-    pub variants: Vec<String>,
+    pub with: Vec<String>,
     #[arg(long)]
     pub threads: usize,
     #[arg(long)]

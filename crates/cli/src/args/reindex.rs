@@ -27,7 +27,7 @@ pub struct BenchReindex {
     /// Run the rungs master, 16981, ... blockmill on pr and index
     #[arg(long)]
     pub ladder: bool,
-    /// Run blockmill with each switch at each of its other values, one at a time, on index and
+    /// Run blockmill with each option at each of its other values, one at a time, on index and
     /// connect
     #[arg(long)]
     pub ablate: bool,
@@ -70,7 +70,7 @@ pub struct ReindexOnce {
     #[arg(long)]
     pub rung: Option<String>,
     #[arg(long = "with")]
-    pub variants: Vec<String>,
+    pub with: Vec<String>,
     #[arg(long)]
     pub threads: usize,
     #[arg(long)]

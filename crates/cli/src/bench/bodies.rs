@@ -41,7 +41,7 @@ pub fn run_once(args: &BodiesOnce) -> Result<Answer> {
     let mut record = bodies::once(&Once {
         folder: args.folder.clone(),
         label: args.label.clone(),
-        with: args.variants.clone(),
+        with: args.with.clone(),
         threads: args.threads,
         scratch: args.scratch.clone(),
     })?;

@@ -71,7 +71,7 @@ pub fn run_once(args: &HeadersOnce) -> Result<Answer> {
     let record = headers::once(&Once {
         paths: args.paths.clone(),
         label: args.label.clone(),
-        with: args.variants.clone(),
+        with: args.with.clone(),
         rung: args.rung.clone(),
         seal: args.seal.parse().context("--seal")?,
         threads: args.threads,

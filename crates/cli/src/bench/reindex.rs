@@ -47,7 +47,7 @@ pub fn run_once(args: &ReindexOnce) -> Result<Answer> {
         label: args.label.clone(),
         definition: args.definition,
         rung: args.rung.clone(),
-        with: args.variants.clone(),
+        with: args.with.clone(),
         threads: args.threads,
         cache: args.cache,
         assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
