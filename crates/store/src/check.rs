@@ -109,13 +109,13 @@ impl ChainStore {
         Segment::from_facts(&self.hashes.folder, &part.name, &part.facts, false)
     }
 
-    /// Reads everything that is committed, parts besides the blocks included, on `threads` threads, and says what is damaged, in the
-    /// order of the files. `watch` gets the bytes read so far now and then; when it says no, the
-    /// check ends early.
+    /// Reads everything that is committed, parts besides the blocks included, on `threads` threads,
+    /// and says what is damaged, in the order of the files. `watch` gets the bytes read so far now
+    /// and then; when it says no, the check ends early.
     ///
     /// # Errors
-    /// Those of the system; [`Error::Locked`] when the store is open elsewhere and has tables or log
-    /// files. Damage is no error.
+    /// Those of the system; [`Error::Locked`] when the store is open elsewhere and has tables or
+    /// log files. Damage is no error.
     pub fn check(
         &self,
         threads: usize,

@@ -31,8 +31,8 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Opens the log of a folder whose manifest says `facts` of it, none when it is new. Where it is
-    /// written, what no commit names is cut off; else missing bytes show when they are read.
+    /// Opens the log of a folder whose manifest says `facts` of it, none when it is new. Where it
+    /// is written, what no commit names is cut off; else missing bytes show when they are read.
     pub(crate) fn open(
         folder: &Arc<Folder>,
         name: &str,

@@ -49,7 +49,7 @@ fn keys(number: u64) -> [[u8; 32]; 3] {
 /// What a block sets under a key, never empty; none: it is removed.
 fn change(number: u64, key: &[u8; 32]) -> Option<Vec<u8>> {
     let n = u64::from(key[0]) + number;
-    (n % 4 > 0).then(|| [item(n % 3, number).repeat(5), vec![7]].concat())
+    (!n.is_multiple_of(4)).then(|| [item(n % 3, number).repeat(5), vec![7]].concat())
 }
 
 /// What accounts are after the blocks before `next`.
