@@ -306,7 +306,8 @@ pub enum Error {
     },
     /// A count or length that has a shorter encoding.
     #[error(
-        "byte {at}: number encoded too long: expected at least {expected} in this form, found {found}"
+        "byte {at}: number encoded too long: expected at least {expected} in this form, \
+         found {found}"
     )]
     NotCanonical {
         /// Where it stands.
