@@ -29,13 +29,13 @@ pub fn verify(part: &Part, input: usize) -> Result<(), Error> {
         .map(|coin| Utxo {
             script_pubkey: script(coin).as_ptr(),
             script_pubkey_len: script(coin).len() as u32,
-            value: part.coins[coin].value as i64,
+            value: part.coins[coin].value.to_sat() as i64,
         })
         .collect();
     // with the rules of taproot it wants the other coins
     let coins = part.flags.has(Flags::TAPROOT).then_some(&coins[..]);
     let value = part.coins[input].value;
-    verify_with_flags(script(input), value, encoding, coins, input, bits(part.flags))
+    verify_with_flags(script(input), value.to_sat(), encoding, coins, input, bits(part.flags))
 }
 
 /// All inputs, up to the first that fails.

@@ -246,7 +246,7 @@ fn what_is_no_transaction_or_input_is_told() {
 /// The first `count` coins.
 fn some<'a>(part: &Part<'a>, count: usize) -> impl Iterator<Item = (u64, &'a [u8])> {
     let (coins, scripts) = (part.coins, part.scripts);
-    coins[..count].iter().map(move |coin| (coin.value, coin.script.of(scripts)))
+    coins[..count].iter().map(move |coin| (coin.value.to_sat(), coin.script.of(scripts)))
 }
 
 /// Were it read for each input, or in each batch of signatures again, that would be a way to stop
