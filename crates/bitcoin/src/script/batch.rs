@@ -142,7 +142,7 @@ impl ScriptBatch {
                 let spend = match each.spend(transaction) {
                     Ok(spend) => spend,
                     Err(reason) => {
-                        self.settle(parts, signatures, &mut library)?;
+                        self.decide(parts, signatures, &mut library)?;
                         return Err(ScriptFault { part, transaction, input: 0, reason });
                     }
                 };
@@ -155,12 +155,12 @@ impl ScriptBatch {
                     };
                     self.waiting.push(Waiting { part, transaction, input, indexes });
                     if self.is_full() {
-                        self.settle(parts, signatures, &mut library)?;
+                        self.decide(parts, signatures, &mut library)?;
                     }
                 }
             }
         }
-        self.settle(parts, signatures, &mut library)
+        self.decide(parts, signatures, &mut library)
     }
 
     fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Indexes> {
@@ -180,7 +180,7 @@ impl ScriptBatch {
     }
 
     /// Verifies what waits: the signatures in one go, then the rest by the library.
-    fn settle(
+    fn decide(
         &mut self,
         parts: &[Part],
         signatures: &Signatures,
