@@ -131,9 +131,9 @@ pub struct Verification {
     /// A block hash that the chain must contain (may be repeated)
     #[arg(long, value_name = "HASH")]
     pub trust: Vec<String>,
-    /// Set a variant, such as difficulty=bigint (may be repeated; see docs/variants.md)
+    /// Set an option, such as difficulty=bigint (may be repeated; see docs/options.md)
     #[arg(long = "with", value_name = "NAME=VALUE")]
-    pub variants: Vec<String>,
+    pub with: Vec<String>,
     /// Threads that verify [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,

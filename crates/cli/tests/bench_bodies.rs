@@ -47,7 +47,7 @@ fn a_generated_chain_of_transfers_verifies_and_says_who_recovered_its_senders() 
     let record = succeed_json(blockmill("verify --seal off").arg(&file));
     assert_eq!((&record["level"], &record["result"]["tip_number"]), (&"bodies".into(), &3.into()));
     let notes = record["notes"].to_string();
-    assert!(notes.contains("3000 senders recovered by signatures="), "{notes}");
+    assert!(notes.contains("3,000 senders recovered by signatures="), "{notes}");
     assert!(notes.contains("of a chunk together"), "{notes}");
 
     let record = scratch.path("record.json");

@@ -210,6 +210,7 @@ pub fn blocks(xor: bool) -> Original {
             coins: None,
             padding: 0,
             unlinked: false,
+            unusual: 0,
             stale: 2,
             duplicates: 1,
             seed,
