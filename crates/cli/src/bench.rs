@@ -1,16 +1,20 @@
 //! `bench`: what things cost, compared in one sitting.
 
+mod instructions;
+
 use crate::answer::Answer;
 use crate::args::Bench;
 use crate::outputs;
-use anyhow::{Context, Result, bail};
-use lab::contest::Rules;
+use anyhow::{Context, Result, bail, ensure};
+use lab::contest::{BASELINE, Rules};
 use lab::definition::Definition;
+use lab::findings::Verdict;
 use lab::job::Job;
 use lab::kinds;
 use lab::scratch::Scratch;
-use lab::shape::Shape;
-use lab::sitting::{Plan, sit};
+use lab::shape::{Shape, THIS};
+use lab::sitting::{Plan, Sitting, sit};
+use lab::statistics::Estimate;
 use report::Colour;
 use std::path::Path;
 use std::time::Duration;
@@ -28,6 +32,11 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     }
     let definitions = chosen(&all, args)?;
     outputs::results(&args.out, args.force)?;
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("cannot create {}", args.out.display()))?;
+    if args.instructions {
+        return instructions::count(args, &definitions, json);
+    }
     let plan = Plan {
         rules: rules(args),
         budget: budget(args, &definitions),
@@ -39,12 +48,32 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     };
     let sitting = sit(&plan, &mut |line| eprintln!("{line}"))?;
     let path = args.out.join("bench.json");
-    std::fs::create_dir_all(&args.out)
-        .with_context(|| format!("cannot create {}", args.out.display()))?;
     sitting.write(&path)?;
     let mut files = vec![path];
     files.extend(report::write_sitting(&sitting, &args.out)?);
-    Answer::results(&sitting, &report::sitting_tables(&sitting, Colour::of_stdout()), &files, json)
+    let tables = report::sitting_tables(&sitting, Colour::of_stdout());
+    let answer = Answer::results(&sitting, &tables, &files, json)?;
+    if args.check.is_some() {
+        gate(&sitting)?;
+    }
+    Ok(answer)
+}
+
+/// Fails when this program is slower than the revision that it was compared with.
+fn gate(sitting: &Sitting) -> Result<()> {
+    let mut slower = vec![];
+    for contest in &sitting.contests {
+        let figure = contest.figure();
+        let this = contest.contestants.len() - 1;
+        let finding = contest.finding(this, BASELINE, figure);
+        if let Some(found) = finding.filter(|found| found.verdict() == Verdict::More) {
+            let Estimate { ratio, low, high, .. } = found.estimate;
+            let name = contest.name();
+            slower.push(format!("{name}: {figure} is {ratio:.3} times ({low:.3} to {high:.3})"));
+        }
+    }
+    ensure!(slower.is_empty(), "slower than before: {}", slower.join("; "));
+    Ok(())
 }
 
 /// What can be measured.
@@ -105,7 +134,13 @@ fn shapes(definition: &Definition, args: &Bench, everything: bool) -> Vec<Shape>
     if !args.revisions.is_empty() {
         asked.push(Shape::Revisions(args.revisions.clone()));
     }
+    if let Some(revision) = &args.check {
+        asked.push(Shape::Revisions(vec![revision.clone(), THIS.into()]));
+    }
     let own = Shape::all_of(definition);
+    if args.instructions {
+        return if definition.instructions { vec![Shape::Alone] } else { vec![] };
+    }
     match (asked.is_empty(), everything) {
         (true, false) => vec![Shape::Alone],
         // peers are built from sources that come from elsewhere: only when they are asked for

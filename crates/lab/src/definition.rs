@@ -47,6 +47,8 @@ pub struct Definition {
     /// A setting whose values every run goes through, one after the other, each in a process of its
     /// own: its name and the values.
     pub steps: Option<(String, Vec<String>)>,
+    /// Are its operations short enough to be counted in instructions?
+    pub instructions: bool,
     /// Names of peers in `engines.toml`.
     pub peers: Vec<String>,
     /// What others have published about the same thing.
@@ -101,6 +103,8 @@ struct File {
     sweep: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
     steps: BTreeMap<String, Vec<Value>>,
+    #[serde(default)]
+    instructions: bool,
     #[serde(default)]
     peers: Vec<String>,
     reference: Option<Reference>,
@@ -162,6 +166,7 @@ impl Definition {
             ablation: file.ablation,
             sweep: lists(file.sweep)?,
             steps: lists(file.steps)?.into_iter().next(),
+            instructions: file.instructions,
             peers: file.peers,
             reference: file.reference,
         };

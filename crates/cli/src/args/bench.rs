@@ -28,6 +28,13 @@ pub struct Bench {
     /// Compare the program as of these git revisions, the first being the baseline
     #[arg(long, num_args = 2.., value_name = "REVISION")]
     pub revisions: Vec<String>,
+    /// Compare this program with that of a git revision, and fail if it is slower; where operations
+    /// can be counted in instructions, fail if there are more than were recorded
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["ladder", "ablate", "sweep", "peers"])]
+    pub check: Option<String>,
+    /// Count instructions with valgrind instead of measuring time, beside those on record
+    #[arg(long, conflicts_with_all = ["ladder", "ablate", "sweep", "peers", "revisions"])]
+    pub instructions: bool,
     /// Measure something else than a definition says, such as headers=100000
     #[arg(long, value_name = "SETTING=VALUE")]
     pub set: Vec<String>,

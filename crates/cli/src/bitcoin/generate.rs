@@ -6,7 +6,7 @@ use crate::generate::write;
 use anyhow::Result;
 use archive::blkdat;
 use archive::output::Shape;
-use bench::generate::bitcoin::{Order, Recipe, generate};
+use generate::bitcoin::{Order, Recipe, generate};
 use chain::{Reversed, grouped};
 use serde_json::json;
 use std::thread::available_parallelism;
