@@ -117,6 +117,12 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<Vec<(Definition, Vec<Shape
         };
         let mut definition = definition.clone();
         args.set.iter().try_for_each(|assignment| definition.set(assignment))?;
+        let missing = definition.missing().join(", ");
+        if everything && !missing.is_empty() {
+            eprintln!("{name} is left out: only you can say {missing} (--set)");
+            continue;
+        }
+        ensure!(missing.is_empty(), "bench {name}: expected --set {missing}=..., found none");
         let shapes = shapes(&definition, args, everything);
         if !shapes.is_empty() {
             chosen.push((definition, shapes));

@@ -103,7 +103,7 @@ fn what_cannot_be_measured_is_refused() {
     let scratch = Scratch::new("bench-reindex-refused");
     for (words, reason) in [
         ("core", "bench core: there is none; available: all, bodies, headers, "),
-        ("reindex-given", "the setting 'from' names no files"),
+        ("reindex-given", "bench reindex-given: expected --set from=..., found none"),
         ("reindex-index --set gb=much", "gb=much: invalid float literal"),
         ("reindex-index --set size=1", "reindex-index: no setting 'size'; available: "),
         ("reindex-index --sweep gb", "reindex-index: no sweep of 'gb'; available: page-cache"),

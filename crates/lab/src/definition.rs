@@ -47,6 +47,8 @@ pub struct Definition {
     /// A setting whose values every run goes through, one after the other, each in a process of its
     /// own: its name and the values.
     pub steps: Option<(String, Vec<String>)>,
+    /// Settings that only the user can give.
+    pub asks: Vec<String>,
     /// Are its operations short enough to be counted in instructions?
     pub instructions: bool,
     /// Names of peers in `engines.toml`.
@@ -103,6 +105,8 @@ struct File {
     sweep: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
     steps: BTreeMap<String, Vec<Value>>,
+    #[serde(default)]
+    asks: Vec<String>,
     #[serde(default)]
     instructions: bool,
     #[serde(default)]
@@ -166,6 +170,7 @@ impl Definition {
             ablation: file.ablation,
             sweep: lists(file.sweep)?,
             steps: lists(file.steps)?.into_iter().next(),
+            asks: file.asks,
             instructions: file.instructions,
             peers: file.peers,
             reference: file.reference,
@@ -199,6 +204,12 @@ impl Definition {
         }
         self.answer.clear();
         Ok(())
+    }
+
+    /// The settings that the user has yet to give.
+    pub fn missing(&self) -> Vec<&str> {
+        let is_open = |name: &&String| self.settings.get(*name).is_none_or(String::is_empty);
+        self.asks.iter().filter(is_open).map(String::as_str).collect()
     }
 
     /// The fact that leads.

@@ -9,7 +9,7 @@ use ::bitcoin::params::Params;
 use ::bitcoin::option_table::Setting;
 use ::bitcoin::types::BlockHash;
 use ::bitcoin::{Level, record};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use archive::blkdat::{self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network};
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
 use generate::bitcoin::{MOST_PADDING, Order, Recipe, generate};
@@ -81,9 +81,7 @@ pub fn prepare(
         }
         // given files, whose blocks are shuffled in one file
         "shuffled" => {
-            let from = setting(settings, "from")?;
-            ensure!(!from.is_empty(), "the setting 'from' names no files");
-            let from = paths_of(from);
+            let from = paths_of(setting(settings, "from")?);
             let shuffle = |path: &Path| shuffle(&from, path).map(|()| None);
             data::made(folder, "bitcoin-shuffled", &stamps(&from)?, tell, shuffle)?
         }
