@@ -39,6 +39,7 @@ pub fn of(
     // each batch goes through all stages of pass 2
     let phases: Vec<&str> = run.times.stages.iter().map(|times| times.name).collect();
     record.series.push(Series::of_chunks(&run.chunks, &phases));
+    record.series.push(Series::of_slices(&run.times.timeline));
     record.took(run.wall_s);
     record.take_usage();
     let stages = run.times.stages.iter();

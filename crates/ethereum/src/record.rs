@@ -41,6 +41,7 @@ pub fn of(
     record.facts.count("seals", run.seals_checked);
     record.facts.set("setup_s", options.caches.stats().busy.as_secs_f64());
     record.series.push(Series::of_chunks(&run.chunks, &PHASES));
+    record.series.push(Series::of_slices(&run.times.timeline));
     record.took(run.wall_s);
     record.take_usage();
     record.stages = stages(run);
