@@ -10,6 +10,7 @@ use archive::{Compression, Target, format};
 use chain::Level;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, value_parser};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 pub use bench::Bench;
@@ -154,6 +155,10 @@ pub struct Verification {
     /// Name of the run in tables and charts [default: import or verify]
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
+    /// Show the run at this address while it goes on, as a page and as Prometheus metrics
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1)]
+    #[arg(default_missing_value = "127.0.0.1:9333")]
+    pub serve: Option<SocketAddr>,
     /// Write the run record here [import: default DATA/records/]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
