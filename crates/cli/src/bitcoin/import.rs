@@ -16,7 +16,7 @@ use bitcoin::option_table::Setting;
 use bitcoin::{BlockHash, Error, Level, record};
 use chain::FaultReport;
 use pipeline::Cancel;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// `blockmill import` of block files.
