@@ -44,6 +44,7 @@ pub struct Engine {
     #[serde(default)]
     pub needs: Vec<String>,
     pub build: Vec<String>,
+    pub target: Option<String>,
     pub program: String,
     pub run: Vec<String>,
     #[serde(default)]
@@ -73,7 +74,8 @@ fn fill_one(argument: &str, values: &Settings) -> Result<String> {
 /// Parses the text of `engines.toml`.
 pub fn parse(text: &str) -> Result<EnginesFile> {
     let file: EnginesFile = toml::from_str(text)?;
-    for name in file.peer.iter().map(|engine| &engine.name) {
+    let targets = file.peer.iter().filter_map(|engine| engine.target.as_ref());
+    for name in file.peer.iter().map(|engine| &engine.name).chain(targets) {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         if name.is_empty() || !name.chars().all(plain) {
             bail!("engine name {name:?}: letters, digits, '-', '.' and '_' expected");
