@@ -152,7 +152,7 @@ public:
 
     ChainstateManager& operator*() { return *m_chainman; }
 
-    void interrupt() { m_interrupt(); }
+    void interrupt() { (void)m_interrupt(); }
 
     /// Throws what Core said it could not go on after.
     void check() const

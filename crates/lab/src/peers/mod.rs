@@ -93,6 +93,12 @@ impl Peer {
         &self.engine.name
     }
 
+    /// The settings of a case that its command line asks for.
+    pub fn settings(&self) -> impl Iterator<Item = &str> {
+        let ours = ["program", "folder", "home"];
+        engines::placeholders(&self.engine.run).filter(move |name| !ours.contains(name))
+    }
+
     /// Looks for the tools that the peer needs and builds it. The first build takes minutes and
     /// fetches its packages; a later one is quick.
     ///
