@@ -94,7 +94,7 @@ impl Run {
 
     /// Writes and prints the record of the run, which is over.
     pub fn end(self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
-        record.command = ::bench::child::command_line();
+        record.command = lab::child::command_line();
         if let Some(fault) = &mut record.result.fault {
             fault.hint = ending.hint.map(str::to_owned);
         }

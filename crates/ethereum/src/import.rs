@@ -59,7 +59,7 @@ fn stages(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let plan = options.variants.plan();
+    let plan = options.setting.plan();
     let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
@@ -117,7 +117,7 @@ fn stages(
 
 /// The checks that `options` ask for.
 pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
-    let plan = options.variants.plan();
+    let plan = options.setting.plan();
     Checks {
         spec: &options.spec,
         level: options.level,

@@ -3,8 +3,8 @@
 
 pub mod disk;
 pub mod machine;
+pub mod options;
 pub mod record;
-pub mod switches;
 pub mod usage;
 
 mod cancel;

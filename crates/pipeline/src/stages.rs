@@ -14,7 +14,7 @@
 //!   sleeps when nothing is, and is woken by one that leaves more than it can do itself.
 //! - An item is a buffer that all stages fill further. The number of buffers is fixed and each is
 //!   used again, so memory is bounded however long the input is.
-//! - A stage that answers [`Flow::Settle`] is a barrier: it takes its next item when this one has
+//! - A stage that answers [`Flow::Barrier`] is a barrier: it takes its next item when this one has
 //!   left the last stage. [`Flow::Stop`] ends the run after an item, an error before it; all items
 //!   before the end pass all stages, and of several ends the first in the order of items counts,
 //!   however threads raced. What was begun beyond it is handed back. Who asks the run to stop asks

@@ -12,8 +12,8 @@ use anyhow::{Context, Result, ensure};
 use archive::Family;
 use archive::blkdat::BlockFiles;
 use bitcoin::import::{Options, Run as Ended, import as engine};
-use bitcoin::variants::Variants;
-use bitcoin::{Error, Hash, Level, record};
+use bitcoin::option_table::Setting;
+use bitcoin::{BlockHash, Error, Level, record};
 use chain::FaultReport;
 use pipeline::Cancel;
 use std::path::Path;
@@ -51,11 +51,11 @@ struct Job {
 
 impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
-        let variants = Variants::default().with(&args.variants)?;
+        let setting = Setting::default().with(&args.with)?;
         let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
         let mut options = Options {
             level: args.level.unwrap_or(Level::Execution),
-            variants,
+            setting,
             threads: args.threads.unwrap_or_else(host::cores),
             memory: cache(args.cache)?,
             assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
@@ -161,10 +161,10 @@ fn hint(error: &Error) -> Option<&'static str> {
 }
 
 /// A block's hash as users write it: 64 hexadecimal digits, last byte first.
-pub fn parse_id(text: &str) -> Result<Hash> {
-    let hash: Option<Hash> = bytes_of(text).and_then(|bytes| bytes.try_into().ok());
+pub fn parse_id(text: &str) -> Result<BlockHash> {
+    let hash: Option<[u8; 32]> = bytes_of(text).and_then(|bytes| bytes.try_into().ok());
     let mut hash =
         hash.with_context(|| format!("--assume-valid {text}: expected 64 hexadecimal digits"))?;
     hash.reverse();
-    Ok(hash)
+    Ok(BlockHash(hash))
 }
