@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 static HEAP: CountingAllocator = CountingAllocator;
 
 /// Settings in which these runs are smaller than those of the definitions.
-const LITTLE: [(&str, &str); 7] = [
+const LITTLE: [(&str, &str); 8] = [
     ("headers", "5000"),
     ("gb", "0.02"),
     ("inputs", "2000"),
+    ("unusual", "200"),
     ("keys", "10000"),
     ("samples", "3"),
     ("min-ms", "0"),
@@ -32,7 +33,11 @@ fn benchmarks() -> PathBuf {
 }
 
 fn definitions() -> Vec<Definition> {
-    Definition::read_all(&benchmarks().join("definitions")).unwrap()
+    Definition::all(&benchmarks().join("definitions")).unwrap()
+}
+
+fn definition_of(name: &str) -> Definition {
+    definitions().into_iter().find(|definition| definition.name == name).unwrap()
 }
 
 /// All peers.
@@ -62,6 +67,19 @@ fn little(settings: &Settings) -> Settings {
     settings
 }
 
+/// A definition with little data, in `folder`. What only the user can give is a generated chain.
+fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Settings {
+    let kind = kinds::by_name(&definition.measures).unwrap();
+    let mut settings = little(settings);
+    if settings.contains_key("from") {
+        let connect = definition_of("reindex-connect");
+        let chain = prepared(&connect, &connect.settings, folder);
+        settings.insert("from".into(), chain["paths"].clone());
+    }
+    kind.prepare(&mut settings, folder, &mut |_| {}).unwrap();
+    settings
+}
+
 /// A run of ours.
 fn ours(kind: &dyn Kind, settings: &Settings, folder: &Path) -> RunRecord {
     let (settings, folder) = (settings.clone(), folder.join("ours"));
@@ -86,8 +104,7 @@ fn agree(record: &RunRecord, ours: &RunRecord, case: &str) -> usize {
 fn hold(definition: &Definition, settings: &Settings, ready: &HashMap<String, Ready>) -> usize {
     let kind = kinds::by_name(&definition.measures).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let mut settings = little(settings);
-    kind.prepare(&mut settings, &folder.path().join("data"), &mut |_| {}).unwrap();
+    let mut settings = prepared(definition, settings, &folder.path().join("data"));
     let (name, values) = definition.steps.clone().unwrap_or(("step".into(), vec!["".into()]));
     let mut both = 0;
     for value in values {
@@ -113,9 +130,7 @@ fn definitions_have_the_settings_that_their_peers_ask_for() {
     let (folder, all) = (tempfile::tempdir().unwrap(), all_peers());
     let mut asked = 0;
     for definition in definitions().iter().filter(|definition| !definition.peers.is_empty()) {
-        let kind = kinds::by_name(&definition.measures).unwrap();
-        let mut settings = little(&definition.cases()[0].1);
-        kind.prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
+        let mut settings = prepared(definition, &definition.cases()[0].1, folder.path());
         settings.extend(definition.steps.iter().map(|(name, all)| (name.clone(), all[0].clone())));
         for name in &definition.peers {
             let peer = all.iter().find(|peer| peer.name() == name).unwrap();
@@ -155,7 +170,7 @@ fn peers_find_what_we_find() {
 #[test]
 fn real_headers_end_at_the_same_head() {
     let folder = tempfile::tempdir().unwrap();
-    let definition = definitions().into_iter().find(|one| one.name == "headers").unwrap();
+    let definition = definition_of("headers");
     let era1 = testkit::fixture("ethereum/era1");
     let names = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
     let paths = names.map(|name| era1.join(name).to_str().unwrap().to_owned()).join(",");
@@ -186,7 +201,7 @@ fn real_headers_end_at_the_same_head() {
 #[test]
 fn bitcoin_core_ends_with_the_coins_that_we_have() {
     let folder = tempfile::tempdir().unwrap();
-    let definition = definitions().into_iter().find(|one| one.name == "reindex-connect").unwrap();
+    let definition = definition_of("reindex-connect");
     let blocks = testkit::fixture("bitcoin/mainnet-0-4521.dat");
     let mut settings = definition.settings;
     for (name, value) in [("data", "shuffled"), ("from", blocks.to_str().unwrap())] {
