@@ -304,7 +304,7 @@ fn bitcoin_core_accepts_the_chain() {
         let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let tip: String = made.tip.iter().rev().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
-            (said["height"].as_u64(), said["tip"].as_str()),
+            (said["tip"]["number"].as_u64(), said["tip"]["hash"].as_str()),
             (Some(made.height.into()), Some(&*tip))
         );
     }

@@ -93,6 +93,12 @@ impl Peer {
         &self.engine.name
     }
 
+    /// The settings of a case that its command line asks for.
+    pub fn settings(&self) -> impl Iterator<Item = &str> {
+        let ours = ["program", "folder", "home"];
+        engines::placeholders(&self.engine.run).filter(move |name| !ours.contains(name))
+    }
+
     /// Looks for the tools that the peer needs and builds it. The first build takes minutes and
     /// fetches its packages; a later one is quick.
     ///
@@ -141,8 +147,10 @@ impl Ready {
         );
         record.machine = Machine::detect();
         record.facts = printed.facts;
-        let peak = record.facts.of(PEAK_RSS_BYTES).max(ended.peak_rss_bytes as f64);
-        record.facts.set(PEAK_RSS_BYTES, peak);
+        if record.facts.of(PEAK_RSS_BYTES) == 0.0 {
+            // what it tells itself is without what it does when its clock has stopped
+            record.facts.count(PEAK_RSS_BYTES, ended.peak_rss_bytes);
+        }
         record.series = printed.series.into_iter().map(Series::with_percentiles).collect();
         record.stages = printed.stages;
         record.answer = printed.answer;
