@@ -15,7 +15,7 @@ use lab::scratch::Scratch;
 use lab::shape::{Shape, THIS};
 use lab::sitting::{Plan, Sitting, sit};
 use lab::statistics::Estimate;
-use report::Colour;
+use ::report::Colour;
 use std::path::Path;
 use std::time::Duration;
 
@@ -50,8 +50,8 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     let path = args.out.join("bench.json");
     sitting.write(&path)?;
     let mut files = vec![path];
-    files.extend(report::write_sitting(&sitting, &args.out)?);
-    let tables = report::sitting_tables(&sitting, Colour::of_stdout());
+    files.extend(crate::report::write_bench(&sitting, &args.out)?);
+    let tables = ::report::sitting_table(&sitting, Colour::of_stdout());
     let answer = Answer::results(&sitting, &tables, &files, json)?;
     if args.check.is_some() {
         gate(&sitting)?;
