@@ -20,7 +20,7 @@ pub struct Need {
 }
 
 /// All of them.
-pub const NEEDS: [Need; 6] = [
+pub const NEEDS: [Need; 7] = [
     Need {
         name: "fixtures",
         variable: "BLOCKMILL_FIXTURES",
@@ -55,6 +55,13 @@ pub const NEEDS: [Need; 6] = [
         variable: "BLOCKMILL_RING_SOURCE",
         what: "the sources of the crate ring",
         how: "fetch the crate ring 0.17 and set it to its folder in Cargo's registry",
+        is_built: false,
+    },
+    Need {
+        name: "chromium",
+        variable: "BLOCKMILL_CHROMIUM",
+        what: "the browser Chromium",
+        how: "install it (Debian's package is called chromium) and set it to the program",
         is_built: false,
     },
     Need {
