@@ -109,8 +109,8 @@ fn minor_faults() -> io::Result<i64> {
     Ok(getrusage(UsageWho::RUSAGE_SELF)?.minor_page_faults())
 }
 
-/// The largest resident size so far in bytes, 0 where the kernel does not tell. It is `VmHWM` because
-/// the maximum of getrusage(2) begins with the size of the parent at the fork.
+/// The largest resident size so far in bytes, 0 where the kernel does not tell. It is `VmHWM`
+/// because the maximum of getrusage(2) begins with the size of the parent at the fork.
 fn peak_rss_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -7,7 +7,6 @@ use crate::definition::Settings;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

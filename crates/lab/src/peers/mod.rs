@@ -38,7 +38,6 @@ pub struct Peer {
 pub struct Ready {
     engine: Engine,
     program: PathBuf,
-    home: PathBuf,
 }
 
 /// Why a peer takes no part; shown as one line.
@@ -95,7 +94,7 @@ impl Peer {
 
     /// The settings of a case that its command line asks for.
     pub fn settings(&self) -> impl Iterator<Item = &str> {
-        let ours = ["program", "folder", "home"];
+        let ours = ["program", "folder"];
         engines::placeholders(&self.engine.run).filter(move |name| !ours.contains(name))
     }
 
@@ -109,7 +108,7 @@ impl Peer {
         self.workshop.find_tools().map_err(left_out)?;
         let program = self.workshop.make(&self.engine);
         let program = program.map_err(|error| left_out(format!("{error:#}")))?;
-        Ok(Ready { engine: self.engine.clone(), program, home: self.workshop.home.clone() })
+        Ok(Ready { engine: self.engine.clone(), program })
     }
 }
 
@@ -122,9 +121,7 @@ impl Ready {
     pub fn run(&self, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         let Engine { label, version, .. } = &self.engine;
         let mut values = settings.clone();
-        for (name, path) in
-            [("program", &*self.program), ("folder", &folder.join("peer")), ("home", &self.home)]
-        {
+        for (name, path) in [("program", &*self.program), ("folder", &folder.join("peer"))] {
             values.insert(name.to_owned(), utf8(path)?);
         }
         let line = engines::fill(&self.engine.run, &values)?;

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::engines::{self, Engine, EnginesFile, Tool};
 use super::PEERS_DIR;
+use super::engines::{self, Engine, EnginesFile, Tool};
 use crate::definition::Settings;
 use crate::process;
 
