@@ -73,7 +73,6 @@ pub enum Command {
     /// Write an archive in another format
     Convert(Convert),
     /// Measure, side by side with earlier designs and other clients
-    #[command(subcommand)]
     Bench(Bench),
     /// Generate a deterministic archive of any size
     #[command(subcommand)]

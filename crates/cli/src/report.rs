@@ -54,11 +54,6 @@ pub fn write_bench(sitting: &Sitting, folder: &Path) -> Result<Vec<PathBuf>> {
     write(&Records { benches: vec![sitting.clone()], runs: vec![] }, folder)
 }
 
-/// The same of runs.
-pub fn write_runs(runs: &[RunRecord], folder: &Path) -> Result<Vec<PathBuf>> {
-    write(&Records { benches: vec![], runs: runs.to_vec() }, folder)
-}
-
 fn tables(records: &Records) -> String {
     let colour = Colour::of_stdout();
     let mut text: String =
