@@ -5,12 +5,11 @@ use archive::blkdat::{BodyReader, open};
 use bitcoin::coins::PackedCoin;
 use bitcoin::coins::compress::{CoinReader, write_coin};
 use bitcoin::index::scan::pass1;
+use bitcoin::option_table::Setting;
 use bitcoin::params::Params;
 use bitcoin::script::{Flags, Part, ScriptBatch, Scripts, SpentCoin};
-use bitcoin::types::Coin;
-use bitcoin::types::{Block, Span};
+use bitcoin::types::{Amount, Block, BlockHash, Coin, Span};
 use bitcoin::undo;
-use bitcoin::variants::Variants;
 use crypto::{Signatures, sha256d};
 use std::fs;
 
@@ -28,7 +27,7 @@ pub fn bitcoin_block(data: &[u8]) -> bool {
     };
     decoded.expect("the plain decoder accepts it");
     assert_eq!(plain_of(&block), plain);
-    assert_eq!(block.hash, sha256d(&plain.header));
+    assert_eq!(block.hash, BlockHash(sha256d(&plain.header)));
     for (number, transaction) in plain.transactions.iter().enumerate() {
         let wtxid = if number == 0 { [0; 32] } else { sha256d(&transaction.encode(true)) };
         assert_eq!(block.txids[number], sha256d(&transaction.encode(false)));
@@ -76,16 +75,16 @@ pub fn blkdat_scan(data: &[u8]) -> bool {
     fs::write(folder.path().join("blk00000.dat"), input.0).expect("a file");
     let Ok(files) = open(&[folder.path().to_path_buf()], None) else { return false };
     let known = [Params::regtest().genesis_hash];
-    let expected = pass1(&files, &known, &Variants::default(), 2).expect("a file to read");
+    let expected = pass1(&files, &known, &Setting::default(), 2).expect("a file to read");
     for ways in [
         &["read=map"][..],
         &["read=stream", "scan=serial"],
         &["accept=block", "scan=serial", "look-back=8M"],
         &["accept=block", "scan=serial", "first-read=block", "read=stream"],
     ] {
-        let mut variants = Variants::default();
-        ways.iter().for_each(|way| variants.set(way).expect("a known switch"));
-        let scan = pass1(&files, &known, &variants, 1).expect("a file to read");
+        let mut setting = Setting::default();
+        ways.iter().for_each(|way| setting.set(way).expect("a known option"));
+        let scan = pass1(&files, &known, &setting, 1).expect("a file to read");
         assert_eq!(scan.found, expected.found, "{ways:?}");
         assert_eq!(scan.accepted, expected.accepted, "{ways:?}");
         assert_eq!(scan.orphans, expected.orphans, "{ways:?}");
@@ -115,7 +114,7 @@ pub fn bitcoin_scripts(data: &[u8]) -> bool {
     };
     let (mut coins, mut scripts) = (vec![], vec![]);
     for _ in 0..input.byte() % 8 {
-        let value = input.number() % bitcoin::params::MAX_MONEY;
+        let value = Amount::from_sat(input.number() % Amount::MAX.to_sat());
         let start = scripts.len() as u32;
         scripts.extend_from_slice(input.part());
         let script = Span { start, end: scripts.len() as u32 };
@@ -168,7 +167,7 @@ pub fn bitcoin_undo(data: &[u8]) -> bool {
 }
 
 #[derive(PartialEq)]
-struct Owned(u32, bool, u64, Vec<u8>);
+struct Owned(u32, bool, Amount, Vec<u8>);
 
 impl Owned {
     fn coin(&self) -> Coin<'_> {

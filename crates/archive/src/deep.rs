@@ -1,5 +1,6 @@
 //! Decodes every block of an indexed archive and goes on after damage, for `inspect`.
 
+use chain::Digits;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -84,12 +85,11 @@ pub(crate) fn compare_hashes(chunk: &Chunk, report: &mut FileReport) {
     for (i, (header, stated)) in chunk.headers.iter().zip(&chunk.stated_hashes).enumerate() {
         let hash = crypto::keccak256(header);
         if hash != *stated {
-            let hex = |hash: &[u8; 32]| hash.iter().map(|b| format!("{b:02x}")).collect();
             report.damaged(&Error::BadRecord {
                 location: location_of(chunk, Part::Header, i),
                 what: "hash of the header",
-                expected: hex(stated),
-                found: hex(&hash),
+                expected: Digits(stated).to_string(),
+                found: Digits(&hash).to_string(),
             });
         }
     }

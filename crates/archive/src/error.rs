@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{Compression, CompressionFault, Location, format};
-use chain::{ShortfallKind, Status};
+use chain::{Hex, ShortfallKind, Status};
 
 /// What went wrong. Each variant that concerns bytes names the location, what stands there, what
 /// was expected and what was found.
@@ -266,16 +266,6 @@ impl Error {
             | Self::Special { .. }
             | Self::Unwritable { .. } => None,
         }
-    }
-}
-
-/// Bytes as hex digits.
-struct Hex<'a>(&'a [u8]);
-
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("0x")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

@@ -96,7 +96,6 @@ pub struct TableReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// Where, when it has an offset.
-    #[serde(rename = "place")]
     pub location: Option<Location>,
     /// What a verifier calls it that counts what is missing.
     pub kind: ShortfallKind,

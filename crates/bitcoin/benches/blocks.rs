@@ -4,7 +4,7 @@
 
 use blockmill_bitcoin::body::Bodies;
 use blockmill_bitcoin::params::Rules;
-use blockmill_bitcoin::types::{Block, hash_blocks};
+use blockmill_bitcoin::types::{Amount, Block, hash_blocks};
 use crypto::ManySha256;
 use std::hint::black_box;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn first_blocks(folder: &Path) -> Vec<Block> {
 fn rules(height: u32) -> Rules {
     Rules {
         height,
-        subsidy: 0,
+        subsidy: Amount::from_sat(0),
         p2sh: height >= 173_805,
         bip30: false,
         bip34: height >= 227_931,

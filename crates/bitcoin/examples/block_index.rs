@@ -6,6 +6,7 @@
 use blockmill_bitcoin::header::target;
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Tree, load, save};
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::BlockHash;
 use ruint::aliases::U256;
 use std::time::{Duration, Instant};
 
@@ -44,13 +45,13 @@ fn made(params: &Params, count: usize) -> Vec<[u8; 80]> {
         time += 601;
         let mut header = [0; 80];
         header[0] = 4;
-        header[4..36].copy_from_slice(&previous);
+        header[4..36].copy_from_slice(&previous.0);
         header[68..72].copy_from_slice(&time.to_le_bytes());
         header[72..76].copy_from_slice(&bits.to_le_bytes());
         for nonce in 0_u32.. {
             header[76..].copy_from_slice(&nonce.to_le_bytes());
-            previous = crypto::sha256d(&header);
-            if U256::from_le_bytes(previous) <= target {
+            previous = BlockHash(crypto::sha256d(&header));
+            if U256::from_le_bytes(previous.0) <= target {
                 break;
             }
         }
@@ -65,7 +66,7 @@ fn placed(headers: &[[u8; 80]]) -> Vec<Found> {
         offset: at as u64 * 1_000_000,
         size: 999_992,
         header: *header,
-        hash: crypto::sha256d(header),
+        hash: BlockHash(crypto::sha256d(header)),
     };
     headers.iter().enumerate().map(record).collect()
 }

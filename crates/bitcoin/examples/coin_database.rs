@@ -2,7 +2,7 @@
 //! and into undo data. The number of coins is the argument.
 
 use blockmill_bitcoin::datadir::leveldb::{BulkWriter, Scan};
-use blockmill_bitcoin::types::Coin;
+use blockmill_bitcoin::types::{Amount, BlockHash, Coin};
 use blockmill_bitcoin::undo;
 use rusty_leveldb::{DB, Options};
 use std::path::Path;
@@ -33,7 +33,12 @@ fn main() {
     let coin = |(key, _): &([u8; 34], _)| [&[0, 20], &key[1..21]].concat();
     let scripts: Vec<_> = coins.iter().map(coin).collect();
     timed("undo::encode", || {
-        let coin = |script| Coin { height: 800_000, coinbase: false, value: 12_345_678, script };
+        let coin = |script| Coin {
+            height: 800_000,
+            coinbase: false,
+            value: Amount::from_sat(12_345_678),
+            script,
+        };
         let coins = scripts.iter().map(|script| coin(script));
         undo::encode([scripts.len()].into_iter(), coins, &mut data).unwrap();
     });
@@ -43,7 +48,7 @@ fn main() {
             reader.coin().unwrap();
         }
     });
-    timed("undo::checksum", || assert_ne!(undo::checksum(&[0; 32], &data), [0; 32]));
+    timed("undo::checksum", || assert_ne!(undo::checksum(&BlockHash([0; 32]), &data), [0; 32]));
 }
 
 fn timed(what: &str, work: impl FnOnce()) {

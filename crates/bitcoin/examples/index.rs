@@ -1,11 +1,11 @@
-//! Measures pass 1 in all its variants, with files in the page cache and not:
+//! Measures pass 1 with all its options, with files in the page cache and not:
 //! `cargo run --release -p blockmill-bitcoin --example index -- PATH [THREADS]`, with
 //! `BLOCKMILL_FIXTURES` set.
 //! If PATH does not exist, 1 GB of block files in random order is made there.
 
 use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, open};
 use blockmill_bitcoin::index::scan::{Scan, pass1};
-use blockmill_bitcoin::variants::Variants;
+use blockmill_bitcoin::option_table::Setting;
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,13 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = open(&[path], None)?;
     println!("{} files, {} bytes, {threads} threads", files.files().len(), files.bytes());
     println!("{:44} {:>10} {:>10} {:>12}", "", "warm ms", "cold ms", "bytes read");
-    for (name, variants) in Variants::rungs() {
-        measure(name, &files, &variants, threads)?;
+    for (name, setting) in Setting::rungs() {
+        measure(name, &files, &setting, threads)?;
     }
-    for (switch, value, variants) in Variants::default().neighbours() {
-        if variants.plan().accept_blocks == Variants::default().plan().accept_blocks {
-            let name = format!("blockmill, {}={value}", switch.name);
-            measure(&name, &files, &variants, threads)?;
+    for (option, value, setting) in Setting::default().neighbours() {
+        if setting.plan().accept_blocks == Setting::default().plan().accept_blocks {
+            let name = format!("blockmill, {}={value}", option.name);
+            measure(&name, &files, &setting, threads)?;
         }
     }
     Ok(())
@@ -81,18 +81,18 @@ fn make(folder: &Path, models: &Path) -> Result<(), Box<dyn Error>> {
 fn measure(
     name: &str,
     files: &BlockFiles,
-    variants: &Variants,
+    setting: &Setting,
     threads: usize,
 ) -> Result<(), Box<dyn Error>> {
     let (mut warm, mut cold) = (f64::MAX, f64::MAX);
     let mut last = Scan::default();
     for _ in 0..3 {
         forget(files)?;
-        cold = cold.min(time(&mut last, files, variants, threads)?);
+        cold = cold.min(time(&mut last, files, setting, threads)?);
     }
     keep(files)?;
     for _ in 0..3 {
-        warm = warm.min(time(&mut last, files, variants, threads)?);
+        warm = warm.min(time(&mut last, files, setting, threads)?);
     }
     if last.orphans.is_empty() && last.accepted.len() == last.found.len() {
         println!("{name:44} {warm:10.2} {cold:10.2} {:12}", last.counts.bytes_read);
@@ -104,11 +104,11 @@ fn measure(
 fn time(
     scan: &mut Scan,
     files: &BlockFiles,
-    variants: &Variants,
+    setting: &Setting,
     threads: usize,
 ) -> Result<f64, Box<dyn Error>> {
     let start = Instant::now();
-    *scan = pass1(files, &[], variants, threads)?;
+    *scan = pass1(files, &[], setting, threads)?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Both are parts of one store, whose manifest carries that block: a commit is one rename.
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::data_folder::refuse_foreign;
 use crate::fault::Error;
 use crate::options::Options;
@@ -30,7 +30,7 @@ const STATE_BYTES: usize = 8 + 32 + 32 + 4;
 
 /// Coins and undo data.
 pub struct Chainstate {
-    genesis: Hash,
+    genesis: BlockHash,
     coins: Mutex<Table>,
     undo: Undo,
 }
@@ -110,7 +110,7 @@ impl Undo {
         Ok(())
     }
 
-    fn commit(&mut self, coins: &mut Table, genesis: &Hash) -> Result<(), store::Error> {
+    fn commit(&mut self, coins: &mut Table, genesis: &BlockHash) -> Result<(), store::Error> {
         let state = write_state(genesis, self.tip);
         self.store.commit(&mut [coins.into(), (&mut self.file).into()], &state)
     }
@@ -191,7 +191,7 @@ impl Chainstate {
 /// Makes coins and undo data durable together.
 #[derive(Clone, Copy)]
 pub(crate) struct Commit {
-    genesis: Hash,
+    genesis: BlockHash,
 }
 
 impl Commit {
@@ -232,11 +232,11 @@ pub(crate) fn lock(coins: &Mutex<Table>) -> MutexGuard<'_, Table> {
     coins.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn write_state(genesis: &Hash, tip: Tip) -> Vec<u8> {
+fn write_state(genesis: &BlockHash, tip: Tip) -> Vec<u8> {
     let mut state = Vec::with_capacity(STATE_BYTES);
     state.extend(STATE_MAGIC);
-    state.extend(genesis);
-    state.extend(tip.hash);
+    state.extend(genesis.0);
+    state.extend(tip.hash.0);
     state.extend(tip.height.to_le_bytes());
     state
 }
@@ -244,7 +244,7 @@ fn write_state(genesis: &Hash, tip: Tip) -> Vec<u8> {
 /// What the state in the manifest says.
 pub(crate) struct State {
     /// Hash of the genesis block.
-    pub genesis: Hash,
+    pub genesis: BlockHash,
     /// The last block.
     pub tip: Tip,
 }
@@ -263,7 +263,7 @@ impl State {
         if *magic != STATE_MAGIC {
             return Err(damaged());
         }
-        let tip = Tip { height: u32::from_le_bytes(height), hash: *hash };
-        Ok(Self { genesis: *genesis, tip })
+        let tip = Tip { height: u32::from_le_bytes(height), hash: BlockHash(*hash) };
+        Ok(Self { genesis: BlockHash(*genesis), tip })
     }
 }

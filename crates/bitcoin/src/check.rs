@@ -28,7 +28,7 @@ pub struct Damage {
     /// Where it belongs.
     pub part: Part,
     /// The file and the byte, where they are known.
-    pub place: Option<(PathBuf, u64)>,
+    pub location: Option<(PathBuf, u64)>,
     /// What was expected and what was found.
     pub what: String,
     /// The height that is concerned, where it is one.
@@ -93,7 +93,7 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
         checked.add(Part::Coins, error.into())?;
     }
     if let Some(state) = state.filter(|_| !checked.stopped) {
-        let network = Params::all().into_iter().find(|params| params.genesis_hash == state.genesis);
+        let network = Params::by_genesis(&state.genesis);
         checked.network = network.map(|params| params.name).or(checked.network);
         checked.tip = Some(state.tip);
         checked.undo(folder, &state, watch)?;
@@ -104,14 +104,14 @@ pub fn check(folder: &Path, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checke
 impl Checked {
     /// Takes an error as damage, unless it is trouble of another kind.
     fn add(&mut self, part: Part, error: Error) -> Result<(), Error> {
-        let (place, what) = match error {
+        let (location, what) = match error {
             Error::Store(store::Error::Damaged { path, offset, what, expected, found }) => {
                 (Some((path, offset)), format!("{what}: expected {expected}, found {found}"))
             }
             Error::Damaged(what) => (None, what),
             other => return Err(other),
         };
-        self.damage.push(Damage { part, place, what, height: None });
+        self.damage.push(Damage { part, location, what, height: None });
         Ok(())
     }
 
@@ -130,8 +130,8 @@ impl Checked {
             Loaded::Damaged(damage) => {
                 let index::Damage { path, what, expected, found } = damage;
                 let what = format!("{what}: expected {expected}, found {found}");
-                let place = Some((path, 0));
-                self.damage.push(Damage { part: Part::Index, place, what, height: None });
+                let location = Some((path, 0));
+                self.damage.push(Damage { part: Part::Index, location, what, height: None });
             }
             Loaded::Nothing | Loaded::Foreign(_) => {}
         }
@@ -157,7 +157,12 @@ impl Checked {
                 }
                 Err(store::Error::Mismatch { what, expected, found }) => {
                     let what = format!("{what}: expected {expected}, found {found}");
-                    self.damage.push(Damage { part: Part::Undo, place: None, what, height: None });
+                    self.damage.push(Damage {
+                        part: Part::Undo,
+                        location: None,
+                        what,
+                        height: None,
+                    });
                     self.at(height);
                     return Ok(());
                 }
@@ -167,7 +172,7 @@ impl Checked {
                 let what = format!("undo data of block {height}: {malformed}");
                 self.damage.push(Damage {
                     part: Part::Undo,
-                    place: None,
+                    location: None,
                     what,
                     height: Some(height),
                 });
@@ -182,7 +187,7 @@ impl Checked {
         if end > 0 {
             let what =
                 format!("undo data: expected none before that of block 1, found {end} bytes");
-            self.damage.push(Damage { part: Part::Undo, place: None, what, height: None });
+            self.damage.push(Damage { part: Part::Undo, location: None, what, height: None });
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Whose store a folder holds, found before anything is written to it.
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::chainstate::{CHAINSTATE, COINS, State, UNDO};
 use crate::fault::Error;
 use crate::index::INDEX_MAGIC;
@@ -69,9 +69,9 @@ pub(crate) fn stored_state(folder: &Path) -> Result<Option<State>, Error> {
 }
 
 /// A network by its first block.
-fn name_of(genesis: &Hash) -> String {
-    let params = Params::all().into_iter().find(|params| params.genesis_hash == *genesis);
-    let unknown = || format!("the chain that begins with {}", crate::Id(genesis));
+fn name_of(genesis: &BlockHash) -> String {
+    let params = Params::by_genesis(genesis);
+    let unknown = || format!("the chain that begins with {genesis}");
     params.map_or_else(unknown, |params| format!("Bitcoin {}", params.name))
 }
 

@@ -1,7 +1,6 @@
 //! The store's chain in the formats of others: a datadir that Bitcoin Core opens and goes on from,
 //! or block files in the order of the chain.
 
-use crate::Id;
 use crate::chainstate::Chainstate;
 use crate::coins::{self, PackedCoin};
 use crate::datadir::{self, BlocksWriter, SharedFile, Stands, Written};
@@ -201,8 +200,7 @@ pub fn to_block_files(
     loop {
         let tree = &index.tree;
         let mut chain = tree.best_chain();
-        let end = options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1);
-        chain.truncate(end);
+        chain.truncate(options.asked(tree.base()));
         let take = |_, block: &[u8]| {
             writer.write(block)?;
             Ok(())
@@ -232,7 +230,7 @@ pub fn to_block_files(
 fn chain_of(tree: &Tree, chainstate: &Chainstate) -> Result<Vec<u32>, Error> {
     let tip = chainstate.tip();
     let mut block = tree.find(&tip.hash).ok_or_else(|| Error::OtherChain {
-        expected: format!("block {} at height {}", Id(&tip.hash), tip.height),
+        expected: format!("block {} at height {}", tip.hash, tip.height),
         found: "files without it".into(),
     })?;
     let mut chain = vec![0; tip.height as usize + 1];

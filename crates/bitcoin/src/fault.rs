@@ -1,10 +1,10 @@
-//! What stops an import: the block, the place on disk, the rule, what was expected and found.
+//! What stops an import: the block, the location, the rule, what was expected and found.
 
 use crate::datadir;
 use crate::header::rules;
 use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
-use crate::{Hash, Id, Rule, Violation, script, types};
+use crate::{BlockHash, Rule, Violation, script, types};
 use archive::blkdat::BlockFiles;
 use chain::{FaultReport, Status};
 use std::fmt;
@@ -19,9 +19,9 @@ pub enum Cause {
     /// Its bytes are not those of the header that was found there before.
     Changed {
         /// The header's hash in pass 1.
-        expected: Hash,
+        expected: BlockHash,
         /// That of the bytes that stand there now.
-        found: Hash,
+        found: BlockHash,
     },
     /// It is no block in the network's encoding.
     Encoding(types::Error),
@@ -41,7 +41,7 @@ pub struct Fault {
     /// Its height.
     pub height: u32,
     /// Its hash.
-    pub hash: Hash,
+    pub hash: BlockHash,
     /// The file that holds it.
     pub file: PathBuf,
     /// Where its first byte stands in the file.
@@ -111,7 +111,7 @@ impl Fault {
         FaultReport {
             message: self.to_string(),
             block: Some(self.height.into()),
-            hash: Some(Id(&self.hash).to_string()),
+            hash: Some(self.hash.to_string()),
             file: Some(self.file.clone()),
             offset: Some(self.offset),
             rule: rule.map(str::to_owned),
@@ -127,7 +127,6 @@ impl fmt::Display for Cause {
         match self {
             Self::Archive(error) => error.fmt(f),
             Self::Changed { expected, found } => {
-                let (expected, found) = (Id(expected), Id(found));
                 write!(f, "the file has changed: expected header {expected}, found {found}")
             }
             Self::Encoding(error) => error.fmt(f),
@@ -141,7 +140,7 @@ impl fmt::Display for Cause {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (height, id) = (self.height, Id(&self.hash));
+        let (height, id) = (self.height, self.hash);
         let (file, offset, cause) = (self.file.display(), self.offset, &self.cause);
         write!(f, "block {height} ({id}), {file} at byte {offset}: {cause}")
     }
@@ -183,7 +182,7 @@ pub enum Error {
     /// The user wanted an end before there was anything to keep.
     Stopped,
     /// The files begin in the middle of a chain, at this block.
-    NoBeginning(Hash),
+    NoBeginning(BlockHash),
     /// A height was given for the first block that is not its own.
     OtherHeight {
         /// The height that the blocks say.
@@ -194,7 +193,7 @@ pub enum Error {
     /// No block follows the genesis block.
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
-    AssumedMissing(Hash),
+    AssumedMissing(BlockHash),
     /// Block files that a store was created from are no longer there.
     SourcesGone {
         /// The store.
@@ -226,7 +225,7 @@ impl fmt::Display for Error {
             Self::Damaged(what) => write!(f, "the store is damaged: {what}"),
             Self::NoBeginning(first) => {
                 write!(f, "level execution needs the blocks from the genesis block on, and ")?;
-                write!(f, "these files begin with block {}; levels headers and ", Id(first))?;
+                write!(f, "these files begin with block {first}; levels headers and ")?;
                 f.write_str("bodies verify it and what follows by themselves")
             }
             Self::OtherHeight { expected: 0, found } => {
@@ -238,8 +237,7 @@ impl fmt::Display for Error {
             Self::Stopped => f.write_str("stopped on request"),
             Self::Empty => f.write_str("no block in these files follows the genesis block"),
             Self::AssumedMissing(hash) => {
-                let id = Id(hash);
-                write!(f, "--assume-valid: block {id} is not in these files")
+                write!(f, "--assume-valid: block {hash} is not in these files")
             }
             Self::SourcesGone { store, gone, of, first } => {
                 let (store, first) = (store.display(), first.display());

@@ -13,7 +13,7 @@ pub use crate::options::Options;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
 use crate::undo::disconnect;
-use crate::{Hash, Level, data_folder};
+use crate::{BlockHash, Level, data_folder};
 use archive::blkdat::BlockFiles;
 use chain::Progress;
 use crypto::ManySha256;
@@ -90,11 +90,11 @@ impl Job<'_> {
                 break;
             }
         }
-        run.tip = run.best;
-        let best = run.tip.map_or(0, |tip| tip.height);
+        run.tip = pass1::last_asked(&index.tree, self.options);
+        let end = run.tip.map_or(0, |tip| tip.height + 1);
         let first = if run.anchor.is_some() { index.tree.base() } else { 1 };
-        run.blocks = u64::from((best + 1).saturating_sub(first));
-        run.range = (run.blocks > 0).then_some((first, best));
+        run.blocks = u64::from(end.saturating_sub(first));
+        run.range = (run.blocks > 0).then(|| (first, end - 1));
         Ok(())
     }
 
@@ -118,7 +118,7 @@ impl Job<'_> {
         // the first block is the network's own, unless the files begin in the middle
         let begin = usize::from(index.tree.anchor().is_none());
         // hashes of the blocks that were verified without a store, and which is the next
-        let (mut chain, mut next): (Vec<Hash>, usize) = (vec![], begin);
+        let (mut chain, mut next): (Vec<BlockHash>, usize) = (vec![], begin);
         loop {
             let tree = &index.tree;
             let assumed = assumed_valid(tree, options)?;
@@ -204,7 +204,7 @@ fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Re
 }
 
 /// Marks blocks that were found to be bad in a tree that was made anew.
-fn mark_invalid(tree: &mut Tree, blocks: &[Hash]) {
+fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
     for block in blocks.iter().filter_map(|hash| tree.find(hash)).collect::<Vec<_>>() {
         tree.mark_invalid(block);
     }
@@ -251,7 +251,7 @@ impl Pass<'_> {
     }
 
     fn context(&self, chainstate: Option<&Chainstate>) -> Context<'_> {
-        let plan = self.options.variants.plan();
+        let plan = self.options.setting.plan();
         let assumed_valid = match (self.assumed, self.path.nodes.last()) {
             (Some(node), Some(tip)) => self.tree.height(self.tree.fork(node, *tip)),
             _ => 0,
@@ -278,7 +278,7 @@ impl Pass<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let plan = self.options.variants.plan();
+        let plan = self.options.setting.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
         let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(context.hasher)).collect();
         let mut reader = BlockReader::new(self.files, OPEN_FILES);
@@ -309,6 +309,7 @@ impl Pass<'_> {
             Ok(Flow::Continue)
         };
         let ended = Stages::read("read", read)
+            .watched(self.options.cancel.live())
             .parallel("prepare", |batch| batch.prepare(context))
             .serial("connect", connect)
             .parallel("check", |batch| batch.check(context))
@@ -333,7 +334,7 @@ impl Pass<'_> {
 
     /// Bytes of the blocks before the first one to connect, and of all.
     fn bytes(&self) -> (u64, u64) {
-        let end = self.options.until.map_or(usize::MAX, |until| until as usize).saturating_add(1);
+        let end = self.options.asked(self.tree.base());
         let (mut before, mut all) = (0, 0);
         for (height, node) in self.path.nodes.iter().take(end).enumerate().skip(1) {
             let size = self.tree.record(*node).map_or(0, |found| u64::from(found.size));
@@ -368,7 +369,7 @@ impl Pass<'_> {
             run.tip = Some(tip);
             batch.finish();
         }
-        if let (true, Some(store)) = (batch.settles(), &mut store) {
+        if let (true, Some(store)) = (batch.flushes(), &mut store) {
             store.commit(run)?;
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);

@@ -10,8 +10,8 @@ pub use coins::{CoreState, Stored, core_state, is_datadir, is_store, stored};
 use crate::Error;
 use crate::index::scan;
 use crate::index::{Found, Summary, Tree};
+use crate::option_table::Setting;
 use crate::params::Params;
-use crate::variants::Variants;
 use archive::blkdat::{BlockFiles, Damage, DamageKind, FRAME, FileReport};
 use pipeline::Cancel;
 
@@ -58,7 +58,7 @@ pub fn inspect(
     deep: bool,
     now: Option<u64>,
 ) -> Result<Inspection, Error> {
-    let scan = scan::find(files, &[], &Variants::default(), threads, &Cancel::new())?;
+    let scan = scan::find(files, &[], &Setting::default(), threads, &Cancel::new())?;
     let params = network(files, &scan.found);
     let no_params = Params::mainnet();
     let tree = Tree::build(params.as_ref().unwrap_or(&no_params), scan.found, now);

@@ -2,7 +2,7 @@
 //!
 //! Pass 1 ([`index`]) reads the 80 bytes of each header and chooses the chain with the most work;
 //! pass 2 ([`import`]) reads each body of that chain once, checks it, connects it to the coins.
-//! Hashes are kept in the byte order in which they are computed; [`Id`] shows them the way users
+//! Hashes are kept in the byte order in which they are computed; they show themselves the way users
 //! know them, reversed.
 
 #![forbid(unsafe_code)]
@@ -21,6 +21,7 @@ pub mod header;
 pub mod import;
 pub mod index;
 pub mod inspect;
+pub mod option_table;
 mod options;
 pub mod params;
 pub mod record;
@@ -29,9 +30,8 @@ pub mod script;
 pub mod sources;
 pub mod types;
 pub mod undo;
-pub mod variants;
 
 pub use chain::Level;
 pub use error::{Rule, Violation};
 pub use fault::Error;
-pub use types::{Hash, Id};
+pub use types::{BlockHash, Hash};

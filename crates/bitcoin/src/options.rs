@@ -1,9 +1,9 @@
 //! What a run is asked to do.
 
+use crate::option_table::Setting;
 use crate::params::Params;
 use crate::run::Tip;
-use crate::variants::Variants;
-use crate::{Hash, Level};
+use crate::{BlockHash, Level};
 use pipeline::Cancel;
 use std::time::Duration;
 
@@ -17,14 +17,14 @@ pub struct Options {
     pub params: Params,
     /// How deep.
     pub level: Level,
-    /// Settings of the switches.
-    pub variants: Variants,
+    /// Settings of the options.
+    pub setting: Setting,
     /// Threads that scan, verify and run scripts.
     pub threads: usize,
     /// Bytes of memory for coins that are not on disk yet, and for finding those that are.
     pub memory: u64,
     /// The scripts of this block and of those before it are taken as valid.
-    pub assume_valid: Option<Hash>,
+    pub assume_valid: Option<BlockHash>,
     /// May the files begin in the middle of a chain, at levels below execution?
     pub by_itself: bool,
     /// Height of the first block, of files that begin in the middle of a chain.
@@ -46,13 +46,19 @@ pub struct Options {
 }
 
 impl Options {
+    /// How many blocks of a chain are asked for whose first has the height `base`.
+    pub(crate) fn asked(&self, base: u32) -> usize {
+        let end = |until: u32| (u64::from(until) + 1).saturating_sub(base.into());
+        self.until.map_or(usize::MAX, |until| end(until) as usize)
+    }
+
     /// Everything, on one thread, with 450 MiB for coins.
     #[must_use]
     pub fn new(params: Params) -> Self {
         Self {
             params,
             level: Level::Execution,
-            variants: Variants::default(),
+            setting: Setting::default(),
             threads: 1,
             memory: 450 << 20,
             assume_valid: None,

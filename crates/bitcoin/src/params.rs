@@ -6,22 +6,17 @@
 mod genesis;
 mod networks;
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::header::compact;
+use crate::types::Amount;
 use ruint::aliases::U256;
 
 /// Satoshis of one bitcoin.
 pub const COIN: u64 = 100_000_000;
-/// No amount and no sum of amounts is higher.
-pub const MAX_MONEY: u64 = 21_000_000 * COIN;
 /// Blocks after which a coinbase may be spent.
 pub const COINBASE_MATURITY: u32 = 100;
 /// The most that a block may weigh (BIP141).
 pub const MAX_BLOCK_WEIGHT: u64 = 4_000_000;
-/// A byte outside of witnesses weighs this much (BIP141).
-pub const WITNESS_SCALE: u64 = 4;
-/// The most that a block's signature checks may cost (BIP141).
-pub const MAX_SIGOPS_COST: u64 = 80_000;
 /// Seconds that a header may be ahead of the clock.
 pub const MAX_FUTURE_SECONDS: u64 = 2 * 60 * 60;
 /// Seconds that the first block of a period may be earlier than the one before it (BIP94).
@@ -42,7 +37,7 @@ pub struct Params {
     /// The bytes of the first block.
     pub genesis: Vec<u8>,
     /// Its hash.
-    pub genesis_hash: Hash,
+    pub genesis_hash: BlockHash,
     /// No target is higher.
     pub pow_limit: U256,
     /// Seconds that a period of constant difficulty should take.
@@ -59,7 +54,7 @@ pub struct Params {
     /// BIP34 holds from this height on.
     pub bip34_height: u32,
     /// The block that stands there; with it BIP30 needs no more checks.
-    pub bip34_hash: Option<Hash>,
+    pub bip34_hash: Option<BlockHash>,
     /// BIP65 holds from this height on.
     pub bip65_height: u32,
     /// BIP66 holds from this height on.
@@ -71,11 +66,11 @@ pub struct Params {
     /// Blocks that break script rules which hold for all others.
     pub exceptions: &'static [Exception],
     /// Height and hash of the blocks that repeat an older coinbase against BIP30.
-    pub bip30_repeats: &'static [(u32, Hash)],
+    pub bip30_repeats: &'static [(u32, BlockHash)],
     /// The subsidy is halved after so many blocks.
     pub halving: u32,
     /// Core's default: scripts of this block and its ancestors need not be run.
-    pub assume_valid: Option<Hash>,
+    pub assume_valid: Option<BlockHash>,
     /// BIP325: the script that a signature in each block must satisfy.
     pub signet_challenge: Option<Vec<u8>>,
 }
@@ -84,7 +79,7 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exception {
     /// The block.
-    pub hash: Hash,
+    pub hash: BlockHash,
     /// Is BIP16 on?
     pub p2sh: bool,
     /// Are witness programs run?
@@ -98,8 +93,8 @@ pub struct Exception {
 pub struct Rules {
     /// The block's height.
     pub height: u32,
-    /// Satoshis that the coinbase may create on top of the fees.
-    pub subsidy: u64,
+    /// What the coinbase may create on top of the fees.
+    pub subsidy: Amount,
     /// BIP16: pay to script hash. On for every block except the one that breaks it.
     pub p2sh: bool,
     /// BIP30: no transaction may have the id of one with unspent outputs. Off for the two blocks
@@ -127,7 +122,7 @@ impl Rules {
     /// Commitments to witnesses are.
     pub(crate) fn of_no_place() -> Self {
         // lock times below 500,000,000 are heights, and all have passed
-        let rules = Params::mainnet().rules(499_999_999, &[0; 32], None);
+        let rules = Params::mainnet().rules(499_999_999, &BlockHash::default(), None);
         Self { bip34: false, csv: true, segwit: true, ..rules }
     }
 }
@@ -143,16 +138,17 @@ impl Params {
         compact(self.pow_limit)
     }
 
-    /// Satoshis that the block at `height` may create.
-    pub fn subsidy(&self, height: u32) -> u64 {
-        (50 * COIN).checked_shr(height / self.halving.max(1)).unwrap_or(0)
+    /// What the block at `height` may create.
+    pub fn subsidy(&self, height: u32) -> Amount {
+        let halvings = height / self.halving.max(1);
+        Amount::from_sat((50 * COIN).checked_shr(halvings).unwrap_or(0))
     }
 
     /// The rules for the block `hash` at `height`.
     ///
     /// `bip34_block` is the hash of its ancestor at [`bip34_height`](Self::bip34_height); `None`
     /// where it has none, that is up to that height.
-    pub fn rules(&self, height: u32, hash: &Hash, bip34_block: Option<&Hash>) -> Rules {
+    pub fn rules(&self, height: u32, hash: &BlockHash, bip34_block: Option<&BlockHash>) -> Rules {
         let exception = self.exceptions.iter().find(|exception| exception.hash == *hash);
         let repeats = self.bip30_repeats.contains(&(height, *hash));
         // a block knows its ancestors only

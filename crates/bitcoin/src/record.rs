@@ -1,12 +1,12 @@
 //! A run as a run record.
 
+use crate::Level;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
-use crate::{Id, Level};
 use archive::blkdat::BlockFiles;
 use chain::{Status, counted};
-use pipeline::record::{BlockRef, Data, Outcome, Facts, Program, RunRecord, Series, Stage};
+use pipeline::record::{BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage};
 
 /// Damaged places that are listed.
 const MAX_LISTED: usize = 20;
@@ -35,10 +35,11 @@ pub fn of(
         checksum: checksum(run, options),
     };
     record.level = options.level.name().into();
-    record.options = options.variants.to_map();
+    record.options = options.setting.to_map();
     // each batch goes through all stages of pass 2
     let phases: Vec<&str> = run.times.stages.iter().map(|times| times.name).collect();
     record.series.push(Series::of_chunks(&run.chunks, &phases));
+    record.series.push(Series::of_slices(&run.times.timeline));
     record.took(run.wall_s);
     record.take_usage();
     let stages = run.times.stages.iter();
@@ -50,7 +51,7 @@ pub fn of(
     }
     record.result = Outcome {
         tip_number: run.tip.map_or(0, |tip| tip.height.into()),
-        tip_hash: run.tip.map_or(String::new(), |tip| Id(&tip.hash).to_string()),
+        tip_hash: run.tip.map_or(String::new(), |tip| tip.hash.to_string()),
         error: outcome.as_ref().err().map(ToString::to_string),
         status: match outcome {
             Err(error) => error.status(),
@@ -62,7 +63,7 @@ pub fn of(
         shortfalls: run.shortfalls.clone(),
         anchor: run.anchor.map(|anchor| BlockRef {
             number: anchor.height.unwrap_or(0).into(),
-            hash: Id(&anchor.hash).to_string(),
+            hash: anchor.hash.to_string(),
         }),
         fault: outcome.as_ref().err().map(Error::report),
         ..Outcome::default()
@@ -75,7 +76,7 @@ pub fn of(
 fn checksum(run: &Run, options: &Options) -> Option<String> {
     let all = (options.level == Level::Headers).then_some((0, 0));
     let ((first, _), tip) = (run.range.or(all)?, run.tip?);
-    Some(archive::chain_checksum(first.into(), tip.height.into(), &tip.hash))
+    Some(archive::chain_checksum(first.into(), tip.height.into(), &tip.hash.0))
 }
 
 /// What only a run over block files has: the index of their headers, then the blocks connected.
@@ -115,7 +116,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
         notes.push(format!("resumed after height {}, committed by an earlier run", tip.height));
     }
     if let Some(anchor) = run.anchor {
-        let id = Id(&anchor.hash);
+        let id = anchor.hash;
         notes.push(format!(
             "all rests on block {id}, the first of these files, which is believed: rules that ask \
              for blocks before it are left out (median times of the first eleven, the difficulty \
@@ -146,7 +147,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
         notes.push(format!("in branches beside the best chain: {}", counted(run.stale, "block")));
     }
     if let Some(hash) = &options.assume_valid {
-        notes.push(format!("scripts up to block {} were taken as valid", Id(hash)));
+        notes.push(format!("scripts up to block {hash} were taken as valid"));
     }
     if run.stopped {
         notes.push("stopped on request; the next run goes on from here".into());

@@ -1,6 +1,6 @@
 //! What a run did.
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::execute::Batch;
 use crate::index::Anchor;
 use crate::index::scan::Counts;
@@ -15,7 +15,7 @@ pub struct Tip {
     /// Its height.
     pub height: u32,
     /// Its hash.
-    pub hash: Hash,
+    pub hash: BlockHash,
 }
 
 /// A record whose block is shorter than the record says.

@@ -10,6 +10,7 @@ mod real_blocks;
 
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::BlockHash;
 use generated_chain::{Coin, Draft, FEE, Lock, Maker, coins, locked, mine, pay, root, spend, txid};
 use imports::{End, options, run, run_well, with, write};
 use naive::{Plain, Tx, TxOut};
@@ -287,7 +288,7 @@ fn refuse(case: &Case, options: &Options) {
             Ok(()) => run.damage.join("\n"),
         };
         let (file, offset) = &places[BAD as usize];
-        let id = blockmill_bitcoin::Id(&crypto::sha256d(&maker.blocks[BAD as usize][..80]));
+        let id = BlockHash(crypto::sha256d(&maker.blocks[BAD as usize][..80]));
         let words = [case.0, file, &format!("byte {offset}"), &format!("block {BAD} ({id})")];
         for word in words {
             assert!(text.contains(word), "{}: no {word:?} in {text:?}", case.0);
@@ -417,7 +418,7 @@ fn bad_signatures_of_real_blocks_are_found() {
         }
         // assumed valid, nobody looks at signatures
         let mut options = options(params.clone());
-        options.assume_valid = Some(crypto::sha256d(&bad[height][..80]));
+        options.assume_valid = Some(BlockHash(crypto::sha256d(&bad[height][..80])));
         run_well(folder.path(), &options, data.path());
         End::of(data.path(), &options).assert_same(&End::naive(&bad), "assumed valid");
     }

@@ -6,7 +6,7 @@ mod real_blocks;
 use blockmill_bitcoin::body::Bodies;
 use blockmill_bitcoin::body::merkle::Merkle;
 use blockmill_bitcoin::params::Rules;
-use blockmill_bitcoin::types::Block;
+use blockmill_bitcoin::types::{Amount, Block};
 use blockmill_bitcoin::{Hash, Rule, Violation};
 use crypto::{ManySha256, sha256d};
 use naive::{Plain, Tx, TxIn, TxOut};
@@ -16,7 +16,7 @@ use testkit::Random;
 fn rules(height: u32, all: bool) -> Rules {
     Rules {
         height,
-        subsidy: 0,
+        subsidy: Amount::from_sat(0),
         p2sh: all,
         bip30: all,
         bip34: all,

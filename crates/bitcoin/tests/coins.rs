@@ -1,9 +1,11 @@
 //! Coins that are made, spent and put back; statistics against hashes that Bitcoin Core publishes.
 
+use blockmill_bitcoin::types::{Amount, Txid};
+use chain::Reversed;
 use std::collections::BTreeMap;
 
 use blockmill_bitcoin::{
-    Hash, Id,
+    Hash,
     coins::{CoinsError, PackedCoin, is_unspendable, key, statistics},
     types::{Coin, OutPoint},
 };
@@ -64,8 +66,8 @@ fn subsidy(height: u32) -> u64 {
 fn connect(coins: &mut Table, height: u32, script_sig: &[u8], outputs: &[(u64, &[u8])]) {
     let txid = sha256d(&coinbase(height, script_sig, outputs));
     for (vout, (value, script)) in (0..).zip(outputs) {
-        let coin = Coin { height, coinbase: true, value: *value, script };
-        let added = add(coins, &key(&OutPoint { txid, vout }), &coin);
+        let coin = Coin { height, coinbase: true, value: Amount::from_sat(*value), script };
+        let added = add(coins, &key(&OutPoint { txid: Txid(txid), vout }), &coin);
         assert_eq!(added, !is_unspendable(script));
     }
 }
@@ -85,7 +87,7 @@ fn two_hundred_regtest_coinbases_hash_as_bitcoin_core_says() {
     }
     let found = statistics(&coins).unwrap();
     let expected = "17dcc016d188d16068907cdeb38b75691a118d43053b8cd6a25969419381d13a";
-    assert_eq!(Id(&found.hash_serialized).to_string(), expected);
+    assert_eq!(Reversed(&found.hash_serialized).to_string(), expected);
     assert_eq!((found.coins, found.transactions), (200, 200));
     assert_eq!(found.total_amount, 149 * 5_000_000_000 + 51 * 2_500_000_000);
     assert_eq!(found.bogosize(), 200 * (50 + 34));
@@ -113,7 +115,7 @@ fn hundred_and_ten_regtest_blocks_of_unit_tests_hash_as_bitcoin_core_says() {
     }
     let found = statistics(&coins).unwrap();
     let expected = "86e9a1205b418b16dde3a18a78c730e30137e28466bda5dbf6b33ab8fc05447c";
-    assert_eq!(Id(&found.hash_serialized).to_string(), expected);
+    assert_eq!(Reversed(&found.hash_serialized).to_string(), expected);
 }
 
 /// A coin that follows from a number.
@@ -126,11 +128,16 @@ fn coin(n: u64, script: &mut Vec<u8>) -> Coin<'_> {
         2 => script.extend([&[0x51, 32][..], &hash].concat()),
         _ => script.extend([&[0x52][..], &hash, &[n as u8; 300][..n as usize % 290]].concat()),
     }
-    Coin { height: n as u32 % 900_000, coinbase: n.is_multiple_of(5), value: n * n * 1000, script }
+    Coin {
+        height: n as u32 % 900_000,
+        coinbase: n.is_multiple_of(5),
+        value: Amount::from_sat(n * n * 1000),
+        script,
+    }
 }
 
 /// The hash by its definition, from a list.
-fn naive_hash(coins: &BTreeMap<(Hash, u32), u64>) -> Hash {
+fn naive_hash(coins: &BTreeMap<(Txid, u32), u64>) -> Hash {
     let mut all = Vec::new();
     for ((txid, vout), n) in coins {
         let (mut script, script_len) = (Vec::new(), |len: usize| match len {
@@ -138,10 +145,10 @@ fn naive_hash(coins: &BTreeMap<(Hash, u32), u64>) -> Hash {
             _ => vec![253, len as u8, (len >> 8) as u8],
         });
         let coin = coin(*n, &mut script);
-        all.extend(txid);
+        all.extend(txid.0);
         all.extend(vout.to_le_bytes());
         all.extend((coin.height * 2 + u32::from(coin.coinbase)).to_le_bytes());
-        all.extend(coin.value.to_le_bytes());
+        all.extend(coin.value.to_sat().to_le_bytes());
         all.extend(script_len(coin.script.len()));
         all.extend(coin.script);
     }
@@ -155,7 +162,7 @@ fn spending_fetching_ahead_and_undoing_keep_the_set_right() {
     assert!(state.is_empty());
     let (mut expected, mut script) = (BTreeMap::new(), Vec::new());
     let outpoint =
-        |n: u64| OutPoint { txid: sha256(&(n / 300).to_le_bytes()), vout: n as u32 % 300 };
+        |n: u64| OutPoint { txid: Txid(sha256(&(n / 300).to_le_bytes())), vout: n as u32 % 300 };
     for n in 0..6000 {
         assert!(add(&mut coins, &key(&outpoint(n)), &coin(n, &mut script)));
         expected.insert((outpoint(n).txid, outpoint(n).vout), n);
@@ -200,10 +207,10 @@ fn unspendable_outputs_are_not_added_and_broken_coins_are_named() {
     let (_store, mut coins, _) = open(&dir);
     let long = vec![0x51; 10_001];
     for script in [&[0x6a][..], &[0x6a, 1, 2], &long] {
-        let coin = Coin { height: 1, coinbase: false, value: 0, script };
+        let coin = Coin { height: 1, coinbase: false, value: Amount::from_sat(0), script };
         assert!(!add(&mut coins, &[1; 36], &coin));
     }
-    let coin = Coin { height: 1, coinbase: false, value: 5, script: &long[1..] };
+    let coin = Coin { height: 1, coinbase: false, value: Amount::from_sat(5), script: &long[1..] };
     assert!(add(&mut coins, &[1; 36], &coin));
     assert_eq!(coins.len(), 1);
     coins.insert(&[2; 36], &[255]).unwrap();

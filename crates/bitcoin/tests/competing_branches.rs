@@ -7,15 +7,15 @@ mod imports;
 mod naive;
 mod naive_connect;
 
-use blockmill_bitcoin::Id;
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::BlockHash;
 use generated_chain::{Lock, Maker, pay};
 use generated_headers::Random;
 use imports::{End, options, run, run_well, with, write};
 use std::path::Path;
 
-/// Ways to work: threads, memory, switches.
+/// Ways to work: threads, memory, options.
 const WAYS: [(usize, u64, &[&str]); 4] = [
     (1, 16 << 20, &[]),
     (2, 1 << 20, &[]),
@@ -24,8 +24,8 @@ const WAYS: [(usize, u64, &[&str]); 4] = [
 ];
 
 /// The options of a way.
-fn way((threads, memory, switches): (usize, u64, &[&str]), params: &Params) -> Options {
-    Options { threads, memory, ..with(&options(params.clone()), switches) }
+fn way((threads, memory, settings): (usize, u64, &[&str]), params: &Params) -> Options {
+    Options { threads, memory, ..with(&options(params.clone()), settings) }
 }
 
 /// Writes blocks into a file of their own beside those that are there.
@@ -87,6 +87,11 @@ fn runs_that_end_at_a_height_go_on_where_they_ended() {
         assert_eq!(run.tip.unwrap().height, last);
         let expected = End::naive(&maker.blocks[..=last as usize]);
         End::of(data.path(), &options).assert_same(&expected, "until");
+        let options = Options { level: blockmill_bitcoin::Level::Headers, ..options };
+        let run = run_well(folder.path(), &options, tempfile::tempdir().unwrap().path());
+        let hash = BlockHash(crypto::sha256d(&maker.blocks[last as usize][..80]));
+        assert_eq!((run.range, run.blocks), (Some((1, last)), last.into()), "{until}");
+        assert_eq!(run.tip.map(|tip| (tip.height, tip.hash)), Some((last, hash)), "{until}");
     }
 }
 
@@ -135,7 +140,7 @@ fn a_better_branch_with_a_bad_block_is_tried_and_left() {
             for again in [false, true] {
                 let (run, outcome) = run(folder.path(), &options, data.path());
                 let text = fault(outcome);
-                assert!(text.contains(&format!("block 351 ({})", Id(&hash))), "{text}");
+                assert!(text.contains(&format!("block 351 ({})", BlockHash(hash))), "{text}");
                 assert!(text.contains("blk00000.dat"), "{text}");
                 assert_eq!(run.tip.unwrap().height, 360, "again: {again}");
                 End::of(data.path(), &options).assert_same(&expected, "left");
@@ -159,7 +164,7 @@ fn of_several_bad_branches_each_is_named() {
     let (run, outcome) = run(folder.path(), &options, data.path());
     let text = fault(outcome) + &run.damage.join("\n");
     for (branch, file) in branches.iter().zip(["blk00001.dat", "blk00002.dat"]) {
-        let id = Id(&crypto::sha256d(&branch.blocks[151][..80])).to_string();
+        let id = BlockHash(crypto::sha256d(&branch.blocks[151][..80])).to_string();
         assert!(text.contains(&id) && text.contains(file), "{id} {text}");
     }
     End::of(data.path(), &options).assert_same(&End::naive(&good.blocks), "good");
@@ -251,7 +256,7 @@ fn what_is_assumed_valid_does_not_hide_a_bad_block() {
     let (folder, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write(folder.path(), &params, &maker.blocks, 1 << 20, false);
     let mut options = options(params.clone());
-    options.assume_valid = Some(crypto::sha256d(&maker.blocks[161][..80]));
+    options.assume_valid = Some(BlockHash(crypto::sha256d(&maker.blocks[161][..80])));
     let (_, outcome) = run(folder.path(), &options, data.path());
     let text = fault(outcome);
     assert!(text.contains("block 151 ") && text.contains("bad-cb-amount"), "{text}");
@@ -261,7 +266,7 @@ fn what_is_assumed_valid_does_not_hide_a_bad_block() {
     let data = tempfile::tempdir().unwrap();
     run_well(folder.path(), &options, data.path());
     // a block that is nowhere is an error
-    options.assume_valid = Some([7; 32]);
+    options.assume_valid = Some(BlockHash([7; 32]));
     let text = fault(run(folder.path(), &options, data.path()).1);
     assert!(text.contains("--assume-valid: block 0707"), "{text}");
 }

@@ -2,10 +2,9 @@
 
 mod naive_connect;
 
-use blockmill_bitcoin::Id;
 use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::types::{Coin, OutPoint};
+use blockmill_bitcoin::types::{Amount, BlockHash, Coin, OutPoint, Txid};
 use naive_connect::{Chain, Owned, Spent};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -65,7 +64,7 @@ fn coins(datadir: &Datadir) -> HashMap<OutPoint, Owned> {
     while let Some((outpoint, coin)) = reader.next_coin().unwrap() {
         let (height, coinbase, value) = (coin.height, coin.coinbase, coin.value);
         let script = coin.script.to_vec();
-        coins.insert(outpoint, Owned { height, coinbase, value, script });
+        coins.insert(outpoint, Owned { height, coinbase, value: value.to_sat(), script });
     }
     coins
 }
@@ -77,7 +76,7 @@ fn a_datadir_of_core_is_read_and_its_undo_data_encoded_again() {
     let datadir = Datadir::open(folder.path()).unwrap();
     let best = datadir.coins().unwrap().best_block();
     let entries = datadir.chain(&best).unwrap();
-    println!("{} blocks, best {}", entries.len(), Id(&best));
+    println!("{} blocks, best {best}", entries.len());
     let mut chain = Chain::default();
     for entry in entries {
         let block = datadir.read_block(entry).unwrap().unwrap();
@@ -136,8 +135,8 @@ fn core(datadir: &Path, chain: &str, arguments: &[&str]) -> String {
 
 /// How the peer shows a block of the best chain.
 fn shown(name: &str, height: usize, block: &[u8]) -> String {
-    let hash = crypto::sha256d(&block[..80]);
-    format!("\"{name}\":{{\"height\":{height},\"hash\":\"{}\"}}", Id(&hash))
+    let hash = BlockHash(crypto::sha256d(&block[..80]));
+    format!("\"{name}\":{{\"height\":{height},\"hash\":\"{hash}\"}}")
 }
 
 /// How the peer shows what was spent.
@@ -261,13 +260,17 @@ fn outputs_of_a_transaction_sort_by_their_encoding() {
     outputs.sort_by_key(|vout: &u32| vout.to_le_bytes());
     for txid in [[3; 32], [4; 32]] {
         for vout in &outputs {
-            let coin =
-                Coin { height: *vout >> 1, coinbase: false, value: 5, script: &[*vout as u8] };
-            writer.coin(&OutPoint { txid, vout: *vout }, &coin).unwrap();
+            let coin = Coin {
+                height: *vout >> 1,
+                coinbase: false,
+                value: Amount::from_sat(5),
+                script: &[*vout as u8],
+            };
+            writer.coin(&OutPoint { txid: Txid(txid), vout: *vout }, &coin).unwrap();
         }
     }
-    let earlier = OutPoint { txid: [2; 32], vout: 0 };
-    let coin = Coin { height: 1, coinbase: false, value: 5, script: &[] };
+    let earlier = OutPoint { txid: Txid([2; 32]), vout: 0 };
+    let coin = Coin { height: 1, coinbase: false, value: Amount::from_sat(5), script: &[] };
     writer.coin(&earlier, &coin).unwrap();
     assert!(matches!(writer.finish(), Err(Error::Unsorted { .. })));
 }
@@ -321,7 +324,7 @@ fn with_many_tables(folder: &Path, blocks: &[Vec<u8>]) -> (PathBuf, Chain) {
         let hash = crypto::sha256(&i.to_le_bytes());
         let script = [&[0, 20], &hash[..20]].concat();
         let coin = Owned { height: i % 200, coinbase: false, value: i.into(), script };
-        chain.coins.insert(OutPoint { txid: hash, vout: i % 300 }, coin);
+        chain.coins.insert(OutPoint { txid: Txid(hash), vout: i % 300 }, coin);
     }
     let mut writer = writer.coins().unwrap();
     for (outpoint, coin) in chain.sorted() {

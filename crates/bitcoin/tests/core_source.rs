@@ -1,7 +1,7 @@
 //! Constants and known values as they stand in Bitcoin Core's source, read when the test runs.
 //! `BLOCKMILL_CORE_SOURCE` is its folder `src`.
 
-use blockmill_bitcoin::Id;
+use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::header::{compact, target};
 use blockmill_bitcoin::params::Params;
 use ruint::aliases::U256;
@@ -46,14 +46,14 @@ fn networks_have_the_constants_of_core() {
     let repeats = between(&validation, "bool IsBIP30Repeat", "\n}").unwrap();
     for (height, hash) in Params::mainnet().bip30_repeats {
         assert!(repeats.contains(&format!("nHeight=={height} ")), "{height}");
-        assert!(repeats.contains(&Id(hash).to_string()), "{height}");
+        assert!(repeats.contains(&hash.to_string()), "{height}");
     }
     assert_eq!(repeats.matches("nHeight==").count(), Params::mainnet().bip30_repeats.len());
 }
 
 fn check_network(params: &Params, class: &str) {
     let name = params.name;
-    let shown = |hash: &[u8; 32]| Id(hash).to_string();
+    let shown = BlockHash::to_string;
     let heights = [
         ("BIP34Height", params.bip34_height),
         ("BIP65Height", params.bip65_height),

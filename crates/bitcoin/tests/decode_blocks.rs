@@ -3,14 +3,14 @@
 mod naive;
 mod real_blocks;
 
-use blockmill_bitcoin::types::{Block, Error, Span, hash_blocks};
+use blockmill_bitcoin::types::{Block, BlockHash, Error, Span, hash_blocks};
 use crypto::{ManySha256, sha256d};
 use naive::Plain;
 use testkit::Random;
 
 /// Each part of `block` is that of `plain`, and so are the ids.
 fn assert_same(block: &Block, plain: &Plain, name: &str) {
-    assert_eq!(block.hash, sha256d(&plain.header), "{name}");
+    assert_eq!(block.hash, BlockHash(sha256d(&plain.header)), "{name}");
     assert_eq!(block.transactions.len(), plain.transactions.len(), "{name}");
     assert_eq!(block.txids.len(), plain.transactions.len(), "{name}");
     assert_eq!(block.wtxids.len(), plain.transactions.len(), "{name}");
@@ -34,7 +34,7 @@ fn assert_same(block: &Block, plain: &Plain, name: &str) {
             assert_eq!(block.outpoint_bytes(found)[..], expected.outpoint);
             let outpoint = block.outpoint(found);
             assert_eq!(
-                [&outpoint.txid[..], &outpoint.vout.to_le_bytes()].concat(),
+                [&outpoint.txid.0[..], &outpoint.vout.to_le_bytes()].concat(),
                 expected.outpoint
             );
             assert_eq!(bytes(found.script), expected.script);

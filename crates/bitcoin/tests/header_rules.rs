@@ -2,7 +2,6 @@
 
 mod generated_headers;
 
-use blockmill_bitcoin::Hash;
 use blockmill_bitcoin::header::rules::{
     Parent, Violation, median, next_bits, real_bits, verify_header, verify_not_in_future,
     verify_version, verify_work,
@@ -10,6 +9,7 @@ use blockmill_bitcoin::header::rules::{
 use blockmill_bitcoin::header::{Header, compact, target};
 use blockmill_bitcoin::index::{Tree, Why};
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::BlockHash;
 use generated_headers::{Random, easy, found, mine};
 use ruint::aliases::U256;
 
@@ -48,7 +48,7 @@ fn retargets_are_those_of_the_main_network() {
 #[test]
 fn proof_of_work_refuses_bad_targets_and_high_hashes() {
     let params = Params::mainnet();
-    let one: Hash = U256::ONE.to_le_bytes();
+    let one = BlockHash(U256::ONE.to_le_bytes());
     let limit = params.limit_bits();
     let wrong = |found| Err(Violation::Target { limit, found });
     let negative = limit | 0x0080_0000;
@@ -58,8 +58,8 @@ fn proof_of_work_refuses_bad_targets_and_high_hashes() {
     }
     assert_eq!(verify_work(&params, limit, &one), Ok(()));
     let highest = target(limit).unwrap();
-    let at: Hash = highest.to_le_bytes();
-    let above: Hash = (highest + U256::ONE).to_le_bytes();
+    let at = BlockHash(highest.to_le_bytes());
+    let above = BlockHash((highest + U256::ONE).to_le_bytes());
     assert_eq!(verify_work(&params, limit, &at), Ok(()));
     let high = Violation::Work { bits: limit, found: above };
     assert_eq!(verify_work(&params, limit, &above), Err(high));
@@ -109,8 +109,8 @@ fn bip94_refuses_periods_that_begin_before_the_last_one_ended() {
     let last = Parent { median_time: 1_000, ..parent(7, 100_000, bits) };
     let last = Parent { first_time: 100_000 - 8 * 600, ..last };
     let check = |params: &Params, last: &Parent, time| {
-        let header = mine(4, &[0; 32], 1, time, bits);
-        verify_header(params, last, &Header(&header), &crypto::sha256d(&header), None)
+        let header = mine(4, &BlockHash([0; 32]), 1, time, bits);
+        verify_header(params, last, &Header(&header), &BlockHash(crypto::sha256d(&header)), None)
     };
     let wrong = Violation::Timewarp { earliest: 99_400, found: 99_399 };
     assert_eq!(check(&params, &last, 99_399), Err(wrong));
@@ -142,8 +142,8 @@ fn times_come_after_the_median_and_not_from_the_future() {
     let params = easy(1_000);
     let last = Parent { median_time: 5_000, ..parent(20, 9_000, 0x207f_ffff) };
     let check = |time, now| {
-        let header = mine(1, &[0; 32], 1, time, 0x207f_ffff);
-        verify_header(&params, &last, &Header(&header), &crypto::sha256d(&header), now)
+        let header = mine(1, &BlockHash([0; 32]), 1, time, 0x207f_ffff);
+        verify_header(&params, &last, &Header(&header), &BlockHash(crypto::sha256d(&header)), now)
     };
     let old = |found| Err(Violation::MedianTime { median: 5_000, found });
     assert_eq!(check(5_000, None), old(5_000));
@@ -179,7 +179,7 @@ fn chain(params: &Params, count: u32, step: u32) -> Vec<[u8; 80]> {
         let last = &headers[headers.len() - 1];
         let (time, previous) = (state.time + step, crypto::sha256d(last));
         let bits = next_bits(params, &state, time).unwrap();
-        headers.push(mine(1, &previous, 0, time, bits));
+        headers.push(mine(1, &BlockHash(previous), 0, time, bits));
         let first = height.is_multiple_of(params.period());
         let (first_time, first_bits) =
             if first { (time, bits) } else { (state.first_time, state.first_bits) };

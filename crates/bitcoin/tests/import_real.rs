@@ -1,15 +1,15 @@
 //! Real chains, imported: the tip, the coins and the undo data are those of Bitcoin Core, in every
-//! variant, from files in any order.
+//! option, from files in any order.
 
 mod generated_headers;
 mod imports;
 mod naive_connect;
 mod real_blocks;
 
+use blockmill_bitcoin::Level;
 use blockmill_bitcoin::datadir::Datadir;
+use blockmill_bitcoin::option_table::Setting;
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::variants::Variants;
-use blockmill_bitcoin::{Id, Level};
 use generated_headers::Random;
 use imports::{End, options, run_well, write};
 use naive_connect::Owned;
@@ -51,17 +51,17 @@ fn chains() -> Vec<Real> {
     chains
 }
 
-/// The default, each rung, and each of them with one switch at each of its other values.
-fn all_variants() -> Vec<Variants> {
-    let mut all: Vec<_> = Variants::rungs().map(|(_, variants)| variants).collect();
-    let default = Variants::default();
+/// The default, each rung, and each of them with one option at each of its other values.
+fn all_settings() -> Vec<Setting> {
+    let mut all: Vec<_> = Setting::rungs().map(|(_, setting)| setting).collect();
+    let default = Setting::default();
     all.extend(default.neighbours().map(|(_, _, other)| other));
     let slowest = all[0];
     all.extend(slowest.neighbours().map(|(_, _, other)| other));
     let mut distinct = vec![default];
-    for variants in all {
-        if !distinct.contains(&variants) {
-            distinct.push(variants);
+    for setting in all {
+        if !distinct.contains(&setting) {
+            distinct.push(setting);
         }
     }
     distinct
@@ -93,14 +93,14 @@ fn real_chains_end_with_the_coins_of_a_naive_connect_at_any_number_of_threads() 
 
 #[testkit::needs(fixtures)]
 #[test]
-fn every_variant_ends_with_the_same_coins() {
+fn every_option_ends_with_the_same_coins() {
     for chain in chains().into_iter().skip(1) {
-        for variants in all_variants() {
+        for setting in all_settings() {
             let data = tempfile::tempdir().unwrap();
             let mut options = options(chain.params.clone());
-            options.variants = variants;
+            options.setting = setting;
             run_well(&chain.path, &options, data.path());
-            End::of(data.path(), &options).assert_same(&chain.end, &format!("{variants:?}"));
+            End::of(data.path(), &options).assert_same(&chain.end, &format!("{setting:?}"));
         }
     }
 }
@@ -119,11 +119,11 @@ fn order_copies_and_obfuscation_of_the_files_do_not_matter() {
         for (name, blocks, xor) in orders {
             let folder = tempfile::tempdir().unwrap();
             write(folder.path(), &chain.params, &blocks, 200_000, xor);
-            for switches in [&[][..], &["scan=serial", "read=map", "stages=serial"]] {
+            for settings in [&[][..], &["scan=serial", "read=map", "stages=serial"]] {
                 let data = tempfile::tempdir().unwrap();
-                let options = imports::with(&options(chain.params.clone()), switches);
+                let options = imports::with(&options(chain.params.clone()), settings);
                 run_well(folder.path(), &options, data.path());
-                let what = format!("{} {name} {switches:?}", chain.params.name);
+                let what = format!("{} {name} {settings:?}", chain.params.name);
                 End::of(data.path(), &options).assert_same(&chain.end, &what);
             }
         }
@@ -140,7 +140,7 @@ fn lower_levels_find_the_same_tip_and_keep_no_coins() {
             options.level = level;
             let run = run_well(&chain.path, &options, data.path());
             let tip = run.tip.unwrap();
-            assert_eq!((tip.height, Id(&tip.hash).to_string()), chain.end.tip, "{level:?}");
+            assert_eq!((tip.height, tip.hash.to_string()), chain.end.tip, "{level:?}");
             assert_eq!((run.blocks, run.coins), (tip.height.into(), 0));
             assert!(!data.path().join("coins").exists());
         }
@@ -156,11 +156,11 @@ fn of_core(folder: &Path) -> End {
     while let Some((outpoint, coin)) = reader.next_coin().unwrap() {
         let (height, coinbase, value) = (coin.height, coin.coinbase, coin.value);
         let script = coin.script.to_vec();
-        coins.insert(outpoint, Owned { height, coinbase, value, script });
+        coins.insert(outpoint, Owned { height, coinbase, value: value.to_sat(), script });
     }
     let chain = datadir.chain(&best).unwrap();
     let undo = chain[1..].iter().map(|entry| datadir.read_undo(entry).unwrap().unwrap().data);
-    let tip = (chain.len() as u32 - 1, Id(&best).to_string());
+    let tip = (chain.len() as u32 - 1, best.to_string());
     End { tip, statistics: imports::statistics(&coins), coins, undo: undo.collect() }
 }
 

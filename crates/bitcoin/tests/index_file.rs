@@ -3,6 +3,7 @@
 mod generated_headers;
 
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, save, take_over};
+use blockmill_bitcoin::types::BlockHash;
 use generated_headers::Random;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,13 @@ fn records(count: usize, files: u32) -> Vec<Found> {
         let mut header = [0; 80];
         header.fill_with(|| random.next_u64() as u8);
         let (file, size) = (at as u32 % files, random.next_u64() as u32);
-        Found { file, offset: random.next_u64(), size, header, hash: crypto::sha256d(&header) }
+        Found {
+            file,
+            offset: random.next_u64(),
+            size,
+            header,
+            hash: BlockHash(crypto::sha256d(&header)),
+        }
     };
     (0..count).map(record).collect()
 }

@@ -10,7 +10,8 @@ mod naive_connect;
 use archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::{Error, Id, Level, record};
+use blockmill_bitcoin::types::BlockHash;
+use blockmill_bitcoin::{Error, Level, record};
 use chain::{ShortfallKind, Status};
 use generated_chain::Maker;
 use imports::options;
@@ -50,8 +51,20 @@ fn a_file_from_the_middle_is_verified_from_its_first_block() {
         assert_eq!(record.result.status, Status::Verified, "{run:?}");
         assert_eq!((run.range, run.blocks), (Some((20, 49)), 30), "{level:?}");
         assert_eq!(run.tip.unwrap().height, 49);
+        for (until, last) in [(20, 20), (35, 35), (80, 49)] {
+            let options = Options { until: Some(until), ..by_itself(&params, level) };
+            let (run, outcome, _) = verify(&path, &options);
+            outcome.unwrap();
+            let end = run.tip.map(|tip| (tip.height, tip.hash));
+            let hash = BlockHash(crypto::sha256d(&blocks[last as usize][..80]));
+            assert_eq!((run.range, end), (Some((20, last)), Some((last, hash))), "{level:?}");
+        }
+        let (run, outcome, _) =
+            verify(&path, &Options { until: Some(19), ..by_itself(&params, level) });
+        outcome.unwrap();
+        assert_eq!((run.range, run.blocks, run.tip), (None, 0, None), "{level:?}");
         let anchor = record.result.anchor.unwrap();
-        let id = Id(&crypto::sha256d(&blocks[20][..80])).to_string();
+        let id = BlockHash(crypto::sha256d(&blocks[20][..80])).to_string();
         assert_eq!((anchor.number, &anchor.hash), (20, &id));
         assert!(record.notes.iter().any(|note| note.contains("all rests on block")));
         // nobody said that it should begin there

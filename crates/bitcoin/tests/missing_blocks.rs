@@ -374,10 +374,10 @@ fn a_stop_in_the_index_pass_takes_less_than_a_second_and_leaves_nothing() {
     let path = folder.path().join("chain.dat");
     sparse(&path, &chain);
     // a map has no holes: 10 GB of zeros are looked through
-    for switches in [&["read=map"][..], &["read=map", "first-read=block", "scan=serial"][..]] {
+    for settings in [&["read=map"][..], &["read=map", "first-read=block", "scan=serial"][..]] {
         let cancel = Cancel::new();
         let asked = Options { cancel: cancel.clone(), ..options(Params::regtest()) };
-        let asked = imports::with(&asked, switches);
+        let asked = imports::with(&asked, settings);
         let user = thread::spawn(move || {
             thread::sleep(Duration::from_millis(300));
             cancel.cancel();

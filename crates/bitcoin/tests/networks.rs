@@ -1,9 +1,11 @@
 //! The constants of the networks, against what Core asserts of them.
 
+use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::header::rules::verify_work;
 use blockmill_bitcoin::header::{Header, target};
 use blockmill_bitcoin::params::{COIN, Params};
-use blockmill_bitcoin::{Hash, Id};
+use blockmill_bitcoin::types::Amount;
+use chain::Reversed;
 
 const ROOT_OF_2009: &str = "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b";
 
@@ -41,9 +43,9 @@ const KNOWN: [(&str, [u8; 4], &str, &str); 5] = [
     ),
 ];
 
-fn hash(text: &str) -> Hash {
+fn hash(text: &str) -> BlockHash {
     let byte = |at: usize| u8::from_str_radix(&text[62 - 2 * at..64 - 2 * at], 16).unwrap();
-    std::array::from_fn(byte)
+    BlockHash(std::array::from_fn(byte))
 }
 
 #[test]
@@ -52,11 +54,11 @@ fn first_blocks_and_magics_are_the_known_ones() {
         let params = Params::by_name(name).unwrap();
         assert_eq!(params.name, name);
         assert_eq!(params.magic, magic, "{name}");
-        assert_eq!(Id(&params.genesis_hash).to_string(), genesis);
+        assert_eq!(params.genesis_hash.to_string(), genesis);
         let header = Header(params.genesis.first_chunk().unwrap());
         assert_eq!(header.hash(), params.genesis_hash);
-        assert_eq!(Id(&header.merkle_root()).to_string(), root);
-        assert_eq!(header.previous(), [0; 32]);
+        assert_eq!(Reversed(&header.merkle_root()).to_string(), root);
+        assert_eq!(header.previous(), BlockHash([0; 32]));
         // one transaction
         assert_eq!(params.genesis[80], 1);
         assert_eq!(crypto::sha256d(&params.genesis[81..]), header.merkle_root());
@@ -107,19 +109,19 @@ fn signet_with_another_challenge_has_another_magic() {
 #[test]
 fn subsidy_is_halved_until_nothing_is_left() {
     let params = Params::mainnet();
-    let at = |height| params.subsidy(height);
+    let at = |height| params.subsidy(height).to_sat();
     assert_eq!([at(0), at(209_999), at(210_000)], [50 * COIN, 50 * COIN, 25 * COIN]);
     assert_eq!([at(840_000), at(6_929_999), at(6_930_000)], [312_500_000, 1, 0]);
     assert_eq!([at(64 * 210_000), at(u32::MAX)], [0, 0]);
     let total: u64 = (0..34).map(|halving| at(halving * 210_000) * 210_000).sum();
     assert_eq!(total, 2_099_999_997_690_000);
-    assert_eq!(Params::regtest().subsidy(150), 25 * COIN);
+    assert_eq!(Params::regtest().subsidy(150).to_sat(), 25 * COIN);
 }
 
 #[test]
 fn rules_begin_at_their_heights() {
     let params = Params::mainnet();
-    let rules = |height| params.rules(height, &[1; 32], params.bip34_hash.as_ref());
+    let rules = |height| params.rules(height, &BlockHash([1; 32]), params.bip34_hash.as_ref());
     let on = |height| {
         let rules = rules(height);
         [rules.bip34, rules.bip66, rules.bip65, rules.csv, rules.segwit]
@@ -131,8 +133,8 @@ fn rules_begin_at_their_heights() {
     }
     let early = rules(1);
     assert!(early.p2sh && early.witness && early.taproot && !early.segwit);
-    assert_eq!(early.subsidy, 50 * COIN);
-    let regtest = Params::regtest().rules(0, &[1; 32], None);
+    assert_eq!(early.subsidy, Amount::from_sat(50 * COIN));
+    let regtest = Params::regtest().rules(0, &BlockHash([1; 32]), None);
     assert!(regtest.segwit && !regtest.csv);
 }
 
@@ -157,30 +159,31 @@ fn exceptions_hold_for_one_block_each() {
 fn bip30_is_off_for_two_blocks_and_where_bip34_proves_it() {
     let params = Params::mainnet();
     let proof = params.bip34_hash;
-    let bip30 =
-        |height, block: &Hash, bip34: Option<&Hash>| params.rules(height, block, bip34).bip30;
+    let bip30 = |height, block: &BlockHash, bip34: Option<&BlockHash>| {
+        params.rules(height, block, bip34).bip30
+    };
     let repeat = hash("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec");
     let other = hash("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721");
     assert!(!bip30(91_842, &repeat, None));
     assert!(!bip30(91_880, &other, None));
     // the same blocks elsewhere, other blocks there
     assert!(bip30(91_880, &repeat, None));
-    assert!(bip30(91_842, &[1; 32], None));
-    assert!(bip30(227_931, &[1; 32], proof.as_ref()));
-    assert!(!bip30(227_932, &[1; 32], proof.as_ref()));
-    assert!(bip30(227_932, &[1; 32], Some(&[2; 32])));
-    assert!(!bip30(1_983_701, &[1; 32], proof.as_ref()));
-    assert!(bip30(1_983_702, &[1; 32], proof.as_ref()));
+    assert!(bip30(91_842, &BlockHash([1; 32]), None));
+    assert!(bip30(227_931, &BlockHash([1; 32]), proof.as_ref()));
+    assert!(!bip30(227_932, &BlockHash([1; 32]), proof.as_ref()));
+    assert!(bip30(227_932, &BlockHash([1; 32]), Some(&BlockHash([2; 32]))));
+    assert!(!bip30(1_983_701, &BlockHash([1; 32]), proof.as_ref()));
+    assert!(bip30(1_983_702, &BlockHash([1; 32]), proof.as_ref()));
     // without a known block at that height it is always on
     for params in [Params::testnet4(), Params::signet(), Params::regtest()] {
-        assert!(params.rules(100, &[1; 32], Some(&[0; 32])).bip30);
-        assert!(params.rules(100, &[1; 32], None).bip30);
+        assert!(params.rules(100, &BlockHash([1; 32]), Some(&BlockHash([0; 32]))).bip30);
+        assert!(params.rules(100, &BlockHash([1; 32]), None).bip30);
     }
 }
 
 #[test]
 fn assumed_valid_blocks_are_those_of_core() {
-    let shown = |params: &Params| params.assume_valid.as_ref().map(|hash| Id(hash).to_string());
+    let shown = |params: &Params| params.assume_valid.as_ref().map(|hash| hash.to_string());
     let known = [
         Some("00000000000000000000ccebd6d74d9194d8dcdc1d177c478e094bfad51ba5ac"),
         Some("000000007a61e4230b28ac5cb6b5e5a0130de37ac1faf2f8987d2fa6505b67f4"),

@@ -5,6 +5,7 @@ mod generated_headers;
 
 use blockmill_bitcoin::index::{Found, GENESIS, Tree, Why};
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::BlockHash;
 use generated_headers::{Naive, Random, easy, found, mine, unmined};
 use std::collections::HashSet;
 
@@ -19,7 +20,8 @@ fn random_tree(params: &Params, random: &mut Random) -> Vec<[u8; 80]> {
     for seed in 0..150 {
         if !bad.is_empty() && random.below(10) == 0 {
             let parent = bad[random.below(bad.len())];
-            let header = mine(4, &crypto::sha256d(&parent), seed, 2_000_000_000, 0x207f_ffff);
+            let header =
+                mine(4, &BlockHash(crypto::sha256d(&parent)), seed, 2_000_000_000, 0x207f_ffff);
             bad.push(header);
             all.push(header);
             continue;
@@ -239,24 +241,24 @@ fn no_records_make_a_tree_of_the_first_block() {
     assert_eq!((tree.len(), tree.best_chain()), (1, vec![GENESIS]));
     assert_eq!(tree.summary().out_of_order_rate(), 0.0);
     assert_eq!(tree.find(&params.genesis_hash), Some(GENESIS));
-    assert_eq!(tree.find(&[1; 32]), None);
+    assert_eq!(tree.find(&BlockHash([1; 32])), None);
 }
 
 #[test]
 fn one_orphan_repeated_many_times_is_one_gap() {
-    let header = mine(1, &[5; 32], 1, 1_400_000_000, 0x207f_ffff);
+    let header = mine(1, &BlockHash([5; 32]), 1, 1_400_000_000, 0x207f_ffff);
     let tree = Tree::build(&easy(100), found(&vec![header; 50_000]), None);
     let summary = tree.summary();
     assert_eq!((summary.records, summary.repeated, summary.unlinked), (50_000, 49_999, 1));
     assert_eq!((summary.blocks, summary.gaps.len()), (1, 1));
-    assert_eq!(summary.gaps[0].missing, [5; 32]);
+    assert_eq!(summary.gaps[0].missing, BlockHash([5; 32]));
 }
 
 #[test]
 fn copies_are_tried_in_the_order_of_the_files() {
     let params = easy(100);
     let first = mine(1, &params.genesis_hash, 1, 1_400_000_000, 0x207f_ffff);
-    let second = mine(1, &crypto::sha256d(&first), 2, 1_400_000_001, 0x207f_ffff);
+    let second = mine(1, &BlockHash(crypto::sha256d(&first)), 2, 1_400_000_001, 0x207f_ffff);
     let records = found(&[first, second, first, second, first, first]);
     let mut tree = Tree::build(&params, records.clone(), None);
     for (left, place) in [(3, 0), (2, 2), (1, 4), (0, 5)] {

@@ -2,11 +2,11 @@
 
 mod generated_headers;
 
+use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::header::rules::{verify_version, verify_work};
 use blockmill_bitcoin::header::{Header, target, work};
 use blockmill_bitcoin::index::{Found, Tree};
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::{Hash, Id};
 use generated_headers::{Naive, Random};
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ fn frames(bytes: &[u8], magic: [u8; 4]) -> Vec<Found> {
         }
         let header: [u8; 80] = *frame[8..].first_chunk().unwrap();
         let (offset, hash) = (at as u64 + 8, crypto::sha256d(&header));
-        found.push(Found { file: 0, offset, size, header, hash });
+        found.push(Found { file: 0, offset, size, header, hash: BlockHash(hash) });
         at += 8 + size as usize;
     }
     found
@@ -38,7 +38,7 @@ fn in_this_order(mut records: Vec<Found>) -> Vec<Found> {
     records
 }
 
-fn tip_and_height(tree: &Tree) -> (Hash, u32) {
+fn tip_and_height(tree: &Tree) -> (BlockHash, u32) {
     let tip = tree.best_tip();
     (*tree.hash(tip), tree.height(tip))
 }
@@ -47,7 +47,7 @@ fn tip_and_height(tree: &Tree) -> (Hash, u32) {
 fn check_chain(params: &Params, records: &[Found], height: u32, tip: &str) {
     let tree = Tree::build(params, records.to_vec(), Some(1_800_000_000));
     let (found_tip, found_height) = tip_and_height(&tree);
-    assert_eq!((Id(&found_tip).to_string().as_str(), found_height), (tip, height));
+    assert_eq!((found_tip.to_string().as_str(), found_height), (tip, height));
     assert_eq!(tree.refused(), []);
     let naive = Naive::build(params, records);
     let chain: Vec<usize> = tree.best_chain().iter().map(|block| *block as usize).collect();
@@ -55,7 +55,7 @@ fn check_chain(params: &Params, records: &[Found], height: u32, tip: &str) {
     for block in (0..tree.len()).step_by(7) {
         assert_eq!(i64::from(tree.median_time(block)), naive.median(block as usize));
     }
-    let hashes = |tree: &Tree| -> Vec<Hash> {
+    let hashes = |tree: &Tree| -> Vec<BlockHash> {
         tree.best_chain().iter().map(|block| *tree.hash(*block)).collect()
     };
     let wanted = hashes(&tree);
@@ -114,7 +114,7 @@ fn regtest_1_to_206_without_the_first_block() {
     let headers: Vec<[u8; 80]> = text.lines().map(header).collect();
     let records = generated_headers::found(&headers);
     let params = Params::regtest();
-    let tip = Id(&records[records.len() - 1].hash).to_string();
+    let tip = records[records.len() - 1].hash.to_string();
     check_chain(&params, &records, 206, &tip);
     let tree = Tree::build(&params, records, None);
     assert_eq!(tree.record(0), None);
@@ -188,7 +188,7 @@ fn single_blocks_fulfil_the_rules_that_need_no_parent() {
         let params = Params::by_name(network).unwrap();
         let header = Header(bytes.first_chunk().unwrap());
         let found = header.hash();
-        assert_eq!(Id(&found).to_string(), hash, "{name}");
+        assert_eq!(found.to_string(), hash, "{name}");
         assert_eq!(verify_work(&params, header.bits(), &found), Ok(()), "{name}");
         assert_eq!(verify_version(&params, height, header.version()), Ok(()), "{name}");
         assert!(work(target(header.bits()).unwrap()) >= work(params.pow_limit), "{name}");
@@ -200,5 +200,5 @@ fn single_blocks_fulfil_the_rules_that_need_no_parent() {
     let read = |name| std::fs::read(folder.join("blocks").join(name)).unwrap();
     let second = read(SINGLE[1].0);
     let second = Header(second.first_chunk().unwrap());
-    assert_eq!(Id(&second.previous()).to_string(), SINGLE[0].3);
+    assert_eq!(second.previous().to_string(), SINGLE[0].3);
 }

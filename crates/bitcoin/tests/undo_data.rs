@@ -3,8 +3,7 @@
 use blockmill_bitcoin::coins::compress::{
     CoinReader, Malformed, compress_amount, expand_amount, read_varint, write_coin, write_varint,
 };
-use blockmill_bitcoin::params::MAX_MONEY;
-use blockmill_bitcoin::types::Coin;
+use blockmill_bitcoin::types::{Amount, Coin};
 use blockmill_bitcoin::undo::{self, Reader};
 use testkit::hex;
 
@@ -55,15 +54,16 @@ fn amounts_lose_their_zeros_and_get_them_back() {
         (21_000_000 * coin, 21_000_000),
     ];
     for (amount, compressed) in known {
-        assert_eq!(compress_amount(amount), compressed);
+        assert_eq!(compress_amount(Amount::from_sat(amount)), compressed);
     }
-    let mut random = 1u64;
+    let (mut random, most) = (1u64, Amount::MAX.to_sat());
     for i in 0..100_000 {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let amount = (random >> (i % 64)) % (MAX_MONEY + 1) / 10u64.pow(i % 10) * 10u64.pow(i % 10);
+        let amount = (random >> (i % 64)) % (most + 1) / 10u64.pow(i % 10) * 10u64.pow(i % 10);
+        let amount = Amount::from_sat(amount);
         assert_eq!(expand_amount(compress_amount(amount)), Some(amount));
     }
-    assert_eq!(expand_amount(compress_amount(MAX_MONEY + 1)), None);
+    assert_eq!(expand_amount(compress_amount(Amount::from_sat(most + 1))), None);
     assert_eq!(expand_amount(u64::MAX), None);
 }
 
@@ -107,7 +107,7 @@ fn scripts() -> Vec<(Vec<u8>, usize)> {
 fn scripts_come_back_and_usual_ones_are_short() {
     let mut reader = CoinReader::default();
     for (script, size) in scripts() {
-        let coin = Coin { height: 5, coinbase: true, value: 0, script: &script };
+        let coin = Coin { height: 5, coinbase: true, value: Amount::from_sat(0), script: &script };
         let mut bytes = Vec::new();
         write_coin(&mut bytes, &coin);
         assert_eq!(bytes.len(), size + 2, "{script:02x?}");
@@ -148,7 +148,7 @@ fn sample(counts: &[usize]) -> (Vec<Owned>, Vec<u8>) {
 }
 
 fn coin((height, coinbase, value, script): &Owned) -> Coin<'_> {
-    Coin { height: *height, coinbase: *coinbase, value: *value, script }
+    Coin { height: *height, coinbase: *coinbase, value: Amount::from_sat(*value), script }
 }
 
 /// Reads all undo data; the number of coins of each transaction.
@@ -202,7 +202,7 @@ fn damaged_undo_data_is_refused_or_read_as_something_else() {
         for bit in 0..8 {
             let mut bad = data.clone();
             bad[at] ^= 1 << bit;
-            let _ = read(&bad, |coin| assert!(coin.value <= MAX_MONEY));
+            let _ = read(&bad, |coin| assert!(coin.value.is_in_range()));
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod counted;
 mod fault;
+mod hex;
 mod level;
 pub mod path;
 mod progress;
@@ -17,6 +18,7 @@ mod violation;
 
 pub use counted::{counted, grouped};
 pub use fault::FaultReport;
+pub use hex::{Digits, Hex, Reversed};
 pub use level::Level;
 pub use progress::Progress;
 pub use shortfall::{Shortfall, ShortfallKind};

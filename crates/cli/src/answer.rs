@@ -158,7 +158,7 @@ fn shortfall(cause: &(dyn std::error::Error + 'static)) -> Option<Shortfall> {
     (error.status() == Status::Incomplete).then(|| error.into())
 }
 
-/// What the causes tell of the place.
+/// What the causes tell of block and location.
 fn parts(error: &Error) -> FaultReport {
     let known = error.chain().find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<ethereum::fault::Error>() {
@@ -173,8 +173,8 @@ fn parts(error: &Error) -> FaultReport {
         if let Some(error) = cause.downcast_ref::<store::Error>() {
             return Some(error.report());
         }
-        let place = cause.downcast_ref::<archive::Error>()?.location()?;
-        let (file, offset) = (Some(place.file.clone()), Some(place.offset));
+        let location = cause.downcast_ref::<archive::Error>()?.location()?;
+        let (file, offset) = (Some(location.file.clone()), Some(location.offset));
         Some(FaultReport { file, offset, ..FaultReport::default() })
     });
     known.unwrap_or_default()

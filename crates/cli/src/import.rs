@@ -11,7 +11,9 @@ use chain::grouped;
 use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use report::Colour;
+use serve::{About, Server};
 use std::fs::metadata;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// A run of any chain: its name, and what becomes of its record.
@@ -21,6 +23,7 @@ pub struct Run {
     /// Where the record is written, if it is.
     record_to: Option<PathBuf>,
     json: bool,
+    serve: Option<SocketAddr>,
     /// Set when the run should stop.
     pub cancel: Cancel,
 }
@@ -84,7 +87,22 @@ pub struct Ending {
 impl Run {
     fn new(args: &Verification, verb: &str, json: bool, cancel: Cancel) -> Self {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
-        Self { label, record_to: args.record.clone(), json, cancel }
+        Self { label, record_to: args.record.clone(), json, serve: args.serve, cancel }
+    }
+
+    /// Shows the run to whoever looks, where that was asked for, until the server is dropped.
+    pub fn serve(&self, chain: &str, level: &str, paths: &[PathBuf], bytes: u64) -> Result<Option<Server>> {
+        let Some(address) = self.serve else { return Ok(None) };
+        let about = About {
+            label: self.label.clone(),
+            chain: chain.to_owned(),
+            level: level.to_owned(),
+            paths: paths.iter().map(|path| path.display().to_string()).collect(),
+            total_bytes: bytes,
+        };
+        let server = Server::start(address, about, self.cancel.live().clone()).context("--serve")?;
+        eprintln!("the run is shown at http://{}", server.address());
+        Ok(Some(server))
     }
 
     /// Is nothing to be printed but the answer's document?
@@ -94,7 +112,7 @@ impl Run {
 
     /// Writes and prints the record of the run, which is over.
     pub fn end(self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
-        record.command = ::bench::child::command_line();
+        record.command = lab::child::command_line();
         if let Some(fault) = &mut record.result.fault {
             fault.hint = ending.hint.map(str::to_owned);
         }

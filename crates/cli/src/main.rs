@@ -25,7 +25,7 @@ mod progress;
 mod report;
 mod stop;
 
-use ::bench::counting::{self, CountingAllocator};
+use lab::counting::{self, CountingAllocator};
 use answer::Answer;
 use anyhow::Result;
 use args::{Cli, Command};

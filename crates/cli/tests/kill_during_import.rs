@@ -8,9 +8,9 @@ use ethereum::Level;
 use ethereum::commit::Sink;
 use ethereum::ethash::Caches;
 use ethereum::import::Options;
+use ethereum::option_table::Setting;
 use ethereum::params::ChainSpec;
 use ethereum::seal::SealPolicy;
-use ethereum::variants::Variants;
 use pipeline::Cancel;
 use program::{
     Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, succeed, tip_of, wait,
@@ -181,7 +181,7 @@ fn what_progress_calls_committed_is_what_another_process_finds() {
         spec: Arc::new(ChainSpec::by_name("mainnet").expect("a network")),
         level: Level::Headers,
         seal: SealPolicy { mode: "off".parse().expect("a mode"), seed: 0 },
-        variants: Variants::default(),
+        setting: Setting::default(),
         threads: 2,
         chunk: ChunkLimit { blocks: 500, ..ChunkLimit::default() },
         from: None,

@@ -88,8 +88,8 @@ impl Kills {
             let mut command = import(store, files);
             command.args(["--threads", random.pick(&["1", "2", "5"])]);
             let slow = ["read=stream", "scan=serial", "accept=block"];
-            slow.iter().filter(|_| random.below(2) == 0).for_each(|switch| {
-                command.args(["--with", switch]);
+            slow.iter().filter(|_| random.below(2) == 0).for_each(|option| {
+                command.args(["--with", option]);
             });
             let moment = Duration::from_micros(random.below(limit.as_micros() as u64));
             let start = Instant::now();

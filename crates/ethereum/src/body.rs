@@ -10,13 +10,13 @@ pub mod signing;
 pub mod transaction_rules;
 pub mod transactions;
 
-use crate::error::{Hex, Rule, Violation};
+use crate::error::{Rule, Violation};
 use crate::header::{EMPTY_OMMERS, EMPTY_ROOT, HeaderView};
 use crate::params::Fork;
+use chain::Hex;
 use list::List;
 use rlp::ethereum::{Header, Withdrawal};
 use rlp::{Decode, Error, Reader};
-use std::fmt;
 use transactions::{GAS_PER_BLOB, KZG_VERSION, Transaction, TransactionType};
 use trie::RootBuilder;
 
@@ -234,11 +234,13 @@ pub fn verify_access_list(header: &HeaderView<'_>, list: &[u8]) -> Result<(), Vi
 }
 
 /// Why a body is malformed. Offsets count from the start of the bytes that were decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
     /// Not the RLP that a body has here.
-    Rlp(Error),
+    #[error(transparent)]
+    Rlp(#[from] Error),
     /// A typed transaction's signature whose y parity is neither 0 nor 1.
+    #[error("byte {offset}: y parity is {found}, expected 0 or 1")]
     Parity {
         /// Where the field stands.
         offset: usize,
@@ -246,11 +248,13 @@ pub enum BodyError {
         found: u64,
     },
     /// A blob transaction without blobs, or a code delegation without authorizations.
+    #[error("byte {offset}: list is empty, expected at least one item")]
     EmptyList {
         /// Where the list ends.
         offset: usize,
     },
     /// A versioned hash that names no KZG commitment.
+    #[error("byte {offset}: blob hash version is {found}, expected {KZG_VERSION}")]
     BlobVersion {
         /// Where the hash stands.
         offset: usize,
@@ -258,28 +262,3 @@ pub enum BodyError {
         found: u8,
     },
 }
-
-impl From<Error> for BodyError {
-    fn from(error: Error) -> Self {
-        Self::Rlp(error)
-    }
-}
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rlp(error) => error.fmt(f),
-            Self::Parity { offset, found } => {
-                write!(f, "byte {offset}: y parity is {found}, expected 0 or 1")
-            }
-            Self::EmptyList { offset } => {
-                write!(f, "byte {offset}: list is empty, expected at least one item")
-            }
-            Self::BlobVersion { offset, found } => {
-                write!(f, "byte {offset}: blob hash version is {found}, expected {KZG_VERSION}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for BodyError {}

@@ -6,11 +6,11 @@
 
 use crate::body::receipts;
 use crate::body::{BodyView, verify_body};
-use crate::error::Hex;
 use crate::header::HeaderView;
 use crate::params::Fork;
 use crate::{Hash, U256};
 use archive::ReceiptEncoding;
+use chain::Hex;
 use crypto::ManyKeccak;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};

@@ -230,20 +230,11 @@ impl Display for Rule {
 /// A broken rule of this chain.
 pub type Violation = chain::Violation<Rule>;
 
-/// Shows bytes as 0x and hexadecimal digits.
-pub struct Hex<'a>(pub &'a [u8]);
-
-impl Display for Hex<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("0x")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
 /// Why a genesis.json or a chain configuration is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// The text is not the JSON that it should be; `problem` names line and column.
+    #[error("{field}: {problem}")]
     Json {
         /// The part of the file that was read.
         field: String,
@@ -251,11 +242,13 @@ pub enum SpecError {
         problem: String,
     },
     /// A field that must be there is not.
+    #[error("the field {field} is missing")]
     Missing {
         /// The field's name.
         field: &'static str,
     },
     /// A field does not hold what it should.
+    #[error("{field}: expected {expected}, found {found}")]
     Field {
         /// The field's name.
         field: String,
@@ -265,6 +258,7 @@ pub enum SpecError {
         found: String,
     },
     /// Two forks are set in the wrong order.
+    #[error("{earlier} ({earlier_at}) must not come after {later} ({later_at})")]
     ForkOrder {
         /// The fork that must come first.
         earlier: &'static str,
@@ -276,6 +270,7 @@ pub enum SpecError {
         later_at: u64,
     },
     /// A fork is set without the one that it builds on.
+    #[error("{set} is set, {missing} is not")]
     ForkLeftOut {
         /// The setting that is missing.
         missing: &'static str,
@@ -283,6 +278,7 @@ pub enum SpecError {
         set: &'static str,
     },
     /// The blob numbers of a fork make no sense.
+    #[error("blob numbers of {fork}: {problem}")]
     Blobs {
         /// The fork's setting.
         fork: &'static str,
@@ -290,28 +286,9 @@ pub enum SpecError {
         problem: &'static str,
     },
     /// The chain needs something that this program does not have.
+    #[error("not supported: {feature}")]
     Unsupported {
         /// The setting and what it stands for.
         feature: &'static str,
     },
 }
-
-impl Display for SpecError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Json { field, problem } => write!(f, "{field}: {problem}"),
-            Self::Missing { field } => write!(f, "the field {field} is missing"),
-            Self::Field { field, expected, found } => {
-                write!(f, "{field}: expected {expected}, found {found}")
-            }
-            Self::ForkOrder { earlier, earlier_at, later, later_at } => {
-                write!(f, "{earlier} ({earlier_at}) must not come after {later} ({later_at})")
-            }
-            Self::ForkLeftOut { missing, set } => write!(f, "{set} is set, {missing} is not"),
-            Self::Blobs { fork, problem } => write!(f, "blob numbers of {fork}: {problem}"),
-            Self::Unsupported { feature } => write!(f, "not supported: {feature}"),
-        }
-    }
-}
-
-impl std::error::Error for SpecError {}

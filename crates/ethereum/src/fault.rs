@@ -2,10 +2,9 @@
 
 use crate::Hash;
 use crate::body::BodyError;
-pub use crate::error::Hex;
 use crate::error::{Rule, Violation};
 use archive::Location;
-use chain::{FaultReport, Level, Shortfall, ShortfallKind, Status};
+use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
 
 /// Why a block is not accepted.

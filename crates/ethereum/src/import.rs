@@ -59,7 +59,7 @@ fn stages(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let plan = options.variants.plan();
+    let plan = options.setting.plan();
     let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
@@ -108,6 +108,7 @@ fn stages(
         }
     };
     let ended = Stages::read("read", read)
+        .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
         .write("link and write", link_and_write)
         .run(batches, threads);
@@ -117,7 +118,7 @@ fn stages(
 
 /// The checks that `options` ask for.
 pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
-    let plan = options.variants.plan();
+    let plan = options.setting.plan();
     Checks {
         spec: &options.spec,
         level: options.level,

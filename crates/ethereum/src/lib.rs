@@ -12,9 +12,9 @@ pub mod error;
 pub mod fault;
 pub mod header;
 pub mod import;
+pub mod option_table;
 pub mod params;
 pub mod record;
-pub mod variants;
 
 mod batch;
 mod link;

@@ -12,13 +12,14 @@ use crate::batch::{Batch, Checks};
 use crate::body::BodyView;
 use crate::body::ommers::{Ancestor, AncestorWindow};
 use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Hex};
+use crate::fault::Cause;
 use crate::header::rules;
 use crate::header::{EMPTY_OMMERS, HeaderView};
 use crate::resume::Beginning;
 use crate::{Hash, Level, U256};
 use archive::Part;
 use archive::era1::Accumulator;
+use chain::Hex;
 use std::collections::HashSet;
 use std::ops::Range;
 

@@ -2,8 +2,8 @@
 
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
+use crate::option_table::Setting;
 use crate::params::ChainSpec;
-use crate::variants::Variants;
 use crate::{Hash, Level};
 use archive::ChunkLimit;
 use pipeline::Cancel;
@@ -18,8 +18,8 @@ pub struct Options {
     pub level: Level,
     /// Which seals.
     pub seal: SealPolicy,
-    /// Settings of the switches.
-    pub variants: Variants,
+    /// Settings of the options.
+    pub setting: Setting,
     /// Threads that decode and verify.
     pub threads: usize,
     /// Bounds of a chunk.

@@ -8,14 +8,14 @@
 use crate::batch::Batch;
 use crate::commit::Sink;
 use crate::error::{Rule, Violation};
-use crate::fault::{Cause, Error, Fault, Hex};
+use crate::fault::{Cause, Error, Fault};
 use crate::import::{CHECK, checks, wanted};
 use crate::link::Link;
 use crate::options::Options;
 use crate::resume::Beginning;
 use crate::run::Run;
 use archive::{Archive, Part};
-use chain::Progress;
+use chain::{Hex, Progress};
 use pipeline::{Flow, Stages};
 use std::collections::HashSet;
 use store::ChainStore;

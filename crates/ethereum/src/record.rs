@@ -2,13 +2,13 @@
 
 mod notes;
 
-use crate::fault::{Error, Hex};
+use crate::fault::Error;
 use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::{PHASES, Run};
 use archive::Archive;
-use chain::Status;
+use chain::{Hex, Status};
 use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Series, Stage};
 
 /// The record of `run`, called `label` in tables; `program` is this one.
@@ -35,12 +35,13 @@ pub fn of(
         checksum: checksum(run),
     };
     record.level = options.level.name().into();
-    record.options = options.variants.to_map();
+    record.options = options.setting.to_map();
     record.settings.insert("seal".into(), options.seal.mode.to_string());
     record.settings.insert("seal-seed".into(), options.seal.seed.to_string());
     record.facts.count("seals", run.seals_checked);
     record.facts.set("setup_s", options.caches.stats().busy.as_secs_f64());
     record.series.push(Series::of_chunks(&run.chunks, &PHASES));
+    record.series.push(Series::of_slices(&run.times.timeline));
     record.took(run.wall_s);
     record.take_usage();
     record.stages = stages(run);

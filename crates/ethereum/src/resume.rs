@@ -3,12 +3,13 @@
 use crate::body::BodyView;
 use crate::body::ommers::{Ancestor, AncestorWindow, GENERATIONS};
 use crate::commit::Sink;
-use crate::fault::{Error, Hex};
+use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
 use crate::options::Options;
 use crate::{Hash, Level, U256};
 use archive::Archive;
+use chain::Hex;
 use store::{Blocks, ChainStore, Items};
 
 /// What a run begins with.

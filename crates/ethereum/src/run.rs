@@ -42,6 +42,8 @@ pub struct Run {
     pub senders_busy: Duration,
     /// era1 accumulators that were recomputed and found equal.
     pub accumulators: u64,
+    /// New blocks with an access list (EIP-7928), which is verified and not stored.
+    pub access_lists: u64,
     /// Ommers whose parents stand before the anchor, so that they could not be checked.
     pub unchecked_ommers: u64,
     /// Blocks that were compared with those of the store, as none of the archive's was new.
@@ -121,6 +123,9 @@ impl Run {
             return;
         }
         self.seals_left += batch.seals_left;
+        let lists = batch.chunk.access_lists.iter().skip(verified.range.start);
+        let lists = lists.take(verified.range.len()).filter(|list| !list.is_empty());
+        self.access_lists += lists.count() as u64;
         let (first, last) = (verified.range.start, verified.range.end - 1);
         let begin = self.range.map_or(batch.number(first), |(begin, _)| begin);
         self.range = Some((begin, batch.number(last)));
@@ -167,5 +172,29 @@ impl Run {
             }
             Ok(()) => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::U256;
+    use crate::batch::Batch;
+
+    #[test]
+    fn access_lists_of_new_blocks_are_counted() {
+        let mut batch = Batch::default();
+        for list in [&b"\xc0"[..], b"\xc0", b"", b"\xc1\xc0"] {
+            batch.chunk.access_lists.push(list);
+        }
+        let totals = [U256::ZERO; 4];
+        let mut count = |range| {
+            let verified = Verified { batch: &batch, range, totals: &totals, anchor: None };
+            let mut run = Run::default();
+            run.add(&verified, Duration::ZERO, Duration::ZERO, Instant::now());
+            run.access_lists
+        };
+        let counts = [0..0, 0..1, 0..4, 1..4, 2..3, 3..6].map(&mut count);
+        assert_eq!(counts, [0, 1, 3, 2, 0, 1]);
     }
 }

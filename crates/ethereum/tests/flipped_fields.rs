@@ -10,9 +10,9 @@ use ethereum::commit::Sink;
 use ethereum::ethash::Caches;
 use ethereum::header::{Header, HeaderView};
 use ethereum::import::{Options, import};
+use ethereum::option_table::Setting;
 use ethereum::params::ChainSpec;
 use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::variants::Variants;
 use ethereum::{Level, U256};
 use rlp::Encode;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn verdict_at(
         spec: Arc::new(ChainSpec::by_name("mainnet").unwrap()),
         level,
         seal: SealPolicy { mode: seal, seed: 0 },
-        variants: Variants::default(),
+        setting: Setting::default(),
         threads: 1,
         chunk: ChunkLimit::default(),
         from: None,

@@ -1,7 +1,7 @@
 //! Generated regtest chains: the same bytes for the same seed, and every rule that this project
 //! knows, judged by the crate `bitcoin`, by libbitcoinconsensus and by Bitcoin Core itself.
 
-use blockmill_generate::bitcoin::{Order, Recipe, Summary, generate};
+use blockmill_generate::bitcoin::{MOST_UNUSUAL, Order, Recipe, Summary, generate};
 use rust_bitcoin::consensus::encode::{deserialize, serialize};
 use rust_bitcoin::{Block, BlockHash, OutPoint, ScriptBuf, Transaction, TxOut};
 use std::collections::{BTreeSet, HashMap};
@@ -17,6 +17,7 @@ const SMALL: Recipe = Recipe {
     coins: None,
     padding: 0,
     unlinked: false,
+    unusual: 0,
     stale: 0,
     duplicates: 0,
     seed: 1,
@@ -248,6 +249,39 @@ fn padded_blocks_have_headers_that_are_right_linked_or_not() {
     assert!(generate(&recipe, dir.path(), NonZero::<usize>::MIN, |_| {}).is_err());
 }
 
+#[test]
+fn a_last_block_of_unusual_inputs_is_as_full_as_it_can_be() {
+    let dir = tempfile::tempdir().unwrap();
+    let chain = |unusual: u64| {
+        let folder = dir.path().join(unusual.to_string());
+        let recipe = Recipe { inputs: 0, unusual, ..SMALL };
+        assert_eq!(make(&recipe, &folder, 2).inputs, 1 + unusual);
+        blocks(&folder)
+    };
+    let few = chain(20);
+    let [.., split, join] = &few[..] else { unreachable!() };
+    assert_eq!((few.len(), split.txdata.len(), join.txdata.len()), (103, 2, 2));
+    let outputs: Vec<_> = split.txdata[1]
+        .output
+        .iter()
+        .map(|output| bitcoinconsensus::Utxo {
+            script_pubkey: output.script_pubkey.as_bytes().as_ptr(),
+            script_pubkey_len: output.script_pubkey.len() as u32,
+            value: output.value.to_sat() as i64,
+        })
+        .collect();
+    let bytes = serialize(&join.txdata[1]);
+    for (at, input) in join.txdata[1].input.iter().enumerate() {
+        let spent = &split.txdata[1].output[input.previous_output.vout as usize];
+        let (script, value) = (spent.script_pubkey.as_bytes(), spent.value.to_sat());
+        bitcoinconsensus::verify(script, value, &bytes, Some(&outputs), at).unwrap();
+    }
+    let most = chain(MOST_UNUSUAL);
+    let weight = most[102].weight().to_wu();
+    assert!((3_900_000..=4_000_000).contains(&weight) && most[101].weight().to_wu() <= 4_000_000);
+    assert!(most[102].check_merkle_root() && most[102].check_witness_commitment());
+}
+
 /// Bitcoin Core's own reindex, where the environment names the program of
 /// `benchmarks/engines/bitcoin-core`.
 #[testkit::needs(core_peer)]
@@ -255,9 +289,13 @@ fn padded_blocks_have_headers_that_are_right_linked_or_not() {
 fn bitcoin_core_accepts_the_chain() {
     let program = testkit::path_of("core_peer");
     let dir = tempfile::tempdir().unwrap();
-    for (order, xor) in [(Order::Height, false), (Order::Shuffled, true)] {
-        let folder = dir.path().join(format!("{order:?}"));
-        let recipe = Recipe { inputs: 20_000, stale: 5, duplicates: 5, order, xor, ..SMALL };
+    let usual = Recipe { inputs: 20_000, stale: 5, duplicates: 5, ..SMALL };
+    for recipe in [
+        usual.clone(),
+        Recipe { order: Order::Shuffled, xor: true, ..usual },
+        Recipe { inputs: 0, unusual: MOST_UNUSUAL, order: Order::Reversed, ..SMALL },
+    ] {
+        let folder = dir.path().join(format!("{:?}", recipe.order));
         let made = make(&recipe, &folder, 2);
         let mut core = Command::new(&program);
         core.args(["reindex", "--chain", "regtest", "--dir"]).arg(dir.path().join("core"));
@@ -266,7 +304,7 @@ fn bitcoin_core_accepts_the_chain() {
         let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let tip: String = made.tip.iter().rev().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
-            (said["height"].as_u64(), said["tip"].as_str()),
+            (said["tip"]["number"].as_u64(), said["tip"]["hash"].as_str()),
             (Some(made.height.into()), Some(&*tip))
         );
     }

@@ -10,11 +10,11 @@ use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
 use ethereum::header::{Header, HeaderView};
 use ethereum::import::{Options, import};
+use ethereum::option_table::Setting;
 use ethereum::params::ChainSpec;
 use ethereum::seal::SealPolicy;
 use ethereum::signing::GROUP_ORDER;
 use ethereum::transactions::Transaction;
-use ethereum::variants::Variants;
 use ethereum::{Level, U256};
 use pipeline::Cancel;
 use rlp::{Encode, RawList};
@@ -129,7 +129,7 @@ impl Chain {
             spec: Arc::new(self.spec.clone()),
             level: Level::Bodies,
             seal: SealPolicy::OFF,
-            variants: Variants::default().with(&with).unwrap(),
+            setting: Setting::default().with(&with).unwrap(),
             threads: 2,
             chunk: ChunkLimit { blocks, ..ChunkLimit::default() },
             from: None,

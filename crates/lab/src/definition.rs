@@ -8,6 +8,9 @@ use std::fs;
 use std::path::Path;
 use toml::Value;
 
+/// The definitions of this repository: their names and texts.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/definitions.rs"));
+
 /// Names and values, such as `level = "headers"`.
 pub type Settings = BTreeMap<String, String>;
 
@@ -44,6 +47,10 @@ pub struct Definition {
     /// A setting whose values every run goes through, one after the other, each in a process of its
     /// own: its name and the values.
     pub steps: Option<(String, Vec<String>)>,
+    /// Settings that only the user can give.
+    pub asks: Vec<String>,
+    /// Are its operations short enough to be counted in instructions?
+    pub instructions: bool,
     /// Names of peers in `engines.toml`.
     pub peers: Vec<String>,
     /// What others have published about the same thing.
@@ -99,35 +106,44 @@ struct File {
     #[serde(default)]
     steps: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
+    asks: Vec<String>,
+    #[serde(default)]
+    instructions: bool,
+    #[serde(default)]
     peers: Vec<String>,
     reference: Option<Reference>,
 }
 
 impl Definition {
-    /// Reads the definition in `path`.
+    /// Those that are part of the program, by name, and those in `folder`, which count first.
     ///
     /// # Errors
-    /// When the file cannot be read or is not as described.
-    pub fn read(path: &Path) -> Result<Self> {
+    /// When one of them is not as described.
+    pub fn all(folder: &Path) -> Result<Vec<Self>> {
+        let mut all = vec![];
+        if let Ok(entries) = fs::read_dir(folder) {
+            for entry in entries {
+                let path = entry?.path();
+                if path.extension().is_some_and(|extension| extension == "toml") {
+                    all.push(Self::read(&path)?);
+                }
+            }
+        }
+        for (name, text) in BUILT_IN {
+            if !all.iter().any(|known| known.name == *name) {
+                all.push(Self::parse(name, text).with_context(|| (*name).to_owned())?);
+            }
+        }
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(all)
+    }
+
+    /// Reads the definition in `path`.
+    fn read(path: &Path) -> Result<Self> {
         let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let text = fs::read_to_string(path);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         Self::parse(name, &text).with_context(|| path.display().to_string())
-    }
-
-    /// All definitions in `folder`, by name.
-    ///
-    /// # Errors
-    /// When one of them cannot be read.
-    pub fn read_all(folder: &Path) -> Result<Vec<Self>> {
-        let entries = fs::read_dir(folder);
-        let mut paths = vec![];
-        for entry in entries.with_context(|| format!("cannot read {}", folder.display()))? {
-            paths.push(entry?.path());
-        }
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort();
-        paths.iter().map(|path| Self::read(path)).collect()
     }
 
     /// A definition called `name`.
@@ -154,6 +170,8 @@ impl Definition {
             ablation: file.ablation,
             sweep: lists(file.sweep)?,
             steps: lists(file.steps)?.into_iter().next(),
+            asks: file.asks,
+            instructions: file.instructions,
             peers: file.peers,
             reference: file.reference,
         };
@@ -186,6 +204,12 @@ impl Definition {
         }
         self.answer.clear();
         Ok(())
+    }
+
+    /// The settings that the user has yet to give.
+    pub fn missing(&self) -> Vec<&str> {
+        let is_open = |name: &&String| self.settings.get(*name).is_none_or(String::is_empty);
+        self.asks.iter().filter(is_open).map(String::as_str).collect()
     }
 
     /// The fact that leads.
@@ -285,6 +309,31 @@ mod tests {
         assert!(headers.set("headers").is_err() && !headers.answer.is_empty());
         headers.set("headers=7").unwrap();
         assert_eq!((&*headers.settings["headers"], headers.answer.len()), ("7", 0));
+    }
+
+    #[test]
+    fn those_of_the_program_are_sound_and_a_folder_adds_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let built_in = Definition::all(folder.path()).unwrap();
+        assert_eq!(built_in.len(), BUILT_IN.len());
+        for definition in &built_in {
+            let kind = crate::kinds::by_name(&definition.measures).unwrap();
+            for (_, settings) in definition.cases() {
+                let options = kind.options(&settings).unwrap();
+                for shape in crate::shape::Shape::all_of(definition) {
+                    crate::shape::contestants(definition, &shape, &options).unwrap();
+                }
+            }
+        }
+        fs::write(folder.path().join("mine.toml"), HEADERS).unwrap();
+        fs::write(folder.path().join("rlp.toml"), HEADERS).unwrap();
+        let all = Definition::all(folder.path()).unwrap();
+        assert_eq!(all.len(), BUILT_IN.len() + 1);
+        let title = |name: &str| &all.iter().find(|one| one.name == name).unwrap().title;
+        assert_eq!((title("mine"), title("rlp")), (&"Headers".into(), &"Headers".into()));
+        fs::write(folder.path().join("broken.toml"), "title = 7").unwrap();
+        let error = format!("{:#}", Definition::all(folder.path()).unwrap_err());
+        assert!(error.contains("broken.toml"), "{error}");
     }
 
     #[test]

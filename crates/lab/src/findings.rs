@@ -5,6 +5,7 @@ use crate::contest::{AGAIN, BASELINE, Pairs, Run, figure_of};
 use crate::definition::{Reference, Settings};
 use crate::shape::Contestant;
 use crate::statistics::{Estimate, Growth, median};
+use pipeline::machine::Machine;
 use pipeline::record::RunRecord;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,34 @@ impl Contest {
         records.get(records.len().saturating_sub(1) / 2).copied()
     }
 
+    /// Keeps series, stages, notes and command lines of the typical run of each contestant alone: of
+    /// the others nobody looks at more than their facts.
+    pub fn thin_out(&mut self) {
+        let figure = self.figure().to_owned();
+        let mut keep = vec![];
+        for contestant in 0..self.contestants.len() {
+            let typical = self.typical(contestant).map(|record| figure_of(record, &figure));
+            let is_it = |run: &Run| {
+                let value = figure_of(&run.record, &figure);
+                run.contestant == contestant && run.block > 0 && Some(value) == typical
+            };
+            keep.extend(self.runs.iter().position(is_it));
+        }
+        for (at, run) in self.runs.iter_mut().enumerate() {
+            let record = &mut run.record;
+            // the sitting tells it
+            record.machine = Machine::default();
+            if !keep.contains(&at) {
+                record.series.clear();
+                record.stages.clear();
+                record.threads.clear();
+                record.notes.clear();
+                record.command.clear();
+                record.data.paths.clear();
+            }
+        }
+    }
+
     /// By which share the baseline may differ from itself in this fact.
     pub fn noise(&self, figure: &str) -> f64 {
         let pairs = Pairs::of(&self.runs, AGAIN, BASELINE, figure);
@@ -181,6 +210,17 @@ mod tests {
         assert_eq!(contest.median(1, WALL_S), Some(7.0), "it has no other");
         assert_eq!(contest.median(0, "index_s"), None);
         assert_eq!(contest.disturbed(), (2, 5));
+    }
+
+    #[test]
+    fn the_typical_run_alone_keeps_everything() {
+        let mut contest = contest(&[(0, 0, 1.0, false), (0, 1, 1.0, false), (0, 1, 3.0, false)]);
+        let runs = contest.runs.iter_mut();
+        runs.for_each(|run| run.record.notes.push("note".into()));
+        contest.thin_out();
+        let notes: Vec<usize> = contest.runs.iter().map(|run| run.record.notes.len()).collect();
+        assert_eq!(notes, [0, 1, 0], "the run that warms up is never typical");
+        assert_eq!(contest.median(0, WALL_S), Some(2.0));
     }
 
     #[test]

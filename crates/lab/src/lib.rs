@@ -17,6 +17,7 @@ pub mod counting;
 pub mod definition;
 pub mod findings;
 
+pub mod instructions;
 pub mod job;
 pub mod kinds;
 pub mod peers;

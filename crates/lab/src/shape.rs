@@ -10,6 +10,9 @@ use std::fmt;
 /// The name of our default.
 pub const OURS: &str = "blockmill";
 
+/// The name of the program that runs, among revisions.
+pub const THIS: &str = ".";
+
 /// What is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -23,7 +26,7 @@ pub enum Shape {
     Sweep(String),
     /// The default with other programs.
     Peers,
-    /// The program with itself as of other revisions.
+    /// The program with itself as of other revisions; [`THIS`] is the program that runs.
     Revisions(Vec<String>),
 }
 
@@ -130,11 +133,14 @@ pub fn contestants(
         }
         Shape::Revisions(revisions) => {
             for (at, revision) in revisions.iter().enumerate() {
-                let ours = Contestant::ours(revision, vec![]);
-                let contestant = Contestant { revision: Some(revision.clone()), ..ours };
+                let is_this = revision == THIS;
+                let label = if is_this { "this program" } else { revision };
+                let built = (!is_this).then(|| revision.clone());
+                let contestant =
+                    Contestant { revision: built, ..Contestant::ours(label, vec![]) };
                 // the first revision is the baseline
                 if at == 0 {
-                    let again = Contestant { label: format!("{revision} again"), ..contestant.clone() };
+                    let again = Contestant { label: format!("{label} again"), ..contestant.clone() };
                     all = vec![contestant, again];
                 } else {
                     all.push(contestant);
@@ -331,11 +337,12 @@ mod tests {
     #[test]
     fn the_first_revision_is_the_baseline() {
         let definition = Definition::parse("d", TEXT).unwrap();
-        let shape = Shape::Revisions(vec!["v1".into(), "HEAD".into()]);
+        let shape = Shape::Revisions(vec!["v1".into(), "HEAD".into(), THIS.into()]);
         let all = contestants(&definition, &shape, &options()).unwrap();
         let labels: Vec<_> = all.iter().map(|c| (c.label.as_str(), c.revision.clone())).collect();
         let v1 = Some("v1".to_owned());
-        let expected = [("v1", v1.clone()), ("v1 again", v1), ("HEAD", Some("HEAD".into()))];
+        let head = ("HEAD", Some("HEAD".into()));
+        let expected = [("v1", v1.clone()), ("v1 again", v1), head, ("this program", None)];
         assert_eq!(labels, expected);
         assert_eq!(rows(&Shape::Peers), texts(&[("geth", "", "blockmill")]));
         assert!(rows(&Shape::Alone).is_empty());

@@ -229,6 +229,7 @@ impl One<'_> {
         let same = !matches!(self.shape, Shape::Sweep(_));
         let answer = if same { definition.answer.clone() } else { Settings::new() };
         contest.runs = hold(&labels, definition.figure(), &answer, same, &rules, &mut ring)?;
+        contest.thin_out();
         Ok(contest)
     }
 }

@@ -11,8 +11,8 @@ use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
 fn definition() -> Definition {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/definitions");
-    Definition::read(&folder.join("headers.toml")).unwrap()
+    let all = Definition::all(Path::new("no such folder")).unwrap();
+    all.into_iter().find(|definition| definition.name == "headers").unwrap()
 }
 
 /// Every rung of the ladder, and every setting of the ablation.

@@ -3,16 +3,19 @@
 
 pub mod disk;
 pub mod machine;
+pub mod options;
 pub mod record;
-pub mod switches;
 pub mod usage;
 
 mod cancel;
+pub mod live;
 mod schedule;
 mod stages;
+mod timeline;
 mod times;
 
 pub use cancel::Cancel;
 pub use schedule::Flow;
 pub use stages::{Ended, Stages, Task, buffers};
+pub use timeline::Timeline;
 pub use times::{StageTimes, ThreadTimes, Times};

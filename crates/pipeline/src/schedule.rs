@@ -41,7 +41,7 @@ pub enum Flow {
     /// The next one may come.
     Continue,
     /// The next one may come into this stage when this one has left the last stage.
-    Settle,
+    Barrier,
     /// None comes after this one, which goes on to the end with those before it.
     Stop,
 }
@@ -196,7 +196,7 @@ impl Schedule {
         stage.next = number + 1;
         match flow {
             Flow::Continue => {}
-            Flow::Settle => stage.barrier = Some(number),
+            Flow::Barrier => stage.barrier = Some(number),
             Flow::Stop if number < self.end => (self.end, self.failed) = (number + 1, None),
             Flow::Stop => {}
         }

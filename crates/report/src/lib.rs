@@ -24,11 +24,11 @@ mod terminal;
 #[cfg(test)]
 mod sample;
 
-pub use chart::Chart;
+pub use chart::{Chart, charts};
 pub use compare::{compare_markdown, compare_table};
 pub use contest::{contest_markdown, contest_table};
 pub use format::{bytes, counted, date, date_time, duration};
-pub use overview::{overview_markdown, overview_table, sitting_markdown};
+pub use overview::{overview_markdown, overview_table, sitting_markdown, sitting_table};
 pub use page::html;
 pub use stages::{stages_markdown, stages_table};
 pub use summary::summary;

@@ -9,11 +9,19 @@ use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
 use lab::findings::Contest;
 use lab::sitting::Sitting;
+use crate::contest::contest_table;
 use pipeline::machine::Machine;
 
 /// One line for each contest, for a terminal.
 pub fn overview_table(sitting: &Sitting, colour: Colour) -> String {
     table(&sitting.contests).terminal(colour)
+}
+
+/// The same with every contest below it.
+pub fn sitting_table(sitting: &Sitting, colour: Colour) -> String {
+    let contests = sitting.contests.iter();
+    let tables = contests.map(|contest| format!("\n{}", contest_table(contest, colour)));
+    overview_table(sitting, colour) + &tables.collect::<String>()
 }
 
 /// The same as markdown.

@@ -31,13 +31,16 @@ pub struct Recovery {
 }
 
 impl ChainStore {
-    /// Does `dir` hold a chain store, of this format or an older one? One with other parts is
+    /// Does `dir` hold a chain store, of this format or an older one? One whose parts are others is
     /// another store.
     #[must_use]
     pub fn is_in(dir: &Path) -> bool {
         match Manifest::read(&RealDisk, dir) {
             Ok(None) => false,
-            Ok(Some(found)) => found.parts.iter().all(|part| part.kind == PartKind::Segment),
+            // a new one has no part yet
+            Ok(Some(found)) => {
+                found.parts.is_empty() || found.part(PartKind::Segment, SEGMENTS[6]).is_some()
+            }
             // one that cannot be read is told by what stands beside it
             Err(_) => ["hashes.00000", OLD_NAME].iter().any(|name| dir.join(name).is_file()),
         }
@@ -50,7 +53,22 @@ impl ChainStore {
     /// [`Error::Locked`] when it is open elsewhere; [`Error::Damaged`] when bytes that were durable
     /// are gone or wrong, in which case nothing that counts is changed.
     pub fn open(dir: &Path, options: &Options) -> Result<(ChainStore, Recovery)> {
-        open(dir, options, Purpose::Write)
+        Ok(open(dir, options, Purpose::Write, |_| Ok(()))?.0)
+    }
+
+    /// The same with parts besides the blocks: tables, log files and segments, which `parts` opens
+    /// and gives to the caller. They are committed by [`ChainStore::commit_with`]. Parts that the
+    /// store has not yet are created; those that are not opened stay as they are, and so do all of
+    /// them under [`ChainStore::commit`].
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::open`] and of `parts`.
+    pub fn open_with<T>(
+        dir: &Path,
+        options: &Options,
+        parts: impl FnMut(&mut Opening) -> Result<T>,
+    ) -> Result<((ChainStore, Recovery), T)> {
+        open(dir, options, Purpose::Write, parts)
     }
 
     /// Opens the store in `dir` for reading its last commit. Nothing is changed and no lock is
@@ -59,7 +77,18 @@ impl ChainStore {
     /// # Errors
     /// [`Error::NoStore`] when there is none, [`Error::Damaged`] as for [`ChainStore::open`].
     pub fn open_read_only(dir: &Path) -> Result<(ChainStore, Recovery)> {
-        open(dir, &Options::default(), Purpose::Read)
+        Ok(ChainStore::open_read_only_with(dir, |_| Ok(()))?.0)
+    }
+
+    /// The same with parts besides the blocks, to be read as of the last commit of them.
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::open_read_only`] and of `parts`.
+    pub fn open_read_only_with<T>(
+        dir: &Path,
+        parts: impl FnMut(&mut Opening) -> Result<T>,
+    ) -> Result<((ChainStore, Recovery), T)> {
+        open(dir, &Options::default(), Purpose::Read, parts)
     }
 
     /// Cross-checks the last block: hash against the tip, ends against the data lengths, and reads
@@ -105,28 +134,38 @@ impl ChainStore {
     }
 }
 
-/// Brings up the last commit of the store; where it is written, files are made to match it.
-pub(crate) fn open(
+/// Brings up the last commit of the store; where it is written, files are made to match it. `parts`
+/// opens parts besides the blocks.
+pub(crate) fn open<T>(
     dir: &Path,
     options: &Options,
     purpose: Purpose,
-) -> Result<(ChainStore, Recovery)> {
+    mut parts: impl FnMut(&mut Opening) -> Result<T>,
+) -> Result<((ChainStore, Recovery), T)> {
     if !is_run_length(options.run_items) {
         return Err(mismatch("run length", "a power of two up to 2^20", options.run_items));
     }
     let store = StoreOptions { disk: options.disk.clone(), crash_at: options.crash_at };
-    let mut opening = Opening::new(dir, &store, purpose)?;
+    let (mut opening, parts) = loop {
+        let mut opening = Opening::new(dir, &store, purpose)?;
+        match parts(&mut opening) {
+            // a writer may have removed what a newer commit does not name
+            Err(Error::Damaged { .. }) if opening.is_outdated() => {}
+            parts => break (opening, parts?),
+        }
+    };
     let mut segment = |number: usize| opening.segment(SEGMENTS[number], options.file_bytes);
     let mut column = |number| Ok(Column { data: segment(number)?, ends: segment(number + 1)? });
     let columns = [column(0)?, column(2)?, column(4)?];
     let hashes = segment(6)?;
-    let state = match &*opening.state()? {
-        [] => ChainState { run_items: options.run_items, ..ChainState::default() },
+    let (state, state_of_parts) = match opening.state() {
+        [] => (ChainState { run_items: options.run_items, ..ChainState::default() }, &[][..]),
         bytes => ChainState::decode(bytes).ok_or_else(|| {
             let found = format!("{} other bytes", bytes.len());
             manifest::damaged(dir, "the state of a chain", found)
         })?,
     };
+    let state_of_parts = state_of_parts.to_vec();
     let (writes, takes_damage) = (purpose.writes(), purpose.takes_damage());
     let created = opening.manifest.is_none();
     if created && !writes {
@@ -134,7 +173,19 @@ pub(crate) fn open(
     }
     let index = HashIndex::new(&hashes, state.run_items, writes);
     let (dir, committed) = (dir.to_path_buf(), hashes.len() / 32);
-    let mut store = ChainStore { dir, store: None, columns, hashes, index, state, committed };
+    let found = opening.manifest.iter().flat_map(|manifest| &manifest.parts);
+    let found = found.filter(|part| !SEGMENTS.contains(&&*part.name)).cloned().collect();
+    let mut store = ChainStore {
+        dir,
+        store: None,
+        found,
+        state_of_parts,
+        columns,
+        hashes,
+        index,
+        state,
+        committed,
+    };
     store.check_lengths()?;
     if !takes_damage {
         store.check_last_block()?;
@@ -147,9 +198,9 @@ pub(crate) fn open(
     };
     let (cut_bytes, passed_over) = (opening.excess, std::mem::take(&mut opening.passed_over));
     if writes {
-        store.store = Some(opening.finish()?.0);
+        store.store = Some(opening.finish_some()?);
     }
     let recovery =
         Recovery { created, blocks: committed, cut_bytes, index_runs_built, passed_over };
-    Ok((store, recovery))
+    Ok(((store, recovery), parts))
 }

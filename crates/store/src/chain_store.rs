@@ -15,7 +15,7 @@ use crate::{
     disk::{Disk, RealDisk},
     error::{Error, Result, hex, mismatch},
     hash_index::{self, HashIndex},
-    manifest::{self, LIGHT},
+    manifest::{self, LIGHT, MAX_STATE, PartFacts},
     opening::LOCK,
     segment::Segment,
     segmented_file::SegmentedFile,
@@ -69,6 +69,10 @@ pub struct ChainStore {
     pub(crate) dir: PathBuf,
     /// None where it is only read.
     pub(crate) store: Option<Store>,
+    /// What the commit that was opened says of parts besides the blocks.
+    pub(crate) found: Vec<PartFacts>,
+    /// The state of these parts, as of the last commit of them.
+    pub(crate) state_of_parts: Vec<u8>,
     pub(crate) columns: [Column; 3],
     pub(crate) hashes: Segment,
     pub(crate) index: HashIndex,
@@ -209,7 +213,32 @@ impl ChainStore {
     pub fn commit(&mut self, tip: &Tip) -> Result<()> {
         self.writable()?;
         self.check_tip(tip, self.next())?;
-        self.commit_as(tip, false)
+        self.commit_as(tip, None)
+    }
+
+    /// Commits everything appended so far together with `parts`, some of those that were opened in
+    /// [`ChainStore::open_with`], and `state`, which is theirs: all of it or nothing. Durable when
+    /// it returns. What other commits say of parts is what the last one of this kind said, so
+    /// blocks may be committed ahead of them.
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::commit`]; [`Error::Mismatch`] when a part is not of this store, or
+    /// when `state` is longer than half a mebibyte.
+    pub fn commit_with(
+        &mut self,
+        tip: &Tip,
+        parts: &mut [CommitPart<'_>],
+        state: &[u8],
+    ) -> Result<()> {
+        self.check_parts(parts, state)?;
+        self.check_tip(tip, self.next())?;
+        state.clone_into(&mut self.state_of_parts);
+        self.commit_as(tip, Some(parts))
+    }
+
+    /// The state that the last [`ChainStore::commit_with`] carried; empty when there was none.
+    pub fn state_of_parts(&self) -> &[u8] {
+        &self.state_of_parts
     }
 
     /// Makes everything committed so far survive a power loss.
@@ -218,7 +247,7 @@ impl ChainStore {
         if self.count() != self.committed {
             return Err(mismatch("blocks to sync", self.committed, self.count()));
         }
-        self.commit_as(&{ self.state.tip }, true)
+        self.commit_as(&{ self.state.tip }, Some(&mut []))
     }
 
     /// Removes all blocks after `tip`, those not yet committed included, and makes `tip` the last
@@ -227,7 +256,22 @@ impl ChainStore {
     /// # Errors
     /// [`Error::Mismatch`] when the store does not hold that block; nothing changes then.
     pub fn truncate_after(&mut self, tip: &Tip) -> Result<()> {
-        self.writable()?;
+        let state = self.state_of_parts.clone();
+        self.truncate_after_with(tip, &mut [], &state)
+    }
+
+    /// The same, together with `parts`, which their owner has taken back to that block, and
+    /// `state`, as in [`ChainStore::commit_with`].
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::truncate_after`] and of [`ChainStore::commit_with`].
+    pub fn truncate_after_with(
+        &mut self,
+        tip: &Tip,
+        parts: &mut [CommitPart<'_>],
+        state: &[u8],
+    ) -> Result<()> {
+        self.check_parts(parts, state)?;
         let count = match tip.number.checked_sub(self.state.first) {
             Some(position) if position < self.count() => position + 1,
             _ => {
@@ -247,7 +291,8 @@ impl ChainStore {
             }
             chain.hashes.cut(count * 32)
         })?;
-        self.commit_as(tip, true)?;
+        state.clone_into(&mut self.state_of_parts);
+        self.commit_as(tip, Some(parts))?;
         self.change(|chain| {
             chain.reach(CrashPoint::HalfCut)?;
             chain.index.restore(count, count, &chain.hashes.file, true).map(drop)
@@ -269,22 +314,36 @@ impl ChainStore {
         Ok(())
     }
 
-    /// Commits all segments with `tip` as the last block.
-    fn commit_as(&mut self, tip: &Tip, durable: bool) -> Result<()> {
+    /// Checks that parts and their state can be committed.
+    fn check_parts(&mut self, parts: &[CommitPart<'_>], state: &[u8]) -> Result<()> {
+        if state.len() > MAX_STATE / 2 {
+            let expected = format!("at most {}", MAX_STATE / 2);
+            return Err(mismatch("bytes of state of parts", expected, state.len()));
+        }
+        self.writable()?.check(parts)
+    }
+
+    /// Commits the blocks up to `tip`: durably where a list of other parts is given, even an empty
+    /// one, and with these.
+    fn commit_as(&mut self, tip: &Tip, others: Option<&mut [CommitPart<'_>]>) -> Result<()> {
         self.change(|chain| {
             chain.reach(CrashPoint::BeforeCommit)?;
-            if durable { chain.index.sync() } else { Ok(()) }
+            if others.is_some() { chain.index.sync() } else { Ok(()) }
         })?;
         self.state.tip = *tip;
-        let state = match self.count() {
+        let mut state = match self.count() {
             0 => vec![],
             _ => self.state.encode(),
         };
+        state.extend(&self.state_of_parts);
         let ChainStore { columns, hashes, store: Some(store), .. } = self else { return Ok(()) };
-        let mut parts = segments(columns, hashes).map(CommitPart::Segment);
-        match durable {
-            true => store.commit(&mut parts, &state)?,
-            false => store.commit_light(&mut parts, &state)?,
+        let blocks = segments(columns, hashes).map(CommitPart::Segment).into_iter();
+        match others {
+            Some(others) => {
+                let others = others.iter_mut().map(CommitPart::reborrow);
+                store.commit_some(&mut blocks.chain(others).collect::<Vec<_>>(), &state)?;
+            }
+            None => store.commit_some_light(&mut blocks.collect::<Vec<_>>(), &state)?,
         }
         self.committed = self.count();
         Ok(())

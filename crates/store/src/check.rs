@@ -15,10 +15,16 @@ use std::{
 };
 
 use crate::{
-    chain_open,
-    chain_store::{ChainStore, Options},
+    chain_open::{self, Recovery},
+    chain_store::{ChainStore, Options, SEGMENTS},
     error::{Error, Result},
+    log_file::LogFile,
+    manifest::{PartFacts, PartKind},
     opening::Purpose,
+    segment::Segment,
+    store::Store,
+    summed::SummedFile,
+    table::{Table, shared_lock},
     tip::Tip,
 };
 
@@ -36,6 +42,8 @@ pub struct Damage {
     pub blocks: Option<RangeInclusive<u64>>,
     /// Opening the store for writing, as an import does, puts it right.
     pub mends_itself: bool,
+    /// It is of a part besides the blocks: giving up blocks does not put it right.
+    pub is_besides: bool,
     /// The segmented file and the first byte in it.
     place: Option<(usize, u64)>,
 }
@@ -43,7 +51,12 @@ pub struct Damage {
 impl Damage {
     /// Damage of what opening the store for writing puts right.
     fn that_mends(error: Error) -> Damage {
-        Damage { error, bytes: 0, blocks: None, mends_itself: true, place: None }
+        Damage { mends_itself: true, is_besides: false, ..Damage::of(error, 0, None) }
+    }
+
+    fn of(error: Error, bytes: u64, place: Option<(usize, u64)>) -> Damage {
+        let is_besides = place.is_none_or(|(file, _)| file >= SEGMENTS.len());
+        Damage { error, bytes, blocks: None, mends_itself: false, is_besides, place }
     }
 }
 
@@ -53,6 +66,8 @@ enum Task {
     Pieces(usize, Range<u64>),
     /// A run of a level of the index.
     Run(usize, u64),
+    /// A table or a log file besides the blocks.
+    Part(PartFacts),
 }
 
 impl ChainStore {
@@ -62,28 +77,60 @@ impl ChainStore {
     /// # Errors
     /// When there is no store, or no manifest says how long it is.
     pub fn open_damaged(dir: &Path) -> Result<(ChainStore, Vec<Damage>)> {
-        let (store, recovery) = chain_open::open(dir, &Options::default(), Purpose::Survey)?;
+        let (store, recovery) = open(dir, Purpose::Survey)?;
         Ok((store, recovery.passed_over.into_iter().map(Damage::that_mends).collect()))
     }
 
     /// Bytes that [`ChainStore::check`] reads.
     pub fn bytes_to_check(&self) -> u64 {
         let segments: u64 = self.files().iter().map(|file| file.len()).sum();
-        segments + self.index.bytes(self.count())
+        let bytes_of = |part: &PartFacts| match part.kind {
+            PartKind::Table => Table::bytes_of(&part.facts),
+            PartKind::Log => LogFile::bytes_of(&part.facts),
+            PartKind::Segment => self.segment(part).map_or(0, |segment| segment.len()),
+        };
+        let others: u64 = self.besides().map(bytes_of).sum();
+        segments + self.index.bytes(self.count()) + others
     }
 
-    /// Reads everything that is committed, on `threads` threads, and says what is damaged, in the
-    /// order of the files. `watch` gets the bytes read so far now and then; when it says no, the
-    /// check ends early.
+    /// What the last commit says of parts besides the blocks.
+    fn besides(&self) -> impl Iterator<Item = &PartFacts> {
+        let parts = self.store.as_ref().map_or(&*self.found, Store::facts);
+        parts.iter().filter(|part| !SEGMENTS.contains(&&*part.name))
+    }
+
+    /// Names of the tables, log files and segments that the store has besides the blocks.
+    pub fn parts_besides(&self) -> Vec<&str> {
+        self.besides().map(|part| &*part.name).collect()
+    }
+
+    /// A segment besides the blocks, for reading.
+    fn segment(&self, part: &PartFacts) -> Result<Segment> {
+        Segment::from_facts(&self.hashes.folder, &part.name, &part.facts, false)
+    }
+
+    /// Reads everything that is committed, parts besides the blocks included, on `threads` threads,
+    /// and says what is damaged, in the order of the files. `watch` gets the bytes read so far now
+    /// and then; when it says no, the check ends early.
     ///
     /// # Errors
-    /// Those of the system; damage is no error.
+    /// Those of the system; [`Error::Locked`] when the store is open elsewhere and has tables or
+    /// log files. Damage is no error.
     pub fn check(
         &self,
         threads: usize,
         watch: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<Vec<Damage>> {
-        let tasks = self.tasks();
+        let of_kind = |kind: PartKind| self.besides().filter(move |part| part.kind == kind);
+        let segments = of_kind(PartKind::Segment).map(|part| self.segment(part));
+        let segments = segments.collect::<Result<Vec<_>>>()?;
+        let mut files = self.files().to_vec();
+        files.extend(segments.iter().map(|segment| &segment.file));
+        let others: Vec<_> = of_kind(PartKind::Table).chain(of_kind(PartKind::Log)).collect();
+        // writers remove runs and cut log files
+        let _lock = if others.is_empty() { None } else { shared_lock(&self.dir)? };
+        let mut tasks = self.tasks(&files);
+        tasks.extend(others.into_iter().cloned().map(Task::Part));
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let found = Mutex::new((vec![], Ok(())));
         thread::scope(|scope| {
@@ -93,7 +140,7 @@ impl ChainStore {
                         Some(next.fetch_add(1, Relaxed)).filter(|_| !stop.load(Relaxed))
                     {
                         let Some(task) = tasks.get(number) else { break };
-                        let done = self.run(task);
+                        let done = self.run(task, &files, watch);
                         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                         match done {
                             Ok((bytes, damage)) => {
@@ -116,9 +163,9 @@ impl ChainStore {
         Ok(damage.into_iter().map(|damage| self.with_blocks(damage)).collect())
     }
 
-    fn tasks(&self) -> Vec<Task> {
+    fn tasks(&self, files: &[&SummedFile]) -> Vec<Task> {
         let mut tasks = vec![];
-        for (file, len) in self.files().iter().map(|file| file.len()).enumerate() {
+        for (file, len) in files.iter().map(|file| file.len()).enumerate() {
             let ranges = (0..len).step_by(TASK as usize).map(|at| at..(at + TASK).min(len));
             tasks.extend(ranges.map(|range| Task::Pieces(file, range)));
         }
@@ -129,13 +176,18 @@ impl ChainStore {
     }
 
     /// The bytes that were read, and what is damaged.
-    fn run(&self, task: &Task) -> Result<(u64, Vec<Damage>)> {
+    fn run(
+        &self,
+        task: &Task,
+        files: &[&SummedFile],
+        watch: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<(u64, Vec<Damage>)> {
         match task {
             Task::Pieces(file, range) => {
                 let mut found = vec![];
-                self.files()[*file].survey(range.clone(), |pieces, error| {
-                    let (bytes, place) = (pieces.end - pieces.start, Some((*file, pieces.start)));
-                    found.push(Damage { error, bytes, blocks: None, mends_itself: false, place });
+                files[*file].survey(range.clone(), |pieces, error| {
+                    let bytes = pieces.end - pieces.start;
+                    found.push(Damage::of(error, bytes, Some((*file, pieces.start))));
                 })?;
                 Ok((range.end - range.start, join(found.into_iter())))
             }
@@ -143,12 +195,24 @@ impl ChainStore {
                 let (bytes, error) = self.index.check(*level, *run, &self.hashes.file)?;
                 Ok((bytes, error.map(Damage::that_mends).into_iter().collect()))
             }
+            Task::Part(PartFacts { kind: PartKind::Log, name, facts }) => {
+                match LogFile::survey(&self.hashes.folder, name, facts, watch) {
+                    Err(error @ Error::Damaged { .. }) => Ok((0, vec![Damage::of(error, 0, None)])),
+                    done => done.map(|()| (0, vec![])),
+                }
+            }
+            Task::Part(PartFacts { name, facts, .. }) => {
+                let found = Table::survey(&self.hashes.folder, name, facts, watch)?;
+                Ok((0, found.into_iter().map(|error| Damage::of(error, 0, None)).collect()))
+            }
         }
     }
 
     /// Adds the blocks that stand in the damaged bytes.
     fn with_blocks(&self, damage: Damage) -> Damage {
-        let Some((file, start)) = damage.place else { return damage };
+        let Some((file, start)) = damage.place.filter(|_| !damage.is_besides) else {
+            return damage;
+        };
         let last = start + damage.bytes.max(1) - 1;
         let items = match file {
             6 => Some((start / 32, last / 32)),
@@ -168,7 +232,8 @@ impl ChainStore {
     /// The last block that stands, like all before it, in whole bytes only; `None` when there is
     /// none. `damage` is all that [`ChainStore::check`] found.
     pub fn last_whole(&self, damage: &[Damage]) -> Option<u64> {
-        let places = || damage.iter().filter_map(|damage| damage.place);
+        let of_blocks = || damage.iter().filter(|damage| !damage.is_besides);
+        let places = || of_blocks().filter_map(|damage| damage.place);
         let mut count = self.count();
         for (file, start) in places() {
             match file {
@@ -191,11 +256,16 @@ impl ChainStore {
     /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.
     pub fn repair(dir: &Path, tip: Option<&Tip>) -> Result<()> {
         if let Some(tip) = tip {
-            let (mut store, _) = chain_open::open(dir, &Options::default(), Purpose::Repair)?;
+            let (mut store, _) = open(dir, Purpose::Repair)?;
             store.truncate_after(tip)?;
         }
         ChainStore::open(dir, &Options::default())?.0.sync()
     }
+}
+
+/// Opens the blocks of a store, whatever else it has.
+fn open(dir: &Path, purpose: Purpose) -> Result<(ChainStore, Recovery)> {
+    Ok(chain_open::open(dir, &Options::default(), purpose, |_| Ok(()))?.0)
 }
 
 /// Makes one of neighbouring damage in the same file, as where a file is missing.

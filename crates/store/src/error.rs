@@ -150,7 +150,7 @@ pub(crate) fn missing_or(source: io::Error, path: &Path) -> Error {
 
 /// Bytes in hexadecimal digits, for messages.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    chain::Digits(bytes).to_string()
 }
 
 /// An [`Error::Mismatch`] from two printable values.

@@ -12,6 +12,7 @@ use crate::{
     folder::Folder,
     manifest::{self, Fields, Manifest, PartKind},
     segmented_file::SegmentedFile,
+    table::Salt,
 };
 
 /// Length and CRC-32 behind a record's bytes.
@@ -20,8 +21,7 @@ const TRAILER: usize = 8;
 /// A log file of a [`crate::Store`]; see the module text. What is appended counts after the next
 /// [`crate::Store::commit`].
 pub struct LogFile {
-    /// None where it is only read.
-    folder: Option<Arc<Folder>>,
+    pub(crate) folder: Arc<Folder>,
     name: String,
     file_bytes: u64,
     file: SegmentedFile,
@@ -31,22 +31,29 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Opens the log of a folder whose manifest says `facts` of it, none when it is new, and cuts
-    /// off what no commit names.
+    /// Opens the log of a folder whose manifest says `facts` of it, none when it is new. Where it
+    /// is written, what no commit names is cut off; else missing bytes show when they are read.
     pub(crate) fn open(
         folder: &Arc<Folder>,
         name: &str,
         file_bytes: u64,
         facts: Option<&[u8]>,
+        writes: bool,
     ) -> Result<LogFile> {
         check_size(file_bytes)?;
         let len = match facts {
             None => 0,
-            Some(facts) => read_facts(facts, file_bytes, name, &folder.dir)?,
+            Some(facts) => {
+                let (len, size) = read_facts(facts, name, &folder.dir)?;
+                if size != file_bytes {
+                    return Err(mismatch("bytes of a log file", size, file_bytes));
+                }
+                len
+            }
         };
         let disk = Arc::clone(&folder.disk);
-        let mut file = SegmentedFile::new(disk, &folder.dir, name, file_bytes, true);
-        let found = file.whole_len();
+        let mut file = SegmentedFile::new(disk, &folder.dir, name, file_bytes, writes);
+        let found = if writes { file.whole_len() } else { len };
         if found < len {
             let (path, offset) = file.location(found);
             let (expected, found) = (format!("{len} bytes in all"), format!("{found} bytes"));
@@ -56,7 +63,7 @@ impl LogFile {
             file.cut(len)?;
         }
         file.resume(len, len);
-        let folder = Some(Arc::clone(folder));
+        let folder = Arc::clone(folder);
         Ok(LogFile { folder, name: name.into(), file_bytes, file, is_cut: false, frame: vec![] })
     }
 
@@ -67,16 +74,37 @@ impl LogFile {
     /// [`Error::Damaged`] when the manifest is not as written; [`Error::Mismatch`] when the files
     /// of the log have another size.
     pub fn open_read_only(dir: &Path, name: &str, file_bytes: u64) -> Result<LogFile> {
-        check_size(file_bytes)?;
         let manifest = Manifest::read(&RealDisk, dir)?;
-        let len = match manifest.as_ref().and_then(|m| m.part(PartKind::Log, name)) {
-            None => 0,
-            Some(facts) => read_facts(facts, file_bytes, name, dir)?,
-        };
-        let mut file = SegmentedFile::new(Arc::new(RealDisk), dir, name, file_bytes, false);
-        file.resume(len, len);
-        let (name, frame) = (name.into(), vec![]);
-        Ok(LogFile { folder: None, name, file_bytes, file, is_cut: false, frame })
+        let facts = manifest.as_ref().and_then(|m| m.part(PartKind::Log, name));
+        let folder = Folder::new(dir, Arc::new(RealDisk), Salt::random(), 0);
+        LogFile::open(&Arc::new(folder), name, file_bytes, facts, false)
+    }
+
+    /// Reads all records of which a manifest says `facts`, from the last to the first, and says how
+    /// many bytes each takes, as long as `watch` says yes. Damage ends it: where the record before
+    /// ends is known from a whole one only.
+    pub(crate) fn survey(
+        folder: &Arc<Folder>,
+        name: &str,
+        facts: &[u8],
+        watch: &dyn Fn(u64) -> bool,
+    ) -> Result<()> {
+        let (mut end, size) = read_facts(facts, name, &folder.dir)?;
+        let log = LogFile::open(folder, name, size, Some(facts), false)?;
+        let mut record = vec![];
+        while end > 0 {
+            let start = log.read(end, &mut record)?;
+            if !watch(end - start) {
+                break;
+            }
+            end = start;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the log of which a manifest says `facts`.
+    pub(crate) fn bytes_of(facts: &[u8]) -> u64 {
+        Fields(facts).long().unwrap_or(0)
     }
 
     /// Is `file` the name of a file of the log `name`?
@@ -88,11 +116,6 @@ impl LogFile {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// The folder of its store; none for a log that is only read.
-    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
-        self.folder.as_ref()
     }
 
     /// Bytes so far: the end of the last record.
@@ -211,16 +234,14 @@ fn check_size(file_bytes: u64) -> Result<()> {
     if file_bytes > 0 { Ok(()) } else { Err(mismatch("bytes of a log file", "at least 1", 0)) }
 }
 
-/// The length of a log from what the manifest says of it.
-fn read_facts(facts: &[u8], file_bytes: u64, name: &str, dir: &Path) -> Result<u64> {
+/// What the manifest says of a log: its length, and the size of its files.
+fn read_facts(facts: &[u8], name: &str, dir: &Path) -> Result<(u64, u64)> {
     let mut fields = Fields(facts);
-    let (Some(len), Some(size), []) = (fields.long(), fields.long(), fields.0) else {
-        let found = format!("{} other bytes", facts.len());
-        return Err(manifest::damaged(dir, format!("facts of log file {name}"), found));
-    };
-    if size == file_bytes {
-        Ok(len)
-    } else {
-        Err(mismatch("bytes of a log file", size, file_bytes))
+    match (fields.long(), fields.long(), fields.0) {
+        (Some(len), Some(size), []) if size > 0 => Ok((len, size)),
+        _ => {
+            let found = format!("{} other bytes", facts.len());
+            Err(manifest::damaged(dir, format!("facts of log file {name}"), found))
+        }
     }
 }

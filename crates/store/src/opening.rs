@@ -185,8 +185,7 @@ impl Opening {
     /// are runs and no manifest; pages are checked when they are read. [`Error::Mismatch`] when the
     /// table was created with other [`TableOptions`].
     pub fn table(&mut self, name: &'static str, options: &TableOptions) -> Result<Table> {
-        self.check_new(|file| number_of(file, name).is_some())?;
-        self.parts.push((PartKind::Table, name.to_owned()));
+        self.add(PartKind::Table, name, |file| number_of(file, name).is_some())?;
         let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Table, name));
         Table::open(&self.folder, name, facts, options)
     }
@@ -198,10 +197,9 @@ impl Opening {
     /// [`Error::Damaged`] when it is shorter than it should be, or when it is there and no manifest
     /// is.
     pub fn log(&mut self, name: &'static str, file_bytes: u64) -> Result<LogFile> {
-        self.check_new(|file| LogFile::is_own_file(file, name))?;
-        self.parts.push((PartKind::Log, name.to_owned()));
+        self.add(PartKind::Log, name, |file| LogFile::is_own_file(file, name))?;
         let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Log, name));
-        LogFile::open(&self.folder, name, file_bytes, facts)
+        LogFile::open(&self.folder, name, file_bytes, facts, self.lock.is_some())
     }
 
     /// Opens the segment `name`, or creates an empty one, and cuts off what no commit names. The
@@ -210,8 +208,7 @@ impl Opening {
     /// # Errors
     /// [`Error::Damaged`] when it is there and no manifest is.
     pub fn segment(&mut self, name: &'static str, file_bytes: u64) -> Result<Segment> {
-        self.check_new(|file| Segment::is_own_file(file, name))?;
-        self.parts.push((PartKind::Segment, name.to_owned()));
+        self.add(PartKind::Segment, name, |file| Segment::is_own_file(file, name))?;
         let writes = self.lock.is_some();
         let mut segment = match self.segments.iter().position(|segment| segment.name() == name) {
             Some(at) => self.segments.swap_remove(at),
@@ -228,28 +225,29 @@ impl Opening {
         Ok(segment)
     }
 
-    /// Without a manifest there must be no file of a part: it is written before any of them.
-    fn check_new(&self, is_own: impl Fn(&str) -> bool) -> Result<()> {
+    /// Takes in a part, whose name no other part has. Without a manifest there must be no file of
+    /// it: that is written before any of them.
+    fn add(&mut self, kind: PartKind, name: &str, is_own: impl Fn(&str) -> bool) -> Result<()> {
         if self.manifest.is_none() && self.names.iter().any(|name| is_own(name)) {
             return Err(without_manifest(&self.folder.dir));
         }
+        if self.parts.iter().any(|(_, other)| other == name) {
+            return Err(mismatch("name of a part", "one that no other part has", name));
+        }
+        self.parts.push((kind, name.to_owned()));
         Ok(())
     }
 
-    /// Checks that all parts are open, and returns the state that the commit carried, empty when
-    /// there was none.
-    pub(crate) fn state(&self) -> Result<Vec<u8>> {
-        let Some(manifest) = &self.manifest else { return Ok(vec![]) };
-        let is_open = |part: &PartFacts| {
-            self.parts.iter().any(|(kind, name)| part.kind == *kind && part.name == *name)
-        };
-        match manifest.parts.iter().find(|part| !is_open(part)) {
-            Some(part) => {
-                let found = format!("{:?} {}", part.kind, part.name);
-                Err(mismatch("parts of a store", describe(&self.parts), found))
-            }
-            None => Ok(manifest.state.clone()),
-        }
+    /// Has a writer committed since this was opened for reading?
+    pub(crate) fn is_outdated(&self) -> bool {
+        let now = Manifest::read(&*self.folder.disk, &self.folder.dir).ok().flatten();
+        let base = self.manifest.as_ref().map(|manifest| manifest.base);
+        self.lock.is_none() && now.is_some_and(|now| Some(now.base) != base)
+    }
+
+    /// The state that the commit carried, empty when there was none.
+    pub(crate) fn state(&self) -> &[u8] {
+        self.manifest.as_ref().map_or(&[], |manifest| &manifest.state)
     }
 
     /// All parts are open: removes what interrupted commits and merges left. Returns the store and
@@ -258,7 +256,20 @@ impl Opening {
     /// # Errors
     /// [`Error::Mismatch`] when the store has parts that were not opened.
     pub fn finish(self) -> Result<(Store, Vec<u8>)> {
-        let state = self.state()?;
+        let is_open = |part: &&PartFacts| {
+            self.parts.iter().any(|(kind, name)| part.kind == *kind && part.name == *name)
+        };
+        let mut parts = self.manifest.iter().flat_map(|manifest| &manifest.parts);
+        if let Some(part) = parts.find(|part| !is_open(part)) {
+            let found = format!("{:?} {}", part.kind, part.name);
+            return Err(mismatch("parts of a store", describe(&self.parts), found));
+        }
+        let state = self.state().to_vec();
+        Ok((self.finish_some()?, state))
+    }
+
+    /// The same where parts may be left out: they stay as they are.
+    pub(crate) fn finish_some(self) -> Result<Store> {
         let Opening { folder, lock, manifest, fell_back, newest, parts, names, crash, .. } = self;
         let manifest = match manifest {
             Some(manifest) => {
@@ -286,7 +297,7 @@ impl Opening {
         }
         folder.plan(crash);
         let last = Manifest { sequence: newest, ..manifest };
-        Ok((Store::new(folder, lock, parts, last, fell_back), state))
+        Ok(Store::new(folder, lock, parts, last, fell_back))
     }
 }
 

@@ -93,6 +93,15 @@ impl<'a> From<&'a mut Segment> for CommitPart<'a> {
 }
 
 impl CommitPart<'_> {
+    /// The same part for a shorter time.
+    pub(crate) fn reborrow(&mut self) -> CommitPart<'_> {
+        match self {
+            CommitPart::Table(table) => CommitPart::Table(table),
+            CommitPart::Log(log) => CommitPart::Log(log),
+            CommitPart::Segment(segment) => CommitPart::Segment(segment),
+        }
+    }
+
     fn kind_and_name(&self) -> (PartKind, &str) {
         match self {
             CommitPart::Table(table) => (PartKind::Table, table.name()),
@@ -103,11 +112,11 @@ impl CommitPart<'_> {
 
     fn is_in(&self, folder: &Arc<Folder>) -> bool {
         let own = match self {
-            CommitPart::Table(table) => Some(&table.folder),
-            CommitPart::Log(log) => log.folder(),
-            CommitPart::Segment(segment) => Some(&segment.folder),
+            CommitPart::Table(table) => &table.folder,
+            CommitPart::Log(log) => &log.folder,
+            CommitPart::Segment(segment) => &segment.folder,
         };
-        own.is_some_and(|own| Arc::ptr_eq(own, folder))
+        Arc::ptr_eq(own, folder)
     }
 
     fn prepare(&mut self) -> Result<Vec<u8>> {
@@ -126,8 +135,8 @@ impl CommitPart<'_> {
         }
     }
 
-    /// What a light commit says of the part; none where it is what the `last` one says.
-    fn light_facts(&self, last: &Manifest) -> Result<Option<Vec<u8>>> {
+    /// What a light commit says of the part; none where it is what the last one says.
+    fn light_facts(&self) -> Result<Option<Vec<u8>>> {
         let has_changed = match self {
             CommitPart::Segment(segment) => return segment.facts().map(Some),
             CommitPart::Table(table) => table.has_changed(),
@@ -138,7 +147,7 @@ impl CommitPart<'_> {
             true => {
                 Err(mismatch("light commit", "changes of segments", format!("{kind:?} {name}")))
             }
-            false => Ok(last.part(kind, name).map(<[u8]>::to_vec)),
+            false => Ok(None),
         }
     }
 }
@@ -192,7 +201,15 @@ impl Store {
     /// than a mebibyte; nothing has changed then. After any other error the store must be opened
     /// again.
     pub fn commit(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
-        self.check(parts, state)?;
+        self.check_all(parts)?;
+        self.commit_some(parts, state)
+    }
+
+    /// The same for some parts, with all segments that light commits carry. What the last commit
+    /// says of the others holds on.
+    pub(crate) fn commit_some(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
+        self.check(parts)?;
+        manifest::check_state(state)?;
         self.failed = true;
         let mut facts = vec![];
         for part in &mut *parts {
@@ -227,13 +244,24 @@ impl Store {
     /// Those of [`Store::commit`]; [`Error::Mismatch`] when a table or a log file has changed, or a
     /// segment was cut, since the last commit.
     pub fn commit_light(&mut self, parts: &mut [CommitPart<'_>], state: &[u8]) -> Result<()> {
+        self.check_all(parts)?;
+        self.commit_some_light(parts, state)
+    }
+
+    /// The same for some parts; see [`Store::commit_some`].
+    pub(crate) fn commit_some_light(
+        &mut self,
+        parts: &mut [CommitPart<'_>],
+        state: &[u8],
+    ) -> Result<()> {
         if self.fell_back {
-            return self.commit(parts, state);
+            return self.commit_some(parts, state);
         }
-        self.check(parts, state)?;
+        self.check(parts)?;
+        manifest::check_state(state)?;
         let mut all = vec![];
         for part in parts {
-            if let Some(facts) = part.light_facts(&self.last)? {
+            if let Some(facts) = part.light_facts()? {
                 let (kind, name) = part.kind_and_name();
                 all.push(PartFacts { kind, name: name.to_owned(), facts });
             }
@@ -245,29 +273,49 @@ impl Store {
         Ok(())
     }
 
-    /// Makes a new commit the last one.
-    fn number(&mut self, parts: Vec<PartFacts>, state: &[u8]) {
+    /// Makes a new commit the last one. Parts of which it says nothing are as they were.
+    fn number(&mut self, mut parts: Vec<PartFacts>, state: &[u8]) {
+        let last = std::mem::take(&mut self.last.parts).into_iter();
+        let is_old = |old: &PartFacts| {
+            parts.iter().all(|new| (new.kind, &new.name) != (old.kind, &old.name))
+        };
+        let kept: Vec<_> = last.filter(is_old).collect();
+        parts.extend(kept);
         let (next, state) = (self.folder.next_number(), state.to_vec());
         let Manifest { sequence, base, salt, .. } = self.last;
         self.last = Manifest { sequence: sequence + 1, base, salt, next, parts, state };
     }
 
-    fn check(&self, parts: &[CommitPart<'_>], state: &[u8]) -> Result<()> {
+    /// Checks that parts are given of this store, none twice, and that it can be written to.
+    pub(crate) fn check(&self, parts: &[CommitPart<'_>]) -> Result<()> {
         if self.failed {
             return Err(Error::Failed { path: self.folder.dir.clone() });
         }
-        manifest::check_state(state)?;
-        let is_given = |(kind, name): &(PartKind, String)| {
-            parts.iter().any(|part| part.kind_and_name() == (*kind, name))
+        let given = |(kind, name): &(PartKind, String)| {
+            parts.iter().filter(|part| part.kind_and_name() == (*kind, name)).count()
         };
-        if parts.len() == self.parts.len()
-            && parts.iter().all(|part| part.is_in(&self.folder))
-            && self.parts.iter().all(is_given)
-        {
-            return Ok(());
+        let counts = self.parts.iter().map(given);
+        let is_ours = parts.iter().all(|part| part.is_in(&self.folder));
+        match is_ours && counts.clone().sum::<usize>() == parts.len() && counts.max() <= Some(1) {
+            true => Ok(()),
+            false => Err(self.other_parts(parts)),
         }
+    }
+
+    /// Checks that no part is missing.
+    fn check_all(&self, parts: &[CommitPart<'_>]) -> Result<()> {
+        let is_all = parts.len() == self.parts.len();
+        if is_all { Ok(()) } else { Err(self.other_parts(parts)) }
+    }
+
+    fn other_parts(&self, parts: &[CommitPart<'_>]) -> Error {
         let given: Vec<_> = parts.iter().map(CommitPart::kind_and_name).collect();
         let expected = opening::describe(&self.parts);
-        Err(mismatch("parts of a commit", expected, format!("{given:?}")))
+        mismatch("parts of a commit", expected, format!("{given:?}"))
+    }
+
+    /// What the last commit says of parts.
+    pub(crate) fn facts(&self) -> &[PartFacts] {
+        &self.last.parts
     }
 }

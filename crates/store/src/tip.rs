@@ -49,15 +49,15 @@ impl ChainState {
         out
     }
 
-    pub fn decode(bytes: &[u8]) -> Option<ChainState> {
+    /// The state, and what stands behind it: that of parts besides the blocks.
+    pub fn decode(bytes: &[u8]) -> Option<(ChainState, &[u8])> {
         let mut fields = Fields(bytes);
         let (run_items, first) = (fields.long()?, fields.long()?);
         let (number, anchor_number) = (fields.long()?, fields.long()?);
         let (hash, total_difficulty) = (fields.array()?, fields.array()?);
         let (anchor_hash, chain, level) = (fields.array()?, fields.array()?, fields.byte()?);
         let tip = Tip { number, hash, total_difficulty, anchor_number, anchor_hash, chain, level };
-        let fits = fields.0.is_empty() && is_run_length(run_items);
-        fits.then_some(ChainState { run_items, first, tip })
+        is_run_length(run_items).then_some((ChainState { run_items, first, tip }, fields.0))
     }
 }
 

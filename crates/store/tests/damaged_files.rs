@@ -222,10 +222,10 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
             }
             Ok(_) => noticed += 1,
             Err(Error::Damaged { path, .. }) => {
-                // the rope, or the one that its sums are about
-                let rope = name.split('.').next().unwrap().replace("-sums", "");
+                // the segmented file, or the one that its sums are about
+                let segments = name.split('.').next().unwrap().replace("-sums", "");
                 let found = path.file_name().unwrap().to_str().unwrap();
-                assert!(found.starts_with(&rope), "{name}: {found}");
+                assert!(found.starts_with(&segments), "{name}: {found}");
                 noticed += 1;
             }
             Err(error) => panic!("{name}: {error}"),

@@ -68,7 +68,7 @@ pub const NEEDS: [Need; 7] = [
         name: "peers",
         variable: "BLOCKMILL_PEERS_DIR",
         what: "the peers of the benchmarks, built",
-        how: "set it to a folder where they may be built and kept (docs/benchmarks.md, \"Peers\")",
+        how: "set it to a folder where they may be built and kept (benchmarks/engines.toml)",
         is_built: true,
     },
 ];

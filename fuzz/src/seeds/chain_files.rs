@@ -3,7 +3,7 @@
 use crate::chain_files::naive::{Plain, Tx, TxIn, TxOut};
 use crate::input::put_part;
 use bitcoin::params::Params;
-use bitcoin::types::Coin;
+use bitcoin::types::{Amount, Coin};
 
 /// The first payment of the main network, in block 170, and the script of what it spends.
 const FIRST_PAYMENT: &str = "0100000001c997a5e56e104102fa209c6a852dd90660a20b2d9c352423edce25857f\
@@ -95,7 +95,7 @@ pub fn undo() -> Vec<u8> {
     let coins = scripts.iter().zip(1..).map(|(script, height)| Coin {
         height,
         coinbase: height == 2,
-        value: 50_000 * u64::from(height),
+        value: Amount::from_sat(50_000 * u64::from(height)),
         script,
     });
     let mut out = vec![];

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::open::{BlockFile, BlockFiles};
 use super::probe::Shape;
-use super::source::read_full_at;
 use super::{MAX_BLOCK, hex};
+use crate::input::read_full_at;
 use crate::{Error, Location};
 
 /// Where a block is.

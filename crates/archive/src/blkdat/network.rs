@@ -1,5 +1,6 @@
 //! The networks, as far as files tell them apart: by the magic in front of each block.
 
+use chain::Digits;
 use std::fmt;
 
 use crypto::sha256d;
@@ -144,9 +145,7 @@ impl fmt::Display for Network {
             Self::Testnet3 => f.write_str("testnet3"),
             Self::Testnet4 => f.write_str("testnet4"),
             Self::Signet { magic } if *magic == SIGNET_MAGIC => f.write_str("signet"),
-            Self::Signet { magic: [a, b, c, d] } => {
-                write!(f, "signet with magic {a:02x}{b:02x}{c:02x}{d:02x}")
-            }
+            Self::Signet { magic } => write!(f, "signet with magic {}", Digits(magic)),
             Self::Regtest => f.write_str("regtest"),
         }
     }

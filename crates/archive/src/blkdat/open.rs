@@ -265,6 +265,11 @@ fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<Pat
         let base = known.folder().map_or_else(|| path.to_path_buf(), |name| path.join(name));
         folders.extend(Some(base.join("blocks")).filter(|folder| has_files(folder)));
     }
+    // with the network's name, the folder of that network itself
+    let own = network.and_then(|network| network.folder()).filter(|name| path.ends_with(name));
+    if folders.is_empty() && own.is_some() {
+        folders.extend(Some(path.join("blocks")).filter(|folder| has_files(folder)));
+    }
     match (folders.len(), folders.first()) {
         (1, Some(folder)) => Ok(Some(folder.clone())),
         (_, Some(first)) => Err(Error::Mixed {

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use system::holes::end_of_hole;
 
 use super::MAX_BLOCK;
+use crate::input::read_full_at;
 
 /// Reads of up to this size are joined with what follows when records are that small.
 const SMALL_STRIDE: u64 = 4 << 10;
@@ -159,20 +159,6 @@ impl Window {
         }
         Ok(())
     }
-}
-
-/// Fills `bytes` from `offset` on; returns fewer only at the end of the file.
-pub(super) fn read_full_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 #[cfg(test)]

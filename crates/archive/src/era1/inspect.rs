@@ -1,5 +1,6 @@
 //! What is in an era1 file, and where it is damaged.
 
+use chain::Digits;
 use std::path::Path;
 
 use super::accumulator::{Accumulator, ERA_BLOCKS};
@@ -71,7 +72,7 @@ fn notes_of_name(path: &Path, layout: &Layout) -> Vec<String> {
     let parts: Vec<_> = stem.split('-').collect();
     let [_, era, root] = parts[..] else { return notes };
     let is_root = root.len() == 8 && root.bytes().all(|c| c.is_ascii_hexdigit());
-    let expected = hex(&layout.accumulator[..4]);
+    let expected = Digits(&layout.accumulator[..4]).to_string();
     if is_root && !root.eq_ignore_ascii_case(&expected) {
         notes.push(format!("{name}: expected the root {expected} in its name, found {root}"));
     }
@@ -84,10 +85,6 @@ fn notes_of_name(path: &Path, layout: &Layout) -> Vec<String> {
         ));
     }
     notes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Decodes all blocks and compares the root over them with the stated one.
@@ -104,8 +101,8 @@ fn check_accumulator(path: &Path, layout: &Layout, report: &mut FileReport) {
         report.damaged(&Error::BadRecord {
             location: Location::new(path, layout.accumulator_at),
             what: "accumulator",
-            expected: hex(&accumulator.root()),
-            found: hex(&layout.accumulator),
+            expected: Digits(&accumulator.root()).to_string(),
+            found: Digits(&layout.accumulator).to_string(),
         });
     }
 }

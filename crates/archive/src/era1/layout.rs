@@ -1,14 +1,12 @@
 //! Where the blocks of an era1 file stand: version record, block index, accumulator.
 
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::accumulator::ERA_BLOCKS;
 use super::e2store::{ACCUMULATOR, BLOCK_INDEX, BLOCK_RECORDS, HEADER, Records, VERSION};
-use crate::input::Seekable;
+use crate::input::{Seekable, read_full_at};
 use crate::{Compression, Error, Location};
 
 /// The least that a block takes: four record headers and a total difficulty.
@@ -92,27 +90,13 @@ fn read_part(
 ) -> Result<(), Error> {
     let before = into.len();
     into.resize(before + len as usize, 0);
-    let available = read_at(file, &mut into[before..], offset);
+    let available = read_full_at(file, &mut into[before..], offset);
     let available = available.map_err(Error::io("cannot read", path))? as u64;
     if available < len {
         let location = Location::new(path, offset);
         return Err(Error::Truncated { location, what: "era1 file", needed: len, available });
     }
     Ok(())
-}
-
-/// Fills `into` from `offset` on; fewer bytes only at the end of the file.
-fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < into.len() {
-        match file.read_at(&mut into[filled..], offset + filled as u64) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 /// Offset of the index record and the number of blocks, from the count at the end of the file.

@@ -11,6 +11,7 @@ mod read;
 mod tests;
 mod write;
 
+use chain::Digits;
 use std::path::Path;
 
 use crate::{Error, foreign};
@@ -23,8 +24,7 @@ pub use write::Writer;
 /// The usual name of an era1 file: network, number of the era, first four bytes of its
 /// accumulator.
 pub fn file_name(network: &str, era: u64, accumulator: &[u8; 32]) -> String {
-    let [a, b, c, d, ..] = accumulator;
-    format!("{network}-{era:05}-{a:02x}{b:02x}{c:02x}{d:02x}.era1")
+    format!("{network}-{era:05}-{}.era1", Digits(&accumulator[..4]))
 }
 
 /// The record that opens every e2store file: type "e2", length 0.

@@ -14,6 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub use compression::{Compression, CompressionFault};
+pub(crate) use raw::read_full_at;
 pub use raw::{STDIN, stop_waiting};
 pub(crate) use spool::{Seekable, needs_copy};
 

@@ -183,3 +183,17 @@ impl Pipe {
         Ok(count)
     }
 }
+
+/// Fills `bytes` from `offset` on; returns fewer only at the end of the file.
+pub(crate) fn read_full_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

@@ -17,7 +17,8 @@ use crate::error::Violation;
 use crate::header::Header;
 use crate::params::{MAX_BLOCK_WEIGHT, Rules};
 use crate::types::Block;
-use crate::{Hash, Id, Rule};
+use crate::{Hash, Rule};
+use chain::Reversed;
 use crypto::ManySha256;
 
 /// The shortest output script that holds a commitment.
@@ -77,7 +78,7 @@ impl Bodies {
         let root = self.merkle.root(&block.txids);
         let stated = block.stated_merkle_root();
         if root.hash != stated {
-            return Err(Violation::new(Rule::MerkleRoot, Id(&stated), Id(&root.hash)));
+            return Err(Violation::new(Rule::MerkleRoot, Reversed(&stated), Reversed(&root.hash)));
         }
         if root.repeated {
             let (expected, found) = ("different transactions", "some that stand there twice");
@@ -112,7 +113,11 @@ impl Bodies {
         let root = self.merkle.root(&block.wtxids).hash;
         let found = crypto::sha256d([root, *nonce].as_flattened());
         if found != stated {
-            return Err(Violation::new(Rule::WitnessCommitment, Id(&stated), Id(&found)));
+            return Err(Violation::new(
+                Rule::WitnessCommitment,
+                Reversed(&stated),
+                Reversed(&found),
+            ));
         }
         Ok(())
     }

@@ -1,13 +1,12 @@
 //! How many signature checks scripts may ask for, as blocks limit them: counted before anything
 //! runs (BIP16, BIP141).
 
-use crate::params::{MAX_SIGOPS_COST, WITNESS_SCALE};
 use crate::types::{Block, Transaction, Witness};
 
 /// The most that a block may ask for, in units of cost.
-pub const MAX_SIGOP_COST: u32 = MAX_SIGOPS_COST as u32;
+pub const MAX_SIGOP_COST: u32 = 80_000;
 /// The cost of a signature check outside witnesses.
-pub const LEGACY_COST: u32 = WITNESS_SCALE as u32;
+pub const LEGACY_COST: u32 = 4;
 /// OP_CHECKMULTISIG counts as so many where the number of keys is not known.
 const MOST_KEYS: u32 = 20;
 

@@ -1,11 +1,9 @@
 //! The rules that a transaction must keep whatever block it stands in.
 
+use crate::Rule;
 use crate::error::Violation;
-use crate::types::{Block, Transaction};
-use crate::{Rule, params};
+use crate::types::{Amount, Block, Transaction};
 
-/// The most satoshis that there will ever be, as outputs state them: with a sign.
-const MAX_MONEY: i64 = params::MAX_MONEY as i64;
 /// The most bytes of a transaction, or of a block, without witnesses.
 pub const MAX_STRIPPED_BYTES: usize = 1_000_000;
 
@@ -100,22 +98,17 @@ pub fn check(block: &Block, index: usize, repeats: &mut Repeats) -> Result<(), V
 
 /// No value nor their sum leaves the range of money.
 fn check_values(block: &Block, index: usize) -> Result<(), Violation> {
-    let mut sum = 0;
+    let mut sum = Amount::ZERO;
     for output in block.outputs_of(&block.transactions[index]) {
-        let value = output.value;
-        let rule = if value < 0 {
-            Rule::ValueNegative
-        } else if value > MAX_MONEY {
-            Rule::ValueTooLarge
-        } else {
-            sum += value;
-            if sum <= MAX_MONEY {
-                continue;
-            }
-            Rule::ValuesTooLarge
+        let stated = Amount::stated(output.value);
+        sum = sum.saturating_add(stated.unwrap_or_default());
+        let (rule, found) = match stated {
+            Some(_) if sum.is_in_range() => continue,
+            Some(_) => (Rule::ValuesTooLarge, sum.to_string()),
+            None if output.value < 0 => (Rule::ValueNegative, output.value.to_string()),
+            None => (Rule::ValueTooLarge, output.value.to_string()),
         };
-        let found = if rule == Rule::ValuesTooLarge { sum } else { value };
-        let expected = format_args!("0 to {MAX_MONEY} satoshis");
+        let expected = format_args!("0 to {} satoshis", Amount::MAX);
         return Err(Violation::of_transaction(rule, index, expected, found));
     }
     Ok(())

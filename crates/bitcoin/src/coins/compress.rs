@@ -6,9 +6,7 @@
 //! x coordinate. Bytes: `docs/formats/core-datadir.md`.
 
 use crate::coins::MAX_SCRIPT_BYTES;
-use crate::params::MAX_MONEY;
-use crate::types::Coin;
-use std::fmt;
+use crate::types::{Amount, Coin};
 
 /// Bytes of the longest script that is written out when read: an uncompressed public key and its
 /// check.
@@ -88,14 +86,14 @@ pub(crate) fn take_slice<'a>(
     Ok(head)
 }
 
-/// An amount without its trailing zeros. Amounts above [`MAX_MONEY`] may come out as others.
+/// An amount without its trailing zeros. Amounts above [`Amount::MAX`] may come out as others.
 #[inline]
 #[must_use]
-pub fn compress_amount(satoshis: u64) -> u64 {
-    if satoshis == 0 {
+pub fn compress_amount(amount: Amount) -> u64 {
+    if amount == Amount::ZERO {
         return 0;
     }
-    let (mut rest, mut zeros) = (satoshis, 0);
+    let (mut rest, mut zeros) = (amount.to_sat(), 0);
     while zeros < 9 && rest.is_multiple_of(10) {
         rest /= 10;
         zeros += 1;
@@ -107,17 +105,18 @@ pub fn compress_amount(satoshis: u64) -> u64 {
     rest.wrapping_mul(9).wrapping_add(last - 1).wrapping_mul(10).wrapping_add(1 + zeros)
 }
 
-/// The amount that [`compress_amount`] turned into `compressed`; `None` above [`MAX_MONEY`].
+/// The amount that [`compress_amount`] turned into `compressed`; `None` above [`Amount::MAX`].
 #[inline]
 #[must_use]
-pub fn expand_amount(compressed: u64) -> Option<u64> {
-    let Some(rest) = compressed.checked_sub(1) else { return Some(0) };
+pub fn expand_amount(compressed: u64) -> Option<Amount> {
+    let Some(rest) = compressed.checked_sub(1) else { return Some(Amount::ZERO) };
     let (rest, zeros) = (rest / 10, (rest % 10) as u32);
     let digits = match zeros {
         9 => rest + 1,
         _ => (rest / 9).checked_mul(10)? + rest % 9 + 1,
     };
-    digits.checked_mul(10u64.pow(zeros)).filter(|amount| *amount <= MAX_MONEY)
+    let amount = digits.checked_mul(10u64.pow(zeros)).map(Amount::from_sat)?;
+    amount.is_in_range().then_some(amount)
 }
 
 /// Appends a script, in its short form if it has one.
@@ -254,16 +253,17 @@ impl CoinReader {
     ) -> Result<Coin<'a>, Malformed> {
         let what = "the amount of a coin";
         let compressed = read_varint(from, what, u64::MAX)?;
-        let too_large = Malformed::TooLarge { what, limit: MAX_MONEY, found: u64::MAX };
+        let too_large = Malformed::TooLarge { what, limit: Amount::MAX.to_sat(), found: u64::MAX };
         let value = expand_amount(compressed).ok_or(too_large)?;
         Ok(Coin { height, coinbase, value, script: read_script(from, &mut self.written)? })
     }
 }
 
 /// Why bytes are no coin, undo data, or entry of Core's databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// They end too early.
+    #[error("{what}: expected {needed} bytes, found {available}")]
     Truncated {
         /// What was being read.
         what: &'static str,
@@ -273,6 +273,7 @@ pub enum Malformed {
         available: u64,
     },
     /// A number is larger than it can be.
+    #[error("{what}: expected at most {limit}, found {}", or_more(*found))]
     TooLarge {
         /// The number.
         what: &'static str,
@@ -282,6 +283,7 @@ pub enum Malformed {
         found: u64,
     },
     /// There are more or fewer items than there should be.
+    #[error("expected {expected} {what}, found {found}")]
     Count {
         /// What is counted.
         what: &'static str,
@@ -291,8 +293,10 @@ pub enum Malformed {
         found: u64,
     },
     /// The x coordinate of a public key belongs to no point of secp256k1.
+    #[error("expected the x of a public key, found that of no point")]
     NoPoint,
     /// Bytes are left over.
+    #[error("expected the end of {what}, found {bytes} more bytes")]
     Trailing {
         /// What they stand behind.
         what: &'static str,
@@ -300,6 +304,7 @@ pub enum Malformed {
         bytes: u64,
     },
     /// A number, a mark or a constant is not what it must be.
+    #[error("{what}: expected {expected:#x}, found {found:#x}")]
     Unexpected {
         /// What it is.
         what: &'static str,
@@ -310,30 +315,7 @@ pub enum Malformed {
     },
 }
 
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated { what, needed, available } => {
-                write!(f, "{what}: expected {needed} bytes, found {available}")
-            }
-            Self::TooLarge { what, limit, found: u64::MAX } => {
-                write!(f, "{what}: expected at most {limit}, found more")
-            }
-            Self::TooLarge { what, limit, found } => {
-                write!(f, "{what}: expected at most {limit}, found {found}")
-            }
-            Self::Count { what, expected, found } => {
-                write!(f, "expected {expected} {what}, found {found}")
-            }
-            Self::NoPoint => f.write_str("expected the x of a public key, found that of no point"),
-            Self::Trailing { what, bytes } => {
-                write!(f, "expected the end of {what}, found {bytes} more bytes")
-            }
-            Self::Unexpected { what, expected, found } => {
-                write!(f, "{what}: expected {expected:#x}, found {found:#x}")
-            }
-        }
-    }
+/// A number that may be too large to be known.
+fn or_more(found: u64) -> String {
+    if found == u64::MAX { "more".into() } else { found.to_string() }
 }
-
-impl std::error::Error for Malformed {}

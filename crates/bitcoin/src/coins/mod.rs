@@ -11,9 +11,9 @@ mod statistics;
 pub use packed::{PackedCoin, PackedScript};
 pub use statistics::{Counter, Statistics, statistics};
 
-use std::fmt;
+use chain::Reversed;
 
-use crate::types::OutPoint;
+use crate::types::{OutPoint, Txid};
 
 /// The key of a coin: the transaction's id, and the index in big endian, so that coins are in the
 /// order of Bitcoin Core's statistics.
@@ -35,7 +35,7 @@ pub fn is_unspendable(script: &[u8]) -> bool {
 #[must_use]
 pub fn key(outpoint: &OutPoint) -> Key {
     let mut key = [0; 36];
-    key[..32].copy_from_slice(&outpoint.txid);
+    key[..32].copy_from_slice(&outpoint.txid.0);
     key[32..].copy_from_slice(&outpoint.vout.to_be_bytes());
     key
 }
@@ -44,15 +44,17 @@ pub fn key(outpoint: &OutPoint) -> Key {
 #[must_use]
 pub fn outpoint(key: &[u8]) -> Option<OutPoint> {
     let (txid, vout) = key.split_first_chunk()?;
-    Some(OutPoint { txid: *txid, vout: u32::from_be_bytes(vout.try_into().ok()?) })
+    Some(OutPoint { txid: Txid(*txid), vout: u32::from_be_bytes(vout.try_into().ok()?) })
 }
 
 /// What can go wrong with coins.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CoinsError {
     /// The store failed, or its files are damaged.
-    Store(store::Error),
+    #[error("{0}")]
+    Store(#[from] store::Error),
     /// The store holds bytes under this key that are no coin.
+    #[error("coin {}: expected a packed coin, found {} other bytes", shown(key), found.len())]
     Malformed {
         /// The key of the outpoint.
         key: Vec<u8>,
@@ -61,32 +63,9 @@ pub enum CoinsError {
     },
 }
 
-impl fmt::Display for CoinsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CoinsError::Store(error) => error.fmt(f),
-            CoinsError::Malformed { key, found } => {
-                let (txid, vout) = key.split_at(key.len().min(32));
-                let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
-                f.write_str("coin ")?;
-                txid.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-                write!(f, ":{vout}: expected a packed coin, found {} other bytes", found.len())
-            }
-        }
-    }
-}
-
-impl std::error::Error for CoinsError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            CoinsError::Store(error) => Some(error),
-            CoinsError::Malformed { .. } => None,
-        }
-    }
-}
-
-impl From<store::Error> for CoinsError {
-    fn from(error: store::Error) -> CoinsError {
-        CoinsError::Store(error)
-    }
+/// A coin by its key, as users write it.
+fn shown(key: &[u8]) -> String {
+    let (txid, vout) = key.split_at(key.len().min(32));
+    let vout = vout.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+    format!("{}:{vout}", Reversed(txid))
 }

@@ -10,7 +10,8 @@
 //! A number has seven bits in a byte, the low ones first. Amounts often end with zeros (the idea is
 //! Bitcoin Core's, `compressor.h`). Keys are kept as they are: no curve arithmetic is needed.
 
-use crate::types::Coin;
+use crate::fault::Error;
+use crate::types::{Amount, Coin};
 
 /// Forms of scripts.
 const RAW: u8 = 0;
@@ -94,8 +95,8 @@ pub struct PackedCoin<'a> {
     pub height: u32,
     /// Was it created by a coinbase?
     pub coinbase: bool,
-    /// Satoshis.
-    pub value: u64,
+    /// What it is worth.
+    pub value: Amount,
     /// The output script.
     pub script: PackedScript<'a>,
 }
@@ -104,7 +105,7 @@ impl<'a> PackedCoin<'a> {
     /// Appends the packed bytes of a coin to `out`. Each coin has exactly one packing.
     pub fn pack(coin: &Coin, out: &mut Vec<u8>) {
         let (form, open) = PackedScript::form(coin.script);
-        let (mut amount, mut zeros) = (coin.value, 0u8);
+        let (mut amount, mut zeros) = (coin.value.to_sat(), 0u8);
         while amount != 0 && amount % 10 == 0 && zeros < 15 {
             amount /= 10;
             zeros += 1;
@@ -120,11 +121,18 @@ impl<'a> PackedCoin<'a> {
     pub fn unpack(bytes: &'a [u8]) -> Option<PackedCoin<'a>> {
         let (first, mut rest) = bytes.split_first()?;
         let amount = read_number(&mut rest)?;
-        let value = amount.checked_mul(10u64.pow(u32::from(first & 15)))?;
+        let value = Amount::from_sat(amount.checked_mul(10u64.pow(u32::from(first & 15)))?);
         let height = u32::try_from(read_number(&mut rest)?).ok()?;
         let (before, after) = frame(first >> 5, rest.len())?;
         let script = PackedScript { before, open: rest, after };
         Some(PackedCoin { height, coinbase: first & 16 != 0, value, script })
+    }
+
+    /// [`PackedCoin::unpack`], where other bytes mean that the store is damaged.
+    pub(crate) fn stored(bytes: &'a [u8]) -> Result<PackedCoin<'a>, Error> {
+        let found = bytes.len();
+        let damage = || Error::Damaged(format!("expected a coin, found {found} other bytes"));
+        Self::unpack(bytes).ok_or_else(damage)
     }
 
     /// The coin, with its script in `script`, which is overwritten.
@@ -180,8 +188,12 @@ mod tests {
             let (before, after) = frame(form, len).unwrap();
             let open: Vec<u8> = (0..len as u8).collect();
             let script = [before, &open, after].concat();
-            let coin =
-                Coin { height: 840_000, coinbase: true, value: 123_456_789, script: &script };
+            let coin = Coin {
+                height: 840_000,
+                coinbase: true,
+                value: Amount::from_sat(123_456_789),
+                script: &script,
+            };
             assert_eq!(there_and_back(&coin), 1 + 4 + 3 + len);
             for at in (0..before.len()).chain(before.len() + len..script.len()) {
                 let mut other = script.clone();
@@ -190,7 +202,12 @@ mod tests {
             }
         }
         for script in [&[][..], &[0x51], &[7; 10_000]] {
-            there_and_back(&Coin { height: u32::MAX, coinbase: false, value: 0, script });
+            there_and_back(&Coin {
+                height: u32::MAX,
+                coinbase: false,
+                value: Amount::from_sat(0),
+                script,
+            });
         }
     }
 
@@ -198,9 +215,15 @@ mod tests {
     fn every_amount_comes_back_and_round_ones_are_short() {
         let powers = (0..20).map(|n| 10u64.pow(n)).flat_map(|p| [p - 1, p, p + 1]);
         for value in powers.chain([u64::MAX, 21_000_000 * 100_000_000, 50 * 100_000_000]) {
-            there_and_back(&Coin { height: 0, coinbase: true, value, script: &[] });
+            there_and_back(&Coin {
+                height: 0,
+                coinbase: true,
+                value: Amount::from_sat(value),
+                script: &[],
+            });
         }
-        let coin = Coin { height: 1, coinbase: true, value: 5_000_000_000, script: &[] };
+        let coin =
+            Coin { height: 1, coinbase: true, value: Amount::from_sat(5_000_000_000), script: &[] };
         assert_eq!(there_and_back(&coin), 3);
     }
 

@@ -53,7 +53,7 @@ impl Counter {
         let (found, txid) = (&mut self.found, key.first_chunk().copied());
         found.coins += 1;
         found.transactions += u64::from(txid != self.last);
-        found.total_amount += u128::from(coin.value);
+        found.total_amount += u128::from(coin.value.to_sat());
         found.script_bytes += coin.script.len() as u64;
         self.last = txid;
         serialize(key, coin, &mut self.buffer);
@@ -94,7 +94,7 @@ fn serialize(key: &[u8], coin: &PackedCoin, out: &mut Vec<u8>) {
     out.extend(vout.iter().rev());
     let code = coin.height.wrapping_mul(2) | u32::from(coin.coinbase);
     out.extend(code.to_le_bytes());
-    out.extend(coin.value.to_le_bytes());
+    out.extend(coin.value.to_sat().to_le_bytes());
     let len = coin.script.len();
     match len {
         0..0xfd => out.push(len as u8),

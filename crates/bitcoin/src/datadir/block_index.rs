@@ -1,8 +1,9 @@
 //! Core's block index, the database `blocks/index`: where each block and its undo data stand.
 //! Bytes: `docs/formats/core-datadir.md`.
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::coins::compress::{Malformed, read_varint, take, write_varint};
+use crate::header::Header;
 
 /// The version that Core writes into every entry and never reads.
 const VERSION: u64 = 259_900;
@@ -101,27 +102,15 @@ impl BlockEntry {
 
     /// The hash of the block: SHA-256d of its header.
     #[must_use]
-    pub fn hash(&self) -> Hash {
-        crypto::sha256d(&self.header)
+    pub fn hash(&self) -> BlockHash {
+        Header(&self.header).hash()
     }
 
     /// The hash of the block before.
     #[must_use]
-    pub fn parent(&self) -> Hash {
-        parent(&self.header)
+    pub fn parent(&self) -> BlockHash {
+        Header(&self.header).previous()
     }
-}
-
-/// The parent that a header names.
-pub(super) fn parent(header: &[u8; 80]) -> Hash {
-    let mut parent = [0; 32];
-    parent.copy_from_slice(&header[4..36]);
-    parent
-}
-
-/// The time of a header, in seconds since 1970.
-pub(super) fn time(header: &[u8; 80]) -> u32 {
-    u32::from_le_bytes([header[68], header[69], header[70], header[71]])
 }
 
 /// What is in a block file and its undo file.

@@ -3,9 +3,9 @@
 
 use super::leveldb::{BulkWriter, Loaded, Scan};
 use super::{Error, XorKey};
-use crate::Hash;
+use crate::BlockHash;
 use crate::coins::compress::{CoinReader, Malformed, read_varint, take, write_coin, write_varint};
-use crate::types::{Coin, OutPoint};
+use crate::types::{Coin, OutPoint, Txid};
 use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ const VOUT_BYTES: usize = 5;
 pub(super) struct CoinWriter {
     database: BulkWriter,
     xor_key: XorKey,
-    transaction: Hash,
+    transaction: Txid,
     /// The transaction's coins so far: output as a VARINT, and where the value stands.
     coins: Vec<([u8; VOUT_BYTES], usize, Range<usize>)>,
     values: Vec<u8>,
@@ -35,18 +35,18 @@ pub(super) struct CoinWriter {
 
 impl CoinWriter {
     /// Begins the chainstate of a best block.
-    pub(super) fn create(folder: &Path, xor_key: XorKey, best: &Hash) -> Result<Self, Error> {
+    pub(super) fn create(folder: &Path, xor_key: XorKey, best: &BlockHash) -> Result<Self, Error> {
         let mut database = BulkWriter::create(folder)?;
         if xor_key != XorKey::default() {
             let mut value = [8; 9];
             value[1..].copy_from_slice(&xor_key.0);
             database.put(XOR_KEY, &value)?;
         }
-        let mut value = *best;
+        let mut value = best.0;
         xor_key.apply(&mut value, 0);
         database.put(&[BEST_BLOCK], &value)?;
         let (coins, values, key) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(CoinWriter { database, xor_key, transaction: [0; 32], coins, values, key })
+        Ok(CoinWriter { database, xor_key, transaction: Txid::default(), coins, values, key })
     }
 
     /// Appends a coin.
@@ -73,7 +73,7 @@ impl CoinWriter {
         for (vout, length, value) in coins.drain(..) {
             key.clear();
             key.push(COIN);
-            key.extend_from_slice(transaction);
+            key.extend_from_slice(&transaction.0);
             key.extend_from_slice(&vout[..length]);
             database.put(key, &values[value])?;
         }
@@ -94,7 +94,7 @@ pub struct Coins {
     folder: PathBuf,
     database: Scan,
     xor_key: XorKey,
-    best: Hash,
+    best: BlockHash,
     /// Entries so far.
     entries: u64,
     value: Vec<u8>,
@@ -110,7 +110,7 @@ impl Coins {
             folder: folder.to_path_buf(),
             database: Scan::open(folder)?,
             xor_key: XorKey::default(),
-            best: [0; 32],
+            best: BlockHash::default(),
             entries: 0,
             value: Vec::new(),
             reader: CoinReader::default(),
@@ -125,7 +125,7 @@ impl Coins {
                 }
                 [BEST_BLOCK] => {
                     let from = &mut coins.value.as_slice();
-                    best = Some(*take(from, "the best block").map_err(coins.at())?);
+                    best = Some(BlockHash(*take(from, "the best block").map_err(coins.at())?));
                 }
                 [COIN, ..] => {
                     coins.waiting = true;
@@ -141,7 +141,7 @@ impl Coins {
 
     /// The block at which these coins are unspent.
     #[must_use]
-    pub fn best_block(&self) -> Hash {
+    pub fn best_block(&self) -> BlockHash {
         self.best
     }
 
@@ -196,7 +196,7 @@ fn read_xor_key(mut value: &[u8]) -> Result<XorKey, Malformed> {
 fn read_key(mut key: &[u8]) -> Result<OutPoint, Malformed> {
     let (what, from) = ("the key of a coin", &mut key);
     let [_kind] = *take(from, what)?;
-    let txid = *take(from, what)?;
+    let txid = Txid(*take(from, what)?);
     let vout = read_varint(from, what, u32::MAX.into())? as u32;
     match from.len() as u64 {
         0 => Ok(OutPoint { txid, vout }),

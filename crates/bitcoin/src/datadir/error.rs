@@ -1,17 +1,17 @@
 //! Why a datadir cannot be written or read, and where.
 
 use crate::coins::compress::Malformed;
-use crate::{Hash, Id};
-use chain::Status;
-use std::fmt;
+use crate::{BlockHash, Hash};
+use chain::{Digits, Reversed, Status};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What went wrong.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The system refused something.
+    #[error("{action} {}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -21,17 +21,23 @@ pub enum Error {
         source: io::Error,
     },
     /// The datadir cannot be made there, or cannot get its name.
+    #[error("{0}")]
     Output(archive::Error),
     /// A file is not what its format demands.
+    #[error("{} at {offset}: {source}", path.display())]
     Malformed {
         /// The file, or the folder of the database.
         path: PathBuf,
-        /// Where it begins: bytes into the file, or the place of the entry in the database.
+        /// Where it begins: bytes into the file, or the index of the entry in the database.
         offset: u64,
         /// What is wrong.
         source: Malformed,
     },
     /// Undo data does not fit its checksum.
+    #[error(
+        "{} at {offset}: expected undo data of checksum {}, found {}",
+        path.display(), Reversed(expected), Reversed(found)
+    )]
     Checksum {
         /// The file.
         path: PathBuf,
@@ -43,6 +49,7 @@ pub enum Error {
         found: Hash,
     },
     /// The file that the database asks for is missing, or an entry that it must have.
+    #[error("{}: {what} is missing", path.display())]
     Missing {
         /// The folder.
         path: PathBuf,
@@ -50,15 +57,17 @@ pub enum Error {
         what: String,
     },
     /// A block does not follow the one before.
+    #[error("block {height}: expected parent {expected}, found {found}")]
     NotConnected {
         /// Its height.
         height: u32,
         /// The hash of the block before.
-        expected: Hash,
+        expected: BlockHash,
         /// The parent that it names.
-        found: Hash,
+        found: BlockHash,
     },
     /// What was given to write makes no sense.
+    #[error("{}{source}", height.map_or(String::new(), |height| format!("block {height}: ")))]
     Given {
         /// The height of the block, if it is about one.
         height: Option<u32>,
@@ -66,6 +75,7 @@ pub enum Error {
         source: Malformed,
     },
     /// An entry does not sort behind the one before.
+    #[error("expected a key behind {}, found {}", Digits(before), Digits(key))]
     Unsorted {
         /// The key before.
         before: Vec<u8>,
@@ -93,46 +103,5 @@ impl Error {
     /// Adds file and offset.
     pub(super) fn at(path: &Path, offset: u64) -> impl FnOnce(Malformed) -> Self {
         move |source| Error::Malformed { path: path.to_path_buf(), offset, source }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io { path, action, source } => write!(f, "{action} {}: {source}", path.display()),
-            Self::Output(source) => source.fmt(f),
-            Self::Malformed { path, offset, source } => {
-                write!(f, "{} at {offset}: {source}", path.display())
-            }
-            Self::Checksum { path, offset, expected, found } => write!(
-                f,
-                "{} at {offset}: expected undo data of checksum {}, found {}",
-                path.display(),
-                Id(expected),
-                Id(found)
-            ),
-            Self::Missing { path, what } => write!(f, "{}: {what} is missing", path.display()),
-            Self::NotConnected { height, expected, found } => {
-                write!(f, "block {height}: expected parent {}, found {}", Id(expected), Id(found))
-            }
-            Self::Given { height: Some(height), source } => write!(f, "block {height}: {source}"),
-            Self::Given { height: None, source } => source.fmt(f),
-            Self::Unsorted { before, key } => {
-                f.write_str("expected a key behind ")?;
-                before.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-                f.write_str(", found ")?;
-                key.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            Self::Malformed { source, .. } | Self::Given { source, .. } => Some(source),
-            _ => None,
-        }
     }
 }

@@ -6,7 +6,7 @@ use super::flat::file_name;
 use super::leveldb::Scan;
 use super::{Error, XorKey, read_file};
 use crate::coins::compress::{Malformed, take};
-use crate::{Hash, undo};
+use crate::{BlockHash, undo};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -22,7 +22,7 @@ const CHECKSUM_BYTES: u64 = 32;
 pub struct Datadir {
     folder: PathBuf,
     key: XorKey,
-    blocks: HashMap<Hash, BlockEntry>,
+    blocks: HashMap<BlockHash, BlockEntry>,
     files: Vec<FileEntry>,
 }
 
@@ -60,7 +60,7 @@ impl Datadir {
             let (value, at) = (index.value(), Error::at(folder, entries));
             match *index.key() {
                 [BLOCK, ref hash @ ..] => {
-                    let hash = take(&mut { hash }, "the hash of a block").copied();
+                    let hash = take(&mut { hash }, "the hash of a block").copied().map(BlockHash);
                     let entry = hash.and_then(|hash| Ok((hash, BlockEntry::read(value)?)));
                     let (hash, entry) = entry.map_err(at)?;
                     self.blocks.insert(hash, entry);
@@ -87,13 +87,13 @@ impl Datadir {
     }
 
     /// Blocks that the index knows, also those whose header alone is there.
-    pub fn blocks(&self) -> impl Iterator<Item = (&Hash, &BlockEntry)> {
+    pub fn blocks(&self) -> impl Iterator<Item = (&BlockHash, &BlockEntry)> {
         self.blocks.iter()
     }
 
     /// What the index knows of a block.
     #[must_use]
-    pub fn block(&self, hash: &Hash) -> Option<&BlockEntry> {
+    pub fn block(&self, hash: &BlockHash) -> Option<&BlockEntry> {
         self.blocks.get(hash)
     }
 
@@ -104,12 +104,12 @@ impl Datadir {
     }
 
     /// The chain that ends with a block, genesis block first.
-    pub fn chain(&self, tip: &Hash) -> Result<Vec<&BlockEntry>, Error> {
+    pub fn chain(&self, tip: &BlockHash) -> Result<Vec<&BlockEntry>, Error> {
         let mut chain: Vec<&BlockEntry> = Vec::new();
         let mut hash = *tip;
         loop {
             let Some(entry) = self.block(&hash) else {
-                let what = format!("block {}", crate::Id(&hash));
+                let what = format!("block {hash}");
                 return Err(Error::Missing { path: self.folder.join("blocks/index"), what });
             };
             // heights count down, so that a circle ends

@@ -1,14 +1,15 @@
 //! Writes a datadir for Core.
 
-use super::block_index::{self, BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, Status};
+use super::block_index::{BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, Status};
 use super::chainstate::CoinWriter;
 use super::flat::{FlatWriter, file_name};
 use super::leveldb::BulkWriter;
 use super::{Error, XorKey, network_folder, sync_folder, write_file};
 use crate::coins::compress::Malformed;
+use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
 use crate::types::{Coin, OutPoint};
-use crate::{Hash, undo};
+use crate::{BlockHash, undo};
 use archive::output::OutputFolder;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,6 @@ const FILE_BYTES: u64 = 128 << 20;
 pub(super) const FRAME_BYTES: u64 = 8;
 /// Core reads no block above this size (`MAX_SIZE`).
 const MAX_BLOCK: u64 = 32 << 20;
-pub(super) const HEADER_BYTES: usize = 80;
 
 /// How a datadir is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Written {
     /// Blocks.
     pub blocks: u32,
     /// The last block's hash.
-    pub tip: Hash,
+    pub tip: BlockHash,
     /// Bytes of all block files.
     pub block_bytes: u64,
     /// Those block files whose bytes are those of the source.
@@ -93,7 +93,7 @@ pub struct BlocksWriter {
     pub(super) shared: SharedFiles,
     /// The block file and the undo file at hand.
     pub(super) open: Option<Growing>,
-    entries: Vec<(Hash, BlockEntry)>,
+    entries: Vec<(BlockHash, BlockEntry)>,
 }
 
 impl BlocksWriter {
@@ -153,13 +153,13 @@ impl BlocksWriter {
         if let Some(undo) = undo {
             undo_at = open.undo.bytes() as u32 + FRAME_BYTES as u32;
             append(&mut open.undo, self.magic, undo)?;
-            open.undo.append(&undo::checksum(&block_index::parent(header), undo))?;
+            open.undo.append(&undo::checksum(&Header(header).previous(), undo))?;
             status = Status::VALID_SCRIPTS | Status::HAVE_DATA | Status::HAVE_UNDO;
         }
         if height >= self.segwit {
             status |= Status::WITNESS;
         }
-        file.add(height, block_index::time(header));
+        file.add(height, Header(header).time());
         file.undo_bytes = open.undo.bytes() as u32;
         let (status, file, header) = (Status(status), open.number, *header);
         let entry = BlockEntry { height, status, transactions, file, data_at, undo_at, header };
@@ -260,9 +260,9 @@ impl BlocksWriter {
     }
 
     /// The last block of the chain; there must be one block of each height up to it.
-    fn tip(&mut self) -> Result<Hash, Error> {
+    fn tip(&mut self) -> Result<BlockHash, Error> {
         self.entries.sort_unstable_by_key(|(_, entry)| entry.height);
-        let mut tip = [0; 32];
+        let mut tip = BlockHash::default();
         for (height, (hash, entry)) in (0..).zip(&self.entries) {
             if entry.height != height {
                 let (what, expected, found) = ("a height", height.into(), entry.height.into());
@@ -281,7 +281,7 @@ impl BlocksWriter {
         self.entries.sort_unstable_by_key(|(hash, _)| *hash);
         for (hash, entry) in &self.entries {
             key.truncate(1);
-            key.extend_from_slice(hash);
+            key.extend_from_slice(&hash.0);
             value.clear();
             entry.write(&mut value);
             index.put(&key, &value)?;
@@ -304,8 +304,8 @@ impl BlocksWriter {
 }
 
 /// Does the header name this parent?
-fn connected(height: u32, expected: Hash, header: &[u8; HEADER_BYTES]) -> Result<(), Error> {
-    let found = block_index::parent(header);
+fn connected(height: u32, expected: BlockHash, header: &[u8; HEADER_BYTES]) -> Result<(), Error> {
+    let found = Header(header).previous();
     if found != expected {
         return Err(Error::NotConnected { height, expected, found });
     }

@@ -173,9 +173,9 @@ impl Batch {
         let Self { blocks, prepared, connected, verdict, .. } = self;
         connected.connect(blocks, prepared, context, coins, verdict);
         self.times.connect = start.elapsed();
-        match (self.verdict.ends(), self.connected.settles()) {
+        match (self.verdict.ends(), self.connected.flushes()) {
             (true, _) => Flow::Stop,
-            (false, true) => Flow::Settle,
+            (false, true) => Flow::Barrier,
             (false, false) => Flow::Continue,
         }
     }
@@ -250,8 +250,8 @@ impl Batch {
 
     /// Are the coins to be written to disk now? With a fault, blocks behind it are still in the
     /// coins: no state to keep.
-    pub fn settles(&self) -> bool {
-        self.connected.settles() && !self.verdict.ends()
+    pub fn flushes(&self) -> bool {
+        self.connected.flushes() && !self.verdict.ends()
     }
 
     /// Inputs whose scripts ran, and how many of them the library decided.

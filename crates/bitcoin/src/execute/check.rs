@@ -11,10 +11,9 @@ use crate::execute::list::ByteStrings;
 use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error};
-use crate::params::{COINBASE_MATURITY, MAX_MONEY};
+use crate::params::COINBASE_MATURITY;
 use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
-use crate::types::Coin;
-use crate::types::{Block, Span};
+use crate::types::{Amount, Block, Coin, Span};
 use crate::undo;
 use std::ops::Range;
 
@@ -86,12 +85,12 @@ impl Checked {
         // counted by the flags that scripts run with, as in Core
         let flags = Flags::of(&rules);
         let (p2sh, witness) = (flags.has(Flags::P2SH), flags.has(Flags::WITNESS));
-        let (mut fees, mut at) = (0, 0);
+        let (mut fees, mut at) = (Amount::ZERO, 0);
         for (number, transaction) in block.transactions.iter().enumerate().skip(1) {
             let inputs = transaction.inputs.len();
             let coins = &spent[at..at + inputs];
             at += inputs;
-            fees += fee(block, number, coins, height)?;
+            fees = fees.saturating_add(fee(block, number, coins, height)?);
             check_fees(number, fees)?;
             if rules.csv && transaction.version as u32 >= 2 {
                 check_locks(block, number, coins, height, context)?;
@@ -107,7 +106,7 @@ impl Checked {
             }
         }
         let paid = block.value_out(&block.transactions[0]);
-        if paid > rules.subsidy + fees {
+        if paid > rules.subsidy.saturating_add(fees) {
             let (subsidy, rule) = (rules.subsidy, Rule::CoinbaseValue);
             let expected = format_args!("at most {subsidy} of subsidy and {fees} of fees");
             return Err(Violation::of_transaction(rule, 0, expected, paid));
@@ -118,10 +117,7 @@ impl Checked {
     /// Decodes the coins that these inputs of the batch spend.
     fn decode_spent(&mut self, connected: &Connected, inputs: Range<usize>) -> Result<(), Error> {
         for input in inputs {
-            let encoded = connected.spent(input);
-            let coin = PackedCoin::unpack(encoded).ok_or_else(|| {
-                Error::Damaged(format!("expected a coin, found {} other bytes", encoded.len()))
-            })?;
+            let coin = PackedCoin::stored(connected.spent(input))?;
             let begin = self.scripts.len() as u32;
             coin.script.write_to(&mut self.scripts);
             let script = Span { start: begin, end: self.scripts.len() as u32 };
@@ -192,8 +188,13 @@ fn inputs_of(block: &Block) -> usize {
 }
 
 /// What transaction `number` pays to the miner, if the coins that it spends are ripe and suffice.
-fn fee(block: &Block, number: usize, coins: &[SpentCoin], height: u32) -> Result<u64, Violation> {
-    let mut sum = 0u64;
+fn fee(
+    block: &Block,
+    number: usize,
+    coins: &[SpentCoin],
+    height: u32,
+) -> Result<Amount, Violation> {
+    let mut sum = Amount::ZERO;
     for coin in coins {
         if coin.coinbase && height - coin.height < COINBASE_MATURITY {
             let expected = format_args!("coins {COINBASE_MATURITY} blocks after their coinbase");
@@ -202,8 +203,8 @@ fn fee(block: &Block, number: usize, coins: &[SpentCoin], height: u32) -> Result
             return Err(Violation::of_transaction(rule, number, expected, found));
         }
         sum = sum.saturating_add(coin.value);
-        if coin.value > MAX_MONEY || sum > MAX_MONEY {
-            let expected = format_args!("inputs of at most {MAX_MONEY}");
+        if !sum.is_in_range() {
+            let expected = format_args!("inputs of at most {}", Amount::MAX);
             return Err(Violation::of_transaction(Rule::InputValues, number, expected, sum));
         }
     }
@@ -214,11 +215,11 @@ fn fee(block: &Block, number: usize, coins: &[SpentCoin], height: u32) -> Result
     })
 }
 
-fn check_fees(number: usize, fees: u64) -> Result<(), Violation> {
-    if fees <= MAX_MONEY {
+fn check_fees(number: usize, fees: Amount) -> Result<(), Violation> {
+    if fees.is_in_range() {
         return Ok(());
     }
-    let expected = format_args!("fees of at most {MAX_MONEY}");
+    let expected = format_args!("fees of at most {}", Amount::MAX);
     Err(Violation::of_transaction(Rule::Fees, number, expected, fees))
 }
 

@@ -10,8 +10,7 @@ use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::execute::unwind::unwind;
 use crate::fault::Cause;
-use crate::types::Block;
-use crate::types::OutPoint;
+use crate::types::{Block, OutPoint};
 use store::Table;
 
 /// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
@@ -46,7 +45,7 @@ pub(super) struct Connected {
     /// Blocks that are connected to the coins.
     blocks: usize,
     /// The coins are to be written to disk when this batch is finished.
-    settle: bool,
+    flush: bool,
 }
 
 /// What connecting a block reads.
@@ -61,7 +60,7 @@ impl Connected {
     pub fn clear(&mut self) {
         self.spent.clear();
         self.blocks = 0;
-        self.settle = false;
+        self.flush = false;
     }
 
     /// Spends and creates the coins of each block. A block that spends what is not there is taken
@@ -90,7 +89,7 @@ impl Connected {
             at.input = self.spent.len();
         }
         let due = coins.changes() > 0 && context.clock.is_due();
-        self.settle = due || coins.wants_flush() || is_short(coins, context);
+        self.flush = due || coins.wants_flush() || is_short(coins, context);
     }
 
     /// Lets `blocks` pass, where coins do not matter.
@@ -129,7 +128,7 @@ impl Connected {
                 }
             }
             input += inputs;
-            let txid = block.txids[number];
+            let txid = block.txid(number);
             for vout in 0..transaction.outputs.len() as u32 {
                 let coin = prepared.created(output);
                 output += 1;
@@ -203,8 +202,8 @@ impl Connected {
     }
 
     /// Are the coins to be written to disk when this batch is finished?
-    pub fn settles(&self) -> bool {
-        self.settle
+    pub fn flushes(&self) -> bool {
+        self.flush
     }
 }
 
@@ -216,7 +215,7 @@ impl Source<'_> {
             for vout in 0..transaction.outputs.len() as u32 {
                 let coin = self.prepared.created(output);
                 output += 1;
-                let key = key(&OutPoint { txid: self.block.txids[number], vout });
+                let key = key(&OutPoint { txid: self.block.txid(number), vout });
                 if !coin.is_empty() && coins.contains(&key, None)? {
                     let (expected, found) = ("a new transaction id", "one with unspent outputs");
                     let rule = Rule::UnspentDuplicate;
@@ -231,8 +230,7 @@ impl Source<'_> {
     fn missing(&self, number: usize, within: usize) -> Violation {
         let block = self.block;
         let input = &block.inputs_of(&block.transactions[number])[within];
-        let outpoint = block.outpoint(input);
-        let (txid, vout) = (crate::Id(&outpoint.txid), outpoint.vout);
+        let OutPoint { txid, vout } = block.outpoint(input);
         let expected = format_args!("output {vout} of {txid} unspent").to_string();
         Violation::of_transaction(Rule::CoinMissing, number, expected, "none")
     }

@@ -7,8 +7,7 @@ use crate::execute::list::ByteStrings;
 use crate::execute::read::Blocks;
 use crate::fault::Cause;
 use crate::script;
-use crate::types::Coin;
-use crate::types::{Block, hash_blocks};
+use crate::types::{Amount, Block, Coin, hash_blocks};
 use crypto::ManySha256;
 use store::Fetched;
 
@@ -99,7 +98,7 @@ impl Prepared {
             for output in block.outputs_of(transaction) {
                 let script = output.script.of(&block.raw);
                 if !is_unspendable(script) {
-                    let value = output.value as u64;
+                    let value = Amount::from_sat(output.value as u64);
                     let coin = Coin { height, coinbase: number == 0, value, script };
                     PackedCoin::pack(&coin, self.created.tail());
                 }

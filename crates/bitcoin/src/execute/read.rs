@@ -32,8 +32,7 @@ impl Blocks {
     /// its last.
     pub fn read(&mut self, context: &Context, reader: &mut BlockReader, verdict: &mut Verdict) {
         let mut bytes = 0;
-        let last = context.options.until.map_or(usize::MAX, |until| until as usize);
-        let end = last.saturating_add(1).min(context.path.nodes.len());
+        let end = context.options.asked(context.tree.base()).min(context.path.nodes.len());
         for node in context.path.nodes[..end].iter().skip(self.first as usize) {
             let Some(found) = context.tree.record(*node) else { break };
             bytes += u64::from(found.size);

@@ -1,8 +1,7 @@
 //! Connecting, backwards.
 
 use crate::coins::key;
-use crate::types::Block;
-use crate::types::OutPoint;
+use crate::types::{Block, OutPoint};
 use store::Table;
 
 /// Takes back the first `transactions` transactions of `block` and the first `spent` of its
@@ -21,7 +20,7 @@ pub(crate) fn unwind<'a>(
             for vout in 0..transaction.outputs.len() as u32 {
                 gone.clear();
                 // unspendable outputs were never there
-                coins.take(&key(&OutPoint { txid: block.txids[number], vout }), None, &mut gone)?;
+                coins.take(&key(&OutPoint { txid: block.txid(number), vout }), None, &mut gone)?;
             }
         }
         // the coinbase's only input comes before those that are counted

@@ -2,7 +2,7 @@
 
 pub mod rules;
 
-use crate::Hash;
+use crate::{BlockHash, Hash};
 use ruint::aliases::U256;
 
 /// Bytes of a header.
@@ -30,8 +30,8 @@ impl Header<'_> {
     }
 
     /// The hash of the block before.
-    pub fn previous(&self) -> Hash {
-        self.field(4)
+    pub fn previous(&self) -> BlockHash {
+        BlockHash(self.field(4))
     }
 
     /// The root of the tree of transaction ids.
@@ -60,8 +60,8 @@ impl Header<'_> {
     }
 
     /// The block's hash. For many headers at once use `crypto::ManySha256::sha256d_80`.
-    pub fn hash(&self) -> Hash {
-        crypto::sha256d(self.0)
+    pub fn hash(&self) -> BlockHash {
+        BlockHash(crypto::sha256d(self.0))
     }
 
     #[inline]

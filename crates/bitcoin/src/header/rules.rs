@@ -4,9 +4,9 @@
 //! to block, so that a header costs the same at any height and after any number of blocks of
 //! minimum difficulty.
 
+use crate::BlockHash;
 use crate::header::{Claims, Header, compact, target};
 use crate::params::{MAX_FUTURE_SECONDS, MAX_TIMEWARP_SECONDS, Params};
-use crate::{Hash, Id};
 use ruint::aliases::U256;
 
 /// Times of which the median must be passed.
@@ -44,12 +44,12 @@ pub enum Violation {
         found: u32,
     },
     /// The hash is above the target.
-    #[error("proof of work: expected a hash up to the target {bits:08x}, found {}", Id(.found))]
+    #[error("proof of work: expected a hash up to the target {bits:08x}, found {}", .found)]
     Work {
         /// The header's bits.
         bits: u32,
         /// The header's hash.
-        found: Hash,
+        found: BlockHash,
     },
     /// The difficulty does not follow from the blocks before.
     #[error("difficulty: expected bits {expected:08x}, found {found:08x}")]
@@ -114,7 +114,7 @@ pub fn verify_header(
     params: &Params,
     parent: &Parent,
     header: &Header<'_>,
-    hash: &Hash,
+    hash: &BlockHash,
     now: Option<u64>,
 ) -> Result<(), Violation> {
     verify_work(params, header.bits(), hash)?;
@@ -181,11 +181,11 @@ pub(crate) fn verify_known(
 
 /// The bits are a target of the network and the hash is not above it.
 #[inline]
-pub fn verify_work(params: &Params, bits: u32, hash: &Hash) -> Result<(), Violation> {
+pub fn verify_work(params: &Params, bits: u32, hash: &BlockHash) -> Result<(), Violation> {
     let Some(target) = target(bits).filter(|target| *target <= params.pow_limit) else {
         return Err(Violation::Target { limit: params.limit_bits(), found: bits });
     };
-    if U256::from_le_bytes(*hash) > target {
+    if U256::from_le_bytes(hash.0) > target {
         return Err(Violation::Work { bits, found: *hash });
     }
     Ok(())

@@ -15,7 +15,7 @@ pub(super) struct Choice {
     sibling: Vec<u32>,
     /// All blocks, the most work first.
     order: Vec<u32>,
-    /// Those before this place in `order` are invalid.
+    /// Those before this index in `order` are invalid.
     next: usize,
 }
 

@@ -4,6 +4,7 @@
 //! wrong with it, the blocks are scanned again and it is written anew.
 
 use super::Found;
+use crate::BlockHash;
 use crate::header::HEADER_BYTES;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -173,7 +174,7 @@ fn write_all(
             bytes.extend_from_slice(&record.file.to_le_bytes());
             bytes.extend_from_slice(&record.size.to_le_bytes());
             bytes.extend_from_slice(&record.offset.to_le_bytes());
-            bytes.extend_from_slice(&record.hash);
+            bytes.extend_from_slice(&record.hash.0);
             bytes.extend_from_slice(&record.header);
         }
         out.put(&bytes)?;
@@ -296,7 +297,8 @@ impl Reading {
                 if file as usize >= files {
                     return Err(bad("file of a record", format!("below {files}"), file));
                 }
-                let (offset, hash, header) = (at.number_u64()?, at.array()?, at.array()?);
+                let (offset, hash, header) =
+                    (at.number_u64()?, BlockHash(at.array()?), at.array()?);
                 found.push(Found { file, offset, size, header, hash });
             }
         }

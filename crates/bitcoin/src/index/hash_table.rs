@@ -1,7 +1,7 @@
 //! From a block's hash to its record, for a number of records that is known from the start.
 
 use super::Found;
-use crate::Hash;
+use crate::BlockHash;
 use std::hash::{BuildHasher, RandomState};
 
 /// Open addressing with linear steps, at most half full. A slot holds 32 bits of the mixed hash and
@@ -30,14 +30,14 @@ impl HashTable {
 
     /// The record in `found` that has this hash.
     #[inline]
-    pub fn get(&self, hash: &Hash, found: &[Found]) -> Option<u32> {
+    pub fn get(&self, hash: &BlockHash, found: &[Found]) -> Option<u32> {
         self.slot_of(hash, found).ok()
     }
 
     /// The record in the first slot for this hash, most often the right one; `u32::MAX` when that
     /// is empty.
     #[inline]
-    pub fn guess(&self, hash: &Hash) -> u32 {
+    pub fn guess(&self, hash: &BlockHash) -> u32 {
         let slot = self.slots[(self.mix(hash) >> self.shift) as usize];
         (slot as u32).wrapping_sub(1)
     }
@@ -58,7 +58,7 @@ impl HashTable {
 
     /// The record with this hash, or the slot where it belongs.
     #[inline]
-    fn slot_of(&self, hash: &Hash, found: &[Found]) -> Result<u32, usize> {
+    fn slot_of(&self, hash: &BlockHash, found: &[Found]) -> Result<u32, usize> {
         let mixed = self.mix(hash);
         let mut at = (mixed >> self.shift) as usize;
         loop {
@@ -76,8 +76,8 @@ impl HashTable {
 
     /// The slot comes from the highest bits, the 32 bits in the slot are the lowest.
     #[inline]
-    fn mix(&self, hash: &Hash) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = *hash;
+    fn mix(&self, hash: &BlockHash) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = hash.0;
         let start = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         let product = u128::from(start ^ self.salt) * u128::from(self.factor);
         (product >> 64) as u64 ^ product as u64

@@ -12,7 +12,7 @@ use super::Found;
 use super::hash_table::HashTable;
 use super::tree::{Anchor, Block, GENESIS, Refused, Tree, Why};
 use super::work::WorkMemo;
-use crate::Hash;
+use crate::BlockHash;
 use crate::header::Claims;
 use crate::header::rules::{
     Known, MEDIAN_BLOCKS, Parent, Violation, begins_period, median, real_bits, verify_after,
@@ -222,7 +222,7 @@ impl<'a> Linker<'a> {
         self.records[record as usize].block > REFUSED
     }
 
-    fn previous(&self, record: u32) -> Hash {
+    fn previous(&self, record: u32) -> BlockHash {
         self.tree.found[record as usize].header().previous()
     }
 

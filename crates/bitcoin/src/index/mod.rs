@@ -23,7 +23,7 @@ pub use file::{
 pub use summary::{Branch, Gap, Summary};
 pub use tree::{Anchor, GENESIS, NO_RECORD, Refused, Tree, Why};
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::header::{HEADER_BYTES, Header};
 use archive::blkdat::BlockLocation;
 
@@ -39,7 +39,7 @@ pub struct Found {
     /// The header's bytes.
     pub header: [u8; HEADER_BYTES],
     /// Its SHA-256d.
-    pub hash: Hash,
+    pub hash: BlockHash,
 }
 
 impl Found {

@@ -42,7 +42,7 @@ pub(crate) fn index(
     run.counts.file_bytes = files.bytes();
     run.counts.blocks = found.len() as u64;
     index.tree = Tree::build(&options.params, found, options.now);
-    if !options.variants.plan().accept_blocks {
+    if !options.setting.plan().accept_blocks {
         run.counts.out_of_order = index.tree.out_of_order().into();
         run.counts.orphans = index.tree.unlinked().into();
     }
@@ -214,8 +214,8 @@ fn scan(
 ) -> Result<Vec<Found>, Error> {
     let some = files.only(numbers);
     let known = [options.params.genesis_hash];
-    let Options { variants, threads, cancel, .. } = options;
-    let scan = scan::find(&some, &known, variants, *threads, cancel)
+    let Options { setting, threads, cancel, .. } = options;
+    let scan = scan::find(&some, &known, setting, *threads, cancel)
         .map_err(|error| if cancel.is_cancelled() { Error::Stopped } else { error.into() })?;
     run.scan_s = scan.times.scan_s;
     run.counts = Counts { bytes_read: scan.counts.bytes_read, ..scan.counts };
@@ -261,4 +261,12 @@ fn note_best(tree: &Tree, run: &mut Run) {
     run.anchor = tree.anchor();
     run.tree_memory = tree.memory();
     run.stale = u64::from(tree.len()) - u64::from(tree.height(best)) - 1;
+}
+
+/// The last block of the best chain that is asked for; none where all have greater heights.
+pub fn last_asked(tree: &Tree, options: &Options) -> Option<Tip> {
+    let (base, best) = (tree.base(), tree.best_tip());
+    let last = (tree.height(best) as usize).min(options.asked(base).checked_sub(1)?);
+    let block = tree.ancestor(best, last as u32)?;
+    Some(Tip { height: base + last as u32, hash: *tree.hash(block) })
 }

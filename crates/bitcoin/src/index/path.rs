@@ -1,6 +1,6 @@
 //! The chain that is being connected.
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::index::Tree;
 use crate::params::{Params, Rules};
 
@@ -22,13 +22,13 @@ impl Path {
     }
 
     /// How many blocks at the beginning are those of another chain, by height.
-    pub fn shared(&self, other: &[Hash], tree: &Tree) -> usize {
+    pub fn shared(&self, other: &[BlockHash], tree: &Tree) -> usize {
         let own = self.nodes.iter().map(|node| tree.hash(*node));
         own.zip(other).take_while(|(own, other)| own == other).count()
     }
 
     /// The hash of each block.
-    pub fn hashes(&self, tree: &Tree) -> Vec<Hash> {
+    pub fn hashes(&self, tree: &Tree) -> Vec<BlockHash> {
         self.nodes.iter().map(|node| *tree.hash(*node)).collect()
     }
 

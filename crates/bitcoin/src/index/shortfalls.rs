@@ -5,12 +5,12 @@
 //! a stretch that could be what is left of a record counts as lost, unless its header shows that
 //! the block stands elsewhere, too. See `docs/formats/blkdat.md`.
 
+use crate::BlockHash;
 use crate::header::HEADER_BYTES;
 use crate::index::pass1::Index;
 use crate::index::{Gap, Tree, Why};
 use crate::options::Options;
 use crate::run::Run;
-use crate::{Hash, Id};
 use archive::blkdat::{
     BlockFiles, BlockLocation, BodyReader, Damage, DamageKind, FRAME, MIN_BLOCK,
 };
@@ -53,7 +53,7 @@ fn refused(files: &BlockFiles, tree: &Tree, run: &mut Run) {
     for refused in tree.refused().iter().take(MAX_REFUSED) {
         let Some(found) = tree.found().get(refused.record as usize) else { continue };
         let Some(file) = files.files().get(found.file as usize) else { continue };
-        let (file, offset, id) = (file.path().display(), found.offset, Id(&found.hash));
+        let (file, offset, id) = (file.path().display(), found.offset, found.hash);
         run.damage.push(match refused.why {
             Why::Rule(height, violation) => {
                 let height = tree.base() + height;
@@ -84,7 +84,7 @@ fn beginning(files: &BlockFiles, options: &Options, index: &Index) -> Option<Sho
     }
     let first = index.tree.found().get(anchor.record as usize)?;
     let file = files.files().get(first.file as usize)?;
-    let id = Id(&anchor.hash);
+    let id = anchor.hash;
     let text = format!("the blocks before {id}, from the genesis block on, are not in these files");
     let missing = Shortfall::new(ShortfallKind::MissingBlocks, text).at(file.path(), first.offset);
     Some(match anchor.height {
@@ -114,10 +114,10 @@ fn not_contained(options: &Options, index: &Index) -> Vec<Shortfall> {
             let found = above_base.and_then(|height| tree.ancestor(tree.best_tip(), height));
             let found = match found.map(|block| tree.hash(block)) {
                 Some(hash) if *hash == tip.hash => return None,
-                Some(hash) => format!("block {} has its height", Id(hash)),
+                Some(hash) => format!("block {hash} has its height"),
                 None => format!("the last block has height {}", best_height(index)),
             };
-            let (height, id) = (tip.height, Id(&tip.hash));
+            let (height, id) = (tip.height, tip.hash);
             let text =
                 format!("the store's block {height} ({id}) is not in these files' chain: {found}");
             Some(Shortfall::new(ShortfallKind::MissingBlocks, text))
@@ -143,7 +143,7 @@ fn of_gap(files: &BlockFiles, index: &Index, gap: &Gap) -> Shortfall {
         1 => "1 block follows".to_owned(),
         records => format!("{records} blocks follow"),
     };
-    let missing = Id(&gap.missing);
+    let missing = gap.missing;
     let text = format!("the block before this one, {missing}, is not in any file ({blocks})");
     let shortfall = Shortfall::new(ShortfallKind::Unconnected, text).of_blocks(gap.records.into());
     let first = index.tree.found().get(gap.first as usize);
@@ -181,7 +181,7 @@ fn damaged(files: &BlockFiles, index: &Index, run: &mut Run) -> Vec<Shortfall> {
         match kind_of(damage) {
             None => run.damage.push(format!("{place}: {damage}")),
             Some(_) if copies.contains_key(&number) => {
-                let id = Id(&copies[&number]);
+                let id = copies[&number];
                 run.damage.push(format!("{place}: {damage}; block {id} stands elsewhere, too"));
             }
             Some(_) if all.len() == MAX_LISTED => more += 1,
@@ -214,8 +214,8 @@ fn kind_of(damage: &Damage) -> Option<ShortfallKind> {
     }
 }
 
-/// Damaged records whose header is that of a block which is linked, by their places in the list.
-fn copies(files: &BlockFiles, index: &Index) -> HashMap<usize, Hash> {
+/// Damaged records whose header is that of a block which is linked, by their indexes in the list.
+fn copies(files: &BlockFiles, index: &Index) -> HashMap<usize, BlockHash> {
     let mut reader = BodyReader::new(files, 4);
     let mut headers = HashMap::new();
     for (number, (file, damage)) in index.damage.iter().enumerate() {
@@ -243,10 +243,10 @@ fn is_one_record(damage: &Damage) -> bool {
     }
 }
 
-fn header_of(reader: &mut BodyReader, file: u32, damage: &Damage) -> Option<Hash> {
+fn header_of(reader: &mut BodyReader, file: u32, damage: &Damage) -> Option<BlockHash> {
     let location = BlockLocation { file, offset: damage.offset + FRAME, size: HEADER_BYTES as u32 };
     let mut header = vec![];
     let whole = damage.length >= FRAME + HEADER_BYTES as u64;
     whole.then(|| reader.read(location, &mut header).ok()).flatten()?;
-    Some(crypto::sha256d(&header))
+    Some(BlockHash(crypto::sha256d(&header)))
 }

@@ -1,7 +1,7 @@
 //! What the index says of an archive: tips, stale branches, gaps, and how well it is ordered.
 
 use super::tree::{GENESIS, Tree};
-use crate::Hash;
+use crate::BlockHash;
 use std::collections::HashMap;
 
 /// A branch that is not in the best chain.
@@ -21,7 +21,7 @@ pub struct Branch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The hash of the missing block.
-    pub missing: Hash,
+    pub missing: BlockHash,
     /// The first record that follows it, as an index of [`Tree::found`].
     pub first: u32,
     /// Records that cannot be linked because of it.
@@ -103,12 +103,12 @@ impl Tree {
 
     /// Blocks that no file has although others follow them; cheap when there are none.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
-        let mut places = HashMap::new();
+        let mut indexes = HashMap::new();
         let mut gaps: Vec<Gap> = Vec::new();
         for &(root, _) in &self.orphans {
             let missing = self.found[root as usize].header().previous();
-            let place = *places.entry(missing).or_insert(gaps.len());
-            match gaps.get_mut(place) {
+            let index = *indexes.entry(missing).or_insert(gaps.len());
+            match gaps.get_mut(index) {
                 Some(gap) => gap.records += 1,
                 None => gaps.push(Gap { missing, first: root, records: 1 }),
             }

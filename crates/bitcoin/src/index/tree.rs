@@ -7,7 +7,7 @@
 use super::Found;
 use super::best::Choice;
 use super::work::work_of;
-use crate::Hash;
+use crate::BlockHash;
 use crate::header::rules::Violation;
 use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
@@ -42,7 +42,7 @@ pub struct Anchor {
     /// Its record, as an index of [`Tree::found`].
     pub record: u32,
     /// Its hash.
-    pub hash: Hash,
+    pub hash: BlockHash,
     /// Its height, where it is known.
     pub height: Option<u32>,
 }
@@ -93,7 +93,7 @@ impl Block {
 ///
 /// Blocks have numbers: [`GENESIS`] is 0, and a block's number is higher than its parent's.
 pub struct Tree {
-    pub(super) genesis_hash: Hash,
+    pub(super) genesis_hash: BlockHash,
     /// What stands in the first block's place; heights count from there.
     pub(super) anchor: Option<Anchor>,
     pub(super) found: Vec<Found>,
@@ -201,7 +201,7 @@ impl Tree {
     }
 
     /// The block's hash.
-    pub fn hash(&self, block: u32) -> &Hash {
+    pub fn hash(&self, block: u32) -> &BlockHash {
         self.record(block).map_or(&self.genesis_hash, |found| &found.hash)
     }
 
@@ -224,7 +224,7 @@ impl Tree {
     }
 
     /// The linked block with this hash. Looks at all of them.
-    pub fn find(&self, hash: &Hash) -> Option<u32> {
+    pub fn find(&self, hash: &BlockHash) -> Option<u32> {
         (0..self.len()).find(|block| self.hash(*block) == hash)
     }
 }

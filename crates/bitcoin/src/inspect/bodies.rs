@@ -1,6 +1,6 @@
 //! Every body of block files, decoded and held against the rules that need no coins.
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::body::Bodies;
 use crate::body::reader::BlockReader;
 use crate::fault::Cause;
@@ -32,7 +32,7 @@ pub struct BodyFault {
     /// Where its first byte stands.
     pub offset: u64,
     /// Its hash.
-    pub hash: Hash,
+    pub hash: BlockHash,
     /// Its height, where it is linked.
     pub height: Option<u32>,
     /// What is wrong.
@@ -79,7 +79,7 @@ pub(super) fn check(
     threads: usize,
 ) -> CheckedBodies {
     let batches = batches(tree.found());
-    let nodes: HashMap<&Hash, u32> =
+    let nodes: HashMap<&BlockHash, u32> =
         (0..tree.len()).filter(|_| params.is_some()).map(|node| (tree.hash(node), node)).collect();
     let (next, all) = (AtomicUsize::new(0), Mutex::new(CheckedBodies::default()));
     let work = || {
@@ -123,7 +123,7 @@ struct Checker<'a> {
     files: &'a BlockFiles,
     tree: &'a Tree,
     params: Option<&'a Params>,
-    nodes: &'a HashMap<&'a Hash, u32>,
+    nodes: &'a HashMap<&'a BlockHash, u32>,
     hasher: ManySha256,
     reader: BlockReader<'a>,
     blocks: Vec<Block>,
@@ -136,7 +136,7 @@ impl<'a> Checker<'a> {
         files: &'a BlockFiles,
         tree: &'a Tree,
         params: Option<&'a Params>,
-        nodes: &'a HashMap<&'a Hash, u32>,
+        nodes: &'a HashMap<&'a BlockHash, u32>,
     ) -> Self {
         let hasher = ManySha256::detect();
         Self {

@@ -1,12 +1,12 @@
 //! What a folder with coins holds: a store of ours, or a datadir of Bitcoin Core.
 
-use crate::Hash;
 use crate::chainstate::{CHAINSTATE, Opened};
 use crate::coins::{self, CoinsError, Counter, PackedCoin, Statistics};
 use crate::datadir::{self, Datadir};
 use crate::fault::Error;
 use crate::params::Params;
 use crate::run::Tip;
+use crate::types::Txid;
 use std::ops::Range;
 use std::path::Path;
 
@@ -43,7 +43,7 @@ pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
         CoinsError::Store(error) => Error::Store(error),
         malformed @ CoinsError::Malformed { .. } => Error::Damaged(malformed.to_string()),
     })?;
-    let params = Params::all().into_iter().find(|params| params.genesis_hash == state.genesis);
+    let params = Params::by_genesis(&state.genesis);
     Ok(Some(Stored { params, tip: state.tip, undo_bytes: undo.len(), statistics }))
 }
 
@@ -72,7 +72,7 @@ pub fn core_state(folder: &Path) -> Result<CoreState, datadir::Error> {
     let mut coins = datadir.coins()?;
     let hash = coins.best_block();
     let Some(entry) = datadir.block(&hash) else {
-        let what = format!("block {}, to which the coins belong,", crate::Id(&hash));
+        let what = format!("block {hash}, to which the coins belong,");
         return Err(datadir::Error::Missing { path: folder.join("blocks/index"), what });
     };
     let best = Tip { height: entry.height, hash };
@@ -96,7 +96,7 @@ pub fn core_state(folder: &Path) -> Result<CoreState, datadir::Error> {
 /// its statistics in that of the numbers.
 #[derive(Default)]
 struct TransactionCoins {
-    txid: Hash,
+    txid: Txid,
     coins: Vec<(u32, Range<usize>)>,
     packed: Vec<u8>,
 }
@@ -106,7 +106,7 @@ impl TransactionCoins {
     fn count(&mut self, counter: &mut Counter) {
         self.coins.sort_unstable_by_key(|(vout, _)| *vout);
         let mut key = [0; 36];
-        key[..32].copy_from_slice(&self.txid);
+        key[..32].copy_from_slice(&self.txid.0);
         for (vout, range) in self.coins.drain(..) {
             key[32..].copy_from_slice(&vout.to_be_bytes());
             if let Some(coin) = PackedCoin::unpack(&self.packed[range]) {
@@ -120,7 +120,7 @@ impl TransactionCoins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::Coin;
+    use crate::types::{Amount, Coin};
 
     #[test]
     fn coins_of_a_transaction_are_hashed_in_the_order_of_their_numbers() {
@@ -128,7 +128,8 @@ mod tests {
             let (mut transaction, mut counter) = (TransactionCoins::default(), Counter::default());
             for vout in order {
                 let start = transaction.packed.len();
-                let coin = Coin { height: 7, coinbase: false, value: (*vout).into(), script: &[1] };
+                let value = Amount::from_sat((*vout).into());
+                let coin = Coin { height: 7, coinbase: false, value, script: &[1] };
                 PackedCoin::pack(&coin, &mut transaction.packed);
                 transaction.coins.push((*vout, start..transaction.packed.len()));
             }

@@ -1,6 +1,6 @@
 //! The first blocks, put together from what differs between them.
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::params::COIN;
 
 /// What the first block of a network consists of.
@@ -34,7 +34,7 @@ const OP_CHECKSIG: u8 = 0xac;
 
 impl Genesis {
     /// The block's bytes and its hash.
-    pub fn build(&self) -> (Vec<u8>, Hash) {
+    pub fn build(&self) -> (Vec<u8>, BlockHash) {
         let coinbase = self.coinbase();
         let mut block = Vec::with_capacity(81 + coinbase.len());
         block.extend(1_i32.to_le_bytes());
@@ -44,7 +44,7 @@ impl Genesis {
         for number in [self.time, self.bits, self.nonce] {
             block.extend(number.to_le_bytes());
         }
-        let hash = crypto::sha256d(&block);
+        let hash = BlockHash(crypto::sha256d(&block));
         block.push(1);
         block.extend(coinbase);
         (block, hash)

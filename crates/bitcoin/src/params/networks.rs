@@ -2,7 +2,7 @@
 
 use super::genesis::{Genesis, SATOSHI, TIMES};
 use super::{Exception, Params};
-use crate::Hash;
+use crate::BlockHash;
 use ruint::aliases::U256;
 
 const TWO_WEEKS: u32 = 14 * 24 * 60 * 60;
@@ -34,7 +34,7 @@ const TESTNET3_EXCEPTIONS: &[Exception] = &[Exception {
     taproot: false,
 }];
 
-const BIP30_REPEATS: &[(u32, Hash)] = &[
+const BIP30_REPEATS: &[(u32, BlockHash)] = &[
     (91_842, id("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec")),
     (91_880, id("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721")),
 ];
@@ -50,6 +50,11 @@ impl Params {
             "regtest" => Params::regtest(),
             _ => return None,
         })
+    }
+
+    /// The network that begins with this block.
+    pub fn by_genesis(hash: &BlockHash) -> Option<Params> {
+        Params::all().into_iter().find(|params| params.genesis_hash == *hash)
     }
 
     /// The network whose blocks stand behind these four bytes. A signet with its own challenge
@@ -230,7 +235,7 @@ fn signet_magic(challenge: &[u8]) -> [u8; 4] {
 }
 
 /// A hash from the form that block explorers show; checked when this is compiled.
-const fn id(text: &str) -> Hash {
+const fn id(text: &str) -> BlockHash {
     let text = text.as_bytes();
     let mut hash = [0; 32];
     let mut at = 0;
@@ -238,7 +243,7 @@ const fn id(text: &str) -> Hash {
         hash[31 - at] = digit(text[2 * at]) << 4 | digit(text[2 * at + 1]);
         at += 1;
     }
-    hash
+    BlockHash(hash)
 }
 
 fn bytes(text: &str) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! The scripts of many transactions at once.
 
 use super::library::Library;
-use super::templates::{Checks, Place, Templates};
+use super::templates::{Checks, Indexes, Templates};
 use super::{Flags, Form, Reason, Spend, SpentCoin};
 use crate::types::Block;
 use crypto::Signatures;
@@ -41,12 +41,12 @@ impl<'a> Part<'a> {
         let transactions = &self.block.transactions;
         let inputs = &transactions.get(transaction).ok_or(Reason::Absent)?.inputs;
         let coinbase = transactions.first().map_or(0, |coinbase| coinbase.inputs.end);
-        let place = |input: u32| input.saturating_sub(coinbase) as usize;
+        let index = |input: u32| input.saturating_sub(coinbase) as usize;
         self.coins
-            .get(place(inputs.start)..place(inputs.end))
+            .get(index(inputs.start)..index(inputs.end))
             .and_then(|coins| Spend::new(self.block, transaction, coins, self.scripts))
             .ok_or(Reason::Coins {
-                expected: place(self.block.inputs.len() as u32),
+                expected: index(self.block.inputs.len() as u32),
                 found: self.coins.len(),
             })
     }
@@ -87,6 +87,8 @@ pub struct Counts {
     /// Inputs that the library decided: all that are not recognised, and those whose signatures
     /// did not hold.
     pub library: u64,
+    /// Bytes of transactions that the library read for them: each is read once.
+    pub library_bytes: u64,
 }
 
 /// An input that waits for its batch.
@@ -96,8 +98,12 @@ struct Waiting {
     transaction: usize,
     input: usize,
     /// None: the library decides.
-    place: Option<Place>,
+    indexes: Option<Indexes>,
 }
+
+/// The transaction that the library was asked about last, and what it is: part and number. It is
+/// kept from batch to batch, so that none is read twice.
+type LastRead = Option<((usize, usize), Library)>;
 
 /// Verifies scripts. The buffers are kept from call to call.
 #[derive(Debug, Default)]
@@ -129,38 +135,39 @@ impl ScriptBatch {
         signatures: &Signatures,
     ) -> Result<(), ScriptFault> {
         self.clear();
+        let mut library = None;
         for (part, each) in parts.iter().enumerate() {
             let end = each.transactions.end.min(each.block.transactions.len());
             for transaction in each.transactions.start.max(1)..end {
                 let spend = match each.spend(transaction) {
                     Ok(spend) => spend,
                     Err(reason) => {
-                        self.settle(parts, signatures)?;
+                        self.decide(parts, signatures, &mut library)?;
                         return Err(ScriptFault { part, transaction, input: 0, reason });
                     }
                 };
                 self.templates.reset();
                 self.counts.inputs += spend.inputs().len() as u64;
                 for input in 0..spend.inputs().len() {
-                    let place = match scripts {
+                    let indexes = match scripts {
                         Scripts::Library => None,
                         Scripts::Templates => self.recognise(&spend, input, each.flags),
                     };
-                    self.waiting.push(Waiting { part, transaction, input, place });
+                    self.waiting.push(Waiting { part, transaction, input, indexes });
                     if self.is_full() {
-                        self.settle(parts, signatures)?;
+                        self.decide(parts, signatures, &mut library)?;
                     }
                 }
             }
         }
-        self.settle(parts, signatures)
+        self.decide(parts, signatures, &mut library)
     }
 
-    fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Place> {
+    fn recognise(&mut self, spend: &Spend, input: usize, flags: Flags) -> Option<Indexes> {
         let found = self.templates.recognise(spend, input, flags, &mut self.checks);
-        let (form, place) = found?;
+        let (form, indexes) = found?;
         self.counts.forms[form as usize] += 1;
-        Some(place)
+        Some(indexes)
     }
 
     fn is_full(&self) -> bool {
@@ -173,7 +180,12 @@ impl ScriptBatch {
     }
 
     /// Verifies what waits: the signatures in one go, then the rest by the library.
-    fn settle(&mut self, parts: &[Part], signatures: &Signatures) -> Result<(), ScriptFault> {
+    fn decide(
+        &mut self,
+        parts: &[Part],
+        signatures: &Signatures,
+        library: &mut LastRead,
+    ) -> Result<(), ScriptFault> {
         self.ecdsa.resize(self.checks.ecdsa.len(), false);
         self.schnorr.resize(self.checks.schnorr.len(), false);
         self.tweaks.resize(self.checks.tweaks.len(), false);
@@ -181,7 +193,7 @@ impl ScriptBatch {
         signatures.schnorr(&self.checks.schnorr, &mut self.schnorr);
         signatures.tweaks(&self.checks.tweaks, &mut self.tweaks);
         self.checks.multisigs.solve(signatures);
-        let result = self.ask_library(parts);
+        let result = self.ask_library(parts, library);
         self.clear();
         result
     }
@@ -197,38 +209,37 @@ impl ScriptBatch {
         self.tweaks.clear();
     }
 
-    fn holds(&self, place: Place) -> bool {
+    fn holds(&self, indexes: Indexes) -> bool {
         let held = |valid: Option<&bool>| valid.is_some_and(|valid| *valid);
-        match place {
-            Place::Ecdsa(at) => held(self.ecdsa.get(at)),
-            Place::Schnorr(at) => held(self.schnorr.get(at)),
-            Place::Tapscript { signature, commitment } => {
+        match indexes {
+            Indexes::Ecdsa(at) => held(self.ecdsa.get(at)),
+            Indexes::Schnorr(at) => held(self.schnorr.get(at)),
+            Indexes::Tapscript { signature, commitment } => {
                 held(self.schnorr.get(signature)) && held(self.tweaks.get(commitment))
             }
-            Place::Multisig(at) => self.checks.multisigs.accepts(at),
+            Indexes::Multisig(at) => self.checks.multisigs.accepts(at),
         }
     }
 
-    fn ask_library(&mut self, parts: &[Part]) -> Result<(), ScriptFault> {
-        // that of the last transaction asked about
-        let mut library: Option<((usize, usize), Library)> = None;
+    fn ask_library(&mut self, parts: &[Part], library: &mut LastRead) -> Result<(), ScriptFault> {
         for at in 0..self.waiting.len() {
-            let Waiting { part, transaction, input, place } = self.waiting[at];
-            if place.is_some_and(|place| self.holds(place)) {
+            let Waiting { part, transaction, input, indexes } = self.waiting[at];
+            if indexes.is_some_and(|indexes| self.holds(indexes)) {
                 continue;
             }
             self.counts.library += 1;
             let fault = |reason| ScriptFault { part, transaction, input, reason };
             let each = parts.get(part).ok_or_else(|| fault(Reason::Absent))?;
-            let current = match library.take() {
-                Some(current) if current.0 == (part, transaction) => current,
+            let read = match library.take() {
+                Some((of, read)) if of == (part, transaction) => read,
                 _ => {
                     let spend = each.spend(transaction).map_err(fault)?;
-                    ((part, transaction), Library::new(spend))
+                    self.counts.library_bytes += spend.encoding().len() as u64;
+                    Library::read(&spend).map_err(fault)?
                 }
             };
-            let (_, asked) = library.insert(current);
-            asked.verify(input, each.flags).map_err(fault)?;
+            let (_, read) = library.insert(((part, transaction), read));
+            read.verify(input, each.flags).map_err(fault)?;
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
-//! The full rules: libbitcoinconsensus, that is Bitcoin Core's interpreter.
+//! The full rules: libbitcoinconsensus, that is Bitcoin Core's interpreter, called as Core itself
+//! does (`crates/interpreter`).
 
 use super::{Flags, Spend};
-use bitcoinconsensus::{Error, Utxo, verify_with_flags};
+use interpreter::{Error, Transaction};
 use std::fmt;
 
 /// Why a script is refused.
@@ -35,66 +36,29 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Asks the library about inputs of one transaction.
-///
-/// The library reads the whole transaction anew for each input, and all spent coins where they
-/// matter, so that the time for a transaction is quadratic in its inputs.
-pub(super) struct Library<'a> {
-    spend: Spend<'a>,
-    /// All coins in the library's form; empty until a taproot input needs them.
-    coins: Vec<Utxo>,
-}
+/// A transaction about whose inputs the library can be asked. To read it takes time in proportion
+/// to its size, whatever is asked then.
+pub(super) struct Library(Transaction);
 
-impl<'a> Library<'a> {
-    pub fn new(spend: Spend<'a>) -> Self {
-        Library { spend, coins: Vec::new() }
+impl Library {
+    pub fn read(spend: &Spend) -> Result<Self, Reason> {
+        let coins = spend.coins().iter().map(|coin| (coin.value.to_sat(), spend.coin_script(coin)));
+        Self::read_encoding(spend.encoding(), coins)
+    }
+
+    /// `coins` are what the inputs spend: value and script.
+    pub fn read_encoding<'a>(
+        encoding: &[u8],
+        coins: impl Iterator<Item = (u64, &'a [u8])>,
+    ) -> Result<Self, Reason> {
+        Transaction::read(encoding, coins).map(Library).map_err(Reason::NotTaken)
     }
 
     /// Does input number `index` fulfil its coin's script?
-    pub fn verify(&mut self, index: usize, flags: Flags) -> Result<(), Reason> {
-        let spend = self.spend;
-        let coin = spend.coins().get(index).ok_or(Reason::Absent)?;
-        let script = spend.coin_script(coin);
-        // the other coins matter to version 1 witness programs only; to hand them over for others
-        // costs a copy of all of them
-        let taproot = flags.has(Flags::TAPROOT) && is_taproot(script);
-        let flags = if taproot { flags } else { flags.without(Flags::TAPROOT) };
-        if taproot && self.coins.is_empty() {
-            self.coins.extend(spend.coins().iter().map(|coin| {
-                let script = spend.coin_script(coin);
-                Utxo {
-                    script_pubkey: script.as_ptr(),
-                    script_pubkey_len: script.len() as u32,
-                    value: coin.value as i64,
-                }
-            }));
-        }
-        let coins = taproot.then_some(&self.coins[..]);
-        let transaction = spend.encoding();
-        verdict(verify_with_flags(script, coin.value, transaction, coins, index, flags.bits()))
+    pub fn verify(&self, index: usize, flags: Flags) -> Result<(), Reason> {
+        self.0.verify(index, flags.bits()).map_err(|error| match error {
+            Error::ERR_SCRIPT => Reason::Refused,
+            error => Reason::NotTaken(error),
+        })
     }
-}
-
-/// Does input number `index` of the encoded `transaction` fulfil `script`, where only its own coin
-/// is known? Not for the rules of taproot.
-pub(super) fn verify_alone(
-    script: &[u8],
-    value: u64,
-    transaction: &[u8],
-    index: usize,
-    flags: Flags,
-) -> Result<(), Reason> {
-    verdict(verify_with_flags(script, value, transaction, None, index, flags.bits()))
-}
-
-fn verdict(answer: Result<(), Error>) -> Result<(), Reason> {
-    answer.map_err(|error| match error {
-        Error::ERR_SCRIPT => Reason::Refused,
-        error => Reason::NotTaken(error),
-    })
-}
-
-/// `OP_1` and 32 bytes: the only output script for which the rules of taproot matter.
-pub(super) fn is_taproot(script: &[u8]) -> bool {
-    script.len() == 34 && script.starts_with(&[0x51, 0x20])
 }

@@ -26,6 +26,7 @@ pub use spend::{Spend, SpentCoin};
 pub use templates::Form;
 
 use crate::params::Rules;
+use interpreter::flags;
 
 /// The script rules in force, as a set of libbitcoinconsensus's flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,21 +34,21 @@ pub struct Flags(u32);
 
 impl Flags {
     /// No rule that came after 2009.
-    pub const NONE: Flags = Flags(bitcoinconsensus::VERIFY_NONE);
+    pub const NONE: Flags = Flags(flags::VERIFY_NONE);
     /// BIP16: pay to script hash.
-    pub const P2SH: Flags = Flags(bitcoinconsensus::VERIFY_P2SH);
+    pub const P2SH: Flags = Flags(flags::VERIFY_P2SH);
     /// BIP66: strict DER signatures.
-    pub const DERSIG: Flags = Flags(bitcoinconsensus::VERIFY_DERSIG);
+    pub const DERSIG: Flags = Flags(flags::VERIFY_DERSIG);
     /// BIP147: the element too many that OP_CHECKMULTISIG takes is empty.
-    pub const NULLDUMMY: Flags = Flags(bitcoinconsensus::VERIFY_NULLDUMMY);
+    pub const NULLDUMMY: Flags = Flags(flags::VERIFY_NULLDUMMY);
     /// BIP65: OP_CHECKLOCKTIMEVERIFY.
-    pub const CLTV: Flags = Flags(bitcoinconsensus::VERIFY_CHECKLOCKTIMEVERIFY);
+    pub const CLTV: Flags = Flags(flags::VERIFY_CHECKLOCKTIMEVERIFY);
     /// BIP112: OP_CHECKSEQUENCEVERIFY.
-    pub const CSV: Flags = Flags(bitcoinconsensus::VERIFY_CHECKSEQUENCEVERIFY);
+    pub const CSV: Flags = Flags(flags::VERIFY_CHECKSEQUENCEVERIFY);
     /// BIP141: witness programs.
-    pub const WITNESS: Flags = Flags(bitcoinconsensus::VERIFY_WITNESS);
+    pub const WITNESS: Flags = Flags(flags::VERIFY_WITNESS);
     /// BIP341 and BIP342: taproot.
-    pub const TAPROOT: Flags = Flags(bitcoinconsensus::VERIFY_TAPROOT);
+    pub const TAPROOT: Flags = Flags(flags::VERIFY_TAPROOT);
 
     /// The flags for a block.
     ///
@@ -101,11 +102,12 @@ impl Flags {
 mod tests {
     use super::*;
     use crate::params::Params;
+    use crate::types::BlockHash;
 
     #[test]
     fn flags_begin_where_the_main_network_s_rules_do() {
         let params = Params::mainnet();
-        let at = |height: u32| Flags::of(&params.rules(height, &[0; 32], None));
+        let at = |height: u32| Flags::of(&params.rules(height, &BlockHash([0; 32]), None));
         let mut expected = Flags::P2SH.with(Flags::WITNESS).with(Flags::TAPROOT);
         assert_eq!(at(1), expected);
         // BIP66, BIP65, BIP68/112/113, BIP141/147, by chainparams.cpp of Bitcoin Core
@@ -127,7 +129,7 @@ mod tests {
         let of = |hash| Flags::of(&params.rules(1, hash, None));
         let found: Vec<_> = params.exceptions.iter().map(|exception| of(&exception.hash)).collect();
         assert_eq!(found, [Flags::NONE, Flags::P2SH.with(Flags::WITNESS)]);
-        let rules = params.rules(1, &[0; 32], None);
+        let rules = params.rules(1, &BlockHash([0; 32]), None);
         let odd = Flags::of(&Rules { p2sh: false, ..rules });
         assert_eq!(odd, Flags::NONE);
     }

@@ -104,8 +104,8 @@ impl MultisigScript {
         (*script.split_off_last()? == OP_CHECKMULTISIG).then_some(())?;
         let count = small_number(*script.split_off_last()?)?;
         let mut keys = [Key::Compressed([0; 33]); MOST_KEYS];
-        for place in &mut keys[..count] {
-            *place = signature::key(push(&mut script)?)?;
+        for slot in &mut keys[..count] {
+            *slot = signature::key(push(&mut script)?)?;
         }
         let whole = script.is_empty() && needed <= count;
         whole.then_some(MultisigScript { needed, keys, count })

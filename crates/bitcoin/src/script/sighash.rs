@@ -225,7 +225,7 @@ impl SegwitHashes {
         hash.update(spend.outpoint(input));
         add_compact_size(&mut hash, script_code.len() as u64);
         hash.update(script_code);
-        hash.update(&coin.value.to_le_bytes());
+        hash.update(&coin.value.to_sat().to_le_bytes());
         hash.update(&input.sequence.to_le_bytes());
         hash.update(&match spend.output(index) {
             _ if all_outputs => shared.outputs,
@@ -270,7 +270,7 @@ impl TaprootHashes {
             let (mut amounts, mut scripts) = (Sha256::new(), Sha256::new());
             for coin in spend.coins() {
                 let script = spend.coin_script(coin);
-                amounts.update(&coin.value.to_le_bytes());
+                amounts.update(&coin.value.to_sat().to_le_bytes());
                 add_compact_size(&mut scripts, script.len() as u64);
                 scripts.update(script);
             }
@@ -315,7 +315,7 @@ impl TaprootHashes {
         if alone {
             let script = spend.coin_script(coin);
             hash.update(spend.outpoint(input));
-            hash.update(&coin.value.to_le_bytes());
+            hash.update(&coin.value.to_sat().to_le_bytes());
             add_compact_size(&mut hash, script.len() as u64);
             hash.update(script);
             hash.update(&input.sequence.to_le_bytes());

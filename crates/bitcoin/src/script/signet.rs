@@ -1,13 +1,14 @@
 //! The solution of a signet block (BIP325): the block is spent like a coin of the challenge script.
 
+use super::library::Library;
 use super::pushes::Operations;
 use super::spend::{compact_size, compact_size_length};
-use super::{Flags, Reason, library};
+use super::{Flags, Reason};
 use crate::Hash;
 use crate::body::merkle::Merkle;
 use crate::types::{Block, Span};
 use crypto::{ManySha256, sha256d};
-use std::fmt;
+use std::{fmt, iter};
 
 /// What begins the solution in its push.
 const HEADER: [u8; 4] = [0xec, 0xc7, 0xda, 0xa2];
@@ -52,7 +53,9 @@ impl std::error::Error for SolutionFault {}
 pub fn check_solution(block: &Block, challenge: &[u8]) -> Result<(), SolutionFault> {
     let (to_spend, solution) = to_spend(block, challenge).ok_or(SolutionFault::NoCommitment)?;
     let to_sign = to_sign(&sha256d(&to_spend), &solution).ok_or(SolutionFault::Form)?;
-    library::verify_alone(challenge, 0, &to_sign, 0, FLAGS).map_err(SolutionFault::Script)
+    Library::read_encoding(&to_sign, iter::once((0, challenge)))
+        .and_then(|library| library.verify(0, FLAGS))
+        .map_err(SolutionFault::Script)
 }
 
 /// The transaction that makes the challenge's coin, which is of the block without its solution;

@@ -1,12 +1,12 @@
 //! A transaction together with the coins that it spends: what scripts and signature hashes see.
 
-use crate::types::{Block, Input, Output, Span, Transaction};
+use crate::types::{Amount, Block, Input, Output, Span, Transaction};
 
 /// A spent coin as the connecting stage hands it over. Its script stands in a buffer of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpentCoin {
-    /// Satoshis.
-    pub value: u64,
+    /// What it is worth.
+    pub value: Amount,
     /// Height of the block that created it.
     pub height: u32,
     /// Was it created by a coinbase?

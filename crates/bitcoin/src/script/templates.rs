@@ -86,9 +86,9 @@ pub(super) struct Checks {
     pub multisigs: Multisigs,
 }
 
-/// Where the checks of an input stand: its places in the lists of [`Checks`].
+/// Where the checks of an input stand: its indexes in the lists of [`Checks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Indexes {
     Ecdsa(usize),
     Schnorr(usize),
     Tapscript { signature: usize, commitment: usize },
@@ -133,8 +133,8 @@ impl<'a> At<'a, '_> {
     fn witness<const N: usize>(&self) -> Option<[&'a [u8]; N]> {
         let mut items = Witness::new(self.witness);
         let mut found = [&[][..]; N];
-        for place in &mut found {
-            *place = items.next()?;
+        for slot in &mut found {
+            *slot = items.next()?;
         }
         items.next().is_none().then_some(found)
     }
@@ -184,10 +184,10 @@ impl Templates {
         index: usize,
         flags: Flags,
         checks: &mut Checks,
-    ) -> Option<(Form, Place)> {
+    ) -> Option<(Form, Indexes)> {
         let (input, coin) = (spend.inputs().get(index)?, spend.coins().get(index)?);
         // amounts are signed numbers to the interpreter
-        i64::try_from(coin.value).ok()?;
+        i64::try_from(coin.value.to_sat()).ok()?;
         let (script, witness) = (spend.script(input), spend.witness(input));
         let mut at = At { spend, index, script, witness, flags, checks };
         let output = spend.coin_script(coin);
@@ -217,12 +217,12 @@ impl Templates {
         version: Version,
         code: &[u8],
         [signature, key]: [&[u8]; 2],
-    ) -> Option<Place> {
+    ) -> Option<Indexes> {
         let EcdsaSignature { r, s, hash_type } = EcdsaSignature::parse(signature)?;
         let key = signature::key(key)?;
         let digest = self.digest(at, version, code, hash_type);
         at.checks.ecdsa.push(EcdsaCheck { digest, r, s, key });
-        Some(Place::Ecdsa(at.checks.ecdsa.len() - 1))
+        Some(Indexes::Ecdsa(at.checks.ecdsa.len() - 1))
     }
 
     fn digest(&mut self, at: &At, version: Version, code: &[u8], hash_type: u8) -> [u8; 32] {
@@ -234,27 +234,27 @@ impl Templates {
     }
 
     /// Output `key OP_CHECKSIG`, input `signature`.
-    fn public_key(&mut self, at: &mut At, output: &[u8]) -> Option<(Form, Place)> {
+    fn public_key(&mut self, at: &mut At, output: &[u8]) -> Option<(Form, Indexes)> {
         at.no_witness()?;
         let (mut rest, mut script) = (output, at.script);
         let (key, signature) = (push(&mut rest)?, push(&mut script)?);
         (rest == [OP_CHECKSIG] && script.is_empty()).then_some(())?;
-        let place = self.single(at, Version::Legacy, output, [signature, key])?;
-        Some((Form::PublicKey, place))
+        let indexes = self.single(at, Version::Legacy, output, [signature, key])?;
+        Some((Form::PublicKey, indexes))
     }
 
     /// Output `OP_DUP OP_HASH160 hash OP_EQUALVERIFY OP_CHECKSIG`, input `signature key`.
-    fn key_hash(&mut self, at: &mut At, output: &[u8], hash: &[u8]) -> Option<(Form, Place)> {
+    fn key_hash(&mut self, at: &mut At, output: &[u8], hash: &[u8]) -> Option<(Form, Indexes)> {
         at.no_witness()?;
         let mut script = at.script;
         let (signature, key) = (push(&mut script)?, push(&mut script)?);
         (script.is_empty() && hash160(key) == hash).then_some(())?;
-        let place = self.single(at, Version::Legacy, output, [signature, key])?;
-        Some((Form::KeyHash, place))
+        let indexes = self.single(at, Version::Legacy, output, [signature, key])?;
+        Some((Form::KeyHash, indexes))
     }
 
     /// Version 0 witness program of 20 bytes (BIP141), witness `signature key`.
-    fn witness_key_hash(&mut self, at: &mut At, hash: &[u8]) -> Option<Place> {
+    fn witness_key_hash(&mut self, at: &mut At, hash: &[u8]) -> Option<Indexes> {
         let [signature, key] = at.witness()?;
         // the program is left on the stack and has to be true by itself
         (hash160(key) == hash && is_true(hash)).then_some(())?;
@@ -268,7 +268,7 @@ impl Templates {
 
     /// Output `OP_HASH160 hash OP_EQUAL` (BIP16). The input script is the redeem script alone for
     /// witness programs, and `OP_0 signature ... script` for multisig, which has no witness.
-    fn script_hash(&mut self, at: &mut At, hash: &[u8]) -> Option<(Form, Place)> {
+    fn script_hash(&mut self, at: &mut At, hash: &[u8]) -> Option<(Form, Indexes)> {
         at.flags.has(Flags::P2SH).then_some(())?;
         match at.script {
             [22, program @ ..] if program.len() == 22 => {
@@ -286,14 +286,14 @@ impl Templates {
                 let items = Items::of_multisig_input(script)?;
                 let (redeem, items) = items.as_slice().split_last()?;
                 (hash160(redeem) == hash).then_some(())?;
-                let place = self.multisig(at, Version::Legacy, redeem, items)?;
-                Some((Form::ScriptHashMultisig, place))
+                let indexes = self.multisig(at, Version::Legacy, redeem, items)?;
+                Some((Form::ScriptHashMultisig, indexes))
             }
         }
     }
 
     /// Version 0 witness program of 32 bytes (BIP141), witness `empty signature ... script`.
-    fn witness_multisig(&mut self, at: &mut At, hash: &[u8]) -> Option<Place> {
+    fn witness_multisig(&mut self, at: &mut At, hash: &[u8]) -> Option<Indexes> {
         let items = Items::of(Witness::new(at.witness))?;
         let (script, items) = items.as_slice().split_last()?;
         (sha256(script) == hash && is_true(hash)).then_some(())?;
@@ -301,11 +301,11 @@ impl Templates {
     }
 
     /// Output `OP_m key ... OP_n OP_CHECKMULTISIG`, input `OP_0 signature ...`.
-    fn bare_multisig(&mut self, at: &mut At, output: &[u8]) -> Option<(Form, Place)> {
+    fn bare_multisig(&mut self, at: &mut At, output: &[u8]) -> Option<(Form, Indexes)> {
         at.no_witness()?;
         let items = Items::of_multisig_input(at.script)?;
-        let place = self.multisig(at, Version::Legacy, output, items.as_slice())?;
-        Some((Form::Multisig, place))
+        let indexes = self.multisig(at, Version::Legacy, output, items.as_slice())?;
+        Some((Form::Multisig, indexes))
     }
 
     /// The first item is the one too many that the opcode takes: empty (BIP147).
@@ -315,13 +315,13 @@ impl Templates {
         version: Version,
         script: &[u8],
         items: &[&[u8]],
-    ) -> Option<Place> {
+    ) -> Option<Indexes> {
         let (&[], signatures) = items.split_first()? else { return None };
         let multisig = MultisigScript::parse(script)?;
         (signatures.len() == multisig.needed).then_some(())?;
         let mut parsed = [EcdsaSignature { r: [0; 32], s: [0; 32], hash_type: 0 }; 16];
-        for (place, bytes) in parsed.iter_mut().zip(signatures) {
-            *place = EcdsaSignature::parse(bytes)?;
+        for (slot, bytes) in parsed.iter_mut().zip(signatures) {
+            *slot = EcdsaSignature::parse(bytes)?;
         }
         let number = at.checks.multisigs.begin(multisig.keys(), multisig.needed);
         let mut last = None;
@@ -333,18 +333,18 @@ impl Templates {
             last = Some((hash_type, digest));
             at.checks.multisigs.push(Signed { digest, r, s });
         }
-        Some(Place::Multisig(number))
+        Some(Indexes::Multisig(number))
     }
 
     /// Version 1 witness program of 32 bytes (BIP341), without annex: witness `signature`, or
     /// `signature script control` where the script is `key OP_CHECKSIG` and data (BIP342). One
     /// signature is within the budget of every witness.
-    fn taproot(&mut self, at: &mut At, output: &[u8; 32]) -> Option<(Form, Place)> {
+    fn taproot(&mut self, at: &mut At, output: &[u8; 32]) -> Option<(Form, Indexes)> {
         let in_force = at.flags.has(SEGWIT.with(Flags::TAPROOT));
         (in_force && at.script.is_empty() && is_true(output)).then_some(())?;
         if let Some([bytes]) = at.witness() {
             let signature = self.schnorr(at, bytes, output, None)?;
-            return Some((Form::TaprootKey, Place::Schnorr(signature)));
+            return Some((Form::TaprootKey, Indexes::Schnorr(signature)));
         }
         // the version byte of `control` rules out that it is an annex
         let [bytes, script, control] = at.witness()?;
@@ -354,10 +354,10 @@ impl Templates {
         let signature = self.schnorr(at, bytes, key, Some(&leaf))?;
         at.checks.tweaks.push(commitment);
         let commitment = at.checks.tweaks.len() - 1;
-        Some((Form::TaprootScript, Place::Tapscript { signature, commitment }))
+        Some((Form::TaprootScript, Indexes::Tapscript { signature, commitment }))
     }
 
-    /// The place of the check.
+    /// The index of the check.
     fn schnorr(
         &mut self,
         at: &mut At,

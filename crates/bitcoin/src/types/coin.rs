@@ -1,12 +1,12 @@
 //! A coin: an output that a later transaction may spend.
 
-use crate::Hash;
+use super::{Amount, Txid};
 
 /// Which output of which transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutPoint {
     /// The transaction's id.
-    pub txid: Hash,
+    pub txid: Txid,
     /// The position among its outputs.
     pub vout: u32,
 }
@@ -18,8 +18,8 @@ pub struct Coin<'a> {
     pub height: u32,
     /// Was it created by a coinbase? Then it can be spent 100 blocks later.
     pub coinbase: bool,
-    /// Satoshis.
-    pub value: u64,
+    /// What it is worth.
+    pub value: Amount,
     /// The output script.
     pub script: &'a [u8],
 }

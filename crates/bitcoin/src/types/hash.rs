@@ -1,22 +1,39 @@
-//! Hashes and how they are shown.
+//! What hashes stand for, and how they are shown.
 
+use chain::Reversed;
 use std::fmt;
 
-/// SHA-256d of a header, a transaction or a node of a merkle tree, in the order of its bytes.
+/// SHA-256d of anything: a node of a merkle tree, a commitment, a checksum.
 pub type Hash = [u8; 32];
 
-/// Shows a hash as block explorers do: the bytes reversed, in hex.
-#[derive(Clone, Copy)]
-pub struct Id<'a>(pub &'a Hash);
+/// A hash that names one kind of thing, in the order of its bytes; shown as block explorers do,
+/// reversed.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[repr(transparent)]
+        #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub [u8; 32]);
 
-impl fmt::Display for Id<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                Reversed(&self.0).fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    };
 }
 
-impl fmt::Debug for Id<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
+id! {
+    /// The id of a transaction: SHA-256d of its bytes without witnesses.
+    Txid
+}
+id! {
+    /// The id of a block: SHA-256d of its header.
+    BlockHash
 }

@@ -1,7 +1,8 @@
 //! The hashes of headers and the ids of all transactions, in lanes.
 
-use super::{Block, HEADER_BYTES, Transaction};
+use super::{Block, BlockHash, Transaction};
 use crate::Hash;
+use crate::header::HEADER_BYTES;
 use crypto::ManySha256;
 
 /// Messages are ordered by their length in steps of 64 bytes, up to so many.
@@ -33,7 +34,7 @@ pub fn hash_blocks(mut blocks: &mut [Block], hasher: &ManySha256) {
 fn hash_group(blocks: &mut [Block], hasher: &ManySha256) {
     let headers = blocks.iter().map(|block| &block.raw[..HEADER_BYTES]);
     let digests = hash_each(&headers.collect::<Vec<_>>(), hasher);
-    blocks.iter_mut().zip(digests).for_each(|(block, digest)| block.hash = digest);
+    blocks.iter_mut().zip(digests).for_each(|(block, digest)| block.hash = BlockHash(digest));
     hash_with_witnesses(blocks, hasher);
     hash_without_witnesses(blocks, hasher);
     for Block { transactions, txids, wtxids, .. } in blocks {

@@ -3,27 +3,25 @@
 //! Nothing is copied out of the block. The lists are reused from block to block. What is refused
 //! here is what Bitcoin Core cannot read either: see [`Error`].
 
+mod amount;
 mod coin;
 mod hash;
 mod ids;
 mod parse;
 mod witness;
 
+pub use amount::Amount;
 pub use coin::{Coin, OutPoint};
-pub use hash::{Hash, Id};
+pub use hash::{BlockHash, Hash, Txid};
 pub use ids::hash_blocks;
 pub use witness::Witness;
 
 use crypto::ManySha256;
-use std::fmt;
 use std::ops::Range;
 use std::slice;
 
 /// The longest block that is read, in bytes: its weight allows no more (BIP141).
 pub const MAX_BLOCK_BYTES: usize = 4_000_000;
-
-/// The length of a header in bytes.
-pub const HEADER_BYTES: usize = 80;
 
 /// A stretch of the block's bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,14 +121,14 @@ pub struct Block {
     /// The block's bytes, header first.
     pub raw: Vec<u8>,
     /// The header's hash.
-    pub hash: Hash,
+    pub hash: BlockHash,
     /// Transactions, coinbase first.
     pub transactions: Vec<Transaction>,
     /// The inputs of all transactions, in order.
     pub inputs: Vec<Input>,
     /// The outputs of all transactions, in order.
     pub outputs: Vec<Output>,
-    /// The id of each transaction.
+    /// The id of each transaction, as its merkle tree takes them; see [`Block::txid`].
     pub txids: Vec<Hash>,
     /// The id with witnesses of each transaction; the coinbase's is zero.
     pub wtxids: Vec<Hash>,
@@ -211,6 +209,12 @@ impl Block {
         hash_blocks(slice::from_mut(self), hasher);
     }
 
+    /// The id of transaction `number`.
+    #[must_use]
+    pub fn txid(&self, number: usize) -> Txid {
+        Txid(self.txids[number])
+    }
+
     /// The inputs of `transaction`.
     #[must_use]
     pub fn inputs_of(&self, transaction: &Transaction) -> &[Input] {
@@ -237,7 +241,7 @@ impl Block {
         let [.., a, b, c, d] = *bytes;
         let mut txid = [0; 32];
         txid.copy_from_slice(&bytes[..32]);
-        OutPoint { txid, vout: u32::from_le_bytes([a, b, c, d]) }
+        OutPoint { txid: Txid(txid), vout: u32::from_le_bytes([a, b, c, d]) }
     }
 
     /// The items of the input's witness, in order.
@@ -271,18 +275,19 @@ impl Block {
         3 * self.stripped_size() + self.raw.len()
     }
 
-    /// Satoshis that a transaction pays out. Meaningful once its values are checked.
+    /// What a transaction pays out. Meaningful once its values are checked.
     #[must_use]
-    pub fn value_out(&self, transaction: &Transaction) -> u64 {
-        let outputs = self.outputs_of(transaction).iter();
-        outputs.fold(0, |sum: u64, output| sum.wrapping_add(output.value as u64))
+    pub fn value_out(&self, transaction: &Transaction) -> Amount {
+        let values = self.outputs_of(transaction).iter().map(|output| output.value as u64);
+        values.map(Amount::from_sat).fold(Amount::ZERO, Amount::saturating_add)
     }
 }
 
-/// Why bytes are no block. `at` is the place of the first byte that does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why bytes are no block. `at` is the offset of the first byte that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// More bytes than a block may have.
+    #[error("block too long: expected at most {expected} bytes, found {found}")]
     TooLong {
         /// The most that a block has.
         expected: usize,
@@ -290,6 +295,7 @@ pub enum Error {
         found: usize,
     },
     /// The block ends too early.
+    #[error("byte {at}: expected {expected} bytes, found {found} before the end")]
     Truncated {
         /// Where the part begins that is cut.
         at: u32,
@@ -299,6 +305,10 @@ pub enum Error {
         found: u32,
     },
     /// A count or length that has a shorter encoding.
+    #[error(
+        "byte {at}: number encoded too long: expected at least {expected} in this form, \
+         found {found}"
+    )]
     NotCanonical {
         /// Where it stands.
         at: u32,
@@ -308,6 +318,7 @@ pub enum Error {
         found: u64,
     },
     /// A count of things for which there are not enough bytes left.
+    #[error("byte {at}: expected a count of at most {expected}, found {found}")]
     Count {
         /// Where it stands.
         at: u32,
@@ -317,6 +328,7 @@ pub enum Error {
         found: u64,
     },
     /// A flag behind the marker that is not that of witnesses (BIP144).
+    #[error("byte {at}: expected witness flag 1, found {found}")]
     Flag {
         /// Where it stands.
         at: u32,
@@ -324,11 +336,13 @@ pub enum Error {
         found: u8,
     },
     /// A transaction with the flag of witnesses that has none.
+    #[error("byte {at}: expected witnesses behind the flag, found none")]
     SuperfluousWitness {
         /// Where its witnesses begin.
         at: u32,
     },
     /// Bytes behind the last transaction.
+    #[error("expected a block of {expected} bytes, found {found}")]
     Trailing {
         /// The block's length.
         expected: u32,
@@ -336,34 +350,3 @@ pub enum Error {
         found: u32,
     },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { expected, found } => {
-                write!(f, "block too long: expected at most {expected} bytes, found {found}")
-            }
-            Self::Truncated { at, expected, found } => {
-                write!(f, "byte {at}: expected {expected} bytes, found {found} before the end")
-            }
-            Self::NotCanonical { at, expected, found } => {
-                write!(f, "byte {at}: number encoded too long: expected at least {expected} ")?;
-                write!(f, "in this form, found {found}")
-            }
-            Self::Count { at, expected, found } => {
-                write!(f, "byte {at}: expected a count of at most {expected}, found {found}")
-            }
-            Self::Flag { at, found } => {
-                write!(f, "byte {at}: expected witness flag 1, found {found}")
-            }
-            Self::SuperfluousWitness { at } => {
-                write!(f, "byte {at}: expected witnesses behind the flag, found none")
-            }
-            Self::Trailing { expected, found } => {
-                write!(f, "expected a block of {expected} bytes, found {found}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {}

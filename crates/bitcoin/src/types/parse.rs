@@ -1,6 +1,7 @@
 //! One pass over the bytes of a block, in the encoding of BIP144.
 
 use super::{Block, Error, Input, MAX_BLOCK_BYTES, Output, Span, Transaction};
+use crate::header::HEADER_BYTES;
 
 /// The fewest bytes of a transaction: version, two counts, lock time.
 const LEAST_TRANSACTION: usize = 10;
@@ -28,7 +29,7 @@ pub(super) fn block(block: &mut Block) -> Result<usize, Error> {
         return Err(Error::TooLong { expected: MAX_BLOCK_BYTES, found: raw.len() });
     }
     let mut reader = Reader { rest: raw, total: raw.len() };
-    reader.array::<{ super::HEADER_BYTES }>()?;
+    reader.array::<HEADER_BYTES>()?;
     let count = reader.count(LEAST_TRANSACTION)?;
     transactions.reserve(count);
     for _ in 0..count {

@@ -9,11 +9,11 @@ use crate::index::path::Path;
 use crate::index::{Found, Tree};
 use crate::options::Options;
 use crate::run::{Run, Tip};
-use crate::types::Block;
-use crate::types::Coin;
+use crate::types::{Block, Coin};
 use crate::undo;
-use crate::{Id, Rule, Violation};
+use crate::{Rule, Violation};
 use archive::blkdat::{BlockFiles, BodyReader};
+use chain::Reversed;
 use crypto::ManySha256;
 
 /// Files that stay open while bodies are read.
@@ -29,7 +29,7 @@ pub(crate) fn to_fork(
 ) -> Result<(), Error> {
     let tip = chainstate.tip();
     let unknown = || Error::OtherChain {
-        expected: format!("block {} at height {}", Id(&tip.hash), tip.height),
+        expected: format!("block {} at height {}", tip.hash, tip.height),
         found: "files without it".into(),
     };
     if tip.height == 0 || is_on(path, tree, tip) {
@@ -105,7 +105,7 @@ fn read_record(
     match root.hash == stated && !root.repeated {
         true => Ok(()),
         false => {
-            let (stated, found) = (Id(&stated), Id(&root.hash));
+            let (stated, found) = (Reversed(&stated), Reversed(&root.hash));
             Err(Cause::Rule(Violation::new(Rule::MerkleRoot, stated, found)))
         }
     }
@@ -119,7 +119,7 @@ fn disconnect_block(
     tip: Tip,
 ) -> Result<(), Error> {
     let damaged = |found: &dyn std::fmt::Display| {
-        let (height, id) = (tip.height, Id(&tip.hash));
+        let (height, id) = (tip.height, tip.hash);
         Error::Damaged(format!("undo data of block {height} ({id}): {found}"))
     };
     let (mut encoded, mut ends) = (vec![], vec![]);

@@ -3,9 +3,9 @@
 
 pub(crate) mod disconnect;
 
-use crate::Hash;
 use crate::coins::compress::{self, CoinReader, Malformed, read_varint, take};
 use crate::types::Coin;
+use crate::{BlockHash, Hash};
 use crypto::{Sha256, sha256};
 
 /// Appends the undo data of a block.
@@ -51,9 +51,9 @@ fn write_spent(out: &mut Vec<u8>, coin: &Coin) {
 /// The checksum that follows undo data in Core's files: SHA-256d of the hash of the block's parent
 /// and the data.
 #[must_use]
-pub fn checksum(parent: &Hash, data: &[u8]) -> Hash {
+pub fn checksum(parent: &BlockHash, data: &[u8]) -> Hash {
     let mut hash = Sha256::new();
-    hash.update(parent);
+    hash.update(&parent.0);
     hash.update(data);
     sha256(&hash.finalize())
 }

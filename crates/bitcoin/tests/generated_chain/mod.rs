@@ -227,7 +227,7 @@ impl Maker {
     pub fn draft_of(&mut self, transactions: Vec<Tx>) -> Draft {
         let height = self.next();
         let fees = FEE * transactions.len() as u64;
-        let value = (self.params.subsidy(height) + fees) as i64;
+        let value = (self.params.subsidy(height).to_sat() + fees) as i64;
         let [a, b, ..] = height.to_le_bytes();
         let start = match height {
             1..=16 => vec![0x50 + a],

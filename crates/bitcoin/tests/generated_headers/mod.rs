@@ -2,10 +2,10 @@
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
-use blockmill_bitcoin::Hash;
 use blockmill_bitcoin::header::{Header, compact, target, work};
 use blockmill_bitcoin::index::Found;
 use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::types::BlockHash;
 use ruint::aliases::U256;
 use std::collections::{HashMap, HashSet, VecDeque};
 pub use testkit::Random;
@@ -29,7 +29,7 @@ pub fn genesis_header(params: &Params) -> [u8; 80] {
 }
 
 /// A header that fulfils its own bits.
-pub fn mine(version: i32, previous: &Hash, seed: u64, time: u32, bits: u32) -> [u8; 80] {
+pub fn mine(version: i32, previous: &BlockHash, seed: u64, time: u32, bits: u32) -> [u8; 80] {
     let mut header = unmined(version, previous, seed, time, bits);
     let target = target(bits).unwrap();
     for nonce in 0_u32.. {
@@ -41,10 +41,10 @@ pub fn mine(version: i32, previous: &Hash, seed: u64, time: u32, bits: u32) -> [
     header
 }
 
-pub fn unmined(version: i32, previous: &Hash, seed: u64, time: u32, bits: u32) -> [u8; 80] {
+pub fn unmined(version: i32, previous: &BlockHash, seed: u64, time: u32, bits: u32) -> [u8; 80] {
     let mut header = [0; 80];
     header[..4].copy_from_slice(&version.to_le_bytes());
-    header[4..36].copy_from_slice(previous);
+    header[4..36].copy_from_slice(&previous.0);
     header[36..44].copy_from_slice(&seed.to_le_bytes());
     header[68..72].copy_from_slice(&time.to_le_bytes());
     header[72..76].copy_from_slice(&bits.to_le_bytes());
@@ -58,7 +58,7 @@ pub fn found(headers: &[[u8; 80]]) -> Vec<Found> {
         offset: 8 + at as u64 * 300,
         size: 285,
         header: *header,
-        hash: crypto::sha256d(header),
+        hash: BlockHash(crypto::sha256d(header)),
     };
     headers.iter().enumerate().map(record).collect()
 }
@@ -68,7 +68,7 @@ pub fn found(headers: &[[u8; 80]]) -> Vec<Found> {
 pub struct Entry {
     pub record: Option<usize>,
     pub header: [u8; 80],
-    pub hash: Hash,
+    pub hash: BlockHash,
     pub parent: Option<usize>,
     pub height: u32,
     pub work: U256,
@@ -111,8 +111,8 @@ impl Naive {
         let mut seen = HashSet::new();
         let mut refused_hashes = HashSet::new();
         let mut linked = HashMap::new();
-        let mut waiting: HashMap<Hash, Vec<usize>> = HashMap::new();
-        let present: HashSet<Hash> = found.iter().map(|found| found.hash).collect();
+        let mut waiting: HashMap<BlockHash, Vec<usize>> = HashMap::new();
+        let present: HashSet<BlockHash> = found.iter().map(|found| found.hash).collect();
         if !present.contains(&params.genesis_hash) {
             linked.insert(params.genesis_hash, 0);
         }
@@ -211,7 +211,7 @@ impl Naive {
         let good_target = target(header.bits()).filter(|target| *target <= params.pow_limit);
         let Some(target) = good_target else { return false };
         let first = height.is_multiple_of(params.period());
-        U256::from_le_bytes(found.hash) <= target
+        U256::from_le_bytes(found.hash.0) <= target
             && header.bits() == self.expected_bits(params, parent, time)
             && time > self.median(parent)
             && !(params.bip94 && first && time < last.time() - 600)

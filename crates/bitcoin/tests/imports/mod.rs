@@ -4,12 +4,12 @@
 
 use crate::naive_connect::{Chain, Owned};
 use archive::blkdat::{BlockFiles, BlockWriter, Network, WriterOptions, XorKey, open};
+use blockmill_bitcoin::Error;
 use blockmill_bitcoin::chainstate::Chainstate;
 use blockmill_bitcoin::coins::{PackedCoin, Statistics, statistics as statistics_of};
 use blockmill_bitcoin::import::{Options, Run, Tip, import};
 use blockmill_bitcoin::params::Params;
-use blockmill_bitcoin::types::OutPoint;
-use blockmill_bitcoin::{Error, Hash, Id};
+use blockmill_bitcoin::types::{BlockHash, OutPoint, Txid};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use store::Table;
@@ -19,10 +19,10 @@ pub fn options(params: Params) -> Options {
     Options { threads: 2, memory: 16 << 20, now: Some(1_800_000_000), ..Options::new(params) }
 }
 
-/// The same with these switches.
-pub fn with(options: &Options, switches: &[&str]) -> Options {
+/// The same with these `--with`.
+pub fn with(options: &Options, settings: &[&str]) -> Options {
     let mut options = options.clone();
-    switches.iter().for_each(|switch| options.variants.set(switch).unwrap());
+    settings.iter().for_each(|setting| options.setting.set(setting).unwrap());
     options
 }
 
@@ -56,22 +56,22 @@ impl End {
     /// Reads a store.
     pub fn of(data: &Path, options: &Options) -> Self {
         let (mut undo, tip) = (vec![], {
-            let ledger = Chainstate::open(data, options).unwrap();
-            ledger.tip()
+            let chainstate = Chainstate::open(data, options).unwrap();
+            chainstate.tip()
         });
         {
-            let ledger = Chainstate::open(data, options).unwrap();
-            for end in &ledger.undo_ends().unwrap()[1..] {
+            let chainstate = Chainstate::open(data, options).unwrap();
+            for end in &chainstate.undo_ends().unwrap()[1..] {
                 let mut record = vec![];
-                ledger.read_undo(*end, &mut record).unwrap();
+                chainstate.read_undo(*end, &mut record).unwrap();
                 undo.push(record);
             }
         }
-        let ledger = Chainstate::open(data, options).unwrap();
-        let statistics = statistics_of(&ledger.coins()).unwrap();
-        let coins = coins_of(&ledger.coins());
+        let chainstate = Chainstate::open(data, options).unwrap();
+        let statistics = statistics_of(&chainstate.coins()).unwrap();
+        let coins = coins_of(&chainstate.coins());
         let Tip { height, hash } = tip;
-        Self { tip: (height, Id(&hash).to_string()), statistics, coins, undo }
+        Self { tip: (height, hash.to_string()), statistics, coins, undo }
     }
 
     /// What connecting blocks one after the other without any rule comes to. The first is the
@@ -79,8 +79,8 @@ impl End {
     pub fn naive(blocks: &[Vec<u8>]) -> Self {
         let mut chain = Chain::default();
         let undo: Vec<_> = blocks.iter().filter_map(|block| chain.connect(block)).collect();
-        let hash = crypto::sha256d(&blocks.last().unwrap()[..80]);
-        let tip = (blocks.len() as u32 - 1, Id(&hash).to_string());
+        let hash = BlockHash(crypto::sha256d(&blocks.last().unwrap()[..80]));
+        let tip = (blocks.len() as u32 - 1, hash.to_string());
         Self { tip, statistics: statistics(&chain.coins), coins: chain.coins, undo }
     }
 
@@ -103,8 +103,8 @@ fn coins_of(coins: &Table) -> HashMap<OutPoint, Owned> {
         coin.script.write_to(&mut script);
         let PackedCoin { height, coinbase, value, .. } = coin;
         let (txid, vout) = (*key.first_chunk().unwrap(), *key.last_chunk().unwrap());
-        let outpoint = OutPoint { txid, vout: u32::from_be_bytes(vout) };
-        all.insert(outpoint, Owned { height, coinbase, value, script });
+        let outpoint = OutPoint { txid: Txid(txid), vout: u32::from_be_bytes(vout) };
+        all.insert(outpoint, Owned { height, coinbase, value: value.to_sat(), script });
     }
     all
 }
@@ -115,9 +115,9 @@ pub fn statistics(coins: &HashMap<OutPoint, Owned>) -> Statistics {
     sorted.sort_by_key(|(outpoint, _)| **outpoint);
     let mut bytes = vec![];
     let mut found = Statistics { coins: sorted.len() as u64, ..Statistics::default() };
-    let mut last: Option<Hash> = None;
+    let mut last: Option<Txid> = None;
     for (outpoint, coin) in sorted {
-        bytes.extend(outpoint.txid);
+        bytes.extend(outpoint.txid.0);
         bytes.extend(outpoint.vout.to_le_bytes());
         bytes.extend((coin.height * 2 + u32::from(coin.coinbase)).to_le_bytes());
         bytes.extend(coin.value.to_le_bytes());

@@ -2,8 +2,8 @@
 
 #![allow(dead_code)] // each test program uses its own part of this module
 
-use blockmill_bitcoin::types::{Coin, OutPoint};
-use blockmill_bitcoin::{Hash, undo};
+use blockmill_bitcoin::types::{Amount, Coin, OutPoint, Txid};
+use blockmill_bitcoin::undo;
 use std::collections::HashMap;
 
 /// A coin that owns its script.
@@ -18,13 +18,13 @@ pub struct Owned {
 impl Owned {
     pub fn coin(&self) -> Coin<'_> {
         let Owned { height, coinbase, value, .. } = *self;
-        Coin { height, coinbase, value, script: &self.script }
+        Coin { height, coinbase, value: Amount::from_sat(value), script: &self.script }
     }
 }
 
 /// A transaction: its id, what it spends, value and script of what it makes.
 pub struct Transaction {
-    pub txid: Hash,
+    pub txid: Txid,
     pub inputs: Vec<OutPoint>,
     pub outputs: Vec<(u64, Vec<u8>)>,
 }
@@ -47,7 +47,7 @@ fn transaction(from: &mut Bytes) -> Transaction {
     let start = from.at;
     let mut inputs = Vec::new();
     for _ in 0..from.count() {
-        let txid = from.take(32).try_into().unwrap();
+        let txid = Txid(from.take(32).try_into().unwrap());
         let vout = u32::from_le_bytes(from.take(4).try_into().unwrap());
         inputs.push(OutPoint { txid, vout });
         from.item();
@@ -67,7 +67,7 @@ fn transaction(from: &mut Bytes) -> Transaction {
         }
     }
     stripped.extend_from_slice(from.take(4));
-    Transaction { txid: crypto::sha256d(&stripped), inputs, outputs }
+    Transaction { txid: Txid(crypto::sha256d(&stripped)), inputs, outputs }
 }
 
 struct Bytes<'a> {
@@ -123,7 +123,7 @@ impl Default for Spent {
 impl Spent {
     fn add(&mut self, coin: &Coin) {
         self.coins += 1;
-        self.value += coin.value;
+        self.value += coin.value.to_sat();
         let mut digest = |bytes: &[u8]| {
             for byte in bytes {
                 self.digest = (self.digest ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
@@ -131,7 +131,7 @@ impl Spent {
         };
         digest(&coin.height.to_le_bytes());
         digest(&[u8::from(coin.coinbase)]);
-        digest(&coin.value.to_le_bytes());
+        digest(&coin.value.to_sat().to_le_bytes());
         digest(&(coin.script.len() as u32).to_le_bytes());
         digest(coin.script);
     }

@@ -1,9 +1,11 @@
 //! A transaction under test with the coins that it spends.
 
+use super::naive;
+use bitcoinconsensus::Error;
 use blockmill_bitcoin::script::{
     Counts, Flags, Part, Reason, ScriptBatch, ScriptFault, Scripts, SpentCoin,
 };
-use blockmill_bitcoin::types::{Block, Span};
+use blockmill_bitcoin::types::{Amount, Block, Span};
 use crypto::Signatures;
 use serde_json::Value;
 pub use testkit::Random;
@@ -36,7 +38,11 @@ impl Coins {
         let start = self.scripts.len() as u32;
         self.scripts.extend_from_slice(script);
         let script = Span { start, end: self.scripts.len() as u32 };
-        self.coins.push(SpentCoin { value, script, ..SpentCoin::default() });
+        self.coins.push(SpentCoin {
+            value: Amount::from_sat(value),
+            script,
+            ..SpentCoin::default()
+        });
     }
 }
 
@@ -81,10 +87,17 @@ impl Case {
         Part { block, transactions: 0..2, coins, scripts, flags }
     }
 
-    /// The library's verdict on all inputs; the templates' has to be the same.
+    /// The library's verdict on all inputs; the templates' has to be the same, and that of the
+    /// library when it reads the transaction anew for each input.
     pub fn verdict(&self, flags: Flags) -> Verdict {
         let part = self.part(flags);
         let (library, _) = verify(&part, Scripts::Library);
+        let found = library.map_err(|fault| match fault.reason {
+            Reason::Refused => (fault.input, Error::ERR_SCRIPT),
+            Reason::NotTaken(error) => (fault.input, error),
+            reason => panic!("{reason}"),
+        });
+        assert_eq!(found, naive::verify_all(&part), "{flags:?}");
         let (templates, counts) = verify(&part, Scripts::Templates);
         assert_eq!(templates, library, "{counts:?} {flags:?}");
         (library, counts)

@@ -167,7 +167,7 @@ fn transaction_of(assembler: &Assembler, row: &[Value]) -> Option<Case> {
         let spent = row[0].as_array().unwrap().iter().find(|coin| {
             let mut txid = hex(coin[0].as_str().unwrap());
             txid.reverse();
-            txid == outpoint.txid && coin[1].as_i64().unwrap() as u32 == outpoint.vout
+            txid == outpoint.txid.0 && coin[1].as_i64().unwrap() as u32 == outpoint.vout
         })?;
         let value = spent.get(3).map_or(0, |value| value.as_u64().unwrap());
         coins.push(value, &assembler.script(spent[2].as_str().unwrap()));

@@ -8,5 +8,7 @@ mod core_vectors;
 mod faults;
 mod figures;
 mod forms;
+mod naive;
 mod real_blocks;
 mod signet;
+mod unusual;

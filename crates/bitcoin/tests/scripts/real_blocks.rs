@@ -2,8 +2,7 @@
 
 use super::case::{ALL, Case, Coins, Random, hex, verify};
 use blockmill_bitcoin::script::{Counts, Flags, Form, Part, Scripts};
-use blockmill_bitcoin::types::Block;
-use blockmill_bitcoin::types::OutPoint;
+use blockmill_bitcoin::types::{Amount, Block, OutPoint, Txid};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ fn connect(block: &Block, known: &mut HashMap<OutPoint, (u64, Vec<u8>)>) -> Coin
         }
         for (vout, output) in (0..).zip(block.outputs_of(transaction)) {
             let script = output.script.of(&block.raw).to_vec();
-            known.insert(OutPoint { txid: *txid, vout }, (output.value as u64, script));
+            known.insert(OutPoint { txid: Txid(*txid), vout }, (output.value as u64, script));
         }
     }
     coins
@@ -111,13 +110,14 @@ fn change_bits(block: &Block, coins: &Coins, flags: Flags, times: usize, seed: u
         for coin in
             &coins.coins[transaction.inputs.start as usize - 1..][..transaction.inputs.len()]
         {
-            own.push(coin.value, coin.script.of(&coins.scripts));
+            own.push(coin.value.to_sat(), coin.script.of(&coins.scripts));
         }
         let mut bytes = transaction.span.of(&block.raw).to_vec();
         match random.below(4) {
             0 => {
                 let coin = random.below(own.coins.len());
-                own.coins[coin].value ^= 1 << random.below(50);
+                let value = &mut own.coins[coin].value;
+                *value = Amount::from_sat(value.to_sat() ^ 1 << random.below(50));
             }
             1 => {
                 let at = random.below(own.scripts.len());

@@ -54,6 +54,10 @@ pub struct GenerateBitcoin {
     /// Blocks name parents that nobody has (only with --inputs 0)
     #[arg(long)]
     pub unlinked: bool,
+    /// Inputs of one transaction with scripts of no usual form, alone in the last block: the
+    /// worst for whoever checks scripts (with --inputs 0)
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub unusual: u64,
     /// Branches of one or two blocks that lose against the chain
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub stale: u32,

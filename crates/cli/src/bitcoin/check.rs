@@ -41,7 +41,7 @@ fn part(damage: Damage) -> DamagedPart {
         }
         Part::Index => "the next import scans the block files again",
     };
-    let (file, offset) = damage.place.unzip();
+    let (file, offset) = damage.location.unzip();
     let height = damage.height.map(u64::from);
     DamagedPart {
         file,

@@ -2,12 +2,11 @@
 
 use crate::answer::Answer;
 use anyhow::{Context, Result};
-use bitcoin::Id;
 use bitcoin::coins::Statistics;
 use bitcoin::import::Tip;
 use bitcoin::inspect::{core_state, is_store, stored};
 use bitcoin::sources::{SourceState, Sources};
-use chain::{Shortfall, ShortfallKind, counted, grouped};
+use chain::{Reversed, Shortfall, ShortfallKind, counted, grouped};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -114,11 +113,11 @@ impl Coins<'_> {
         let network = self.network.map_or(String::new(), |network| format!(", {network}"));
         println!("{} {}{network}", self.what, self.folder.display());
         let height = grouped(self.tip.height.into());
-        println!("  tip        height {height}, {}", Id(&self.tip.hash));
+        println!("  tip        height {height}, {}", self.tip.hash);
         let (coins, transactions) = (grouped(coins), grouped(transactions));
         println!("  coins      {coins} of {transactions} transactions");
         println!("  amount     {} BTC", bitcoins(total_amount));
-        println!("  hash       {} (hash_serialized_3)", Id(&hash_serialized));
+        println!("  hash       {} (hash_serialized_3)", Reversed(&hash_serialized));
         if let Some(bytes) = self.undo_bytes {
             println!("  undo data  {} bytes", grouped(bytes));
         }
@@ -130,12 +129,12 @@ impl Coins<'_> {
             self.what: self.folder.display().to_string(),
             "network": self.network,
             "height": self.tip.height,
-            "tip": Id(&self.tip.hash).to_string(),
+            "tip": self.tip.hash.to_string(),
             "coins": self.statistics.coins,
             "transactions": self.statistics.transactions,
             "total_amount": bitcoins(self.statistics.total_amount).replace(',', ""),
             "bogosize": self.statistics.bogosize(),
-            "hash_serialized_3": Id(&self.statistics.hash_serialized).to_string(),
+            "hash_serialized_3": Reversed(&self.statistics.hash_serialized).to_string(),
             "undo_bytes": self.undo_bytes,
             "disk_bytes": self.disk_bytes,
         })

@@ -13,8 +13,7 @@ use bitcoin::Error;
 use bitcoin::datadir::SharedFiles;
 use bitcoin::export;
 use bitcoin::import::Options;
-use chain::{Shortfall, Status};
-use chain::{counted, grouped};
+use chain::{Shortfall, Status, counted, grouped};
 use pipeline::Cancel;
 
 /// Writes the chain of some files; without printing when the last is true.
@@ -70,7 +69,7 @@ pub fn datadir(
         return answer.with(serde_json::json!({
             "out": out.to_string(),
             "height": written.blocks - 1,
-            "tip": bitcoin::Id(&written.tip).to_string(),
+            "tip": written.tip.to_string(),
             "coins": written.coins,
             "bytes": written.block_bytes + written.undo_bytes + written.coin_bytes,
             "reflinked_files": written.shared.reflinks,

@@ -6,8 +6,8 @@ use crate::generate::write;
 use anyhow::Result;
 use archive::blkdat;
 use archive::output::Shape;
-use bench::generate::bitcoin::{Order, Recipe, generate};
-use chain::grouped;
+use generate::bitcoin::{Order, Recipe, generate};
+use chain::{Reversed, grouped};
 use serde_json::json;
 use std::thread::available_parallelism;
 
@@ -23,6 +23,7 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
         coins: args.coins,
         padding: args.padding,
         unlinked: args.unlinked,
+        unusual: args.unusual,
         stale: args.stale,
         duplicates: args.duplicates,
         seed: args.seed,
@@ -45,7 +46,7 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
             bar.set_position(if args.inputs > 0 { so_far.inputs } else { so_far.height.into() });
         })
     })?;
-    let tip = written.tip.iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let tip = Reversed(&written.tip).to_string();
     let out = args.out.display().to_string();
     if json {
         return Answer::ok().with(json!({

@@ -12,11 +12,11 @@ use anyhow::{Context, Result, ensure};
 use archive::Family;
 use archive::blkdat::BlockFiles;
 use bitcoin::import::{Options, Run as Ended, import as engine};
-use bitcoin::variants::Variants;
-use bitcoin::{Error, Hash, Level, record};
+use bitcoin::option_table::Setting;
+use bitcoin::{BlockHash, Error, Level, record};
 use chain::FaultReport;
 use pipeline::Cancel;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// `blockmill import` of block files.
@@ -51,11 +51,11 @@ struct Job {
 
 impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
-        let variants = Variants::default().with(&args.variants)?;
+        let setting = Setting::default().with(&args.with)?;
         let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
         let mut options = Options {
             level: args.level.unwrap_or(Level::Execution),
-            variants,
+            setting,
             threads: args.threads.unwrap_or_else(host::cores),
             memory: cache(args.cache)?,
             assume_valid: args.assume_valid.as_deref().map(parse_id).transpose()?,
@@ -76,6 +76,10 @@ impl Job {
     }
 
     fn run(mut self, data: &Path, stores: bool, run: Run) -> Result<Answer> {
+        let (chain, level) = (self.options.params.name, self.options.level.name());
+        let paths: Vec<PathBuf> =
+            self.files.files().iter().map(|file| file.path().to_path_buf()).collect();
+        let _server = run.serve(chain, level, &paths, self.files.bytes())?;
         let (mut ended, mut outcome) = self.engine(data, run.is_quiet());
         if self.default_level && matches!(outcome, Err(Error::NoBeginning(_))) {
             // the deepest that such files can be verified to
@@ -118,7 +122,13 @@ pub fn bring_up_to_date(
     let (number, bytes) = (files.files().len(), files.bytes());
     stop::writes(data, bytes);
     let display = Display::indexing(number, bytes, options.level.name(), quiet);
-    display.watch(|display| engine(files, options, data, |progress| display.update(progress)))
+    let live = options.cancel.live();
+    display.watch(|display| {
+        engine(files, options, data, |progress| {
+            live.progress(progress);
+            display.update(progress);
+        })
+    })
 }
 
 /// The bytes of so many MiB for coins, if the machine has as many.
@@ -161,10 +171,10 @@ fn hint(error: &Error) -> Option<&'static str> {
 }
 
 /// A block's hash as users write it: 64 hexadecimal digits, last byte first.
-pub fn parse_id(text: &str) -> Result<Hash> {
-    let hash: Option<Hash> = bytes_of(text).and_then(|bytes| bytes.try_into().ok());
+pub fn parse_id(text: &str) -> Result<BlockHash> {
+    let hash: Option<[u8; 32]> = bytes_of(text).and_then(|bytes| bytes.try_into().ok());
     let mut hash =
         hash.with_context(|| format!("--assume-valid {text}: expected 64 hexadecimal digits"))?;
     hash.reverse();
-    Ok(hash)
+    Ok(BlockHash(hash))
 }

@@ -6,11 +6,9 @@ use crate::args::Inspect;
 use crate::host;
 use anyhow::Result;
 use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
-use bitcoin::Id;
 use bitcoin::index::{Branch, Found, Gap, Refused, Why};
 use bitcoin::inspect::{BodyFault, CheckedBodies, Inspection, inspect};
-use chain::Status;
-use chain::grouped;
+use chain::{Status, grouped};
 use report::counted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -114,7 +112,7 @@ impl View<'_> {
             println!("chain: none of these blocks follows the genesis block of a known network");
             return;
         }
-        let id = Id(tree.hash(summary.tip));
+        let id = tree.hash(summary.tip);
         println!("chain: heights 0 to {}, tip {id}", grouped(summary.height.into()));
         let date = report::date(tree.time(summary.tip).into()).unwrap_or_default();
         let bits = (tree.chain_work(summary.tip) as f64).log2();
@@ -141,35 +139,35 @@ impl View<'_> {
     }
 
     fn branch(&self, branch: &Branch) -> String {
-        let id = Id(self.inspection.tree.hash(branch.tip));
+        let id = self.inspection.tree.hash(branch.tip);
         let fork = grouped(branch.fork_height.into());
         format!("{} after height {fork}, tip {id}", counted(branch.length.into(), "block"))
     }
 
     fn gap(&self, gap: &Gap) -> String {
-        let (missing, blocks) = (Id(&gap.missing), counted(gap.records.into(), "block"));
+        let (missing, blocks) = (gap.missing, counted(gap.records.into(), "block"));
         let first = self.inspection.tree.found().get(gap.first as usize);
-        let place = first.map_or(String::new(), |found| self.place(found));
-        format!("block {missing} is missing, before {blocks}, the first at {place}")
+        let location = first.map_or(String::new(), |found| self.location(found));
+        format!("block {missing} is missing, before {blocks}, the first at {location}")
     }
 
-    /// A block that is linked to nothing: all that it says of its place.
+    /// A block that is linked to nothing: all that it says of where it belongs.
     fn block(&self, found: &Found) -> String {
         let date = report::date(found.header().time().into()).unwrap_or_default();
-        let (id, previous) = (Id(&found.hash), found.header().previous());
-        format!("{id} of {date}, after {}", Id(&previous))
+        let (id, previous) = (found.hash, found.header().previous());
+        format!("{id} of {date}, after {previous}")
     }
 
     fn refused(&self, refused: &Refused) -> String {
         let Some(found) = self.inspection.tree.found().get(refused.record as usize) else {
             return String::new();
         };
-        let (id, place) = (Id(&found.hash), self.place(found));
+        let (id, location) = (found.hash, self.location(found));
         match refused.why {
             Why::Rule(height, violation) => {
-                format!("block {} ({id}), {place}: {violation}", grouped(height.into()))
+                format!("block {} ({id}), {location}: {violation}", grouped(height.into()))
             }
-            Why::Ancestor(_) => format!("block {id}, {place}: the block before it was refused"),
+            Why::Ancestor(_) => format!("block {id}, {location}: the block before it was refused"),
         }
     }
 
@@ -178,7 +176,7 @@ impl View<'_> {
         file.map_or(String::new(), |file| file.path().display().to_string())
     }
 
-    fn place(&self, found: &Found) -> String {
+    fn location(&self, found: &Found) -> String {
         format!("{} byte {}", self.path(found), found.offset)
     }
 
@@ -211,7 +209,7 @@ impl View<'_> {
             "files": files.map(|(file, report)| json_file(file, report)).collect::<Vec<_>>(),
             "chain": linked.then(|| json!({
                 "height": summary.height,
-                "tip": Id(tree.hash(summary.tip)).to_string(),
+                "tip": tree.hash(summary.tip).to_string(),
                 "time": tree.time(summary.tip),
                 "work": format!("{:064x}", tree.chain_work(summary.tip)),
             })),
@@ -235,14 +233,14 @@ impl View<'_> {
         json!({
             "fork_height": branch.fork_height,
             "length": branch.length,
-            "tip": Id(self.inspection.tree.hash(branch.tip)).to_string(),
+            "tip": self.inspection.tree.hash(branch.tip).to_string(),
         })
     }
 
     fn json_gap(&self, gap: &Gap) -> Value {
         let first = self.inspection.tree.found().get(gap.first as usize);
         json!({
-            "missing": Id(&gap.missing).to_string(),
+            "missing": gap.missing.to_string(),
             "blocks": gap.records,
             "first": first.map(|found| json!({ "file": self.path(found), "offset": found.offset })),
         })
@@ -256,7 +254,7 @@ impl View<'_> {
         };
         json!({
             "height": height,
-            "hash": found.map(|found| Id(&found.hash).to_string()),
+            "hash": found.map(|found| found.hash.to_string()),
             "file": found.map(|found| self.path(found)),
             "offset": found.map(|found| found.offset),
             "rule": rule,
@@ -303,7 +301,7 @@ fn print_bodies(bodies: &CheckedBodies) {
 }
 
 fn body_fault(fault: &BodyFault) -> String {
-    let (id, file, offset) = (Id(&fault.hash), fault.file.display(), fault.offset);
+    let (id, file, offset) = (fault.hash, fault.file.display(), fault.offset);
     let height =
         fault.height.map_or("".to_owned(), |height| format!("{} ", grouped(height.into())));
     format!("block {height}({id}), {file} byte {offset}: {}", fault.cause)
@@ -329,7 +327,7 @@ fn json_bodies(bodies: &CheckedBodies) -> Value {
     let fault = |fault: &BodyFault| {
         json!({
             "height": fault.height,
-            "hash": Id(&fault.hash).to_string(),
+            "hash": fault.hash.to_string(),
             "file": fault.file.display().to_string(),
             "offset": fault.offset,
             "text": fault.cause.to_string(),

@@ -33,7 +33,11 @@ pub fn check<'a>(
     watch.finish();
     describe(&store, &mut checked);
     checked.stopped = blocks.stopped;
-    let whole = last_whole(&store, &damage, &blocks.findings);
+    let whole = match damage.iter().any(|damage| damage.is_besides) {
+        // going back would not repair it
+        true => None,
+        false => last_whole(&store, &damage, &blocks.findings),
+    };
     tell(&mut checked, &damage, &blocks.findings, whole);
     if !repair || checked.damage.is_empty() || checked.stopped {
         return Ok((checked, false));
@@ -83,6 +87,10 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     let level = Level::stored(tip.level).map_or("unknown", Level::name);
     checked.holds.push(format!("Ethereum, {name}, level {level}"));
     checked.holds.push(format!("blocks {first} to {}", tip.number));
+    let parts = store.parts_besides();
+    if !parts.is_empty() {
+        checked.holds.push(format!("besides the blocks: {}", parts.join(", ")));
+    }
     (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
 }
 

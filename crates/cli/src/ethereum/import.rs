@@ -1,5 +1,6 @@
 //! `import` and `verify` of Ethereum archives.
 
+use super::convert::left_out;
 use super::{network, raise};
 use crate::answer::Answer;
 use crate::args::{Import, Verification, bytes_of};
@@ -15,8 +16,8 @@ use ethereum::error::Rule;
 use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
 use ethereum::import::{Options, import as engine};
+use ethereum::option_table::{OF_BENCHMARKS, Setting};
 use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::variants::{OF_BENCHMARKS, Variants};
 use ethereum::{Hash, Level, record};
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
         "--data {}: a store cannot be imported into itself",
         args.data.display()
     );
-    let variants = variants(&asked.variants)?;
+    let setting = setting(&asked.with)?;
     // nor for what is no archive
     Archive::open(&asked.paths)?;
     let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
@@ -54,7 +55,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
         return raise::run(args, store, quiet, run.cancel);
     }
     let stored = store.tip().map(|tip| tip.chain);
-    let job = Job::prepare(asked, variants, stored, IMPORT_SEAL, run.cancel.clone())?;
+    let job = Job::prepare(asked, setting, stored, IMPORT_SEAL, run.cancel.clone())?;
     job.run(Sink::Segments(Box::new(store)), run)
 }
 
@@ -80,20 +81,20 @@ fn tell_recovery(recovery: &Recovery) {
 
 /// `blockmill verify` of an archive.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
-    let variants = variants(&args.variants)?;
-    let job = Job::prepare(args, variants, None, VERIFY_SEAL, run.cancel.clone())?;
+    let setting = setting(&args.with)?;
+    let job = Job::prepare(args, setting, None, VERIFY_SEAL, run.cancel.clone())?;
     job.run(Sink::Discard, run)
 }
 
-/// The variants that were asked for. Those of how headers are stored are not an import's.
-fn variants(settings: &[String]) -> Result<Variants> {
+/// The options that were asked for. Those of how headers are stored are not an import's.
+fn setting(settings: &[String]) -> Result<Setting> {
     let name = |setting: &String| setting.split('=').next().map(str::to_owned);
     let is_of_benchmarks =
         |setting: &&String| name(setting).is_some_and(|name| OF_BENCHMARKS.contains(&&*name));
     if let Some(setting) = settings.iter().find(is_of_benchmarks) {
         bail!("--with {setting}: only `bench headers` stores headers in other ways");
     }
-    Ok(Variants::default().with(settings)?)
+    Ok(Setting::default().with(settings)?)
 }
 
 /// An archive and what to do with it.
@@ -105,7 +106,7 @@ struct Job {
 impl Job {
     fn prepare(
         args: &Verification,
-        variants: Variants,
+        setting: Setting,
         stored: Option<Hash>,
         seal: &str,
         cancel: Cancel,
@@ -123,7 +124,7 @@ impl Job {
             spec: Arc::new(spec),
             level: level_of(args.level, &archive),
             seal: SealPolicy { mode, seed: args.seal_seed.unwrap_or_else(host::random_seed) },
-            variants,
+            setting,
             threads: args.threads.unwrap_or_else(host::cores),
             chunk: ChunkLimit { blocks: args.chunk.max(1), ..ChunkLimit::default() },
             from: args.from,
@@ -140,12 +141,21 @@ impl Job {
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
         let Self { archive, options } = self;
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
+        let stores = matches!(sink, Sink::Segments(_));
+        let (chain, level) = (&options.spec.name, options.level.name());
+        let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
+        let live = options.cancel.live();
         let (ended, outcome) = display.watch(|display| {
-            engine(&archive, &options, &mut sink, |progress| display.update(progress))
+            engine(&archive, &options, &mut sink, |progress| {
+                live.progress(progress);
+                display.update(progress);
+            })
         });
         let mut record =
             record::of(&ended, &outcome, &archive, &options, program::this(), &run.label);
         record.notes.extend(archive.copied());
+        let lists = if stores { ended.access_lists } else { 0 };
+        record.notes.extend(left_out(lists, "no store"));
         let ending = Ending {
             source: "this archive holds",
             unit: "block",

@@ -35,6 +35,10 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
         bail!("{}: expected headers in the store, found none", data.display());
     };
     let folder = beside(&data);
+    if let [_, ..] = *store.parts_besides() {
+        let parts = store.parts_besides().join(", ");
+        bail!("{}: expected headers only, found {parts} besides", data.display());
+    }
     let mut inner = args.clone();
     inner.data.clone_from(&folder);
     inner.verification.record.get_or_insert_with(|| default_record(&data));

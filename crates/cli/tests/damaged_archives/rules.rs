@@ -3,7 +3,7 @@
 use crate::Good;
 use crate::blocks::{Blocks, items, list};
 use crate::program::{blockmill, misunderstand, refuse};
-use bench::generate::HeaderChain;
+use generate::ethereum::HeaderChain;
 use ethereum::U256;
 use ethereum::difficulty::Parent;
 use ethereum::header::{Header, HeaderView};

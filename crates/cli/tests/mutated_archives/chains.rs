@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding};
 use archive::{Want, WriteOptions};
-use bench::generate::bitcoin::{self, Order};
-use bench::generate::transfers;
+use generate::bitcoin::{self, Order};
+use generate::ethereum::transfers;
 use ethereum::receipts::consensus_to_storage;
 use rlp::{Encode, OnePass, RawList, Write as _};
 
@@ -210,6 +210,7 @@ pub fn blocks(xor: bool) -> Original {
             coins: None,
             padding: 0,
             unlinked: false,
+            unusual: 0,
             stale: 2,
             duplicates: 1,
             seed,

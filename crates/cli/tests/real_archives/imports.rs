@@ -86,6 +86,7 @@ fn chains_of_other_clients_verify_up_to_their_last_fork() {
         let record = succeed_json(command.arg(folder.join("chain.rlp")));
         assert_tip(&record, last, hash);
         let notes = record["notes"].to_string();
+        let transactions = chain::grouped(transactions);
         let stand = format!("{transactions} transactions are covered by verified roots");
         assert!(notes.contains(&stand), "{name}: {notes}");
         if let Ok(text) = fs::read_to_string(folder.join("headblock.json")) {

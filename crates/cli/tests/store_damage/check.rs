@@ -7,6 +7,7 @@ use super::program::{
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use store::ChainStore;
 
 fn import(store: &Path, archive: &Path) -> Command {
     let mut command = blockmill("import --data");
@@ -89,6 +90,41 @@ fn a_check_finds_what_a_resume_does_not_read_and_repair_goes_back_before_it() {
     let whole = scratch.path("whole");
     succeed(&mut import(&whole, &archive));
     assert_same_store(&whole, &store);
+}
+
+#[test]
+fn damage_of_a_part_besides_the_blocks_is_named_and_no_repair_is_promised() {
+    let scratch = Scratch::new("check-besides");
+    let (archive, store) = created(&scratch, 1000);
+    let open = |opening: &mut store::Opening| {
+        let accounts = opening.table("accounts", &store::TableOptions::new(1 << 20))?;
+        Ok((accounts, opening.log("changes", 1 << 20)?))
+    };
+    let opened = ChainStore::open_with(&store, &store::Options::default(), open);
+    let ((mut blocks, _), (mut accounts, mut changes)) = opened.expect("a store");
+    accounts.put(b"an account", b"its balance").expect("a change");
+    changes.append(b"no account").expect("a record");
+    let (tip, mut parts) = (blocks.tip().expect("a tip"), [(&mut accounts).into()]);
+    blocks.commit_with(&tip, &mut parts, b"").expect("a commit of one part");
+    let mut parts = [(&mut accounts).into(), (&mut changes).into()];
+    blocks.commit_with(&tip, &mut parts, b"1000").expect("a commit");
+    drop(blocks);
+    // an import of headers goes on, and leaves the other parts as they are
+    succeed(&mut import(&store, &archive));
+    let good = document(&run(check(&store).arg("--json")));
+    assert_eq!(good["status"], "ok", "{good}");
+    for name in ["accounts.000000", "changes.00000"] {
+        let path = store.join(name);
+        flip(&path, 5);
+        assert_names(&run(&mut check(&store)), &path);
+        let found = document(&run(check(&store).args(["--repair", "--json"])));
+        assert_eq!(found["status"], "damage", "{found}");
+        assert_eq!(found["result"]["damage"].as_array().map(Vec::len), Some(1), "{found}");
+        let repair = found["result"]["repair"].as_str().expect("what repairs it");
+        assert!(repair.contains("new folder") && !repair.contains("goes back"), "{found}");
+        flip(&path, 5);
+    }
+    succeed(&mut check(&store));
 }
 
 #[test]

@@ -9,9 +9,9 @@ use ethereum::commit::Sink;
 use ethereum::ethash::Caches;
 use ethereum::fault::Error;
 use ethereum::import::{Options, import};
+use ethereum::option_table::Setting;
 use ethereum::params::ChainSpec;
 use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::variants::Variants;
 use pipeline::Cancel;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn extend(dir: &Path, archive: &Path, level: Level, until: Option<u64>) -> Resul
         spec: Arc::new(spec),
         level,
         seal: SealPolicy { mode: SealMode::Off, seed: 0 },
-        variants: Variants::default(),
+        setting: Setting::default(),
         threads: 1,
         chunk: ChunkLimit { blocks: 64, ..ChunkLimit::default() },
         from: None,

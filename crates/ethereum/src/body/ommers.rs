@@ -3,11 +3,12 @@
 //!
 //! Seals of ommers are for the caller.
 
-use crate::error::{Hex, Rule, Violation};
+use crate::error::{Rule, Violation};
 use crate::header::HeaderView;
 use crate::header::rules::{DifficultyArithmetic, verify_contents, verify_linkage};
 use crate::params::ChainSpec;
 use crate::{Hash, U256};
+use chain::Hex;
 use std::collections::VecDeque;
 
 /// A block has at most this many ommers.

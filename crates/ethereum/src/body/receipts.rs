@@ -13,14 +13,16 @@ use crate::body::bloom::Bloom;
 use crypto::ManyKeccak;
 use rlp::Error;
 use rlp::ethereum::Log;
-use std::{fmt, iter};
+use std::iter;
 
 /// Why receipts are malformed. Offsets count from the start of the block's list of receipts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptError {
     /// Not the RLP of a receipt.
-    Rlp(Error),
+    #[error(transparent)]
+    Rlp(#[from] Error),
     /// Not one receipt for each transaction.
+    #[error("{receipts} receipts for {transactions} transactions")]
     Count {
         /// Transactions of the body.
         transactions: usize,
@@ -28,25 +30,6 @@ pub enum ReceiptError {
         receipts: usize,
     },
 }
-
-impl From<Error> for ReceiptError {
-    fn from(error: Error) -> Self {
-        Self::Rlp(error)
-    }
-}
-
-impl fmt::Display for ReceiptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rlp(error) => error.fmt(f),
-            Self::Count { transactions, receipts } => {
-                write!(f, "{receipts} receipts for {transactions} transactions")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReceiptError {}
 
 /// The filter over the logs of a receipt.
 pub fn bloom_of<'a>(logs: impl Iterator<Item = Log<'a>>, hasher: &ManyKeccak) -> Bloom {

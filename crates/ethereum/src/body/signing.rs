@@ -9,7 +9,6 @@ use crate::params::Fork;
 use crate::{Address, U256};
 use crypto::RecoverError;
 use rlp::Encode;
-use std::fmt;
 
 /// The order of secp256k1's group (SEC 2, section 2.4.1): signatures consist of numbers below it.
 pub const GROUP_ORDER: U256 = U256::from_limbs([
@@ -121,9 +120,13 @@ pub fn address_of(public_key: &[u8; 64]) -> Address {
 }
 
 /// Why a signature is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// `v` has none of the values that the fork allows.
+    #[error(
+        "v is {found}, expected {}",
+        if *protected { "27, 28 or one that names the chain" } else { "27 or 28" }
+    )]
     V {
         /// The number that was found.
         found: U256,
@@ -131,6 +134,7 @@ pub enum SignatureError {
         protected: bool,
     },
     /// The signature is for another chain.
+    #[error("signed for chain {found}, expected {expected}")]
     ChainId {
         /// The chain's id.
         expected: u64,
@@ -138,11 +142,13 @@ pub enum SignatureError {
         found: U256,
     },
     /// `r` is 0, or not below the group's order.
+    #[error("r is {found:#x}, expected 1 or more and less than {GROUP_ORDER:#x}")]
     R {
         /// The number that was found.
         found: U256,
     },
     /// `s` is 0 or too large.
+    #[error("s is {found:#x}, expected 1 or more and at most {max:#x}")]
     S {
         /// The largest that the fork allows.
         max: U256,
@@ -150,31 +156,9 @@ pub enum SignatureError {
         found: U256,
     },
     /// No key makes this signature.
+    #[error("{0}")]
     NoSigner(RecoverError),
 }
-
-impl fmt::Display for SignatureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::V { found, protected: false } => write!(f, "v is {found}, expected 27 or 28"),
-            Self::V { found, protected: true } => {
-                write!(f, "v is {found}, expected 27, 28 or one that names the chain")
-            }
-            Self::ChainId { expected, found } => {
-                write!(f, "signed for chain {found}, expected {expected}")
-            }
-            Self::R { found } => {
-                write!(f, "r is {found:#x}, expected 1 or more and less than {GROUP_ORDER:#x}")
-            }
-            Self::S { max, found } => {
-                write!(f, "s is {found:#x}, expected 1 or more and at most {max:#x}")
-            }
-            Self::NoSigner(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SignatureError {}
 
 #[cfg(test)]
 mod tests {

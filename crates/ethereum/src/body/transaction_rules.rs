@@ -12,7 +12,6 @@ use crate::body::signing::{self, SignatureError, SignatureForm};
 use crate::body::transactions::{GAS_PER_BLOB, Transaction, TransactionType, newest_type};
 use crate::params::Fork;
 use crate::{Address, U256};
-use std::fmt;
 
 /// Most bytes of creation code from Shanghai on (EIP-3860).
 pub const MAX_INITCODE_SIZE: usize = 49_152;
@@ -133,9 +132,10 @@ pub fn verify_blobs(tx: &Transaction<'_>, fork: Fork) -> Result<(), TransactionE
 }
 
 /// Why a transaction is refused before any account is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransactionError {
     /// A later fork brings this type.
+    #[error("type is {}, expected at most {}", *found as u8, *newest as u8)]
     Type {
         /// The newest type of the fork.
         newest: TransactionType,
@@ -143,13 +143,16 @@ pub enum TransactionError {
         found: TransactionType,
     },
     /// The signature is refused.
-    Signature(SignatureError),
+    #[error(transparent)]
+    Signature(#[from] SignatureError),
     /// The nonce leaves none for the account's next transaction.
+    #[error("nonce is {found}, expected a smaller one")]
     Nonce {
         /// The nonce.
         found: u64,
     },
     /// The miner's part of the fee is larger than all of it.
+    #[error("priority fee is {found}, expected at most the whole fee, {max_fee}")]
     PriorityFee {
         /// The whole fee for each unit of gas, in wei.
         max_fee: U256,
@@ -157,6 +160,7 @@ pub enum TransactionError {
         found: U256,
     },
     /// The most that it can cost takes more than 256 bits.
+    #[error("{gas_limit} gas for {max_fee} wei each, expected less than 2^256 in all")]
     UpfrontCost {
         /// Units of gas.
         gas_limit: u64,
@@ -164,6 +168,7 @@ pub enum TransactionError {
         max_fee: U256,
     },
     /// The gas limit is larger than the fork allows.
+    #[error("gas limit is {found}, expected at most {max}")]
     GasLimit {
         /// The largest.
         max: u64,
@@ -171,6 +176,7 @@ pub enum TransactionError {
         found: u64,
     },
     /// The creation code is longer than the fork allows.
+    #[error("creation code has {found} bytes, expected at most {max}")]
     InitcodeSize {
         /// The longest, in bytes.
         max: usize,
@@ -178,6 +184,7 @@ pub enum TransactionError {
         found: usize,
     },
     /// The gas limit does not pay for what is due before execution.
+    #[error("gas limit is {gas_limit}, expected at least {needed}")]
     IntrinsicGas {
         /// What is due.
         needed: u64,
@@ -185,6 +192,7 @@ pub enum TransactionError {
         gas_limit: u64,
     },
     /// More blobs than the fork allows.
+    #[error("{found} blobs, expected at most {max}")]
     Blobs {
         /// The most.
         max: usize,
@@ -192,6 +200,7 @@ pub enum TransactionError {
         found: usize,
     },
     /// The gas limit is larger than the block's.
+    #[error("gas limit is {found}, expected at most the block's, {max}")]
     BlockGas {
         /// The block's limit.
         max: u64,
@@ -199,6 +208,7 @@ pub enum TransactionError {
         found: u64,
     },
     /// The fee does not pay for the block's base fee.
+    #[error("fee is {found}, expected at least the base fee, {least}")]
     BaseFee {
         /// The base fee, in wei.
         least: U256,
@@ -206,6 +216,10 @@ pub enum TransactionError {
         found: U256,
     },
     /// The blob fee does not pay for the block's.
+    #[error(
+        "blob fee is {found}, expected {}",
+        least.map_or("more than 256 bits".into(), |least| format!("at least {least}"))
+    )]
     BlobFee {
         /// Wei for a unit of blob gas in this block; none when that takes more than 256 bits.
         least: Option<U256>,
@@ -213,54 +227,6 @@ pub enum TransactionError {
         found: U256,
     },
 }
-
-impl From<SignatureError> for TransactionError {
-    fn from(error: SignatureError) -> Self {
-        Self::Signature(error)
-    }
-}
-
-impl fmt::Display for TransactionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Type { newest, found } => {
-                write!(f, "type is {}, expected at most {}", *found as u8, *newest as u8)
-            }
-            Self::Signature(error) => error.fmt(f),
-            Self::Nonce { found } => write!(f, "nonce is {found}, expected a smaller one"),
-            Self::PriorityFee { max_fee, found } => {
-                write!(f, "priority fee is {found}, expected at most the whole fee, {max_fee}")
-            }
-            Self::UpfrontCost { gas_limit, max_fee } => {
-                write!(f, "{gas_limit} gas for {max_fee} wei each, expected less than 2^256 in all")
-            }
-            Self::GasLimit { max, found } => {
-                write!(f, "gas limit is {found}, expected at most {max}")
-            }
-            Self::InitcodeSize { max, found } => {
-                write!(f, "creation code has {found} bytes, expected at most {max}")
-            }
-            Self::IntrinsicGas { needed, gas_limit } => {
-                write!(f, "gas limit is {gas_limit}, expected at least {needed}")
-            }
-            Self::Blobs { max, found } => write!(f, "{found} blobs, expected at most {max}"),
-            Self::BlockGas { max, found } => {
-                write!(f, "gas limit is {found}, expected at most the block's, {max}")
-            }
-            Self::BaseFee { least, found } => {
-                write!(f, "fee is {found}, expected at least the base fee, {least}")
-            }
-            Self::BlobFee { least: Some(least), found } => {
-                write!(f, "blob fee is {found}, expected at least {least}")
-            }
-            Self::BlobFee { least: None, found } => {
-                write!(f, "blob fee is {found}, expected more than 256 bits")
-            }
-        }
-    }
-}
-
-impl std::error::Error for TransactionError {}
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! A header that owns its fields: for generated headers, and for the slow variant of decoding.
+//! A header that owns its fields: for generated headers, and for the slow way of decoding.
 
 use super::{EMPTY_OMMERS, EMPTY_ROOT, Fields, HeaderView};
 use crate::{Address, Hash, U256};

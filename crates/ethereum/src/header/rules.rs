@@ -5,12 +5,13 @@
 //! ([`verify_merge`]), the clock ([`verify_not_in_future`]) and the first block
 //! ([`verify_genesis`]) are for the caller, who knows them; seals are in `header/seal.rs`.
 
-use crate::error::{Hex, Rule, Violation};
+use crate::error::{Rule, Violation};
 use crate::header::difficulty::{Formula, MINIMUM, Parent};
 use crate::header::difficulty_bigint;
 use crate::header::{EMPTY_OMMERS, HeaderView, base_fee, blobs};
 use crate::params::{ChainSpec, DaoFork, Fork};
 use crate::{Hash, U256};
+use chain::Hex;
 
 /// What a rule answers.
 pub type Verdict = Result<(), Violation>;

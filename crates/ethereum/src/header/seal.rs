@@ -1,7 +1,8 @@
 //! Which proof-of-work seals are checked.
 
-use crate::error::{Hex, Rule, Violation};
+use crate::error::{Rule, Violation};
 use crate::header::ethash::{EpochTooHigh, SealError};
+use chain::Hex;
 use std::fmt;
 use std::str::FromStr;
 
@@ -84,16 +85,9 @@ impl fmt::Display for SealMode {
 }
 
 /// Not `off`, `all` or `1/N`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected off, all or 1/N with N from 1 on, found '{0}'")]
 pub struct UnknownSealMode(String);
-
-impl fmt::Display for UnknownSealMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected off, all or 1/N with N from 1 on, found '{}'", self.0)
-    }
-}
-
-impl std::error::Error for UnknownSealMode {}
 
 impl FromStr for SealMode {
     type Err = UnknownSealMode;

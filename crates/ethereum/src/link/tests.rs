@@ -4,8 +4,8 @@ use super::*;
 use crate::header::Header;
 use crate::header::ethash::Caches;
 use crate::header::seal::SealPolicy;
+use crate::option_table::Setting;
 use crate::params::ChainSpec;
-use crate::variants::Variants;
 use archive::Want;
 use crypto::ManyKeccak;
 use pipeline::Cancel;
@@ -20,7 +20,7 @@ fn fault_of(batch: &mut Batch) -> Option<String> {
         level: Level::Headers,
         want: Want::default(),
         seal: SealPolicy::OFF,
-        plan: Variants::default().plan(),
+        plan: Setting::default().plan(),
         caches: &caches,
         cancel: &cancel,
         hasher: ManyKeccak::detect(),

@@ -2,12 +2,12 @@
 
 use crate::Level;
 use crate::body::senders::BATCH;
-use crate::error::Hex;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
 use crate::run::Run;
 use archive::Archive;
+use chain::{Hex, grouped};
 
 pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = run.notes.clone();
@@ -39,16 +39,18 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         notes.push(format!("of the wall time, the last sync to disk took {:.3} s", run.sync_s));
     }
     if run.transactions > 0 {
-        notes.push(format!("{} transactions are covered by verified roots", run.transactions));
+        let transactions = grouped(run.transactions);
+        notes.push(format!("{transactions} transactions are covered by verified roots"));
     }
     if run.senders > 0 {
-        let plan = options.variants.plan();
+        let plan = options.setting.plan();
         let together = match plan.senders_per_chunk {
             true => format!("up to {BATCH} of a chunk together"),
             false => format!("up to {BATCH} of a block together"),
         };
         let by = plan.signatures.variant().name();
-        notes.push(format!("{} senders recovered by signatures={by}, {together}", run.senders));
+        let senders = grouped(run.senders);
+        notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
@@ -80,7 +82,7 @@ fn unsealed(run: &Run, archive: &Archive, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     let fields = resting(archive, options);
     if run.seals_left > 0 {
-        let seals = run.seals_left;
+        let seals = grouped(run.seals_left);
         notes.push(format!(
             "{seals} seals were not checked, so no proof of work covers {fields} of these blocks \
              (--seal all)"

@@ -75,7 +75,7 @@ impl Tip {
         content: &Content,
     ) -> Result<Sealed> {
         let height = self.height + 1;
-        let kind = Kind::ALL[random.below(Kind::ALL.len() as u64) as usize];
+        let kind = Kind::ALL[random.below(Kind::USUAL as u64) as usize];
         let key = random.below(KEYS as u64) as u16;
         let value = SUBSIDY.checked_shr(height / HALVING).unwrap_or(0) + content.fees;
         let script = wallet.script(kind, usize::from(key));

@@ -29,11 +29,18 @@ pub enum Kind {
     P2trKey,
     /// Taproot with two leaves, spent by the first of them.
     P2trScript,
+    /// A witness script hash: a key, OP_CHECKSIGVERIFY, true. No form that is known by name.
+    P2wshVerify,
+    /// A witness script hash: an OP_CHECKSIG that never runs, true.
+    P2wshUnrun,
 }
 
 impl Kind {
-    /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    /// Those that have names and addresses.
+    pub const USUAL: usize = 9;
+
+    /// Every kind, in the order of their numbers, the usual ones first.
+    pub const ALL: [Self; 11] = [
         Self::P2pk,
         Self::P2pkUncompressed,
         Self::P2pkh,
@@ -43,6 +50,8 @@ impl Kind {
         Self::P2wshMultisig,
         Self::P2trKey,
         Self::P2trScript,
+        Self::P2wshVerify,
+        Self::P2wshUnrun,
     ];
 
     /// The most weight that an input which spends this kind adds to a transaction: 41 bytes of
@@ -57,6 +66,8 @@ impl Kind {
             Self::P2wshMultisig => (0, 256),
             Self::P2trKey => (0, 67),
             Self::P2trScript => (0, 168),
+            Self::P2wshVerify => (0, 112),
+            Self::P2wshUnrun => (0, 7),
         };
         (41 + script) * 4 + witness
     }
@@ -70,6 +81,7 @@ impl Kind {
             Self::P2shMultisig | Self::P2shP2wpkh => 23,
             Self::P2wpkh => 22,
             Self::P2wshMultisig | Self::P2trKey | Self::P2trScript => 34,
+            Self::P2wshVerify | Self::P2wshUnrun => 34,
         };
         (9 + script) * 4
     }

@@ -10,6 +10,7 @@ mod files;
 mod mixture;
 mod plan;
 mod sign;
+mod unusual;
 mod wallet;
 
 use self::chain::{Content, Tip};
@@ -21,6 +22,7 @@ use rust_bitcoin::BlockHash;
 use rust_bitcoin::hashes::Hash;
 use std::num::NonZero;
 use std::path::Path;
+use unusual::Unusual;
 use wallet::Wallet;
 
 /// The largest weight of a block (consensus), less what a coinbase weighs without padding.
@@ -28,6 +30,8 @@ const WEIGHT: u64 = 4_000_000 - 2_000;
 
 /// The largest padding: four units of weight a byte.
 pub const MOST_PADDING: usize = 990_000;
+
+pub use unusual::MOST as MOST_UNUSUAL;
 
 /// Blocks that a branch can have.
 const BRANCH: u64 = 2;
@@ -62,6 +66,9 @@ pub struct Recipe {
     pub padding: usize,
     /// Blocks name parents that nobody has. Only without inputs.
     pub unlinked: bool,
+    /// Inputs of a last transaction, all with scripts that have no name, alone in its block; at
+    /// most [`MOST_UNUSUAL`]. Only without other inputs.
+    pub unusual: u64,
     /// Branches of one or two blocks that lose against the chain.
     pub stale: u32,
     /// Blocks that are there twice.
@@ -112,9 +119,11 @@ pub fn generate(
     let mut random = Random(recipe.seed ^ 0x636f_696e);
     let (genesis, mut tip) = Tip::genesis();
     output.append(&genesis, 0)?;
-    while planner.spent() < recipe.inputs || tip.height < recipe.blocks.max(output.losing) {
+    let mut unusual = Unusual::new(recipe.unusual, recipe.blocks);
+    let least = recipe.blocks.max(unusual.height);
+    while planner.spent() < recipe.inputs || tip.height < least.max(output.losing) {
         let height = tip.height + 1;
-        let drafts = planner.block(height);
+        let drafts = unusual.block(height).unwrap_or_else(|| planner.block(height));
         let signed = sign::sign(&wallet, &drafts, threads)?;
         let fees = drafts.iter().map(|draft| draft.fee).sum();
         let content = Content { signed: &signed, fees, padding: recipe.padding };
@@ -126,12 +135,13 @@ pub fn generate(
         let block = tip.extend(&wallet, &mut random, &content)?;
         output.append(&block.bytes, height)?;
         output.branch(height, &tip, &wallet, &content)?;
+        unusual.connect(&drafts, &signed, block.coinbase);
         planner.connect(&drafts, &signed, block.coinbase);
         tip = block.tip;
         output.summary.height = tip.height;
         output.summary.tip = tip.hash.to_byte_array();
         output.summary.transactions += 1 + signed.len() as u64;
-        output.summary.inputs = planner.spent();
+        output.summary.inputs += drafts.iter().map(|draft| draft.spends.len() as u64).sum::<u64>();
         progress(&output.summary);
     }
     output.archive.finish()?;
@@ -148,6 +158,12 @@ fn check(recipe: &Recipe) -> Result<()> {
     }
     if recipe.unlinked && (recipe.inputs > 0 || recipe.stale > 0) {
         bail!("--unlinked: expected neither inputs nor stale branches");
+    }
+    if recipe.unusual > MOST_UNUSUAL {
+        bail!("--unusual {}: expected at most {MOST_UNUSUAL}", recipe.unusual);
+    }
+    if recipe.unusual > 0 && (recipe.inputs > 0 || recipe.padding > 0 || recipe.unlinked) {
+        bail!("--unusual: expected neither inputs, padding nor unlinked blocks");
     }
     if recipe.block_inputs == 0 {
         bail!("--block-inputs 0: expected at least 1");

@@ -6,7 +6,10 @@ use anyhow::{Context, Result, anyhow};
 use rust_bitcoin::blockdata::script::{Builder, PushBytesBuf, ScriptBuf};
 use rust_bitcoin::hashes::Hash;
 use rust_bitcoin::key::{Keypair, PublicKey, TapTweak, UntweakedPublicKey, XOnlyPublicKey};
-use rust_bitcoin::opcodes::all::{OP_CHECKMULTISIG, OP_CHECKSIG, OP_PUSHNUM_2, OP_PUSHNUM_3};
+use rust_bitcoin::opcodes::all::{
+    OP_CHECKMULTISIG, OP_CHECKSIG, OP_CHECKSIGVERIFY, OP_ENDIF, OP_IF, OP_PUSHNUM_1, OP_PUSHNUM_2,
+    OP_PUSHNUM_3,
+};
 use rust_bitcoin::secp256k1::{All, Message, Secp256k1, SecretKey};
 use rust_bitcoin::sighash::{EcdsaSighashType, Prevouts, SighashCache, TapSighashType};
 use rust_bitcoin::taproot::{LeafVersion, TapLeafHash, TaprootBuilder};
@@ -113,6 +116,14 @@ impl Wallet {
                 Ok((ScriptBuf::new(), Witness::from_slice(&stack)))
             }
             Kind::P2trKey | Kind::P2trScript => self.unlock_taproot(cache, input, spent),
+            Kind::P2wshVerify => {
+                let script = verify(&key.public);
+                let hash = cache.p2wsh_signature_hash(at, &script, value, covers)?;
+                let signature = self.ecdsa(key, hash.to_byte_array(), covers);
+                let stack = [&signature[..], script.as_bytes()];
+                Ok((ScriptBuf::new(), Witness::from_slice(&stack)))
+            }
+            Kind::P2wshUnrun => Ok((ScriptBuf::new(), Witness::from_slice(&[unrun()]))),
         }
     }
 
@@ -201,6 +212,8 @@ impl Key {
             Kind::P2wshMultisig => multisig.to_p2wsh(),
             Kind::P2trKey => ScriptBuf::new_p2tr(secp, internal, None),
             Kind::P2trScript => ScriptBuf::new_p2tr_tweaked(tree.output_key()),
+            Kind::P2wshVerify => verify(&public).to_p2wsh(),
+            Kind::P2wshUnrun => unrun().to_p2wsh(),
         });
         let tweaked = pairs[at].tap_tweak(secp, None).to_keypair();
         Ok(Self { pair: pairs[at], public, tweaked, multisig, leaf, control, scripts })
@@ -210,6 +223,18 @@ impl Key {
 /// `OP_CHECKSIG` of a key.
 fn leaf(key: &XOnlyPublicKey) -> ScriptBuf {
     Builder::new().push_x_only_key(key).push_opcode(OP_CHECKSIG).into_script()
+}
+
+/// A script of a key that has no name.
+fn verify(key: &PublicKey) -> ScriptBuf {
+    let script = Builder::new().push_key(key).push_opcode(OP_CHECKSIGVERIFY);
+    script.push_opcode(OP_PUSHNUM_1).into_script()
+}
+
+/// The shortest script with a check of a signature that is true by itself.
+fn unrun() -> ScriptBuf {
+    let script = Builder::new().push_int(0).push_opcode(OP_IF).push_opcode(OP_CHECKSIG);
+    script.push_opcode(OP_ENDIF).push_opcode(OP_PUSHNUM_1).into_script()
 }
 
 /// The key `after` a key; behind the last comes the first.

@@ -7,7 +7,6 @@ use crate::definition::Settings;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +43,7 @@ pub struct Engine {
     #[serde(default)]
     pub needs: Vec<String>,
     pub build: Vec<String>,
+    pub target: Option<String>,
     pub program: String,
     pub run: Vec<String>,
     #[serde(default)]
@@ -70,10 +70,17 @@ fn fill_one(argument: &str, values: &Settings) -> Result<String> {
     Ok(out + rest)
 }
 
+/// The names of the placeholders of a command line.
+pub fn placeholders(line: &[String]) -> impl Iterator<Item = &str> {
+    let after = line.iter().flat_map(|argument| argument.split('{').skip(1));
+    after.filter_map(|rest| Some(rest.split_once('}')?.0))
+}
+
 /// Parses the text of `engines.toml`.
 pub fn parse(text: &str) -> Result<EnginesFile> {
     let file: EnginesFile = toml::from_str(text)?;
-    for name in file.peer.iter().map(|engine| &engine.name) {
+    let targets = file.peer.iter().filter_map(|engine| engine.target.as_ref());
+    for name in file.peer.iter().map(|engine| &engine.name).chain(targets) {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         if name.is_empty() || !name.chars().all(plain) {
             bail!("engine name {name:?}: letters, digits, '-', '.' and '_' expected");
@@ -127,7 +134,9 @@ mod tests {
     fn fills_placeholders_and_rejects_unknown_ones() {
         let values = Settings::from([("dir".into(), "/data/x".into()), ("n".into(), "7".into())]);
         let line = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
-        let filled = fill(&line(&["-dir", "{dir}", "{n}:{n}-", "}"]), &values).unwrap();
+        let asked = line(&["-dir", "{dir}", "{n}:{n}-", "}"]);
+        assert_eq!(placeholders(&asked).collect::<Vec<_>>(), ["dir", "n", "n"]);
+        let filled = fill(&asked, &values).unwrap();
         assert_eq!(filled, line(&["-dir", "/data/x", "7:7-", "}"]));
         let error = fill(&line(&["{folder}"]), &values).unwrap_err().to_string();
         assert_eq!(error, "{folder} has no value here");

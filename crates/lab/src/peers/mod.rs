@@ -38,7 +38,6 @@ pub struct Peer {
 pub struct Ready {
     engine: Engine,
     program: PathBuf,
-    home: PathBuf,
 }
 
 /// Why a peer takes no part; shown as one line.
@@ -93,6 +92,12 @@ impl Peer {
         &self.engine.name
     }
 
+    /// The settings of a case that its command line asks for.
+    pub fn settings(&self) -> impl Iterator<Item = &str> {
+        let ours = ["program", "folder"];
+        engines::placeholders(&self.engine.run).filter(move |name| !ours.contains(name))
+    }
+
     /// Looks for the tools that the peer needs and builds it. The first build takes minutes and
     /// fetches its packages; a later one is quick.
     ///
@@ -103,7 +108,7 @@ impl Peer {
         self.workshop.find_tools().map_err(left_out)?;
         let program = self.workshop.make(&self.engine);
         let program = program.map_err(|error| left_out(format!("{error:#}")))?;
-        Ok(Ready { engine: self.engine.clone(), program, home: self.workshop.home.clone() })
+        Ok(Ready { engine: self.engine.clone(), program })
     }
 }
 
@@ -116,9 +121,7 @@ impl Ready {
     pub fn run(&self, settings: &Settings, folder: &Path) -> Result<RunRecord> {
         let Engine { label, version, .. } = &self.engine;
         let mut values = settings.clone();
-        for (name, path) in
-            [("program", &*self.program), ("folder", &folder.join("peer")), ("home", &self.home)]
-        {
+        for (name, path) in [("program", &*self.program), ("folder", &folder.join("peer"))] {
             values.insert(name.to_owned(), utf8(path)?);
         }
         let line = engines::fill(&self.engine.run, &values)?;
@@ -141,8 +144,10 @@ impl Ready {
         );
         record.machine = Machine::detect();
         record.facts = printed.facts;
-        let peak = record.facts.of(PEAK_RSS_BYTES).max(ended.peak_rss_bytes as f64);
-        record.facts.set(PEAK_RSS_BYTES, peak);
+        if record.facts.of(PEAK_RSS_BYTES) == 0.0 {
+            // what it tells itself is without what it does when its clock has stopped
+            record.facts.count(PEAK_RSS_BYTES, ended.peak_rss_bytes);
+        }
         record.series = printed.series.into_iter().map(Series::with_percentiles).collect();
         record.stages = printed.stages;
         record.answer = printed.answer;

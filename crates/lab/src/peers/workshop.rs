@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use super::engines::{self, Engine, EnginesFile, Tool};
 use super::PEERS_DIR;
+use super::engines::{self, Engine, EnginesFile, Tool};
 use crate::definition::Settings;
 use crate::process;
 
@@ -60,9 +60,9 @@ impl Workshop {
         self.tools.iter().try_for_each(|(name, tool)| engines::find_tool(name, tool))
     }
 
-    /// Builds `engine` in a folder of its own and returns the program that it made.
+    /// Builds `engine` in the folder of its target and returns the program that it made.
     pub fn make(&self, engine: &Engine) -> Result<PathBuf> {
-        let target = self.home.join(&engine.name);
+        let target = self.home.join(engine.target.as_ref().unwrap_or(&engine.name));
         fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
         let values = Settings::from([("target".to_owned(), utf8(&target)?)]);
         self.build(&engines::fill(&engine.build, &values)?)?;

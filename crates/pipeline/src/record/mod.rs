@@ -21,7 +21,9 @@ pub use facts::{BLOCKS_PER_S, CPU_SYS_S, CPU_USER_S, Facts, PEAK_RSS_BYTES, WALL
 pub use file::{RecordError, read_json, write_json};
 pub use load::{Load, LoadWatch};
 pub use percentile::Percentiles;
-pub use series::{BLOCKS, CHUNK, ChunkTimes, Column, END_S, FIRST, SAMPLE, Series, TIME_NS};
+pub use series::{
+    BLOCKS, CHUNK, ChunkTimes, Column, END_S, FIRST, SAMPLE, SLICE, START_S, Series, TIME_NS,
+};
 
 /// The schema version that this program writes and reads.
 pub const SCHEMA: u32 = 3;

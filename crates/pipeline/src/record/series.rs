@@ -3,12 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::Percentiles;
+use crate::timeline::Timeline;
 
 /// Chunks of a chain; has the columns [`FIRST`], [`BLOCKS`], [`END_S`] and the busy time of each
 /// phase.
 pub const CHUNK: &str = "chunk";
 /// Samples of an operation; has the column [`TIME_NS`].
 pub const SAMPLE: &str = "sample";
+/// Slices of the time of a run, all of one length; has the column [`START_S`] and the busy time of
+/// each stage.
+pub const SLICE: &str = "slice";
+/// When a slice begins, counted from the start of the stages.
+pub const START_S: &str = "start_s";
 /// Number of the first block of a chunk.
 pub const FIRST: &str = "first";
 /// How many blocks a chunk holds.
@@ -137,6 +143,18 @@ impl Series {
         for (at, phase) in phases.iter().enumerate() {
             let busy = |chunk: &ChunkTimes| chunk.busy_s.get(at).copied().unwrap_or(0.0);
             series = series.measured(phase, "s", chunks.iter().map(busy).collect());
+        }
+        series
+    }
+}
+
+impl Series {
+    /// The series of the slices of a run's time: when each begins, and the busy time of each stage.
+    pub fn of_slices(timeline: &Timeline) -> Self {
+        let starts = (0..timeline.len()).map(|at| at as f64 * timeline.width_s()).collect();
+        let mut series = Self::new(SLICE).index(START_S, "s", starts);
+        for (at, name) in timeline.names().iter().enumerate() {
+            series = series.measured(name, "s", timeline.busy_s(at).collect());
         }
         series
     }

@@ -15,7 +15,7 @@ pub(crate) struct Plan {
     pub buffers: usize,
     pub threads: usize,
     seed: u64,
-    /// Of 1,000 items in a stage, how many settle, stop, fail.
+    /// Of 1,000 items in a stage, how many are barriers, stop, fail.
     odds: [u64; 3],
 }
 
@@ -77,13 +77,13 @@ impl Plan {
             return Done::End;
         }
         let roll = Random::new(self.seed ^ number << 16 ^ stage as u64).below(1000);
-        let [settle, stop, fail] = self.odds;
+        let [barrier, stop, fail] = self.odds;
         match roll {
             _ if self.is_parallel(stage) => Done::Passed(Flow::Continue),
             _ if roll < fail => Done::Failed,
             _ if stage == READ => Done::Passed(Flow::Continue),
             _ if roll < fail + stop => Done::Passed(Flow::Stop),
-            _ if roll < fail + stop + settle => Done::Passed(Flow::Settle),
+            _ if roll < fail + stop + barrier => Done::Passed(Flow::Barrier),
             _ => Done::Passed(Flow::Continue),
         }
     }
@@ -119,9 +119,9 @@ struct Simulation {
     threads: Vec<Thread>,
     /// For each item the stages that it has passed.
     passed: Vec<Vec<usize>>,
-    /// For each stage, how many items it took, and the item after which it settles.
+    /// For each stage, how many items it took, and the item that is a barrier.
     taken: Vec<u64>,
-    settles: Vec<Option<u64>>,
+    barriers: Vec<Option<u64>>,
     wakes: u64,
     jobs: u64,
 }
@@ -132,8 +132,8 @@ impl Simulation {
         let disks = plan.steps.iter().flatten().filter(|kind| **kind == Kind::Disk).count();
         let others = if plan.threads == 0 { 0 } else { plan.threads + disks - 1 };
         let threads = vec![Thread::Awake; others + 1];
-        let (taken, settles) = (vec![0; plan.stages()], vec![None; plan.stages()]);
-        Self { plan, schedule, threads, passed: vec![], taken, settles, wakes: 0, jobs: 0 }
+        let (taken, barriers) = (vec![0; plan.stages()], vec![None; plan.stages()]);
+        Self { plan, schedule, threads, passed: vec![], taken, barriers, wakes: 0, jobs: 0 }
     }
 
     fn busy(&self) -> impl Iterator<Item = Job> + '_ {
@@ -207,7 +207,7 @@ impl Simulation {
             assert!(self.busy().all(|other| other.stage != stage), "two in a serial stage");
             let all = self.plan.stages();
             let left = |number: u64| self.passed[number as usize].len() == all;
-            assert!(self.settles[stage].is_none_or(left), "it did not settle");
+            assert!(self.barriers[stage].is_none_or(left), "it passed a barrier");
         }
         let is_under_way = |passed: &&Vec<usize>| passed.len() < self.plan.stages();
         let under_way = self.passed.iter().filter(is_under_way).count();
@@ -220,8 +220,8 @@ impl Simulation {
         let done = self.plan.done(job.stage, job.number);
         if let Done::Passed(flow) = done {
             self.passed[job.number as usize].push(job.stage);
-            if flow == Flow::Settle {
-                self.settles[job.stage] = Some(job.number);
+            if flow == Flow::Barrier {
+                self.barriers[job.stage] = Some(job.number);
             }
         }
         self.schedule.done(&job, done);
@@ -230,7 +230,7 @@ impl Simulation {
 
 #[test]
 fn every_interleaving_ends_as_one_item_after_the_other_would() {
-    let (mut failed, mut stopped, mut settled) = (0, 0, 0);
+    let (mut failed, mut stopped, mut barriers) = (0, 0, 0);
     for seed in 0..RUNS {
         let mut random = Random::new(!seed);
         let mut run = Simulation::new(Plan::new(seed));
@@ -244,9 +244,9 @@ fn every_interleaving_ends_as_one_item_after_the_other_would() {
         assert!(run.wakes <= run.jobs + run.threads.len() as u64, "seed {seed}");
         failed += u64::from(has_failed);
         stopped += u64::from(!has_failed && end < run.plan.items);
-        settled += u64::from(run.settles.iter().any(Option::is_some));
+        barriers += u64::from(run.barriers.iter().any(Option::is_some));
     }
-    assert!(failed > RUNS / 10 && stopped > RUNS / 20 && settled > RUNS / 5, "{failed} {stopped}");
+    assert!(failed > RUNS / 10 && stopped > RUNS / 20 && barriers > RUNS / 5, "{failed} {stopped}");
 }
 
 #[test]

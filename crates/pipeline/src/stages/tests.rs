@@ -56,7 +56,7 @@ fn numbers(
     .serial("finish", |slot| {
         assert!(slot.checked);
         assert_eq!(slot.before, slot.number * slot.number.saturating_sub(1) / 2);
-        if how(slot.number) == Flow::Settle {
+        if how(slot.number) == Flow::Barrier {
             assert_eq!(connected.load(Ordering::SeqCst), slot.number + 1, "ran ahead");
         }
         if fails(slot.number) {
@@ -84,8 +84,8 @@ fn order_is_kept_and_an_error_of_reading_comes_last() {
 }
 
 #[test]
-fn nothing_is_connected_ahead_of_a_buffer_that_settles() {
-    let how = |n: u64| if n.is_multiple_of(7) { Flow::Settle } else { Flow::Continue };
+fn nothing_is_connected_ahead_of_a_barrier() {
+    let how = |n: u64| if n.is_multiple_of(7) { Flow::Barrier } else { Flow::Continue };
     for threads in [0, 1, 2, 5] {
         let (finished, _) = numbers(threads, 500, how, |_| false);
         assert_eq!(finished.len(), 500, "{threads} threads");
@@ -187,7 +187,7 @@ fn a_run_without_buffers_ends_at_once() {
 fn times_add_up() {
     for threads in [0, 1, 3] {
         let (_, ended) = numbers(threads, 2000, |_| Flow::Continue, |_| false);
-        let Times { stages, threads: each } = ended.times;
+        let Times { stages, threads: each, .. } = ended.times;
         assert_eq!(each.len(), threads + 1, "the caller's thread, and one reads");
         let wall = stages[0].busy + stages[0].wait;
         for stage in &stages {
@@ -361,7 +361,7 @@ fn tasks_with_caches_of_their_own_are_joined_by_one_commit() {
                 }
                 cache.lock().unwrap().insert(block.number, block.senders);
                 // so that what the caches hold is of one block when it is committed
-                Ok(if block.number % 10 == 9 { Flow::Settle } else { Flow::Continue })
+                Ok(if block.number % 10 == 9 { Flow::Barrier } else { Flow::Continue })
             })
         };
         let caches: &'static _ = Box::leak(Box::new(caches));

@@ -16,6 +16,8 @@ mod surface;
 use std::io;
 use std::path::Path;
 
+use lab::sitting::Sitting;
+use pipeline::record::RunRecord;
 use serde_json::{Value, json};
 
 use bars::{BarChart, SIZE};
@@ -50,6 +52,31 @@ enum Body {
     Lines(LineChart),
     Bars(BarChart),
     Ratios(RatioChart),
+}
+
+/// The charts of benches and of runs, each with a name that a file can have.
+pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart)> {
+    let mut charts: Vec<(String, Chart)> = vec![];
+    for contest in sittings.iter().flat_map(|sitting| &sitting.contests) {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let words: String = contest.name().chars().map(plain).collect();
+        let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+        let name = words.join("-");
+        let ratios = Chart::ratios(contest).into_iter().enumerate();
+        charts.extend(ratios.map(|(at, chart)| match at {
+            0 => (name.clone(), chart),
+            at => (format!("{name}-{}", at + 1), chart),
+        }));
+        charts.extend(Chart::growth(contest).map(|chart| (format!("{name}-growth"), chart)));
+        charts.extend(Chart::typical_runs(contest).map(|chart| (format!("{name}-time"), chart)));
+    }
+    let of_runs = [
+        ("accumulated", Chart::accumulated(records)),
+        ("per-chunk", Chart::per_chunk(records)),
+        ("time", Chart::time(records)),
+    ];
+    charts.extend(of_runs.into_iter().filter_map(|(name, chart)| Some((name.to_owned(), chart?))));
+    charts
 }
 
 impl Chart {

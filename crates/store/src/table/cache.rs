@@ -1,8 +1,15 @@
 //! Pages that were read, checked and unpacked, for all tables that share a budget.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    hash::{BuildHasherDefault, Hasher},
+    sync::Arc,
+};
 
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::{
+    Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
 
 /// What a page takes besides its bytes.
 const OVERHEAD: u64 = 96;
@@ -21,9 +28,35 @@ impl Weighter<Name, Arc<[u8]>> for Weight {
     }
 }
 
+/// Mixes numbers that nobody outside can choose.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        let (a, b) = (self.0 ^ n ^ 0x9e37_79b9_7f4a_7c15, 0xf39c_c060_5ced_c835);
+        let product = u128::from(a) * b;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Pages = Cache<Name, Arc<[u8]>, Weight, BuildHasherDefault<Mixer>>;
+
 /// A cache of pages; clones share it.
 #[derive(Clone)]
-pub struct PageCache(Arc<Cache<Name, Arc<[u8]>, Weight>>);
+pub struct PageCache(Arc<Pages>);
 
 impl fmt::Debug for PageCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,7 +69,13 @@ impl PageCache {
     #[must_use]
     pub fn new(bytes: u64) -> PageCache {
         let pages = usize::try_from(bytes / EXPECTED).unwrap_or(usize::MAX).max(1);
-        PageCache(Arc::new(Cache::with_weighter(pages, bytes, Weight)))
+        let (hasher, lifecycle) = (BuildHasherDefault::default(), DefaultLifecycle::default());
+        PageCache(Arc::new(Cache::with(pages, bytes, Weight, hasher, lifecycle)))
+    }
+
+    /// Bytes that it may have.
+    pub(crate) fn capacity(&self) -> u64 {
+        self.0.capacity()
     }
 
     /// Bytes of all pages in it.

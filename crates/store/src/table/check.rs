@@ -18,6 +18,7 @@ use super::{
 use crate::{
     disk::RealDisk,
     error::{Error, Result, io_error},
+    folder::Folder,
     manifest::{self, Manifest, PartKind},
     opening::without_manifest,
 };
@@ -63,21 +64,59 @@ impl Table {
             }
             Err(error) => return Err(error),
         };
-        let facts = match manifest.part(PartKind::Table, name).map(TableFacts::decode) {
+        let folder = Folder::new(dir, Arc::new(RealDisk), manifest.salt, manifest.next);
+        let facts = manifest.part(PartKind::Table, name);
+        survey.read(&folder, name, facts, watch, &mut each)?;
+        survey.state = Some(manifest.state);
+        Ok(survey)
+    }
+
+    /// The same of a table of which the manifest of a folder says `facts`: what is damaged.
+    pub(crate) fn survey(
+        folder: &Folder,
+        name: &str,
+        facts: &[u8],
+        watch: &dyn Fn(u64) -> bool,
+    ) -> Result<Vec<Error>> {
+        let mut survey = TableSurvey::default();
+        let watch = &mut |bytes| watch(bytes);
+        survey.read(folder, name, Some(facts), watch, &mut |_, _| true)?;
+        Ok(survey.damage)
+    }
+
+    /// Bytes of the runs of which a manifest says `facts`.
+    pub(crate) fn bytes_of(facts: &[u8]) -> u64 {
+        let facts = TableFacts::decode(facts).unwrap_or_default();
+        facts.runs.iter().filter_map(RunFacts::file_bytes).sum()
+    }
+}
+
+impl TableSurvey {
+    /// Reads the runs that `facts` name, none where there are no facts.
+    fn read(
+        &mut self,
+        folder: &Folder,
+        name: &str,
+        facts: Option<&[u8]>,
+        watch: &mut dyn FnMut(u64) -> bool,
+        each: &mut impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<()> {
+        let (survey, dir) = (self, &*folder.dir);
+        let facts = match facts.map(TableFacts::decode) {
             Some(Some(facts)) => facts,
             None => TableFacts { counted: true, ..TableFacts::default() },
             Some(None) => {
                 let expected = format!("facts of table {name}");
                 survey.damage.push(manifest::damaged(dir, expected, "other bytes"));
-                return Ok(survey);
+                return Ok(());
             }
         };
         let mut runs = vec![];
         for run in &facts.runs {
             survey.live = survey.live.wrapping_add(run.live).wrapping_sub(run.below);
-            match Run::open(&RealDisk, dir, name, *run) {
+            match Run::open(&*folder.disk, dir, name, *run) {
                 Ok(run) => {
-                    let mut pages = Pages::of(&run, &manifest.salt, facts.prefix_bytes);
+                    let mut pages = Pages::of(&run, &folder.salt, facts.prefix_bytes);
                     survey.stopped |= !pages.check(watch, &mut survey.damage)?;
                     runs.push(Arc::new(run));
                 }
@@ -85,21 +124,20 @@ impl Table {
                 Err(error) => return Err(error),
             }
             if survey.stopped {
-                return Ok(survey);
+                return Ok(());
             }
         }
-        survey.state = Some(manifest.state);
         if survey.damage.is_empty() {
             let sources = runs.into_iter().map(|run| Source::Run(Box::new(RunCursor::new(run))));
             let merged = Merged::new(sources.collect(), true, ALL)?;
-            count_live(dir, merged, facts.counted, watch, &mut each, &mut survey)?;
+            count_live(dir, merged, facts.counted, watch, each, survey)?;
         }
-        Ok(survey)
+        Ok(())
     }
 }
 
 /// Holds off writers, without creating a file.
-fn shared_lock(dir: &Path) -> Result<Option<File>> {
+pub(crate) fn shared_lock(dir: &Path) -> Result<Option<File>> {
     let path = dir.join("lock");
     let file = match File::open(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

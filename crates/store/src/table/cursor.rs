@@ -1,7 +1,7 @@
 //! Several sorted sources read as one: what each key's changes come to.
 
 use std::{
-    ops::Bound,
+    ops::{Bound, Range},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -13,14 +13,14 @@ use super::{
     key::{KeyBytes, prefix},
     memtable::Sorted,
     page::{HEADER, Malformed, Page},
-    run::{Room, Run},
+    run::Run,
 };
 use crate::error::Result;
 
 /// Bytes that are read from a run at once when all of it is read.
 pub(crate) const PIECE: usize = 1 << 16;
-/// Pages that a scan takes one by one, from the cache and into it, before it reads pieces.
-const SINGLE_PAGES: usize = 4;
+/// Pages that a scan takes from the cache or into it, before it reads larger pieces past it.
+const CACHED_PAGES: usize = 4;
 
 /// A range of keys.
 pub(crate) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -32,52 +32,78 @@ pub(crate) const ALL: KeyRange = (Bound::Unbounded, Bound::Unbounded);
 pub(crate) struct RunCursor {
     run: Arc<Run>,
     cache: Option<PageCache>,
-    /// Pages that are still to be taken one by one.
-    single: usize,
-    /// The next page, and the first one that is not in the piece.
+    /// Pages that are still to be taken from the cache or into it.
+    cached: usize,
+    /// The next page, and the one after the last that may be wanted.
     next: usize,
-    piece_end: usize,
+    end: usize,
+    /// Pages that were read, the first one that is not among them, where the next one begins.
     piece: Vec<u8>,
-    /// Where the next page begins in the piece.
+    piece_end: usize,
     piece_at: usize,
-    room: Room,
+    unpacked: Vec<u8>,
     /// The page in work, checked.
-    page: Vec<u8>,
+    page: PageAt,
     at: usize,
     key: KeyBytes,
+}
+
+/// Where the page in work is.
+enum PageAt {
+    /// There is none yet.
+    Nowhere,
+    /// In the cache.
+    Cached(Arc<[u8]>),
+    /// Here in the piece.
+    Piece(Range<usize>),
+    /// Unpacked.
+    Unpacked,
+}
+
+impl PageAt {
+    /// Its bytes; none where there is no page.
+    fn bytes<'a>(&'a self, piece: &'a [u8], unpacked: &'a [u8]) -> &'a [u8] {
+        match self {
+            PageAt::Nowhere => &[],
+            PageAt::Cached(page) => page,
+            PageAt::Piece(place) => &piece[place.clone()],
+            PageAt::Unpacked => unpacked,
+        }
+    }
 }
 
 impl RunCursor {
     /// From the first key on.
     pub fn new(run: Arc<Run>) -> RunCursor {
         RunCursor {
-            run,
             cache: None,
-            single: 0,
+            cached: 0,
             next: 0,
-            piece_end: 0,
+            end: run.pages(),
+            run,
             piece: Vec::new(),
+            piece_end: 0,
             piece_at: 0,
-            room: Room::default(),
-            page: Vec::new(),
+            unpacked: Vec::new(),
+            page: PageAt::Nowhere,
             at: HEADER,
             key: KeyBytes::default(),
         }
     }
 
-    /// From the page on that holds `start` if any does, with pages from the cache.
-    pub fn from(
-        run: Arc<Run>,
-        start: &Bound<Vec<u8>>,
-        cache: Option<PageCache>,
-    ) -> Result<RunCursor> {
-        let mut cursor = RunCursor { cache, single: SINGLE_PAGES, ..RunCursor::new(run) };
-        if let Bound::Included(key) | Bound::Excluded(key) = start {
+    /// From the page on that holds the start of `range` if any does, to that which holds its end,
+    /// with pages from the cache.
+    pub fn within(run: Arc<Run>, range: &KeyRange, cache: Option<PageCache>) -> Result<RunCursor> {
+        let mut cursor = RunCursor { cache, cached: CACHED_PAGES, ..RunCursor::new(run) };
+        if let Bound::Included(key) | Bound::Excluded(key) = &range.1 {
+            cursor.end = cursor.run.index.page_of(key).map_or(0, |page| page + 1);
+        }
+        if let Bound::Included(key) | Bound::Excluded(key) = &range.0 {
             cursor.next = cursor.run.index.page_of(key).unwrap_or(0);
-            cursor.piece_end = cursor.next;
             if cursor.next_page()? {
                 let number = cursor.next - 1;
-                let page = Page::new(&cursor.page).and_then(|page| page.restart(key));
+                let bytes = cursor.page.bytes(&cursor.piece, &cursor.unpacked);
+                let page = Page::new(bytes).and_then(|page| page.restart(key));
                 cursor.at = page.map_err(|Malformed| cursor.run.malformed(number, 0))?;
             }
         }
@@ -86,32 +112,38 @@ impl RunCursor {
 
     /// Moves on to the next page; false at the end.
     fn next_page(&mut self) -> Result<bool> {
-        let (number, pages) = (self.next, self.run.pages());
-        if number == pages {
+        let number = self.next;
+        if number >= self.end {
             return Ok(false);
         }
-        if self.single > 0 {
-            self.single -= 1;
-            let bytes = self.run.load(number, self.cache.as_ref(), &mut self.room)?;
-            self.page.clear();
-            self.page.extend_from_slice(bytes);
-            self.piece_end = number + 1;
+        let cache = self.cache.as_ref().filter(|_| self.cached > 0);
+        let is_read = number < self.piece_end;
+        let found = cache.filter(|_| !is_read).and_then(|c| c.get(self.run.id, number as u32));
+        if let Some(page) = found {
+            self.page = PageAt::Cached(page);
         } else {
-            if number == self.piece_end {
+            if !is_read {
+                let most = if self.cached > 0 { number + self.cached } else { self.end };
                 let mut end = number + 1;
-                while end < pages && self.run.bytes_of(number..end + 1) <= PIECE {
+                while end < most.min(self.end) && self.run.bytes_of(number..end + 1) <= PIECE {
                     end += 1;
                 }
                 self.run.read_pages(number..end, &mut self.piece)?;
                 (self.piece_end, self.piece_at) = (end, 0);
             }
-            let stored = self.piece_at..self.piece_at + self.run.bytes_of(number..number + 1);
-            self.piece_at = stored.end;
-            let mut unpacked = Vec::new();
-            let bytes = self.run.unpack(number, &self.piece[stored], &mut unpacked)?;
-            self.page.clear();
-            self.page.extend_from_slice(bytes);
+            let start = self.piece_at;
+            self.piece_at += self.run.bytes_of(number..number + 1);
+            let stored = &self.piece[start..self.piece_at];
+            let bytes = self.run.unpack(number, stored, &mut self.unpacked)?;
+            if let Some(cache) = cache {
+                cache.insert(self.run.id, number as u32, bytes.into());
+            }
+            self.page = match bytes.as_ptr() == stored.as_ptr() {
+                true => PageAt::Piece(start..start + bytes.len()),
+                false => PageAt::Unpacked,
+            };
         }
+        self.cached = self.cached.saturating_sub(1);
         (self.next, self.at) = (number + 1, HEADER);
         Ok(true)
     }
@@ -119,9 +151,10 @@ impl RunCursor {
     /// Reads the next entry into `head`; false at the end.
     fn next(&mut self, head: &mut Head) -> Result<bool> {
         loop {
-            if self.next > 0 && !self.page.is_empty() {
+            let bytes = self.page.bytes(&self.piece, &self.unpacked);
+            if !bytes.is_empty() {
                 let malformed = |at| self.run.malformed(self.next - 1, at);
-                let page = Page::new(&self.page).map_err(|Malformed| malformed(0))?;
+                let page = Page::new(bytes).map_err(|Malformed| malformed(0))?;
                 if self.at < page.end() {
                     let (kind, value) = page
                         .step(&mut self.at, &mut self.key)

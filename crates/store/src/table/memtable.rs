@@ -136,6 +136,7 @@ impl Memtable {
     /// Has the CPU fetch what [`Memtable::get`] and the changes of these keys will need, all at the
     /// same time instead of one after the other.
     pub fn touch<K: AsRef<[u8]>>(&self, keys: &[K]) {
+        let keys = if self.entries > 0 { keys } else { &[] };
         for keys in keys.chunks(32) {
             let mut homes = [(0, 0); 32];
             for (key, home) in keys.iter().zip(&mut homes) {
@@ -176,7 +177,12 @@ impl Memtable {
     }
 
     /// What is known of a key.
+    #[inline]
     pub fn get(&self, key: &[u8]) -> Known<'_> {
+        // as after a commit: looking into empty tables would wait for memory
+        if self.entries == 0 {
+            return Known::Nothing;
+        }
         let Some((_, cell)) = self.find(key, self.salt.hash(key)) else { return Known::Nothing };
         let record = self.record(cell);
         if record.kind.live { Known::Live(record.value) } else { Known::Dead }

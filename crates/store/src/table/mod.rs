@@ -36,6 +36,7 @@ mod table;
 
 pub use cache::PageCache;
 pub use check::TableSurvey;
+pub(crate) use check::shared_lock;
 pub use fetch::{Fetched, Hint};
 pub use key::MAX_KEY_BYTES;
 pub(crate) use run::number_of;

@@ -207,20 +207,15 @@ impl<'a> Page<'a> {
         Ok(restarts.get(low).map_or(HEADER, |at| usize::from(u16::from_le_bytes(*at))))
     }
 
-    /// Reads the entry at `at`, moves `at` behind it and puts its key into `key`, which holds the
-    /// key of the entry before. Returns the kind and where the value is.
-    pub fn step(
-        &self,
-        at: &mut usize,
-        key: &mut KeyBytes,
-    ) -> Result<(Kind, Range<usize>), Malformed> {
+    /// Reads the entry at `at` and moves `at` behind it.
+    #[inline]
+    fn entry(&self, at: &mut usize) -> Result<Entry<'a>, Malformed> {
         let [shared, own] =
             *self.entries.get(*at..).ok_or(Malformed)?.first_chunk().ok_or(Malformed)?;
         let (shared, own) = (usize::from(shared), usize::from(own));
         *at += 2;
-        let bytes = self.entries.get(*at..*at + own).ok_or(Malformed)?;
-        key.extend(shared, bytes).ok_or(Malformed)?;
-        *at += own;
+        let own = self.entries.get(*at..*at + own).ok_or(Malformed)?;
+        *at += own.len();
         let meta = read_number(self.entries, at)?;
         let kind = Kind::from_bits(meta as u8 & 3).ok_or(Malformed)?;
         let value = *at..*at + (meta >> 2) as usize;
@@ -228,6 +223,18 @@ impl<'a> Page<'a> {
             return Err(Malformed);
         }
         *at = value.end;
+        Ok(Entry { shared, own, kind, value })
+    }
+
+    /// Reads the entry at `at`, moves `at` behind it and puts its key into `key`, which holds the
+    /// key of the entry before. Returns the kind and where the value is.
+    pub fn step(
+        &self,
+        at: &mut usize,
+        key: &mut KeyBytes,
+    ) -> Result<(Kind, Range<usize>), Malformed> {
+        let Entry { shared, own, kind, value } = self.entry(at)?;
+        key.extend(shared, own).ok_or(Malformed)?;
         Ok((kind, value))
     }
 
@@ -236,19 +243,37 @@ impl<'a> Page<'a> {
         self.entries.get(range).unwrap_or_default()
     }
 
-    /// The entry of `key`: its kind and its value.
+    /// The entry of `key`: its kind and its value. No key is put together: an entry that shares
+    /// more with the one before than that shares with `key` is below `key` too, and one that shares
+    /// less is above.
     pub fn find(&self, key: &[u8]) -> Result<Option<(Kind, &'a [u8])>, Malformed> {
-        let (mut at, mut found) = (self.restart(key)?, KeyBytes::default());
+        let (mut at, mut same) = (self.restart(key)?, 0);
         while at < self.end() {
-            let (kind, value) = self.step(&mut at, &mut found)?;
-            match found.as_ref().cmp(key) {
-                std::cmp::Ordering::Less => {}
-                std::cmp::Ordering::Equal => return Ok(Some((kind, self.value(value)))),
-                std::cmp::Ordering::Greater => break,
+            let entry = self.entry(&mut at)?;
+            if entry.shared > same {
+                continue;
             }
+            let rest = &key[same..];
+            if entry.shared < same || entry.own > rest {
+                break;
+            }
+            if entry.own == rest {
+                return Ok(Some((entry.kind, self.value(entry.value))));
+            }
+            same += entry.own.iter().zip(rest).take_while(|(a, b)| a == b).count();
         }
         Ok(None)
     }
+}
+
+/// An entry as it stands in a page.
+struct Entry<'a> {
+    /// First bytes of the key that are those of the entry before.
+    shared: usize,
+    /// The other bytes of the key.
+    own: &'a [u8],
+    kind: Kind,
+    value: Range<usize>,
 }
 
 /// Seven bits a byte, the low ones first.

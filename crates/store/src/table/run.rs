@@ -53,14 +53,19 @@ impl RunFacts {
     }
 
     /// Bytes of the file; `None` when no file is that long.
-    fn file_bytes(&self) -> Option<u64> {
+    pub fn file_bytes(&self) -> Option<u64> {
         let filter = self.filter_blocks.checked_mul(BLOCK_BYTES as u64)?;
         self.page_bytes()?.checked_add(self.index_bytes)?.checked_add(filter)
     }
 }
 
+/// Bytes of a neighbourhood.
+const AROUND: u64 = 1 << 16;
+/// A run that is so many times as large as the cache is large.
+const SMALL: u64 = 8;
+
 /// A number for a run in caches, which tables of several stores may share.
-pub(crate) fn take_id() -> u64 {
+fn take_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Relaxed)
 }
@@ -85,6 +90,8 @@ pub(crate) struct Run {
     pub id: u64,
     pub index: Index,
     pub filter: Bloom,
+    /// A bit for each neighbourhood that the system was asked to bring; see [`Run::bring_around`].
+    brought: Vec<AtomicU64>,
 }
 
 /// Room for a page, used again and again.
@@ -126,7 +133,20 @@ impl Run {
             return Err(damaged(start, "index of a run", expected, "another order".into()));
         };
         let filter = Bloom::from_bytes(filter);
-        Ok(Run { path, file, facts, id: take_id(), index, filter })
+        Ok(Run::new(path, file, facts, index, filter))
+    }
+
+    /// The run in a file, of which index and filter are known.
+    pub fn new(
+        path: PathBuf,
+        file: Arc<dyn DiskFile>,
+        facts: RunFacts,
+        index: Index,
+        filter: Bloom,
+    ) -> Run {
+        let places = facts.page_bytes().unwrap_or(0) / AROUND;
+        let brought = (0..=places / 64).map(|_| AtomicU64::new(0)).collect();
+        Run { path, file, facts, id: take_id(), index, filter, brought }
     }
 
     /// Bytes in memory.
@@ -219,6 +239,19 @@ impl Run {
         self.file.will_need(self.offset_of(number), bytes);
     }
 
+    /// Has the system bring the neighbours of page `number`, too, once, where the run is not much
+    /// larger than the cache: a few large reads then bring all of it, instead of one for each page.
+    fn bring_around(&self, number: usize, cache: &PageCache) {
+        let place = self.offset_of(number) / AROUND;
+        let (word, bit) = (&self.brought[place as usize / 64], 1 << (place % 64));
+        if word.load(Relaxed) & bit == 0
+            && self.disk_bytes() / cache.capacity().max(1) < SMALL
+            && word.fetch_or(bit, Relaxed) & bit == 0
+        {
+            self.file.will_need(place * AROUND, AROUND);
+        }
+    }
+
     /// Reads page `number` from its file and puts it into the cache.
     pub fn read<'a>(
         &self,
@@ -228,6 +261,9 @@ impl Run {
     ) -> Result<&'a [u8]> {
         let Room { stored, unpacked, reads, .. } = room;
         *reads += 1;
+        if let Some(cache) = cache {
+            self.bring_around(number, cache);
+        }
         self.read_pages(number..number + 1, stored)?;
         let bytes = self.unpack(number, stored, unpacked)?;
         if let Some(cache) = cache {

@@ -7,7 +7,7 @@ use super::{
     bloom::Bloom,
     key::separator,
     page::{COMPRESSED_PAGE, PageBuilder, unit_of},
-    run::{Run, RunFacts, path_of, take_id},
+    run::{Run, RunFacts, path_of},
     run_index::Index,
 };
 use crate::{
@@ -171,7 +171,7 @@ impl RunWriter {
         self.facts.sum = sum.finalize();
         self.file.sync().map_err(io_error("sync", &self.path))?;
         let RunWriter { path, file, facts, index, .. } = self;
-        Ok(Run { path, file, facts, id: take_id(), index, filter })
+        Ok(Run::new(path, file, facts, index, filter))
     }
 }
 

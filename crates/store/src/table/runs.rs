@@ -102,7 +102,7 @@ impl Runs {
         let hash = self.prefix_hash(range);
         let runs = self.runs.iter().filter(|run| hash.is_none_or(|h| run.filter.may_hold(h)));
         runs.map(|run| {
-            let cursor = RunCursor::from(Arc::clone(run), &range.0, self.cache.clone())?;
+            let cursor = RunCursor::within(Arc::clone(run), range, self.cache.clone())?;
             Ok(Source::Run(Box::new(cursor)))
         })
         .collect()

@@ -107,6 +107,8 @@ fn a_datadir_its_blocks_folder_and_a_network_folder_are_all_accepted() {
         let files = open_one(path).unwrap();
         assert_eq!(files.files().len(), 1);
         assert_eq!((files.files()[0].key(), files.network()), (KEY, Some(Network::Regtest)));
+        let given = open(&[path.to_path_buf()], Some(Network::Regtest)).unwrap();
+        assert_eq!((given.files().len(), given.folders()), (1, files.folders()));
         assert!(looks_like(path));
     }
     write(&datadir.path().join("blocks"), &chain, Network::Mainnet, KEY);
@@ -118,6 +120,9 @@ fn a_datadir_its_blocks_folder_and_a_network_folder_are_all_accepted() {
     }
     let both = [datadir.path().join("blocks"), blocks_folder];
     assert!(matches!(open(&both, None).unwrap_err(), Error::Mixed { .. }));
+    // nor is a datadir the folder of a network that it has not
+    let other = open(&[datadir.path().join("regtest")], Some(Network::Testnet4));
+    assert!(matches!(other, Err(Error::UnknownFormat { .. })), "{other:?}");
 }
 
 #[test]

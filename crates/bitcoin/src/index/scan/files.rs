@@ -1,9 +1,11 @@
 //! Goes over all files, several at once if wanted, and hashes headers in batches.
 
 use super::Scan;
+use crate::BlockHash;
+use crate::header::Header;
 use crate::index::Found;
+use crate::option_table::{Plan, Read};
 use crate::types::Block;
-use crate::variants::{Plan, Read};
 use archive::Error;
 use archive::blkdat::{BlockFile, BlockFiles, FileReport, Record, Shape, Source, Stop, Walk};
 use crypto::ManySha256;
@@ -65,7 +67,7 @@ pub(crate) fn stretch(
     while let Some(Record { offset, size, header }) =
         walk.next_record().map_err(|error| io_error(file, "cannot read", error))?
     {
-        let hash = crypto::sha256d(&header);
+        let hash = Header(&header).hash();
         more.push(Found { hash, header, size, file: record.file, offset });
     }
     Ok(())
@@ -167,7 +169,13 @@ impl<'p> FileScanner<'p> {
             }
             let Record { offset, size, header } = record;
             self.headers.push(header);
-            result.found.push(Found { hash: [0; 32], header, size, file: index, offset });
+            result.found.push(Found {
+                hash: BlockHash::default(),
+                header,
+                size,
+                file: index,
+                offset,
+            });
         }
         result.bytes_read = walk.bytes_read();
         result.report = walk.into_report();
@@ -180,7 +188,7 @@ impl<'p> FileScanner<'p> {
         self.hasher.sha256d_80(&self.headers, &mut self.hashes[..count]);
         let first = found.len() - count;
         for (found, hash) in found[first..].iter_mut().zip(&self.hashes) {
-            found.hash = *hash;
+            found.hash = BlockHash(*hash);
         }
         self.headers.clear();
     }

@@ -2,14 +2,14 @@
 //! blocks, parents first, where its way of reading them is asked for (`accept=block`).
 //!
 //! The order of files is that of [`BlockFiles`], and within a file that of its bytes; which
-//! variants are set and how many threads there are makes no difference to the result.
+//! options are set and how many threads there are makes no difference to the result.
 
 pub(crate) mod files;
 mod reorder;
 
-use crate::Hash;
+use crate::BlockHash;
 use crate::index::Found;
-use crate::variants::Variants;
+use crate::option_table::Setting;
 use archive::Error;
 use archive::blkdat::{BlockFiles, FileReport};
 use pipeline::Cancel;
@@ -73,15 +73,15 @@ pub struct Times {
     pub wall_s: f64,
 }
 
-/// [`find`], and puts the blocks in order whatever the variants.
+/// [`find`], and puts the blocks in order whatever the setting.
 pub fn pass1(
     files: &BlockFiles,
-    known: &[Hash],
-    variants: &Variants,
+    known: &[BlockHash],
+    setting: &Setting,
     threads: usize,
 ) -> Result<Scan, Error> {
-    let mut scan = find(files, known, variants, threads, &Cancel::new())?;
-    if !variants.plan().accept_blocks {
+    let mut scan = find(files, known, setting, threads, &Cancel::new())?;
+    if !setting.plan().accept_blocks {
         let start = Instant::now();
         reorder::order(&mut scan, known);
         scan.counts.orphans = scan.orphans.len() as u64;
@@ -101,12 +101,12 @@ pub fn pass1(
 /// `cancel` was set. Damage is no failure: see [`Scan::reports`].
 pub fn find(
     files: &BlockFiles,
-    known: &[Hash],
-    variants: &Variants,
+    known: &[BlockHash],
+    setting: &Setting,
     threads: usize,
     cancel: &Cancel,
 ) -> Result<Scan, Error> {
-    let plan = variants.plan();
+    let plan = setting.plan();
     let start = Instant::now();
     let mut scan = if plan.accept_blocks && !plan.parallel {
         reorder::load(files, known, &plan, cancel)?

@@ -8,15 +8,16 @@
 mod look_back;
 mod waiting;
 
-use crate::Hash;
+use crate::BlockHash;
+use crate::header::Header;
 use crate::index::Found;
 use crate::index::scan::Scan;
 use crate::index::scan::files::{Opened, io_error, stopped};
+use crate::option_table::Plan;
 use crate::types::Block;
-use crate::variants::Plan;
 use archive::Error;
 use archive::blkdat::{BlockFiles, BodyReader, Record, Walk};
-use crypto::{ManySha256, sha256d};
+use crypto::ManySha256;
 use look_back::LookBack;
 use pipeline::Cancel;
 use std::ops::Range;
@@ -26,7 +27,7 @@ use waiting::Waiting;
 const OPEN_FILES: usize = 64;
 
 /// Fills in `accepted`, `orphans` and the number of blocks out of order from what was found.
-pub(crate) fn order(scan: &mut Scan, known: &[Hash]) {
+pub(crate) fn order(scan: &mut Scan, known: &[BlockHash]) {
     let mut waiting = Waiting::new(known, scan.found.len());
     scan.accepted.reserve(scan.found.len());
     for position in 0..scan.found.len() as u32 {
@@ -85,7 +86,7 @@ pub(crate) fn decode_accepted(
 /// one by one, in the order of the files but for those that have to wait.
 pub(crate) fn load(
     files: &BlockFiles,
-    known: &[Hash],
+    known: &[BlockHash],
     plan: &Plan,
     cancel: &Cancel,
 ) -> Result<Scan, Error> {
@@ -136,7 +137,7 @@ impl Load<'_> {
     ) -> Result<(), Error> {
         let Record { offset, size, header } = *record;
         let position = self.scan.found.len() as u32;
-        let found = Found { hash: sha256d(&header), header, size, file, offset };
+        let found = Found { hash: Header(&header).hash(), header, size, file, offset };
         self.scan.found.push(found);
         self.look_back.pass(size);
         if self.plan.whole_block_first {

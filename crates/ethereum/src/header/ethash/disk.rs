@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use super::Cache;
 use super::epoch::EpochTooHigh;
@@ -11,6 +12,8 @@ use super::epoch::EpochTooHigh;
 const MAGIC: [u8; 8] = *b"BMETHASH";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 32;
+/// A cache is written in seconds.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// Why a cache file was not used.
 #[derive(Debug)]
@@ -158,6 +161,7 @@ fn load(path: &Path, cache: &mut Cache) -> Result<(), CacheFileError> {
 pub(super) fn save(dir: &Path, path: &Path, cache: &Cache) -> io::Result<()> {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     fs::create_dir_all(dir)?;
+    remove_abandoned(dir);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
     let temporary = path.with_extension(format!("{}-{serial}.tmp", std::process::id()));
     // a process that is stopped meanwhile takes it along
@@ -172,6 +176,20 @@ pub(super) fn save(dir: &Path, path: &Path, cache: &Cache) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     renamed
+}
+
+/// Removes what killed processes left: temporary files that nobody has written to for long. What
+/// cannot be removed only takes space.
+fn remove_abandoned(dir: &Path) {
+    for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        let temporary = name.starts_with(b"ethash-") && name.ends_with(b".tmp");
+        let modified = || fs::metadata(&path).and_then(|found| found.modified()).ok();
+        let age = |time: SystemTime| time.elapsed().is_ok_and(|age| age > ABANDONED);
+        if temporary && modified().is_some_and(age) {
+            let _ = fs::remove_file(&path);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -210,6 +228,26 @@ pub(super) mod tests {
         load(&path, &mut loaded).unwrap();
         assert_eq!(loaded.as_bytes(), cache.as_bytes());
         assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+        let folder = Folder::new("abandoned");
+        let old = SystemTime::now() - 2 * ABANDONED;
+        let names = ["ethash-00003.77-0.tmp", "ethash-00003.cache", "mine.tmp", "ethash-.77-1.tmp"];
+        for name in names {
+            let file = File::create(folder.0.join(name)).unwrap();
+            file.set_modified(old).unwrap();
+        }
+        // perhaps a process that writes just now
+        File::create(folder.0.join("ethash-00004.78-0.tmp")).unwrap();
+        save(&folder.0, &file_path(&folder.0, 7), &Cache::small(7, 5, 8191)).unwrap();
+        let entries = fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
+        left.sort();
+        let expected =
+            ["ethash-00003.cache", "ethash-00004.78-0.tmp", "ethash-00007.cache", "mine.tmp"];
+        assert_eq!(left, expected);
     }
 
     #[test]

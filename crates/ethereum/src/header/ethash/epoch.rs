@@ -15,19 +15,12 @@ const HASH_BYTES: u64 = 64;
 const MIX_BYTES: u64 = 128;
 
 /// An epoch after [`MAX_EPOCH`]: ethash has no meaning there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("ethash epoch {epoch} is above the last possible one, {MAX_EPOCH}")]
 pub struct EpochTooHigh {
     /// The epoch that was asked for.
     pub epoch: u64,
 }
-
-impl std::fmt::Display for EpochTooHigh {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ethash epoch {} is above the last possible one, {MAX_EPOCH}", self.epoch)
-    }
-}
-
-impl std::error::Error for EpochTooHigh {}
 
 /// The epoch of block `number`.
 #[must_use]

@@ -4,6 +4,7 @@
 //! other. So up to [`TOGETHER`] of them advance page by page in lockstep; their items are hashed in
 //! vector lanes and mixed together (see `crypto::EthashMix`).
 
+use chain::Hex;
 use crypto::{EthashMix, FNV_PRIME, ManyKeccak, keccak512};
 use ruint::aliases::U256;
 
@@ -32,11 +33,13 @@ pub struct Seal {
 }
 
 /// Why a seal is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// The difficulty is zero, so there is no boundary.
+    #[error("difficulty: expected above zero, found 0")]
     ZeroDifficulty,
     /// The block is of another epoch than the cache.
+    #[error("epoch of the seal: expected {expected}, found {found}")]
     Epoch {
         /// Epoch of the cache.
         expected: u64,
@@ -44,6 +47,7 @@ pub enum SealError {
         found: u64,
     },
     /// The mix hash of the header is not the computed one.
+    #[error("mix hash: expected {}, found {}", Hex(expected), Hex(found))]
     MixHash {
         /// The computed mix hash.
         expected: [u8; 32],
@@ -51,6 +55,7 @@ pub enum SealError {
         found: [u8; 32],
     },
     /// The result is above 2^256 / difficulty: too little work.
+    #[error("proof of work: expected at most {limit:#066x}, found {found:#066x}")]
     Boundary {
         /// The largest result allowed.
         limit: U256,
@@ -58,27 +63,6 @@ pub enum SealError {
         found: U256,
     },
 }
-
-impl std::fmt::Display for SealError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let hash = |bytes: &[u8; 32]| U256::from_be_bytes(*bytes);
-        match self {
-            SealError::ZeroDifficulty => write!(f, "difficulty: expected above zero, found 0"),
-            SealError::Epoch { expected, found } => {
-                write!(f, "epoch of the seal: expected {expected}, found {found}")
-            }
-            SealError::MixHash { expected, found } => {
-                let (expected, found) = (hash(expected), hash(found));
-                write!(f, "mix hash: expected {expected:#066x}, found {found:#066x}")
-            }
-            SealError::Boundary { limit, found } => {
-                write!(f, "proof of work: expected at most {limit:#066x}, found {found:#066x}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SealError {}
 
 /// Checks `seals`, all of the epoch of `cache`. `out` is cleared and gets one verdict for each
 /// seal, in order. Many seals in one call are much faster than many calls; 32 or more use all there

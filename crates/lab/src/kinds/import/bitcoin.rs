@@ -6,8 +6,9 @@ use crate::job::{Job, parsed, setting};
 use ::bitcoin::import::{Options, import};
 use ::bitcoin::index::scan::pass1;
 use ::bitcoin::params::Params;
-use ::bitcoin::variants::Variants;
-use ::bitcoin::{Hash, Id, Level, record};
+use ::bitcoin::option_table::Setting;
+use ::bitcoin::types::BlockHash;
+use ::bitcoin::{Level, record};
 use anyhow::{Context, Result, bail};
 use archive::blkdat::{self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network};
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
@@ -73,6 +74,11 @@ pub fn prepare(
             let recipe = Recipe { coins, ..chain(parsed(settings, "inputs")?, EMPTY_BLOCKS) };
             chain_of(&recipe, folder, tell)?
         }
+        // one block full of inputs of no usual form, which all go to the script library
+        "unusual" => {
+            let recipe = Recipe { unusual: parsed(settings, "unusual")?, ..chain(0, 0) };
+            chain_of(&recipe, folder, tell)?
+        }
         // given files, whose blocks are shuffled in one file
         "shuffled" => {
             let from = paths_of(setting(settings, "from")?);
@@ -80,7 +86,7 @@ pub fn prepare(
             data::made(folder, "bitcoin-shuffled", &stamps(&from)?, tell, shuffle)?
         }
         other => bail!(
-            "data = '{other}'; available: one-block, large-blocks, small-blocks, spends, shuffled"
+            "data = '{other}'; available: one-block, large-blocks, small-blocks, spends, unusual, shuffled"
         ),
     };
     let path = made.path.to_str().context("the scratch folder's name is not UTF-8")?;
@@ -109,10 +115,10 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let tip = if assumed { Some(job.setting("tip")?) } else { None };
     let options = Options {
         level: level.with_context(|| format!("level = '{name}': there is none"))?,
-        variants: Variants::default().with(&job.with)?,
+        setting: Setting::default().with(&job.with)?,
         threads: job.parsed("threads")?,
         memory: job.parsed::<u64>("cache-mib")? << 20,
-        assume_valid: tip.map(|tip| parse_id(tip)).transpose()?,
+        assume_valid: tip.map(parse_id).transpose()?,
         ..Options::new(network(&files)?)
     };
     let (run, outcome) = import(&files, &options, &job.folder, |_| {});
@@ -120,19 +126,19 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     outcome?;
     if options.level == Level::Execution {
         let stored = ::bitcoin::inspect::stored(&job.folder)?.context("coins that were committed")?;
-        let hash = Id(&stored.statistics.hash_serialized).to_string();
+        let hash = chain::Reversed(&stored.statistics.hash_serialized).to_string();
         record.answer.insert("coins_hash".into(), hash);
     }
     Ok(record)
 }
 
-fn parse_id(text: &str) -> Result<Hash> {
+fn parse_id(text: &str) -> Result<BlockHash> {
     let digits = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2).unwrap_or(""), 16);
     let mut hash = [0; 32];
     for (at, byte) in hash.iter_mut().rev().enumerate() {
         *byte = digits(at).with_context(|| format!("tip {text}"))?;
     }
-    Ok(hash)
+    Ok(BlockHash(hash))
 }
 
 /// The network whose magic the records begin with.
@@ -183,6 +189,7 @@ fn chain(inputs: u64, more: u64) -> Recipe {
         coins: None,
         padding: 0,
         unlinked: false,
+        unusual: 0,
         stale: 0,
         duplicates: 0,
         seed: SEED,
@@ -195,7 +202,7 @@ fn chain(inputs: u64, more: u64) -> Recipe {
 fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let threads = available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let made = generate(recipe, out, threads, |_| {})?;
-    Ok(Some(Id(&made.tip).to_string()))
+    Ok(Some(BlockHash(made.tip).to_string()))
 }
 
 /// All blocks of the files in one file, in any order.
@@ -218,7 +225,7 @@ fn shuffle(paths: &[PathBuf], out: &Path) -> Result<()> {
 
 /// Where the blocks of `files` are, in their order.
 fn locations(files: &BlockFiles) -> Result<Vec<BlockLocation>> {
-    let scan = pass1(files, &[], &Variants::default(), 1)?;
+    let scan = pass1(files, &[], &Setting::default(), 1)?;
     Ok(scan.found.iter().map(|found| found.location()).collect())
 }
 

@@ -1,5 +1,5 @@
 //! How importers stored headers before: one by one, after another look at each of them, under the
-//! keys that geth has used since 2015. The slow halves of the ladder's switches.
+//! keys that geth has used since 2015. The slow halves of the ladder's options.
 
 mod header_table;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ethereum::commit::{Commit, Design, Verified, append, commit};
 use ethereum::fault::Error;
-use ethereum::variants::Plan;
+use ethereum::option_table::Plan;
 use header_table::{HeaderEntry, HeaderTable};
 use store::ChainStore;
 

@@ -9,7 +9,7 @@ use ::ethereum::ethash::Caches;
 use ::ethereum::import::{Options, import};
 use ::ethereum::params::ChainSpec;
 use ::ethereum::seal::{SealMode, SealPolicy};
-use ::ethereum::variants::Variants;
+use ::ethereum::option_table::Setting;
 use ::ethereum::{Level, record};
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Format};
@@ -99,12 +99,12 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         caches.get(0)?;
     }
     let archive = Archive::open(&paths(&job.settings)?)?;
-    let variants = Variants::default().with(&job.with)?;
+    let setting = Setting::default().with(&job.with)?;
     let options = Options {
         spec: Arc::new(spec),
         level: level(job.setting("level")?)?,
         seal,
-        variants,
+        setting,
         threads: job.parsed("threads")?,
         chunk: ChunkLimit::default(),
         from: None,
@@ -115,7 +115,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         now: None,
         cancel: Cancel::new(),
     };
-    let plan = variants.plan();
+    let plan = setting.plan();
     let mut sink = match Earlier::is_described_by(&plan) {
         true => Sink::Design(Box::new(Earlier::open(&job.folder, plan)?)),
         false => {

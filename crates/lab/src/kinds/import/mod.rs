@@ -11,7 +11,7 @@ use crate::job::{Job, setting};
 use crate::shape::OptionValues;
 use anyhow::{Result, bail};
 use pipeline::record::RunRecord;
-use pipeline::switches::{Table, Variants};
+use pipeline::options::{NamedOption, Setting, Table};
 use std::path::{Path, PathBuf};
 
 /// Where the archive is: paths, separated by commas.
@@ -27,8 +27,8 @@ impl Kind for Import {
 
     fn options(&self, settings: &Settings) -> Result<Vec<OptionValues>> {
         Ok(match chain(settings)? {
-            Chain::Ethereum => options_of::<::ethereum::variants::Ethereum>(),
-            Chain::Bitcoin => options_of::<::bitcoin::variants::Bitcoin>(),
+            Chain::Ethereum => options_of::<::ethereum::option_table::Ethereum>(),
+            Chain::Bitcoin => options_of::<::bitcoin::option_table::Bitcoin>(),
         })
     }
 
@@ -76,11 +76,11 @@ fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
 
 /// The options of a chain that are there on this machine.
 fn options_of<T: Table>() -> Vec<OptionValues> {
-    let default = Variants::<T>::default();
-    let option = |switch: &pipeline::switches::Switch| OptionValues {
-        name: switch.name.to_owned(),
-        values: switch.available().map(str::to_owned).collect(),
-        default: default.get(switch.name).unwrap_or_default().to_owned(),
+    let default = Setting::<T>::default();
+    let option = |option: &NamedOption| OptionValues {
+        name: option.name.to_owned(),
+        values: option.available().map(str::to_owned).collect(),
+        default: default.get(option.name).unwrap_or_default().to_owned(),
     };
-    T::SWITCHES.iter().map(option).collect()
+    T::OPTIONS.iter().map(option).collect()
 }

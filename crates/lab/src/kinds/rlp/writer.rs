@@ -4,8 +4,8 @@ use std::fmt;
 use std::hint::black_box;
 
 use anyhow::{Context, Result, ensure};
+use chain::Hex;
 use crypto::{ManyKeccak, keccak256};
-use ethereum::error::Hex;
 use pipeline::record::RunRecord;
 use rlp::{Encode, Encoder};
 

@@ -1,6 +1,6 @@
 //! Which blocks are accepted, and which wait for which parent.
 
-use crate::Hash;
+use crate::BlockHash;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 /// Blocks by position; positions with the same parent are linked in the order of their waiting.
 pub(super) struct Waiting {
-    states: HashMap<Hash, State>,
+    states: HashMap<BlockHash, State>,
     next: Vec<u32>,
 }
 
@@ -21,18 +21,19 @@ enum State {
 
 impl Waiting {
     /// `known` are accepted from the start, as is the parent of a genesis block.
-    pub fn new(known: &[Hash], blocks: usize) -> Self {
+    pub fn new(known: &[BlockHash], blocks: usize) -> Self {
         let mut states = HashMap::with_capacity(blocks + known.len() + 1);
-        states.extend(known.iter().chain(&[[0; 32]]).map(|hash| (*hash, State::Accepted)));
+        let none = BlockHash::default();
+        states.extend(known.iter().chain(&[none]).map(|hash| (*hash, State::Accepted)));
         Self { states, next: Vec::with_capacity(blocks) }
     }
 
-    pub fn is_accepted(&self, hash: &Hash) -> bool {
+    pub fn is_accepted(&self, hash: &BlockHash) -> bool {
         matches!(self.states.get(hash), Some(State::Accepted))
     }
 
     /// Lets the block at `position` wait for `parent`, which is not accepted.
-    pub fn wait(&mut self, position: u32, parent: &Hash) {
+    pub fn wait(&mut self, position: u32, parent: &BlockHash) {
         if self.next.len() <= position as usize {
             self.next.resize(position as usize + 1, NONE);
         }
@@ -50,7 +51,7 @@ impl Waiting {
     }
 
     /// Marks a block as accepted; returns the first of those that wait for it.
-    pub fn accept(&mut self, hash: &Hash) -> Option<u32> {
+    pub fn accept(&mut self, hash: &BlockHash) -> Option<u32> {
         match self.states.insert(*hash, State::Accepted) {
             Some(State::Awaited { first, .. }) => Some(first),
             Some(State::Accepted) | None => None,

@@ -1,10 +1,10 @@
-//! Every variant of pass 1 finds the same blocks in the same order, in real files and in files
+//! Every option of pass 1 finds the same blocks in the same order, in real files and in files
 //! that were shuffled, repeated, obfuscated or damaged.
 
 use archive::blkdat::{BlockFiles, BlockWriter, BodyReader, Network, WriterOptions, XorKey, open};
+use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::index::scan::{Scan, pass1};
-use blockmill_bitcoin::variants::Variants;
-use blockmill_bitcoin::{Hash, Id};
+use blockmill_bitcoin::option_table::Setting;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,34 +14,34 @@ fn fixture(path: &str) -> PathBuf {
     testkit::fixture("bitcoin").join(path)
 }
 
-/// All rungs, and the default with each switch at each of its other values.
-fn all_variants() -> Vec<Variants> {
-    let mut all: Vec<_> = Variants::rungs().map(|(_, variants)| variants).collect();
+/// All rungs, and the default with each option at each of its other values.
+fn all_settings() -> Vec<Setting> {
+    let mut all: Vec<_> = Setting::rungs().map(|(_, setting)| setting).collect();
     let rungs = all.clone();
     all.extend(rungs.iter().flat_map(|rung| rung.neighbours().map(|(_, _, other)| other)));
-    let mut distinct: Vec<Variants> = vec![];
-    for variants in all {
-        if !distinct.contains(&variants) {
-            distinct.push(variants);
+    let mut distinct: Vec<Setting> = vec![];
+    for setting in all {
+        if !distinct.contains(&setting) {
+            distinct.push(setting);
         }
     }
     distinct
 }
 
-/// Runs pass 1 in all variants; returns what the default finds.
-fn scan_all(files: &BlockFiles, known: &[Hash]) -> Scan {
-    let expected = pass1(files, known, &Variants::default(), 2).unwrap();
-    for variants in all_variants() {
+/// Runs pass 1 with all settings; returns what the default finds.
+fn scan_all(files: &BlockFiles, known: &[BlockHash]) -> Scan {
+    let expected = pass1(files, known, &Setting::default(), 2).unwrap();
+    for setting in all_settings() {
         for threads in [1, 3] {
-            let scan = pass1(files, known, &variants, threads).unwrap();
-            assert_eq!(scan.found, expected.found, "{variants:?}");
-            assert_eq!(scan.accepted, expected.accepted, "{variants:?}");
-            assert_eq!(scan.orphans, expected.orphans, "{variants:?}");
-            assert_eq!(scan.reports, expected.reports, "{variants:?}");
-            assert_eq!(scan.counts.out_of_order, expected.counts.out_of_order, "{variants:?}");
+            let scan = pass1(files, known, &setting, threads).unwrap();
+            assert_eq!(scan.found, expected.found, "{setting:?}");
+            assert_eq!(scan.accepted, expected.accepted, "{setting:?}");
+            assert_eq!(scan.orphans, expected.orphans, "{setting:?}");
+            assert_eq!(scan.reports, expected.reports, "{setting:?}");
+            assert_eq!(scan.counts.out_of_order, expected.counts.out_of_order, "{setting:?}");
             let again = scan.counts.from_memory + scan.counts.from_disk;
-            let plan = variants.plan();
-            assert!(!plan.accept_blocks || again == scan.counts.out_of_order, "{variants:?}");
+            let plan = setting.plan();
+            assert!(!plan.accept_blocks || again == scan.counts.out_of_order, "{setting:?}");
         }
     }
     check_order(&expected, known);
@@ -49,14 +49,15 @@ fn scan_all(files: &BlockFiles, known: &[Hash]) -> Scan {
 }
 
 /// Parents come first, and every block is either accepted or an orphan.
-fn check_order(scan: &Scan, known: &[Hash]) {
-    let mut accepted: HashSet<Hash> = known.iter().copied().chain([[0; 32]]).collect();
+fn check_order(scan: &Scan, known: &[BlockHash]) {
+    let mut accepted: HashSet<BlockHash> =
+        known.iter().copied().chain([BlockHash::default()]).collect();
     for position in &scan.accepted {
         let found = &scan.found[*position as usize];
         assert!(
             accepted.contains(&found.header().previous()),
             "{:?} before its parent",
-            Id(&found.hash)
+            found.hash
         );
         accepted.insert(found.hash);
     }
@@ -73,7 +74,7 @@ fn open_one(path: &Path) -> BlockFiles {
 }
 
 fn blocks_of(files: &BlockFiles) -> Vec<Vec<u8>> {
-    let scan = pass1(files, &[], &Variants::default(), 1).unwrap();
+    let scan = pass1(files, &[], &Setting::default(), 1).unwrap();
     let mut reader = BodyReader::new(files, 4);
     let read = |found: &blockmill_bitcoin::index::Found| {
         let mut block = vec![];
@@ -110,7 +111,7 @@ fn mainnet_from_one_file_and_from_a_datadir_of_bitcoin_core() {
     let scan = scan_all(&files, &[]);
     assert_eq!((scan.found.len(), scan.accepted.len()), (4522, 4522));
     let tip = scan.found[scan.accepted[4521] as usize].hash;
-    assert_eq!(Id(&tip).to_string(), TIP);
+    assert_eq!(tip.to_string(), TIP);
     let damage = &scan.reports[0].damage;
     assert_eq!((damage.len(), damage[0].offset), (1, 1_048_537));
 
@@ -137,7 +138,7 @@ fn testnet_regtest_and_single_blocks() {
 
     let path = fixture("regtest-1-206.hex.txt");
     let files = open(&[path], Some(Network::Regtest)).unwrap();
-    let first = pass1(&files, &[], &Variants::default(), 1).unwrap();
+    let first = pass1(&files, &[], &Setting::default(), 1).unwrap();
     assert_eq!((first.found.len(), first.orphans.len()), (206, 206));
     let scan = scan_all(&files, &[first.found[0].header().previous()]);
     assert_eq!(scan.accepted.len(), 206);
@@ -199,7 +200,7 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
     writer.finish().unwrap();
     let files = open_one(folder.path());
     let count = |rung| {
-        let scan = pass1(&files, &[], &Variants::rung(rung).unwrap(), 1).unwrap();
+        let scan = pass1(&files, &[], &Setting::rung(rung).unwrap(), 1).unwrap();
         assert_eq!(scan.accepted.len(), 30);
         assert_eq!(scan.counts.undecodable, 0);
         (scan.counts.from_memory, scan.counts.from_disk, scan.counts.decoded)
@@ -215,7 +216,7 @@ fn a_larger_look_back_finds_more_blocks_in_memory() {
 /// The benchmark of Bitcoin Core PR 16981: one block, again and again, whose parent is unknown.
 #[testkit::needs(fixtures)]
 #[test]
-fn the_benchmark_of_the_reference_runs_in_all_variants() {
+fn the_benchmark_of_the_reference_runs_in_all_settings() {
     let path = fixture("blocks/core-bench-block413567.raw");
     let block = fs::read(path).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -225,9 +226,9 @@ fn the_benchmark_of_the_reference_runs_in_all_variants() {
     (0..copies).for_each(|_| _ = writer.write(&block).unwrap());
     writer.finish().unwrap();
     let files = open_one(folder.path());
-    for (name, variants) in Variants::rungs() {
+    for (name, setting) in Setting::rungs() {
         let start = Instant::now();
-        let scan = pass1(&files, &[], &variants, 2).unwrap();
+        let scan = pass1(&files, &[], &setting, 2).unwrap();
         println!("{name:12} {:?} {:?}", start.elapsed(), scan.counts);
         assert_eq!((scan.found.len(), scan.orphans.len()), (copies, copies));
         assert_eq!(scan.counts.out_of_order, 0);
@@ -242,7 +243,7 @@ fn damaged_copies_of_real_files_lose_only_what_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, &whole).unwrap();
-    let expected = pass1(&open_one(&path), &[], &Variants::default(), 1).unwrap().found;
+    let expected = pass1(&open_one(&path), &[], &Setting::default(), 1).unwrap().found;
     let mut random = 77_u64;
     let mut next = |limit: usize| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -257,7 +258,7 @@ fn damaged_copies_of_real_files_lose_only_what_is_damaged() {
             bytes[place] ^= 1 << next(8);
         }
         fs::write(&path, &bytes).unwrap();
-        let scan = pass1(&open_one(&path), &[], &Variants::default(), 1).unwrap();
+        let scan = pass1(&open_one(&path), &[], &Setting::default(), 1).unwrap();
         let good = expected.iter().filter(|found| {
             let (start, end) =
                 (found.offset as usize - 8, found.offset as usize + found.size as usize);

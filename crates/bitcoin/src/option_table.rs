@@ -1,57 +1,57 @@
-//! Every optimisation of the reindex, as a named switch (see [`pipeline::switches`]).
+//! Every optimisation of the reindex, as a named option (see [`pipeline::options`]).
 
 use crate::script::Scripts;
 use crypto::Signatures;
-pub use pipeline::switches::Switch;
-use pipeline::switches::{self, Rung, Table};
+pub use pipeline::options::NamedOption;
+use pipeline::options::{self, Rung, Table};
 
-/// The switches, in the order of the ladder.
-pub const SWITCHES: [Switch; 9] = [
-    Switch::new(
+/// The options, in the order of the ladder.
+pub const OPTIONS: [NamedOption; 9] = [
+    NamedOption::new(
         "first-read",
         &["block", "header"],
         "read and decode a whole block or only its header before its parent is looked up \
                (Bitcoin Core PR 16981)",
     ),
-    Switch::new(
+    NamedOption::new(
         "look-back",
         &["0", "8M", "32M", "640M"],
         "keep so much of what was read last, so that blocks whose parents come late are not \
                read again; with accept=block scan=serial (Bitcoin Core PR 16981, first version)",
     ),
-    Switch::new(
+    NamedOption::new(
         "accept",
         &["block", "header"],
         "decode each block of pass 1 once its parent is known, as Bitcoin Core does, or \
                leave bodies to pass 2",
     ),
-    Switch::new(
+    NamedOption::new(
         "read",
         &["stream", "map", "positioned"],
         "find records by reading all bytes, in a memory map, or by reads of frame and header",
     ),
-    Switch::new(
+    NamedOption::new(
         "scan",
         &["serial", "parallel"],
         "go over the files one after the other or several at once",
     ),
-    Switch::new(
+    NamedOption::new(
         "coins",
         &["when-spent", "fetched"],
         "look coins on disk up when they are spent, or ahead of that and in parallel",
     ),
-    Switch::new(
+    NamedOption::new(
         "scripts",
         &["library", "templates"],
         "run each script in the library, or reduce standard forms to their signatures",
     ),
-    Switch::new(
+    NamedOption::new(
         "signatures",
         &["scalar", "avx2", "ifma"],
         "verify signatures one by one or in the lanes of vector registers",
     )
     .only_where(|value| Signatures::named(value).is_some()),
-    Switch::new(
+    NamedOption::new(
         "stages",
         &["serial", "overlapped"],
         "read, prepare, connect and check one after the other or at the same time",
@@ -69,47 +69,47 @@ pub const RUNGS: [Rung; 7] = [
     ("frames", &[("read", "positioned")]),
 ];
 
-/// A setting of all switches.
-pub type Variants = switches::Variants<Bitcoin>;
+/// A setting of all options.
+pub type Setting = options::Setting<Bitcoin>;
 
 /// The table of this chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bitcoin;
 
 impl Table for Bitcoin {
-    const SWITCHES: &'static [Switch] = &SWITCHES;
+    const OPTIONS: &'static [NamedOption] = &OPTIONS;
     const RUNGS: &'static [Rung] = &RUNGS;
     type Plan = Plan;
 
-    fn plan(variants: &Variants) -> Plan {
-        let signatures = variants.get("signatures").and_then(Signatures::named);
+    fn plan(setting: &Setting) -> Plan {
+        let signatures = setting.get("signatures").and_then(Signatures::named);
         Plan {
-            whole_block_first: variants.is("first-read", "block"),
-            look_back: match variants.get("look-back") {
+            whole_block_first: setting.is("first-read", "block"),
+            look_back: match setting.get("look-back") {
                 Some("8M") => 8 << 20,
                 Some("32M") => 32 << 20,
                 Some("640M") => 640 << 20,
                 _ => 0,
             },
-            accept_blocks: variants.is("accept", "block"),
-            read: match variants.get("read") {
+            accept_blocks: setting.is("accept", "block"),
+            read: match setting.get("read") {
                 Some("stream") => Read::Stream,
                 Some("map") => Read::Map,
                 _ => Read::Positioned,
             },
-            parallel: variants.is("scan", "parallel"),
-            fetches: variants.is("coins", "fetched"),
-            scripts: match variants.is("scripts", "library") {
+            parallel: setting.is("scan", "parallel"),
+            fetches: setting.is("coins", "fetched"),
+            scripts: match setting.is("scripts", "library") {
                 true => Scripts::Library,
                 false => Scripts::Templates,
             },
             signatures: signatures.unwrap_or_else(Signatures::scalar),
-            overlapped: variants.is("stages", "overlapped"),
+            overlapped: setting.is("stages", "overlapped"),
         }
     }
 }
 
-/// [`Variants`] as the two passes read them.
+/// [`Setting`] as the two passes read them.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Each block is read and decoded when it is found, not only its header.
@@ -139,7 +139,7 @@ pub enum Read {
     Stream,
     /// Frames and headers in a memory map.
     Map,
-    /// Frames and headers, each by a read at its place.
+    /// Frames and headers, each by a positioned read.
     Positioned,
 }
 
@@ -149,40 +149,40 @@ mod tests {
 
     #[test]
     fn rungs_climb_from_the_slowest_to_the_default() {
-        let place = |switch: &Switch, variants: &Variants| {
-            let value = variants.get(switch.name);
-            switch.values.iter().position(|known| Some(*known) == value).unwrap()
+        let index = |option: &NamedOption, setting: &Setting| {
+            let value = setting.get(option.name);
+            option.values.iter().position(|known| Some(*known) == value).unwrap()
         };
-        let rungs: Vec<_> = Variants::rungs().collect();
-        assert!(SWITCHES.iter().all(|switch| place(switch, &rungs[0].1) == 0));
+        let rungs: Vec<_> = Setting::rungs().collect();
+        assert!(OPTIONS.iter().all(|option| index(option, &rungs[0].1) == 0));
         for pair in rungs.windows(2) {
             let (before, after) = (&pair[0].1, &pair[1].1);
-            let is_up = |switch: &Switch| place(switch, before) <= place(switch, after);
-            assert!(SWITCHES.iter().all(is_up) && before != after, "{pair:?}");
+            let is_up = |option: &NamedOption| index(option, before) <= index(option, after);
+            assert!(OPTIONS.iter().all(is_up) && before != after, "{pair:?}");
         }
-        for ((name, changes), (rung, variants)) in RUNGS.iter().zip(&rungs) {
-            assert!(name == rung && changes.iter().all(|(switch, to)| variants.is(switch, to)));
+        for ((name, changes), (rung, setting)) in RUNGS.iter().zip(&rungs) {
+            assert!(name == rung && changes.iter().all(|(option, to)| setting.is(option, to)));
         }
-        assert_eq!(rungs.last(), Some(&("blockmill", Variants::default())));
-        assert_eq!(Variants::rung("16982"), None);
+        assert_eq!(rungs.last(), Some(&("blockmill", Setting::default())));
+        assert_eq!(Setting::rung("16982"), None);
     }
 
     #[test]
     fn a_plan_names_what_runs() {
-        let plan = Variants::rung("master").unwrap().plan();
+        let plan = Setting::rung("master").unwrap().plan();
         assert!(plan.whole_block_first && plan.accept_blocks && plan.look_back == 0);
         assert!(!plan.parallel && !plan.fetches && !plan.overlapped);
         assert_eq!((plan.read, plan.scripts), (Read::Stream, Scripts::Library));
-        let plan = Variants::default().plan();
+        let plan = Setting::default().plan();
         assert!(!plan.whole_block_first && !plan.accept_blocks && plan.look_back == 640 << 20);
         assert!(plan.parallel && plan.fetches && plan.overlapped);
         assert_eq!((plan.read, plan.scripts), (Read::Positioned, Scripts::Templates));
         let detected = Signatures::detect().variant().name();
-        assert_eq!(Variants::default().get("signatures"), Some(detected));
+        assert_eq!(Setting::default().get("signatures"), Some(detected));
         assert_eq!(plan.signatures.variant().name(), detected);
-        for (switch, value, variants) in Variants::default().neighbours() {
-            if switch.name == "signatures" {
-                assert_eq!(variants.plan().signatures.variant().name(), value);
+        for (option, value, setting) in Setting::default().neighbours() {
+            if option.name == "signatures" {
+                assert_eq!(setting.plan().signatures.variant().name(), value);
             }
         }
     }

@@ -25,7 +25,7 @@ fn refused(command: &mut Command) -> String {
 
 #[test]
 fn the_record_names_the_signatures_that_ran_and_others_are_refused() {
-    let scratch = Scratch::new("variants-signatures");
+    let scratch = Scratch::new("options-signatures");
     let fastest = Signatures::detect().variant().name();
     for (archive, flags) in archives(&scratch) {
         let record = succeed_json(blockmill(&format!("verify {flags}")).arg(&archive));
@@ -37,7 +37,8 @@ fn the_record_names_the_signatures_that_ran_and_others_are_refused() {
                 let record = succeed_json(command.arg(&archive));
                 assert_eq!(record["variants"]["signatures"], variant);
             } else {
-                let told = format!("this CPU cannot run variant 'signatures={variant}'; it can: ");
+                let told =
+                    format!("this CPU cannot run option 'signatures={variant}'; available: ");
                 let error = refused(command.arg(&archive));
                 assert!(error.contains(&told) && error.contains(fastest), "{error}");
             }
@@ -47,7 +48,7 @@ fn the_record_names_the_signatures_that_ran_and_others_are_refused() {
 
 #[test]
 fn a_setting_that_cannot_be_leaves_no_store_behind() {
-    let scratch = Scratch::new("variants-unknown");
+    let scratch = Scratch::new("options-unknown");
     for (archive, flags) in archives(&scratch) {
         for (setting, there_is) in
             [("signatures=lanes", "signatures=scalar|avx2|ifma"), ("speed=high", "signatures")]
@@ -55,7 +56,7 @@ fn a_setting_that_cannot_be_leaves_no_store_behind() {
             let store = scratch.path("store");
             let mut command = blockmill(&format!("import --with {setting} {flags}"));
             let error = refused(command.arg("--data").arg(&store).arg(&archive));
-            assert!(error.contains(&format!("unknown variant '{setting}'")), "{error}");
+            assert!(error.contains(&format!("unknown option '{setting}'")), "{error}");
             assert!(error.contains(there_is), "{error}");
             assert!(!store.exists(), "{error}");
         }
@@ -64,7 +65,7 @@ fn a_setting_that_cannot_be_leaves_no_store_behind() {
 
 #[test]
 fn an_import_stores_headers_in_one_way_only() {
-    let scratch = Scratch::new("variants-storage");
+    let scratch = Scratch::new("options-storage");
     let [(headers, _), _] = archives(&scratch);
     for setting in ["storage=table", "write=per-header", "clock=per-chunk"] {
         for words in ["verify --seal off", "import --seal off --data store"] {

@@ -1,0 +1,167 @@
+//! A chain whose blocks change a table, as an execution engine would: beside the blocks a table of
+//! accounts, a log of what each block replaced, and a segment of what each block said.
+#![allow(dead_code, reason = "each test program uses its part of this module")]
+
+use std::{collections::BTreeMap, path::Path};
+
+use blockmill_store::{
+    ChainStore, CommitPart, Fetched, LogFile, Opening, Options, Recovery, Result, Segment, Table,
+    TableOptions,
+};
+
+use crate::made_blocks::{FIRST, hash, item, tip};
+
+/// Small, so that the log has several files.
+const LOG_FILE: u64 = 700;
+
+/// The parts besides the blocks.
+pub struct Parts {
+    pub accounts: Table,
+    pub changes: LogFile,
+    pub events: Segment,
+}
+
+impl Parts {
+    pub fn open(opening: &mut Opening) -> Result<Parts> {
+        Ok(Parts {
+            accounts: opening.table("accounts", &TableOptions::new(1 << 18))?,
+            changes: opening.log("changes", LOG_FILE)?,
+            events: opening.segment("events", 4096)?,
+        })
+    }
+
+    pub fn all(&mut self) -> [CommitPart<'_>; 3] {
+        let Parts { accounts, changes, events } = self;
+        [accounts.into(), changes.into(), events.into()]
+    }
+}
+
+/// What a commit of the parts says: the block after the last executed one, where the log ends.
+fn state(next: u64, end: u64) -> Vec<u8> {
+    [next, end].map(u64::to_le_bytes).concat()
+}
+
+/// Keys that a block changes.
+fn keys(number: u64) -> [[u8; 32]; 3] {
+    [number % 7, 7 + number % 11, 18 + number * number % 13].map(hash)
+}
+
+/// What a block sets under a key, never empty; none: it is removed.
+fn change(number: u64, key: &[u8; 32]) -> Option<Vec<u8>> {
+    let n = u64::from(key[0]) + number;
+    (!n.is_multiple_of(4)).then(|| [item(n % 3, number).repeat(5), vec![7]].concat())
+}
+
+/// What accounts are after the blocks before `next`.
+fn expected(next: u64) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for (number, key) in (FIRST..next).flat_map(|number| keys(number).map(|key| (number, key))) {
+        match change(number, &key) {
+            Some(value) => _ = all.insert(key.to_vec(), value),
+            None => _ = all.remove(&key[..]),
+        }
+    }
+    all
+}
+
+/// A chain that is executed.
+pub struct Chain {
+    pub blocks: ChainStore,
+    pub parts: Parts,
+}
+
+impl Chain {
+    pub fn open(dir: &Path, options: &Options) -> Result<(Chain, Recovery)> {
+        let ((blocks, recovery), parts) = ChainStore::open_with(dir, options, Parts::open)?;
+        Ok((Chain { blocks, parts }, recovery))
+    }
+
+    pub fn open_read_only(dir: &Path) -> Result<Chain> {
+        let ((blocks, _), parts) = ChainStore::open_read_only_with(dir, Parts::open)?;
+        Ok(Chain { blocks, parts })
+    }
+
+    /// The first block that is not executed, as the last commit of the parts says.
+    pub fn next(&self) -> u64 {
+        let next = self.blocks.state_of_parts().first_chunk();
+        next.map_or(FIRST, |next| u64::from_le_bytes(*next))
+    }
+
+    /// Executes the blocks up to the last committed one and commits what they change.
+    pub fn execute(&mut self) -> Result<()> {
+        let Chain { blocks, parts: Parts { accounts, changes, events }, .. } = self;
+        let Some(last) = blocks.tip().map(|tip| tip.number) else { return Ok(()) };
+        let next = blocks.state_of_parts().first_chunk().map_or(FIRST, |n| u64::from_le_bytes(*n));
+        let mut before = Fetched::default();
+        for number in next..=last {
+            let keys = keys(number);
+            accounts.fetch(&keys, &mut before)?;
+            let mut record = number.to_le_bytes().to_vec();
+            for (at, key) in keys.iter().enumerate() {
+                let (old, mut again) = (before.value(at), vec![]);
+                assert_eq!(accounts.get(key, &mut again)?, old.is_some());
+                assert_eq!(again, old.unwrap_or_default());
+                record.extend((old.map_or(0, <[u8]>::len) as u32).to_le_bytes());
+                record.extend(old.unwrap_or_default());
+                match change(number, key) {
+                    Some(value) => accounts.put(key, &value)?,
+                    None => accounts.delete(key)?,
+                }
+            }
+            changes.append(&record)?;
+            events.append(&number.to_le_bytes())?;
+        }
+        let state = state(last + 1, changes.len());
+        self.blocks.commit_with(&tip(last), &mut self.parts.all(), &state)
+    }
+
+    /// Takes back what the blocks after `last` changed, and the blocks, at one moment.
+    pub fn unwind(&mut self, last: u64) -> Result<()> {
+        let Parts { accounts, changes, events } = &mut self.parts;
+        let (mut end, mut record) = (changes.len(), vec![]);
+        let mut next = FIRST + events.len() / 8;
+        while next > last + 1 {
+            next -= 1;
+            end = changes.read(end, &mut record)?;
+            let (number, mut rest) = record.split_first_chunk().unwrap();
+            assert_eq!(u64::from_le_bytes(*number), next);
+            for key in keys(next) {
+                let (len, bytes) = rest.split_first_chunk().unwrap();
+                let (old, after) = bytes.split_at(u32::from_le_bytes(*len) as usize);
+                match old {
+                    [] => accounts.delete(&key)?,
+                    old => accounts.put(&key, old)?,
+                }
+                rest = after;
+            }
+            assert!(rest.is_empty());
+        }
+        changes.cut(end)?;
+        events.cut((next - FIRST) * 8)?;
+        let state = state(next, end);
+        self.blocks.truncate_after_with(&tip(last), &mut self.parts.all(), &state)
+    }
+
+    /// Checks that all parts are what the blocks made of them.
+    pub fn assert_fits(&self) {
+        let (next, Parts { accounts, changes, events }) = (self.next(), &self.parts);
+        let mut found = BTreeMap::new();
+        let mut scan = accounts.iter().unwrap();
+        while let Some((key, value)) = scan.next().unwrap() {
+            found.insert(key.to_vec(), value.to_vec());
+        }
+        assert!(found == expected(next), "accounts before block {next}");
+        assert_eq!(events.len(), (next - FIRST) * 8);
+        let mut numbers = vec![0; events.len() as usize];
+        events.read(0, &mut numbers).unwrap();
+        let (mut end, mut record) = (changes.len(), vec![]);
+        assert_eq!(self.blocks.state_of_parts().get(8..).unwrap_or(&[0; 8]), end.to_le_bytes());
+        for number in (FIRST..next).rev() {
+            let at = (number - FIRST) as usize * 8;
+            assert_eq!(numbers[at..at + 8], number.to_le_bytes());
+            end = changes.read(end, &mut record).unwrap();
+            assert_eq!(record[..8], number.to_le_bytes());
+        }
+        assert_eq!(end, 0);
+    }
+}
