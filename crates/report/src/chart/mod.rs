@@ -73,6 +73,7 @@ pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart
     let of_runs = [
         ("accumulated", Chart::accumulated(records)),
         ("per-chunk", Chart::per_chunk(records)),
+        ("speed", Chart::speed(records)),
         ("time", Chart::time(records)),
     ];
     charts.extend(of_runs.into_iter().filter_map(|(name, chart)| Some((name.to_owned(), chart?))));

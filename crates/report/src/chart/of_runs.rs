@@ -77,6 +77,28 @@ impl Chart {
         })
     }
 
+    /// Blocks in a second along the clock on the wall. None when no record has chunks.
+    pub fn speed(records: &[RunRecord]) -> Option<Self> {
+        let series = series::speed(records);
+        let end = series.iter().filter_map(|series| series.points.last()).map(|point| point.0);
+        let panels = vec![Panel {
+            caption: "blocks/s".to_owned(),
+            detail: String::new(),
+            y: Axis::from_zero(largest(&series)?, 4),
+            names: names(&series, |_| String::new()),
+            unit: "blocks/s",
+            height: 210.0,
+            series: series.clone(),
+        }];
+        let x = Axis::from_zero(end.fold(0.0, f64::max), 6);
+        Some(Self {
+            title: "Speed over time".to_owned(),
+            subtitle: subtitle(records, "blocks that left the last stage, by the clock"),
+            keys: keys_of(&panels),
+            body: Body::Lines(LineChart { x, x_name: "seconds".into(), panels }),
+        })
+    }
+
     /// Where the working time of each run went: the shares of the phases. None when no record has
     /// such times.
     pub fn time(records: &[RunRecord]) -> Option<Self> {

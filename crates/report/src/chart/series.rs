@@ -1,11 +1,14 @@
 //! Series over the chain, made from the chunks of records and thinned to what a chart can show.
 
-use pipeline::record::{BLOCKS, CHUNK, FIRST, RunRecord};
+use pipeline::record::{BLOCKS, CHUNK, END_S, FIRST, RunRecord};
 
 use crate::runs::{Drawn, drawn};
 
 /// The most points of one line: more cannot be told apart, and a page must stay small.
 const MOST_POINTS: usize = 240;
+
+/// Points of a line along the clock.
+const STEPS: usize = 60;
 
 /// One line of a chart.
 #[derive(Clone, Debug)]
@@ -31,6 +34,8 @@ struct Chunk {
     first: f64,
     blocks: f64,
     seconds: f64,
+    /// When it had left the last phase.
+    end_s: f64,
 }
 
 /// The chunks of a record. It may hold anything, and one wrong number would spoil every sum after
@@ -39,12 +44,14 @@ fn chunks(record: &RunRecord, phases: &[&str]) -> Vec<Chunk> {
     let Some(series) = record.series(CHUNK) else { return vec![] };
     let at = |values: &[f64], row: usize| values.get(row).copied().unwrap_or(0.0);
     let measured = |value: f64| if value.is_finite() { value.max(0.0) } else { 0.0 };
-    let (first, blocks) = (series.values(FIRST), series.values(BLOCKS));
+    let (first, blocks, end_s) =
+        (series.values(FIRST), series.values(BLOCKS), series.values(END_S));
     let phases: Vec<&[f64]> = phases.iter().map(|phase| series.values(phase)).collect();
     let chunk = |row: usize| Chunk {
         first: measured(at(first, row)),
         blocks: measured(at(blocks, row)),
         seconds: phases.iter().map(|phase| measured(at(phase, row))).sum(),
+        end_s: measured(at(end_s, row)),
     };
     (0..series.len()).map(chunk).collect()
 }
@@ -97,6 +104,22 @@ pub(crate) fn per_chunk(records: &[RunRecord], unit: f64, phase: &str) -> Vec<Se
         series.line = Some(trend(&series.points));
     }
     all
+}
+
+/// Blocks in a second along the clock on the wall, in steps of a sixtieth of the chunks.
+pub(crate) fn speed(records: &[RunRecord]) -> Vec<Series> {
+    per_run(records, &[], |chunks| {
+        let (mut points, mut before) = (vec![], 0.0);
+        for step in chunks.chunks(chunks.len().div_ceil(STEPS)) {
+            let blocks: f64 = step.iter().map(|chunk| chunk.blocks).sum();
+            let end = step.iter().map(|chunk| chunk.end_s).fold(before, f64::max);
+            if end > before {
+                points.push((end, blocks / (end - before)));
+            }
+            before = end;
+        }
+        points
+    })
 }
 
 /// How many chunks share a point of [`per_chunk`], at most.
@@ -159,6 +182,16 @@ mod tests {
         record.series = vec![pipeline::record::Series::of_chunks(&chunks, &[WRITE])];
         let series = per_chunk(&[record], 100.0, WRITE);
         assert_eq!(series[0].points, [(50.0, 100.0), (125.0, 100.0)]);
+    }
+
+    #[test]
+    fn speed_is_of_the_time_between_the_ends_of_steps() {
+        let series = speed(&[sample::full("x", 1.0)]);
+        let (first, last) = (series[0].points[0], series[0].points.last().unwrap());
+        // nine chunks of 2,048 blocks, 2 ms each
+        assert!((first.0 - 0.018).abs() < 1e-9 && (first.1 - 1_024_000.0).abs() < 1.0, "{first:?}");
+        assert!((last.0 - 0.978).abs() < 1e-9 && series[0].points.len() <= STEPS, "{last:?}");
+        assert!(speed(&[sample::bare("x")]).is_empty());
     }
 
     #[test]

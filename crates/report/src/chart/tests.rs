@@ -31,6 +31,7 @@ fn all_charts_are_drawn_for_one_to_twelve_labels() {
             Chart::accumulated(&records),
             Chart::per_chunk(&records),
             Chart::time(&records),
+            Chart::speed(&records),
             Chart::stages(&records[number as usize - 1]),
             Chart::threads(&records[number as usize - 1]),
         ];

@@ -23,7 +23,7 @@ pub(super) fn title(records: &[RunRecord]) -> String {
 
 /// Everything about the runs.
 pub(super) fn runs(records: &[RunRecord]) -> Markup {
-    let curves = [Chart::accumulated(records), Chart::per_chunk(records)];
+    let curves = [Chart::speed(records), Chart::accumulated(records), Chart::per_chunk(records)];
     let several = records.len() > 1;
     html! {
         (head(records))

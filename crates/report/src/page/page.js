@@ -62,7 +62,7 @@ for (const figure of document.querySelectorAll("figure[data-hover]")) {
         [label, colour, nearest(points, (x - left) / (right - left))]);
       if (!rows.length) return hide();
       rows.sort((a, b) => b[2][2] - a[2][2]);
-      tip.replaceChildren(`${chart.x} ${whole.format(rows[0][2][1])}`);
+      tip.replaceChildren(`${chart.x} ${(rows[0][2][1] < 1e3 ? number : whole).format(rows[0][2][1])}`);
       for (const [label, colour, [, , value]] of rows) {
         const line = tip.appendChild(document.createElement("div"));
         line.append(document.createElement("i"), `${label}  ${number.format(value)} ${panel.unit}`);

@@ -59,9 +59,9 @@ fn page_of_many_runs_has_tables_charts_and_keys() {
     for part in ["Side by side", "Stages", "Along the chain", "Commands"] {
         assert!(page.contains(&format!("<h2>{part}</h2>")), "{part}");
     }
-    let charts = 3 + 2 * 2; // of all, and the stages and threads of each
+    let charts = 4 + 2 * 2; // of all, and the stages and threads of each
     assert_eq!(page.matches("<svg").count(), 2 * charts, "wide and narrow");
-    assert_eq!(page.matches("aria-pressed=\"true\"").count(), 4, "two lines in two charts");
+    assert_eq!(page.matches("aria-pressed=\"true\"").count(), 6, "two lines in three charts");
     assert!(page.contains("mod2 was 2.00 times as fast as mod1, in one run of each.</p>"));
 }
 
