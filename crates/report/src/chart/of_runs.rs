@@ -99,7 +99,7 @@ impl Chart {
         })
     }
 
-    /// Where the working time of each run went: the shares of the phases. None when no record has
+    /// Where the working time of each run went, by phase. None when no record has
     /// such times.
     pub fn time(records: &[RunRecord]) -> Option<Self> {
         let drawn = drawn(records);
@@ -115,7 +115,7 @@ impl Chart {
             |name: &&str| Key { name: shortened(name), ink: part_ink(name, &names), strength: 1.0 };
         Some(Self {
             title: "Where the working time went".to_owned(),
-            subtitle: subtitle(records, "share of the busy time of all threads"),
+            subtitle: subtitle(records, "busy time of all threads"),
             keys: names.iter().map(key).collect(),
             body: Body::Bars(BarChart { rows: if rows.is_empty() { return None } else { rows } }),
         })
@@ -198,7 +198,7 @@ fn time_row(record: &RunRecord, name: &str, names: &[&str]) -> Option<Row> {
         parts: parts
             .into_iter()
             .map(|(name, seconds)| Part {
-                value: seconds / sum,
+                value: seconds,
                 ink: part_ink(name, names),
                 strength: 1.0,
                 text: format::duration(seconds),

@@ -27,8 +27,8 @@ pub(super) fn runs(records: &[RunRecord]) -> Markup {
     let several = records.len() > 1;
     html! {
         (head(records))
-        @if several { h2 { "Side by side" } (compare::table(records).html()) }
         (figures(&[Chart::time(records)]))
+        @if several { h2 { "Side by side" } (compare::table(records).html()) }
         (stages(records))
         @if curves.iter().any(Option::is_some) { h2 { "Along the chain" } }
         (figures(&curves))
