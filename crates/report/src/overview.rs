@@ -1,6 +1,7 @@
 //! All contests of a sitting on one screen, and the sitting as a page of markdown.
 
 use crate::comparison::Comparison;
+use crate::contest::contest_table;
 use crate::contest::{Headline, blocks, caution, headline, notes, reference};
 use crate::fact::words;
 use crate::format::{self, NONE, percent_of_noise, times};
@@ -9,7 +10,6 @@ use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
 use lab::findings::Contest;
 use lab::sitting::Sitting;
-use crate::contest::contest_table;
 use pipeline::machine::Machine;
 
 /// One line for each contest, for a terminal.
