@@ -5,6 +5,7 @@ mod instructions;
 use crate::answer::Answer;
 use crate::args::Bench;
 use crate::outputs;
+use ::report::Colour;
 use anyhow::{Context, Result, bail, ensure};
 use lab::contest::{BASELINE, Rules};
 use lab::definition::Definition;
@@ -15,7 +16,6 @@ use lab::scratch::Scratch;
 use lab::shape::{Shape, THIS};
 use lab::sitting::{Plan, Sitting, sit};
 use lab::statistics::Estimate;
-use ::report::Colour;
 use std::path::Path;
 use std::time::Duration;
 
@@ -108,8 +108,11 @@ fn row(definition: &Definition) -> serde_json::Value {
 fn chosen(all: &[Definition], args: &Bench) -> Result<Vec<(Definition, Vec<Shape>)>> {
     let everything = args.names.iter().any(|name| name == "all");
     let mut chosen = vec![];
-    let names: Vec<&String> =
-        if everything { all.iter().map(|one| &one.name).collect() } else { args.names.iter().collect() };
+    let names: Vec<&String> = if everything {
+        all.iter().map(|one| &one.name).collect()
+    } else {
+        args.names.iter().collect()
+    };
     for name in names {
         let Some(definition) = all.iter().find(|one| one.name == *name) else {
             let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
@@ -165,12 +168,9 @@ fn rules(args: &Bench) -> Rules {
     let rules = Rules { precision, disturbed, seed, ..Rules::default() };
     match args.pairs {
         // no interval is as narrow as that
-        Some(pairs) => Rules {
-            precision: -1.0,
-            most_pairs: pairs as usize,
-            budget: Duration::MAX,
-            ..rules
-        },
+        Some(pairs) => {
+            Rules { precision: -1.0, most_pairs: pairs as usize, budget: Duration::MAX, ..rules }
+        }
         None => rules,
     }
 }

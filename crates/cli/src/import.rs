@@ -91,7 +91,13 @@ impl Run {
     }
 
     /// Shows the run to whoever looks, where that was asked for, until the server is dropped.
-    pub fn serve(&self, chain: &str, level: &str, paths: &[PathBuf], bytes: u64) -> Result<Option<Server>> {
+    pub fn serve(
+        &self,
+        chain: &str,
+        level: &str,
+        paths: &[PathBuf],
+        bytes: u64,
+    ) -> Result<Option<Server>> {
         let Some(address) = self.serve else { return Ok(None) };
         let about = About {
             label: self.label.clone(),
@@ -100,7 +106,8 @@ impl Run {
             paths: paths.iter().map(|path| path.display().to_string()).collect(),
             total_bytes: bytes,
         };
-        let server = Server::start(address, about, self.cancel.live().clone()).context("--serve")?;
+        let server =
+            Server::start(address, about, self.cancel.live().clone()).context("--serve")?;
         eprintln!("the run is shown at http://{}", server.address());
         Ok(Some(server))
     }

@@ -25,13 +25,13 @@ mod progress;
 mod report;
 mod stop;
 
-use lab::counting::{self, CountingAllocator};
 use answer::Answer;
 use anyhow::Result;
 use args::{Cli, Command};
 use chain::{FaultReport, Status};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
+use lab::counting::{self, CountingAllocator};
 use std::ffi::OsString;
 use std::hint::black_box;
 use std::process::ExitCode;

@@ -30,7 +30,8 @@ fn fact(record: &Value, name: &str) -> u64 {
 fn a_bench_runs_every_design_of_the_index_and_all_agree() {
     let scratch = Scratch::new("bench-index");
     let out = scratch.path("out");
-    let words = "bench reindex-index --set gb=0.02 --set page-cache=cold --ladder --ablate --pairs 2";
+    let words =
+        "bench reindex-index --set gb=0.02 --set page-cache=cold --ladder --ablate --pairs 2";
     let mut command = blockmill(words);
     command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(&out);
     let sitting = succeed_json(&mut command);

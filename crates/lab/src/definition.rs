@@ -341,7 +341,8 @@ mod tests {
         let text = "title='t'\nabout='a'\nmeasures='rlp'\ncompare=['time_ns']\nbudget_s=1\n\
                     [settings]\nx=1\n[matrix]\ncase=['block-8','header']\nop=['encode','hash']";
         let mut rlp = Definition::parse("rlp", text).unwrap();
-        let names = |rlp: &Definition| rlp.cases().into_iter().map(|case| case.0).collect::<Vec<_>>();
+        let names =
+            |rlp: &Definition| rlp.cases().into_iter().map(|case| case.0).collect::<Vec<_>>();
         let all = ["block-8, encode", "block-8, hash", "header, encode", "header, hash"];
         assert_eq!(names(&rlp), all);
         assert_eq!(rlp.cases()[3].1["op"], "hash");

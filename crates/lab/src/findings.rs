@@ -88,7 +88,8 @@ impl Contest {
     /// The records of a contestant's runs that were not to warm up; those that nobody disturbed, if
     /// there are any.
     pub fn records(&self, contestant: usize) -> Vec<&RunRecord> {
-        let all = || self.runs.iter().filter(move |run| run.contestant == contestant && run.block > 0);
+        let all =
+            || self.runs.iter().filter(move |run| run.contestant == contestant && run.block > 0);
         let calm: Vec<_> = all().filter(|run| !run.disturbed).map(|run| &run.record).collect();
         if calm.is_empty() { all().map(|run| &run.record).collect() } else { calm }
     }
@@ -103,9 +104,7 @@ impl Contest {
     /// The run that stands for a contestant: that of the median.
     pub fn typical(&self, contestant: usize) -> Option<&RunRecord> {
         let mut records = self.records(contestant);
-        records.sort_by(|a, b| {
-            figure_of(a, self.figure()).total_cmp(&figure_of(b, self.figure()))
-        });
+        records.sort_by(|a, b| figure_of(a, self.figure()).total_cmp(&figure_of(b, self.figure())));
         records.get(records.len().saturating_sub(1) / 2).copied()
     }
 

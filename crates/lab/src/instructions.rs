@@ -157,7 +157,9 @@ pub fn grown(
         let percent = grown * 100.0;
         let InstructionCount { name, instructions } = count;
         (grown > allowed).then(|| {
-            format!("{name}: expected {before} instructions, found {instructions} ({percent:+.1} %)")
+            format!(
+                "{name}: expected {before} instructions, found {instructions} ({percent:+.1} %)"
+            )
         })
     };
     counts.iter().filter_map(line).collect()

@@ -1,7 +1,7 @@
 //! One run of ours, in a process of its own: what the process is told, and what it does.
 
-use crate::kinds::Kind;
 use crate::definition::Settings;
+use crate::kinds::Kind;
 use anyhow::{Context, Result};
 use pipeline::record::{RunRecord, WALL_S};
 use serde::{Deserialize, Serialize};
@@ -46,11 +46,11 @@ impl Job {
     /// # Errors
     /// When it fails, and when the record cannot be written.
     pub fn run(&self, kind: &dyn Kind) -> Result<()> {
-        let start = Instant::now();
         let mut record = kind.measure(self)?;
         if let Some(share) = self.settings.get(SLOW_DOWN) {
             let share: f64 = share.parse().context(SLOW_DOWN)?;
-            slow_down(&mut record, start.elapsed().mul_f64(share));
+            let time = Duration::from_secs_f64(record.wall_s()).mul_f64(share);
+            slow_down(&mut record, time);
         }
         record.label.clone_from(&self.label);
         record.settings.extend(self.settings.clone());
@@ -82,7 +82,10 @@ impl Job {
 /// # Errors
 /// When there is none.
 pub fn setting<'a>(settings: &'a Settings, name: &str) -> Result<&'a str> {
-    settings.get(name).map(String::as_str).with_context(|| format!("the setting '{name}' is missing"))
+    settings
+        .get(name)
+        .map(String::as_str)
+        .with_context(|| format!("the setting '{name}' is missing"))
 }
 
 /// The setting of this name as a number or whatever else it stands for.

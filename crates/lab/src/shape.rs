@@ -136,11 +136,11 @@ pub fn contestants(
                 let is_this = revision == THIS;
                 let label = if is_this { "this program" } else { revision };
                 let built = (!is_this).then(|| revision.clone());
-                let contestant =
-                    Contestant { revision: built, ..Contestant::ours(label, vec![]) };
+                let contestant = Contestant { revision: built, ..Contestant::ours(label, vec![]) };
                 // the first revision is the baseline
                 if at == 0 {
-                    let again = Contestant { label: format!("{label} again"), ..contestant.clone() };
+                    let again =
+                        Contestant { label: format!("{label} again"), ..contestant.clone() };
                     all = vec![contestant, again];
                 } else {
                     all.push(contestant);
@@ -285,9 +285,8 @@ mod tests {
     fn rows(shape: &Shape) -> Vec<(String, String, String)> {
         let definition = Definition::parse("d", TEXT).unwrap();
         let all = contestants(&definition, shape, &options()).unwrap();
-        let row = |c: &Contestant| {
-            (c.label.clone(), c.with.join(" "), all[c.against].label.clone())
-        };
+        let row =
+            |c: &Contestant| (c.label.clone(), c.with.join(" "), all[c.against].label.clone());
         all.iter().skip(2).map(row).collect()
     }
 
@@ -329,8 +328,7 @@ mod tests {
 
     #[test]
     fn a_sweep_leaves_out_the_value_of_the_baseline() {
-        let expected =
-            texts(&[("threads 1", "", "blockmill"), ("threads 4", "", "blockmill")]);
+        let expected = texts(&[("threads 1", "", "blockmill"), ("threads 4", "", "blockmill")]);
         assert_eq!(rows(&Shape::Sweep("threads".into())), expected);
     }
 

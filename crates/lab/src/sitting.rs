@@ -140,7 +140,8 @@ impl Workshop {
                 tell(&format!("preparing peer {name}"));
                 let known = peers::load(engines)?;
                 let peer = known.iter().find(|peer| peer.name() == name);
-                let peer = peer.with_context(|| format!("{}: no peer {name}", engines.display()))?;
+                let peer =
+                    peer.with_context(|| format!("{}: no peer {name}", engines.display()))?;
                 self.peers.insert(name.clone(), peer.prepare().map_err(|why| why.to_string()));
             }
             if let Some(Err(why)) = self.peers.get(&name) {

@@ -73,9 +73,8 @@ fn median_of_sorted(values: &[f64]) -> f64 {
 
 /// The means of all pairs of numbers and of each with itself, ascending.
 fn means_of_two(values: &[f64]) -> Vec<f64> {
-    let with_later = |(i, a): (usize, &f64)| -> Vec<f64> {
-        values[i..].iter().map(|b| (a + b) / 2.0).collect()
-    };
+    let with_later =
+        |(i, a): (usize, &f64)| -> Vec<f64> { values[i..].iter().map(|b| (a + b) / 2.0).collect() };
     let mut means: Vec<f64> = values.iter().enumerate().flat_map(with_later).collect();
     means.sort_unstable_by(f64::total_cmp);
     means

@@ -55,7 +55,8 @@ fn all_options_end_with_the_same_block() {
     let tips: Vec<_> = settings()
         .iter()
         .map(|(label, with)| {
-            let result = run(&file, label, with).unwrap_or_else(|e| panic!("{label} {with:?}: {e}"));
+            let result =
+                run(&file, label, with).unwrap_or_else(|e| panic!("{label} {with:?}: {e}"));
             (result.result.tip_number, result.result.tip_hash, result.result.total_difficulty)
         })
         .collect();

@@ -100,7 +100,11 @@ mod tests {
     fn runs_add_up_and_threads_do_not_multiply() {
         let mut sum = Times::default();
         let thread = ThreadTimes { busy: Duration::from_secs(3), idle: Duration::from_secs(1) };
-        let one = Times { stages: vec![seconds("read", 2, 3, 5, 10)], threads: vec![thread], ..Times::default() };
+        let one = Times {
+            stages: vec![seconds("read", 2, 3, 5, 10)],
+            threads: vec![thread],
+            ..Times::default()
+        };
         sum.add(&one);
         sum.add(&one);
         assert_eq!(sum.stages, [seconds("read", 2, 6, 10, 20)]);

@@ -39,7 +39,12 @@ impl Run {
         let count = |number: u64| number as f64;
         let mut all: Vec<Figure> = vec![
             ("blockmill_block_number", "Last block that was verified", None, count(status.number)),
-            ("blockmill_archive", "Size of the archive", Some(Unit::Bytes), count(status.total_bytes)),
+            (
+                "blockmill_archive",
+                "Size of the archive",
+                Some(Unit::Bytes),
+                count(status.total_bytes),
+            ),
             ("blockmill_elapsed", "Time of the run so far", Some(Unit::Seconds), status.elapsed_s),
             ("blockmill_threads", "Threads that may compute", None, status.threads as f64),
             (
@@ -100,8 +105,7 @@ impl Collector for Run {
             ("level", status.level.clone()),
         ]);
         let help = "The program and what it does";
-        let metric =
-            encoder.encode_descriptor("blockmill_run", help, None, about.metric_type())?;
+        let metric = encoder.encode_descriptor("blockmill_run", help, None, about.metric_type())?;
         about.encode(metric)?;
         for (name, help, unit, value) in self.gauges() {
             let gauge = ConstGauge::new(value);
@@ -172,7 +176,10 @@ mod tests {
             "blockmill_eta_seconds{speed=\"slow\"} 3",
             "# UNIT process_resident_memory_bytes bytes",
         ] {
-            assert!(text.lines().any(|found| found.trim_end_matches(".0") == line), "{line}\n{text}");
+            assert!(
+                text.lines().any(|found| found.trim_end_matches(".0") == line),
+                "{line}\n{text}"
+            );
         }
         assert!(text.contains("label=\"im\\\"port\""), "{text}");
         assert!(!text.contains("committed"), "nothing is stored\n{text}");

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding};
 use archive::{Want, WriteOptions};
+use ethereum::receipts::consensus_to_storage;
 use generate::bitcoin::{self, Order};
 use generate::ethereum::transfers;
-use ethereum::receipts::consensus_to_storage;
 use rlp::{Encode, OnePass, RawList, Write as _};
 
 use crate::oracle;

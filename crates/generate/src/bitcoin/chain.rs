@@ -106,7 +106,7 @@ fn coinbase(
     content: &Content,
     random: &mut Random,
 ) -> Result<Transaction> {
-    let number = random.next().to_le_bytes();
+    let number = random.draw().to_le_bytes();
     let script_sig = Builder::new().push_int(i64::from(height)).push_slice(number).into_script();
     let reserved = [0; 32];
     // the coinbase counts as zero in the tree of witness ids

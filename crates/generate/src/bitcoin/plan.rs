@@ -256,7 +256,7 @@ fn weight(draft: &Draft) -> u64 {
 fn pay(random: &mut Random) -> Pay {
     match mixture::output(random) {
         Some(kind) => Pay::To { kind, key: random.below(KEYS as u64) as u16, value: 0 },
-        None => Pay::Data(random.next()),
+        None => Pay::Data(random.draw()),
     }
 }
 

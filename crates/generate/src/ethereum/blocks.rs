@@ -3,8 +3,8 @@
 //! The transactions keep every rule that needs no state: they are signed by accounts whose nonces
 //! count up. What they find in the state nobody looks at yet: roots of states are random.
 
-use crate::random::Random;
 use super::signers::Signers;
+use crate::random::Random;
 use anyhow::Result;
 use ethereum::header::EMPTY_ROOT;
 use ethereum::params::{ChainSpec, Fork};

@@ -94,7 +94,7 @@ impl<'a> HeaderChain<'a> {
 
     /// Half of the blocks come early, which raises the difficulty, half of them late.
     fn time(&mut self, number: u64) -> u64 {
-        let x = self.random.next();
+        let x = self.random.draw();
         let step = if x & 1 == 0 { 5 + (x >> 8) % 8 } else { 13 + (x >> 8) % 18 };
         if number == 1 { FIRST_TIME } else { self.header.timestamp + step }
     }
@@ -121,7 +121,7 @@ impl<'a> HeaderChain<'a> {
         let bound = parent / 1024 - 1;
         if parent < GAS_LIMIT {
             parent + bound
-        } else if self.random.next() & 1 == 0 {
+        } else if self.random.draw() & 1 == 0 {
             parent + self.random.below(bound)
         } else {
             parent - self.random.below(bound)

@@ -144,7 +144,11 @@ fn disturbed_runs_are_marked_kept_and_do_not_count() {
     arena.disturbed = |_| true;
     let runs = arena.hold(&Rules { most_pairs: 12, ..pairs(6) }).unwrap();
     let found = Pairs::of(&runs, 2, BASELINE, WALL_S);
-    assert_eq!((found.calm.len(), found.estimate().unwrap().pairs), (0, 12), "all, if none is calm");
+    assert_eq!(
+        (found.calm.len(), found.estimate().unwrap().pairs),
+        (0, 12),
+        "all, if none is calm"
+    );
 }
 
 #[test]
@@ -170,7 +174,11 @@ fn a_contest_ends_with_its_budget_and_after_a_block_at_least() {
     arena.times = vec![1.0];
     let rules = Rules { precision: -1.0, ..Rules::default() };
     let runs = arena.hold(&Rules { budget: Duration::from_secs(30), ..rules }).unwrap();
-    assert_eq!((runs.len(), arena.clock as u64), (2 + 4 * 6, 26), "a fifth block would be too long");
+    assert_eq!(
+        (runs.len(), arena.clock as u64),
+        (2 + 4 * 6, 26),
+        "a fifth block would be too long"
+    );
     let mut arena = Simulated::new(8, &[1.0, 1.0, 1.0]);
     let runs = arena.hold(&Rules { budget: Duration::ZERO, ..rules }).unwrap();
     assert_eq!(runs.iter().map(|run| run.block).max(), Some(1));

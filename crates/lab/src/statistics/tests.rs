@@ -7,7 +7,8 @@ use testkit::Random;
 fn intervals_begin_where_the_tables_of_signed_ranks_say() {
     // critical values of Wilcoxon's test, two-sided 5 %: a sum of at most this is significant, so
     // the interval begins one mean after it
-    for (n, critical) in [(6, 0), (7, 2), (8, 3), (10, 8), (15, 25), (20, 52), (25, 89), (30, 137)] {
+    for (n, critical) in [(6, 0), (7, 2), (8, 3), (10, 8), (15, 25), (20, 52), (25, 89), (30, 137)]
+    {
         assert_eq!(rank(n), critical + 1, "{n}");
     }
     for n in 0..6 {

@@ -83,7 +83,8 @@ mod tests {
         facts.set("wall_s", 0.1 + 0.2);
         facts.set("rate", f64::INFINITY);
         let text = serde_json::to_string(&facts).unwrap();
-        let expected = r#"{"blocks":9007199254740992.0,"inputs":200000,"wall_s":0.30000000000000004}"#;
+        let expected =
+            r#"{"blocks":9007199254740992.0,"inputs":200000,"wall_s":0.30000000000000004}"#;
         assert_eq!(text, expected);
         assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), facts);
         assert_eq!((facts.get("rate"), facts.of("rate")), (None, 0.0));

@@ -5,8 +5,8 @@ use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
 use ::bitcoin::import::{Options, import};
 use ::bitcoin::index::scan::pass1;
-use ::bitcoin::params::Params;
 use ::bitcoin::option_table::Setting;
+use ::bitcoin::params::Params;
 use ::bitcoin::types::BlockHash;
 use ::bitcoin::{Level, record};
 use anyhow::{Context, Result, bail};
@@ -34,11 +34,7 @@ const EMPTY_BLOCKS: u64 = 2_100;
 const SEED: u64 = 1;
 
 /// The files are made if they are not there, and peers are told what they are.
-pub fn prepare(
-    settings: &mut Settings,
-    folder: &Path,
-    tell: &mut dyn FnMut(&str),
-) -> Result<()> {
+pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
     let gb = |settings: &Settings| parsed::<f64>(settings, "gb");
     let made = match setting(settings, "data")? {
         // one block again and again, whose parent is nowhere: Bitcoin Core PR 16981
@@ -125,7 +121,8 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let mut record = record::of(&run, &outcome, &files, &options, program::this(), &job.label);
     outcome?;
     if options.level == Level::Execution {
-        let stored = ::bitcoin::inspect::stored(&job.folder)?.context("coins that were committed")?;
+        let stored =
+            ::bitcoin::inspect::stored(&job.folder)?.context("coins that were committed")?;
         let hash = chain::Reversed(&stored.statistics.hash_serialized).to_string();
         record.answer.insert("coins_hash".into(), hash);
     }

@@ -7,9 +7,9 @@ use crate::job::{Job, parsed, setting};
 use ::ethereum::commit::Sink;
 use ::ethereum::ethash::Caches;
 use ::ethereum::import::{Options, import};
+use ::ethereum::option_table::Setting;
 use ::ethereum::params::ChainSpec;
 use ::ethereum::seal::{SealMode, SealPolicy};
-use ::ethereum::option_table::Setting;
 use ::ethereum::{Level, record};
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Format};
@@ -25,14 +25,11 @@ use store::ChainStore;
 const SEAL_SEED: u64 = 1;
 
 /// The archive is made if it is not there, and peers are told what it is and how seals are checked.
-pub fn prepare(
-    settings: &mut Settings,
-    folder: &Path,
-    tell: &mut dyn FnMut(&str),
-) -> Result<()> {
+pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
     match setting(settings, "data")? {
         "headers" => {
-            let (headers, seed): (u64, u64) = (parsed(settings, "headers")?, parsed(settings, "seed")?);
+            let (headers, seed): (u64, u64) =
+                (parsed(settings, "headers")?, parsed(settings, "seed")?);
             let of = format!("{headers} headers, seed {seed}");
             let made = data::made(folder, "ethereum-headers", &of, tell, |path| {
                 let recipe = generated::Recipe {

@@ -10,8 +10,8 @@ use crate::definition::Settings;
 use crate::job::{Job, setting};
 use crate::shape::OptionValues;
 use anyhow::{Result, bail};
-use pipeline::record::RunRecord;
 use pipeline::options::{NamedOption, Setting, Table};
+use pipeline::record::RunRecord;
 use std::path::{Path, PathBuf};
 
 /// Where the archive is: paths, separated by commas.

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use pipeline::usage;
 use pipeline::record::{RunRecord, SAMPLE, Series, TIME_NS};
+use pipeline::usage;
 
 use crate::counting::{self, Counted};
 
