@@ -4,8 +4,8 @@ use lab::contest::Run;
 use lab::findings::Contest;
 use lab::shape::Contestant;
 use pipeline::record::{
-    BlockRef, CHUNK, CPU_USER_S, ChunkTimes, PEAK_RSS_BYTES, Program, RunRecord, Series, Stage,
-    Thread, VALIDATION, WALL_S, WRITE,
+    BlockRef, CHUNK, CPU_USER_S, ChunkTimes, PEAK_RSS_BYTES, Program, RunRecord, SLICE, START_S,
+    Series, Stage, Thread, VALIDATION, WALL_S, WRITE,
 };
 
 /// A run of 1,000,000 blocks of which nothing but the whole time was measured.
@@ -45,6 +45,13 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
         });
     }
     record.series = vec![Series::of_chunks(&chunks, &["read", "decode", VALIDATION, WRITE])];
+    let starts = (0..100).map(|slice| pace * f64::from(slice) / 100.0).collect();
+    let mut slices = Series::new(SLICE).index(START_S, "s", starts);
+    for (stage, busy) in [("read", 0.05), ("verify", 0.8)] {
+        let wave = |at: i32| busy * pace / 100.0 * (1.0 + (f64::from(at) / 9.0).sin());
+        slices = slices.measured(stage, "s", (0..100).map(wave).collect());
+    }
+    record.series.push(slices);
     record.took(pace);
     record.facts.count(PEAK_RSS_BYTES, 96_000_000);
     let stage = |name: &str, busy_s, wait_s| Stage {
@@ -87,7 +94,7 @@ pub(crate) fn reindexed(label: &str) -> RunRecord {
         column.name = name.into();
     }
     let finish = vec![0.0001; chunks.len()];
-    record.series = vec![chunks.measured("finish", "s", finish)];
+    record.series.insert(0, chunks.measured("finish", "s", finish));
     record.took(0.51);
     for (name, count) in [
         ("files", 2),
@@ -129,7 +136,9 @@ pub(crate) fn contest(shape: &str, all: &[(&str, f64)]) -> Contest {
                 let wobble =
                     (f64::from((block * 7 + turn * 3 + contestant as u32 * 5) % 11) - 5.0) / 5e3;
                 let mut record = full(&one.label, wall_s * (1.0 + wobble));
-                record.series.retain(|series| series.row != CHUNK || turn == 0 && block == 1);
+                record.series.retain(|series| {
+                    ![CHUNK, SLICE].contains(&series.row.as_str()) || turn == 0 && block == 1
+                });
                 record.facts.set(CPU_USER_S, record.facts.of(WALL_S) * 1.5);
                 record.facts.count(PEAK_RSS_BYTES, (wall_s * 1e8) as u64);
                 record.command = vec!["blockmill".into(), "bench".into(), one.label.clone()];

@@ -74,6 +74,7 @@ pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart
         ("accumulated", Chart::accumulated(records)),
         ("per-chunk", Chart::per_chunk(records)),
         ("speed", Chart::speed(records)),
+        ("busy-over-time", records.first().and_then(Chart::busy_over_time)),
         ("time", Chart::time(records)),
     ];
     charts.extend(of_runs.into_iter().filter_map(|(name, chart)| Some((name.to_owned(), chart?))));

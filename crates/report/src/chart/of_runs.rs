@@ -135,6 +135,28 @@ impl Chart {
         })
     }
 
+    /// How many threads were in each stage of one run, along the clock. None when it is not known.
+    pub fn busy_over_time(record: &RunRecord) -> Option<Self> {
+        let series = series::busy_over_time(record);
+        let end = series.iter().filter_map(|series| series.points.last()).map(|point| point.0);
+        let x = Axis::from_zero(end.fold(0.0, f64::max), 6);
+        let panels = vec![Panel {
+            caption: "threads at work".to_owned(),
+            detail: String::new(),
+            y: Axis::from_zero(largest(&series)?, 4),
+            names: names(&series, |_| String::new()),
+            unit: "threads",
+            height: 210.0,
+            series,
+        }];
+        Some(Self {
+            title: format!("Busy over time: {}", shortened(&record.label)),
+            subtitle: "threads at work in each stage, by the clock".to_owned(),
+            keys: keys_of(&panels),
+            body: Body::Lines(LineChart { x, x_name: "seconds".into(), panels }),
+        })
+    }
+
     /// Busy and idle time of each thread of one run. None when they are not known.
     pub fn threads(record: &RunRecord) -> Option<Self> {
         if !record.threads.iter().any(|thread| thread.busy_s > 0.0) {

@@ -1,6 +1,6 @@
 //! Series over the chain, made from the chunks of records and thinned to what a chart can show.
 
-use pipeline::record::{BLOCKS, CHUNK, END_S, FIRST, RunRecord};
+use pipeline::record::{BLOCKS, CHUNK, Column, END_S, FIRST, RunRecord, SLICE, START_S};
 
 use crate::runs::{Drawn, drawn};
 
@@ -120,6 +120,23 @@ pub(crate) fn speed(records: &[RunRecord]) -> Vec<Series> {
         }
         points
     })
+}
+
+/// How many threads were in each stage of one run, in the middle of each slice of its time.
+pub(crate) fn busy_over_time(record: &RunRecord) -> Vec<Series> {
+    let Some(slices) = record.series(SLICE) else { return vec![] };
+    let starts = slices.values(START_S);
+    let [first, second, ..] = *starts else { return vec![] };
+    let width = second - first;
+    let stage = |(place, column): (usize, &Column)| {
+        let point = |(start, busy): (&f64, &f64)| (start + width / 2.0, busy / width);
+        let points = starts.iter().zip(&column.values).map(point);
+        let points = points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+        let label = crate::format::printable(&column.name);
+        Series { label, place, points, line: None }
+    };
+    let stages = slices.columns.iter().filter(|column| column.name != START_S);
+    stages.enumerate().map(stage).collect()
 }
 
 /// How many chunks share a point of [`per_chunk`], at most.

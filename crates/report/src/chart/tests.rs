@@ -34,6 +34,7 @@ fn all_charts_are_drawn_for_one_to_twelve_labels() {
             Chart::speed(&records),
             Chart::stages(&records[number as usize - 1]),
             Chart::threads(&records[number as usize - 1]),
+            Chart::busy_over_time(&records[number as usize - 1]),
         ];
         for chart in charts {
             let svg = chart.unwrap().svg();
@@ -61,6 +62,8 @@ fn odd_figures_are_drawn_without_a_panic() {
         columns[0].values[at] = u64::MAX as f64;
     }
     columns[6].values.truncate(3);
+    record.series[1].columns[1].values[0] = f64::NAN;
+    record.series[1].columns[2].values.truncate(1);
     record.stages[0].busy_s = f64::NAN;
     record.threads[0].busy_s = f64::NAN;
     record.facts.set("setup_s", -1.0);
@@ -68,7 +71,7 @@ fn odd_figures_are_drawn_without_a_panic() {
     for chart in [Chart::accumulated(&records), Chart::per_chunk(&records), Chart::time(&records)] {
         assert!(chart.unwrap().svg().ends_with("</svg>\n"));
     }
-    for chart in [Chart::stages(&records[0]), Chart::threads(&records[0])] {
+    for chart in [Chart::stages, Chart::threads, Chart::busy_over_time].map(|of| of(&records[0])) {
         assert!(!chart.unwrap().svg().contains("NaN"));
     }
 }

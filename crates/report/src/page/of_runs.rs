@@ -116,11 +116,16 @@ fn stages(records: &[RunRecord]) -> Markup {
         @for run in &found {
             details open[found.len() == 1] {
                 summary { (run.name) }
-                (figures(&[Chart::stages(run.record), Chart::threads(run.record)]))
+                (figures(&inside(run.record)))
                 (stage_table::table(run.record).html())
             }
         }
     }
+}
+
+/// Where the time of one run went.
+pub(super) fn inside(record: &RunRecord) -> [Option<Chart>; 3] {
+    [Chart::stages(record), Chart::threads(record), Chart::busy_over_time(record)]
 }
 
 fn slow_chunks(records: &[RunRecord]) -> Markup {

@@ -145,7 +145,7 @@ fn inside(contest: &Contest) -> Markup {
     let all: Vec<RunRecord> = shown.filter_map(typical).collect();
     let curves =
         if swept { [None, None] } else { [Chart::accumulated(&all), Chart::per_chunk(&all)] };
-    let charts = [Chart::stages(ours), Chart::threads(ours)];
+    let charts = super::of_runs::inside(ours);
     let slowest = slowest::table(ours);
     if charts.iter().chain(&curves).flatten().next().is_none() && slowest.is_none() {
         return html! {};
