@@ -9,7 +9,7 @@
 //! differ by is noise, and no smaller difference is called one.
 
 use crate::definition::Settings;
-use crate::statistics::{Estimate, median};
+use crate::statistics::{Estimate, LEAST_PAIRS, median};
 use anyhow::{Result, ensure};
 use pipeline::record::RunRecord;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ impl Default for Rules {
         Self {
             precision: 0.02,
             budget: Duration::from_secs(60),
-            least_pairs: 6,
+            least_pairs: LEAST_PAIRS,
             most_pairs: 60,
             disturbed: 0.05,
             seed: 1,

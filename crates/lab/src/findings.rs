@@ -4,7 +4,7 @@
 use crate::contest::{AGAIN, BASELINE, Pairs, Run, figure_of};
 use crate::definition::{Reference, Settings};
 use crate::shape::Contestant;
-use crate::statistics::{Estimate, Growth, median};
+use crate::statistics::{Estimate, Growth, LEAST_PAIRS, median};
 use pipeline::machine::Machine;
 use pipeline::record::RunRecord;
 use serde::{Deserialize, Serialize};
@@ -86,12 +86,12 @@ impl Contest {
     }
 
     /// The records of a contestant's runs that were not to warm up; those that nobody disturbed, if
-    /// there are any.
+    /// there are as many as an interval needs.
     pub fn records(&self, contestant: usize) -> Vec<&RunRecord> {
         let all =
             || self.runs.iter().filter(move |run| run.contestant == contestant && run.block > 0);
         let calm: Vec<_> = all().filter(|run| !run.disturbed).map(|run| &run.record).collect();
-        if calm.is_empty() { all().map(|run| &run.record).collect() } else { calm }
+        if calm.len() < LEAST_PAIRS { all().map(|run| &run.record).collect() } else { calm }
     }
 
     /// The median of a contestant's fact; none when it does not tell it.
@@ -197,18 +197,16 @@ mod tests {
 
     #[test]
     fn warm_up_and_disturbed_runs_do_not_count_where_there_are_others() {
-        let contest = contest(&[
-            (0, 0, 9.0, false),
-            (0, 1, 1.0, false),
-            (0, 1, 3.0, false),
-            (0, 2, 50.0, true),
-            (1, 1, 7.0, true),
-        ]);
-        assert_eq!(contest.median(0, WALL_S), Some(2.0));
-        assert_eq!(contest.typical(0).unwrap().wall_s(), 1.0);
-        assert_eq!(contest.median(1, WALL_S), Some(7.0), "it has no other");
-        assert_eq!(contest.median(0, "index_s"), None);
-        assert_eq!(contest.disturbed(), (2, 5));
+        let mut runs = vec![(0, 0, 9.0, false), (0, 2, 50.0, true), (1, 1, 7.0, true)];
+        runs.extend([1.0, 3.0, 1.0, 3.0, 1.0, 3.0].map(|wall_s| (0, 1, wall_s, false)));
+        let all = contest(&runs);
+        assert_eq!(all.median(0, WALL_S), Some(2.0));
+        assert_eq!(all.typical(0).unwrap().wall_s(), 1.0);
+        assert_eq!(all.median(1, WALL_S), Some(7.0), "it has no other");
+        assert_eq!(all.median(0, "index_s"), None);
+        assert_eq!(all.disturbed(), (2, 9));
+        let few = contest(&runs[..8]);
+        assert_eq!(few.median(0, WALL_S), Some(2.0), "five calm ones are too few: all six count");
     }
 
     #[test]

@@ -9,6 +9,8 @@
 
 /// How sure an interval is: the true value lies outside of it once in 20 times.
 const MISSED: f64 = 0.05;
+/// Fewer pairs bound nothing.
+pub const LEAST_PAIRS: usize = 6;
 /// Beyond so many pairs the distribution of the signed ranks is normal to all digits that matter.
 const EXACT: usize = 60;
 /// 97.5 % of a normal distribution lie below so many standard deviations.
