@@ -1,8 +1,8 @@
 //! Runs in turns: whose turn it is, and when enough is known.
 //!
 //! All contestants run in one sitting, each run in a process of its own, in blocks: everybody once
-//! in an order that is drawn, and then everybody once more in the reverse of it (A B B A). A machine
-//! that becomes slower or faster does so for all of them, and in both directions. The k-th run of a
+//! in an order that is drawn, and then everybody once more in its reverse (A B B A). A machine that
+//! becomes slower or faster does so for all of them, and in both directions. The k-th run of a
 //! contestant in a block and the k-th of another are a pair.
 //!
 //! The first contestant is the baseline, and the second is the baseline again: what these two

@@ -108,8 +108,8 @@ impl Contest {
         records.get(records.len().saturating_sub(1) / 2).copied()
     }
 
-    /// Keeps series, stages, notes and command lines of the typical run of each contestant alone: of
-    /// the others nobody looks at more than their facts.
+    /// Keeps series, stages, notes and command lines of the typical run of each contestant alone:
+    /// of the others nobody looks at more than their facts.
     pub fn thin_out(&mut self) {
         let figure = self.figure().to_owned();
         let mut keep = vec![];

@@ -19,7 +19,10 @@ pub fn html(status: &Status) -> String {
             }
             body {
                 header {
-                    h1 { (status.label) " " span.faint { (status.chain) " · level " (status.level) } }
+                    h1 {
+                        (status.label) " "
+                        span.faint { (status.chain) " · level " (status.level) }
+                    }
                     div.track { div #bar {} }
                     p #progress {}
                 }

@@ -30,7 +30,8 @@ pub struct Bench {
     pub revisions: Vec<String>,
     /// Compare this program with that of a git revision, and fail if it is slower; where operations
     /// can be counted in instructions, fail if there are more than were recorded
-    #[arg(long, value_name = "REVISION", conflicts_with_all = ["ladder", "ablate", "sweep", "peers"])]
+    #[arg(long, value_name = "REVISION")]
+    #[arg(conflicts_with_all = ["ladder", "ablate", "sweep", "peers"])]
     pub check: Option<String>,
     /// Count instructions with valgrind instead of measuring time, beside those on record
     #[arg(long, conflicts_with_all = ["ladder", "ablate", "sweep", "peers", "revisions"])]

@@ -1,4 +1,4 @@
-//! `bench --instructions`: operations counted in instructions, which no load of the machine changes.
+//! `bench --instructions`: operations counted in instructions, which no load changes.
 
 use crate::answer::Answer;
 use crate::args::Bench;

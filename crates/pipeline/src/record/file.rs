@@ -55,7 +55,8 @@ impl fmt::Display for RecordError {
             }
             Self::Schema { path, record, expected, found } => write!(
                 f,
-                "{}: {record} of schema {found}; this program reads schema {expected}: measure again",
+                "{}: {record} of schema {found}; this program reads schema {expected}: measure \
+                 again",
                 path.display()
             ),
         }

@@ -82,7 +82,8 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
             data::made(folder, "bitcoin-shuffled", &stamps(&from)?, tell, shuffle)?
         }
         other => bail!(
-            "data = '{other}'; available: one-block, large-blocks, small-blocks, spends, unusual, shuffled"
+            "data = '{other}'; available: one-block, large-blocks, small-blocks, spends, unusual, \
+             shuffled"
         ),
     };
     let path = made.path.to_str().context("the scratch folder's name is not UTF-8")?;
