@@ -17,7 +17,7 @@ pub use bench::Bench;
 pub use check::Check;
 pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
 pub use outputs::{Force, Outputs};
-pub use report::{Demo, Report};
+pub use report::{Demo, Report, Serve};
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
 #[derive(Debug, Parser)]
@@ -79,6 +79,8 @@ pub enum Command {
     Generate(Generate),
     /// Draw run records: tables, charts, one HTML page
     Report(Report),
+    /// Show the run of a record as a page and as Prometheus metrics, until Ctrl-C
+    Serve(Serve),
     /// Generate a small chain, import it, damage a copy, and open the report
     Demo(Demo),
     /// Print completions for a shell

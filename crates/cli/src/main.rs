@@ -23,6 +23,7 @@ mod manual;
 mod outputs;
 mod progress;
 mod report;
+mod serve;
 mod stop;
 
 use answer::Answer;
@@ -107,6 +108,7 @@ fn run(cli: &mut Cli) -> Result<Answer> {
         Command::Bench(command) => bench::run(command, cli.json),
         Command::Generate(command) => generate::run(command, cli.json),
         Command::Report(args) => report::run(args, cli.json),
+        Command::Serve(args) => serve::run(args, &stop::cancel()),
         Command::Demo(args) => demo::run(args, cli.json),
         Command::Completions { shell } => {
             // the generator panics when it cannot write, so it writes to memory

@@ -15,6 +15,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 use pipeline::live::Live;
+use pipeline::record::RunRecord;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -59,6 +60,31 @@ impl Server {
     /// # Errors
     /// When nobody can listen there.
     pub fn start(address: SocketAddr, about: About, live: Live) -> Result<Self> {
+        let watcher = Arc::new(Mutex::new(Watcher::new(about, live)));
+        let lock = |watcher: &Arc<Mutex<Watcher>>| {
+            watcher.lock().unwrap_or_else(PoisonError::into_inner).status()
+        };
+        let looking = watcher.clone();
+        let look = move || looking.lock().unwrap_or_else(PoisonError::into_inner).look();
+        let shown = watcher.clone();
+        let page = move || page::html(&lock(&shown));
+        Self::listen(address, look, Shown::new(page, move || lock(&watcher)))
+    }
+
+    /// Listens at `address` and shows `page`, which is about the run that `record` is of.
+    ///
+    /// # Errors
+    /// When nobody can listen there.
+    pub fn of_record(address: SocketAddr, page: String, record: &RunRecord) -> Result<Self> {
+        let status = Status::of_record(record);
+        Self::listen(address, || (), Shown::new(move || page.clone(), move || status.clone()))
+    }
+
+    fn listen(
+        address: SocketAddr,
+        look: impl Fn() + Send + 'static,
+        shown: Shown,
+    ) -> Result<Self> {
         let wrong = || format!("cannot listen at {address}");
         let listener = TcpListener::bind(address).with_context(wrong)?;
         listener.set_nonblocking(true).with_context(wrong)?;
@@ -68,18 +94,16 @@ impl Server {
             .enable_time()
             .build()
             .with_context(wrong)?;
-        let watcher = Arc::new(Mutex::new(Watcher::new(about, live)));
         let (stop, stopped) = oneshot::channel();
         let serve = async move {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-            let looking = watcher.clone();
             let look = async move {
                 loop {
-                    looking.lock().unwrap_or_else(PoisonError::into_inner).look();
+                    look();
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
             };
-            let answer = axum::serve(listener, routes(watcher)).into_future();
+            let answer = axum::serve(listener, routes(shown)).into_future();
             tokio::select! {
                 () = look => {}
                 _ = answer => {}
@@ -109,13 +133,29 @@ impl Drop for Server {
     }
 }
 
+/// What is shown, made anew for each request.
+#[derive(Clone)]
+struct Shown {
+    page: Arc<dyn Fn() -> String + Send + Sync>,
+    status: Arc<dyn Fn() -> Status + Send + Sync>,
+}
+
+impl Shown {
+    fn new(
+        page: impl Fn() -> String + Send + Sync + 'static,
+        status: impl Fn() -> Status + Send + Sync + 'static,
+    ) -> Self {
+        Self { page: Arc::new(page), status: Arc::new(status) }
+    }
+}
+
 /// What the server is asked.
-fn routes(watcher: Arc<Mutex<Watcher>>) -> Router {
-    let look = move || watcher.lock().unwrap_or_else(PoisonError::into_inner).status();
-    let (page, status, metrics) = (look.clone(), look.clone(), look);
+fn routes(shown: Shown) -> Router {
+    let Shown { page, status } = shown;
+    let (json, metrics) = (status.clone(), status);
     Router::new()
-        .route("/", get(async move || Html(page::html(&page()))))
-        .route("/status.json", get(async move || axum::Json(status())))
+        .route("/", get(async move || Html(page())))
+        .route("/status.json", get(async move || axum::Json(json())))
         .route("/metrics", get(async move || answer_metrics(&metrics())))
         .layer(GlobalConcurrencyLimitLayer::new(CONNECTIONS))
 }

@@ -135,13 +135,13 @@ impl Collector for Run {
         let unit = Some(&Unit::Seconds);
         let mut metric = encoder.encode_descriptor("blockmill_stage_busy", help, unit, kind)?;
         for stage in &status.stages {
-            let label = [("stage", stage.name)];
+            let label = [("stage", stage.name.as_str())];
             ConstCounter::new(stage.busy_s).encode(metric.encode_family(&label)?)?;
         }
         let help = "Items that passed a stage";
         let mut metric = encoder.encode_descriptor("blockmill_stage_items", help, None, kind)?;
         for stage in &status.stages {
-            let label = [("stage", stage.name)];
+            let label = [("stage", stage.name.as_str())];
             ConstCounter::new(stage.items).encode(metric.encode_family(&label)?)?;
         }
         Ok(())
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn metrics_have_names_units_and_labels_as_prometheus_asks() {
-        let stage = Stage { name: "check", busy_s: 1.5, items: 7, slices: vec![] };
+        let stage = Stage { name: "check".into(), busy_s: 1.5, items: 7, slices: vec![] };
         let text = text(&Status {
             label: "im\"port".into(),
             number: 99,

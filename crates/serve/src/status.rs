@@ -3,6 +3,7 @@
 use crate::About;
 use crate::eta::{Eta, Looks};
 use pipeline::live::Live;
+use pipeline::record::{self, PEAK_RSS_BYTES, RunRecord, SLICE, START_S};
 use pipeline::usage;
 use serde::Serialize;
 use std::time::Instant;
@@ -61,13 +62,52 @@ pub struct Status {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Stage {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Time in it, summed over the threads.
     pub busy_s: f64,
     /// Items that passed it.
     pub items: u64,
     /// Time in it, summed over the threads, in each slice of the run's time.
     pub slices: Vec<f64>,
+}
+
+impl Status {
+    /// Of a run that has ended, as its record tells it.
+    pub fn of_record(record: &RunRecord) -> Self {
+        let slices = record.series(SLICE);
+        let stage = |stage: &record::Stage| Stage {
+            name: stage.name.clone(),
+            busy_s: stage.busy_s,
+            items: stage.items,
+            slices: slices.map_or(vec![], |slices| slices.values(&stage.name).to_vec()),
+        };
+        let starts = slices.map_or(&[][..], |slices| slices.values(START_S));
+        let wall_s = record.wall_s();
+        Self {
+            version: version(),
+            label: record.label.clone(),
+            chain: record.data.chain.clone(),
+            level: record.level.clone(),
+            paths: record.data.paths.clone(),
+            elapsed_s: wall_s,
+            number: record.result.tip_number,
+            blocks: record.data.blocks,
+            bytes: record.data.bytes,
+            total_bytes: record.data.bytes,
+            committed: record.result.committed,
+            bytes_per_s: Some(record::rate(record.data.bytes, wall_s)),
+            blocks_per_s: record::rate(record.data.blocks, wall_s),
+            eta: None,
+            threads: record.stages.iter().map(|stage| stage.threads as usize).max().unwrap_or(0),
+            stages: record.stages.iter().map(stage).collect(),
+            slice_s: starts.get(1).copied().unwrap_or(0.0),
+            cpu_s: record.cpu_s(),
+            memory_bytes: 0,
+            peak_memory_bytes: record.facts.count_of(PEAK_RSS_BYTES),
+            disk_read_bytes: 0,
+            disk_written_bytes: 0,
+        }
+    }
 }
 
 /// One who looks at a run again and again.
@@ -95,7 +135,7 @@ impl Watcher {
         let (progress, elapsed_s) = (state.progress, start.elapsed().as_secs_f64());
         let total_bytes = progress.total_bytes.unwrap_or(about.total_bytes);
         let stages = state.stages.iter().enumerate().map(|(at, stage)| Stage {
-            name: stage.name,
+            name: stage.name.to_owned(),
             busy_s: stage.busy.as_secs_f64(),
             items: stage.items,
             slices: state.timeline.busy_s(at).collect(),

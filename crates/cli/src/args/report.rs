@@ -2,6 +2,7 @@
 
 use super::Force;
 use clap::Args;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
@@ -17,6 +18,16 @@ pub struct Report {
     /// Print the tables as Markdown
     #[arg(long)]
     pub markdown: bool,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Serve {
+    /// The record of a run (JSON)
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9333")]
+    pub address: SocketAddr,
 }
 
 #[derive(Args, Clone, Debug)]
