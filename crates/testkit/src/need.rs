@@ -20,7 +20,7 @@ pub struct Need {
 }
 
 /// All of them.
-pub const NEEDS: [Need; 7] = [
+pub const NEEDS: [Need; 8] = [
     Need {
         name: "fixtures",
         variable: "BLOCKMILL_FIXTURES",
@@ -62,6 +62,13 @@ pub const NEEDS: [Need; 7] = [
         variable: "BLOCKMILL_CHROMIUM",
         what: "the browser Chromium",
         how: "install it (Debian's package is called chromium) and set it to the program",
+        is_built: false,
+    },
+    Need {
+        name: "prometheus",
+        variable: "BLOCKMILL_PROMETHEUS",
+        what: "Prometheus",
+        how: "install it (Debian's package is called prometheus) and set it to the program",
         is_built: false,
     },
     Need {
