@@ -58,8 +58,8 @@ impl ChainStore {
 
     /// The same with parts besides the blocks: tables, log files and segments, which `parts` opens
     /// and gives to the caller. They are committed by [`ChainStore::commit_with`]. Parts that the
-    /// store has not yet are created; those that are not opened stay as they are, and so do all of
-    /// them under [`ChainStore::commit`].
+    /// store lacks are created; those that are not opened stay as they are, and so do all of them
+    /// under [`ChainStore::commit`].
     ///
     /// # Errors
     /// Those of [`ChainStore::open`] and of `parts`.

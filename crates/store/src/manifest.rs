@@ -23,9 +23,9 @@ pub(crate) const TEMPORARY: &str = "manifest.new";
 pub(crate) const LIGHT: [&str; 2] = ["light.0", "light.1"];
 /// What the manifest of a chain store was called in older formats.
 pub(crate) const OLD_NAME: &str = "checkpoint";
-const MAGIC: &[u8; 8] = b"BMSTORE4";
+const MAGIC: &[u8; 8] = b"BMSTORE5";
 /// What older formats began with.
-const OLD_MAGICS: [&[u8]; 4] = [b"BMPOINT1", b"BMSTORE1", b"BMSTORE2", b"BMSTORE3"];
+const OLD_MAGICS: [&[u8]; 5] = [b"BMPOINT1", b"BMSTORE1", b"BMSTORE2", b"BMSTORE3", b"BMSTORE4"];
 /// The longest state.
 pub(crate) const MAX_STATE: usize = 1 << 20;
 /// The largest manifest that is read.

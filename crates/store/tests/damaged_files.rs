@@ -292,6 +292,7 @@ fn a_store_of_an_older_format_is_refused_by_name() {
         ("checkpoint", &b"BMSTORE1"[..]),
         ("checkpoint", b"BMSTORE2"),
         ("manifest", b"BMSTORE3"),
+        ("manifest", b"BMSTORE4"),
         ("manifest", b"BMPOINT1"),
     ] {
         _ = fs::remove_file(dir.path().join("manifest"));
@@ -305,7 +306,7 @@ fn a_store_of_an_older_format_is_refused_by_name() {
             let error = opened.err().unwrap();
             assert!(matches!(error, Error::OtherFormat { .. }), "{error}");
             let (text, magic) = (error.to_string(), std::str::from_utf8(magic).unwrap());
-            assert!(text.contains(magic) && text.contains("BMSTORE4"), "{text}");
+            assert!(text.contains(magic) && text.contains("BMSTORE5"), "{text}");
         }
         assert!(data_files(dir.path()) == before);
         assert!(fs::read(dir.path().join(name)).unwrap() == bytes);
