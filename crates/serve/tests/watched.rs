@@ -1,6 +1,6 @@
 //! A run that is looked at over HTTP, its metrics, and the dashboard that shows them.
 
-use blockmill_serve::{About, Server};
+use serve::{About, Server};
 use chain::Progress;
 use pipeline::live::Live;
 use pipeline::{Flow, Stages};
