@@ -163,6 +163,9 @@ pub struct Verification {
     /// Write the run record here [import: default DATA/records/]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Sample where CPU time goes: the page of the record has a flame graph (Linux)
+    #[arg(long)]
+    pub profile: bool,
     #[command(flatten)]
     pub force: Force,
 }

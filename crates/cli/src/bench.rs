@@ -30,7 +30,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     if args.list {
         return list(&all, json);
     }
-    let definitions = chosen(&all, args)?;
+    let (definitions, left_out) = chosen(&all, args)?;
     outputs::results(&args.out, args.force)?;
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
@@ -39,8 +39,9 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     }
     let plan = Plan {
         rules: rules(args),
-        budget: budget(args, &definitions),
+        budget: args.budget.or_else(|| is_everything(args).then_some(EVERYTHING)),
         definitions,
+        left_out,
         benchmarks: args.benchmarks.clone(),
         scratch: Scratch::claim(args.scratch.as_deref())?,
         program: std::env::current_exe().context("cannot find this program")?,
@@ -103,35 +104,54 @@ fn row(definition: &Definition) -> serde_json::Value {
     })
 }
 
-/// The definitions that were asked for, with the shapes of each. Of `all`, those that have a shape
-/// that was asked for.
-fn chosen(all: &[Definition], args: &Bench) -> Result<Vec<(Definition, Vec<Shape>)>> {
-    let everything = args.names.iter().any(|name| name == "all");
-    let mut chosen = vec![];
-    let names: Vec<&String> = if everything {
-        all.iter().map(|one| &one.name).collect()
-    } else {
-        args.names.iter().collect()
-    };
-    for name in names {
-        let Some(definition) = all.iter().find(|one| one.name == *name) else {
-            let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-            bail!("bench {name}: there is none; available: all, {}", names.join(", "));
-        };
+/// What `all` may take unless something else is said.
+const EVERYTHING: Duration = Duration::from_secs(36 * 60);
+
+fn is_everything(args: &Bench) -> bool {
+    args.names.iter().any(|name| name == "all")
+}
+
+/// The definitions that were asked for, with the shapes of each, and what cannot be measured. Of
+/// `all`, those that have a shape that was asked for.
+fn chosen(
+    all: &[Definition],
+    args: &Bench,
+) -> Result<(Vec<(Definition, Vec<Shape>)>, Vec<String>)> {
+    let everything = is_everything(args);
+    let (mut chosen, mut left_out) = (vec![], vec![]);
+    for definition in named(all, &args.names)? {
+        let (name, is_named) = (&definition.name, args.names.contains(&definition.name));
         let mut definition = definition.clone();
         args.set.iter().try_for_each(|assignment| definition.set(assignment))?;
         let missing = definition.missing().join(", ");
-        if everything && !missing.is_empty() {
-            eprintln!("{name} is left out: only you can say {missing} (--set)");
+        if missing.is_empty() {
+            let shapes = shapes(&definition, args, everything);
+            chosen.extend((!shapes.is_empty()).then_some((definition, shapes)));
             continue;
         }
-        ensure!(missing.is_empty(), "bench {name}: expected --set {missing}=..., found none");
-        let shapes = shapes(&definition, args, everything);
-        if !shapes.is_empty() {
-            chosen.push((definition, shapes));
-        }
+        ensure!(!is_named, "bench {name}: expected --set {missing}=..., found none");
+        let why = format!("{name}: only you can say {missing} (--set)");
+        eprintln!("left out: {why}");
+        left_out.push(why);
     }
-    Ok(chosen)
+    Ok((chosen, left_out))
+}
+
+/// All, those of a name, or those whose names begin with it: `reindex` is all of `reindex-...`.
+fn named<'a>(all: &'a [Definition], names: &[String]) -> Result<Vec<&'a Definition>> {
+    let mut named = vec![];
+    for name in names {
+        let begins = format!("{name}-");
+        let exact: Vec<_> = all.iter().filter(|one| one.name == *name).collect();
+        let group = all.iter().filter(|one| name == "all" || one.name.starts_with(&begins));
+        let found = if exact.is_empty() { group.collect() } else { exact };
+        if found.is_empty() {
+            let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+            bail!("bench {name}: there is none; available: all, {}", names.join(", "));
+        }
+        named.extend(found);
+    }
+    Ok(named)
 }
 
 fn shapes(definition: &Definition, args: &Bench, everything: bool) -> Vec<Shape> {
@@ -173,10 +193,4 @@ fn rules(args: &Bench) -> Rules {
         }
         None => rules,
     }
-}
-
-/// How much of its own budget each definition gets.
-fn budget(args: &Bench, definitions: &[(Definition, Vec<Shape>)]) -> f64 {
-    let own: f64 = definitions.iter().map(|(one, shapes)| one.budget_s * shapes.len() as f64).sum();
-    args.budget.map_or(1.0, |budget| budget.as_secs_f64() / own.max(1.0))
 }

@@ -3,8 +3,9 @@
 
 use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
+use crate::profile::Profiler;
 use crate::{bitcoin, ethereum, host, outputs, stop};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use archive::Family;
 use chain::Status;
 use chain::grouped;
@@ -24,6 +25,7 @@ pub struct Run {
     record_to: Option<PathBuf>,
     json: bool,
     serve: Option<SocketAddr>,
+    profiler: Option<Profiler>,
     /// Set when the run should stop.
     pub cancel: Cancel,
 }
@@ -38,8 +40,8 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     for path in asked.paths.iter().filter(|path| !archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
-    let mut run = Run::new(asked, "import", json, cancel);
-    run.record_to.get_or_insert_with(|| default_record(&args.data));
+    let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
+    let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
     match family(asked) {
         Family::Ethereum => ethereum::import::import(args, run),
         Family::Bitcoin => bitcoin::import::import(args, run),
@@ -51,7 +53,8 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     stop::leaves("verify keeps nothing");
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
-    let run = Run::new(asked, "verify", json, cancel);
+    ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
+    let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;
     match family(asked) {
         Family::Ethereum => ethereum::import::verify(asked, run),
         Family::Bitcoin => bitcoin::import::verify(asked, run),
@@ -85,9 +88,16 @@ pub struct Ending {
 }
 
 impl Run {
-    fn new(args: &Verification, verb: &str, json: bool, cancel: Cancel) -> Self {
+    fn new(
+        args: &Verification,
+        verb: &str,
+        record_to: Option<PathBuf>,
+        json: bool,
+        cancel: Cancel,
+    ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
-        Self { label, record_to: args.record.clone(), json, serve: args.serve, cancel }
+        let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
+        Ok(Self { label, record_to, json, serve: args.serve, profiler, cancel })
     }
 
     /// Shows the run to whoever looks, where that was asked for, until the server is dropped.
@@ -118,8 +128,11 @@ impl Run {
     }
 
     /// Writes and prints the record of the run, which is over.
-    pub fn end(self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
+    pub fn end(mut self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
         record.command = lab::child::command_line();
+        if let Some(profiler) = self.profiler.take() {
+            record.profile = Some(profiler.stop().context("--profile")?);
+        }
         if let Some(fault) = &mut record.result.fault {
             fault.hint = ending.hint.map(str::to_owned);
         }

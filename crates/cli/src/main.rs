@@ -21,6 +21,7 @@ mod inspect;
 mod log;
 mod manual;
 mod outputs;
+mod profile;
 mod progress;
 mod report;
 mod serve;

@@ -40,6 +40,9 @@ pub struct Sitting {
     pub machine: Machine,
     /// The contests, in the order of time.
     pub contests: Vec<Contest>,
+    /// What was asked for and not measured, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
 }
 
 impl Sitting {
@@ -65,10 +68,13 @@ impl Sitting {
 pub struct Plan {
     /// What, with the shapes of each.
     pub definitions: Vec<(Definition, Vec<Shape>)>,
-    /// When a contest ends; the budget is that of the definition, times `budget`.
+    /// What was asked for and cannot be measured, and why.
+    pub left_out: Vec<String>,
+    /// When a contest ends; its budget is that of its definition unless `budget` says otherwise.
     pub rules: Rules,
-    /// How much more or less than its own budget a definition gets.
-    pub budget: f64,
+    /// How long everything may take, preparations too. Each contest gets its share of what is left
+    /// when it begins; none begins when nothing is left.
+    pub budget: Option<Duration>,
     /// The folder of `engines.toml`.
     pub benchmarks: PathBuf,
     /// Where data is kept and runs write.
@@ -93,9 +99,11 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
         command: child::command_line(),
         started_unix: unix_time(),
         machine,
+        left_out: plan.left_out.clone(),
         ..Sitting::default()
     };
     let mut workshop = Workshop::default();
+    let mut purse = Purse::of(plan, start);
     for (definition, shapes) in &plan.definitions {
         let kind = kinds::by_name(&definition.measures)?;
         let mut cases = definition.cases();
@@ -106,16 +114,55 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
         let mut fits = fits.into_iter();
         cases.retain(|_| fits.next().unwrap_or(false));
         for shape in shapes {
-            for (case, settings) in &cases {
-                let share = plan.budget / cases.len() as f64;
-                let one = One { plan, definition, kind, shape, case, settings, share };
+            for (at, (case, settings)) in cases.iter().enumerate() {
+                let Some(budget) = purse.take(definition, cases.len() - at) else {
+                    let name = &definition.name;
+                    let why = format!("{name}, {shape}: no time was left for it");
+                    tell(&why);
+                    sitting.left_out.push(why);
+                    break;
+                };
+                let one = One { plan, definition, kind, shape, case, settings, budget };
                 let contest = one.hold(&mut workshop, tell);
                 sitting.contests.push(contest.with_context(|| definition.name.clone())?);
             }
+            purse.done(definition);
         }
     }
     sitting.took_s = start.elapsed().as_secs_f64();
     Ok(sitting)
+}
+
+/// The time that is left for contests.
+struct Purse {
+    start: Instant,
+    all: Option<Duration>,
+    /// What the contests that are still to come would take by their definitions, in seconds.
+    to_come_s: f64,
+}
+
+impl Purse {
+    fn of(plan: &Plan, start: Instant) -> Self {
+        let own = |(one, shapes): &(Definition, Vec<Shape>)| one.budget_s * shapes.len() as f64;
+        Self { start, all: plan.budget, to_come_s: plan.definitions.iter().map(own).sum() }
+    }
+
+    /// The budget of the next contest, the first of so many `cases` of a definition; none when no
+    /// time is left.
+    fn take(&self, definition: &Definition, cases: usize) -> Option<Duration> {
+        let own = definition.budget_s;
+        let Some(all) = self.all else {
+            return Some(Duration::from_secs_f64(own / cases.max(1) as f64));
+        };
+        let left = all.checked_sub(self.start.elapsed())?.as_secs_f64();
+        let share = (own / self.to_come_s.max(own)).min(1.0);
+        Some(Duration::from_secs_f64(left * share / cases.max(1) as f64))
+    }
+
+    /// A shape of the definition is measured.
+    fn done(&mut self, definition: &Definition) {
+        self.to_come_s -= definition.budget_s;
+    }
 }
 
 /// What was built, so that it is built once.
@@ -180,7 +227,7 @@ struct One<'a> {
     shape: &'a Shape,
     case: &'a str,
     settings: &'a Settings,
-    share: f64,
+    budget: Duration,
 }
 
 impl One<'_> {
@@ -225,7 +272,7 @@ impl One<'_> {
             start: Instant::now(),
             tell,
         };
-        let budget = Duration::from_secs_f64(definition.budget_s * self.share);
+        let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
         let rules = Rules { budget, ..plan.rules };
         let same = !matches!(self.shape, Shape::Sweep(_));
         let answer = if same { definition.answer.clone() } else { Settings::new() };

@@ -76,6 +76,11 @@ fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Sett
         let chain = prepared(&connect, &connect.settings, folder);
         settings.insert("from".into(), chain["paths"].clone());
     }
+    if settings.contains_key("paths") {
+        let headers = definition_of("headers");
+        let chain = prepared(&headers, &headers.settings, folder);
+        settings.insert("paths".into(), chain["paths"].clone());
+    }
     kind.prepare(&mut settings, folder, &mut |_| {}).unwrap();
     settings
 }

@@ -12,12 +12,14 @@ mod comparison;
 mod contest;
 mod fact;
 mod format;
+mod functions;
 mod overview;
 mod page;
 mod runs;
 mod slowest;
 mod stages;
 mod summary;
+mod symbol;
 mod table;
 mod terminal;
 

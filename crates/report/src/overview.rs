@@ -21,7 +21,9 @@ pub fn overview_table(sitting: &Sitting, colour: Colour) -> String {
 pub fn sitting_table(sitting: &Sitting, colour: Colour) -> String {
     let contests = sitting.contests.iter();
     let tables = contests.map(|contest| format!("\n{}", contest_table(contest, colour)));
-    overview_table(sitting, colour) + &tables.collect::<String>()
+    let left_out = sitting.left_out.iter().map(|why| format!("left out: {why}\n"));
+    let all = tables.chain(left_out).collect::<String>();
+    overview_table(sitting, colour) + &all
 }
 
 /// The same as markdown.
@@ -99,6 +101,12 @@ pub fn sitting_markdown(sitting: &Sitting) -> String {
     );
     page += &format!(", with `{}`.\n\n", shell(&sitting.command).replace('`', "'"));
     page += &overview_markdown(sitting);
+    if !sitting.left_out.is_empty() {
+        page += "\nLeft out:\n\n";
+    }
+    for why in &sitting.left_out {
+        page += &format!("- {}\n", escape(why));
+    }
     for contest in &sitting.contests {
         let Headline { text, sure, .. } = headline(contest);
         page += &format!("\n## {}\n\n{}\n\n", escape(&name(contest)), escape(&contest.about));

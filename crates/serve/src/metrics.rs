@@ -99,10 +99,10 @@ impl Collector for Run {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let status = &self.0;
         let about = Info::new([
-            ("version", status.version.clone()),
-            ("label", status.label.clone()),
-            ("chain", status.chain.clone()),
-            ("level", status.level.clone()),
+            ("version", escaped(&status.version)),
+            ("label", escaped(&status.label)),
+            ("chain", escaped(&status.chain)),
+            ("level", escaped(&status.level)),
         ]);
         let help = "The program and what it does";
         let metric = encoder.encode_descriptor("blockmill_run", help, None, about.metric_type())?;
@@ -135,17 +135,22 @@ impl Collector for Run {
         let unit = Some(&Unit::Seconds);
         let mut metric = encoder.encode_descriptor("blockmill_stage_busy", help, unit, kind)?;
         for stage in &status.stages {
-            let label = [("stage", stage.name.as_str())];
+            let label = [("stage", escaped(&stage.name))];
             ConstCounter::new(stage.busy_s).encode(metric.encode_family(&label)?)?;
         }
         let help = "Items that passed a stage";
         let mut metric = encoder.encode_descriptor("blockmill_stage_items", help, None, kind)?;
         for stage in &status.stages {
-            let label = [("stage", stage.name.as_str())];
+            let label = [("stage", escaped(&stage.name))];
             ConstCounter::new(stage.items).encode(metric.encode_family(&label)?)?;
         }
         Ok(())
     }
+}
+
+/// The value of a label as the text format wants it; the library writes values as they are.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ function timeline(status) {
     const y = (share) => (240 * (1 - Math.min(1, share))).toFixed(1);
     const upper = base.map((share, i) => x(i) + "," + y(share));
     const lower = below.map((share, i) => x(i) + "," + y(share)).reverse();
-    const area = document.createElementNS("http:" + "//www.w3.org/2000/svg", "polygon");
+    const area = document.createElementNS("http://www.w3.org/2000/svg", "polygon");
     area.setAttribute("points", upper.concat(lower).join(" "));
     area.setAttribute("fill", COLOURS[at % COLOURS.length]);
     return area;

@@ -81,6 +81,7 @@ mod tests {
         let page = html(&status);
         assert!(!page.contains("<script>alert"));
         assert_eq!(page.matches("<script").count(), 2, "its own two");
+        let page = page.replace("http://www.w3.org/2000/svg", "");
         for word in ["http:", "https:", "src=", "url(", "@import"] {
             assert!(!page.contains(word), "no request leaves the page: {word}");
         }

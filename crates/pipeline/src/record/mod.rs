@@ -8,6 +8,7 @@ mod facts;
 mod file;
 mod load;
 mod percentile;
+mod profile;
 mod series;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub use facts::{BLOCKS_PER_S, CPU_SYS_S, CPU_USER_S, Facts, PEAK_RSS_BYTES, WALL
 pub use file::{RecordError, read_json, write_json};
 pub use load::{Load, LoadWatch};
 pub use percentile::Percentiles;
+pub use profile::{Profile, Stack};
 pub use series::{
     BLOCKS, CHUNK, ChunkTimes, Column, END_S, FIRST, SAMPLE, SLICE, START_S, Series, TIME_NS,
 };
@@ -82,6 +84,9 @@ pub struct RunRecord {
     /// What was measured along the chain, or again and again.
     #[serde(default)]
     pub series: Vec<Series>,
+    /// Where its CPU time went, function by function; none unless that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// What was found besides the last block, by name: `coins_hash`, `digest`, ... Two runs of the
     /// same thing agree in what both of them tell.
     #[serde(default)]
@@ -118,6 +123,7 @@ impl RunRecord {
             threads: Vec::new(),
             facts: Facts::default(),
             series: Vec::new(),
+            profile: None,
             answer: BTreeMap::new(),
             result: Outcome::default(),
             notes: Vec::new(),

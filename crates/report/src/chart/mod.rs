@@ -5,6 +5,7 @@
 
 mod axis;
 mod bars;
+mod flame;
 mod lines;
 mod of_contests;
 mod of_runs;
@@ -21,6 +22,7 @@ use pipeline::record::RunRecord;
 use serde_json::{Value, json};
 
 use bars::{BarChart, SIZE};
+use flame::FlameChart;
 use lines::LineChart;
 use palette::{FAINT, Ink, TEXT, series as ink};
 use ratios::RatioChart;
@@ -51,6 +53,7 @@ pub(crate) struct Key {
 enum Body {
     Lines(LineChart),
     Bars(BarChart),
+    Flame(FlameChart),
     Ratios(RatioChart),
 }
 
@@ -76,6 +79,7 @@ pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart
         ("speed", Chart::speed(records)),
         ("busy-over-time", records.first().and_then(Chart::busy_over_time)),
         ("time", Chart::time(records)),
+        ("functions", records.iter().find_map(Chart::flame)),
     ];
     charts.extend(of_runs.into_iter().filter_map(|(name, chart)| Some((name.to_owned(), chart?))));
     charts
@@ -86,6 +90,7 @@ impl Chart {
         match &self.body {
             Body::Lines(chart) => chart,
             Body::Bars(chart) => chart,
+            Body::Flame(chart) => chart,
             Body::Ratios(chart) => chart,
         }
     }

@@ -7,7 +7,8 @@ use pipeline::record::{BLOCKS_PER_S, PEAK_RSS_BYTES, RunRecord, rate};
 use super::{cards, figures, list};
 use crate::chart::Chart;
 use crate::runs::{cautions, drawn, shell};
-use crate::{block_files, compare, format, slowest, stages as stage_table, summary};
+use crate::{block_files, compare, format, summary};
+use crate::{functions as function_table, slowest, stages as stage_table};
 
 /// What the page is about, in one line.
 pub(super) fn title(records: &[RunRecord]) -> String {
@@ -33,6 +34,7 @@ pub(super) fn runs(records: &[RunRecord]) -> Markup {
         @if curves.iter().any(Option::is_some) { h2 { "Along the chain" } }
         (figures(&curves))
         (slow_chunks(records))
+        (functions(records))
         (data_and_machine(records))
     }
 }
@@ -136,6 +138,23 @@ fn slow_chunks(records: &[RunRecord]) -> Markup {
         @if !found.is_empty() { h2 { "Slowest chunks" } }
         @for (name, table) in &found {
             details open[found.len() == 1] { summary { (name) } (table.html()) }
+        }
+    }
+}
+
+/// Where the CPU time of the runs went that were sampled.
+fn functions(records: &[RunRecord]) -> Markup {
+    let drawn = drawn(records);
+    let tables = drawn.iter().filter_map(|run| Some((run, function_table::table(run.record)?)));
+    let found: Vec<_> = tables.collect();
+    html! {
+        @if !found.is_empty() { h2 { "Functions" } }
+        @for (run, table) in &found {
+            details open[found.len() == 1] {
+                summary { (run.name) }
+                (figures(&[Chart::flame(run.record)]))
+                (table.html())
+            }
         }
     }
 }

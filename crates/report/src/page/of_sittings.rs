@@ -62,6 +62,8 @@ pub(super) fn sitting(sitting: &Sitting) -> Markup {
                 }
             }
         }
+        @if !sitting.left_out.is_empty() { h2 { "Left out" } }
+        @for why in &sitting.left_out { p.note { (why) } }
         h2 { "Repeat" }
         (list(repeat(sitting)))
         h2 { "Machine" }
