@@ -10,7 +10,7 @@ use std::path::Path;
 /// Headers whose import takes no time, with an answer and a slower contestant.
 const PLANTED: &str = r#"
 title = "Planted"
-about = "A run that a busy loop makes half as long again."
+about = "A run that a busy loop makes five times as long, as much as any load would hide."
 measures = "import"
 compare = ["wall_s"]
 budget_s = 60
@@ -29,7 +29,7 @@ slow-down = 0
 tip_number = 3000
 
 [sweep]
-slow-down = [0, 0.5]
+slow-down = [0, 4]
 "#;
 
 /// A folder of definitions with one file.
@@ -61,9 +61,9 @@ fn a_definition_of_ones_own_is_listed_and_measured_and_a_slower_run_is_found() {
     assert_eq!(contest["shape"], "sweep slow-down");
     let slow = contest["contestants"].as_array().expect("contestants").iter();
     let slow = slow.map(|one| one["label"].as_str().expect("a label")).collect::<Vec<_>>();
-    assert_eq!(slow, ["blockmill", "again", "slow-down 0.5"]);
+    assert_eq!(slow, ["blockmill", "again", "slow-down 4"]);
     let table = fs::read_to_string(scratch.path("out").join("table.md")).expect("a table");
-    assert!(table.contains("| 0.5 |") && table.contains("**slower**"), "{table}");
+    assert!(table.contains("| 4 |") && table.contains("**slower**"), "{table}");
     let page = fs::read_to_string(scratch.path("out").join("index.html")).expect("a page");
     assert!(page.contains("Planted"));
 }

@@ -21,11 +21,12 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-static COUNTING: AtomicBool = AtomicBool::new(false);
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-static BYTES: AtomicU64 = AtomicU64::new(0);
+// A thread counts for itself: others, such as the one that waits for signals, begin when they like.
+thread_local! {
+    static COUNTED: Cell<Option<Counted>> = const { Cell::new(None) };
+}
 
 /// What was taken from the heap; memory that grows counts again, with its new size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,19 +37,12 @@ pub struct Counted {
     pub bytes: u64,
 }
 
-/// Does `work` and counts what is allocated meanwhile, by any thread. Zero in a program that has
-/// not installed [`CountingAllocator`]; see [`is_installed`].
+/// Does `work` and counts what this thread allocates meanwhile. Zero in a program that has not
+/// installed [`CountingAllocator`]; see [`is_installed`].
 pub fn count(work: impl FnOnce()) -> Counted {
-    let now = || Counted { allocations: ALLOCATIONS.load(Relaxed), bytes: BYTES.load(Relaxed) };
-    let before = now();
-    COUNTING.store(true, Relaxed);
+    COUNTED.set(Some(Counted::default()));
     work();
-    COUNTING.store(false, Relaxed);
-    let after = now();
-    Counted {
-        allocations: after.allocations - before.allocations,
-        bytes: after.bytes - before.bytes,
-    }
+    COUNTED.take().unwrap_or_default()
 }
 
 /// Whether the program counts at all.
@@ -57,16 +51,15 @@ pub fn is_installed() -> bool {
     count(|| drop(black_box(Box::new(1u8)))).allocations > 0
 }
 
-/// The system's allocator with a counter. While nothing is counted, a call costs one relaxed load
-/// more than the system's own.
+/// The system's allocator with a counter. While nothing is counted, a call costs one load of the
+/// thread's more than the system's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
 #[inline]
 fn took(bytes: usize) {
-    if COUNTING.load(Relaxed) {
-        ALLOCATIONS.fetch_add(1, Relaxed);
-        BYTES.fetch_add(bytes as u64, Relaxed);
+    if let Some(Counted { allocations, bytes: all }) = COUNTED.get() {
+        COUNTED.set(Some(Counted { allocations: allocations + 1, bytes: all + bytes as u64 }));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The folder in which benchmarks keep data and stores.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,11 @@ impl Scratch {
         let folder =
             folder.map_or_else(|| std::env::temp_dir().join("blockmill"), Path::to_path_buf);
         let name = folder.display();
+        ensure!(
+            folder.to_str().is_some(),
+            "{name}: expected a path of UTF-8, since other programs are told it: name another \
+             folder with --scratch"
+        );
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {name}"))?;
         let path = folder.join("lock");
         let lock = system::locks::exclusive(&path)

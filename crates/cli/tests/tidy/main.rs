@@ -13,8 +13,9 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 10] = [
+const PLATFORM_FILES: [(&str, &str); 11] = [
     ("crates/archive/src/output/identity.rs", "what tells files apart, and syncs folders"),
+    ("crates/cli/src/profile.rs", "only on Linux can a run be sampled"),
     ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
     ("crates/crypto/src/lib.rs", "what needs the standard library"),
     ("crates/pipeline/src/disk.rs", "what each system tells about room on disk"),
