@@ -54,6 +54,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     files.extend(crate::report::write_bench(&sitting, &args.out)?);
     let tables = ::report::sitting_table(&sitting, Colour::of_stdout());
     let answer = Answer::results(&sitting, &tables, &files, json)?;
+    ensure!(sitting.failed.is_empty(), "{}", sitting.failed.join("; "));
     if args.check.is_some() {
         gate(&sitting)?;
     }

@@ -1,13 +1,13 @@
 //! `report`: records of runs and of benches as tables, charts and one HTML page.
 
 use crate::answer::Answer;
-use crate::args::Report;
+use crate::args::{Force, Report};
 use crate::outputs;
 use anyhow::{Context, Result, ensure};
 use lab::sitting::Sitting;
 use pipeline::disk::replace_file;
 use pipeline::record::RunRecord;
-use report::Colour;
+use report::{Chart, Colour};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,10 +24,42 @@ pub struct Records {
 /// `blockmill report`.
 pub fn run(args: &Report, json: bool) -> Result<Answer> {
     let records = read(&record_files(&args.records)?)?;
+    outputs::record(args.markdown.as_deref(), &args.records, args.force)?;
     outputs::results(&args.out, args.force)?;
-    let files = write(&records, &args.out)?;
-    let tables = if args.markdown { markdown(&records) } else { tables(&records) };
-    Answer::results(&records, &tables, &files, json)
+    let mut files = write(&records, &args.out)?;
+    if let Some(page) = &args.markdown {
+        files.extend(write_page(&records.benches, page, args.force)?);
+    }
+    Answer::results(&records, &tables(&records), &files, json)
+}
+
+/// Writes the benches as a page, and its charts into a folder beside it that holds no others.
+fn write_page(benches: &[Sitting], page: &Path, force: Force) -> Result<Vec<PathBuf>> {
+    let folder = page.with_extension("");
+    ensure!(folder != page, "--markdown {}: expected a name such as page.md", page.display());
+    outputs::results(&folder, force)?;
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "svg") {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    replace_file(page, report::page_markdown(benches, &name).as_bytes())
+        .with_context(|| format!("cannot write {}", page.display()))?;
+    let mut files = vec![page.to_owned()];
+    files.extend(write_charts(report::page_charts(benches), &folder)?);
+    Ok(files)
+}
+
+fn write_charts(charts: Vec<(String, Chart)>, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = vec![];
+    for (name, chart) in charts {
+        let path = folder.join(format!("{name}.svg"));
+        chart.write(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        files.push(path);
+    }
+    Ok(files)
 }
 
 /// Writes the page, the tables and the charts of `records` into `folder`. The files.
@@ -41,11 +73,7 @@ fn write(records: &Records, folder: &Path) -> Result<Vec<PathBuf>> {
             .with_context(|| format!("cannot write {}", path.display()))?;
         files.push(path);
     }
-    for (name, chart) in report::charts(&records.benches, &records.runs) {
-        let path = folder.join(format!("{name}.svg"));
-        chart.write(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        files.push(path);
-    }
+    files.extend(write_charts(report::charts(&records.benches, &records.runs), folder)?);
     Ok(files)
 }
 

@@ -47,9 +47,15 @@ fn a_bench_runs_every_design_of_the_index_and_all_agree() {
     let table = fs::read_to_string(out.join("table.md")).expect("tables");
     assert!(table.contains("16981-640M") && table.contains("scan=serial"), "{table}");
     let again = scratch.path("again");
+    let page = scratch.path("page.md");
     let mut command = blockmill("report --markdown");
-    let text = succeed(command.arg(out.join("bench.json")).arg("--out").arg(&again));
-    assert!(text.starts_with(&table), "{text}");
+    succeed(command.arg(&page).arg(out.join("bench.json")).arg("--out").arg(&again));
+    let text = fs::read_to_string(&page).expect("a page");
+    assert!(text.contains("16981-640M") && text.contains("scan=serial"), "{text}");
+    let charts: Vec<&str> =
+        text.split("](page/").skip(1).filter_map(|t| t.split(')').next()).collect();
+    assert!(charts.len() > 2, "{text}");
+    charts.iter().for_each(|name| assert!(scratch.path("page").join(name).exists(), "{name}"));
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Default for Rules {
             precision: 0.02,
             budget: Duration::from_secs(60),
             least_pairs: LEAST_PAIRS,
-            most_pairs: 60,
+            most_pairs: 200,
             disturbed: 0.05,
             seed: 1,
         }

@@ -55,6 +55,8 @@ pub struct Definition {
     pub peers: Vec<String>,
     /// What others have published about the same thing.
     pub reference: Option<Reference>,
+    /// What the user said otherwise, as `name=value`.
+    pub assignments: Vec<String>,
 }
 
 /// A line of a ladder.
@@ -174,6 +176,7 @@ impl Definition {
             instructions: file.instructions,
             peers: file.peers,
             reference: file.reference,
+            assignments: vec![],
         };
         for name in definition.matrix.keys() {
             ensure!(!definition.settings.contains_key(name), "{name}: both in settings and matrix");
@@ -203,6 +206,7 @@ impl Definition {
             bail!("{}: no setting '{name}'; available: {}", self.name, names.join(", "));
         }
         self.answer.clear();
+        self.assignments.push(assignment.to_owned());
         Ok(())
     }
 

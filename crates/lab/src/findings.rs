@@ -33,6 +33,9 @@ pub struct Contest {
     /// Who could not take part, and why.
     #[serde(default)]
     pub left_out: Vec<String>,
+    /// The command line that holds it again, one entry for each argument.
+    #[serde(default)]
+    pub command: Vec<String>,
     /// What others have published about the same thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,

@@ -57,6 +57,24 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// The flags of `bench` that ask for it.
+    pub fn flags(&self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Self::Alone => &[],
+            Self::Ladder => &["--ladder"],
+            Self::Ablation => &["--ablate"],
+            Self::Sweep(setting) => &["--sweep", setting],
+            Self::Peers => &["--peers"],
+            Self::Revisions(revisions) => {
+                let flag = std::iter::once("--revisions".to_owned());
+                return flag.chain(revisions.iter().cloned()).collect();
+            }
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+}
+
 /// An option of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionValues {

@@ -12,7 +12,7 @@ use crate::shape::{Contestant, Shape, contestants};
 use crate::{child, revisions};
 use anyhow::{Context, Result};
 use pipeline::machine::{Disk, Machine};
-use pipeline::record::{Program, RecordError, read_json, unix_time, write_json};
+use pipeline::record::{Program, RecordError, RunRecord, read_json, unix_time, write_json};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,9 @@ pub struct Sitting {
     /// What was asked for and not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Contests that ended with an error, and with which: of these nothing else is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
 }
 
 impl Sitting {
@@ -85,10 +88,11 @@ pub struct Plan {
     pub repository: PathBuf,
 }
 
-/// Holds all contests of `plan`.
+/// Holds all contests of `plan`. One in which a run fails or finds something else than the others is
+/// told in the record, and the rest goes on.
 ///
 /// # Errors
-/// When a run fails or finds something else than the others.
+/// When a definition does not fit its kind.
 pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
     let start = Instant::now();
     let mut machine = Machine::detect();
@@ -123,8 +127,14 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
                     break;
                 };
                 let one = One { plan, definition, kind, shape, case, settings, budget };
-                let contest = one.hold(&mut workshop, tell);
-                sitting.contests.push(contest.with_context(|| definition.name.clone())?);
+                match one.hold(&mut workshop, tell) {
+                    Ok(contest) => sitting.contests.push(contest),
+                    Err(error) => {
+                        let error = format!("{}, {shape}: {error:#}", definition.name);
+                        tell(&format!("error: {error}"));
+                        sitting.failed.push(error);
+                    }
+                }
             }
             purse.done(definition);
         }
@@ -249,6 +259,7 @@ impl One<'_> {
             contestants: all,
             runs: vec![],
             left_out,
+            command: command(definition, self.shape),
             reference: definition.reference.clone(),
         };
         tell(&format!("{}:", contest.name()));
@@ -278,8 +289,29 @@ impl One<'_> {
         let answer = if same { definition.answer.clone() } else { Settings::new() };
         contest.runs = hold(&labels, definition.figure(), &answer, same, &rules, &mut ring)?;
         contest.thin_out();
+        let scratch = plan.scratch.folder().display().to_string();
+        contest.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
         Ok(contest)
     }
+}
+
+/// What stands in records for the scratch folder, which is elsewhere on every machine.
+const SCRATCH: &str = "SCRATCH";
+
+/// Says `to` in the record wherever it names the folder `from`.
+fn move_to(record: &mut RunRecord, from: &str, to: &str) {
+    let texts = record.command.iter_mut().chain(&mut record.data.paths);
+    texts.for_each(|text| *text = text.replace(from, to));
+    record.settings.values_mut().for_each(|text| *text = text.replace(from, to));
+}
+
+/// The command line that holds a contest again.
+fn command(definition: &Definition, shape: &Shape) -> Vec<String> {
+    let mut words = vec!["blockmill".to_owned(), "bench".into(), definition.name.clone()];
+    words.extend(shape.flags());
+    let set = |assignment: &String| ["--set".to_owned(), assignment.clone()];
+    words.extend(definition.assignments.iter().flat_map(set));
+    words
 }
 
 impl Workshop {

@@ -1,11 +1,10 @@
-//! All contests of a sitting on one screen, and the sitting as a page of markdown.
+//! All contests of a sitting on one screen.
 
+use crate::chart::Chart;
 use crate::comparison::Comparison;
 use crate::contest::contest_table;
-use crate::contest::{Headline, blocks, caution, headline, notes, reference};
-use crate::fact::words;
+use crate::contest::{Headline, headline};
 use crate::format::{self, NONE, percent_of_noise, times};
-use crate::runs::shell;
 use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
 use lab::findings::Contest;
@@ -22,7 +21,8 @@ pub fn sitting_table(sitting: &Sitting, colour: Colour) -> String {
     let contests = sitting.contests.iter();
     let tables = contests.map(|contest| format!("\n{}", contest_table(contest, colour)));
     let left_out = sitting.left_out.iter().map(|why| format!("left out: {why}\n"));
-    let all = tables.chain(left_out).collect::<String>();
+    let failed = sitting.failed.iter().map(|error| format!("failed: {error}\n"));
+    let all = tables.chain(left_out).chain(failed).collect::<String>();
     overview_table(sitting, colour) + &all
 }
 
@@ -66,6 +66,17 @@ pub(crate) fn name(contest: &Contest) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
+/// The main comparison of each contest, drawn; none when nothing is compared.
+pub(crate) fn all_results(contests: &[Contest]) -> Option<Chart> {
+    let row = |contest: &Contest| {
+        let found = headline(contest).found?;
+        let parts = [contest.definition.as_str(), contest.case.as_str(), contest.shape.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Some((parts.join(" · "), found))
+    };
+    Chart::overview(contests.iter().filter_map(row).collect())
+}
+
 /// The machine in a line.
 pub(crate) fn machine(machine: &Machine) -> String {
     let mut parts = vec![machine.cpu.clone(), format::counted(machine.cores.into(), "core")];
@@ -88,43 +99,4 @@ pub(crate) fn program(sitting: &Sitting) -> String {
     }
     parts.retain(|part| !part.trim().is_empty());
     parts.join(", ")
-}
-
-/// The sitting as a page of markdown: each claim with its ratio and interval, the machine and the
-/// commands that repeat it.
-pub fn sitting_markdown(sitting: &Sitting) -> String {
-    let escape = crate::table::markdown_escape;
-    let mut page = format!(
-        "Measured by {} on {}",
-        escape(&program(sitting)),
-        escape(&machine(&sitting.machine))
-    );
-    page += &format!(", with `{}`.\n\n", shell(&sitting.command).replace('`', "'"));
-    page += &overview_markdown(sitting);
-    if !sitting.left_out.is_empty() {
-        page += "\nLeft out:\n\n";
-    }
-    for why in &sitting.left_out {
-        page += &format!("- {}\n", escape(why));
-    }
-    for contest in &sitting.contests {
-        let Headline { text, sure, .. } = headline(contest);
-        page += &format!("\n## {}\n\n{}\n\n", escape(&name(contest)), escape(&contest.about));
-        page += &format!("**{}.** {sure}", escape(&text));
-        page += &caution(contest).map_or(String::new(), |caution| format!(" {caution}"));
-        page += "\n\n";
-        page += &format!("Compared: {}.\n\n", escape(&words(contest.figure())));
-        for block in blocks(contest) {
-            page += &block.heading.map_or(String::new(), |heading| format!("{heading}:\n\n"));
-            page += &block.table.markdown();
-            page.push('\n');
-        }
-        for note in notes(contest) {
-            page += &format!("- {}\n", escape(&note));
-        }
-        for (question, answer) in reference(contest) {
-            page += &format!("- {question}: {}\n", escape(&answer));
-        }
-    }
-    page
 }

@@ -15,9 +15,9 @@ pub struct Report {
     pub out: PathBuf,
     #[command(flatten)]
     pub force: Force,
-    /// Print the tables as Markdown
-    #[arg(long)]
-    pub markdown: bool,
+    /// Also write the benches as a page of Markdown, with its charts in a folder of its name beside it
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -124,7 +124,7 @@ impl Ready {
         for (name, path) in [("program", &*self.program), ("folder", &folder.join("peer"))] {
             values.insert(name.to_owned(), utf8(path)?);
         }
-        let line = engines::fill(&self.engine.run, &values)?;
+        let mut line = engines::fill(&self.engine.run, &values)?;
         let (program, arguments) = line.split_first().context("empty run command")?;
         let started_unix = unix_time();
         let ended = process::watch(Command::new(program).args(arguments))
@@ -132,6 +132,10 @@ impl Ready {
         let printed = printed(&ended)?;
         let found = &printed.version;
         ensure!(found.starts_with(version), "{found:?} ran instead of {version:?}");
+        // where it was built is of this machine alone
+        if let (Some(first), Some(name)) = (line.first_mut(), self.program.file_name()) {
+            *first = first.replace(&*self.program.to_string_lossy(), &name.to_string_lossy());
+        }
         Ok(RunRecord { command: line, started_unix, ..self.record(printed, &ended) })
     }
 

@@ -17,6 +17,7 @@ mod surface;
 use std::io;
 use std::path::Path;
 
+use lab::findings::Contest;
 use lab::sitting::Sitting;
 use pipeline::record::RunRecord;
 use serde_json::{Value, json};
@@ -59,20 +60,8 @@ enum Body {
 
 /// The charts of benches and of runs, each with a name that a file can have.
 pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart)> {
-    let mut charts: Vec<(String, Chart)> = vec![];
-    for contest in sittings.iter().flat_map(|sitting| &sitting.contests) {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-        let words: String = contest.name().chars().map(plain).collect();
-        let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-        let name = words.join("-");
-        let ratios = Chart::ratios(contest).into_iter().enumerate();
-        charts.extend(ratios.map(|(at, chart)| match at {
-            0 => (name.clone(), chart),
-            at => (format!("{name}-{}", at + 1), chart),
-        }));
-        charts.extend(Chart::growth(contest).map(|chart| (format!("{name}-growth"), chart)));
-        charts.extend(Chart::typical_runs(contest).map(|chart| (format!("{name}-time"), chart)));
-    }
+    let contests = sittings.iter().flat_map(|sitting| &sitting.contests);
+    let mut charts: Vec<(String, Chart)> = contests.flat_map(of_contest).collect();
     let of_runs = [
         ("accumulated", Chart::accumulated(records)),
         ("per-chunk", Chart::per_chunk(records)),
@@ -82,6 +71,24 @@ pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart
         ("functions", records.iter().find_map(Chart::flame)),
     ];
     charts.extend(of_runs.into_iter().filter_map(|(name, chart)| Some((name.to_owned(), chart?))));
+    charts
+}
+
+/// The charts of a contest; the first are those that show what was found.
+pub(crate) fn of_contest(contest: &Contest) -> Vec<(String, Chart)> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let words: String = contest.name().chars().map(plain).collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    let name = words.join("-");
+    let ratios = Chart::ratios(contest).into_iter().enumerate();
+    let mut charts: Vec<(String, Chart)> = ratios
+        .map(|(at, chart)| match at {
+            0 => (name.clone(), chart),
+            at => (format!("{name}-{}", at + 1), chart),
+        })
+        .collect();
+    charts.extend(Chart::growth(contest).map(|chart| (format!("{name}-growth"), chart)));
+    charts.extend(Chart::typical_runs(contest).map(|chart| (format!("{name}-time"), chart)));
     charts
 }
 

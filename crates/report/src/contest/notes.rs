@@ -3,12 +3,16 @@
 use super::{name, swept};
 use crate::fact::words;
 use crate::format::{self, percent_of_noise};
+use crate::runs::shell;
 use lab::contest::BASELINE;
 use lab::findings::Contest;
 
 /// Sentences below the table.
 pub(crate) fn notes(contest: &Contest) -> Vec<String> {
     let mut notes = vec![];
+    if !contest.command.is_empty() {
+        notes.push(format!("Again: {}", shell(&contest.command)));
+    }
     notes.extend(growth(contest));
     notes.push(noise(contest));
     notes.push(runs(contest));

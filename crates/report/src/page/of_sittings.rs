@@ -48,7 +48,7 @@ pub(super) fn sitting(sitting: &Sitting) -> Markup {
             p.faint { (overview::program(sitting)) " · " (overview::machine(&sitting.machine)) }
         }
         @if !alone {
-            (figures(&[all_results(contests)]))
+            (figures(&[overview::all_results(contests)]))
             (overview::table(contests).html())
         }
         @for contest in contests {
@@ -62,6 +62,7 @@ pub(super) fn sitting(sitting: &Sitting) -> Markup {
                 }
             }
         }
+        @for error in &sitting.failed { p.warn { "Failed: " (error) } }
         @if !sitting.left_out.is_empty() { h2 { "Left out" } }
         @for why in &sitting.left_out { p.note { (why) } }
         h2 { "Repeat" }
@@ -77,16 +78,6 @@ fn repeat(sitting: &Sitting) -> Vec<(&'static str, String)> {
     let mut all = vec![("command", shell(&sitting.command)), ("revision", revision)];
     all.retain(|(_, value)| !value.is_empty());
     all
-}
-
-fn all_results(contests: &[Contest]) -> Option<Chart> {
-    let row = |contest: &Contest| {
-        let found = headline(contest).found?;
-        let parts = [contest.definition.as_str(), contest.case.as_str(), contest.shape.as_str()];
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Some((parts.join(" · "), found))
-    };
-    Chart::overview(contests.iter().filter_map(row).collect())
 }
 
 fn body(contest: &Contest) -> Markup {
