@@ -48,13 +48,15 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         repository: Path::new(".").into(),
     };
     let sitting = sit(&plan, &mut |line| eprintln!("{line}"))?;
+    let failed = sitting.failed.join("; ");
+    ensure!(failed.is_empty() || !sitting.contests.is_empty(), "{failed}");
     let path = args.out.join("bench.json");
     sitting.write(&path)?;
     let mut files = vec![path];
     files.extend(crate::report::write_bench(&sitting, &args.out)?);
     let tables = ::report::sitting_table(&sitting, Colour::of_stdout());
     let answer = Answer::results(&sitting, &tables, &files, json)?;
-    ensure!(sitting.failed.is_empty(), "{}", sitting.failed.join("; "));
+    ensure!(failed.is_empty(), "{failed}");
     if args.check.is_some() {
         gate(&sitting)?;
     }

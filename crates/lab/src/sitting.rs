@@ -88,8 +88,8 @@ pub struct Plan {
     pub repository: PathBuf,
 }
 
-/// Holds all contests of `plan`. One in which a run fails or finds something else than the others is
-/// told in the record, and the rest goes on.
+/// Holds all contests of `plan`. One in which a run fails or finds something else than the others
+/// is told in the record, and the rest goes on.
 ///
 /// # Errors
 /// When a definition does not fit its kind.

@@ -12,11 +12,12 @@ use lab::sitting::Sitting;
 
 /// How such a page is to be read.
 const HOW_TO_READ: &str = "\
-Every figure on this page was drawn from the record of the command that stands above it, and the same \
-command measures it again. All contestants of a contest ran in one sitting and in turns, each run in \
-a process of its own. A ratio is the median of pairs of runs that were next to each other in time; in \
-brackets stands the interval that holds the true one in 19 of 20 cases. The program also ran against \
-itself: differences smaller than it had from itself are called none.\n";
+Every figure on this page was drawn from the record of the command that stands above it, and the \
+same command measures it again. All contestants of a contest ran in one sitting and in turns, \
+each run in a process of its own. A ratio is the median of pairs of runs that were next to each \
+other in time; in brackets stands the interval that holds the true one in 19 of 20 cases. The \
+program also ran against itself: differences smaller than it had from itself \
+are called none.\n";
 
 /// Benches as one page, whose charts lie in the folder `charts` beside it.
 pub fn page_markdown(sittings: &[Sitting], charts: &str) -> String {

@@ -15,7 +15,7 @@ pub struct Report {
     pub out: PathBuf,
     #[command(flatten)]
     pub force: Force,
-    /// Also write the benches as a page of Markdown, with its charts in a folder of its name beside it
+    /// Also write the benches as a page of Markdown, and its charts into a folder of its name
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
 }

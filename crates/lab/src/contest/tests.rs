@@ -155,13 +155,15 @@ fn disturbed_runs_are_marked_kept_and_do_not_count() {
 #[test]
 fn who_is_known_well_enough_runs_no_more() {
     let mut arena = Simulated::new(7, &[1.0, 1.0, 1.0, 30.0]);
-    let calm = recorded().into_iter().filter(|time| *time < 0.2).collect::<Vec<_>>();
-    arena.times = calm[..2].to_vec();
+    arena.times = recorded()[..2].to_vec();
     let rules = Rules { budget: Duration::from_secs(1 << 20), ..Rules::default() };
     let runs = arena.hold(&rules).unwrap();
     for contestant in 1..4 {
         let estimate = Pairs::of(&runs, contestant, BASELINE, WALL_S).estimate().unwrap();
-        assert!(estimate.half_width() <= 0.02 || estimate.pairs >= 60, "{estimate:?}");
+        assert!(
+            estimate.half_width() <= 0.02 || estimate.pairs >= rules.most_pairs,
+            "{estimate:?}"
+        );
     }
     let blocks = runs.iter().map(|run| run.block).max().unwrap() as usize;
     let of = |contestant| runs.iter().filter(|run| run.contestant == contestant).count();
