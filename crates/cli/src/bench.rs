@@ -107,6 +107,9 @@ fn row(definition: &Definition) -> serde_json::Value {
     })
 }
 
+/// Definitions, with the shapes of each.
+type Chosen = Vec<(Definition, Vec<Shape>)>;
+
 /// What `all` may take unless something else is said.
 const EVERYTHING: Duration = Duration::from_secs(36 * 60);
 
@@ -116,10 +119,7 @@ fn is_everything(args: &Bench) -> bool {
 
 /// The definitions that were asked for, with the shapes of each, and what cannot be measured. Of
 /// `all`, those that have a shape that was asked for.
-fn chosen(
-    all: &[Definition],
-    args: &Bench,
-) -> Result<(Vec<(Definition, Vec<Shape>)>, Vec<String>)> {
+fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     let everything = is_everything(args);
     let (mut chosen, mut left_out) = (vec![], vec![]);
     for definition in named(all, &args.names)? {

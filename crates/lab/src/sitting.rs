@@ -15,6 +15,7 @@ use pipeline::machine::{Disk, Machine};
 use pipeline::record::{Program, RecordError, RunRecord, read_json, unix_time, write_json};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -218,11 +219,10 @@ impl Workshop {
     ) -> Result<()> {
         self.programs.entry(None).or_insert_with(|| plan.program.clone());
         for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
-            let key = Some(revision.clone());
-            if !self.programs.contains_key(&key) {
+            if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {
                 tell(&format!("building revision {revision}"));
-                let program = revisions::build(&plan.repository, revision, plan.scratch.folder())?;
-                self.programs.insert(key, program);
+                let scratch = plan.scratch.folder();
+                place.insert(revisions::build(&plan.repository, revision, scratch)?);
             }
         }
         Ok(())
