@@ -1,7 +1,7 @@
 //! A run to look at while it goes on: a page that renews itself, and metrics for Prometheus.
 //!
 //! Whoever runs gives a [`Live`] window into the run and starts a [`Server`]. It only reads, on a
-//! thread of its own, answers at most 64 requests at a time, reads no bodies, and is
+//! thread of its own, answers at most 32 requests at a time, reads no bodies, and is
 //! gone when it is dropped.
 
 mod eta;
