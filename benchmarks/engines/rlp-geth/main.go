@@ -22,13 +22,10 @@ const (
 	longestSample = 60_000 // milliseconds
 )
 
-// line is what a run prints.
+// line is what a run prints: the part of a run record that it alone knows.
 type line struct {
-	Engine  string `json:"engine"`
-	Version string `json:"version"`
-	Case    string `json:"case"`
-	Op      string `json:"op"`
-	answer
+	Version string            `json:"version"`
+	Answer  map[string]string `json:"answer"`
 	costs
 }
 
@@ -55,7 +52,7 @@ func main() {
 	if err == nil {
 		// here, so that the first operation of the process is the measured one
 		checkLengths()
-		line := line{"geth", version(), *caseName, *op, answer, costs}
+		line := line{version(), answer.texts(), costs}
 		err = json.NewEncoder(os.Stdout).Encode(line)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,14 +23,21 @@ type sampling struct {
 // costs are those of an operation. Times are nanoseconds; allocations and page faults are those of
 // one operation on average, but for the first one.
 type costs struct {
-	FirstNS         int64     `json:"first_ns"`   // the first operation of the process
-	SamplesNS       []float64 `json:"samples_ns"` // one operation, from each sample
-	Iterations      int       `json:"iterations"` // operations in each sample
-	Allocations     float64   `json:"allocations"`
-	AllocatedBytes  float64   `json:"allocated_bytes"`
-	FirstPageFaults int64     `json:"first_page_faults"`
-	PageFaults      float64   `json:"page_faults"` // over all samples
-	PeakRSS         uint64    `json:"peak_rss_kb"` // of the resident memory, before the answer is made
+	Facts  map[string]float64 `json:"facts"`
+	Series [1]series          `json:"series"`
+}
+
+// series are the samples.
+type series struct {
+	Row     string    `json:"row"`
+	Columns [1]column `json:"columns"`
+}
+
+// column is one operation, from each sample.
+type column struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Values []float64 `json:"values"`
 }
 
 // measure runs an operation once, then until a sample is long enough, then for the samples, and a
@@ -48,27 +56,39 @@ func (s sampling) measure(operation func()) (c costs, err error) {
 		return c, err
 	}
 	before, _ := minorFaults()
-	c.FirstNS = repeat(1).Nanoseconds()
+	first := repeat(1)
 	after, _ := minorFaults()
-	c.FirstPageFaults = after - before
+	firstFaults := after - before
 
 	// twice in a row, since one sample may be long because something else ran meanwhile
-	c.Iterations = 1
-	for repeat(c.Iterations) < s.atLeast || repeat(c.Iterations) < s.atLeast {
-		c.Iterations *= 2
+	iterations := 1
+	for repeat(iterations) < s.atLeast || repeat(iterations) < s.atLeast {
+		iterations *= 2
 	}
-	c.SamplesNS = make([]float64, s.samples)
+	samples := make([]float64, s.samples)
 	before, _ = minorFaults()
-	for i := range c.SamplesNS {
-		c.SamplesNS[i] = float64(repeat(c.Iterations).Nanoseconds()) / float64(c.Iterations)
+	for i := range samples {
+		samples[i] = float64(repeat(iterations).Nanoseconds()) / float64(iterations)
 	}
 	after, _ = minorFaults()
-	c.PageFaults = float64(after-before) / (float64(s.samples) * float64(c.Iterations))
-
-	c.Allocations = testing.AllocsPerRun(counted, operation)
-	c.AllocatedBytes = allocatedBytes(operation)
-	c.PeakRSS = peakRSS()
+	c.Series[0] = series{"sample", [1]column{{"time_ns", "ns", samples}}}
+	c.Facts = map[string]float64{
+		"time_ns":           median(samples),
+		"first_ns":          float64(first.Nanoseconds()), // the first operation of the process
+		"first_page_faults": float64(firstFaults),
+		"iterations":        float64(iterations), // operations in each sample
+		"page_faults":       float64(after-before) / (float64(s.samples) * float64(iterations)),
+		"allocations":       testing.AllocsPerRun(counted, operation),
+		"allocated_bytes":   allocatedBytes(operation),
+		"peak_rss_bytes":    float64(peakRSS()), // before the answer is made
+	}
 	return c, nil
+}
+
+// median is the smallest sample that at least a half of them do not exceed.
+func median(samples []float64) float64 {
+	sorted := slices.Sorted(slices.Values(samples))
+	return sorted[(len(sorted)-1)/2]
 }
 
 // allocatedBytes is how much an operation takes from the heap.
@@ -90,7 +110,7 @@ func minorFaults() (int64, error) {
 	return int64(usage.Minflt), err
 }
 
-// peakRSS is the largest resident size so far in KiB, 0 where the kernel does not tell. It is VmHWM
+// peakRSS is the largest resident size so far in bytes, 0 where the kernel does not tell. It is VmHWM
 // because the maximum of getrusage begins with the size of the parent at the fork.
 func peakRSS() uint64 {
 	status, err := os.ReadFile("/proc/self/status")
@@ -100,7 +120,7 @@ func peakRSS() uint64 {
 	for line := range strings.Lines(string(status)) {
 		var kib uint64
 		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
-			return kib
+			return kib << 10
 		}
 	}
 	return 0

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"strconv"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -12,8 +13,12 @@ import (
 
 // answer is what an operation gives.
 type answer struct {
-	Bytes  int           `json:"bytes"`  // of the encoding; with hash-each the sum over all objects
-	Digest hexutil.Bytes `json:"digest"` // of the encoding; with hash-each that of all hashes
+	bytes  int           // of the encoding; with hash-each the sum over all objects
+	digest hexutil.Bytes // of the encoding; with hash-each that of all hashes
+}
+
+func (a answer) texts() map[string]string {
+	return map[string]string{"bytes": strconv.Itoa(a.bytes), "digest": a.digest.String()}
 }
 
 // run measures what the arguments name.

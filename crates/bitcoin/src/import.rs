@@ -309,6 +309,7 @@ impl Pass<'_> {
             Ok(Flow::Continue)
         };
         let ended = Stages::read("read", read)
+            .watched(self.options.cancel.live())
             .parallel("prepare", |batch| batch.prepare(context))
             .serial("connect", connect)
             .parallel("check", |batch| batch.check(context))

@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::run::Run;
 use archive::blkdat::BlockFiles;
 use chain::{Status, counted};
-use pipeline::record::{BlockRef, Data, Outcome, Program, Reindex, RunRecord, Stage};
+use pipeline::record::{BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage};
 
 /// Damaged places that are listed.
 const MAX_LISTED: usize = 20;
@@ -35,16 +35,20 @@ pub fn of(
         checksum: checksum(run, options),
     };
     record.level = options.level.name().into();
-    record.variants = options.setting.to_map();
+    record.options = options.setting.to_map();
     // each batch goes through all stages of pass 2
-    record.phases = run.times.stages.iter().map(|times| times.name.into()).collect();
-    record.chunks = run.chunks.clone();
-    record.totals.wall_s = run.wall_s;
-    record.sum_up();
+    let phases: Vec<&str> = run.times.stages.iter().map(|times| times.name).collect();
+    record.series.push(Series::of_chunks(&run.chunks, &phases));
+    record.series.push(Series::of_slices(&run.times.timeline));
+    record.took(run.wall_s);
+    record.take_usage();
     let stages = run.times.stages.iter();
     record.stages = stages.map(|times| Stage::of(times, run.blocks, run.bytes)).collect();
     record.threads = run.times.threads.iter().map(Into::into).collect();
-    record.reindex = Some(reindex(run));
+    facts(run, &mut record.facts);
+    if options.level == Level::Execution {
+        record.answer.insert("coins".into(), run.coins.to_string());
+    }
     record.result = Outcome {
         tip_number: run.tip.map_or(0, |tip| tip.height.into()),
         tip_hash: run.tip.map_or(String::new(), |tip| tip.hash.to_string()),
@@ -65,10 +69,6 @@ pub fn of(
         ..Outcome::default()
     };
     record.notes = notes(run, options);
-    let cpu = pipeline::usage::cpu_times();
-    record.totals.cpu_user_s = cpu.user_s;
-    record.totals.cpu_sys_s = cpu.sys_s;
-    record.totals.peak_rss_bytes = pipeline::usage::peak_rss_bytes();
     record
 }
 
@@ -79,32 +79,35 @@ fn checksum(run: &Run, options: &Options) -> Option<String> {
     Some(archive::chain_checksum(first.into(), tip.height.into(), &tip.hash.0))
 }
 
-fn reindex(run: &Run) -> Reindex {
-    Reindex {
-        files: run.counts.files,
-        file_bytes: run.counts.file_bytes,
-        index_bytes: run.counts.bytes_read,
-        found: run.counts.blocks,
-        out_of_order: run.counts.out_of_order,
-        from_memory: run.counts.from_memory,
-        from_disk: run.counts.from_disk,
-        orphans: run.counts.orphans,
-        stale: run.stale,
-        scan_s: run.scan_s,
-        index_s: run.index_s,
-        connect_s: (run.wall_s - run.index_s).max(0.0),
-        commit_s: run.commit_s,
-        commits: run.commits,
-        transactions: run.transactions,
-        inputs: run.inputs,
-        scripts: run.scripts,
-        by_library: run.by_library,
-        coins: run.coins,
-        coins_memory: run.coins_memory,
-        tree_memory: run.tree_memory,
-        disconnected: run.disconnected,
-        ..Reindex::default()
+/// What only a run over block files has: the index of their headers, then the blocks connected.
+fn facts(run: &Run, facts: &mut Facts) {
+    let counts = &run.counts;
+    for (name, count) in [
+        ("files", counts.files),
+        ("file_bytes", counts.file_bytes),
+        ("index_bytes", counts.bytes_read),
+        ("found", counts.blocks),
+        ("out_of_order", counts.out_of_order),
+        ("from_memory", counts.from_memory),
+        ("from_disk", counts.from_disk),
+        ("orphans", counts.orphans),
+        ("stale", run.stale),
+        ("commits", run.commits),
+        ("transactions", run.transactions),
+        ("inputs", run.inputs),
+        ("scripts", run.scripts),
+        ("by_library", run.by_library),
+        ("coins", run.coins),
+        ("coins_memory_bytes", run.coins_memory),
+        ("tree_memory_bytes", run.tree_memory),
+        ("disconnected", run.disconnected),
+    ] {
+        facts.count(name, count);
     }
+    facts.set("scan_s", run.scan_s);
+    facts.set("index_s", run.index_s);
+    facts.set("connect_s", (run.wall_s - run.index_s).max(0.0));
+    facts.set("commit_s", run.commit_s);
 }
 
 fn notes(run: &Run, options: &Options) -> Vec<String> {

@@ -1,30 +1,23 @@
 //! The command line: what can be said, and how it is explained.
 
-mod bodies;
+mod bench;
 mod check;
 mod generate;
 mod outputs;
-mod reindex;
 mod report;
-mod rlp;
-mod signatures;
-mod store;
 
 use archive::{Compression, Target, format};
 use chain::Level;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, value_parser};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub use bodies::{BenchBodies, BodiesOnce};
+pub use bench::Bench;
 pub use check::Check;
 pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
 pub use outputs::{Force, Outputs};
-pub use reindex::{BenchReindex, ReindexOnce};
-pub use report::{Demo, Report};
-pub use rlp::{BenchRlp, RlpOnce};
-pub use signatures::BenchSignatures;
-pub use store::{BenchStore, StoreOnce};
+pub use report::{Demo, Report, Serve};
 
 /// Imports raw blockchain archives at hardware speed, verifies them, and shows where the time went.
 #[derive(Debug, Parser)]
@@ -80,13 +73,14 @@ pub enum Command {
     /// Write an archive in another format
     Convert(Convert),
     /// Measure, side by side with earlier designs and other clients
-    #[command(subcommand)]
     Bench(Bench),
     /// Generate a deterministic archive of any size
     #[command(subcommand)]
     Generate(Generate),
     /// Draw run records: tables, charts, one HTML page
     Report(Report),
+    /// Show the run of a record as a page and as Prometheus metrics, until Ctrl-C
+    Serve(Serve),
     /// Generate a small chain, import it, damage a copy, and open the report
     Demo(Demo),
     /// Print completions for a shell
@@ -162,9 +156,16 @@ pub struct Verification {
     /// Name of the run in tables and charts [default: import or verify]
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
+    /// Show the run at this address while it goes on, as a page and as Prometheus metrics
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1)]
+    #[arg(default_missing_value = "127.0.0.1:9333")]
+    pub serve: Option<SocketAddr>,
     /// Write the run record here [import: default DATA/records/]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Sample where CPU time goes: the page of the record has a flame graph (Linux)
+    #[arg(long)]
+    pub profile: bool,
     #[command(flatten)]
     pub force: Force,
 }
@@ -238,99 +239,6 @@ pub struct Convert {
     pub xor: bool,
     #[command(flatten)]
     pub outputs: Outputs,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Bench {
-    /// Header import: the ladder of designs, one option at a time, and other clients
-    Headers(BenchHeaders),
-    /// Senders of signed transfers: the ladder of designs, and one option at a time
-    Bodies(BenchBodies),
-    /// Bitcoin block files: the reference's ladder, one option at a time, and Bitcoin Core
-    Reindex(BenchReindex),
-    /// Encoding and hashing of transactions, headers and blocks: our writers and other libraries
-    Rlp(BenchRlp),
-    /// Reads, scans and updates of stores of keys and values: ours, and others
-    Store(BenchStore),
-    /// Signatures in batches: every variant of this CPU beside the scalar libraries
-    Signatures(BenchSignatures),
-    /// One run, in a process of its own
-    #[command(hide = true)]
-    HeadersOnce(HeadersOnce),
-    /// One reindex, in a process of its own
-    #[command(hide = true)]
-    ReindexOnce(ReindexOnce),
-    /// One run over a chain of transfers, in a process of its own
-    #[command(hide = true)]
-    BodiesOnce(BodiesOnce),
-    /// One operation on one object, in a process of its own
-    #[command(hide = true)]
-    RlpOnce(RlpOnce),
-    /// One operation of our store, in a process of its own
-    #[command(hide = true)]
-    StoreOnce(StoreOnce),
-}
-
-#[derive(Args, Clone, Debug)]
-pub struct HeadersOnce {
-    #[arg(required = true)]
-    pub paths: Vec<PathBuf>,
-    #[arg(long)]
-    pub label: String,
-    #[arg(long)]
-    pub rung: String,
-    #[arg(long = "with")]
-    pub with: Vec<String>,
-    #[arg(long)]
-    pub seal: String,
-    #[arg(long)]
-    pub threads: usize,
-    #[arg(long)]
-    pub scratch: PathBuf,
-    #[arg(long)]
-    pub ethash_cache: PathBuf,
-    #[arg(long)]
-    pub record: PathBuf,
-}
-
-#[derive(Args, Clone, Debug)]
-pub struct BenchHeaders {
-    /// Archives to import [default: a generated chain]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// Headers to generate when no archive is given
-    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
-    pub headers: u64,
-    /// Run the rungs master, 21471, mod1 ... mod5, blockmill
-    #[arg(long)]
-    pub ladder: bool,
-    /// Run blockmill with each option turned back, one at a time
-    #[arg(long)]
-    pub ablate: bool,
-    /// Run the other clients of benchmarks/engines.toml on the same headers
-    #[arg(long)]
-    pub peers: bool,
-    /// Rounds; each round runs everything once, in turn
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    pub runs: usize,
-    /// Proof-of-work seals to check: off, all, or a sample [default: off for generated headers,
-    /// 1/100 otherwise]
-    #[arg(long, value_name = "SAMPLE")]
-    pub seal: Option<String>,
-    /// Threads that verify [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = threads())]
-    pub threads: Option<usize>,
-    /// Folder for records, tables, charts and the page
-    #[arg(long, default_value = "blockmill-report", value_name = "DIR")]
-    pub out: PathBuf,
-    #[command(flatten)]
-    pub force: Force,
-    /// Folder for generated data, stores and peers' databases [default: the system's]
-    #[arg(long, value_name = "DIR")]
-    pub scratch: Option<PathBuf>,
-    /// Folder that holds engines.toml and the peers' sources
-    #[arg(long, default_value = "benchmarks", value_name = "DIR")]
-    pub engines: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]

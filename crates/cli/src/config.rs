@@ -126,7 +126,7 @@ mod tests {
         data = "d"
         threads = 2
         with = ["a=b", "c=d"]
-        [bench.headers]
+        [bench]
         ladder = true
         peers = false
     "#;
@@ -148,8 +148,8 @@ mod tests {
             ],
         );
         assert_eq!(
-            inserted(&["blockmill", "--json", "bench", "headers", "--runs=1"], TABLE),
-            ["blockmill", "--json", "bench", "headers", "--ladder", "--runs=1"],
+            inserted(&["blockmill", "--json", "bench", "headers", "--pairs=1"], TABLE),
+            ["blockmill", "--json", "bench", "--ladder", "headers", "--pairs=1"],
         );
     }
 
@@ -164,12 +164,11 @@ mod tests {
         let mut command = Cli::command();
         command.build();
         let verdict = |table: &str| check(&command, &table.parse().unwrap(), "");
-        verdict("[import]\nseal = 'off'\ncache = 100\njson = true\n[bench.headers]\nruns = 2")
-            .unwrap();
+        verdict("[import]\nseal = 'off'\ncache = 100\njson = true\n[bench]\npairs = 2").unwrap();
         for (table, words) in [
             ("[import]\nseals = 'off'", "seals: expected a flag"),
             ("[imports]\nseal = 'off'", "[imports]: expected the name of a command"),
-            ("[bench.header]\nruns = 2", "[bench.header]: expected"),
+            ("[bench]\nruns = 2", "runs: expected a flag"),
             ("seal = 'off'", "outside of all sections"),
         ] {
             let error = verdict(table).unwrap_err().to_string();

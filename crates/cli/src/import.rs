@@ -3,15 +3,18 @@
 
 use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
+use crate::profile::Profiler;
 use crate::{bitcoin, ethereum, host, outputs, stop};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use archive::Family;
 use chain::Status;
 use chain::grouped;
 use pipeline::Cancel;
 use pipeline::record::RunRecord;
 use report::Colour;
+use serve::{About, Server};
 use std::fs::metadata;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// A run of any chain: its name, and what becomes of its record.
@@ -21,6 +24,8 @@ pub struct Run {
     /// Where the record is written, if it is.
     record_to: Option<PathBuf>,
     json: bool,
+    serve: Option<SocketAddr>,
+    profiler: Option<Profiler>,
     /// Set when the run should stop.
     pub cancel: Cancel,
 }
@@ -35,8 +40,8 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     for path in asked.paths.iter().filter(|path| !archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
-    let mut run = Run::new(asked, "import", json, cancel);
-    run.record_to.get_or_insert_with(|| default_record(&args.data));
+    let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
+    let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
     match family(asked) {
         Family::Ethereum => ethereum::import::import(args, run),
         Family::Bitcoin => bitcoin::import::import(args, run),
@@ -48,7 +53,8 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     stop::leaves("verify keeps nothing");
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
-    let run = Run::new(asked, "verify", json, cancel);
+    ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
+    let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;
     match family(asked) {
         Family::Ethereum => ethereum::import::verify(asked, run),
         Family::Bitcoin => bitcoin::import::verify(asked, run),
@@ -82,9 +88,38 @@ pub struct Ending {
 }
 
 impl Run {
-    fn new(args: &Verification, verb: &str, json: bool, cancel: Cancel) -> Self {
+    fn new(
+        args: &Verification,
+        verb: &str,
+        record_to: Option<PathBuf>,
+        json: bool,
+        cancel: Cancel,
+    ) -> Result<Self> {
         let label = args.label.clone().unwrap_or_else(|| verb.to_owned());
-        Self { label, record_to: args.record.clone(), json, cancel }
+        let profiler = args.profile.then(Profiler::start).transpose().context("--profile")?;
+        Ok(Self { label, record_to, json, serve: args.serve, profiler, cancel })
+    }
+
+    /// Shows the run to whoever looks, where that was asked for, until the server is dropped.
+    pub fn serve(
+        &self,
+        chain: &str,
+        level: &str,
+        paths: &[PathBuf],
+        bytes: u64,
+    ) -> Result<Option<Server>> {
+        let Some(address) = self.serve else { return Ok(None) };
+        let about = About {
+            label: self.label.clone(),
+            chain: chain.to_owned(),
+            level: level.to_owned(),
+            paths: paths.iter().map(|path| path.display().to_string()).collect(),
+            total_bytes: bytes,
+        };
+        let server =
+            Server::start(address, about, self.cancel.live().clone()).context("--serve")?;
+        eprintln!("the run is shown at http://{}", server.address());
+        Ok(Some(server))
     }
 
     /// Is nothing to be printed but the answer's document?
@@ -93,8 +128,11 @@ impl Run {
     }
 
     /// Writes and prints the record of the run, which is over.
-    pub fn end(self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
-        record.command = ::bench::child::command_line();
+    pub fn end(mut self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
+        record.command = lab::child::command_line();
+        if let Some(profiler) = self.profiler.take() {
+            record.profile = Some(profiler.stop().context("--profile")?);
+        }
         if let Some(fault) = &mut record.result.fault {
             fault.hint = ending.hint.map(str::to_owned);
         }

@@ -21,17 +21,19 @@ mod inspect;
 mod log;
 mod manual;
 mod outputs;
+mod profile;
 mod progress;
 mod report;
+mod serve;
 mod stop;
 
-use ::bench::counting::{self, CountingAllocator};
 use answer::Answer;
 use anyhow::Result;
 use args::{Cli, Command};
 use chain::{FaultReport, Status};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches};
+use lab::counting::{self, CountingAllocator};
 use std::ffi::OsString;
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -107,6 +109,7 @@ fn run(cli: &mut Cli) -> Result<Answer> {
         Command::Bench(command) => bench::run(command, cli.json),
         Command::Generate(command) => generate::run(command, cli.json),
         Command::Report(args) => report::run(args, cli.json),
+        Command::Serve(args) => serve::run(args, &stop::cancel()),
         Command::Demo(args) => demo::run(args, cli.json),
         Command::Completions { shell } => {
             // the generator panics when it cannot write, so it writes to memory

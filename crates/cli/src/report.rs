@@ -1,78 +1,107 @@
-//! `report`: run records as tables, charts and one HTML page; writer and signature records as
-//! tables and charts.
+//! `report`: records of runs and of benches as tables, charts and one HTML page.
 
 use crate::answer::Answer;
-use crate::args::Report;
+use crate::args::{Force, Report};
 use crate::outputs;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use lab::sitting::Sitting;
+use pipeline::disk::replace_file;
 use pipeline::record::RunRecord;
-use pipeline::signature_record::SignatureRecord;
-use pipeline::writer_record::WriterRecord;
-use report::Colour;
+use report::{Chart, Colour};
+use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What was read.
+#[derive(Default, Serialize)]
+pub struct Records {
+    /// Of benches.
+    benches: Vec<Sitting>,
+    /// Of runs.
+    runs: Vec<RunRecord>,
+}
+
 /// `blockmill report`.
 pub fn run(args: &Report, json: bool) -> Result<Answer> {
-    let paths = record_files(&args.records)?;
-    if paths.iter().any(|path| WriterRecord::is_in(path)) {
-        let [path] = &paths[..] else {
-            bail!("expected one writer record alone, found {} records", paths.len());
-        };
-        return writers(&WriterRecord::read(path)?, args, json);
-    }
-    if paths.iter().any(|path| SignatureRecord::is_in(path)) {
-        let [path] = &paths[..] else {
-            bail!("expected one signature record alone, found {} records", paths.len());
-        };
-        return signatures(&SignatureRecord::read(path)?, args, json);
-    }
-    let records = read(&paths)?;
-    if records.iter().all(report::is_reindex) {
-        return reindex(&records, args, json);
-    }
+    let records = read(&record_files(&args.records)?)?;
+    outputs::record(args.markdown.as_deref(), &args.records, args.force)?;
     outputs::results(&args.out, args.force)?;
-    let files = bench::output::write(&records, &args.out)?;
-    let tables = match &records[..] {
-        _ if args.markdown => report::ladder_markdown(&records),
-        [record] => report::stages_table(record, Colour::of_stdout()),
-        _ => report::ladder_table(&records, Colour::of_stdout()),
-    };
-    Answer::results(&records, &tables, &files, json)
+    let mut files = write(&records, &args.out)?;
+    if let Some(page) = &args.markdown {
+        files.extend(write_page(&records.benches, page, args.force)?);
+    }
+    Answer::results(&records, &tables(&records), &files, json)
 }
 
-/// Records of `bench reindex`.
-fn reindex(records: &[RunRecord], args: &Report, json: bool) -> Result<Answer> {
-    outputs::results(&args.out, args.force)?;
-    let files = bench::output::write_reindex(records, &args.out)?;
-    let tables = match args.markdown {
-        true => report::reindex_markdown(records),
-        false => report::reindex_table(records, Colour::of_stdout()),
-    };
-    let tables = tables + &bench::ratios::reindex_against_peers(records);
-    Answer::results(records, &tables, &files, json)
+/// Writes the benches as a page, and its charts into a folder beside it that holds no others.
+fn write_page(benches: &[Sitting], page: &Path, force: Force) -> Result<Vec<PathBuf>> {
+    let folder = page.with_extension("");
+    ensure!(folder != page, "--markdown {}: expected a name such as page.md", page.display());
+    outputs::results(&folder, force)?;
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "svg") {
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    replace_file(page, report::page_markdown(benches, &name).as_bytes())
+        .with_context(|| format!("cannot write {}", page.display()))?;
+    let mut files = vec![page.to_owned()];
+    files.extend(write_charts(report::page_charts(benches), &folder)?);
+    Ok(files)
 }
 
-/// A record of `bench rlp`.
-fn writers(record: &WriterRecord, args: &Report, json: bool) -> Result<Answer> {
-    outputs::results(&args.out, args.force)?;
-    let files = bench::output::write_writers(record, &args.out)?;
-    let tables = match args.markdown {
-        true => report::writers_markdown(record),
-        false => report::writers_table(record, Colour::of_stdout()),
-    };
-    Answer::results(record, &tables, &files, json)
+fn write_charts(charts: Vec<(String, Chart)>, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = vec![];
+    for (name, chart) in charts {
+        let path = folder.join(format!("{name}.svg"));
+        chart.write(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        files.push(path);
+    }
+    Ok(files)
 }
 
-/// A record of `bench signatures`.
-fn signatures(record: &SignatureRecord, args: &Report, json: bool) -> Result<Answer> {
-    outputs::results(&args.out, args.force)?;
-    let files = bench::output::write_signatures(record, &args.out)?;
-    let tables = match args.markdown {
-        true => report::signatures_markdown(record),
-        false => report::signatures_table(record, Colour::of_stdout()),
-    };
-    Answer::results(record, &tables, &files, json)
+/// Writes the page, the tables and the charts of `records` into `folder`. The files.
+fn write(records: &Records, folder: &Path) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let mut files = vec![];
+    let page = report::html(&records.benches, &records.runs);
+    for (name, text) in [("index.html", page), ("table.md", markdown(records))] {
+        let path = folder.join(name);
+        replace_file(&path, text.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        files.push(path);
+    }
+    files.extend(write_charts(report::charts(&records.benches, &records.runs), folder)?);
+    Ok(files)
+}
+
+/// The same of a bench that has just ended.
+pub fn write_bench(sitting: &Sitting, folder: &Path) -> Result<Vec<PathBuf>> {
+    write(&Records { benches: vec![sitting.clone()], runs: vec![] }, folder)
+}
+
+fn tables(records: &Records) -> String {
+    let colour = Colour::of_stdout();
+    let mut text: String =
+        records.benches.iter().map(|bench| report::sitting_table(bench, colour)).collect();
+    match &records.runs[..] {
+        [] => {}
+        [one] => text += &report::stages_table(one, colour),
+        many => text += &report::compare_table(many, colour),
+    }
+    text
+}
+
+fn markdown(records: &Records) -> String {
+    let mut text: String = records.benches.iter().map(report::sitting_markdown).collect();
+    match &records.runs[..] {
+        [] => {}
+        [one] => text += &report::stages_markdown(one),
+        many => text += &report::compare_markdown(many),
+    }
+    text
 }
 
 /// The files given, and those in the folders given.
@@ -85,15 +114,24 @@ fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.push(path.clone());
         }
     }
-    ensure!(!files.is_empty(), "expected run records (.json), found none in the folders given");
+    ensure!(!files.is_empty(), "expected records (.json), found none in the folders given");
     Ok(files)
 }
 
-fn read(files: &[PathBuf]) -> Result<Vec<RunRecord>> {
-    let read = |file: &PathBuf| {
-        RunRecord::read(file).with_context(|| format!("cannot read {}", file.display()))
-    };
-    files.iter().map(read).collect()
+/// A bench's record holds contests; all others are of runs.
+fn read(files: &[PathBuf]) -> Result<Records> {
+    let mut records = Records::default();
+    for file in files {
+        let what = || format!("cannot read {}", file.display());
+        let text = fs::read(file).with_context(what)?;
+        let fields: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        if fields.get("contests").is_some() {
+            records.benches.push(Sitting::read(file).with_context(what)?);
+        } else {
+            records.runs.push(RunRecord::read(file).with_context(what)?);
+        }
+    }
+    Ok(records)
 }
 
 fn records_in(folder: &Path) -> Result<Vec<PathBuf>> {

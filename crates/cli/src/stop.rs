@@ -130,7 +130,7 @@ pub fn on_signal(command: &str, json: bool) -> Result<()> {
         }
         cancel.cancel();
         archive::stop_waiting();
-        bench::child::kill_all();
+        lab::child::kill_all();
         let patience = left().patience;
         if patience == PATIENCE {
             eprintln!("stopping; press Ctrl-C again to stop at once");
@@ -173,7 +173,7 @@ pub fn end_without_memory(bytes: usize) -> ! {
 
 /// Ends the process now.
 fn end(command: &str, json: bool) -> ! {
-    bench::child::kill_all();
+    lab::child::kill_all();
     answer(Answer::of(Status::Interrupted)).tell(command, json);
     remove_unfinished();
     process::exit(Status::Interrupted.exit_code().into())

@@ -1,84 +1,93 @@
-//! `bench reindex`: one small round of everything, and its records as a report.
+//! `bench` of Bitcoin block files: one small block of everything, and its record as a report.
 
 mod program;
 
 use program::{Scratch, blockmill, run, succeed, succeed_json};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 
-fn of_definition<'a>(records: &'a Value, name: &str) -> Vec<&'a Value> {
-    let records = records.as_array().expect("records").iter();
-    records.filter(|record| record["reindex"]["definition"] == name).collect()
+/// The records of a contestant, in the order of time.
+fn records<'a>(contest: &'a Value, label: &str) -> Vec<&'a Value> {
+    let all = contest["contestants"].as_array().expect("contestants");
+    let at = all.iter().position(|one| one["label"] == label).expect(label);
+    let runs = contest["runs"].as_array().expect("runs").iter();
+    runs.filter(|run| run["contestant"] == at).map(|run| &run["record"]).collect()
 }
 
-fn labels<'a>(records: &[&'a Value]) -> Vec<&'a str> {
-    records.iter().map(|record| record["label"].as_str().expect("a label")).collect()
+fn labels(contest: &Value) -> Vec<&str> {
+    let all = contest["contestants"].as_array().expect("contestants").iter();
+    all.map(|one| one["label"].as_str().expect("a label")).collect()
 }
 
-fn assert_files(folder: &Path) {
-    for name in ["pr", "index", "connect", "connect-assumed"] {
-        let chart = fs::read_to_string(folder.join(format!("reindex-{name}.svg")));
-        assert!(chart.expect("a chart").starts_with("<svg"), "{name}");
-    }
-    let table = fs::read_to_string(folder.join("table.md")).expect("tables");
-    for text in ["## pr\n", "without a parent", "## connect\n", "| scripts=library |", "| 16981 |"]
-    {
-        assert!(table.contains(text), "no {text:?} in\n{table}");
+const RUNGS: [&str; 7] =
+    ["master", "16981", "16981-8M", "16981-32M", "16981-640M", "headers", "frames"];
+
+fn fact(record: &Value, name: &str) -> u64 {
+    record["facts"][name].as_u64().unwrap_or_else(|| panic!("no {name} in {}", record["facts"]))
+}
+
+#[test]
+fn a_bench_runs_every_design_of_the_index_and_all_agree() {
+    let scratch = Scratch::new("bench-index");
+    let out = scratch.path("out");
+    let words =
+        "bench reindex-index --set gb=0.02 --set page-cache=cold --ladder --ablate --pairs 2";
+    let mut command = blockmill(words);
+    command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(&out);
+    let sitting = succeed_json(&mut command);
+    let [ladder, ablation] = [0, 1].map(|at| &sitting["contests"][at]);
+    assert_eq!(labels(ladder)[2..], RUNGS);
+    assert!(labels(ablation).contains(&"scan=serial"), "{:?}", labels(ablation));
+    let [first, last] = ["master", "blockmill"].map(|label| records(ladder, label)[0]);
+    // blocks that stand before their parents are read twice
+    assert!(fact(first, "index_bytes") > fact(first, "file_bytes"), "{first}");
+    assert!(fact(last, "index_bytes") < fact(first, "file_bytes") / 10, "{last}");
+    assert_eq!(fact(first, "out_of_order"), fact(first, "from_disk"));
+
+    let table = fs::read_to_string(out.join("table.md")).expect("tables");
+    assert!(table.contains("16981-640M") && table.contains("scan=serial"), "{table}");
+    let again = scratch.path("again");
+    let page = scratch.path("page.md");
+    let mut command = blockmill("report --markdown");
+    succeed(command.arg(&page).arg(out.join("bench.json")).arg("--out").arg(&again));
+    let text = fs::read_to_string(&page).expect("a page");
+    assert!(text.contains("16981-640M") && text.contains("scan=serial"), "{text}");
+    let charts: Vec<&str> =
+        text.split("](page/").skip(1).filter_map(|t| t.split(')').next()).collect();
+    assert!(charts.len() > 2, "{text}");
+    charts.iter().for_each(|name| assert!(scratch.path("page").join(name).exists(), "{name}"));
+}
+
+#[test]
+fn one_block_again_and_again_is_the_benchmark_of_the_reference() {
+    let scratch = Scratch::new("bench-one-block");
+    let words = "bench reindex-one-block --set gb=0.02 --ladder --pairs 1";
+    let mut command = blockmill(words);
+    command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
+    let sitting = succeed_json(&mut command);
+    let ladder = &sitting["contests"][0];
+    assert_eq!(labels(ladder)[2..], ["master", "16981", "headers", "frames"]);
+    for label in labels(ladder) {
+        for record in records(ladder, label) {
+            assert!(fact(record, "found") > 1, "{record}");
+            assert_eq!(fact(record, "orphans"), fact(record, "found"), "{record}");
+        }
     }
 }
 
 #[test]
-fn a_round_runs_every_design_and_all_agree() {
-    let scratch = Scratch::new("bench-reindex");
-    let out = scratch.path("out");
-    let words = "bench reindex --gb 0.02 --inputs 300 --ladder --ablate --runs 1 --threads 2";
+fn a_bench_connects_blocks_with_scripts_and_without_and_finds_the_same_coins() {
+    let scratch = Scratch::new("bench-connect");
+    let words = "bench reindex-connect reindex-connect-assumed --set inputs=300 --pairs 1";
     let mut command = blockmill(words);
-    command.arg("--cold").arg("--scratch").arg(scratch.path("data"));
-    let records = succeed_json(command.arg("--out").arg(&out));
-
-    let pr = of_definition(&records, "pr");
-    let rungs = [
-        "master",
-        "16981",
-        "16981-8M",
-        "16981-32M",
-        "16981-640M",
-        "headers",
-        "frames",
-        "blockmill",
-    ];
-    assert_eq!(labels(&pr), rungs);
-    let found = pr[0]["reindex"]["found"].as_u64().expect("a number");
-    assert!(found > 1 && pr.iter().all(|record| record["reindex"]["orphans"] == found));
-
-    let index = of_definition(&records, "index");
-    assert_eq!(labels(&index)[..8], rungs);
-    assert!(labels(&index).contains(&"scan=serial"), "{:?}", labels(&index));
-    let [first, last] = [0, 7].map(|at| &index[at]["reindex"]);
-    let bytes = |reindex: &Value, name| reindex[name].as_u64().expect("a number");
-    // blocks that stand before their parents are read twice
-    assert!(bytes(first, "index_bytes") > bytes(first, "file_bytes"), "{first}");
-    assert!(bytes(last, "index_bytes") < bytes(first, "file_bytes") / 10, "{last}");
-    assert_eq!(first["out_of_order"], first["from_disk"]);
-
-    let connect = of_definition(&records, "connect");
-    assert!(labels(&connect).contains(&"stages=serial"), "{:?}", labels(&connect));
-    let assumed = of_definition(&records, "connect-assumed");
-    assert_eq!(labels(&assumed), ["blockmill"]);
-    let figures = |record: &Value| [&record["inputs"], &record["scripts"]].map(Value::as_u64);
-    assert_eq!(figures(&connect[0]["reindex"]), [Some(300); 2]);
-    assert_eq!(figures(&assumed[0]["reindex"]), [Some(300), Some(0)]);
-    let hash = &connect[0]["reindex"]["coins_hash"];
+    command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
+    let sitting = succeed_json(&mut command);
+    let [all, assumed] = [0, 1].map(|at| records(&sitting["contests"][at], "blockmill")[0]);
+    let figures = |record| ["inputs", "scripts"].map(|name| fact(record, name));
+    assert_eq!((figures(all), figures(assumed)), ([300; 2], [300, 0]));
+    let hash = &all["answer"]["coins_hash"];
     assert_eq!(hash.as_str().map(str::len), Some(64));
-    assert_eq!(hash, &assumed[0]["reindex"]["coins_hash"]);
-    assert_files(&out);
-
-    let again = scratch.path("again");
-    let mut command = blockmill("report --markdown");
-    let text = succeed(command.arg(out.join("records")).arg("--out").arg(&again));
-    assert!(text.starts_with("## connect\n") && text.contains("| scripts=library |"), "{text}");
-    assert_files(&again);
+    assert_eq!(hash, &assumed["answer"]["coins_hash"]);
 }
 
 #[test]
@@ -87,24 +96,28 @@ fn given_blocks_are_shuffled_and_connected() {
     let chain = scratch.path("chain");
     let mut command = blockmill("generate bitcoin --inputs 50 --blocks 130");
     succeed(command.arg("--out").arg(&chain));
-    let mut command = blockmill("bench reindex --only mainnet --runs 2");
-    command.arg("--scratch").arg(scratch.path("data")).arg("--out").arg(scratch.path("out"));
-    let records = succeed_json(command.arg(&chain));
-    let runs = of_definition(&records, "mainnet");
-    assert_eq!(labels(&runs), ["blockmill"; 2]);
-    assert!(runs[0]["reindex"]["out_of_order"].as_u64() > Some(50), "{}", runs[0]);
-    assert_eq!(runs[0]["result"]["tip_number"], 130);
+    let from = format!("from={}", chain.display());
+    let mut command = blockmill("bench reindex-given --pairs 1 --set");
+    command.arg(from).arg("--scratch").arg(scratch.path("data"));
+    let sitting = succeed_json(command.arg("--out").arg(scratch.path("out")));
+    let record = records(&sitting["contests"][0], "blockmill")[0];
+    assert!(fact(record, "out_of_order") > 50, "{record}");
+    assert_eq!(record["result"]["tip_number"], 130);
 }
 
 #[test]
 fn what_cannot_be_measured_is_refused() {
     let scratch = Scratch::new("bench-reindex-refused");
     for (words, reason) in [
-        ("--only core", "expected pr, index, mainnet, connect, connect-assumed, found core"),
-        ("--only mainnet", "mainnet: expected block files, found no path"),
-        ("--gb 0", "expected a number above 0"),
+        ("core", "bench core: there is none; available: all, bodies, headers, "),
+        ("reindex-given", "bench reindex-given: expected --set from=..., found none"),
+        ("reindex-index --set gb=much", "gb=much: invalid float literal"),
+        ("reindex-index --set size=1", "reindex-index: no setting 'size'; available: "),
+        ("reindex-index --sweep gb", "reindex-index: no sweep of 'gb'; available: page-cache"),
+        ("reindex-blocks --ladder", "reindex-blocks has no ladder"),
     ] {
-        let mut command = blockmill(&format!("bench reindex {words}"));
+        let mut command = blockmill(&format!("bench {words}"));
+        command.arg("--out").arg(scratch.path("out"));
         let ended = run(command.arg("--scratch").arg(scratch.path("data")));
         assert_ne!(ended.code, Some(0));
         assert!(ended.stderr.contains(reason), "{}", ended.stderr);

@@ -56,7 +56,7 @@ fn names_of_any_bytes_are_those_that_were_meant() {
         "report @one.json --out @report",
         "report @two.json --out @report",
         "man @man",
-        "bench headers @headers.rlp --seal off --runs 1 --scratch @scratch --out @bench",
+        "bench headers --set headers=2000 --pairs 1 --scratch odd-scratch --out @bench",
         "demo --headers 2000 --out @demo",
     ];
     let before = names(&scratch.path(""));

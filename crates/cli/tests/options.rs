@@ -29,13 +29,13 @@ fn the_record_names_the_signatures_that_ran_and_others_are_refused() {
     let fastest = Signatures::detect().variant().name();
     for (archive, flags) in archives(&scratch) {
         let record = succeed_json(blockmill(&format!("verify {flags}")).arg(&archive));
-        assert_eq!(record["variants"]["signatures"], fastest);
+        assert_eq!(record["options"]["signatures"], fastest);
         for variant in Variant::ALL.map(Variant::name) {
             let words = format!("verify --with signatures={variant} {flags}");
             let mut command = blockmill(&words);
             if Signatures::named(variant).is_some() {
                 let record = succeed_json(command.arg(&archive));
-                assert_eq!(record["variants"]["signatures"], variant);
+                assert_eq!(record["options"]["signatures"], variant);
             } else {
                 let told =
                     format!("this CPU cannot run option 'signatures={variant}'; available: ");

@@ -108,6 +108,7 @@ fn stages(
         }
     };
     let ended = Stages::read("read", read)
+        .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
         .write("link and write", link_and_write)
         .run(batches, threads);

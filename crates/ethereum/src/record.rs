@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::run::{PHASES, Run};
 use archive::Archive;
 use chain::{Hex, Status};
-use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Seal, Stage};
+use pipeline::record::{BlockRef, Data, Outcome, Program, RunRecord, Series, Stage};
 
 /// The record of `run`, called `label` in tables; `program` is this one.
 pub fn of(
@@ -35,25 +35,19 @@ pub fn of(
         checksum: checksum(run),
     };
     record.level = options.level.name().into();
-    record.variants = options.setting.to_map();
-    record.seal = Some(Seal {
-        mode: options.seal.mode.to_string(),
-        seed: options.seal.seed,
-        checked: run.seals_checked,
-    });
-    record.phases = PHASES.map(String::from).to_vec();
-    record.chunks = run.chunks.clone();
-    record.totals.wall_s = run.wall_s;
-    record.totals.setup_s = options.caches.stats().busy.as_secs_f64();
-    record.sum_up();
+    record.options = options.setting.to_map();
+    record.settings.insert("seal".into(), options.seal.mode.to_string());
+    record.settings.insert("seal-seed".into(), options.seal.seed.to_string());
+    record.facts.count("seals", run.seals_checked);
+    record.facts.set("setup_s", options.caches.stats().busy.as_secs_f64());
+    record.series.push(Series::of_chunks(&run.chunks, &PHASES));
+    record.series.push(Series::of_slices(&run.times.timeline));
+    record.took(run.wall_s);
+    record.take_usage();
     record.stages = stages(run);
     record.threads = run.times.threads.iter().map(Into::into).collect();
     record.result = result(run, outcome);
     record.notes = notes::of(run, archive, options);
-    let cpu = pipeline::usage::cpu_times();
-    record.totals.cpu_user_s = cpu.user_s;
-    record.totals.cpu_sys_s = cpu.sys_s;
-    record.totals.peak_rss_bytes = pipeline::usage::peak_rss_bytes();
     record
 }
 

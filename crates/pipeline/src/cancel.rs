@@ -1,11 +1,16 @@
-//! A request to stop, shared by every stage.
+//! A run's line to the outside: it may be asked to stop, and it may be watched.
 
+use crate::live::Live;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set once (Ctrl-C, a failed stage), seen by all clones.
+/// Set once (Ctrl-C, a failed stage), seen by all clones; with a window through which the run that
+/// it may stop is seen.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel {
+    flag: Arc<AtomicBool>,
+    live: Live,
+}
 
 impl Cancel {
     /// Nobody has asked to stop.
@@ -15,12 +20,17 @@ impl Cancel {
 
     /// Asks every stage to finish what it holds and stop.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// What the run does.
+    pub fn live(&self) -> &Live {
+        &self.live
     }
 
     /// True once someone has asked to stop.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.load(Ordering::Relaxed)
     }
 }

@@ -4,20 +4,18 @@
 pub mod disk;
 pub mod machine;
 pub mod options;
-pub mod percentile;
 pub mod record;
-pub mod signature_record;
 pub mod usage;
-pub mod writer_record;
 
 mod cancel;
-mod record_file;
-mod record_schema_1;
+pub mod live;
 mod schedule;
 mod stages;
+mod timeline;
 mod times;
 
 pub use cancel::Cancel;
 pub use schedule::Flow;
 pub use stages::{Ended, Stages, Task, buffers};
+pub use timeline::Timeline;
 pub use times::{StageTimes, ThreadTimes, Times};

@@ -27,6 +27,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::live::Live;
 use crate::schedule::{Done, Flow, Job, Kind, Next, Schedule};
 use crate::times::{StageTimes, ThreadTimes, Times};
 use std::any::Any;
@@ -67,6 +68,7 @@ impl<S, E> Stage<'_, S, E> {
 /// A list of stages; see the module's text.
 pub struct Stages<'a, S, E> {
     steps: Vec<Vec<Stage<'a, S, E>>>,
+    live: Live,
 }
 
 /// One of the stages that have an item at the same time; see [`Stages::fork`].
@@ -103,7 +105,7 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
         work: impl FnMut(&mut S) -> Result<bool, E> + Send + 'a,
     ) -> Self {
         let work = Work::Read(Mutex::new(Box::new(work)));
-        Self { steps: vec![vec![Stage { name, work }]] }
+        Self { steps: vec![vec![Stage { name, work }]], live: Live::default() }
     }
 
     /// A stage for one item at a time, in the order of reading.
@@ -145,6 +147,13 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
         self
     }
 
+    /// Tells `live` what the stages do.
+    #[must_use]
+    pub fn watched(mut self, live: &Live) -> Self {
+        self.live = live.clone();
+        self
+    }
+
     /// Passes items through the stages until there are no more or one of them ends the run.
     /// `threads` may compute at the same time, and others may wait for disks; with 0 the caller's
     /// thread does everything, and one item is under way at a time. The fewer threads the system
@@ -157,13 +166,16 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
         let disks = kinds.iter().flatten().filter(|kind| **kind == Kind::Disk).count();
         // the caller's is one of them
         let others = if threads == 0 { 0 } else { threads + disks - 1 };
+        let names: Vec<_> = self.steps.iter().flatten().map(|stage| stage.name).collect();
+        self.live.begin(&names, threads);
         let run = Run {
+            live: self.live,
+            began: Instant::now(),
             stages: self.steps.into_iter().flatten().collect(),
             buffers: buffers.into_iter().map(RwLock::new).collect(),
             state: Mutex::new(State { schedule, errors: vec![], panic: None }),
             wakers: (0..=others).map(|_| Condvar::new()).collect(),
         };
-        let start = Instant::now();
         let laps = thread::scope(|scope| {
             let run = &run;
             let more = |at| thread::Builder::new().spawn_scoped(scope, move || run.work(at)).ok();
@@ -173,13 +185,15 @@ impl<'a, S: Send + Sync, E: Send> Stages<'a, S, E> {
             laps.extend(joined.map(|lap| lap.unwrap_or_else(|panic| resume_unwind(panic))));
             laps
         });
-        let times = run.times(start.elapsed(), threads, &laps);
+        let times = run.times(run.began.elapsed(), threads, &laps);
         run.end(times)
     }
 }
 
 /// What the threads of a run share.
 struct Run<'a, S, E> {
+    live: Live,
+    began: Instant,
     stages: Vec<Stage<'a, S, E>>,
     buffers: Vec<RwLock<S>>,
     state: Mutex<State<E>>,
@@ -239,10 +253,12 @@ impl<S: Send + Sync, E: Send> Run<'_, S, E> {
             };
             drop(state);
             self.wake(wakes);
-            let clock = Instant::now();
+            let from = self.began.elapsed();
             let done = catch_unwind(AssertUnwindSafe(|| self.call(&job)));
-            stages[job.stage].0 += clock.elapsed();
-            stages[job.stage].1 += u64::from(matches!(done, Ok(Ok(Done::Passed(_)))));
+            let (to, passed) = (self.began.elapsed(), matches!(done, Ok(Ok(Done::Passed(_)))));
+            stages[job.stage].0 += to.saturating_sub(from);
+            stages[job.stage].1 += u64::from(passed);
+            self.live.add(job.stage, from, to, passed);
             state = self.lock();
             self.take_back(&mut state, &job, done);
         }
@@ -283,7 +299,8 @@ impl<S: Send + Sync, E: Send> Run<'_, S, E> {
 
     /// The times of a run that took `all`.
     fn times(&self, all: Duration, threads: usize, laps: &[Lap]) -> Times {
-        let mut times = Times::default();
+        let timeline = self.live.look().timeline;
+        let mut times = Times { timeline, ..Times::default() };
         for (at, stage) in self.stages.iter().enumerate() {
             let threads = if stage.kind() == Kind::Parallel { threads.max(1) } else { 1 };
             let busy = laps.iter().map(|lap| lap.stages[at].0).sum();

@@ -1,14 +1,17 @@
 //! Where the time of a run of stages went.
 
+use crate::timeline::Timeline;
 use std::time::Duration;
 
 /// What the stages and the threads of a run took.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times {
     /// Each stage, in the order in which items pass them; tasks of one name are one entry.
     pub stages: Vec<StageTimes>,
     /// Each thread, the caller's first.
     pub threads: Vec<ThreadTimes>,
+    /// The stages over time; of several runs, of the last that had any time.
+    pub timeline: Timeline,
 }
 
 /// One stage. Busy and waiting time together are the time of the run, once for each thread that
@@ -68,6 +71,9 @@ impl Times {
             sum.busy += thread.busy;
             sum.idle += thread.idle;
         }
+        if !other.timeline.is_empty() {
+            self.timeline = other.timeline.clone();
+        }
     }
 }
 
@@ -94,7 +100,11 @@ mod tests {
     fn runs_add_up_and_threads_do_not_multiply() {
         let mut sum = Times::default();
         let thread = ThreadTimes { busy: Duration::from_secs(3), idle: Duration::from_secs(1) };
-        let one = Times { stages: vec![seconds("read", 2, 3, 5, 10)], threads: vec![thread] };
+        let one = Times {
+            stages: vec![seconds("read", 2, 3, 5, 10)],
+            threads: vec![thread],
+            ..Times::default()
+        };
         sum.add(&one);
         sum.add(&one);
         assert_eq!(sum.stages, [seconds("read", 2, 6, 10, 20)]);

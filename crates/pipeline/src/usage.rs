@@ -15,6 +15,12 @@ pub fn cpu_times() -> CpuTimes {
     os::cpu_times()
 }
 
+/// CPU time of all ended child processes, in seconds (getrusage(2)).
+pub fn children_cpu_s() -> f64 {
+    let CpuTimes { user_s, sys_s } = os::children_cpu_times();
+    user_s + sys_s
+}
+
 /// The most memory that this process has held at once, in bytes; 0 when not known.
 ///
 /// On Linux this is `VmHWM`. The peak of getrusage(2) is used elsewhere only: Linux carries it
@@ -42,7 +48,15 @@ mod os {
     use super::CpuTimes;
 
     pub fn cpu_times() -> CpuTimes {
-        getrusage(UsageWho::RUSAGE_SELF).map_or(CpuTimes::default(), |usage| CpuTimes {
+        times_of(UsageWho::RUSAGE_SELF)
+    }
+
+    pub fn children_cpu_times() -> CpuTimes {
+        times_of(UsageWho::RUSAGE_CHILDREN)
+    }
+
+    fn times_of(who: UsageWho) -> CpuTimes {
+        getrusage(who).map_or(CpuTimes::default(), |usage| CpuTimes {
             user_s: usage.user_time().num_microseconds() as f64 / 1e6,
             sys_s: usage.system_time().num_microseconds() as f64 / 1e6,
         })

@@ -1,87 +1,94 @@
 //! What a person reads after a run over Bitcoin block files: what the index found, what was
 //! connected, and which coins are left.
 
-use pipeline::record::{Reindex, RunRecord, rate};
+use pipeline::record::{Facts, RunRecord, rate};
 
 use crate::format;
 
+/// Is it a run over block files? Only these have an index.
+pub(crate) fn are_of(record: &RunRecord) -> bool {
+    record.facts.get("found").is_some()
+}
+
 /// Names and values of what the run found and did, in the order of the work.
-pub(crate) fn facts(record: &RunRecord, reindex: &Reindex) -> Vec<(&'static str, String)> {
-    let mut facts = vec![("index", index(reindex)), ("order", order(reindex))];
+pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let found = &record.facts;
+    let mut facts = vec![("index", index(found)), ("order", order(found))];
     if record.level != "headers" {
-        facts.push(("connected", connected(record, reindex)));
+        facts.push(("connected", connected(record, found)));
     }
     if record.level == "execution" {
-        facts.push(("scripts", scripts(reindex)));
-        facts.push(("coins", coins(reindex)));
+        facts.push(("scripts", scripts(found)));
+        facts.push(("coins", coins(found)));
     }
     facts
 }
 
 /// Did the headers come from an earlier run's index?
-fn is_taken_over(reindex: &Reindex) -> bool {
-    reindex.scan_s == 0.0 && reindex.index_bytes == 0
+fn is_taken_over(facts: &Facts) -> bool {
+    facts.of("scan_s") == 0.0 && facts.count_of("index_bytes") == 0
 }
 
-fn index(reindex: &Reindex) -> String {
-    let found = format::counted(reindex.found, "block");
-    let files = format::counted(reindex.files, "file");
-    let time = format::duration(reindex.index_s);
-    let speed = format::rate(rate(reindex.found, reindex.index_s));
-    let how = if is_taken_over(reindex) { ", taken over from an earlier run" } else { "" };
-    let memory = match reindex.tree_memory {
+fn index(facts: &Facts) -> String {
+    let found = format::counted(facts.count_of("found"), "block");
+    let files = format::counted(facts.count_of("files"), "file");
+    let time = format::duration(facts.of("index_s"));
+    let speed = format::rate(rate(facts.count_of("found"), facts.of("index_s")));
+    let how = if is_taken_over(facts) { ", taken over from an earlier run" } else { "" };
+    let memory = match facts.count_of("tree_memory_bytes") {
         0 => String::new(),
         bytes => format!(", {} of memory", format::bytes(bytes)),
     };
     format!("{found} in {files}, {time}, {speed} headers/s{memory}{how}")
 }
 
-fn order(reindex: &Reindex) -> String {
-    let share = format::percent(rate(reindex.out_of_order, reindex.found as f64));
+fn order(facts: &Facts) -> String {
+    let share =
+        format::percent(rate(facts.count_of("out_of_order"), facts.count_of("found") as f64));
     let mut parts = vec![];
-    if !is_taken_over(reindex) {
-        parts.push(match reindex.out_of_order {
+    if !is_taken_over(facts) {
+        parts.push(match facts.count_of("out_of_order") {
             0 => "no block before its parent".to_owned(),
             blocks => format!("{} had to wait for their parents ({share})", format::count(blocks)),
         });
     }
-    parts.push(format!("{} in stale branches", format::count(reindex.stale)));
-    if reindex.orphans > 0 {
-        parts.push(format!("{} without a parent", format::count(reindex.orphans)));
+    parts.push(format!("{} in stale branches", format::count(facts.count_of("stale"))));
+    if facts.count_of("orphans") > 0 {
+        parts.push(format!("{} without a parent", format::count(facts.count_of("orphans"))));
     }
     parts.join(", ")
 }
 
-fn connected(record: &RunRecord, reindex: &Reindex) -> String {
+fn connected(record: &RunRecord, facts: &Facts) -> String {
     let blocks = format::counted(record.data.blocks, "block");
-    let transactions = format::counted(reindex.transactions, "transaction");
-    let inputs = format::counted(reindex.inputs, "input");
-    let speed = format::rate(rate(reindex.inputs, reindex.connect_s));
-    let time = format::duration(reindex.connect_s);
+    let transactions = format::counted(facts.count_of("transactions"), "transaction");
+    let inputs = format::counted(facts.count_of("inputs"), "input");
+    let speed = format::rate(rate(facts.count_of("inputs"), facts.of("connect_s")));
+    let time = format::duration(facts.of("connect_s"));
     let mut text = format!("{blocks}, {transactions}, {inputs}, {time}, {speed} inputs/s");
-    if reindex.disconnected > 0 {
-        let blocks = format::counted(reindex.disconnected, "block");
+    if facts.count_of("disconnected") > 0 {
+        let blocks = format::counted(facts.count_of("disconnected"), "block");
         text += &format!("; {blocks} disconnected before");
     }
     text
 }
 
-fn scripts(reindex: &Reindex) -> String {
-    match (reindex.scripts, reindex.inputs) {
+fn scripts(facts: &Facts) -> String {
+    match (facts.count_of("scripts"), facts.count_of("inputs")) {
         (0, 0) => "none to run".to_owned(),
         (0, _) => "taken as valid, none run".to_owned(),
         (run, _) => {
-            let (run, library) = (format::count(run), format::count(reindex.by_library));
+            let (run, library) = (format::count(run), format::count(facts.count_of("by_library")));
             format!("{run} run, {library} of them by the script library")
         }
     }
 }
 
-fn coins(reindex: &Reindex) -> String {
-    let coins = format::count(reindex.coins);
-    let memory = format::bytes(reindex.coins_memory);
-    let commits = format::counted(reindex.commits, "commit");
-    let time = format::duration(reindex.commit_s);
+fn coins(facts: &Facts) -> String {
+    let coins = format::count(facts.count_of("coins"));
+    let memory = format::bytes(facts.count_of("coins_memory_bytes"));
+    let commits = format::counted(facts.count_of("commits"), "commit");
+    let time = format::duration(facts.of("commit_s"));
     format!("{coins} left, {memory} of memory at most, {commits} in {time}")
 }
 
@@ -91,8 +98,7 @@ mod tests {
     use crate::sample;
 
     fn values(record: &RunRecord) -> Vec<String> {
-        let reindex = record.reindex.as_ref().unwrap();
-        facts(record, reindex).into_iter().map(|(name, value)| format!("{name}: {value}")).collect()
+        facts(record).into_iter().map(|(name, value)| format!("{name}: {value}")).collect()
     }
 
     #[test]
@@ -115,9 +121,9 @@ mod tests {
     #[test]
     fn says_what_was_not_done() {
         let mut record = sample::reindexed("import");
-        let reindex = record.reindex.as_mut().unwrap();
-        (reindex.scan_s, reindex.index_bytes, reindex.scripts) = (0.0, 0, 0);
-        (reindex.orphans, reindex.disconnected) = (3, 2);
+        for (name, count) in [("scan_s", 0), ("scripts", 0), ("orphans", 3), ("disconnected", 2)] {
+            record.facts.count(name, count);
+        }
         let values = values(&record).join("\n");
         for expected in [
             "headers/s, taken over from an earlier run\n",

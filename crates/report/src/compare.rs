@@ -1,16 +1,15 @@
-//! Labels side by side: one column for each label, one line for each figure or fact.
+//! Runs side by side: one column for each run, one line for each figure or fact.
 
-use pipeline::percentile::Percentiles;
+use pipeline::record::{BLOCKS_PER_S, CHUNK, CPU_SYS_S, CPU_USER_S, PEAK_RSS_BYTES, Percentiles};
 use pipeline::record::{RunRecord, rate};
 
 use crate::format::{self, NONE};
-use crate::group::{Group, by_label, cautions, seals};
+use crate::runs::{cautions, names, seals};
 use crate::summary::shown_phases;
-use crate::table::{Mark, Table};
+use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
 
-/// Compares labels on a terminal. Of several runs with one label the median is shown; facts and
-/// percentiles are those of the run with the median time. Lines without any figure are left out.
+/// Compares runs on a terminal. Lines without any figure are left out.
 pub fn compare_table(records: &[RunRecord], colour: Colour) -> String {
     table(records).terminal(colour)
 }
@@ -20,118 +19,123 @@ pub fn compare_markdown(records: &[RunRecord]) -> String {
     table(records).markdown()
 }
 
-type Show = fn(&Group<'_>) -> Option<String>;
+type Show = fn(&RunRecord) -> Option<String>;
 type Pick = fn(&Percentiles) -> f64;
 
 /// The lines before those of the phases.
-const LINES: [(&str, Show); 11] = [
-    ("program", |g| fact(g, |r| format!("{} {}", r.program.name, r.program.version))),
-    ("revision", |g| fact(g, |r| r.program.revision.chars().take(10).collect())),
-    ("runs", |g| Some(format::count(g.runs.len() as u64))),
-    ("level", |g| fact(g, |r| r.level.clone())),
-    ("seals", |g| fact(g, |r| seals(r).to_owned())),
-    ("blocks", |g| fact(g, |r| format::count(r.data.blocks))),
-    ("blocks/s", |g| Some(format::rate(g.spread(|r| r.totals.blocks_per_s)?.median))),
-    ("archive MB/s", |g| {
-        let speed = g.spread(|r| rate(r.data.bytes, r.totals.wall_s) / 1e6)?.median;
+const LINES: [(&str, Show); 9] = [
+    ("program", |r| told(format!("{} {}", r.program.name, r.program.version))),
+    ("revision", |r| told(r.program.revision.chars().take(10).collect())),
+    ("level", |r| told(r.level.clone())),
+    ("seals", |r| told(seals(r).to_owned())),
+    ("blocks", |r| told(format::count(r.data.blocks))),
+    ("blocks/s", |r| Some(format::rate(r.facts.get(BLOCKS_PER_S)?))),
+    ("archive MB/s", |r| {
+        let speed = rate(r.data.bytes, r.wall_s()) / 1e6;
         (speed > 0.0).then(|| format::figure(speed))
     }),
-    ("whole run", |g| time(g, |r| r.totals.wall_s)),
-    ("set-up", |g| time(g, |r| r.totals.setup_s)),
-    ("index", |g| time(g, |r| r.reindex.as_ref().map_or(0.0, |reindex| reindex.index_s))),
+    ("set-up", |r| time(r.facts.of("setup_s"))),
+    ("index", |r| time(r.facts.of("index_s"))),
 ];
 
 /// The lines behind them.
 const MORE_LINES: [(&str, Show); 4] = [
-    ("CPU, user", |g| time(g, |r| r.totals.cpu_user_s)),
-    ("CPU, system", |g| time(g, |r| r.totals.cpu_sys_s)),
-    ("cores busy", |g| {
-        let cores = g.spread(|r| (r.totals.cpu_user_s + r.totals.cpu_sys_s) / r.totals.wall_s)?;
-        (cores.median > 0.0).then(|| format::number(cores.median, 2))
+    ("CPU, user", |r| time(r.facts.of(CPU_USER_S))),
+    ("CPU, system", |r| time(r.facts.of(CPU_SYS_S))),
+    ("cores busy", |r| {
+        let cores = r.cpu_s() / r.wall_s();
+        (cores > 0.0).then(|| format::number(cores, 2))
     }),
-    ("peak memory", |g| {
-        let peak = g.runs.iter().map(|r| r.totals.peak_rss_bytes).max()?;
-        (peak > 0).then(|| format::bytes(peak))
-    }),
+    ("peak memory", |r| Some(format::bytes(r.facts.get(PEAK_RSS_BYTES)? as u64))),
 ];
 
 /// What is shown of the times of a phase for each chunk.
-const PERCENTILES: [(&str, Pick); 3] = [("p50", |p| p.p50), ("p99", |p| p.p99), ("max", |p| p.max)];
+const PERCENTILES: [(&str, Pick); 4] =
+    [("p50", |p| p.p50), ("p95", |p| p.p95), ("p99", |p| p.p99), ("max", |p| p.max)];
 
 pub(crate) fn table(records: &[RunRecord]) -> Table {
-    let groups = by_label(records);
-    let mut heads = vec![""];
-    heads.extend(groups.iter().map(|group| group.label));
-    let mut table = Table::new(&heads);
+    let mut table = Table::new(&[""]);
+    table.heads.extend(names(records));
+    let first = records.first();
+    push(&mut table, "whole run", records.iter().map(|r| whole(r, first)).collect());
     let lines = |table: &mut Table, lines: &[(&str, Show)]| {
         for (name, show) in lines {
-            push(table, name, groups.iter().map(show).collect());
+            push(table, name, records.iter().map(|r| show(r).map(Cell::from)).collect());
         }
     };
     lines(&mut table, &LINES);
-    for phase in phases(&groups) {
-        push(&mut table, phase, groups.iter().map(|g| time(g, |r| r.busy_s(phase))).collect());
+    for phase in phases(records) {
+        let busy = records.iter().map(|r| time(r.busy_s(phase)).map(Cell::from));
+        push(&mut table, phase, busy.collect());
     }
     lines(&mut table, &MORE_LINES);
-    for phase in groups.iter().find_map(Group::any).map_or(vec![], shown_phases) {
+    for phase in records.iter().map(shown_phases).find(|all| !all.is_empty()).unwrap_or_default() {
         for (name, pick) in PERCENTILES {
-            let values = groups.iter().map(|g| tail(g, phase, pick));
+            let values = records.iter().map(|r| tail(r, phase, pick).map(Cell::from));
             push(&mut table, &format!("{phase}, chunk {name}"), values.collect());
         }
     }
-    for switch in switches(&groups) {
-        let value = |g: &Group<'_>| g.any()?.variants.get(switch).cloned();
-        push(&mut table, &format!("with {switch}"), groups.iter().map(value).collect());
+    for option in options(records) {
+        let value = |r: &RunRecord| r.options.get(option).map(|value| Cell::from(value.as_str()));
+        push(&mut table, &format!("with {option}"), records.iter().map(value).collect());
     }
-    table.notes = cautions(&groups);
+    table.notes = cautions(records);
     table
 }
 
-fn push(table: &mut Table, name: &str, values: Vec<Option<String>>) {
+/// The time of a whole run, and how many times as fast it was as the first one.
+fn whole(record: &RunRecord, first: Option<&RunRecord>) -> Option<Cell> {
+    let cell = Cell::from(time(record.wall_s())?).marked(Mark::Strong);
+    let first = first.filter(|first| !std::ptr::eq(*first, record));
+    let small =
+        first.map(|first| format!("{} as fast", format::ratio(first.wall_s() / record.wall_s())));
+    Some(Cell { small, ..cell })
+}
+
+fn push(table: &mut Table, name: &str, values: Vec<Option<Cell>>) {
     if values.iter().all(Option::is_none) {
         return;
     }
-    let mut row = vec![crate::table::Cell::from(name).marked(Mark::Faint)];
-    row.extend(values.into_iter().map(|value| value.unwrap_or_else(|| NONE.to_owned()).into()));
+    let mut row = vec![Cell::from(name).marked(Mark::Faint)];
+    row.extend(values.into_iter().map(|value| value.unwrap_or_else(|| NONE.into())));
     table.rows.push(row);
 }
 
-/// The phases of all labels, in order.
-fn phases<'a>(groups: &[Group<'a>]) -> Vec<&'a str> {
+/// The phases of all runs, in order.
+fn phases(records: &[RunRecord]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
-    for name in groups.iter().filter_map(Group::any).flat_map(|record| &record.phases) {
-        if !names.contains(&name.as_str()) {
+    for name in records.iter().flat_map(RunRecord::phases) {
+        if !names.contains(&name) {
             names.push(name);
         }
     }
     names
 }
 
-/// The names of all switches that any label sets.
-fn switches<'a>(groups: &[Group<'a>]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for record in groups.iter().filter_map(Group::any) {
-        names.extend(record.variants.keys().map(String::as_str));
-    }
+/// The names of the options in which the runs differ.
+fn options(records: &[RunRecord]) -> Vec<&str> {
+    let all = records.iter().flat_map(|record| record.options.keys().map(String::as_str));
+    let mut names: Vec<&str> = all.collect();
     names.sort_unstable();
     names.dedup();
+    let value = |record: &RunRecord, name: &str| record.options.get(name).cloned();
+    let differ =
+        |name: &&str| records.iter().any(|record| value(record, name) != value(&records[0], name));
+    names.retain(differ);
     names
 }
 
-fn fact(group: &Group<'_>, show: impl Fn(&RunRecord) -> String) -> Option<String> {
-    let text = show(group.any()?).trim().to_owned();
+fn told(text: String) -> Option<String> {
+    let text = text.trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
 
-fn time(group: &Group<'_>, figure: impl Fn(&RunRecord) -> f64) -> Option<String> {
-    let median = group.spread(figure)?.median;
-    (median > 0.0).then(|| format::duration(median))
+fn time(seconds: f64) -> Option<String> {
+    (seconds > 0.0).then(|| format::duration(seconds))
 }
 
-fn tail(group: &Group<'_>, phase: &str, pick: Pick) -> Option<String> {
-    let record = group.typical()?;
-    let value = pick(record.percentiles.get(record.phase(phase)?)?);
-    (value > 0.0).then(|| format::duration(value))
+fn tail(record: &RunRecord, phase: &str, pick: Pick) -> Option<String> {
+    time(pick(&record.series(CHUNK)?.column(phase)?.percentiles?))
 }
 
 #[cfg(test)]
@@ -140,15 +144,27 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn puts_each_label_in_a_column_and_leaves_out_empty_lines() {
+    fn puts_each_run_in_a_column_and_leaves_out_empty_lines() {
         let mut records = vec![sample::bare("geth"), sample::full("blockmill", 1.0)];
-        records[1].variants.insert("write".into(), "batch".into());
+        records[1].options.insert("write".into(), "batch".into());
+        for record in &mut records {
+            record.options.insert("hash".into(), "multi".into());
+        }
         let text = compare_markdown(&records);
         assert!(text.starts_with("|  | geth | blockmill |\n| --- | ---: | ---: |\n"), "{text}");
         assert!(text.contains("| with write | - | batch |"), "{text}");
+        assert!(!text.contains("| with hash |"), "the same in both:\n{text}");
         assert!(text.contains("| blocks | 1,000,000 | 1,000,000 |"), "{text}");
         assert!(!text.contains("| set-up |"), "no run had a set-up:\n{text}");
         assert!(text.contains("| validation, chunk p99 | - |"), "{text}");
+    }
+
+    #[test]
+    fn the_whole_run_is_compared_with_the_first() {
+        let text = compare_markdown(&[sample::full("import", 3.0), sample::full("import", 1.5)]);
+        assert!(text.contains("| import 1 | import 2 |"), "{text}");
+        assert!(text.contains("| whole run | **3.00 s** | **1.50 s** (2.00x as fast) |"), "{text}");
+        assert!(text.contains("- One run of each"), "{text}");
     }
 
     #[test]
@@ -162,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn terminal_form_names_all_labels() {
+    fn terminal_form_names_all_runs() {
         let records = [sample::full("mod1", 2.0), sample::full("mod2", 1.0)];
         let text = compare_table(&records, Colour::Off);
         assert!(text.lines().any(|line| line.contains("mod1") && line.contains("mod2")), "{text}");

@@ -107,6 +107,27 @@ pub(crate) fn ratio(value: f64) -> String {
     if text == NONE { text } else { text + "x" }
 }
 
+/// How many times, without a sign: `1.00`, `12.3`, `123`.
+pub(crate) fn times(value: f64) -> String {
+    ratio(value).trim_end_matches('x').to_owned()
+}
+
+/// A share that is small, such as noise: `0.4 %`, `1.2 %`, `12 %`.
+pub(crate) fn percent_of_noise(share: f64) -> String {
+    match share.is_finite() {
+        true => format!("{} %", number(share * 100.0, usize::from(share < 0.0995))),
+        false => "not known".to_owned(),
+    }
+}
+
+/// An exponent with its error: `0.98 ± 0.02`.
+pub(crate) fn exponent(growth: &lab::statistics::Growth) -> String {
+    match growth.error > 0.0 {
+        true => format!("{:.2} ± {:.2}", growth.exponent, growth.error),
+        false => format!("{:.2}", growth.exponent),
+    }
+}
+
 /// A part of one as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{:.0} %", share * 100.0) } else { NONE.to_owned() }

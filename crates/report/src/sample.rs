@@ -1,7 +1,11 @@
 //! Records for the tests of this crate.
 
+use lab::contest::Run;
+use lab::findings::Contest;
+use lab::shape::Contestant;
 use pipeline::record::{
-    BlockRef, ChunkTimes, Program, Reindex, RunRecord, Seal, Stage, VALIDATION, WRITE,
+    BlockRef, CHUNK, CPU_USER_S, ChunkTimes, PEAK_RSS_BYTES, Program, RunRecord, SLICE, START_S,
+    Series, Stage, Thread, VALIDATION, WALL_S, WRITE,
 };
 
 /// A run of 1,000,000 blocks of which nothing but the whole time was measured.
@@ -20,19 +24,18 @@ pub(crate) fn bare(label: &str) -> RunRecord {
     record.level = "headers".into();
     record.result.tip_number = 999_999;
     record.result.tip_hash = "0x01".into();
-    record.totals.wall_s = 1.0;
-    record.phases = ["read", "decode", VALIDATION, WRITE].map(String::from).to_vec();
-    record.totals.busy_s = vec![0.0; 4];
+    record.took(1.0);
     record
 }
 
 /// A run with stages, seals and 489 chunks, whose times rise along the chain; `pace` scales them.
 pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
     let mut record = bare(label);
+    let mut chunks = vec![];
     for first in (0..1_000_000u64).step_by(2048) {
         let at = first as f64 / 1e6;
         let wave = 1.0 + 0.2 * (at * 60.0).sin();
-        record.chunks.push(ChunkTimes {
+        chunks.push(ChunkTimes {
             first,
             blocks: 2048.min(1_000_000 - first),
             busy_s: [0.0001, 0.0003, 0.001 * wave * (1.0 + at), 0.0008 * wave]
@@ -41,9 +44,16 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
             end_s: pace * 0.002 * (first / 2048 + 1) as f64,
         });
     }
-    record.totals.wall_s = pace;
-    record.totals.peak_rss_bytes = 96_000_000;
-    record.sum_up();
+    record.series = vec![Series::of_chunks(&chunks, &["read", "decode", VALIDATION, WRITE])];
+    let starts = (0..100).map(|slice| pace * f64::from(slice) / 100.0).collect();
+    let mut slices = Series::new(SLICE).index(START_S, "s", starts);
+    for (stage, busy) in [("read", 0.05), ("verify", 0.8)] {
+        let wave = |at: i32| busy * pace / 100.0 * (1.0 + (f64::from(at) / 9.0).sin());
+        slices = slices.measured(stage, "s", (0..100).map(wave).collect());
+    }
+    record.series.push(slices);
+    record.took(pace);
+    record.facts.count(PEAK_RSS_BYTES, 96_000_000);
     let stage = |name: &str, busy_s, wait_s| Stage {
         name: name.into(),
         threads: 1,
@@ -58,7 +68,10 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
         stage("verify", 0.4, 0.1),
         stage("write", 0.3, 0.2),
     ];
-    record.seal = Some(Seal { mode: "1/100".into(), seed: 42, checked: 10_031 });
+    record.threads = vec![Thread { busy_s: 0.6 * pace, idle_s: 0.4 * pace }; 2];
+    record.settings.insert("seal".into(), "1/100".into());
+    record.settings.insert("seal-seed".into(), "42".into());
+    record.facts.count("seals", 10_031);
     record.result.anchor = Some(BlockRef { number: 0, hash: "0xab".into() });
     record.result.committed = Some(999_999);
     record
@@ -71,32 +84,76 @@ pub(crate) fn reindexed(label: &str) -> RunRecord {
     record.data.format = "blk".into();
     (record.data.first, record.data.last, record.data.blocks) = (1, 4_521, 4_521);
     record.level = "execution".into();
-    record.seal = None;
+    record.settings.clear();
     record.result.anchor = None;
     (record.result.tip_number, record.result.tip_hash) = (4_521, "00".repeat(32));
     record.result.committed = Some(4_521);
-    record.phases = ["read", "prepare", "connect", "check", "finish"].map(String::from).to_vec();
-    for chunk in &mut record.chunks {
-        chunk.busy_s.push(0.0001);
+    let mut chunks = record.series.remove(0);
+    let names = ["read", "prepare", "connect", "check"];
+    for (column, name) in chunks.columns.iter_mut().skip(3).zip(names) {
+        column.name = name.into();
     }
-    record.sum_up();
-    record.reindex = Some(Reindex {
-        files: 2,
-        found: 4_523,
-        out_of_order: 1_131,
-        stale: 1,
-        scan_s: 0.008,
-        index_s: 0.01,
-        connect_s: 0.5,
-        commit_s: 0.02,
-        commits: 1,
-        transactions: 4_583,
-        inputs: 5_000,
-        scripts: 5_000,
-        by_library: 12,
-        coins: 3_900,
-        coins_memory: 12_000_000,
-        ..Reindex::default()
-    });
+    let finish = vec![0.0001; chunks.len()];
+    record.series.insert(0, chunks.measured("finish", "s", finish));
+    record.took(0.51);
+    for (name, count) in [
+        ("files", 2),
+        ("found", 4_523),
+        ("out_of_order", 1_131),
+        ("stale", 1),
+        ("commits", 1),
+        ("transactions", 4_583),
+        ("inputs", 5_000),
+        ("scripts", 5_000),
+        ("by_library", 12),
+        ("coins", 3_900),
+        ("coins_memory_bytes", 12_000_000),
+    ] {
+        record.facts.count(name, count);
+    }
+    for (name, time) in
+        [("scan_s", 0.008), ("index_s", 0.01), ("connect_s", 0.5), ("commit_s", 0.02)]
+    {
+        record.facts.set(name, time);
+    }
     record
+}
+
+/// A contest of the contestants with these wall times, in eight blocks, with a wobble of a
+/// thousandth; the first of them is the baseline.
+pub(crate) fn contest(shape: &str, all: &[(&str, f64)]) -> Contest {
+    let mut contestants = vec![];
+    let mut runs = vec![];
+    for (label, _) in all {
+        let label = (*label).to_owned();
+        contestants.push(Contestant { label, ..Contestant::default() });
+    }
+    contestants.insert(1, Contestant { label: "again".into(), ..Contestant::default() });
+    for block in 0..=8u32 {
+        for (contestant, one) in contestants.iter().enumerate() {
+            let wall_s = all[contestant.saturating_sub(1)].1;
+            for turn in 0..2 {
+                let wobble =
+                    (f64::from((block * 7 + turn * 3 + contestant as u32 * 5) % 11) - 5.0) / 5e3;
+                let mut record = full(&one.label, wall_s * (1.0 + wobble));
+                record.series.retain(|series| {
+                    ![CHUNK, SLICE].contains(&series.row.as_str()) || turn == 0 && block == 1
+                });
+                record.facts.set(CPU_USER_S, record.facts.of(WALL_S) * 1.5);
+                record.facts.count(PEAK_RSS_BYTES, (wall_s * 1e8) as u64);
+                record.command = vec!["blockmill".into(), "bench".into(), one.label.clone()];
+                runs.push(Run { contestant, block, disturbed: false, record });
+            }
+        }
+    }
+    Contest {
+        definition: "headers".into(),
+        title: "Ethereum headers".into(),
+        about: "A stream of headers, checked and stored.".into(),
+        shape: shape.into(),
+        compare: vec![WALL_S.into(), "cpu_s".into()],
+        contestants,
+        runs,
+        ..Contest::default()
+    }
 }

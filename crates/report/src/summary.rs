@@ -3,10 +3,11 @@
 
 use anstyle::Style;
 use chain::Status;
-use pipeline::record::{BlockRef, RunRecord, VALIDATION, WRITE};
+use pipeline::record::{BLOCKS_PER_S, BlockRef, PEAK_RSS_BYTES, RunRecord, VALIDATION, WRITE};
 
 use crate::block_files;
 use crate::format::{self, printable};
+use crate::runs;
 use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar};
 
 /// Shortfalls that are shown.
@@ -87,20 +88,18 @@ pub(crate) fn verdict(record: &RunRecord) -> (Style, String) {
 /// block files do not tell the height.
 fn middle(record: &RunRecord) -> Option<String> {
     let anchor = record.result.anchor.as_ref()?;
-    match (anchor.number, &record.reindex) {
-        (0, Some(_)) => Some(anchor.hash.clone()),
-        (0, None) => None,
+    match (anchor.number, block_files::are_of(record)) {
+        (0, true) => Some(anchor.hash.clone()),
+        (0, false) => None,
         (number, _) => Some(format::count(number)),
     }
 }
 
 /// What was verified: blocks, or of block files headers alone.
 fn verified(record: &RunRecord) -> String {
-    match &record.reindex {
-        // of the best chain: others may be in the files that follow nothing
-        Some(_) if record.level == "headers" => format::counted(record.data.blocks, "header"),
-        _ => format::counted(record.data.blocks, "block"),
-    }
+    // of the best chain: others may be in the files that follow nothing
+    let headers = block_files::are_of(record) && record.level == "headers";
+    format::counted(record.data.blocks, if headers { "header" } else { "block" })
 }
 
 /// Names and values of what the run found and checked; those that a run does not have are left
@@ -114,10 +113,10 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     if !result.tip_hash.is_empty() {
         facts.push(("tip", block(result.tip_number, &result.tip_hash)));
     }
-    match &record.reindex {
-        Some(reindex) => facts.extend(block_files::facts(record, reindex)),
-        None => facts.extend(proofs(record)),
-    }
+    facts.extend(match block_files::are_of(record) {
+        true => block_files::facts(record),
+        false => proofs(record),
+    });
     facts.push(match result.committed {
         Some(number) => ("stored", format!("up to block {}", format::count(number))),
         None => ("stored", "nothing".to_owned()),
@@ -150,36 +149,38 @@ fn proofs(record: &RunRecord) -> Vec<(&'static str, String)> {
 }
 
 fn figures(record: &RunRecord) -> Vec<(&'static str, String)> {
-    let totals = &record.totals;
-    if record.reindex.is_some() && (record.data.blocks == 0 || record.level == "headers") {
-        return vec![("time", format!("{} in all", format::duration(totals.wall_s)))];
+    let wall_s = record.wall_s();
+    if block_files::are_of(record) && (record.data.blocks == 0 || record.level == "headers") {
+        return vec![("time", format!("{} in all", format::duration(wall_s)))];
     }
     let mut facts = vec![(
         "rate",
         format!(
             "{} blocks/s, {} in all",
-            format::rate(totals.blocks_per_s),
-            format::duration(totals.wall_s)
+            format::rate(record.facts.of(BLOCKS_PER_S)),
+            format::duration(wall_s)
         ),
     )];
     if record.data.bytes > 0 {
-        let speed = pipeline::record::rate(record.data.bytes, totals.wall_s) / 1e6;
+        let speed = pipeline::record::rate(record.data.bytes, wall_s) / 1e6;
         let size = format::bytes(record.data.bytes);
         facts.push(("archive", format!("{size}, {} MB/s", format::figure(speed))));
     }
-    if totals.peak_rss_bytes > 0 {
-        facts.push(("peak memory", format::bytes(totals.peak_rss_bytes)));
+    if let peak @ 1.. = record.facts.count_of(PEAK_RSS_BYTES) {
+        facts.push(("peak memory", format::bytes(peak)));
     }
     facts
 }
 
 fn seals(record: &RunRecord) -> String {
-    let Some(seal) = &record.seal else { return "not checked".to_owned() };
-    let checked = format::count(seal.checked);
-    match seal.mode.as_str() {
+    let checked = format::count(record.facts.count_of("seals"));
+    match runs::seals(record) {
         "off" => "not checked".to_owned(),
         "all" => format!("all checked ({checked})"),
-        share => format!("{share} checked ({checked}), seed {}", seal.seed),
+        share => {
+            let seed = record.settings.get("seal-seed").map_or("", String::as_str);
+            format!("{share} checked ({checked}), seed {seed}")
+        }
     }
 }
 
@@ -197,21 +198,21 @@ pub(crate) const INDEX: &str = "index";
 
 /// The parts of the busy time that were measured, in the order of the work.
 pub(crate) fn parts(record: &RunRecord) -> Vec<(&str, f64)> {
-    let before = match &record.reindex {
-        Some(reindex) => (INDEX, reindex.index_s),
-        None => (SET_UP, record.totals.setup_s),
+    let before = match block_files::are_of(record) {
+        true => (INDEX, record.facts.of("index_s")),
+        false => (SET_UP, record.facts.of("setup_s")),
     };
-    let phases = record.phases.iter().map(String::as_str);
-    [before].into_iter().chain(phases.zip(record.totals.busy_s.iter().copied())).collect()
+    let phases = record.phases().into_iter().map(|phase| (phase, record.busy_s(phase)));
+    [before].into_iter().chain(phases).collect()
 }
 
 /// The phases that are shown over the chain: the two that the reference measures, or all but
 /// reading where those are not told apart.
 pub(crate) fn shown_phases(record: &RunRecord) -> Vec<&str> {
-    let phases = record.phases.iter().map(String::as_str);
-    match record.phase(VALIDATION) {
-        Some(_) => phases.filter(|phase| [VALIDATION, WRITE].contains(phase)).collect(),
-        None => phases.skip(1).collect(),
+    let phases = record.phases();
+    match phases.contains(&VALIDATION) {
+        true => phases.into_iter().filter(|name| [VALIDATION, WRITE].contains(name)).collect(),
+        false => phases.into_iter().skip(1).collect(),
     }
 }
 

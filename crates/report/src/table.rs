@@ -29,6 +29,7 @@ pub(crate) enum Mark {
     Plain,
     Strong,
     Good,
+    Bad,
     Faint,
 }
 
@@ -38,6 +39,8 @@ pub(crate) struct Cell {
     pub text: String,
     pub small: Option<String>,
     pub mark: Mark,
+    /// By what the column is sorted; its text where there is none.
+    pub sort: Option<f64>,
 }
 
 impl From<String> for Cell {
@@ -55,6 +58,10 @@ impl From<&str> for Cell {
 impl Cell {
     pub fn marked(self, mark: Mark) -> Self {
         Self { mark, ..self }
+    }
+
+    pub fn sorted(self, by: f64) -> Self {
+        Self { sort: Some(by), ..self }
     }
 }
 
@@ -128,7 +135,8 @@ impl Table {
                 tbody {
                     @for row in &self.rows { tr {
                         @for (column, cell) in row.iter().enumerate() {
-                            td class=(format!("{} {}", align(column), cell.mark.class())) {
+                            td class=(format!("{} {}", align(column), cell.mark.class()))
+                                data-sort=[cell.sort] {
                                 (cell.text)
                                 @if let Some(small) = &cell.small { small { (small) } }
                             }
@@ -147,6 +155,7 @@ impl Mark {
             Self::Plain => "",
             Self::Strong => "strong",
             Self::Good => "good",
+            Self::Bad => "bad",
             Self::Faint => "faint",
         }
     }
@@ -164,13 +173,14 @@ impl Cell {
             Mark::Plain => cell,
             Mark::Strong => cell.add_attribute(Attribute::Bold),
             Mark::Good => cell.fg(Color::Green).add_attribute(Attribute::Bold),
+            Mark::Bad => cell.fg(Color::Red).add_attribute(Attribute::Bold),
             Mark::Faint => cell.add_attribute(Attribute::Dim),
         }
     }
 
     fn markdown(&self) -> String {
         let mut text = markdown_escape(&self.text);
-        if self.mark == Mark::Good || self.mark == Mark::Strong {
+        if [Mark::Good, Mark::Bad, Mark::Strong].contains(&self.mark) {
             text = format!("**{text}**");
         }
         if let Some(small) = &self.small {
@@ -182,7 +192,7 @@ impl Cell {
 
 /// `text` with a backslash before each character that markdown or the HTML in it would take for
 /// its own.
-fn markdown_escape(text: &str) -> String {
+pub(crate) fn markdown_escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '&' | '#' | '~') {
@@ -201,7 +211,7 @@ mod tests {
         let mut table = Table::new(&["rung", "total s"]);
         table.rows.push(vec![
             "a|<b>".into(),
-            Cell { text: "1.5".into(), small: Some("1..2".into()), mark: Mark::Good },
+            Cell { small: Some("1..2".into()), ..Cell::from("1.5").marked(Mark::Good).sorted(1.5) },
         ]);
         table.notes.push("note\x1b[1m".into());
         table
@@ -226,5 +236,6 @@ mod tests {
     fn html_escapes_cells() {
         let text = table().html().into_string();
         assert!(text.contains("a|&lt;b&gt;") && !text.contains("<b>"), "{text}");
+        assert!(text.contains("data-sort=\"1.5\""), "{text}");
     }
 }

@@ -20,7 +20,7 @@ pub struct Need {
 }
 
 /// All of them.
-pub const NEEDS: [Need; 6] = [
+pub const NEEDS: [Need; 8] = [
     Need {
         name: "fixtures",
         variable: "BLOCKMILL_FIXTURES",
@@ -58,10 +58,24 @@ pub const NEEDS: [Need; 6] = [
         is_built: false,
     },
     Need {
+        name: "chromium",
+        variable: "BLOCKMILL_CHROMIUM",
+        what: "the browser Chromium",
+        how: "install it (Debian's package is called chromium) and set it to the program",
+        is_built: false,
+    },
+    Need {
+        name: "prometheus",
+        variable: "BLOCKMILL_PROMETHEUS",
+        what: "Prometheus",
+        how: "install it (Debian's package is called prometheus) and set it to the program",
+        is_built: false,
+    },
+    Need {
         name: "peers",
         variable: "BLOCKMILL_PEERS_DIR",
         what: "the peers of the benchmarks, built",
-        how: "set it to a folder where they may be built and kept (docs/benchmarks.md, \"Peers\")",
+        how: "set it to a folder where they may be built and kept (benchmarks/engines.toml)",
         is_built: true,
     },
 ];

@@ -25,15 +25,19 @@
 #include <validation.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -61,16 +65,31 @@ std::unique_ptr<const CChainParams> params(const std::string& chain)
     throw std::runtime_error("unknown chain " + chain);
 }
 
+/// CPU time of this process so far, outside and inside of the operating system.
+std::pair<double, double> cpu_seconds()
+{
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto of = [](const timeval& time) { return time.tv_sec + time.tv_usec / 1e6; };
+    return {of(used.ru_utime), of(used.ru_stime)};
+}
+
 /// When the last block file was read: Core says so in its log, before it connects the blocks.
 class Log
 {
     Clock::time_point m_loaded{};
 
 public:
+    /// What is done then.
+    std::function<void()> when_loaded;
+
     explicit Log(bool print)
     {
         auto line = [this, print](const std::string& line) {
-            if (line.find("Reindexing finished") != std::string::npos) m_loaded = Clock::now();
+            if (line.find("Reindexing finished") != std::string::npos) {
+                m_loaded = Clock::now();
+                if (when_loaded) when_loaded();
+            }
             if (print) std::fputs(line.c_str(), stderr);
         };
         LogInstance().m_print_to_file = false;
@@ -78,6 +97,9 @@ public:
         LogInstance().PushBackCallback(line);
         if (!LogInstance().StartLogging()) throw std::runtime_error("no log");
     }
+
+    /// So that another can begin.
+    ~Log() { LogInstance().DisconnectTestLogger(); }
 
     Clock::time_point loaded() const { return m_loaded; }
 };
@@ -130,6 +152,8 @@ public:
 
     ChainstateManager& operator*() { return *m_chainman; }
 
+    void interrupt() { (void)m_interrupt(); }
+
     /// Throws what Core said it could not go on after.
     void check() const
     {
@@ -152,29 +176,39 @@ public:
     }
 };
 
-void tell_tip(ChainstateManager& chainman, blockmill_answer& answer)
+void tell_tip(ChainstateManager& chainman, bool index_only, blockmill_answer& answer)
 {
     LOCK(::cs_main);
-    const CBlockIndex* tip = chainman.ActiveTip();
+    const CBlockIndex* tip = index_only ? chainman.m_best_header : chainman.ActiveTip();
     answer.height = tip ? tip->nHeight : -1;
     if (tip) std::strncpy(answer.tip, tip->GetBlockHash().GetHex().c_str(), 64);
 }
 
 void reindex(const blockmill_request& request, blockmill_answer& answer)
 {
-    const Log log{request.log != 0};
+    Log log{request.log != 0};
     const auto begin = Clock::now();
+    const auto [user_before, sys_before] = cpu_seconds();
     Core core{request, /*wipe=*/true};
     const auto opened = Clock::now();
-    node::ImportBlocks(*core, {});
+    // an interrupted Core stops behind the next file that it imports, before it connects blocks
+    std::vector<fs::path> more;
+    if (request.index_only) {
+        more.emplace_back("/dev/null");
+        log.when_loaded = [&core] { core.interrupt(); };
+    }
+    node::ImportBlocks(*core, more);
     const auto connected = Clock::now();
     core.check();
-    tell_tip(*core, answer);
+    tell_tip(*core, request.index_only, answer);
     core.close();
     answer.open_s = seconds(begin, opened);
     answer.load_s = seconds(opened, log.loaded());
     answer.connect_s = seconds(log.loaded(), connected);
     answer.flush_s = seconds(connected, Clock::now());
+    const auto [user_after, sys_after] = cpu_seconds();
+    answer.cpu_user_s = user_after - user_before;
+    answer.cpu_sys_s = sys_after - sys_before;
     core.check();
 }
 
@@ -182,7 +216,7 @@ void utxo(const blockmill_request& request, blockmill_answer& answer)
 {
     const Log log{request.log != 0};
     Core core{request, /*wipe=*/false};
-    tell_tip(*core, answer);
+    tell_tip(*core, /*index_only=*/false, answer);
     const CCoinsViewDB& coins{WITH_LOCK(::cs_main, return (*core).ActiveChainstate().CoinsDB())};
     const auto type = kernel::CoinStatsHashType::HASH_SERIALIZED;
     const auto stats = kernel::ComputeUTXOStats(type, coins, (*core).m_blockman);

@@ -20,6 +20,8 @@ struct blockmill_request {
     /// Threads that fetch the coins of a block ahead.
     int32_t fetch_threads;
     int32_t log;
+    /// Stop when all blocks are in the index; the tip is the best header.
+    int32_t index_only;
 };
 
 struct blockmill_answer {
@@ -27,6 +29,9 @@ struct blockmill_answer {
     double load_s;
     double connect_s;
     double flush_s;
+    /// Of all threads, from begin to end.
+    double cpu_user_s;
+    double cpu_sys_s;
     int32_t height;
     char tip[65];
     uint64_t coins;

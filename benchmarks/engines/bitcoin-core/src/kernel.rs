@@ -19,6 +19,8 @@ pub struct Request {
     pub fetch_threads: i32,
     /// Print Core's log.
     pub log: bool,
+    /// Stop when all blocks are in the index; the tip is the best header.
+    pub index_only: bool,
 }
 
 /// What Core did, and how long it took in seconds.
@@ -27,6 +29,9 @@ pub struct Reindexed {
     pub load: f64,
     pub connect: f64,
     pub flush: f64,
+    /// CPU time of all threads.
+    pub cpu_user: f64,
+    pub cpu_sys: f64,
     pub height: i32,
     pub tip: String,
 }
@@ -50,6 +55,8 @@ pub fn reindex(request: &Request) -> Result<Reindexed, Box<dyn Error>> {
         load: answer.load_s,
         connect: answer.connect_s,
         flush: answer.flush_s,
+        cpu_user: answer.cpu_user_s,
+        cpu_sys: answer.cpu_sys_s,
         height: answer.height,
         tip: text(&answer.tip),
     })
@@ -88,6 +95,7 @@ struct RawRequest {
     script_threads: i32,
     fetch_threads: i32,
     log: i32,
+    index_only: i32,
 }
 
 /// `blockmill_answer` of `cpp/kernel.h`.
@@ -97,6 +105,8 @@ struct RawAnswer {
     load_s: f64,
     connect_s: f64,
     flush_s: f64,
+    cpu_user_s: f64,
+    cpu_sys_s: f64,
     height: i32,
     tip: [c_char; 65],
     coins: u64,
@@ -129,12 +139,15 @@ fn ask(request: &Request, call: Call) -> Result<RawAnswer, Box<dyn Error>> {
         script_threads: request.script_threads,
         fetch_threads: request.fetch_threads,
         log: request.log.into(),
+        index_only: request.index_only.into(),
     };
     let mut answer = RawAnswer {
         open_s: 0.0,
         load_s: 0.0,
         connect_s: 0.0,
         flush_s: 0.0,
+        cpu_user_s: 0.0,
+        cpu_sys_s: 0.0,
         height: 0,
         tip: [0; 65],
         coins: 0,

@@ -1,7 +1,7 @@
 //! Core's own reindex of given block files, in a datadir of its own; and the coins of a datadir.
 
 use crate::kernel::{self, Request};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,19 @@ pub struct Options {
     pub threads: i32,
     pub fetch_threads: Option<i32>,
     pub assumed_valid: Option<[u8; 32]>,
+    pub level: Level,
     pub cold: bool,
-    pub keep: bool,
     pub log: bool,
+}
+
+/// How far a reindex goes.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Level {
+    /// All blocks are in the index.
+    Headers,
+    /// The best chain is connected.
+    #[default]
+    Execution,
 }
 
 /// The kernel's own default (DEFAULT_KERNEL_CACHE), in MiB.
@@ -41,8 +51,8 @@ pub fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, B
             "--threads" => options.threads = value()?.parse()?,
             "--fetch-threads" => options.fetch_threads = Some(value()?.parse()?),
             "--assume-valid" => options.assumed_valid = Some(hash(&value()?)?),
-            "--cold" => options.cold = true,
-            "--keep" => options.keep = true,
+            "--level" => options.level = level(&value()?)?,
+            "--page-cache" => options.cold = value()? == "cold",
             "--log" => options.log = true,
             path if path.starts_with("--") => return Err(format!("unknown option {path}").into()),
             path => options.paths.push(path.into()),
@@ -52,6 +62,14 @@ pub fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, B
         return Err("--dir is missing".into());
     }
     Ok(options)
+}
+
+fn level(name: &str) -> Result<Level, Box<dyn Error>> {
+    match name {
+        "headers" => Ok(Level::Headers),
+        "execution" => Ok(Level::Execution),
+        _ => Err(format!("expected headers or execution, found {name}").into()),
+    }
 }
 
 /// A block hash in hex, as users know it: its bytes backwards.
@@ -66,29 +84,48 @@ fn hash(hex: &str) -> Result<[u8; 32], Box<dyn Error>> {
     Ok(hash)
 }
 
-/// Copies the block files into a new datadir, lets Core reindex them, and prints a line of JSON.
+/// Copies the block files into a new datadir, lets Core reindex them, and prints the part of a run
+/// record that it alone knows. The coins are counted and hashed when the clock has stopped.
 pub fn reindex(options: &Options) -> Result<(), Box<dyn Error>> {
     let (files, bytes) = copy(options)?;
-    let done = kernel::reindex(&request(options)?)?;
-    let line = json!({
-        "mode": "reindex",
+    let request = request(options)?;
+    let done = kernel::reindex(&request)?;
+    let wall_s = done.open + done.load + done.connect + done.flush;
+    let mut line = json!({
         "version": VERSION,
-        "files": files,
-        "bytes": bytes,
-        "height": done.height,
-        "tip": done.tip,
-        "open_s": done.open,
-        "load_s": done.load,
-        "connect_s": done.connect,
-        "flush_s": done.flush,
-        "total_s": done.open + done.load + done.connect + done.flush,
-        "peak_memory_kib": peak_memory(),
+        "facts": {
+            "wall_s": wall_s,
+            "cpu_user_s": done.cpu_user,
+            "cpu_sys_s": done.cpu_sys,
+            "peak_rss_bytes": peak_memory(),
+            "files": files,
+            "file_bytes": bytes,
+            "index_s": done.load,
+            // with the last write, as ours has
+            "connect_s": done.connect + done.flush,
+            "commit_s": done.flush,
+            "blocks_per_s": f64::from(done.height) / wall_s,
+        },
+        "stages": [
+            stage("open", done.open),
+            stage("load", done.load),
+            stage("connect", done.connect),
+            stage("close", done.flush),
+        ],
+        // with the genesis block alone, nothing of the files is in the chain
+        "tip": (done.height > 0).then(|| json!({ "number": done.height, "hash": done.tip })),
     });
-    println!("{line}");
-    if !options.keep {
-        fs::remove_dir_all(&options.dir)?;
+    if options.level == Level::Execution {
+        let found = kernel::utxo(&request)?;
+        line["answer"] = json!({ "coins": found.coins.to_string(), "coins_hash": found.hash });
     }
-    Ok(())
+    println!("{line}");
+    Ok(fs::remove_dir_all(&options.dir)?)
+}
+
+/// A part of a run.
+fn stage(name: &str, busy_s: f64) -> Value {
+    json!({ "name": name, "threads": 1, "busy_s": busy_s })
 }
 
 /// Prints the statistics of the coins of a datadir as a line of JSON.
@@ -120,6 +157,7 @@ fn request(options: &Options) -> Result<Request, Box<dyn Error>> {
         script_threads: options.threads,
         fetch_threads: options.fetch_threads.unwrap_or(FETCH_THREADS),
         log: options.log,
+        index_only: options.level == Level::Headers,
     })
 }
 
@@ -168,10 +206,10 @@ fn block_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     Ok(files)
 }
 
-/// The most memory that the process has had at a time, in KiB; 0 where the system does not say.
+/// The most memory that the process has had at a time, in bytes; 0 where the system does not say.
 fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let number = line.and_then(|line| line.split_whitespace().next());
-    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    number.and_then(|number| number.parse().ok()).map_or(0, |kib: u64| kib << 10)
 }

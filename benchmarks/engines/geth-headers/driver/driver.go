@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -52,6 +53,9 @@ type Client[H any] struct {
 	Open    func(Options) (Chain[H], error)
 }
 
+// line is the version as it is printed.
+func (c Client[H]) line() string { return c.Version + ", " + runtime.Version() }
+
 // failure is an error at a position of the input.
 type failure struct {
 	Stage string
@@ -59,7 +63,9 @@ type failure struct {
 	Err   error
 }
 
-func (f *failure) Error() string { return fmt.Sprintf("%s header %d: %v", f.Stage, f.Index, f.Err) }
+func (f *failure) Error() string {
+	return fmt.Sprintf("%s stopped at header %d of the input: %v", f.Stage, f.Index, f.Err)
+}
 func (f *failure) Unwrap() error { return f.Err }
 
 // Main runs the program: exit status 0 and one line (with -mutate one a case), or 1 and a line
@@ -71,11 +77,7 @@ func Main[H any](client Client[H]) {
 		os.Exit(2)
 	}
 	if err := inFolder(client, options); err != nil {
-		line := map[string]any{"client": client.Version, "error": err.Error()}
-		var at *failure
-		if errors.As(err, &at) {
-			line["stage"], line["index"], line["error"] = at.Stage, at.Index, at.Err.Error()
-		}
+		line := map[string]any{"version": client.line(), "error": err.Error()}
 		json.NewEncoder(os.Stdout).Encode(line)
 		os.Exit(1)
 	}

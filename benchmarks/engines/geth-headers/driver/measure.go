@@ -12,108 +12,160 @@ import (
 	"time"
 )
 
-// chunkCost is what one batch cost, in seconds.
-type chunkCost struct {
-	First    uint64  `json:"first"`
-	Count    int     `json:"count"`
-	Decode   float64 `json:"decode_s"`
-	Validate float64 `json:"validate_s"`
-	Write    float64 `json:"write_s"`
-	End      float64 `json:"end_s"` // when the batch was written, counted like wall_s
+// columns of the series of batches, in the order in which they are printed.
+const (
+	first = iota
+	blocks
+	end // when the batch was written, counted like wall_s
+	decode
+	validation
+	write
+)
+
+// column is one figure of all batches.
+type column struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"`
+	Values []float64 `json:"values"`
 }
 
-// costs is the line that a run prints. Times are seconds; what comes before wall_s in the run
-// (open_s, cache_warm_s) is not part of it.
+// series is a list of rows, kept by column.
+type series struct {
+	Row     string    `json:"row"`
+	Columns [6]column `json:"columns"`
+}
+
+// block is a block by its number and hash.
+type block struct {
+	Number uint64 `json:"number"`
+	Hash   string `json:"hash"`
+}
+
+// costs are the line that a run prints: the part of a run record that it alone knows. Times are
+// seconds; setup_s comes before wall_s and is not part of it.
 type costs struct {
-	Client    string      `json:"client"`
-	Go        string      `json:"go"`
-	DB        string      `json:"db"`
-	Chunk     int         `json:"chunk"`
-	Freq      int         `json:"freq"`
-	Headers   int         `json:"headers"`
-	Open      float64     `json:"open_s"`
-	CacheWarm float64     `json:"cache_warm_s"`
-	Decode    float64     `json:"decode_s"`
-	Validate  float64     `json:"validate_s"`
-	Write     float64     `json:"write_s"`
-	Close     float64     `json:"close_s"`
-	Whole     float64     `json:"whole_s"`    // decode + validate + write
-	Wall      float64     `json:"wall_s"`     // from the first byte read to the database closed
-	CPUUser   float64     `json:"cpu_user_s"` // of all threads, within wall_s
-	CPUSys    float64     `json:"cpu_sys_s"`
-	PeakRSS   uint64      `json:"peak_rss_bytes"`
-	Head      uint64      `json:"head"`
-	HeadHash  string      `json:"head_hash"`
-	Chunks    []chunkCost `json:"chunks"`
+	Version string             `json:"version"`
+	Facts   map[string]float64 `json:"facts"`
+	Series  [1]series          `json:"series"`
+	Tip     block              `json:"tip"`
+	Notes   []string           `json:"notes"`
 }
 
 // measure imports the whole input and prints its costs.
 func measure[H any](client Client[H], o Options) error {
-	sum := costs{Client: client.Version, Go: runtime.Version(), DB: o.DB, Chunk: o.Chunk, Freq: o.Freq}
 	t := time.Now()
 	chain, err := client.Open(o)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	sum.Open = lap(&t)
 	if o.Freq > 0 {
 		if err := warm(chain, o); err != nil {
 			return errors.Join(err, chain.Close())
 		}
-		sum.CacheWarm = lap(&t)
 	}
+	setup := lap(&t)
 	runtime.GC()
 	debug.FreeOSMemory()
 
 	start := time.Now()
 	user, sys := cpuSeconds()
-	if err := importAll(chain, o, start, &sum); err != nil {
+	chunks, err := importAll(chain, o, start)
+	if err != nil {
 		return errors.Join(err, chain.Close())
 	}
-	sum.Head, sum.HeadHash = chain.Head()
+	var tip block
+	tip.Number, tip.Hash = chain.Head()
 	t = time.Now()
 	if err := chain.Close(); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	sum.Close = lap(&t)
-	sum.Wall = time.Since(start).Seconds()
+	closed := lap(&t)
+	wall := time.Since(start).Seconds()
 	userEnd, sysEnd := cpuSeconds()
-	sum.CPUUser, sum.CPUSys = userEnd-user, sysEnd-sys
-	sum.Whole = sum.Decode + sum.Validate + sum.Write
-	sum.PeakRSS = peakRSS()
+	sum := costs{Version: client.line(), Series: [1]series{chunks}, Tip: tip}
+	sum.Facts = map[string]float64{
+		"wall_s": wall, // from the first byte read to the database closed
+		// of all threads, within wall_s
+		"cpu_user_s": userEnd - user, "cpu_sys_s": sysEnd - sys,
+		"peak_rss_bytes": float64(peakRSS()),
+		"setup_s":        setup,
+		"close_s":        closed,
+		"blocks_per_s":   chunks.sum(blocks) / wall,
+	}
+	sum.Notes = []string{"decode includes reading and decompressing"}
+	if o.Freq > 0 {
+		sum.seals(o.Freq)
+	}
 	return json.NewEncoder(os.Stdout).Encode(sum)
 }
 
+// seals counts the seals that were checked. The client draws its own sample in each batch and does
+// not tell its size, which is at least this.
+func (c *costs) seals(freq int) {
+	for _, headers := range c.Series[0].Columns[blocks].Values {
+		c.Facts["seals"] += float64(int(headers) / freq)
+	}
+	if freq > 1 {
+		c.Notes = append(c.Notes,
+			"the number of seals is the least: the last header of a batch comes on top")
+	}
+}
+
+// newSeries has no batches yet.
+func newSeries() series {
+	return series{"chunk", [6]column{
+		first: {Name: "first", Unit: "block"}, blocks: {Name: "blocks"}, end: {Name: "end_s", Unit: "s"},
+		decode: {Name: "decode", Unit: "s"}, validation: {Name: "validation", Unit: "s"},
+		write: {Name: "write", Unit: "s"},
+	}}
+}
+
+// add appends a batch.
+func (s *series) add(chunk [6]float64) {
+	for i, value := range chunk {
+		s.Columns[i].Values = append(s.Columns[i].Values, value)
+	}
+}
+
+// sum is that of a column.
+func (s *series) sum(column int) (sum float64) {
+	for _, value := range s.Columns[column].Values {
+		sum += value
+	}
+	return sum
+}
+
 // importAll takes batch after batch through decode, validate and write.
-func importAll[H any](chain Chain[H], o Options, start time.Time, sum *costs) error {
+func importAll[H any](chain Chain[H], o Options, start time.Time) (series, error) {
 	in := newSource(o)
 	defer in.Close()
+	chunks, headers := newSeries(), 0
 	for {
-		var c chunkCost
+		var c [6]float64
 		t := time.Now()
 		batch, err := readBatch(chain, in, o.Chunk)
 		if err != nil {
-			return shift(err, sum.Headers)
+			return chunks, shift(err, headers)
 		}
-		c.Decode = lap(&t)
-		sum.Decode += c.Decode
+		c[decode] = lap(&t)
+		if len(batch) == 0 && headers == 0 {
+			return chunks, errors.New("no headers in the input")
+		}
 		if len(batch) == 0 {
-			return nil
+			return chunks, nil
 		}
 		if n, err := chain.Validate(batch, o.Freq); err != nil {
-			return &failure{Stage: "validate", Index: sum.Headers + n, Err: err}
+			return chunks, &failure{Stage: "validate", Index: headers + n, Err: err}
 		}
-		c.Validate = lap(&t)
+		c[validation] = lap(&t)
 		if err := chain.Write(batch); err != nil {
-			return &failure{Stage: "write", Index: sum.Headers, Err: err}
+			return chunks, &failure{Stage: "write", Index: headers, Err: err}
 		}
-		c.Write = lap(&t)
-		c.End = t.Sub(start).Seconds()
-		c.First, c.Count = chain.Number(batch[0]), len(batch)
-		sum.Headers += c.Count
-		sum.Validate += c.Validate
-		sum.Write += c.Write
-		sum.Chunks = append(sum.Chunks, c)
+		c[write] = lap(&t)
+		c[end] = t.Sub(start).Seconds()
+		c[first], c[blocks] = float64(chain.Number(batch[0])), float64(len(batch))
+		chunks.add(c)
+		headers += len(batch)
 	}
 }
 

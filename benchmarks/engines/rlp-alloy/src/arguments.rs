@@ -53,8 +53,6 @@ pub enum Whole {
 pub struct Arguments {
     /// The case as it was written.
     pub case_name: String,
-    /// The operation as it was written.
-    pub op_name: String,
     pub case: Case,
     pub op: Op,
     pub sampling: Sampling,
@@ -82,7 +80,7 @@ impl Arguments {
         let case = parse_case(&case_name)?;
         let op = parse_op(&op_name)?;
         let sampling = Sampling { samples, at_least: Duration::from_millis(min_ms) };
-        Ok(Self { case_name, op_name, case, op, sampling })
+        Ok(Self { case_name, case, op, sampling })
     }
 }
 

@@ -13,19 +13,36 @@ use alloy_primitives::B256;
 use serde::Serialize;
 
 use arguments::Arguments;
-use measure::Costs;
+use measure::{Costs, Facts};
 
-/// The line that a run prints.
+/// The line that a run prints: the part of a run record that it alone knows.
 #[derive(Serialize)]
-struct Line<'a> {
-    engine: &'a str,
-    version: &'a str,
-    case: &'a str,
-    op: &'a str,
-    bytes: usize,
+struct Line {
+    version: &'static str,
+    facts: Facts,
+    series: [Series; 1],
+    answer: AnswerTexts,
+}
+
+/// The samples.
+#[derive(Serialize)]
+struct Series {
+    row: &'static str,
+    columns: [Column; 1],
+}
+
+/// One operation, from each sample.
+#[derive(Serialize)]
+struct Column {
+    name: &'static str,
+    unit: &'static str,
+    values: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct AnswerTexts {
+    bytes: String,
     digest: String,
-    #[serde(flatten)]
-    costs: Costs,
 }
 
 /// What an operation gives.
@@ -76,17 +93,15 @@ fn main() -> ExitCode {
 /// Does what the command line asks for.
 fn line() -> Result<String, Failure> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let (costs, answer) = operations::run(&arguments)?;
+    let (Costs { facts, samples_ns }, answer) = operations::run(&arguments)?;
     // here, so that the first operation of the process is the measured one
     objects::check_lengths();
+    let samples = Column { name: "time_ns", unit: "ns", values: samples_ns };
     let line = Line {
-        engine: env!("ENGINE"),
         version: env!("VERSIONS"),
-        case: &arguments.case_name,
-        op: &arguments.op_name,
-        bytes: answer.bytes,
-        digest: answer.digest.to_string(),
-        costs,
+        facts,
+        series: [Series { row: "sample", columns: [samples] }],
+        answer: AnswerTexts { bytes: answer.bytes.to_string(), digest: answer.digest.to_string() },
     };
     Ok(serde_json::to_string(&line).map_err(io::Error::from)?)
 }

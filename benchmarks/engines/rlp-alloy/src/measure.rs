@@ -20,14 +20,21 @@ pub struct Sampling {
     pub at_least: Duration,
 }
 
-/// What an operation cost. Times are nanoseconds; allocations and page faults are those of one
+/// What an operation cost.
+pub struct Costs {
+    pub facts: Facts,
+    /// One operation, from each sample, in nanoseconds.
+    pub samples_ns: Vec<f64>,
+}
+
+/// The figures of an operation. Times are nanoseconds; allocations and page faults are those of one
 /// operation on average, but for the first one.
 #[derive(Serialize)]
-pub struct Costs {
+pub struct Facts {
+    /// The median of the samples.
+    time_ns: f64,
     /// The first operation of the process.
     first_ns: u64,
-    /// One operation, from each sample.
-    samples_ns: Vec<f64>,
     /// Operations in each sample.
     iterations: u64,
     allocations: f64,
@@ -36,7 +43,7 @@ pub struct Costs {
     /// Over all samples.
     page_faults: f64,
     /// Peak of the resident memory, before the answer is made.
-    peak_rss_kb: u64,
+    peak_rss_bytes: u64,
 }
 
 /// Runs an operation once, then until a sample is long enough, then for the samples, and a last
@@ -73,16 +80,24 @@ pub fn measure(sampling: Sampling, mut operation: impl FnMut()) -> io::Result<Co
     let page_faults = faults as f64 / (sampling.samples as f64 * iterations as f64);
 
     let Allocated { calls, bytes } = allocations::count(|| (0..COUNTED).for_each(|_| operation()));
-    Ok(Costs {
+    let facts = Facts {
+        time_ns: median(&samples_ns),
         first_ns,
-        samples_ns,
         iterations,
         allocations: calls as f64 / f64::from(COUNTED),
         allocated_bytes: bytes as f64 / f64::from(COUNTED),
         first_page_faults,
         page_faults,
-        peak_rss_kb: peak_rss_kb(),
-    })
+        peak_rss_bytes: peak_rss_bytes(),
+    };
+    Ok(Costs { facts, samples_ns })
+}
+
+/// The smallest sample that at least a half of them do not exceed.
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted[(sorted.len() - 1) / 2]
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -94,10 +109,11 @@ fn minor_faults() -> io::Result<i64> {
     Ok(getrusage(UsageWho::RUSAGE_SELF)?.minor_page_faults())
 }
 
-/// The largest resident size so far in KiB, 0 where the kernel does not tell. It is `VmHWM` because
-/// the maximum of getrusage(2) begins with the size of the parent at the fork.
-fn peak_rss_kb() -> u64 {
+/// The largest resident size so far in bytes, 0 where the kernel does not tell. It is `VmHWM`
+/// because the maximum of getrusage(2) begins with the size of the parent at the fork.
+fn peak_rss_bytes() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.map_or(0, |kib| kib << 10)
 }

@@ -1,8 +1,8 @@
-//! Does one operation of `bench store` with the store of this program, and prints what it took as a
-//! line of JSON. README.md says how it is called.
+//! Does one operation of `measures = "store"` with the store of this program, and prints what it
+//! took as a line of JSON. README.md says how it is called.
 
 // what is done and measured, as the product's own program does it
-#[path = "../../../../crates/bench/src/stores/workload.rs"]
+#[path = "../../../../crates/lab/src/kinds/store/workload.rs"]
 pub mod workload;
 
 use std::path::{Path, PathBuf};
@@ -11,8 +11,6 @@ use workload::{Engine, Error, Job, Operation};
 
 /// A store that can be measured.
 pub struct Store {
-    /// Its name in `engines.toml`.
-    pub name: &'static str,
     /// Its package and the version of that.
     pub version: &'static str,
     /// Opens or creates a database in a folder, with so many bytes of memory.
@@ -22,7 +20,6 @@ pub struct Store {
 struct Arguments {
     dir: PathBuf,
     memory: usize,
-    case: String,
     job: Job,
 }
 
@@ -40,13 +37,12 @@ pub fn main(store: &Store) -> ExitCode {
 fn arguments() -> Result<Arguments, Error> {
     let mut given = std::env::args().skip(1);
     let job = Job { operation: Operation::Get, keys: 0 };
-    let mut found = Arguments { dir: PathBuf::new(), memory: 0, case: String::new(), job };
+    let mut found = Arguments { dir: PathBuf::new(), memory: 0, job };
     while let Some(name) = given.next() {
         let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
         match name.as_str() {
             "-dir" => found.dir = value.into(),
             "-memory" => found.memory = value.parse()?,
-            "-case" => found.case = value,
             "-keys" => found.job.keys = value.parse()?,
             "-op" => {
                 let operation = Operation::by_name(&value);
@@ -69,15 +65,27 @@ fn measure(store: &Store, arguments: &Arguments) -> Result<(), Error> {
     let mut engine = (store.open)(&arguments.dir, arguments.memory)?;
     let measured = workload::run(&mut *engine, arguments.job)?;
     drop(engine);
-    let Store { name, version, .. } = store;
-    let (case, op) = (&arguments.case, arguments.job.operation.name());
-    let (bytes, count) = (measured.bytes, measured.operations);
     println!(
-        "{{\"engine\":\"{name}\",\"version\":\"{version}\",\"case\":\"{case}\",\"op\":\"{op}\",\
-         \"bytes\":{bytes},\"digest\":\"0x{:064x}\",\"samples_ns\":[{:.3}],\
-         \"iterations\":{count}}}",
-        measured.digest,
+        "{{\"version\":\"{}\",\
+         \"facts\":{{\"time_ns\":{:.3},\"operations\":{},\"disk_bytes\":{}}},\
+         \"answer\":{{\"bytes\":\"{}\",\"digest\":\"{:#018x}\"}}}}",
+        store.version,
         measured.nanoseconds(),
+        measured.operations,
+        bytes_in(&arguments.dir)?,
+        measured.bytes,
+        measured.digest,
     );
     Ok(())
+}
+
+/// Bytes of all files below a folder.
+fn bytes_in(folder: &Path) -> Result<u64, Error> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let file = entry.metadata()?;
+        bytes += if file.is_dir() { bytes_in(&entry.path())? } else { file.len() };
+    }
+    Ok(bytes)
 }

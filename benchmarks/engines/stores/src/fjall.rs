@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    driver::main(&driver::Store { name: "fjall", version: "fjall 3.1.13", open })
+    driver::main(&driver::Store { version: "fjall 3.1.13", open })
 }
 
 struct Fjall {

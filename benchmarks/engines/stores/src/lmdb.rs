@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    driver::main(&driver::Store { name: "lmdb", version: "heed 0.22.1", open })
+    driver::main(&driver::Store { version: "heed 0.22.1", open })
 }
 
 /// Room in the address space.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    driver::main(&driver::Store { name: "redb", version: "redb 4.6.0", open })
+    driver::main(&driver::Store { version: "redb 4.6.0", open })
 }
 
 const PAIRS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("pairs");

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 fn main() -> ExitCode {
-    driver::main(&driver::Store { name: "rocksdb", version: "rocksdb 0.20.1", open })
+    driver::main(&driver::Store { version: "rocksdb 0.20.1", open })
 }
 
 struct Rocks(DB);

@@ -2,6 +2,7 @@
 
 use super::Force;
 use clap::Args;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
@@ -14,9 +15,19 @@ pub struct Report {
     pub out: PathBuf,
     #[command(flatten)]
     pub force: Force,
-    /// Print the tables as Markdown
-    #[arg(long)]
-    pub markdown: bool,
+    /// Also write the benches as a page of Markdown, and its charts into a folder of its name
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Serve {
+    /// The record of a run (JSON)
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9333")]
+    pub address: SocketAddr,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -6,8 +6,8 @@ use crate::generate::write;
 use anyhow::Result;
 use archive::blkdat;
 use archive::output::Shape;
-use bench::generate::bitcoin::{Order, Recipe, generate};
 use chain::{Reversed, grouped};
+use generate::bitcoin::{Order, Recipe, generate};
 use serde_json::json;
 use std::thread::available_parallelism;
 

@@ -16,7 +16,7 @@ use bitcoin::option_table::Setting;
 use bitcoin::{BlockHash, Error, Level, record};
 use chain::FaultReport;
 use pipeline::Cancel;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// `blockmill import` of block files.
@@ -76,6 +76,10 @@ impl Job {
     }
 
     fn run(mut self, data: &Path, stores: bool, run: Run) -> Result<Answer> {
+        let (chain, level) = (self.options.params.name, self.options.level.name());
+        let paths: Vec<PathBuf> =
+            self.files.files().iter().map(|file| file.path().to_path_buf()).collect();
+        let _server = run.serve(chain, level, &paths, self.files.bytes())?;
         let (mut ended, mut outcome) = self.engine(data, run.is_quiet());
         if self.default_level && matches!(outcome, Err(Error::NoBeginning(_))) {
             // the deepest that such files can be verified to
@@ -118,7 +122,13 @@ pub fn bring_up_to_date(
     let (number, bytes) = (files.files().len(), files.bytes());
     stop::writes(data, bytes);
     let display = Display::indexing(number, bytes, options.level.name(), quiet);
-    display.watch(|display| engine(files, options, data, |progress| display.update(progress)))
+    let live = options.cancel.live();
+    display.watch(|display| {
+        engine(files, options, data, |progress| {
+            live.progress(progress);
+            display.update(progress);
+        })
+    })
 }
 
 /// The bytes of so many MiB for coins, if the machine has as many.

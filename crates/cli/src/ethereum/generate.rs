@@ -6,9 +6,9 @@ use crate::generate::write;
 use anyhow::Result;
 use archive::Output;
 use archive::output::Shape;
-use bench::generate::transfers as transfer_chains;
-use bench::generate::{self as header_chains, generate};
 use chain::grouped;
+use generate::ethereum::transfers as transfer_chains;
+use generate::ethereum::{self as header_chains, generate};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -142,8 +142,14 @@ impl Job {
         let Self { archive, options } = self;
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
         let stores = matches!(sink, Sink::Segments(_));
+        let (chain, level) = (&options.spec.name, options.level.name());
+        let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
+        let live = options.cancel.live();
         let (ended, outcome) = display.watch(|display| {
-            engine(&archive, &options, &mut sink, |progress| display.update(progress))
+            engine(&archive, &options, &mut sink, |progress| {
+                live.progress(progress);
+                display.update(progress);
+            })
         });
         let mut record =
             record::of(&ended, &outcome, &archive, &options, program::this(), &run.label);

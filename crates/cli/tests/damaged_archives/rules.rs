@@ -3,11 +3,11 @@
 use crate::Good;
 use crate::blocks::{Blocks, items, list};
 use crate::program::{blockmill, misunderstand, refuse};
-use bench::generate::HeaderChain;
 use ethereum::U256;
 use ethereum::difficulty::Parent;
 use ethereum::header::{Header, HeaderView};
 use ethereum::params::ChainSpec;
+use generate::ethereum::HeaderChain;
 use std::time::UNIX_EPOCH;
 
 /// Number of the last block, and of the block that is changed.

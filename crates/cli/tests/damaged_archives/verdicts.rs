@@ -414,8 +414,8 @@ fn verify_checks_every_seal_unless_told_otherwise() {
     blocks.write("headers", &bad);
     let mut command = blockmill("verify --json --ethash-cache");
     let found = document(&run(command.arg(scratch.path("caches")).arg(&good)));
-    assert_eq!(found["result"]["seal"]["mode"], "all");
-    assert_eq!(found["result"]["seal"]["checked"], 300);
+    assert_eq!(found["result"]["settings"]["seal"], "all");
+    assert_eq!(found["result"]["facts"]["seals"], 300.0);
     let mut command = blockmill("verify --ethash-cache");
     refuse(command.arg(scratch.path("caches")).arg(&bad), &["block 300", "seal: "]);
 }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use archive::{Archive, ArchiveWriter, Chunk, ChunkLimit, Format, Packed, ReceiptEncoding};
 use archive::{Want, WriteOptions};
-use bench::generate::bitcoin::{self, Order};
-use bench::generate::transfers;
 use ethereum::receipts::consensus_to_storage;
+use generate::bitcoin::{self, Order};
+use generate::ethereum::transfers;
 use rlp::{Encode, OnePass, RawList, Write as _};
 
 use crate::oracle;

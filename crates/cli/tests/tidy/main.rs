@@ -13,8 +13,9 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 10] = [
+const PLATFORM_FILES: [(&str, &str); 11] = [
     ("crates/archive/src/output/identity.rs", "what tells files apart, and syncs folders"),
+    ("crates/cli/src/profile.rs", "only on Linux can a run be sampled"),
     ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
     ("crates/crypto/src/lib.rs", "what needs the standard library"),
     ("crates/pipeline/src/disk.rs", "what each system tells about room on disk"),
@@ -31,11 +32,8 @@ const UNSAFE_FILES: [(&str, &str); 5] = [
     ("benchmarks/engines/bitcoin-core/src/kernel.rs", "calls of Bitcoin Core, in a peer"),
     ("benchmarks/engines/rlp-alloy/src/allocations.rs", "a counting allocator, in a peer"),
     ("benchmarks/engines/stores/src/lmdb.rs", "a mapped file, in a peer"),
-    ("crates/bench/src/counting.rs", "a counting allocator: its trait has unsafe methods"),
-    (
-        "crates/bench/src/counting/emergency.rs",
-        "memory that the allocator keeps for its last words",
-    ),
+    ("crates/lab/src/counting.rs", "a counting allocator: its trait has unsafe methods"),
+    ("crates/lab/src/counting/emergency.rs", "memory that the allocator keeps for its last words"),
 ];
 
 /// Files whose code may panic, and why that cannot be caused by input.
@@ -52,7 +50,7 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 const KIT: &str = "testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 16] = [
+const IMPORTS: [(&str, &[&str]); 18] = [
     ("system", &[]),
     ("chain", &[]),
     ("rlp", &["crypto"]),
@@ -66,19 +64,24 @@ const IMPORTS: [(&str, &[&str]); 16] = [
     ("ethereum", &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
     ("interpreter", &[]),
     ("bitcoin", &["system", "chain", "crypto", "interpreter", "archive", "store", "pipeline"]),
-    ("report", &["chain", "pipeline"]),
     (
-        "bench",
+        "generate",
+        &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "bitcoin"],
+    ),
+    (
+        "lab",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "report", "program",
+            "bitcoin", "generate", "program",
         ],
     ),
+    ("report", &["chain", "pipeline", "lab"]),
+    ("serve", &["system", "chain", "pipeline", "program"]),
     (
         "cli",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "report", "bench", "program",
+            "bitcoin", "generate", "lab", "report", "serve", "program",
         ],
     ),
     ("testkit", &[]),

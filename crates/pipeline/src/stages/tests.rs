@@ -187,7 +187,7 @@ fn a_run_without_buffers_ends_at_once() {
 fn times_add_up() {
     for threads in [0, 1, 3] {
         let (_, ended) = numbers(threads, 2000, |_| Flow::Continue, |_| false);
-        let Times { stages, threads: each } = ended.times;
+        let Times { stages, threads: each, .. } = ended.times;
         assert_eq!(each.len(), threads + 1, "the caller's thread, and one reads");
         let wall = stages[0].busy + stages[0].wait;
         for stage in &stages {

@@ -55,13 +55,29 @@ impl Axis {
         Self { min, max, log: true, ticks: kept.map(|at| marks[at].clone()).collect() }
     }
 
-    /// A logarithmic axis on which each of `counts`, ascending and above zero, is marked and
+    /// A logarithmic axis for ratios around 1, with some room at both ends.
+    pub fn of_ratios(min: f64, max: f64, about: usize) -> Self {
+        let known = |value: f64| if value.is_finite() && value > 0.0 { value } else { 1.0 };
+        let (min, max) = (known(min).min(1.0), known(max).max(1.0));
+        let room = (max / min).powf(0.06).max(1.004);
+        let (min, max) = (min / room, max * room);
+        if max / min > 3.0 {
+            let ticks = Self::logarithmic(min, max).ticks;
+            let inside = ticks.into_iter().filter(|(value, _)| (min..=max).contains(value));
+            return Self { min, max, log: true, ticks: inside.collect() };
+        }
+        // too near for powers of ten: equal steps, of which 1 is one
+        Self { log: true, ..Self::linear(min, max, round_step((max - min) / about as f64)) }
+    }
+
+    /// A logarithmic axis on which each of `values`, ascending and above zero, is marked, and
     /// nothing else.
-    pub fn of_counts(counts: &[u64]) -> Option<Self> {
-        let (first, last) = (*counts.first()? as f64, *counts.last()? as f64);
-        // one count alone stands in the middle
+    pub fn of_values(values: &[f64]) -> Option<Self> {
+        let (first, last) = (*values.first()?, *values.last()?);
+        // one value alone stands in the middle
         let (min, max) = if first < last { (first, last) } else { (first / 2.0, last * 2.0) };
-        let ticks = counts.iter().map(|count| (*count as f64, format::count(*count))).collect();
+        let text = |value: f64| format::number(value, if value.fract() == 0.0 { 0 } else { 2 });
+        let ticks = values.iter().map(|value| (*value, text(*value))).collect();
         Some(Self { min, max, log: true, ticks })
     }
 
@@ -115,12 +131,23 @@ mod tests {
     }
 
     #[test]
-    fn axis_of_counts_marks_each_of_them() {
-        let axis = Axis::of_counts(&[8, 80, 1280]).unwrap();
+    fn axis_of_values_marks_each_of_them() {
+        let axis = Axis::of_values(&[8.0, 80.0, 1280.0]).unwrap();
         assert_eq!(texts(&axis), ["8", "80", "1,280"]);
         assert_eq!((axis.place(8.0), axis.place(1280.0)), (0.0, 1.0));
-        assert!((Axis::of_counts(&[8]).unwrap().place(8.0) - 0.5).abs() < 1e-9);
-        assert_eq!(Axis::of_counts(&[]), None);
+        assert!((Axis::of_values(&[8.0]).unwrap().place(8.0) - 0.5).abs() < 1e-9);
+        assert_eq!(Axis::of_values(&[]), None);
+    }
+
+    #[test]
+    fn axis_of_ratios_holds_one() {
+        assert_eq!(
+            texts(&Axis::of_ratios(1.1, 1.5, 8)),
+            ["1.0", "1.1", "1.2", "1.3", "1.4", "1.5"]
+        );
+        assert_eq!(texts(&Axis::of_ratios(0.5, 40.0, 5)), ["0.5", "1", "2", "5", "10", "20", "50"]);
+        let bounds = Axis::of_ratios(0.0, f64::INFINITY, 5);
+        assert!(bounds.min < 1.0 && bounds.max > 1.0 && bounds.max < 1.1, "{bounds:?}");
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Bar charts: one bar for each row, made of parts.
 
 use super::palette::{FAINT, Ink, ON_BRIGHT, ON_DEEP, TEXT};
-use super::surface::{Draw, Hold, Surface, WIDTH, text_width};
+use super::surface::{Draw, EDGE, Hold, Surface, WIDER, is_narrow, text_width};
 
-const EDGE: f64 = 24.0;
-const LEGEND: f64 = 84.0;
-const TOP: f64 = 106.0;
-const ROW: f64 = 36.0;
+/// Height of a row, and of one whose name stands above its bar.
+const ROW: f64 = 34.0;
+const HIGH_ROW: f64 = 50.0;
 const BAR: f64 = 22.0;
-const SIZE: f64 = 13.5;
+pub(crate) const SIZE: f64 = 13.5;
 
 /// One part of a bar.
 #[derive(Clone, Debug)]
@@ -20,6 +19,8 @@ pub(crate) struct Part {
     pub strength: f64,
     /// Written into the part where it fits.
     pub text: String,
+    /// What it is; shown with the text under the pointer.
+    pub name: String,
 }
 
 /// One bar.
@@ -34,45 +35,78 @@ pub(crate) struct Row {
 /// A chart of bars on one scale: the longest takes all the room.
 #[derive(Clone, Debug)]
 pub(crate) struct BarChart {
-    pub title: String,
-    pub subtitle: String,
-    /// Names of the colours.
-    pub legend: Vec<(String, Ink, f64)>,
     pub rows: Vec<Row>,
 }
 
-impl Draw for BarChart {
-    fn height(&self) -> f64 {
-        TOP + ROW * self.rows.len() as f64 + 14.0
+/// Where rows have their middle, and what is between `left` and `right` of them: names and texts
+/// stand beside it, or above it on a narrow chart.
+pub(crate) struct Rows {
+    pub left: f64,
+    pub right: f64,
+    narrow: bool,
+}
+
+impl Rows {
+    /// For rows with these names and texts.
+    pub fn of<'a>(width: f64, rows: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        if is_narrow(width) {
+            return Self { left: EDGE, right: width - EDGE, narrow: true };
+        }
+        let room = |text: &str| text_width(text, SIZE) * WIDER + 12.0;
+        let (names, texts) = rows.fold((0.0f64, 0.0f64), |widest, (name, text)| {
+            (widest.0.max(room(name)), widest.1.max(room(text)))
+        });
+        Self { left: EDGE + names, right: width - EDGE - texts, narrow: false }
     }
 
-    fn draw(&self, on: &mut Surface) {
-        on.text(&self.title, (EDGE, 28.0), 20.0, TEXT, Hold::Left);
-        on.text(&self.subtitle, (EDGE, 53.0), 14.0, FAINT, Hold::Left);
-        self.draw_legend(on);
-        let widest = |texts: &mut dyn Iterator<Item = &String>| {
-            texts.map(|text| text_width(text, SIZE)).fold(0.0, f64::max) * 1.12
-        };
-        let left = EDGE + widest(&mut self.rows.iter().map(|row| &row.name)) + 12.0;
-        let right = WIDTH - EDGE - widest(&mut self.rows.iter().map(|row| &row.text)) - 12.0;
-        let longest = self.rows.iter().map(Row::length).fold(0.0, f64::max);
-        for (at, row) in self.rows.iter().enumerate() {
-            let y = TOP + ROW * (at as f64 + 0.5);
-            on.text(&row.name, (left - 12.0, y), SIZE, TEXT, Hold::Right);
-            on.text(&row.text, (right + 12.0, y), SIZE, FAINT, Hold::Left);
-            let scale = if longest > 0.0 { (right - left) / longest } else { 0.0 };
-            row.draw(on, left, y, scale);
+    /// Height of a row on a chart of this width.
+    pub fn height(width: f64) -> f64 {
+        if is_narrow(width) { HIGH_ROW } else { ROW }
+    }
+
+    /// The middle of the row at `at`, after its name and text were written.
+    pub fn begin(&self, on: &mut Surface, at: usize, name: &str, text: &str) -> f64 {
+        let row = Self::height(on.width);
+        let top = row * at as f64;
+        if self.narrow {
+            let room = self.right - self.left - (text_width(text, SIZE) * WIDER + 8.0);
+            let name = &fitted(name, room);
+            on.text(name, (self.left, top + 11.0), SIZE, TEXT, Hold::Left);
+            on.text(text, (self.right, top + 11.0), SIZE, FAINT, Hold::Right);
+            return top + row - BAR / 2.0 - 6.0;
         }
+        let middle = top + row / 2.0;
+        on.text(name, (self.left - 12.0, middle), SIZE, TEXT, Hold::Right);
+        on.text(text, (self.right + 12.0, middle), SIZE, FAINT, Hold::Left);
+        middle
     }
 }
 
-impl BarChart {
-    fn draw_legend(&self, on: &mut Surface) {
-        let mut x = EDGE;
-        for (name, ink, strength) in &self.legend {
-            on.block((x, LEGEND - 6.0), (x + 12.0, LEGEND + 6.0), *ink, *strength);
-            on.text(name, (x + 18.0, LEGEND), SIZE, FAINT, Hold::Left);
-            x += 18.0 + text_width(name, SIZE) * 1.12 + 22.0;
+/// As much of a name as there is room for.
+fn fitted(name: &str, room: f64) -> String {
+    let width = |text: &str| text_width(text, SIZE) * WIDER;
+    let mut cut = name.to_owned();
+    while width(&cut) > room && cut.pop().is_some() {}
+    if cut.len() < name.len() {
+        cut.pop();
+        cut.push('…');
+    }
+    cut
+}
+
+impl Draw for BarChart {
+    fn height(&self, width: f64) -> f64 {
+        Rows::height(width) * self.rows.len() as f64 + 10.0
+    }
+
+    fn draw(&self, on: &mut Surface) {
+        let names = self.rows.iter().map(|row| (row.name.as_str(), row.text.as_str()));
+        let rows = Rows::of(on.width, names);
+        let longest = self.rows.iter().map(Row::length).fold(0.0, f64::max);
+        let scale = if longest > 0.0 { (rows.right - rows.left) / longest } else { 0.0 };
+        for (at, row) in self.rows.iter().enumerate() {
+            let y = rows.begin(on, at, &row.name, &row.text);
+            row.draw(on, rows.left, y, scale);
         }
     }
 }
@@ -88,14 +122,17 @@ impl Row {
             let width = part.value.max(0.0) * scale;
             // A gap sets neighbours apart; a part thinner than it would vanish without the limit.
             let shown = (width - 1.0).max(width.min(0.5));
-            if shown > 0.0 {
-                let (from, to) = ((x, y - BAR / 2.0), (x + shown, y + BAR / 2.0));
-                on.block(from, to, part.ink, part.strength);
-            }
-            if text_width(&part.text, 12.5) * 1.12 + 10.0 < width {
-                let ink = on_colour(part);
-                on.text(&part.text, (x + width / 2.0, y), 12.5, ink, Hold::Middle);
-            }
+            let tip = format!("{}: {} {}", self.name, part.name, part.text);
+            on.tipped(&tip, |on| {
+                if shown > 0.0 {
+                    let (from, to) = ((x, y - BAR / 2.0), (x + shown, y + BAR / 2.0));
+                    on.block(from, to, part.ink, part.strength);
+                }
+                if text_width(&part.text, 12.5) * WIDER + 10.0 < width {
+                    let ink = on_colour(part);
+                    on.text(&part.text, (x + width / 2.0, y), 12.5, ink, Hold::Middle);
+                }
+            });
             x += width;
         }
     }

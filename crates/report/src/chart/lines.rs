@@ -2,12 +2,10 @@
 //! named at its end.
 
 use super::axis::Axis;
-use super::palette::{AXIS, FAINT, GRID, TEXT, series as ink};
-use super::series::{Series, trend};
-use super::surface::{At, Draw, Hold, Surface, WIDTH, text_width};
+use super::palette::{AXIS, FAINT, GRID, series as ink};
+use super::series::Series;
+use super::surface::{At, Draw, EDGE, Hold, Surface, WIDER, is_narrow, text_width};
 
-const TOP: f64 = 78.0;
-const EDGE: f64 = 24.0;
 /// Height of the caption above a panel, and of the space below it.
 const CAPTION: f64 = 36.0;
 const BELOW: f64 = 14.0;
@@ -17,27 +15,24 @@ const FOOT: f64 = 54.0;
 const NAME_STEP: f64 = 17.0;
 const NAME_SIZE: f64 = 13.5;
 const SMALL: f64 = 13.0;
-/// Up to this number of points a line goes through each of them.
-const FEW: usize = 40;
-
 /// One panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
     pub caption: String,
+    /// Beside the caption, or below it on a narrow chart.
+    pub detail: String,
     pub y: Axis,
     pub series: Vec<Series>,
     /// What stands at the end of each line.
     pub names: Vec<String>,
-    /// Whether the points are measurements, drawn as dots with their trend as a line.
-    pub scattered: bool,
+    /// What the values are in, for the script of a page.
+    pub unit: &'static str,
     pub height: f64,
 }
 
 /// A chart of one or more panels over the same lower axis.
 #[derive(Clone, Debug)]
 pub(crate) struct LineChart {
-    pub title: String,
-    pub subtitle: String,
     pub x: Axis,
     /// What the lower axis counts.
     pub x_name: String,
@@ -54,6 +49,10 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    pub fn to_array(self) -> [f64; 4] {
+        [self.left, self.top, self.right, self.bottom]
+    }
+
     fn at(&self, x: &Axis, y: &Axis, point: (f64, f64)) -> At {
         (
             self.left + x.place(point.0) * (self.right - self.left),
@@ -64,16 +63,18 @@ impl Frame {
 
 impl LineChart {
     /// The frames of the panels; the widest texts decide the margins.
-    pub fn frames(&self, width: impl Fn(&str, f64) -> f64) -> Vec<Frame> {
+    pub fn frames(&self, width: f64) -> Vec<Frame> {
         let widest = |texts: &mut dyn Iterator<Item = &String>, size: f64| {
-            texts.map(|text| width(text, size)).fold(0.0, f64::max)
+            texts.map(|text| text_width(text, size)).fold(0.0, f64::max)
         };
         let numbers = &mut self.panels.iter().flat_map(|p| p.y.ticks.iter().map(|(_, t)| t));
         let names = &mut self.panels.iter().flat_map(|panel| &panel.names);
         let left = EDGE + widest(numbers, SMALL) + 12.0;
-        // A browser's own font may be wider than ours by a tenth.
-        let right = WIDTH - EDGE - widest(names, NAME_SIZE) * 1.12 - 22.0;
-        let mut top = TOP;
+        let right = match is_narrow(width) {
+            true => width - EDGE,
+            false => width - EDGE - widest(names, NAME_SIZE) * WIDER - 22.0,
+        };
+        let mut top = 0.0;
         let mut frames = Vec::with_capacity(self.panels.len());
         for panel in &self.panels {
             let from = top + CAPTION;
@@ -85,23 +86,31 @@ impl LineChart {
 }
 
 impl Draw for LineChart {
-    fn height(&self) -> f64 {
+    fn height(&self, _: f64) -> f64 {
         let panels: f64 = self.panels.iter().map(|panel| CAPTION + panel.height).sum();
-        TOP + panels + BELOW * self.panels.len().saturating_sub(1) as f64 + FOOT
+        panels + BELOW * self.panels.len().saturating_sub(1) as f64 + FOOT
     }
 
     fn draw(&self, on: &mut Surface) {
-        on.text(&self.title, (EDGE, 28.0), 20.0, TEXT, Hold::Left);
-        on.text(&self.subtitle, (EDGE, 53.0), 14.0, FAINT, Hold::Left);
-        let frames = self.frames(text_width);
+        let frames = self.frames(on.width);
         for (panel, frame) in self.panels.iter().zip(&frames) {
             panel.grid(on, frame, &self.x);
             panel.lines(on, frame, &self.x);
-            panel.names(on, frame, &self.x);
+            if !on.is_narrow() {
+                panel.names(on, frame, &self.x);
+            }
         }
         let Some(last) = frames.last() else { return };
+        // where two numbers would touch, only one of them is written
+        let mut free = 0.0;
         for (value, text) in &self.x.ticks {
+            let half = text_width(text, SMALL) * WIDER / 2.0;
             let x = last.left + self.x.place(*value) * (last.right - last.left);
+            let x = x.min(on.width - half);
+            if x - half < free {
+                continue;
+            }
+            free = x + half + 4.0;
             on.text(text, (x, last.bottom + 16.0), SMALL, FAINT, Hold::Middle);
         }
         let middle = (last.left + last.right) / 2.0;
@@ -111,7 +120,12 @@ impl Draw for LineChart {
 
 impl Panel {
     fn grid(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
-        on.text(&self.caption, (EDGE, frame.top - 20.0), SMALL, FAINT, Hold::Left);
+        let (above, detail, hold) = match on.is_narrow() {
+            true => (27.0, (EDGE, frame.top - 12.0), Hold::Left),
+            false => (20.0, (frame.right, frame.top - 20.0), Hold::Right),
+        };
+        on.text(&self.caption, (EDGE, frame.top - above), SMALL, FAINT, Hold::Left);
+        on.text(&self.detail, detail, SMALL, FAINT, hold);
         for (value, text) in &self.y.ticks {
             let (_, y) = frame.at(x, &self.y, (x.min, *value));
             on.line(&[(frame.left, y), (frame.right, y)], GRID, 1.0);
@@ -125,34 +139,28 @@ impl Panel {
     }
 
     fn lines(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
-        for series in self.series.iter().filter(|_| self.scattered) {
-            let few = series.points.len() <= FEW;
-            let (radius, strength) = if few { (3.0, 1.0) } else { (1.75, 0.4) };
+        for series in self.series.iter().filter(|series| series.line.is_some()) {
+            let (radius, strength) = match series.points.len() {
+                0..=12 => (4.5, 1.0),
+                13..=40 => (3.0, 1.0),
+                _ => (1.75, 0.4),
+            };
             for point in &series.points {
                 on.dot(frame.at(x, &self.y, *point), radius, ink(series.place), strength);
             }
         }
         // The last label is the one that the others lead up to: it is drawn on top.
         for series in &self.series {
-            let points = self.drawn(series).into_iter();
-            let points: Vec<At> = points.map(|point| frame.at(x, &self.y, point)).collect();
+            let points = series.line().iter();
+            let points: Vec<At> = points.map(|point| frame.at(x, &self.y, *point)).collect();
             on.line(&points, ink(series.place), 2.25);
-        }
-    }
-
-    /// The points that the line of `series` goes through.
-    fn drawn(&self, series: &Series) -> Vec<(f64, f64)> {
-        match self.scattered && series.points.len() > FEW {
-            true => trend(&series.points),
-            false => series.points.clone(),
         }
     }
 
     /// Writes the name of each line beside its end, moved apart where ends lie close, with a thin
     /// line from the end to the name.
     fn names(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
-        let end =
-            |series: &Series| self.drawn(series).last().map(|point| frame.at(x, &self.y, *point));
+        let end = |series: &Series| series.line().last().map(|at| frame.at(x, &self.y, *at));
         let ends: Vec<At> =
             self.series.iter().map(|s| end(s).unwrap_or((frame.left, frame.bottom))).collect();
         let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();

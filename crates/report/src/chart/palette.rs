@@ -24,6 +24,13 @@ pub(crate) const FAINT: Ink = ink(0x59636E, 0x9198A1);
 pub(crate) const GRID: Ink = ink(0xE4E8EC, 0x2A313A);
 pub(crate) const AXIS: Ink = ink(0x8C959F, 0x656C76);
 
+/// What is better, worse, and neither.
+pub(crate) const BETTER: Ink = ink(0x1A7F37, 0x4AC26B);
+pub(crate) const WORSE: Ink = ink(0xCF222E, 0xFF7B72);
+pub(crate) const NEITHER: Ink = ink(0x6E7781, 0x8B949E);
+/// The band of the noise.
+pub(crate) const NOISE: Ink = ink(0xDDE3E9, 0x333C47);
+
 /// Text on bright and on deep parts of bars; on dark paper all parts are bright.
 pub(crate) const ON_BRIGHT: Ink = ink(0x101418, 0x101418);
 pub(crate) const ON_DEEP: Ink = ink(0xFEFEFE, 0x101418);
@@ -46,8 +53,6 @@ pub(crate) const SERIES: [Ink; 12] = [
 
 /// Work that is done once, before the phases.
 pub(crate) const SET_UP: Ink = ink(0x75808B, 0x8C97A3);
-/// The index of block files.
-pub(crate) const INDEX: Ink = PHASES[0];
 /// Work and waiting of stages.
 pub(crate) const WORK: Ink = PHASES[2];
 
@@ -64,7 +69,8 @@ const PHASES: [Ink; 5] = [
 /// into its dark partner by its value.
 pub(crate) fn all() -> impl Iterator<Item = Ink> {
     let paper = [PAPER, TEXT, FAINT, GRID, AXIS, ON_BRIGHT, ON_DEEP];
-    paper.into_iter().chain([SET_UP]).chain(PHASES).chain(SERIES)
+    let found = [BETTER, WORSE, NEITHER, NOISE];
+    paper.into_iter().chain(found).chain([SET_UP]).chain(PHASES).chain(SERIES)
 }
 
 /// `#RRGGBB`.
@@ -77,9 +83,13 @@ pub(crate) fn series(place: usize) -> Ink {
     SERIES[place % SERIES.len()]
 }
 
+/// Places of the labels' colours that are far from those of the phases.
+const FURTHER: [usize; 7] = [4, 6, 7, 8, 9, 10, 11];
+
 /// The colour of the phase at `place`, whatever its name; after the last one come those of labels.
 pub(crate) fn phase(place: usize) -> Ink {
-    PHASES.get(place).copied().unwrap_or_else(|| series(place - PHASES.len()))
+    let further = || series(FURTHER[(place - PHASES.len()) % FURTHER.len()]);
+    PHASES.get(place).copied().unwrap_or_else(further)
 }
 
 #[cfg(test)]
@@ -113,7 +123,7 @@ mod tests {
             assert!(contrast(ink.light, PAPER.light) > 2.0, "{}", hex(ink.light));
             assert!(contrast(ink.dark, PAPER.dark) > 4.5, "{}", hex(ink.dark));
         }
-        for ink in [TEXT, FAINT] {
+        for ink in [TEXT, FAINT, BETTER, WORSE, NEITHER] {
             assert!(contrast(ink.light, PAPER.light) > 4.5);
             assert!(contrast(ink.dark, PAPER.dark) > 4.5);
         }

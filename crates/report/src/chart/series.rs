@@ -1,93 +1,160 @@
 //! Series over the chain, made from the chunks of records and thinned to what a chart can show.
 
-use pipeline::record::{ChunkTimes, RunRecord};
+use pipeline::record::{BLOCKS, CHUNK, Column, END_S, FIRST, RunRecord, SLICE, START_S};
 
-use crate::group::{by_label, drawn};
+use crate::runs::{Drawn, drawn};
 
 /// The most points of one line: more cannot be told apart, and a page must stay small.
 const MOST_POINTS: usize = 240;
+
+/// Points of a line along the clock.
+const STEPS: usize = 60;
 
 /// One line of a chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub label: String,
-    /// Place of the label among all labels of the records; decides the colour.
+    /// Place among all that are drawn; decides the colour.
     pub place: usize,
-    /// Block number, or number of objects, and value.
+    /// Block number, or whatever else the lower axis counts, and value.
     pub points: Vec<(f64, f64)>,
+    /// What the line goes through, if the points are drawn as dots; the points otherwise.
+    pub line: Option<Vec<(f64, f64)>>,
 }
 
-/// A series for each label whose typical run has chunks.
-fn per_label(records: &[RunRecord], points: impl Fn(&RunRecord) -> Vec<(f64, f64)>) -> Vec<Series> {
-    let series = |(place, record): (usize, &RunRecord)| {
-        let label = crate::format::printable(&record.label);
-        Series { label, place, points: points(record) }
+impl Series {
+    /// The points that its line goes through.
+    pub fn line(&self) -> &[(f64, f64)] {
+        self.line.as_ref().unwrap_or(&self.points)
+    }
+}
+
+/// What a chunk of a record took in one phase, or in some of them.
+struct Chunk {
+    first: f64,
+    blocks: f64,
+    seconds: f64,
+    /// When it had left the last phase.
+    end_s: f64,
+}
+
+/// The chunks of a record. It may hold anything, and one wrong number would spoil every sum after
+/// it.
+fn chunks(record: &RunRecord, phases: &[&str]) -> Vec<Chunk> {
+    let Some(series) = record.series(CHUNK) else { return vec![] };
+    let at = |values: &[f64], row: usize| values.get(row).copied().unwrap_or(0.0);
+    let measured = |value: f64| if value.is_finite() { value.max(0.0) } else { 0.0 };
+    let (first, blocks, end_s) =
+        (series.values(FIRST), series.values(BLOCKS), series.values(END_S));
+    let phases: Vec<&[f64]> = phases.iter().map(|phase| series.values(phase)).collect();
+    let chunk = |row: usize| Chunk {
+        first: measured(at(first, row)),
+        blocks: measured(at(blocks, row)),
+        seconds: phases.iter().map(|phase| measured(at(phase, row))).sum(),
+        end_s: measured(at(end_s, row)),
     };
-    let drawn = drawn(&by_label(records)).into_iter();
-    drawn.filter(|(_, record)| !record.chunks.is_empty()).map(series).collect()
+    (0..series.len()).map(chunk).collect()
 }
 
-/// A time as a clock gives it. A record may hold anything, and one wrong number would spoil every
-/// sum after it.
-fn measured(seconds: f64) -> f64 {
-    if seconds.is_finite() { seconds.max(0.0) } else { 0.0 }
-}
-
-/// The time that a chunk took in a phase, if the run has it.
-fn busy(chunk: &ChunkTimes, phase: Option<usize>) -> f64 {
-    measured(phase.and_then(|at| chunk.busy_s.get(at)).copied().unwrap_or(0.0))
+/// A series for each run that has chunks.
+fn per_run(
+    records: &[RunRecord],
+    phases: &[&str],
+    points: impl Fn(&[Chunk]) -> Vec<(f64, f64)>,
+) -> Vec<Series> {
+    let series = |run: Drawn<'_>| {
+        let chunks = chunks(run.record, phases);
+        let label = crate::format::printable(&run.name);
+        let points = if chunks.is_empty() { return None } else { points(&chunks) };
+        Some(Series { label, place: run.place, points, line: None })
+    };
+    drawn(records).into_iter().filter_map(series).collect()
 }
 
 /// Seconds of all of `phases` since the first chunk, at the end of each chunk.
 pub(crate) fn accumulated(records: &[RunRecord], phases: &[&str]) -> Vec<Series> {
-    per_label(records, |record| {
-        let chunks = &record.chunks;
-        let phases: Vec<_> = phases.iter().map(|phase| record.phase(phase)).collect();
+    per_run(records, phases, |chunks| {
         let mut sum = 0.0;
-        let mut points: Vec<(f64, f64)> = vec![(chunks[0].first as f64, 0.0)];
+        let mut points: Vec<(f64, f64)> = vec![(chunks[0].first, 0.0)];
         let every = chunks.len().div_ceil(MOST_POINTS);
         for (at, chunk) in chunks.iter().enumerate() {
-            sum += phases.iter().map(|phase| busy(chunk, *phase)).sum::<f64>();
+            sum += chunk.seconds;
             if (at + 1) % every == 0 || at + 1 == chunks.len() {
-                points.push((chunk.first as f64 + chunk.blocks as f64, sum));
+                points.push((chunk.first + chunk.blocks, sum));
             }
         }
         points
     })
 }
 
-/// Milliseconds of one phase for `unit` blocks. Neighbouring chunks share a point when
-/// there are too many of them.
-pub(crate) fn per_chunk(records: &[RunRecord], unit: u64, phase: &str) -> Vec<Series> {
-    per_label(records, |record| {
-        let (chunks, phase) = (&record.chunks, record.phase(phase));
+/// Milliseconds of one phase for `unit` blocks, with their trend as a line. Neighbouring chunks
+/// share a point when there are too many of them.
+pub(crate) fn per_chunk(records: &[RunRecord], unit: f64, phase: &str) -> Vec<Series> {
+    let mut all = per_run(records, &[phase], |chunks| {
         let group = chunks.len().div_ceil(MOST_POINTS);
-        let mean = |chunks: &[ChunkTimes]| {
-            let blocks = chunks.iter().map(|chunk| chunk.blocks as f64).sum::<f64>();
-            let time = chunks.iter().map(|chunk| busy(chunk, phase)).sum::<f64>();
-            let middle = chunks[0].first as f64 + blocks / 2.0;
-            (blocks > 0.0).then(|| (middle, time * 1e3 / blocks * unit as f64))
+        let mean = |chunks: &[Chunk]| {
+            let blocks = chunks.iter().map(|chunk| chunk.blocks).sum::<f64>();
+            let time = chunks.iter().map(|chunk| chunk.seconds).sum::<f64>();
+            let middle = chunks[0].first + blocks / 2.0;
+            (blocks > 0.0).then(|| (middle, time * 1e3 / blocks * unit))
         };
         chunks.chunks(group).filter_map(mean).collect()
+    });
+    for series in &mut all {
+        series.line = Some(trend(&series.points));
+    }
+    all
+}
+
+/// Blocks in a second along the clock on the wall, in steps of a sixtieth of the chunks.
+pub(crate) fn speed(records: &[RunRecord]) -> Vec<Series> {
+    per_run(records, &[], |chunks| {
+        let (mut points, mut before) = (vec![], 0.0);
+        for step in chunks.chunks(chunks.len().div_ceil(STEPS)) {
+            let blocks: f64 = step.iter().map(|chunk| chunk.blocks).sum();
+            let end = step.iter().map(|chunk| chunk.end_s).fold(before, f64::max);
+            if end > before {
+                points.push((end, blocks / (end - before)));
+            }
+            before = end;
+        }
+        points
     })
+}
+
+/// How many threads were in each stage of one run, in the middle of each slice of its time.
+pub(crate) fn busy_over_time(record: &RunRecord) -> Vec<Series> {
+    let Some(slices) = record.series(SLICE) else { return vec![] };
+    let starts = slices.values(START_S);
+    let [first, second, ..] = *starts else { return vec![] };
+    let width = second - first;
+    let stage = |(place, column): (usize, &Column)| {
+        let point = |(start, busy): (&f64, &f64)| (start + width / 2.0, busy / width);
+        let points = starts.iter().zip(&column.values).map(point);
+        let points = points.filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
+        let label = crate::format::printable(&column.name);
+        Series { label, place, points, line: None }
+    };
+    let stages = slices.columns.iter().filter(|column| column.name != START_S);
+    stages.enumerate().map(stage).collect()
 }
 
 /// How many chunks share a point of [`per_chunk`], at most.
 pub(crate) fn chunks_in_a_point(records: &[RunRecord]) -> usize {
-    records.iter().map(|record| record.chunks.len().div_ceil(MOST_POINTS)).max().unwrap_or(1)
+    let number = |record: &RunRecord| record.series(CHUNK).map_or(0, pipeline::record::Series::len);
+    records.iter().map(|record| number(record).div_ceil(MOST_POINTS)).max().unwrap_or(1)
 }
 
 /// First block and end of the chunks that are drawn.
 pub(crate) fn block_range(records: &[RunRecord]) -> Option<(f64, f64)> {
-    let chunks = drawn(&by_label(records)).into_iter().flat_map(|(_, record)| &record.chunks);
-    let ends = chunks.map(|c| (c.first as f64, c.first as f64 + c.blocks as f64));
+    let all = drawn(records).into_iter().flat_map(|run| chunks(run.record, &[]));
+    let ends = all.map(|chunk| (chunk.first, chunk.first + chunk.blocks));
     ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
 /// The size that most chunks of the first record with chunks have: its first one's.
-pub(crate) fn chunk_size(records: &[RunRecord]) -> Option<u64> {
-    let first = records.iter().find_map(|record| record.chunks.first())?;
-    Some(first.blocks.max(1))
+pub(crate) fn chunk_size(records: &[RunRecord]) -> Option<f64> {
+    records.iter().find_map(|record| Some(chunks(record, &[]).first()?.blocks.max(1.0)))
 }
 
 /// The running median of `points`, over a twelfth of them: the trend without the spikes.
@@ -106,7 +173,7 @@ pub(crate) fn trend(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::sample;
-    use pipeline::record::{VALIDATION, WRITE};
+    use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
 
     #[test]
     fn accumulated_line_ends_at_the_totals() {
@@ -124,13 +191,24 @@ mod tests {
     #[test]
     fn chunks_of_another_size_are_put_on_the_same_scale() {
         let mut record = sample::bare("x");
-        record.chunks = vec![
-            ChunkTimes { blocks: 100, busy_s: vec![0.0, 0.0, 0.0, 0.1], ..ChunkTimes::default() },
-            ChunkTimes { first: 100, blocks: 50, busy_s: vec![0.0, 0.0, 0.0, 0.05], end_s: 0.0 },
+        let chunks = [
+            ChunkTimes { blocks: 100, busy_s: vec![0.1], ..ChunkTimes::default() },
+            ChunkTimes { first: 100, blocks: 50, busy_s: vec![0.05], end_s: 0.0 },
             ChunkTimes { first: 150, ..ChunkTimes::default() },
         ];
-        let series = per_chunk(&[record], 100, WRITE);
+        record.series = vec![pipeline::record::Series::of_chunks(&chunks, &[WRITE])];
+        let series = per_chunk(&[record], 100.0, WRITE);
         assert_eq!(series[0].points, [(50.0, 100.0), (125.0, 100.0)]);
+    }
+
+    #[test]
+    fn speed_is_of_the_time_between_the_ends_of_steps() {
+        let series = speed(&[sample::full("x", 1.0)]);
+        let (first, last) = (series[0].points[0], series[0].points.last().unwrap());
+        // nine chunks of 2,048 blocks, 2 ms each
+        assert!((first.0 - 0.018).abs() < 1e-9 && (first.1 - 1_024_000.0).abs() < 1.0, "{first:?}");
+        assert!((last.0 - 0.978).abs() < 1e-9 && series[0].points.len() <= STEPS, "{last:?}");
+        assert!(speed(&[sample::bare("x")]).is_empty());
     }
 
     #[test]

@@ -1,12 +1,17 @@
-//! What charts are drawn on: an SVG document, in points from the upper left corner, 1,000 across.
+//! What charts are drawn on: an SVG document, in points from the upper left corner.
 
 use std::fmt::Write;
 
-use super::lines::{Frame, LineChart};
 use super::palette::{Ink, PAPER, hex};
 
-/// Width of every chart in points.
-pub(crate) const WIDTH: f64 = 1000.0;
+/// Width of a chart in points.
+pub(crate) const WIDE: f64 = 1000.0;
+/// Width of a chart for a phone.
+pub(crate) const NARROW: f64 = 400.0;
+/// Space at both sides.
+pub(crate) const EDGE: f64 = 20.0;
+/// A browser's own font may be wider than ours.
+pub(crate) const WIDER: f64 = 1.12;
 /// Fonts whose widths are like those of [`ADVANCES`].
 const FONTS: &str = "Helvetica, Arial, Liberation Sans, sans-serif";
 /// How far the line on which digits stand is below their middle, in parts of their size.
@@ -26,15 +31,33 @@ pub(crate) type At = (f64, f64);
 /// Something to draw on.
 pub(crate) struct Surface {
     svg: String,
+    /// How wide it is.
+    pub width: f64,
+    /// Where zero is, from the top.
+    pub top: f64,
 }
 
 impl Surface {
+    /// For a phone?
+    pub fn is_narrow(&self) -> bool {
+        is_narrow(self.width)
+    }
+
+    /// Adds everything that `draw` adds as one thing, of which `tip` is shown under the pointer.
+    pub fn tipped(&mut self, tip: &str, draw: impl FnOnce(&mut Self)) {
+        self.svg += "<g><title>";
+        self.escaped(tip);
+        self.svg += "</title>\n";
+        draw(self);
+        self.svg += "</g>\n";
+    }
+
     /// Adds a line through `points`.
     pub fn line(&mut self, points: &[At], ink: Ink, width: f64) {
         self.svg += "<polyline points=\"";
         for (at, (x, y)) in points.iter().enumerate() {
             let space = if at == 0 { "" } else { " " };
-            self.add(format_args!("{space}{},{}", short(*x), short(*y)));
+            self.add(format_args!("{space}{},{}", short(*x), short(*y + self.top)));
         }
         let (colour, width) = (hex(ink.light), short(width));
         self.add(format_args!(
@@ -45,14 +68,14 @@ impl Surface {
 
     /// Adds a filled circle.
     pub fn dot(&mut self, (x, y): At, radius: f64, ink: Ink, strength: f64) {
-        let (x, y, radius) = (short(x), short(y), short(radius));
+        let (x, y, radius) = (short(x), short(y + self.top), short(radius));
         self.add(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\""));
         self.fill(ink, strength);
     }
 
     /// Adds a filled rectangle.
     pub fn block(&mut self, from: At, to: At, ink: Ink, strength: f64) {
-        let (x, y) = (short(from.0), short(from.1));
+        let (x, y) = (short(from.0), short(from.1 + self.top));
         let (width, height) = (short((to.0 - from.0).max(0.0)), short((to.1 - from.1).max(0.0)));
         self.add(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\""));
         self.fill(ink, strength);
@@ -73,12 +96,17 @@ impl Surface {
             Hold::Middle => "middle",
             Hold::Right => "end",
         };
-        let (x, y) = (short(at.0), short(at.1 + HALF_DIGIT * size));
+        let (x, y) = (short(at.0), short(at.1 + self.top + HALF_DIGIT * size));
         let (size, colour) = (short(size), hex(ink.light));
         self.add(format_args!(
             "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{colour}\" \
              text-anchor=\"{anchor}\">"
         ));
+        self.escaped(text);
+        self.svg += "</text>\n";
+    }
+
+    fn escaped(&mut self, text: &str) {
         for character in text.chars() {
             match character {
                 '&' => self.svg += "&amp;",
@@ -89,7 +117,6 @@ impl Surface {
                 other => self.svg.push(other),
             }
         }
-        self.svg += "</text>\n";
     }
 
     fn add(&mut self, text: std::fmt::Arguments<'_>) {
@@ -128,27 +155,30 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
 
 /// Something that can be drawn.
 pub(crate) trait Draw {
-    fn height(&self) -> f64;
+    fn height(&self, width: f64) -> f64;
     fn draw(&self, on: &mut Surface);
 }
 
-/// `drawing` as an SVG document that takes the width that it is given.
-pub(crate) fn svg(drawing: &impl Draw) -> String {
-    let height = short(drawing.height());
-    let mut on = Surface { svg: String::new() };
+/// Is a chart of this width for a phone?
+pub(crate) fn is_narrow(width: f64) -> bool {
+    width < (WIDE + NARROW) / 2.0
+}
+
+/// `drawing` as an SVG document that takes the width that it is given; what `head` draws stands
+/// above it, and takes so much room.
+pub(crate) fn svg(drawing: &dyn Draw, width: f64, head: (f64, &dyn Fn(&mut Surface))) -> String {
+    let height = short(head.0 + drawing.height(width));
+    let mut on = Surface { svg: String::new(), width, top: 0.0 };
     on.add(format_args!(
-        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          xmlns=\"http://www.w3.org/2000/svg\" font-family=\"{FONTS}\">\n"
     ));
-    on.block((0.0, 0.0), (WIDTH, height), PAPER, 1.0);
+    on.block((0.0, 0.0), (width, height), PAPER, 1.0);
+    head.1(&mut on);
+    on.top = head.0;
     drawing.draw(&mut on);
     on.svg += "</svg>\n";
     on.svg
-}
-
-/// The frames of the panels of `chart`, as they will be drawn.
-pub(crate) fn frames(chart: &LineChart) -> Vec<Frame> {
-    chart.frames(text_width)
 }
 
 #[cfg(test)]
@@ -171,7 +201,7 @@ mod tests {
 
     #[test]
     fn shapes_are_elements_with_their_colour() {
-        let mut on = Surface { svg: String::new() };
+        let mut on = Surface { svg: String::new(), width: WIDE, top: 0.0 };
         on.line(&[(0.0, 1.5), (2.0, 3.0)], TEXT, 1.0);
         on.dot((1.0, 2.0), 3.0, TEXT, 0.4);
         on.block((1.0, 2.0), (4.0, 1.0), TEXT, 1.0);
@@ -184,5 +214,9 @@ mod tests {
         );
         assert_eq!(lines[2], "<rect x=\"1\" y=\"2\" width=\"3\" height=\"0\" fill=\"#1F2328\"/>");
         assert!(lines[3].ends_with("text-anchor=\"end\">a&lt;b</text>"), "{lines:?}");
+        on.top = 20.0;
+        on.tipped("a<b", |on| on.line(&[(0.0, 1.5)], TEXT, 1.0));
+        let expected = "<g><title>a&lt;b</title>\n<polyline points=\"0,21.5\"";
+        assert!(on.svg.contains(expected), "{}", on.svg);
     }
 }

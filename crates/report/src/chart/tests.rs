@@ -7,7 +7,7 @@ use crate::sample;
 fn chart_has_its_size_and_both_lines() {
     let records = [sample::full("mod1", 2.0), sample::full("mod2", 1.0)];
     let svg = Chart::accumulated(&records).unwrap().svg();
-    assert!(svg.starts_with("<svg width=\"1000\" height=\"548\" viewBox=\"0 0 1000 548\""));
+    assert!(svg.starts_with("<svg width=\"1000\" height=\"506\" viewBox=\"0 0 1000 506\""));
     let has = |ink: palette::Ink| svg.contains(&palette::hex(ink.light));
     for ink in [palette::PAPER, palette::GRID, palette::series(0), palette::series(1)] {
         assert!(has(ink), "{ink:?} is not in the picture");
@@ -31,7 +31,10 @@ fn all_charts_are_drawn_for_one_to_twelve_labels() {
             Chart::accumulated(&records),
             Chart::per_chunk(&records),
             Chart::time(&records),
+            Chart::speed(&records),
             Chart::stages(&records[number as usize - 1]),
+            Chart::threads(&records[number as usize - 1]),
+            Chart::busy_over_time(&records[number as usize - 1]),
         ];
         for chart in charts {
             let svg = chart.unwrap().svg();
@@ -51,17 +54,26 @@ fn records_without_times_give_no_chart_instead_of_an_empty_one() {
 #[test]
 fn odd_figures_are_drawn_without_a_panic() {
     let mut record = sample::full("x", 1.0);
+    let columns = &mut record.series[0].columns;
     for (at, odd) in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300, 1e-300].into_iter().enumerate() {
-        record.chunks[at].busy_s = vec![0.0, 0.0, odd, odd];
-        record.chunks[at].first = u64::MAX;
+        for column in [0, 1, 4, 5, 6] {
+            columns[column].values[at + column] = odd;
+        }
+        columns[0].values[at] = u64::MAX as f64;
     }
+    columns[6].values.truncate(3);
+    record.series[1].columns[1].values[0] = f64::NAN;
+    record.series[1].columns[2].values.truncate(1);
     record.stages[0].busy_s = f64::NAN;
-    record.totals.busy_s[0] = -1.0;
+    record.threads[0].busy_s = f64::NAN;
+    record.facts.set("setup_s", -1.0);
     let records = [record];
     for chart in [Chart::accumulated(&records), Chart::per_chunk(&records), Chart::time(&records)] {
         assert!(chart.unwrap().svg().ends_with("</svg>\n"));
     }
-    assert!(!Chart::stages(&records[0]).unwrap().svg().contains("NaN"));
+    for chart in [Chart::stages, Chart::threads, Chart::busy_over_time].map(|of| of(&records[0])) {
+        assert!(!chart.unwrap().svg().contains("NaN"));
+    }
 }
 
 #[test]
@@ -80,4 +92,61 @@ fn chart_is_written_as_a_whole_or_not_at_all() {
     chart.write(&path).unwrap();
     assert_eq!(std::fs::read_to_string(path).unwrap(), chart.svg());
     assert!(chart.write(&folder.path().join("no/a.svg")).is_err());
+}
+
+#[test]
+fn ratios_have_their_intervals_and_the_noise() {
+    let mut contest = sample::contest("revisions", &[("old", 1.0), ("slow", 1.3), ("same", 1.0)]);
+    contest.contestants[2].against = 0;
+    let [chart] = &Chart::ratios(&contest)[..] else { panic!("one chart") };
+    let svg = chart.svg();
+    assert!(svg.contains("<title>slow: 1.30 times as long (1.30..1.30, 16 pairs): slower</title>"));
+    assert!(svg.contains(">1.30 times as long</text>"), "{svg}");
+    assert!(svg.contains("<title>same: ") && svg.contains("no difference"), "{svg}");
+    assert!(svg.contains("<title>grey band: noise of this machine, 0."), "{svg}");
+    for ink in [palette::WORSE, palette::NEITHER, palette::NOISE] {
+        assert!(svg.contains(&palette::hex(ink.light)), "{ink:?}");
+    }
+    assert!(Chart::ratios(&sample::contest("alone", &[("x", 1.0)])).is_empty());
+}
+
+#[test]
+fn typical_runs_are_as_long_as_they_took() {
+    let contest = sample::contest("revisions", &[("old", 2.0), ("new", 1.0)]);
+    let svg = Chart::typical_runs(&contest).unwrap().svg();
+    // of its stages' 0.9 s, by two threads
+    for expected in ["<title>new: verify 200 ms</title>", "<title>new: waiting 550 ms</title>"] {
+        assert!(svg.contains(expected), "{expected} is not in {svg}");
+    }
+    let mut contest = contest;
+    contest.compare = vec!["peak_rss_bytes".into()];
+    let svg = Chart::typical_runs(&contest).unwrap().svg();
+    assert!(svg.contains(">How much each takes</text>") && svg.contains(">200 MB</text>"), "{svg}");
+}
+
+#[test]
+fn growth_is_a_line_through_the_medians() {
+    let mut contest = sample::contest("sweep n", &[("x", 1.0), ("10", 0.1), ("1000", 10.0)]);
+    assert!(Chart::growth(&contest).is_none(), "the values are not known");
+    for (at, value) in [(0, "100"), (1, "100"), (2, "10"), (3, "1000")] {
+        contest.contestants[at].settings = [("n".to_owned(), value.to_owned())].into();
+    }
+    let chart = Chart::growth(&contest).unwrap();
+    let svg = chart.svg();
+    assert!(svg.contains(">grows to the power of 1.00 ± 0.0"), "{svg}");
+    assert!(svg.contains(">1,000</text>") && svg.contains(">100 ms</text>"), "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 6, "two facts, three medians");
+    assert_eq!(chart.hover().unwrap()["panels"][0]["unit"], "s");
+    contest.shape = "peers".into();
+    assert!(Chart::growth(&contest).is_none());
+}
+
+#[test]
+fn both_drawings_hold_the_same() {
+    let chart = Chart::stages(&sample::full("x", 1.0)).unwrap();
+    let [wide, narrow] = chart.drawings();
+    for (drawing, width) in [(wide, 1000), (narrow, 400)] {
+        assert!(drawing.starts_with(&format!("<svg width=\"{width}\"")), "{drawing}");
+        assert!(drawing.contains(">80 % busy</text>") && !drawing.contains("Busy and waiting"));
+    }
 }

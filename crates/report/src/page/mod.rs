@@ -1,49 +1,44 @@
 //! One HTML page that holds everything: no request leaves it, and it reads without scripts.
 //!
 //! The page is made with templates that escape every text, so nothing in a record can become
-//! markup. Charts are SVG in the page; their colours are turned into those for dark paper by value.
+//! markup. Charts are SVG in the page, wide and for a phone; their colours are turned into those
+//! for dark paper by value.
 
-mod sections;
+mod of_runs;
+mod of_sittings;
 
+use lab::sitting::Sitting;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pipeline::record::RunRecord;
 
-use crate::chart::{Chart, palette};
-use crate::{compare, ladder};
+use crate::chart::{Chart, Key, palette};
 
 const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("hover.js");
+const SCRIPT: &str = include_str!("page.js");
 
-/// One self-contained page about `records`: one run, or many to compare.
+/// One self-contained page about benches and runs: one of them, or several.
 #[must_use]
-pub fn html(records: &[RunRecord]) -> String {
-    let labels = crate::group::by_label(records).len();
-    let mut side_by_side = compare::table(records);
-    side_by_side.notes.clear(); // they stand below the first table
+pub fn html(sittings: &[Sitting], records: &[RunRecord]) -> String {
+    let title = match sittings {
+        [] => of_runs::title(records),
+        [first, ..] => of_sittings::title(first),
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (sections::title(records)) }
+                title { (title) }
                 style { (PreEscaped(STYLE)) (PreEscaped(colours())) }
             }
             body {
-                (sections::head(records))
-                @if labels > 1 {
-                    h2 { "Result" }
-                    (ladder::table(records).html())
+                @for sitting in sittings { (of_sittings::sitting(sitting)) }
+                @if sittings.is_empty() || !records.is_empty() { (of_runs::runs(records)) }
+                (source(sittings, records))
+                script type="application/json" id="records" {
+                    (PreEscaped(embedded(sittings, records)))
                 }
-                (charts(records))
-                @if labels > 1 {
-                    h2 { "Side by side" }
-                    (side_by_side.html())
-                }
-                (sections::stages(records))
-                (sections::data_and_machine(records))
-                (sections::raw(records))
-                script type="application/json" id="records" { (PreEscaped(embedded(records))) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -51,55 +46,97 @@ pub fn html(records: &[RunRecord]) -> String {
     page.into_string()
 }
 
-fn charts(records: &[RunRecord]) -> Markup {
-    let charts = [Chart::accumulated(records), Chart::per_chunk(records), Chart::time(records)];
-    let figures: Vec<Markup> = charts.iter().flatten().map(figure).collect();
-    html! {
-        @if !figures.is_empty() { h2 { "Charts" } }
-        @for figure in figures { (figure) }
-    }
-}
-
 /// A chart with what the script needs to show values and to hide lines.
 fn figure(chart: &Chart) -> Markup {
-    let lines = chart.lines();
+    let [wide, narrow] = chart.drawings();
+    let hide = chart.has_lines() && chart.keys().len() > 1;
     html! {
         figure data-hover=[chart.hover().map(|hover| hover.to_string())] {
-            div.drawing { div.sheet { (PreEscaped(chart.svg())) } }
-            @if lines.len() > 1 {
+            figcaption { b { (chart.title()) } span.faint { (chart.subtitle()) } }
+            @if chart.keys().len() > 1 {
                 div.keys {
-                    @for (label, place) in &lines {
-                        button type="button" class=(format!("k{}", place % palette::SERIES.len()))
-                            data-place=(place) aria-pressed="true"
-                            data-colour=(palette::hex(palette::series(*place).light)) { (label) }
+                    @for key in chart.keys() {
+                        @if hide {
+                            button.key type="button" aria-pressed="true" data-colour=(hex(key))
+                                style=(colour(key)) { (key.name) }
+                        } @else { span.key style=(colour(key)) { (key.name) } }
                     }
                 }
             }
+            div.sheet.wide { (PreEscaped(wide)) }
+            div.sheet.narrow { (PreEscaped(narrow)) }
         }
     }
 }
 
-/// Style rules for the colours of charts: the keys of the lines, and each colour's dark partner.
+fn figures(charts: &[Option<Chart>]) -> Markup {
+    html! { @for chart in charts.iter().flatten() { (figure(chart)) } }
+}
+
+fn hex(key: &Key) -> String {
+    palette::hex(key.ink.light)
+}
+
+/// The colour of a key, through a variable that has another value on dark paper.
+fn colour(key: &Key) -> String {
+    let opacity =
+        if key.strength < 1.0 { format!(";--strength:{}", key.strength) } else { String::new() };
+    format!("--key:var(--c{}){opacity}", hex(key).trim_start_matches('#'))
+}
+
+/// Style rules for the colours of charts: variables for keys, and each colour's dark partner.
 fn colours() -> String {
-    let key = |(at, ink): (usize, &palette::Ink), dark: bool| {
-        let rgb = if dark { ink.dark } else { ink.light };
-        format!(".k{at}{{--key:{}}}", palette::hex(rgb))
+    let variable = |ink: palette::Ink, rgb| {
+        format!("--c{}:{};", palette::hex(ink.light).trim_start_matches('#'), palette::hex(rgb))
     };
-    let keys = |dark| palette::SERIES.iter().enumerate().map(move |entry| key(entry, dark));
     let turn = |ink: palette::Ink| {
         let (from, to) = (palette::hex(ink.light), palette::hex(ink.dark));
         format!("svg [fill=\"{from}\"]{{fill:{to}}}svg [stroke=\"{from}\"]{{stroke:{to}}}")
     };
-    let dark: String = keys(true).chain(palette::all().map(turn)).collect();
-    let light: String = keys(false).collect();
-    format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}")
+    let light: String = palette::all().map(|ink| variable(ink, ink.light)).collect();
+    let dark: String = palette::all().map(|ink| variable(ink, ink.dark)).collect();
+    let turned: String = palette::all().map(turn).collect();
+    format!(
+        ":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}{turned}}}"
+    )
 }
 
-/// The records as JSON that cannot end the script element that holds it: `<` occurs in JSON only
+/// Where the figures come from.
+fn source(sittings: &[Sitting], records: &[RunRecord]) -> Markup {
+    let runs: usize = sittings.iter().flat_map(|s| &s.contests).map(|c| c.runs.len()).sum();
+    let all = crate::format::counted((runs + records.len()) as u64, "run record");
+    html! {
+        h2 { "Records" }
+        p.faint {
+            "Everything above is drawn from " (all)
+            ", which this page holds as JSON in the element "
+            code { "#records" } @if runs > 0 { " (of contests without their series)" } "."
+        }
+    }
+}
+
+/// Everything as JSON that cannot end the script element that holds it: `<` occurs in JSON only
 /// inside of strings, where it may be written as an escape.
-fn embedded(records: &[RunRecord]) -> String {
-    serde_json::to_string(records).unwrap_or_else(|_| "[]".to_owned()).replace('<', "\\u003c")
+fn embedded(sittings: &[Sitting], records: &[RunRecord]) -> String {
+    let mut sittings = sittings.to_vec();
+    for run in sittings.iter_mut().flat_map(|s| &mut s.contests).flat_map(|c| &mut c.runs) {
+        run.record.series.clear();
+    }
+    let all = serde_json::json!({ "sittings": sittings, "runs": records });
+    all.to_string().replace('<', "\\u003c")
 }
 
+/// Names and values.
+fn list<'a>(entries: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
+    html! { dl { @for (name, value) in entries { dt { (name) } dd { (value) } } } }
+}
+
+/// Figures that matter most.
+fn cards<'a>(all: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
+    html! { div.cards { @for (name, value) in all { div.card { (name) b { (value) } } } } }
+}
+
+#[cfg(test)]
+mod in_chromium;
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,17 @@
 
 use super::*;
 use crate::sample;
+use lab::definition::Reference;
+use lab::findings::Contest;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><!--\"'&";
 
 fn page(records: &[RunRecord]) -> String {
-    html(records)
+    html(&[], records)
+}
+
+fn sitting(contests: Vec<Contest>) -> Sitting {
+    Sitting { contests, ..Sitting::default() }
 }
 
 #[test]
@@ -15,7 +21,7 @@ fn nothing_in_a_record_becomes_markup() {
     record.data.chain = HOSTILE.into();
     record.data.paths = vec![HOSTILE.into()];
     record.machine.cpu = HOSTILE.into();
-    record.variants.insert(HOSTILE.into(), HOSTILE.into());
+    record.options.insert(HOSTILE.into(), HOSTILE.into());
     record.notes.push(HOSTILE.into());
     record.stages[0].name = HOSTILE.into();
     record.result.error = Some(HOSTILE.into());
@@ -42,26 +48,95 @@ fn embedded_records_read_back() {
     let page = page(&records);
     let start = page.find("id=\"records\">").unwrap() + "id=\"records\">".len();
     let json = page[start..].split("</script>").next().unwrap();
-    let back: Vec<RunRecord> = serde_json::from_str(json).unwrap();
+    let mut all: serde_json::Value = serde_json::from_str(json).unwrap();
+    let back: Vec<RunRecord> = serde_json::from_value(all["runs"].take()).unwrap();
     assert!(back == records);
 }
 
 #[test]
-fn page_of_many_labels_has_tables_charts_and_keys() {
+fn page_of_many_runs_has_tables_charts_and_keys() {
     let page = page(&[sample::full("mod1", 2.0), sample::full("mod2", 1.0)]);
-    for part in ["<h2>Result</h2>", "<h2>Charts</h2>", "<h2>Side by side</h2>", "<h2>Stages</h2>"] {
-        assert!(page.contains(part), "{part}");
+    for part in ["Side by side", "Stages", "Along the chain", "Commands"] {
+        assert!(page.contains(&format!("<h2>{part}</h2>")), "{part}");
     }
-    assert_eq!(page.matches("<svg").count(), 5, "three charts, and the stages of each label");
-    assert_eq!(page.matches("aria-pressed=\"true\"").count(), 4, "two lines in two charts");
-    assert!(page.contains(">2.00x<"), "the speed-up");
+    let charts = 4 + 2 * 3; // of all, and what the time of each went into
+    assert_eq!(page.matches("<svg").count(), 2 * charts, "wide and narrow");
+    assert_eq!(
+        page.matches("aria-pressed=\"true\"").count(),
+        10,
+        "two lines in three charts, two stages of each"
+    );
+    assert!(page.contains("mod2 was 2.00 times as fast as mod1, in one run of each.</p>"));
+}
+
+#[test]
+fn nothing_in_a_contest_becomes_markup() {
+    let mut contest = sample::contest("ablation", &[(HOSTILE, 1.0), (HOSTILE, 2.0)]);
+    contest.title = HOSTILE.into();
+    contest.about = HOSTILE.into();
+    contest.case = HOSTILE.into();
+    contest.left_out = vec![HOSTILE.into()];
+    contest.settings = [(HOSTILE.to_owned(), HOSTILE.to_owned())].into();
+    contest.contestants[2].with = vec![HOSTILE.into()];
+    contest.contestants[1].peer = Some(HOSTILE.into());
+    contest.contestants[0].revision = Some(HOSTILE.into());
+    let who = || HOSTILE.to_owned();
+    contest.reference = Some(Reference { who: who(), measured: who(), differs: who() });
+    contest.runs[0].record.answer.insert(who(), who());
+    for shape in ["ablation", "ladder", "peers", HOSTILE, &format!("sweep {HOSTILE}")] {
+        contest.shape = shape.into();
+        let mut sitting = sitting(vec![contest.clone(), contest.clone()]);
+        sitting.command = vec![HOSTILE.into()];
+        let page = html(&[sitting], &[]);
+        assert!(!page.contains("<script>alert") && !page.contains("<!--"), "{shape}");
+        assert_eq!(page.matches("<script").count(), 2, "its own two");
+        assert!(page.contains("&lt;script&gt;alert(1)"));
+    }
+}
+
+#[test]
+fn page_of_a_contest_begins_with_what_was_found() {
+    let contest = sample::contest("revisions", &[("old", 2.0), ("new", 1.0)]);
+    let page = html(&[sitting(vec![contest])], &[]);
+    let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part} is not in the page"));
+    let parts = [
+        "<h1>Ethereum headers · revisions</h1>",
+        "new is 2.00 times as fast as old.</p>",
+        "95 % interval 2.00..2.00 of 16 pairs of runs. Noise here and now: 0.",
+        "How many times as fast",
+        "Where the time goes",
+        "<td class=\"l good\">faster</td>",
+        "Inside a typical run",
+        "blockmill bench new</code>",
+    ];
+    assert!(parts.map(at).is_sorted(), "{:?}", parts.map(at));
+    assert!(page.contains("data-sort=\"2"), "tables sort by numbers");
+    assert!(!page.contains(":[{\"columns\""), "series are left out");
+}
+
+#[test]
+fn page_of_many_contests_begins_with_all_of_them() {
+    let contest = |title: &str, time| Contest {
+        title: title.into(),
+        definition: title.into(),
+        ..sample::contest("revisions", &[("old", 1.0), ("new", time)])
+    };
+    let contests = vec![contest("One", 0.5), contest("Two", 1.25)];
+    let page = html(&[sitting(contests)], &[sample::full("import", 1.0)]);
+    assert!(page.contains("<h1>2 contests: One, Two</h1>") && page.contains("All results"));
+    assert!(page.contains("<title>Two · revisions: 1.25 times as long"), "in the chart of all");
+    assert_eq!(page.matches("<details class=\"contest\" open>").count(), 2);
+    assert!(page.contains("import: 1,000,000 blocks of mainnet era1"), "and a run below them");
 }
 
 #[test]
 fn page_of_one_run_says_what_was_checked() {
     let page = page(&[sample::full("import", 1.0)]);
     assert!(page.contains("<dt>seals</dt><dd>1/100 checked (10,031), seed 42</dd>"));
-    assert!(!page.contains("<h2>Result</h2>") && !page.contains("aria-pressed=\"true\""));
+    assert!(!page.contains("<h2>Side by side</h2>"));
+    let keys = page.matches("aria-pressed=\"true\"").count();
+    assert_eq!(keys, 2, "of its stages over time; its other lines stand alone");
+    assert!(page.contains("<h2>Slowest chunks</h2>"));
 }
 
 #[test]

@@ -1,0 +1,199 @@
+//! `bench`: what things cost, compared in one sitting.
+
+mod instructions;
+
+use crate::answer::Answer;
+use crate::args::Bench;
+use crate::outputs;
+use ::report::Colour;
+use anyhow::{Context, Result, bail, ensure};
+use lab::contest::{BASELINE, Rules};
+use lab::definition::Definition;
+use lab::findings::Verdict;
+use lab::job::Job;
+use lab::kinds;
+use lab::scratch::Scratch;
+use lab::shape::{Shape, THIS};
+use lab::sitting::{Plan, Sitting, sit};
+use lab::statistics::Estimate;
+use std::path::Path;
+use std::time::Duration;
+
+/// `blockmill bench`.
+pub fn run(args: &Bench, json: bool) -> Result<Answer> {
+    if let Some(job) = &args.job {
+        let job = Job::read(job)?;
+        job.run(kinds::by_name(&job.measures)?)?;
+        return Ok(Answer::ok());
+    }
+    let all = Definition::all(&args.benchmarks.join("definitions"))?;
+    if args.list {
+        return list(&all, json);
+    }
+    let (definitions, left_out) = chosen(&all, args)?;
+    outputs::results(&args.out, args.force)?;
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("cannot create {}", args.out.display()))?;
+    if args.instructions {
+        return instructions::count(args, &definitions, json);
+    }
+    let plan = Plan {
+        rules: rules(args),
+        budget: args.budget.or_else(|| is_everything(args).then_some(EVERYTHING)),
+        definitions,
+        left_out,
+        benchmarks: args.benchmarks.clone(),
+        scratch: Scratch::claim(args.scratch.as_deref())?,
+        program: std::env::current_exe().context("cannot find this program")?,
+        repository: Path::new(".").into(),
+    };
+    let sitting = sit(&plan, &mut |line| eprintln!("{line}"))?;
+    let failed = sitting.failed.join("; ");
+    ensure!(failed.is_empty() || !sitting.contests.is_empty(), "{failed}");
+    let path = args.out.join("bench.json");
+    sitting.write(&path)?;
+    let mut files = vec![path];
+    files.extend(crate::report::write_bench(&sitting, &args.out)?);
+    let tables = ::report::sitting_table(&sitting, Colour::of_stdout());
+    let answer = Answer::results(&sitting, &tables, &files, json)?;
+    ensure!(failed.is_empty(), "{failed}");
+    if args.check.is_some() {
+        gate(&sitting)?;
+    }
+    Ok(answer)
+}
+
+/// Fails when this program is slower than the revision that it was compared with.
+fn gate(sitting: &Sitting) -> Result<()> {
+    let mut slower = vec![];
+    for contest in &sitting.contests {
+        let figure = contest.figure();
+        let this = contest.contestants.len() - 1;
+        let finding = contest.finding(this, BASELINE, figure);
+        if let Some(found) = finding.filter(|found| found.verdict() == Verdict::More) {
+            let Estimate { ratio, low, high, .. } = found.estimate;
+            let name = contest.name();
+            slower.push(format!("{name}: {figure} is {ratio:.3} times ({low:.3} to {high:.3})"));
+        }
+    }
+    ensure!(slower.is_empty(), "slower than before: {}", slower.join("; "));
+    Ok(())
+}
+
+/// What can be measured.
+fn list(all: &[Definition], json: bool) -> Result<Answer> {
+    if json {
+        let rows: Vec<_> = all.iter().map(row).collect();
+        return Answer::ok().with(rows);
+    }
+    for definition in all {
+        let shapes: Vec<String> = Shape::all_of(definition).iter().map(Shape::to_string).collect();
+        println!("{:<24} {}", definition.name, definition.title);
+        println!("{:<24} {}", "", definition.about);
+        println!("{:<24} shapes: {}", "", shapes.join(", "));
+    }
+    Ok(Answer::ok())
+}
+
+fn row(definition: &Definition) -> serde_json::Value {
+    let shapes: Vec<String> = Shape::all_of(definition).iter().map(Shape::to_string).collect();
+    serde_json::json!({
+        "name": definition.name,
+        "title": definition.title,
+        "about": definition.about,
+        "measures": definition.measures,
+        "settings": definition.settings,
+        "shapes": shapes,
+    })
+}
+
+/// Definitions, with the shapes of each.
+type Chosen = Vec<(Definition, Vec<Shape>)>;
+
+/// What `all` may take unless something else is said.
+const EVERYTHING: Duration = Duration::from_secs(36 * 60);
+
+fn is_everything(args: &Bench) -> bool {
+    args.names.iter().any(|name| name == "all")
+}
+
+/// The definitions that were asked for, with the shapes of each, and what cannot be measured. Of
+/// `all`, those that have a shape that was asked for.
+fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
+    let everything = is_everything(args);
+    let (mut chosen, mut left_out) = (vec![], vec![]);
+    for definition in named(all, &args.names)? {
+        let (name, is_named) = (&definition.name, args.names.contains(&definition.name));
+        let mut definition = definition.clone();
+        args.set.iter().try_for_each(|assignment| definition.set(assignment))?;
+        let missing = definition.missing().join(", ");
+        if missing.is_empty() {
+            let shapes = shapes(&definition, args, everything);
+            chosen.extend((!shapes.is_empty()).then_some((definition, shapes)));
+            continue;
+        }
+        ensure!(!is_named, "bench {name}: expected --set {missing}=..., found none");
+        let why = format!("{name}: only you can say {missing} (--set)");
+        eprintln!("left out: {why}");
+        left_out.push(why);
+    }
+    Ok((chosen, left_out))
+}
+
+/// All, those of a name, or those whose names begin with it: `reindex` is all of `reindex-...`.
+fn named<'a>(all: &'a [Definition], names: &[String]) -> Result<Vec<&'a Definition>> {
+    let mut named = vec![];
+    for name in names {
+        let begins = format!("{name}-");
+        let exact: Vec<_> = all.iter().filter(|one| one.name == *name).collect();
+        let group = all.iter().filter(|one| name == "all" || one.name.starts_with(&begins));
+        let found = if exact.is_empty() { group.collect() } else { exact };
+        if found.is_empty() {
+            let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+            bail!("bench {name}: there is none; available: all, {}", names.join(", "));
+        }
+        named.extend(found);
+    }
+    Ok(named)
+}
+
+fn shapes(definition: &Definition, args: &Bench, everything: bool) -> Vec<Shape> {
+    let mut asked = vec![];
+    asked.extend(args.ladder.then_some(Shape::Ladder));
+    asked.extend(args.ablate.then_some(Shape::Ablation));
+    asked.extend(args.sweep.iter().cloned().map(Shape::Sweep));
+    asked.extend(args.peers.then_some(Shape::Peers));
+    if !args.revisions.is_empty() {
+        asked.push(Shape::Revisions(args.revisions.clone()));
+    }
+    if let Some(revision) = &args.check {
+        asked.push(Shape::Revisions(vec![revision.clone(), THIS.into()]));
+    }
+    let own = Shape::all_of(definition);
+    if args.instructions {
+        return if definition.instructions { vec![Shape::Alone] } else { vec![] };
+    }
+    match (asked.is_empty(), everything) {
+        (true, false) => vec![Shape::Alone],
+        // peers are built from sources that come from elsewhere: only when they are asked for
+        (true, true) => own.into_iter().filter(|shape| *shape != Shape::Peers).collect(),
+        (false, false) => asked,
+        (false, true) if asked == [Shape::Peers] => own,
+        (false, true) => {
+            let has = |shape: &Shape| own.contains(shape) || matches!(shape, Shape::Revisions(_));
+            asked.into_iter().filter(has).collect()
+        }
+    }
+}
+
+fn rules(args: &Bench) -> Rules {
+    let (precision, disturbed, seed) = (args.precision, args.disturbed, args.seed);
+    let rules = Rules { precision, disturbed, seed, ..Rules::default() };
+    match args.pairs {
+        // no interval is as narrow as that
+        Some(pairs) => {
+            Rules { precision: -1.0, most_pairs: pairs as usize, budget: Duration::MAX, ..rules }
+        }
+        None => rules,
+    }
+}

@@ -1,0 +1,43 @@
+//! `bench --instructions`: operations counted in instructions, which no load changes.
+
+use crate::answer::Answer;
+use crate::args::Bench;
+use anyhow::{Context, Result, ensure};
+use lab::definition::Definition;
+use lab::instructions;
+use lab::scratch::Scratch;
+use lab::shape::Shape;
+use pipeline::disk::replace_file;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// More than this, as a share, is more than a compiler's whim.
+const ALLOWED: f64 = 0.01;
+
+/// Counts the operations of `definitions`, beside those that are on record.
+pub fn count(args: &Bench, definitions: &[(Definition, Vec<Shape>)], json: bool) -> Result<Answer> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let scratch = Scratch::claim(args.scratch.as_deref())?;
+    let mut counts = vec![];
+    for (definition, _) in definitions {
+        let tell = &mut |line: &str| eprintln!("{line}");
+        counts.extend(instructions::count(&program, definition, scratch.folder(), tell)?);
+    }
+    let record = args.benchmarks.join("record/instructions.csv");
+    let recorded = match fs::read_to_string(&record) {
+        Ok(text) => instructions::from_csv(&text).with_context(|| record.display().to_string())?,
+        Err(_) => BTreeMap::new(),
+    };
+    let path = args.out.join("instructions.csv");
+    replace_file(&path, instructions::to_csv(&counts).as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let rows: BTreeMap<&str, u64> =
+        counts.iter().map(|count| (count.name.as_str(), count.instructions)).collect();
+    let table = instructions::to_table(&counts, &recorded);
+    let answer = Answer::results(&rows, &table, &[path], json)?;
+    if args.check.is_some() {
+        let grown = instructions::grown(&counts, &recorded, ALLOWED);
+        ensure!(grown.is_empty(), "more instructions than on record: {}", grown.join("; "));
+    }
+    Ok(answer)
+}

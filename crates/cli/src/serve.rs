@@ -1,0 +1,27 @@
+//! `serve`: a run that has ended, as a page and as metrics.
+
+use crate::answer::Answer;
+use crate::args::Serve;
+use anyhow::{Context, Result};
+use chain::Status;
+use pipeline::Cancel;
+use pipeline::record::RunRecord;
+use serve::Server;
+use std::thread;
+use std::time::Duration;
+
+/// How soon a request to stop is seen.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// `blockmill serve`.
+pub fn run(args: &Serve, cancel: &Cancel) -> Result<Answer> {
+    let record = RunRecord::read(&args.record)
+        .with_context(|| format!("cannot read {}", args.record.display()))?;
+    let page = report::html(&[], std::slice::from_ref(&record));
+    let server = Server::of_record(args.address, page, &record)?;
+    eprintln!("the run is shown at http://{}, until Ctrl-C", server.address());
+    while !cancel.is_cancelled() {
+        thread::sleep(LOOK_EVERY);
+    }
+    Ok(Answer::of(Status::Interrupted))
+}

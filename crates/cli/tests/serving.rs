@@ -1,0 +1,127 @@
+//! `--serve` and `serve`: a run over HTTP, while it goes on and afterwards; and Prometheus itself.
+
+mod program;
+
+use program::{Scratch, blockmill, succeed};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn ask(address: &str, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("a server");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// A process that says on standard error where it listens, and is ended when this is dropped.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it");
+        let mut lines = BufReader::new(child.stderr.take().expect("standard error")).lines();
+        let address = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| {
+                let after = line.split("http://").nth(1)?.to_owned();
+                Some(after.split(',').next()?.to_owned())
+            })
+            .expect("an address");
+        // or the process ends when the pipe is full
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A chain that takes a second or more to import.
+fn chain(scratch: &Scratch) -> std::path::PathBuf {
+    let path = scratch.path("chain.headers");
+    let words = "generate ethereum --headers 200000 --format headers --out";
+    succeed(blockmill(words).arg(&path));
+    path
+}
+
+fn import(scratch: &Scratch) -> Command {
+    let mut command = blockmill("import --seal off --threads 1 --serve 127.0.0.1:0");
+    command.arg(chain(scratch)).arg("--data").arg(scratch.path("store"));
+    command
+}
+
+#[test]
+fn a_running_import_is_shown_and_a_finished_one_from_its_record() {
+    let scratch = Scratch::new("serving");
+    let mut running = Serving::start(&mut import(&scratch));
+    let status = ask(&running.address, "/status.json");
+    assert!(status.contains("\"label\":\"import\"") && status.contains("\"level\":\"headers\""));
+    assert!(ask(&running.address, "/").contains("<title>import: blockmill"));
+    assert!(ask(&running.address, "/metrics").contains("blockmill_stage_busy_seconds_total"));
+    assert!(running.child.wait().expect("an end").success());
+
+    let records = fs::read_dir(scratch.path("store").join("records")).expect("records");
+    let record = records.map(|entry| entry.expect("an entry").path()).next().expect("a record");
+    let mut command = blockmill("serve --address 127.0.0.1:0");
+    let serving = Serving::start(command.arg(record));
+    let metrics = ask(&serving.address, "/metrics");
+    assert!(metrics.contains("blockmill_block_number 200000"), "{metrics}");
+    assert!(ask(&serving.address, "/").contains("200,000"));
+}
+
+#[testkit::needs(prometheus)]
+#[test]
+fn prometheus_scrapes_a_run() {
+    let prometheus = testkit::path_of("prometheus");
+    let scratch = Scratch::new("serving-prometheus");
+    let record = scratch.path("record.json");
+    let words = "verify --seal off --record";
+    succeed(blockmill(words).arg(&record).arg(chain(&scratch)));
+    let mut command = blockmill("serve --address 127.0.0.1:0");
+    let serving = Serving::start(command.arg(&record));
+    let config = scratch.path("prometheus.yml");
+    let text = format!(
+        "scrape_configs:\n- job_name: blockmill\n  scrape_interval: 1s\n  static_configs:\n  - \
+         targets: ['{}']\n",
+        serving.address
+    );
+    fs::write(&config, text).expect("a configuration");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("a port").to_string();
+    drop(listener);
+    let mut command = Command::new(prometheus);
+    command.arg(format!("--config.file={}", config.display()));
+    command.arg(format!("--storage.tsdb.path={}", scratch.path("tsdb").display()));
+    command.arg(format!("--web.listen-address={address}"));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("prometheus");
+    let scraping = Serving { child, address };
+    let start = Instant::now();
+    loop {
+        let query = "/api/v1/query?query=blockmill_block_number";
+        let answer = match TcpStream::connect(&scraping.address) {
+            Ok(_) => ask(&scraping.address, query),
+            Err(_) => String::new(),
+        };
+        if answer.contains("\"200000\"") {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_secs(60), "{answer}");
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    let types = ask(&scraping.address, "/api/v1/metadata?metric=blockmill_blocks");
+    assert!(types.contains("\"counter\""), "{types}");
+}

@@ -1,0 +1,295 @@
+//! What each block contains: everything is chosen here, by one thread, before anything is signed.
+//! So the chain does not depend on the number of threads that sign it.
+
+use super::coins::{Coin, Coins};
+use super::mixture::{self, Kind};
+use super::sign::Signed;
+use super::wallet::KEYS;
+use crate::random::Random;
+use rust_bitcoin::Txid;
+use rust_bitcoin::hashes::Hash;
+use rust_bitcoin::sighash::EcdsaSighashType as Covers;
+use std::collections::VecDeque;
+
+/// Blocks after which a coinbase can be spent (consensus).
+const MATURITY: usize = 100;
+
+/// Transactions of a block that spend each other stand in a row of at most this many.
+const ROW: u32 = 3;
+
+/// The most outputs of a transaction that splits a coin, while there are few coins.
+const SPLIT: u64 = 1000;
+
+/// So many outputs fit a block, nearly.
+const ROOM: u64 = 25_000;
+
+/// The most weight of a transaction: 199 inputs and 199 outputs, or a coin that is split, of the
+/// heaviest kinds.
+const LARGEST: u64 = 310_000;
+
+/// Coins below this many satoshis are not split any further.
+const DUST: u64 = 600;
+
+/// An input to be signed.
+#[derive(Clone, Copy, Debug)]
+pub struct Spend {
+    /// The coin; its `txid` is not known yet if it is one of this block.
+    pub coin: Coin,
+    /// The transaction of the same block that makes the coin.
+    pub parent: Option<usize>,
+    pub sequence: u32,
+    /// What the signature covers.
+    pub covers: Covers,
+}
+
+/// An output: a coin, or a number that stands for the data behind an OP_RETURN.
+#[derive(Clone, Copy, Debug)]
+pub enum Pay {
+    To { kind: Kind, key: u16, value: u64 },
+    Data(u64),
+}
+
+/// A transaction to be signed.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub version: i32,
+    pub lock_time: u32,
+    pub spends: Vec<Spend>,
+    pub pays: Vec<Pay>,
+    pub fee: u64,
+    /// How many transactions of the block must be signed one after the other before this one.
+    pub rank: u32,
+}
+
+/// How much a block may hold, and how much the chain.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Inputs of the whole chain.
+    pub inputs: u64,
+    /// Inputs of a block.
+    pub block_inputs: u64,
+    /// Coins are split until there are so many.
+    pub coins: u64,
+    /// Weight of the transactions of a block, without the coinbase. It also keeps signature
+    /// operations below their limit: none of our kinds has more than 4 in 170 units of weight.
+    pub weight: u64,
+}
+
+/// Chooses the transactions of one block after the other.
+pub struct Planner {
+    limits: Limits,
+    random: Random,
+    coins: Coins,
+    immature: VecDeque<Coin>,
+    /// The coinbase that the next block may spend, and does.
+    mature: Option<Coin>,
+    spent: u64,
+}
+
+/// What is known of the block that is being planned.
+#[derive(Default)]
+struct Draught {
+    drafts: Vec<Draft>,
+    /// Outputs of the drafts that may be spent by the drafts after them.
+    fresh: Vec<(usize, Coin)>,
+    inputs: u64,
+    weight: u64,
+}
+
+impl Draught {
+    fn push(&mut self, draft: Draft) {
+        if draft.rank + 1 < ROW {
+            let at = self.drafts.len();
+            self.fresh.extend(coins(&draft, Txid::all_zeros()).map(|coin| (at, coin)));
+        }
+        self.inputs += draft.spends.len() as u64;
+        self.weight += weight(&draft);
+        self.drafts.push(draft);
+    }
+}
+
+impl Planner {
+    pub fn new(limits: Limits, seed: u64) -> Self {
+        Self {
+            limits,
+            random: Random(seed ^ 0x706c_616e),
+            coins: Coins::default(),
+            immature: VecDeque::new(),
+            mature: None,
+            spent: 0,
+        }
+    }
+
+    /// Inputs planned so far.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// Chooses the transactions of the block at `height`.
+    pub fn block(&mut self, height: u32) -> Vec<Draft> {
+        let mut block = Draught::default();
+        // every coin is split a little, rather than a few of them to dust
+        let missing = self.limits.coins.saturating_sub(self.coins.count());
+        let split = (missing.min(ROOM) / self.coins.count().max(1)).clamp(20, SPLIT);
+        let mut made = 0;
+        loop {
+            let room = self.limits.block_inputs - block.inputs;
+            let room = room.min(self.limits.inputs - self.spent);
+            let few = made < missing;
+            let (inputs, outputs) = match self.mature {
+                // a pool pays its miners
+                Some(_) => (1, if few { SPLIT } else { 100 + self.random.below(100) }),
+                None if few => (1, split),
+                None => mixture::shape(&mut self.random),
+            };
+            let spends = self.spends(inputs.min(room), few, &mut block);
+            if spends.is_empty() {
+                break;
+            }
+            let draft = self.draft(height, spends, outputs, &block);
+            made += outputs;
+            self.spent += draft.spends.len() as u64;
+            block.push(draft);
+            // there may be no room for the largest transaction
+            if block.weight + LARGEST > self.limits.weight {
+                break;
+            }
+        }
+        block.drafts
+    }
+
+    /// Takes note of the block that was made of `drafts`.
+    pub fn connect(&mut self, drafts: &[Draft], signed: &[Signed], coinbase: Coin) {
+        let mut spent: Vec<(usize, u32)> = drafts
+            .iter()
+            .flat_map(|draft| &draft.spends)
+            .filter_map(|spend| Some((spend.parent?, spend.coin.vout)))
+            .collect();
+        spent.sort_unstable();
+        let made = drafts.iter().zip(signed).enumerate().flat_map(|(at, (draft, signed))| {
+            let spent = &spent;
+            coins(draft, signed.txid)
+                .filter(move |coin| spent.binary_search(&(at, coin.vout)).is_err())
+        });
+        let made = made.collect();
+        self.immature.push_back(coinbase);
+        // the block after this one is the first that may spend what is `MATURITY` deep then
+        if self.immature.len() >= MATURITY {
+            self.mature = self.immature.pop_front();
+        }
+        self.coins.push(made);
+    }
+
+    /// Chooses coins to be spent together.
+    fn spends(&mut self, count: u64, few: bool, block: &mut Draught) -> Vec<Spend> {
+        let random = &mut self.random;
+        let mut spends = vec![];
+        for _ in 0..count {
+            let fresh = !few
+                && self.mature.is_none()
+                && !block.fresh.is_empty()
+                && mixture::in_same_block(random);
+            let (parent, coin) = if fresh {
+                let at = random.below(block.fresh.len() as u64) as usize;
+                let (parent, coin) = block.fresh.swap_remove(at);
+                (Some(parent), coin)
+            } else {
+                let coin = self.mature.take().or_else(|| self.coins.take(random));
+                let Some(coin) = coin else { break };
+                (None, coin)
+            };
+            spends.push(Spend { coin, parent, sequence: u32::MAX, covers: Covers::All });
+        }
+        spends
+    }
+
+    fn draft(&mut self, height: u32, spends: Vec<Spend>, outputs: u64, block: &Draught) -> Draft {
+        let rank_of = |spend: &Spend| spend.parent.map(|at| block.drafts[at].rank + 1);
+        let rank = spends.iter().filter_map(rank_of).max().unwrap_or(0);
+        let random = &mut self.random;
+        let version = 1 + random.below(2) as i32;
+        let mut draft = Draft { version, lock_time: 0, spends, pays: vec![], fee: 0, rank };
+        let total: u64 = draft.spends.iter().map(|spend| spend.coin.value).sum();
+        // so many outputs that none is dust
+        let outputs = outputs.min(total / DUST).max(1);
+        draft.pays = (0..outputs).map(|_| pay(random)).collect();
+        // 1 to 20 satoshis for 4 units of weight, at most a tenth of what there is
+        draft.fee = (weight(&draft) / 4 * (1 + random.below(20))).min(total / 10);
+        share(random, total - draft.fee, &mut draft.pays);
+        let locked = random.below(4) == 0;
+        if locked {
+            draft.lock_time = height - 1;
+        }
+        for (at, spend) in draft.spends.iter_mut().enumerate() {
+            spend.sequence = match random.below(64) {
+                // one block after the coin's; coins of the same block are too young for it
+                0 if version == 2 && spend.parent.is_none() => 1,
+                0..32 => 0xffff_fffd,
+                _ if locked => 0xffff_fffe,
+                _ => u32::MAX,
+            };
+            spend.covers = covers(random, at < draft.pays.len());
+        }
+        draft
+    }
+}
+
+/// The coins that a transaction makes.
+pub fn coins(draft: &Draft, txid: Txid) -> impl Iterator<Item = Coin> {
+    draft.pays.iter().zip(0..).filter_map(move |(pay, vout)| match *pay {
+        Pay::To { kind, key, value } => Some(Coin { txid, vout, value, kind, key }),
+        Pay::Data(_) => None,
+    })
+}
+
+/// The most weight that a transaction can have.
+fn weight(draft: &Draft) -> u64 {
+    let spends: u64 = draft.spends.iter().map(|spend| spend.coin.kind.input_weight()).sum();
+    let pays = draft.pays.iter().map(|pay| match pay {
+        Pay::To { kind, .. } => kind.output_weight(),
+        Pay::Data(_) => (9 + 2 + 80) * 4,
+    });
+    // version, lock time, numbers of inputs and outputs, marker and flag
+    (8 + 3 + 3) * 4 + 2 + spends + pays.sum::<u64>()
+}
+
+fn pay(random: &mut Random) -> Pay {
+    match mixture::output(random) {
+        Some(kind) => Pay::To { kind, key: random.below(KEYS as u64) as u16, value: 0 },
+        None => Pay::Data(random.draw()),
+    }
+}
+
+/// Shares `total` satoshis among the outputs; each gets from 1/64 to nearly twice its part, the
+/// last one what is left.
+fn share(random: &mut Random, total: u64, pays: &mut [Pay]) {
+    // satoshis that nobody gets would be a fee
+    if !pays.iter().any(|pay| matches!(pay, Pay::To { .. })) {
+        pays[0] = Pay::To { kind: Kind::P2wpkh, key: 0, value: 0 };
+    }
+    let values = pays.iter_mut().filter_map(|pay| match pay {
+        Pay::To { value, .. } => Some(value),
+        Pay::Data(_) => None,
+    });
+    let values: Vec<&mut u64> = values.collect();
+    let (mut rest, count) = (total, values.len() as u64);
+    for (left, value) in (1..=count).rev().zip(values) {
+        let part = rest / left;
+        *value =
+            if left == 1 { rest } else { (part * (1 + random.below(126)) / 64).max(part / 64) };
+        rest -= *value;
+    }
+}
+
+/// Nearly always everything; now and then each other type. `SINGLE` needs an output beside the
+/// input.
+fn covers(random: &mut Random, has_output: bool) -> Covers {
+    match random.below(160) {
+        0 => Covers::None,
+        1 if has_output => Covers::Single,
+        2 => Covers::AllPlusAnyoneCanPay,
+        3 => Covers::NonePlusAnyoneCanPay,
+        4 if has_output => Covers::SinglePlusAnyoneCanPay,
+        _ => Covers::All,
+    }
+}

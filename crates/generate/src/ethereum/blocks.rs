@@ -1,0 +1,163 @@
+//! Transactions and receipts of generated blocks.
+//!
+//! The transactions keep every rule that needs no state: they are signed by accounts whose nonces
+//! count up. What they find in the state nobody looks at yet: roots of states are random.
+
+use super::signers::Signers;
+use crate::random::Random;
+use anyhow::Result;
+use ethereum::header::EMPTY_ROOT;
+use ethereum::params::{ChainSpec, Fork};
+use ethereum::receipts;
+use ethereum::transactions::{Transaction, TransactionType};
+use ethereum::{Hash, U256};
+use rlp::ethereum::Receipt;
+use rlp::{Decode, OnePass, Reader, Write};
+
+/// Gas of a plain transfer, which every generated transaction is taken to use.
+const GAS: u64 = 21_000;
+
+/// What a header says about the block's content, and the content.
+#[derive(Clone, Debug)]
+pub struct Content {
+    pub body: Vec<u8>,
+    pub receipts: Vec<u8>,
+    pub transactions_root: Hash,
+    pub receipts_root: Hash,
+    pub logs_bloom: [u8; 256],
+    pub gas_used: u64,
+}
+
+impl Content {
+    /// No transactions.
+    pub fn empty() -> Self {
+        Self {
+            body: vec![0xc2, 0xc0, 0xc0],
+            receipts: vec![0xc0],
+            transactions_root: EMPTY_ROOT,
+            receipts_root: EMPTY_ROOT,
+            logs_bloom: [0; 256],
+            gas_used: 0,
+        }
+    }
+}
+
+/// A source of block contents.
+pub struct Blocks<'a> {
+    spec: &'a ChainSpec,
+    random: Random,
+    signers: Signers,
+}
+
+impl<'a> Blocks<'a> {
+    /// The same seed gives the same contents.
+    pub fn new(spec: &'a ChainSpec, seed: u64, signers: Signers) -> Self {
+        Self { spec, random: Random(!seed), signers }
+    }
+
+    /// The content of block `number`: none to three transactions, as far as its gas goes.
+    pub fn content(&mut self, number: u64, gas_limit: u64) -> Result<Content> {
+        let count = self.random.below(4).min(gas_limit / GAS);
+        let transactions: Vec<_> = (0..count).map(|_| self.transaction(number)).collect();
+        let stored: Vec<_> = (1..=count).map(|n| self.receipt(n * GAS)).collect();
+        assemble(&transactions, &stored)
+    }
+
+    /// The content of block `number`: as many transfers as its gas goes for, and at most `most`;
+    /// and how many those are.
+    pub fn transfers(&mut self, number: u64, gas_limit: u64, most: u64) -> Result<(Content, u64)> {
+        let count = most.min(gas_limit / GAS);
+        let transactions: Vec<_> = (0..count).map(|_| self.transaction(number)).collect();
+        let stored: Vec<_> = (1..=count).map(|n| transfer_receipt(n * GAS)).collect();
+        Ok((assemble(&transactions, &stored)?, count))
+    }
+
+    /// A legacy transaction (the only kind that all forks take), for this chain only where the
+    /// fork of block `number` has that.
+    fn transaction(&mut self, number: u64) -> Vec<u8> {
+        let mut to = [0; 20];
+        self.random.fill(&mut to);
+        let unsigned = Transaction {
+            max_fee: U256::from(20_000_000_000 + self.random.below(1 << 34)),
+            gas_limit: GAS,
+            to: Some(&to),
+            value: U256::from(self.random.below(1 << 60)),
+            ..Transaction::new(TransactionType::Legacy)
+        };
+        let protected = self.spec.fork_at(number, 0) >= Fork::SpuriousDragon;
+        let account = self.random.below(self.signers.len());
+        self.signers.sign(account, unsigned, protected.then_some(self.spec.chain_id))
+    }
+
+    /// A receipt in storage form: state root, cumulative gas, up to two logs.
+    fn receipt(&mut self, gas: u64) -> Vec<u8> {
+        let logs: Vec<_> = (0..self.random.below(3)).map(|_| self.log()).collect();
+        let mut state = [0; 32];
+        self.random.fill(&mut state);
+        let mut receipt = OnePass::default();
+        receipt.list(|receipt| {
+            receipt.fixed(&state);
+            receipt.u64(gas);
+            receipt.list(|out| logs.iter().for_each(|log| out.raw(log)));
+        });
+        receipt.into_bytes()
+    }
+
+    fn log(&mut self) -> Vec<u8> {
+        let mut bytes = [0; 20 + 64 + 32];
+        self.random.fill(&mut bytes);
+        let (address, rest) = bytes.split_at(20);
+        let (topics, data) = rest.split_at(64);
+        let mut log = OnePass::default();
+        log.list(|log| {
+            log.bytes(address);
+            log.list(|out| topics.chunks(32).for_each(|topic| out.bytes(topic)));
+            log.bytes(data);
+        });
+        log.into_bytes()
+    }
+}
+
+/// The content of a block with these transactions and these receipts, which are in storage form.
+fn assemble(transactions: &[Vec<u8>], stored: &[Vec<u8>]) -> Result<Content> {
+    if transactions.is_empty() {
+        return Ok(Content::empty());
+    }
+    let types = transactions.iter().map(|_| TransactionType::Legacy);
+    let mut consensus = vec![];
+    receipts::storage_to_consensus(&list(stored), types, &mut consensus)?;
+
+    let gas_used = transactions.len() as u64 * GAS;
+    let mut content = Content { receipts: consensus, gas_used, ..Content::empty() };
+    let mut encodings = vec![];
+    let mut reader = Reader::new(&content.receipts).list()?;
+    while !reader.is_empty() {
+        let item = reader.item()?;
+        encodings.push(item.raw);
+        let bloom = Receipt::decode(item.raw)?.bloom;
+        content.logs_bloom.iter_mut().zip(bloom).for_each(|(sum, bits)| *sum |= bits);
+    }
+    content.receipts_root = trie::ordered_root(encodings.iter().copied());
+    let raw: Vec<_> = transactions.iter().map(Vec::as_slice).collect();
+    content.transactions_root = trie::ordered_root(raw.into_iter());
+    content.body = list(&[list(transactions), vec![0xc0]]);
+    Ok(content)
+}
+
+/// The receipt of a transfer in storage form: success, cumulative gas, no logs.
+fn transfer_receipt(gas: u64) -> Vec<u8> {
+    let mut receipt = OnePass::default();
+    receipt.list(|receipt| {
+        receipt.u64(1);
+        receipt.u64(gas);
+        receipt.list(|_| {});
+    });
+    receipt.into_bytes()
+}
+
+/// An RLP list of encoded items.
+fn list(items: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = OnePass::default();
+    out.list(|out| items.iter().for_each(|item| out.raw(item)));
+    out.into_bytes()
+}

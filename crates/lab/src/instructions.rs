@@ -1,0 +1,204 @@
+//! How many instructions an operation takes, counted by callgrind: the same on every run of one
+//! program, so that a change shows which no clock of a busy machine would show.
+//!
+//! Valgrind knows no AVX-512: hashes are taken by the code for other processors.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::definition::Definition;
+use crate::job::Job;
+use crate::kinds;
+use crate::process::{last_line, watch};
+use anyhow::{Context, Result, bail, ensure};
+
+/// Operations of the shorter run.
+const FEW: u64 = 100;
+/// Operations of the longer run; what both do besides cancels out.
+const MANY: u64 = 300;
+
+/// Instructions of one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionCount {
+    /// Object, operation and writer, separated by commas.
+    pub name: String,
+    /// Instructions, rounded.
+    pub instructions: u64,
+}
+
+/// Counts the operations of every case of `definition`, each with every option that it ablates, in
+/// child processes of `program`. `folder` is for what they write.
+///
+/// # Errors
+/// Without valgrind, when a run fails, and when the definition's kind repeats no operation.
+pub fn count(
+    program: &Path,
+    definition: &Definition,
+    folder: &Path,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Vec<InstructionCount>> {
+    let kind = kinds::by_name(&definition.measures)?;
+    let mut counts = vec![];
+    for (case, settings) in definition.cases() {
+        if !kind.fits(&settings)? {
+            continue;
+        }
+        for option in kind.options(&settings)? {
+            for value in option.values.iter().filter(|value| runs_in_valgrind(value)) {
+                let with = format!("{}={value}", option.name);
+                let name = format!("{}, {case}, {with}", definition.name);
+                tell(&name);
+                let of = |operations: u64| {
+                    let mut settings = settings.clone();
+                    let once = [("samples", 1), ("min-ms", 0), ("iterations", operations)];
+                    settings.extend(once.map(|(name, number)| (name.into(), number.to_string())));
+                    let job = Job {
+                        measures: definition.measures.clone(),
+                        label: name.clone(),
+                        settings,
+                        with: vec![with.clone()],
+                        folder: folder.join("store"),
+                        record: folder.join("record.json"),
+                    };
+                    collected(program, &job, folder)
+                };
+                let more = of(MANY)?.saturating_sub(of(FEW)?);
+                let operations = MANY - FEW;
+                let instructions = (more + operations / 2) / operations;
+                counts.push(InstructionCount { name, instructions });
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// Valgrind knows no AVX-512.
+fn runs_in_valgrind(value: &str) -> bool {
+    !value.contains("avx512")
+}
+
+/// Instructions of a whole process that does `job`.
+fn collected(program: &Path, job: &Job, folder: &Path) -> Result<u64> {
+    let path = folder.join("job.json");
+    fs::write(&path, serde_json::to_vec(job)?)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
+    let ended = watch(command.args(["bench", "--job"]).arg(&path))
+        .context("cannot run valgrind (install it to count)")?;
+    if !ended.status.success() {
+        bail!("valgrind: {}", last_line(&ended.stderr));
+    }
+    let after = ended.stderr.split("Collected : ").nth(1);
+    let collected = after.and_then(|rest| rest.split_whitespace().next());
+    let collected = collected.context("callgrind did not say what it collected")?;
+    collected.parse().with_context(|| format!("callgrind collected {collected:?}"))
+}
+
+/// The first line of a file of counts.
+const HEAD: &str = "what;instructions";
+
+/// The counts as a file of values separated by semicolons.
+#[must_use]
+pub fn to_csv(counts: &[InstructionCount]) -> String {
+    let mut out = format!("{HEAD}\n");
+    for InstructionCount { name, instructions } in counts {
+        // writing to a string cannot fail
+        let _ = writeln!(out, "{name};{instructions}");
+    }
+    out
+}
+
+/// The counts in such a file, by name.
+pub fn from_csv(text: &str) -> Result<BTreeMap<String, u64>> {
+    let mut lines = text.lines();
+    ensure!(lines.next() == Some(HEAD), "line 1: expected {HEAD}");
+    let mut counts = BTreeMap::new();
+    for (number, line) in (2..).zip(lines) {
+        let (name, count) =
+            line.rsplit_once(';').with_context(|| format!("line {number}: {line}"))?;
+        let count = count.parse().with_context(|| format!("line {number}: {line}"))?;
+        counts.insert(name.to_owned(), count);
+    }
+    Ok(counts)
+}
+
+/// The counts as a table of Markdown, beside those of an earlier record.
+#[must_use]
+pub fn to_table(counts: &[InstructionCount], recorded: &BTreeMap<String, u64>) -> String {
+    let mut out = "| what | instructions | recorded | change |\n".to_owned();
+    out += "|---|---:|---:|---:|\n";
+    for InstructionCount { name, instructions } in counts {
+        // writing to a string cannot fail
+        let _ = match recorded.get(name) {
+            Some(before) => {
+                let change = change(*instructions, *before) * 100.0;
+                writeln!(out, "| {name} | {instructions} | {before} | {change:+.1} % |")
+            }
+            None => writeln!(out, "| {name} | {instructions} | - | - |"),
+        };
+    }
+    out
+}
+
+/// What takes more instructions than was recorded, by more than `allowed` (a share): a line each.
+#[must_use]
+pub fn grown(
+    counts: &[InstructionCount],
+    recorded: &BTreeMap<String, u64>,
+    allowed: f64,
+) -> Vec<String> {
+    let line = |count: &InstructionCount| {
+        let before = *recorded.get(&count.name)?;
+        let grown = change(count.instructions, before);
+        let percent = grown * 100.0;
+        let InstructionCount { name, instructions } = count;
+        (grown > allowed).then(|| {
+            format!(
+                "{name}: expected {before} instructions, found {instructions} ({percent:+.1} %)"
+            )
+        })
+    };
+    counts.iter().filter_map(line).collect()
+}
+
+fn change(now: u64, before: u64) -> f64 {
+    now as f64 / before.max(1) as f64 - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts() -> Vec<InstructionCount> {
+        let count = |name: &str, instructions| InstructionCount { name: name.into(), instructions };
+        vec![count("rlp, header, encode", 700), count("rlp, block-8, hash", 90_000)]
+    }
+
+    #[test]
+    fn a_file_of_counts_reads_back() {
+        let read = from_csv(&to_csv(&counts())).unwrap();
+        assert_eq!(read.len(), 2);
+        assert_eq!(read["rlp, block-8, hash"], 90_000);
+        for damaged in ["", "case,op\n", "what;instructions\nheader\n"] {
+            assert!(from_csv(damaged).is_err(), "{damaged:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_shown_beside_what_was_recorded_and_growth_is_found() {
+        let mut recorded = BTreeMap::from([("rlp, header, encode".to_owned(), 1000)]);
+        let table = to_table(&counts(), &recorded);
+        assert!(table.contains("| rlp, header, encode | 700 | 1000 | -30.0 % |"), "{table}");
+        assert!(table.contains("| rlp, block-8, hash | 90000 | - | - |"), "{table}");
+        assert!(grown(&counts(), &recorded, 0.01).is_empty());
+        recorded.insert("rlp, block-8, hash".into(), 89_000);
+        assert!(grown(&counts(), &recorded, 0.02).is_empty());
+        let found = grown(&counts(), &recorded, 0.01);
+        let expected = "rlp, block-8, hash: expected 89000 instructions, found 90000 (+1.1 %)";
+        assert_eq!(found, [expected]);
+    }
+}

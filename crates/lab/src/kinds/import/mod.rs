@@ -1,0 +1,86 @@
+//! Imports of archives, whole runs from file to store, of any chain.
+
+mod bitcoin;
+mod data;
+mod designs;
+mod ethereum;
+
+use super::Kind;
+use crate::definition::Settings;
+use crate::job::{Job, setting};
+use crate::shape::OptionValues;
+use anyhow::{Result, bail};
+use pipeline::options::{NamedOption, Setting, Table};
+use pipeline::record::RunRecord;
+use std::path::{Path, PathBuf};
+
+/// Where the archive is: paths, separated by commas.
+pub(crate) const PATHS: &str = "paths";
+
+/// Imports.
+pub struct Import;
+
+impl Kind for Import {
+    fn name(&self) -> &'static str {
+        "import"
+    }
+
+    fn options(&self, settings: &Settings) -> Result<Vec<OptionValues>> {
+        Ok(match chain(settings)? {
+            Chain::Ethereum => options_of::<::ethereum::option_table::Ethereum>(),
+            Chain::Bitcoin => options_of::<::bitcoin::option_table::Bitcoin>(),
+        })
+    }
+
+    fn prepare(
+        &self,
+        settings: &mut Settings,
+        folder: &Path,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        match chain(settings)? {
+            Chain::Ethereum => ethereum::prepare(settings, folder, tell),
+            Chain::Bitcoin => bitcoin::prepare(settings, folder, tell),
+        }
+    }
+
+    fn measure(&self, job: &Job) -> Result<RunRecord> {
+        match chain(&job.settings)? {
+            Chain::Ethereum => ethereum::measure(job),
+            Chain::Bitcoin => bitcoin::measure(job),
+        }
+    }
+
+    fn inputs(&self, settings: &Settings) -> Vec<PathBuf> {
+        paths(settings).unwrap_or_default()
+    }
+}
+
+enum Chain {
+    Ethereum,
+    Bitcoin,
+}
+
+fn chain(settings: &Settings) -> Result<Chain> {
+    match setting(settings, "chain")? {
+        "ethereum" => Ok(Chain::Ethereum),
+        "bitcoin" => Ok(Chain::Bitcoin),
+        other => bail!("chain = '{other}'; available: ethereum, bitcoin"),
+    }
+}
+
+/// The archive.
+fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
+    Ok(setting(settings, PATHS)?.split(',').map(PathBuf::from).collect())
+}
+
+/// The options of a chain that are there on this machine.
+fn options_of<T: Table>() -> Vec<OptionValues> {
+    let default = Setting::<T>::default();
+    let option = |option: &NamedOption| OptionValues {
+        name: option.name.to_owned(),
+        values: option.available().map(str::to_owned).collect(),
+        default: default.get(option.name).unwrap_or_default().to_owned(),
+    };
+    T::OPTIONS.iter().map(option).collect()
+}

@@ -1,0 +1,76 @@
+//! Our store under the workload, against the naive one.
+
+use super::workload::{Change, Engine, Key};
+use super::*;
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The naive store.
+#[derive(Default)]
+struct Map(BTreeMap<Key, Vec<u8>>);
+
+type Done = Result<(), workload::Error>;
+
+impl Engine for Map {
+    fn get(&mut self, key: &Key, out: &mut Vec<u8>) -> Result<bool, workload::Error> {
+        Ok(self.0.get(key).map(|value| out.extend(value)).is_some())
+    }
+
+    fn get_many(&mut self, keys: &[Key], found: &mut dyn FnMut(&[u8])) -> Done {
+        keys.iter().filter_map(|key| self.0.get(key)).for_each(|value| found(value));
+        Ok(())
+    }
+
+    fn scan(&mut self, prefix: &[u8], found: &mut dyn FnMut(&[u8], &[u8])) -> Done {
+        let pairs = self.0.iter().filter(|(key, _)| key.starts_with(prefix));
+        pairs.for_each(|(key, value)| found(key, value));
+        Ok(())
+    }
+
+    fn apply(&mut self, changes: &[Change]) -> Done {
+        for (key, value) in changes {
+            match value {
+                Some(value) => drop(self.0.insert(*key, value.clone())),
+                None => drop(self.0.remove(key)),
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Done {
+        Ok(())
+    }
+}
+
+/// Opens our store with little memory. A process that another test starts has all our files for a
+/// moment, the lock too.
+fn opened(dir: &Path) -> ours::Ours {
+    let end = Instant::now() + Duration::from_secs(10);
+    loop {
+        match ours::Ours::open(dir, 1 << 20) {
+            Ok(ours) => return ours,
+            Err(error) => assert!(Instant::now() < end, "{error}"),
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn our_store_finds_what_a_map_finds() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut map = Map::default();
+    let again = [Operation::Get, Operation::GetMany, Operation::Scan];
+    for operation in Operation::ALL.into_iter().chain(again) {
+        // as in the benchmark, each operation opens the store anew
+        let mut ours = opened(dir.path());
+        let job = workload::Job { operation, keys: 20_000 };
+        let expected = workload::run(&mut map, job).unwrap();
+        let found = workload::run(&mut ours, job).unwrap();
+        let facts = |m: workload::Measured| (m.operations, m.bytes, m.digest);
+        assert_eq!(facts(found), facts(expected), "{}", operation.name());
+        let is_absent = operation == Operation::GetAbsent;
+        assert_eq!((expected.digest == 0, expected.bytes == 0), (is_absent, is_absent));
+        assert!(expected.operations >= 20_000, "{}", expected.operations);
+    }
+}

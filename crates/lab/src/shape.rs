@@ -1,0 +1,382 @@
+//! Who takes part: a definition and a shape give the contestants of each case, and who is compared
+//! with whom.
+
+use crate::contest::{AGAIN, BASELINE};
+use crate::definition::{Definition, Settings};
+use anyhow::{Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The name of our default.
+pub const OURS: &str = "blockmill";
+
+/// The name of the program that runs, among revisions.
+pub const THIS: &str = ".";
+
+/// What is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The default with itself: how long it takes, and the noise of the machine.
+    Alone,
+    /// Each rung of the ladder with the one before.
+    Ladder,
+    /// The default with each option turned back, and the plainest setting with each turned on.
+    Ablation,
+    /// The default over the values of a setting.
+    Sweep(String),
+    /// The default with other programs.
+    Peers,
+    /// The program with itself as of other revisions; [`THIS`] is the program that runs.
+    Revisions(Vec<String>),
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone => f.write_str("alone"),
+            Self::Ladder => f.write_str("ladder"),
+            Self::Ablation => f.write_str("ablation"),
+            Self::Sweep(setting) => write!(f, "sweep {setting}"),
+            Self::Peers => f.write_str("peers"),
+            Self::Revisions(_) => f.write_str("revisions"),
+        }
+    }
+}
+
+impl Shape {
+    /// Every shape of a definition.
+    pub fn all_of(definition: &Definition) -> Vec<Self> {
+        let has = |is_there: bool, shape: Self| is_there.then_some(shape);
+        let mut all = vec![];
+        all.extend(has(!definition.ladder.is_empty(), Self::Ladder));
+        all.extend(has(!definition.ablation.is_empty(), Self::Ablation));
+        all.extend(definition.sweep.keys().cloned().map(Self::Sweep));
+        all.extend(has(!definition.peers.is_empty(), Self::Peers));
+        all.extend(has(all.is_empty(), Self::Alone));
+        all
+    }
+}
+
+impl Shape {
+    /// The flags of `bench` that ask for it.
+    pub fn flags(&self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Self::Alone => &[],
+            Self::Ladder => &["--ladder"],
+            Self::Ablation => &["--ablate"],
+            Self::Sweep(setting) => &["--sweep", setting],
+            Self::Peers => &["--peers"],
+            Self::Revisions(revisions) => {
+                let flag = std::iter::once("--revisions".to_owned());
+                return flag.chain(revisions.iter().cloned()).collect();
+            }
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+}
+
+/// An option of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionValues {
+    /// Its name.
+    pub name: String,
+    /// What it may be on this machine, the plainest first.
+    pub values: Vec<String>,
+    /// What it is unless something else is asked for.
+    pub default: String,
+}
+
+/// One of those that run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Contestant {
+    /// What it is called.
+    pub label: String,
+    /// The options in which it differs from the default.
+    #[serde(default)]
+    pub with: Vec<String>,
+    /// The settings in which it differs from the case.
+    #[serde(default)]
+    pub settings: Settings,
+    /// The peer that runs instead of us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// The revision of us that runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// The place of the contestant that it is compared with.
+    pub against: usize,
+}
+
+impl Contestant {
+    /// Ourselves, compared with the baseline.
+    fn ours(label: impl Into<String>, with: Vec<String>) -> Self {
+        Self { label: label.into(), with, against: BASELINE, ..Self::default() }
+    }
+
+    fn against(self, against: usize) -> Self {
+        Self { against, ..self }
+    }
+}
+
+/// The contestants of a case of `definition`, the baseline first and again; `options` are those of
+/// its kind.
+///
+/// # Errors
+/// When the definition has no such shape, or names an option or a value that the kind does not
+/// have.
+pub fn contestants(
+    definition: &Definition,
+    shape: &Shape,
+    options: &[OptionValues],
+) -> Result<Vec<Contestant>> {
+    let mut all = vec![Contestant::ours(OURS, vec![]), Contestant::ours("again", vec![])];
+    let name = &definition.name;
+    match shape {
+        Shape::Alone => {}
+        Shape::Ladder => {
+            ensure!(!definition.ladder.is_empty(), "{name} has no ladder");
+            ladder(definition, options, &mut all)?;
+        }
+        Shape::Ablation => {
+            ensure!(!definition.ablation.is_empty(), "{name} has no ablation");
+            ablation(definition, options, &mut all)?;
+        }
+        Shape::Sweep(setting) => sweep(definition, setting, &mut all)?,
+        Shape::Peers => {
+            ensure!(!definition.peers.is_empty(), "{name} has no peers");
+            all.extend(definition.peers.iter().map(|peer| Contestant {
+                peer: Some(peer.clone()),
+                ..Contestant::ours(peer, vec![])
+            }));
+        }
+        Shape::Revisions(revisions) => {
+            for (at, revision) in revisions.iter().enumerate() {
+                let is_this = revision == THIS;
+                let label = if is_this { "this program" } else { revision };
+                let built = (!is_this).then(|| revision.clone());
+                let contestant = Contestant { revision: built, ..Contestant::ours(label, vec![]) };
+                // the first revision is the baseline
+                if at == 0 {
+                    let again =
+                        Contestant { label: format!("{label} again"), ..contestant.clone() };
+                    all = vec![contestant, again];
+                } else {
+                    all.push(contestant);
+                }
+            }
+        }
+    }
+    debug_assert!(all[AGAIN].against == BASELINE);
+    Ok(all)
+}
+
+/// Each option at its plainest value.
+fn plainest(options: &[OptionValues]) -> Vec<String> {
+    let values = options.iter().filter_map(|option| setting(option, option.values.first()?));
+    values.collect()
+}
+
+/// `name=value`; none for the default.
+fn setting(option: &OptionValues, value: &str) -> Option<String> {
+    (value != option.default).then(|| format!("{}={value}", option.name))
+}
+
+/// `with`, with what `changes` says instead; what is the default then is left out.
+fn changed(with: &[String], changes: &[String], options: &[OptionValues]) -> Result<Vec<String>> {
+    let mut with = with.to_vec();
+    for change in changes {
+        let (name, value) = change.split_once('=').unwrap_or((change, ""));
+        let Some(option) = options.iter().find(|option| option.name == name) else {
+            let names: Vec<&str> = options.iter().map(|option| option.name.as_str()).collect();
+            bail!("unknown option '{change}'; available: {}", names.join(", "));
+        };
+        with.retain(|other| other.split_once('=').is_none_or(|(other, _)| other != name));
+        // a value that this machine does not have: the best that it has
+        let has = option.values.iter().any(|known| known == value);
+        let value = if has { value } else { option.default.as_str() };
+        with.extend(setting(option, value));
+    }
+    Ok(with)
+}
+
+/// The rungs, each against the one before, then the default against the last.
+fn ladder(
+    definition: &Definition,
+    options: &[OptionValues],
+    all: &mut Vec<Contestant>,
+) -> Result<()> {
+    let from_default = definition.ladder_from_default;
+    let mut with = if from_default { vec![] } else { plainest(options) };
+    for (at, rung) in definition.ladder.iter().enumerate() {
+        with = changed(&with, &rung.with, options)?;
+        let before = if at == 0 { all.len() } else { all.len() - 1 };
+        all.push(Contestant::ours(&rung.name, with.clone()).against(before));
+    }
+    Ok(())
+}
+
+/// The default with each option at each of its other values, against the default; the plainest
+/// setting; and that with each option at its default, against the plainest.
+fn ablation(
+    definition: &Definition,
+    options: &[OptionValues],
+    all: &mut Vec<Contestant>,
+) -> Result<()> {
+    let mut turned = vec![];
+    for name in &definition.ablation {
+        // refuses unknown names
+        changed(&[], std::slice::from_ref(name), options)?;
+        turned.extend(options.iter().filter(|option| option.name == *name));
+    }
+    for option in &turned {
+        let others = option.values.iter().filter_map(|value| setting(option, value));
+        all.extend(others.map(|other| Contestant::ours(&other, vec![other.clone()])));
+    }
+    let mut with = vec![];
+    for option in &turned {
+        with.extend(option.values.first().and_then(|value| setting(option, value)));
+    }
+    let place = all.len();
+    all.push(Contestant::ours("all turned back", with.clone()));
+    for option in turned.iter().filter(|option| option.values.first() != Some(&option.default)) {
+        let on = format!("{}={}", option.name, option.default);
+        let with = changed(&with, std::slice::from_ref(&on), options)?;
+        all.push(Contestant::ours(format!("only {on}"), with).against(place));
+    }
+    Ok(())
+}
+
+/// The default at each value of a setting but the one that it has, against the default.
+fn sweep(definition: &Definition, setting: &str, all: &mut Vec<Contestant>) -> Result<()> {
+    let Some(values) = definition.sweep.get(setting) else {
+        let names: Vec<&str> = definition.sweep.keys().map(String::as_str).collect();
+        bail!("{}: no sweep of '{setting}'; available: {}", definition.name, names.join(", "));
+    };
+    let own = definition.settings.get(setting);
+    for value in values.iter().filter(|value| own != Some(value)) {
+        let settings = Settings::from([(setting.to_owned(), value.clone())]);
+        let label = format!("{setting} {value}");
+        all.push(Contestant { settings, ..Contestant::ours(label, vec![]) });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+        title = "t"
+        about = "a"
+        measures = "import"
+        compare = ["wall_s"]
+        budget_s = 1
+        ablation = ["write", "width"]
+        peers = ["geth"]
+        [settings]
+        threads = 2
+        [sweep]
+        threads = [1, 2, 4]
+        [[ladder]]
+        name = "master"
+        [[ladder]]
+        name = "cache"
+        with = ["cache=8M"]
+        [[ladder]]
+        name = "wide"
+        with = ["cache=32M", "width=8"]
+    "#;
+
+    fn option(name: &str, values: &[&str]) -> OptionValues {
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let default = values.last().unwrap().clone();
+        OptionValues { name: name.into(), values, default }
+    }
+
+    /// The machine has no width of 8.
+    fn options() -> Vec<OptionValues> {
+        let cache = option("cache", &["0", "8M", "32M"]);
+        vec![option("write", &["each", "batch"]), cache, option("width", &["1", "4"])]
+    }
+
+    /// Label, what it is run with, and the label that it is compared with.
+    fn rows(shape: &Shape) -> Vec<(String, String, String)> {
+        let definition = Definition::parse("d", TEXT).unwrap();
+        let all = contestants(&definition, shape, &options()).unwrap();
+        let row =
+            |c: &Contestant| (c.label.clone(), c.with.join(" "), all[c.against].label.clone());
+        all.iter().skip(2).map(row).collect()
+    }
+
+    fn texts(rows: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
+        rows.iter().map(|row| (row.0.into(), row.1.into(), row.2.into())).collect()
+    }
+
+    #[test]
+    fn each_rung_is_compared_with_the_one_before() {
+        let expected = texts(&[
+            ("master", "write=each cache=0 width=1", "master"),
+            ("cache", "write=each width=1 cache=8M", "master"),
+            ("wide", "write=each", "cache"),
+        ]);
+        assert_eq!(rows(&Shape::Ladder), expected);
+    }
+
+    #[test]
+    fn a_ladder_may_begin_at_the_default() {
+        let text = TEXT.replace("budget_s = 1", "budget_s = 1\nladder_from_default = true");
+        let text = text.replace("name = \"master\"", "name = \"master\"\nwith = [\"width=1\"]");
+        let definition = Definition::parse("d", &text).unwrap();
+        let all = contestants(&definition, &Shape::Ladder, &options()).unwrap();
+        let with: Vec<_> = all[2..].iter().map(|one| one.with.join(" ")).collect();
+        assert_eq!(with, ["width=1", "width=1 cache=8M", ""], "no width of 8 here: the default");
+    }
+
+    #[test]
+    fn an_ablation_turns_each_back_and_each_on() {
+        let expected = texts(&[
+            ("write=each", "write=each", "blockmill"),
+            ("width=1", "width=1", "blockmill"),
+            ("all turned back", "write=each width=1", "blockmill"),
+            ("only write=batch", "width=1", "all turned back"),
+            ("only width=4", "write=each", "all turned back"),
+        ]);
+        assert_eq!(rows(&Shape::Ablation), expected);
+    }
+
+    #[test]
+    fn a_sweep_leaves_out_the_value_of_the_baseline() {
+        let expected = texts(&[("threads 1", "", "blockmill"), ("threads 4", "", "blockmill")]);
+        assert_eq!(rows(&Shape::Sweep("threads".into())), expected);
+    }
+
+    #[test]
+    fn the_first_revision_is_the_baseline() {
+        let definition = Definition::parse("d", TEXT).unwrap();
+        let shape = Shape::Revisions(vec!["v1".into(), "HEAD".into(), THIS.into()]);
+        let all = contestants(&definition, &shape, &options()).unwrap();
+        let labels: Vec<_> = all.iter().map(|c| (c.label.as_str(), c.revision.clone())).collect();
+        let v1 = Some("v1".to_owned());
+        let head = ("HEAD", Some("HEAD".into()));
+        let expected = [("v1", v1.clone()), ("v1 again", v1), head, ("this program", None)];
+        assert_eq!(labels, expected);
+        assert_eq!(rows(&Shape::Peers), texts(&[("geth", "", "blockmill")]));
+        assert!(rows(&Shape::Alone).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let told = |text: &str, shape: &Shape| {
+            let definition = Definition::parse("d", text).unwrap();
+            contestants(&definition, shape, &options()).unwrap_err().to_string()
+        };
+        let sweep = Shape::Sweep("headers".into());
+        assert_eq!(told(TEXT, &sweep), "d: no sweep of 'headers'; available: threads");
+        let text = TEXT.replace("[\"geth\"]", "[]").replace("\"write\", ", "\"wrote\", ");
+        assert_eq!(told(&text, &Shape::Peers), "d has no peers");
+        let expected = "unknown option 'wrote'; available: write, cache, width";
+        assert_eq!(told(&text, &Shape::Ablation), expected);
+        let text = text.replace("cache=8M", "cash=8M");
+        assert!(told(&text, &Shape::Ladder).starts_with("unknown option 'cash=8M'; available:"));
+    }
+}

@@ -1,0 +1,324 @@
+//! A sitting: contests of several definitions on one machine, one after the other, and the document
+//! that holds them.
+
+use crate::arena::Ring;
+use crate::contest::{Rules, hold};
+use crate::definition::{Definition, Settings};
+use crate::findings::Contest;
+use crate::kinds::{self, Kind};
+use crate::peers::{self, Ready};
+use crate::scratch::Scratch;
+use crate::shape::{Contestant, Shape, contestants};
+use crate::{child, revisions};
+use anyhow::{Context, Result};
+use pipeline::machine::{Disk, Machine};
+use pipeline::record::{Program, RecordError, RunRecord, read_json, unix_time, write_json};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The schema version that this program writes and reads.
+pub const SCHEMA: u32 = 1;
+/// What a [`Sitting`] is called in messages.
+const NAME: &str = "record of a bench";
+
+/// Everything that was measured in one sitting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sitting {
+    /// Version of this layout; see [`SCHEMA`].
+    pub schema: u32,
+    /// The program that measured.
+    pub program: Program,
+    /// The command line, one entry for each argument.
+    pub command: Vec<String>,
+    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    pub started_unix: f64,
+    /// How long it took, in seconds.
+    pub took_s: f64,
+    /// The machine.
+    pub machine: Machine,
+    /// The contests, in the order of time.
+    pub contests: Vec<Contest>,
+    /// What was asked for and not measured, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Contests that ended with an error, and with which: of these nothing else is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<String>,
+}
+
+impl Sitting {
+    /// Writes the document to `path`, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), RecordError> {
+        write_json(self, NAME, path)
+    }
+
+    /// Reads the document in `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, is none, or has another schema.
+    pub fn read(path: &Path) -> Result<Self, RecordError> {
+        read_json(path, NAME, SCHEMA)
+    }
+}
+
+/// What to measure, and with what.
+#[derive(Debug)]
+pub struct Plan {
+    /// What, with the shapes of each.
+    pub definitions: Vec<(Definition, Vec<Shape>)>,
+    /// What was asked for and cannot be measured, and why.
+    pub left_out: Vec<String>,
+    /// When a contest ends; its budget is that of its definition unless `budget` says otherwise.
+    pub rules: Rules,
+    /// How long everything may take, preparations too. Each contest gets its share of what is left
+    /// when it begins; none begins when nothing is left.
+    pub budget: Option<Duration>,
+    /// The folder of `engines.toml`.
+    pub benchmarks: PathBuf,
+    /// Where data is kept and runs write.
+    pub scratch: Scratch,
+    /// Our own program.
+    pub program: PathBuf,
+    /// The repository of revisions.
+    pub repository: PathBuf,
+}
+
+/// Holds all contests of `plan`. One in which a run fails or finds something else than the others
+/// is told in the record, and the rest goes on.
+///
+/// # Errors
+/// When a definition does not fit its kind.
+pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
+    let start = Instant::now();
+    let mut machine = Machine::detect();
+    machine.disk = Disk::holding(plan.scratch.folder());
+    let mut sitting = Sitting {
+        schema: SCHEMA,
+        program: program::this(),
+        command: child::command_line(),
+        started_unix: unix_time(),
+        machine,
+        left_out: plan.left_out.clone(),
+        ..Sitting::default()
+    };
+    let mut workshop = Workshop::default();
+    let mut purse = Purse::of(plan, start);
+    for (definition, shapes) in &plan.definitions {
+        let kind = kinds::by_name(&definition.measures)?;
+        let mut cases = definition.cases();
+        let mut fits = vec![];
+        for (_, settings) in &cases {
+            fits.push(kind.fits(settings).with_context(|| definition.name.clone())?);
+        }
+        let mut fits = fits.into_iter();
+        cases.retain(|_| fits.next().unwrap_or(false));
+        for shape in shapes {
+            for (at, (case, settings)) in cases.iter().enumerate() {
+                let Some(budget) = purse.take(definition, cases.len() - at) else {
+                    let name = &definition.name;
+                    let why = format!("{name}, {shape}: no time was left for it");
+                    tell(&why);
+                    sitting.left_out.push(why);
+                    break;
+                };
+                let one = One { plan, definition, kind, shape, case, settings, budget };
+                match one.hold(&mut workshop, tell) {
+                    Ok(contest) => sitting.contests.push(contest),
+                    Err(error) => {
+                        let error = format!("{}, {shape}: {error:#}", definition.name);
+                        tell(&format!("error: {error}"));
+                        sitting.failed.push(error);
+                    }
+                }
+            }
+            purse.done(definition);
+        }
+    }
+    sitting.took_s = start.elapsed().as_secs_f64();
+    Ok(sitting)
+}
+
+/// The time that is left for contests.
+struct Purse {
+    start: Instant,
+    all: Option<Duration>,
+    /// What the contests that are still to come would take by their definitions, in seconds.
+    to_come_s: f64,
+}
+
+impl Purse {
+    fn of(plan: &Plan, start: Instant) -> Self {
+        let own = |(one, shapes): &(Definition, Vec<Shape>)| one.budget_s * shapes.len() as f64;
+        Self { start, all: plan.budget, to_come_s: plan.definitions.iter().map(own).sum() }
+    }
+
+    /// The budget of the next contest, the first of so many `cases` of a definition; none when no
+    /// time is left.
+    fn take(&self, definition: &Definition, cases: usize) -> Option<Duration> {
+        let own = definition.budget_s;
+        let Some(all) = self.all else {
+            return Some(Duration::from_secs_f64(own / cases.max(1) as f64));
+        };
+        let left = all.checked_sub(self.start.elapsed())?.as_secs_f64();
+        let share = (own / self.to_come_s.max(own)).min(1.0);
+        Some(Duration::from_secs_f64(left * share / cases.max(1) as f64))
+    }
+
+    /// A shape of the definition is measured.
+    fn done(&mut self, definition: &Definition) {
+        self.to_come_s -= definition.budget_s;
+    }
+}
+
+/// What was built, so that it is built once.
+#[derive(Default)]
+struct Workshop {
+    peers: HashMap<String, Result<Ready, String>>,
+    programs: HashMap<Option<String>, PathBuf>,
+}
+
+impl Workshop {
+    /// Builds the peers that take part and takes those away that cannot.
+    fn peers(
+        &mut self,
+        engines: &Path,
+        all: &mut Vec<Contestant>,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Vec<String>> {
+        let mut left_out = vec![];
+        let names: Vec<String> = all.iter().filter_map(|one| one.peer.clone()).collect();
+        for name in names {
+            if !self.peers.contains_key(&name) {
+                tell(&format!("preparing peer {name}"));
+                let known = peers::load(engines)?;
+                let peer = known.iter().find(|peer| peer.name() == name);
+                let peer =
+                    peer.with_context(|| format!("{}: no peer {name}", engines.display()))?;
+                self.peers.insert(name.clone(), peer.prepare().map_err(|why| why.to_string()));
+            }
+            if let Some(Err(why)) = self.peers.get(&name) {
+                tell(why);
+                left_out.push(why.clone());
+                all.retain(|one| one.peer.as_ref() != Some(&name));
+            }
+        }
+        Ok(left_out)
+    }
+
+    fn programs(
+        &mut self,
+        plan: &Plan,
+        all: &[Contestant],
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<()> {
+        self.programs.entry(None).or_insert_with(|| plan.program.clone());
+        for revision in all.iter().filter_map(|one| one.revision.as_ref()) {
+            if let Entry::Vacant(place) = self.programs.entry(Some(revision.clone())) {
+                tell(&format!("building revision {revision}"));
+                let scratch = plan.scratch.folder();
+                place.insert(revisions::build(&plan.repository, revision, scratch)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One case in one shape.
+struct One<'a> {
+    plan: &'a Plan,
+    definition: &'a Definition,
+    kind: &'static dyn Kind,
+    shape: &'a Shape,
+    case: &'a str,
+    settings: &'a Settings,
+    budget: Duration,
+}
+
+impl One<'_> {
+    fn hold(&self, workshop: &mut Workshop, tell: &mut dyn FnMut(&str)) -> Result<Contest> {
+        let Self { plan, definition, kind, .. } = *self;
+        let options = kind.options(self.settings)?;
+        let mut all = contestants(definition, self.shape, &options)?;
+        let engines = plan.benchmarks.join("engines.toml");
+        let left_out = workshop.peers(&engines, &mut all, tell)?;
+        workshop.programs(plan, &all, tell)?;
+        let mut contest = Contest {
+            definition: definition.name.clone(),
+            title: definition.title.clone(),
+            about: definition.about.clone(),
+            shape: self.shape.to_string(),
+            case: self.case.to_owned(),
+            settings: self.settings.clone(),
+            compare: definition.compare.clone(),
+            contestants: all,
+            runs: vec![],
+            left_out,
+            command: command(definition, self.shape),
+            reference: definition.reference.clone(),
+        };
+        tell(&format!("{}:", contest.name()));
+        let data = plan.scratch.folder().join("data");
+        let mut settings = vec![];
+        for one in &contest.contestants {
+            let mut own = self.settings.clone();
+            own.extend(one.settings.clone());
+            kind.prepare(&mut own, &data, tell)?;
+            settings.push(own);
+        }
+        let labels: Vec<String> = contest.contestants.iter().map(|one| one.label.clone()).collect();
+        let mut ring = Ring {
+            kind,
+            contestants: &contest.contestants,
+            settings,
+            steps: definition.steps.clone(),
+            programs: workshop.programs.clone(),
+            peers: workshop.ready(),
+            folder: plan.scratch.folder().to_owned(),
+            start: Instant::now(),
+            tell,
+        };
+        let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
+        let rules = Rules { budget, ..plan.rules };
+        let same = !matches!(self.shape, Shape::Sweep(_));
+        let answer = if same { definition.answer.clone() } else { Settings::new() };
+        contest.runs = hold(&labels, definition.figure(), &answer, same, &rules, &mut ring)?;
+        contest.thin_out();
+        let scratch = plan.scratch.folder().display().to_string();
+        contest.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
+        Ok(contest)
+    }
+}
+
+/// What stands in records for the scratch folder, which is elsewhere on every machine.
+const SCRATCH: &str = "SCRATCH";
+
+/// Says `to` in the record wherever it names the folder `from`.
+fn move_to(record: &mut RunRecord, from: &str, to: &str) {
+    let texts = record.command.iter_mut().chain(&mut record.data.paths);
+    texts.for_each(|text| *text = text.replace(from, to));
+    record.settings.values_mut().for_each(|text| *text = text.replace(from, to));
+}
+
+/// The command line that holds a contest again.
+fn command(definition: &Definition, shape: &Shape) -> Vec<String> {
+    let mut words = vec!["blockmill".to_owned(), "bench".into(), definition.name.clone()];
+    words.extend(shape.flags());
+    let set = |assignment: &String| ["--set".to_owned(), assignment.clone()];
+    words.extend(definition.assignments.iter().flat_map(set));
+    words
+}
+
+impl Workshop {
+    fn ready(&self) -> HashMap<String, Ready> {
+        let ready = |(name, peer): (&String, &Result<Ready, String>)| {
+            Some((name.clone(), peer.as_ref().ok()?.clone()))
+        };
+        self.peers.iter().filter_map(ready).collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! What a run tells those who watch it while it runs.
+
+use crate::timeline::Timeline;
+use chain::Progress;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A window into a run; all clones look into the same one. It costs a run a lock for each item of a
+/// stage.
+#[derive(Clone, Debug, Default)]
+pub struct Live(Arc<Mutex<State>>);
+
+/// What is seen through it.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// When the stages began; none before.
+    pub began: Option<Instant>,
+    /// How far the run has come.
+    pub progress: Progress,
+    /// Busy time and items of each stage.
+    pub stages: Vec<LiveStage>,
+    /// Threads that may compute.
+    pub threads: usize,
+    /// Busy time of each stage over time.
+    pub timeline: Timeline,
+}
+
+/// One stage so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveStage {
+    /// Its name.
+    pub name: &'static str,
+    /// Time in it, summed over the threads.
+    pub busy: Duration,
+    /// Items that passed it.
+    pub items: u64,
+}
+
+impl Live {
+    /// The state now.
+    pub fn look(&self) -> State {
+        self.lock().clone()
+    }
+
+    /// Takes note of how far the run has come.
+    pub fn progress(&self, progress: &Progress) {
+        self.lock().progress = *progress;
+    }
+
+    /// The stages begin; those of an earlier part of the run keep their times if they are the same.
+    pub(crate) fn begin(&self, names: &[&'static str], threads: usize) {
+        let mut state = self.lock();
+        state.began = Some(Instant::now());
+        state.threads = threads;
+        if !state.stages.iter().map(|stage| stage.name).eq(names.iter().copied()) {
+            let stage = |name: &&'static str| LiveStage { name, ..LiveStage::default() };
+            state.stages = names.iter().map(stage).collect();
+        }
+        state.timeline = Timeline::new(names.to_vec());
+    }
+
+    /// A thread was in `stage` from `start` to `end`, counted from the begin.
+    pub(crate) fn add(&self, stage: usize, start: Duration, end: Duration, passed: bool) {
+        let mut state = self.lock();
+        if let Some(stage) = state.stages.get_mut(stage) {
+            stage.busy += end.saturating_sub(start);
+            stage.items += u64::from(passed);
+        }
+        state.timeline.add(stage, start, end);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_clones_see_the_same_run() {
+        let (live, window) = (Live::default(), Live::default());
+        let clone = live.clone();
+        live.begin(&["read", "check"], 2);
+        live.add(1, Duration::from_millis(1), Duration::from_millis(3), true);
+        live.progress(&Progress { number: 7, ..Progress::default() });
+        let state = clone.look();
+        assert_eq!((state.progress.number, state.threads), (7, 2));
+        let busy = Duration::from_millis(2);
+        assert_eq!(state.stages[1], LiveStage { name: "check", busy, items: 1 });
+        assert!((state.timeline.busy_s(1).sum::<f64>() - 0.002).abs() < 1e-9);
+        assert!(window.look().began.is_none());
+        live.begin(&["read", "check"], 2);
+        assert_eq!(clone.look().stages[1].items, 1, "the same stages go on");
+        live.begin(&["read"], 2);
+        assert_eq!(clone.look().stages, [LiveStage { name: "read", ..LiveStage::default() }]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Flame graphs: a bar for each function, as wide as the samples that had it there, under the one
+//! that called it (Brendan Gregg, "The Flame Graph", 2016; the outermost on top).
+
+use pipeline::record::{Profile, RunRecord};
+
+use super::palette::{FAINT, Ink, ON_BRIGHT, SERIES, TEXT};
+use super::surface::{At, Draw, EDGE, Hold, Surface, WIDER, text_width};
+use super::{Body, Chart, shortened};
+use crate::format;
+use crate::symbol;
+
+/// Height of a function.
+const ROW: f64 = 19.0;
+const SIZE: f64 = 11.5;
+/// A narrower bar is not drawn, nor what it called.
+const THIN: f64 = 1.5;
+/// How many functions lie under each other at most.
+const DEEPEST: usize = 48;
+
+/// A function where it was called: its samples, and what it called.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    name: String,
+    samples: u64,
+    calls: Vec<Call>,
+}
+
+/// Every function that was seen, from the outermost.
+#[derive(Clone, Debug)]
+pub(crate) struct FlameChart {
+    root: Call,
+}
+
+impl Chart {
+    /// Where the CPU time of a run went, function by function. None when it was not sampled.
+    pub fn flame(record: &RunRecord) -> Option<Self> {
+        let profile = record.profile.as_ref().filter(|profile| profile.samples > 0)?;
+        let samples = format::counted(profile.samples, "sample");
+        Some(Self {
+            title: format!("Functions: {}", shortened(&record.label)),
+            subtitle: format!("{samples} of CPU time; each function under the one that called it"),
+            keys: vec![],
+            body: Body::Flame(FlameChart { root: calls(profile) }),
+        })
+    }
+}
+
+/// The stacks of a profile as one tree. What all of them have in common above the first fork tells
+/// nothing and is left out.
+fn calls(profile: &Profile) -> Call {
+    let mut root = Call { name: "all".into(), samples: profile.samples, calls: vec![] };
+    for stack in &profile.stacks {
+        let mut at = &mut root;
+        for function in stack.functions.iter().take(DEEPEST + 40) {
+            at = at.called(profile.name(*function));
+            at.samples += stack.samples;
+        }
+    }
+    while let [only] = &mut root.calls[..]
+        && only.samples == root.samples
+        && !only.calls.is_empty()
+    {
+        root.calls = std::mem::take(&mut only.calls);
+    }
+    root
+}
+
+impl Call {
+    fn called(&mut self, name: &str) -> &mut Self {
+        let known = self.calls.iter().position(|call| call.name == name);
+        let at = known.unwrap_or_else(|| {
+            self.calls.push(Self { name: name.to_owned(), ..Self::default() });
+            self.calls.len() - 1
+        });
+        &mut self.calls[at]
+    }
+
+    /// How many rows it takes when a sample is so many points wide.
+    fn rows(&self, scale: f64) -> usize {
+        let seen = self.calls.iter().filter(|call| call.samples as f64 * scale >= THIN);
+        1 + seen.map(|call| call.rows(scale)).max().unwrap_or(0)
+    }
+
+    fn draw(&self, on: &mut Surface, at: At, scale: f64, all: u64, row: usize) {
+        let width = self.samples as f64 * scale;
+        if width < THIN || row >= DEEPEST {
+            return;
+        }
+        let (x, y) = at;
+        let share = format::percent(self.samples as f64 / all.max(1) as f64);
+        let samples = format::counted(self.samples, "sample");
+        on.tipped(&format!("{}: {share}, {samples}", self.name), |on| {
+            let is_root = row == 0;
+            let (ink, strength) = if is_root { (FAINT, 0.25) } else { (colour(&self.name), 0.8) };
+            on.block((x, y), (x + width - 0.5, y + ROW - 1.0), ink, strength);
+            let text_ink = if is_root { TEXT } else { ON_BRIGHT };
+            let name = symbol::short(&self.name);
+            let text = fitted(&format!("{name} {share}"), width - 8.0);
+            if !text.is_empty() {
+                on.text(&text, (x + 4.0, y + ROW / 2.0 - 0.5), SIZE, text_ink, Hold::Left);
+            }
+        });
+        let mut left = x;
+        for call in &self.calls {
+            call.draw(on, (left, y + ROW), scale, all, row + 1);
+            left += call.samples as f64 * scale;
+        }
+    }
+}
+
+impl Draw for FlameChart {
+    fn height(&self, width: f64) -> f64 {
+        self.root.rows(self.scale(width)).min(DEEPEST) as f64 * ROW + 10.0
+    }
+
+    fn draw(&self, on: &mut Surface) {
+        let scale = self.scale(on.width);
+        self.root.draw(on, (EDGE, 0.0), scale, self.root.samples, 0);
+    }
+}
+
+impl FlameChart {
+    fn scale(&self, width: f64) -> f64 {
+        (width - 2.0 * EDGE) / self.root.samples.max(1) as f64
+    }
+}
+
+/// One colour for the functions of a crate; bright ones, since dark text stands on them.
+fn colour(name: &str) -> Ink {
+    const BRIGHT: [usize; 6] = [5, 4, 2, 3, 1, 11];
+    let sum = symbol::crate_of(name)
+        .bytes()
+        .fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+    SERIES[BRIGHT[sum as usize % BRIGHT.len()]]
+}
+
+/// As much of a text as there is room for; nothing if that would say nothing.
+fn fitted(text: &str, room: f64) -> String {
+    let width = |text: &str| text_width(text, SIZE) * WIDER;
+    let mut cut = text.to_owned();
+    while width(&cut) > room && cut.pop().is_some() {}
+    if cut.len() < text.len() {
+        cut.pop();
+        cut.push('…');
+    }
+    if cut.chars().count() < 4 { String::new() } else { cut }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn profile() -> Profile {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let stacks = [
+            ("main run crypto::keccak::hash", 60),
+            ("main run rlp::decode", 30),
+            ("main run rlp::decode x", 1),
+            ("main run y", 9),
+        ];
+        Profile::of(100, stacks.map(|(text, samples)| (names(text), samples)))
+    }
+
+    #[test]
+    fn what_all_stacks_have_in_common_is_left_out() {
+        let root = calls(&profile());
+        let names: Vec<_> = root.calls.iter().map(|c| (c.name.as_str(), c.samples)).collect();
+        assert_eq!(names, [("crypto::keccak::hash", 60), ("rlp::decode", 31), ("y", 9)]);
+    }
+
+    #[test]
+    fn a_function_is_as_wide_as_its_samples() {
+        let mut record = sample::full("x", 1.0);
+        assert!(Chart::flame(&record).is_none());
+        record.profile = Some(profile());
+        let svg = Chart::flame(&record).unwrap().svg();
+        assert!(svg.contains("<title>crypto::keccak::hash: 60 %, 60 samples</title>"), "{svg}");
+        // 960 points for 100 samples, less the gap
+        assert!(svg.contains("width=\"575.5\""), "{svg}");
+        assert!(svg.contains("keccak::hash 60 %"), "{svg}");
+    }
+}

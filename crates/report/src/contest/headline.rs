@@ -1,0 +1,163 @@
+//! A contest in a sentence: what a reader should know if it is the only thing that is read.
+
+use super::{blocks, median, name};
+use crate::comparison::{Comparison, Outcome};
+use crate::fact::{Unit, words};
+use crate::format::{self, percent_of_noise};
+use lab::contest::{AGAIN, BASELINE};
+use lab::findings::Contest;
+
+/// What was found, and how sure that is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Headline {
+    /// A sentence without its full stop.
+    pub text: String,
+    /// Interval, pairs and noise: sentences.
+    pub sure: String,
+    /// The comparison that the sentence is about.
+    pub found: Option<Comparison>,
+}
+
+/// The headline of `contest`.
+pub(crate) fn headline(contest: &Contest) -> Headline {
+    let (text, found) = match contest.shape.as_str() {
+        "ladder" => ladder(contest),
+        "ablation" => ablation(contest),
+        "peers" => peers(contest),
+        "revisions" => revisions(contest),
+        shape if shape.starts_with("sweep ") => sweep(contest),
+        _ => (alone(contest), None),
+    };
+    Headline { sure: sure(contest, found.as_ref()), text, found }
+}
+
+fn of(contest: &Contest, one: usize, other: usize) -> Option<Comparison> {
+    Comparison::of(contest, one, other, contest.figure())
+}
+
+fn sentence(contest: &Contest, found: &Comparison, one: usize, other: usize) -> String {
+    found.sentence(&name(contest, one), &name(contest, other), contest.figure())
+}
+
+fn alone(contest: &Contest) -> String {
+    let figure = contest.figure();
+    let value = median(contest, BASELINE, figure);
+    let value = value.map_or(format::NONE.to_owned(), |value| Unit::of(figure).show(value));
+    format!("{}: {} {value}", name(contest, BASELINE), words(figure))
+}
+
+fn ladder(contest: &Contest) -> (String, Option<Comparison>) {
+    let first = AGAIN + 1;
+    let Some(found) = of(contest, BASELINE, first) else { return (alone(contest), None) };
+    let mut text = sentence(contest, &found, BASELINE, first);
+    if let Some((_, step, line)) = extreme(contest, 0, |gain| gain) {
+        text += &format!("; the largest step is {}, {}", name(contest, line), step.words());
+    }
+    (text, Some(found))
+}
+
+fn ablation(contest: &Contest) -> (String, Option<Comparison>) {
+    let lines = blocks(contest).remove(0).lines;
+    let all = lines.iter().filter(|line| line.compared.is_some() && !is_plainest(contest, line.at));
+    let all: Vec<_> = all.filter_map(|line| of(contest, line.at, BASELINE)).collect();
+    if all.iter().all(|found| found.outcome == Outcome::Unknown) {
+        return ("Too few pairs to say which options matter".to_owned(), None);
+    }
+    let same = all.iter().filter(|found| found.outcome == Outcome::Same).count();
+    let rest = format!(
+        "{same} of {} make no difference beyond the noise",
+        format::counted(all.len() as u64, "change")
+    );
+    match extreme(contest, 0, |gain| 1.0 / gain) {
+        Some((worst, _, line)) if worst > 1.0 => {
+            // what the default gains, not what the other value costs
+            let Some(found) = of(contest, BASELINE, line) else { return (rest, None) };
+            let (ours, other) = (name(contest, BASELINE), format!("with {}", name(contest, line)));
+            let said = found.sentence(&ours, &other, contest.figure());
+            (format!("{said}, which matters most; {rest}"), Some(found))
+        }
+        _ => (rest, None),
+    }
+}
+
+fn is_plainest(contest: &Contest, at: usize) -> bool {
+    super::plainest(contest) == Some(at)
+}
+
+/// The line of a block with the largest `size` of its gain, among those that differ.
+fn extreme(
+    contest: &Contest,
+    block: usize,
+    size: impl Fn(f64) -> f64,
+) -> Option<(f64, Comparison, usize)> {
+    let lines = blocks(contest).into_iter().nth(block)?.lines;
+    let found = lines.iter().filter(|line| !is_plainest(contest, line.at)).filter_map(|line| {
+        let (one, other) = line.compared?;
+        let found = of(contest, one, other)?;
+        let differs = [Outcome::Better, Outcome::Worse].contains(&found.outcome);
+        differs.then(|| (size(found.gain), found, line.at))
+    });
+    found.max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// We beside the best peer.
+fn peers(contest: &Contest) -> (String, Option<Comparison>) {
+    let peers: Vec<usize> = (AGAIN + 1..contest.contestants.len()).collect();
+    let compared = peers.iter().filter_map(|at| Some((of(contest, BASELINE, *at)?, *at)));
+    let Some((found, at)) = compared.min_by(|a, b| a.0.gain.total_cmp(&b.0.gain)) else {
+        return (alone(contest), None);
+    };
+    let mut text = sentence(contest, &found, BASELINE, at);
+    if peers.len() > 1 {
+        text += &format!(", the best of {} peers", peers.len());
+    }
+    (text, Some(found))
+}
+
+fn revisions(contest: &Contest) -> (String, Option<Comparison>) {
+    let last = contest.contestants.len().saturating_sub(1);
+    match of(contest, last, BASELINE).filter(|_| last > AGAIN) {
+        Some(found) => (sentence(contest, &found, last, BASELINE), Some(found)),
+        None => (alone(contest), None),
+    }
+}
+
+fn sweep(contest: &Contest) -> (String, Option<Comparison>) {
+    let figure = contest.figure();
+    let setting = contest.shape.trim_start_matches("sweep ");
+    let points = contest.points(figure);
+    let range = points.first().zip(points.last()).map(|(first, last)| {
+        let show = |value: f64| format::number(value, 0);
+        format!(", from {} to {}", show(first.0), show(last.0))
+    });
+    match contest.growth(figure) {
+        Some(growth) => {
+            let what = words(figure).replacen("whole run", "The whole run", 1);
+            let exponent = format::exponent(&growth);
+            let range = range.unwrap_or_default();
+            (format!("{what} grows with {setting} to the power of {exponent}{range}"), None)
+        }
+        None => (alone(contest), None),
+    }
+}
+
+/// How sure the headline is: sentences.
+fn sure(contest: &Contest, found: Option<&Comparison>) -> String {
+    let mut parts = vec![];
+    if let Some(found) = found {
+        let pairs = format::counted(found.pairs as u64, "pair");
+        parts.push(match found.interval() {
+            Some(interval) => format!("95 % interval {interval} of {pairs} of runs."),
+            None => format!("{pairs} of runs, too few for an interval."),
+        });
+    }
+    let noise = contest.noise(contest.figure());
+    parts.push(match noise.is_finite() {
+        true => format!("Noise here and now: {}.", percent_of_noise(noise)),
+        false => "The noise is not known: too few pairs of equal runs.".to_owned(),
+    });
+    if let (disturbed @ 1.., all) = contest.disturbed() {
+        parts.push(format!("Disturbed by others: {disturbed} of {all} runs."));
+    }
+    parts.join(" ")
+}

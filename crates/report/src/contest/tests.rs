@@ -1,0 +1,145 @@
+//! Hand-made contests: what their tables, notes and headlines say.
+
+use super::*;
+use crate::sample;
+use lab::definition::Reference;
+use lab::shape::Contestant;
+
+fn ladder() -> Contest {
+    let mut contest =
+        sample::contest("ladder", &[("blockmill", 0.5), ("master", 1.0), ("mod1", 0.8)]);
+    contest.contestants[2].against = 2;
+    contest.contestants[3].against = 2;
+    contest
+}
+
+#[test]
+fn a_rung_is_compared_with_the_one_before_and_the_first() {
+    let text = contest_markdown(&ladder());
+    let lines: Vec<&str> = text.lines().collect();
+    let expected = "blockmill is 2.00 times as fast as master; the largest step is blockmill, 1.60 \
+                    times as fast. 95 % interval ";
+    assert!(lines[0].starts_with(expected), "{text}");
+    let row = |name: &str| *lines.iter().find(|line| line.starts_with(name)).unwrap();
+    assert!(row("| rung").contains("| against the one before | against the first | verdict |"));
+    assert!(row("| master | 1").contains("| - | - | - |"), "{text}");
+    let mod1 = row("| mod1 | 800 ms | ");
+    assert!(mod1.contains("1.25 times as fast (1.25..1.25, 16 pairs)"), "{text}");
+    assert!(mod1.contains("| **faster** |"), "{text}");
+    let default = row("| **blockmill** | 500 ms | ");
+    assert!(
+        default.contains("| 1.60 times as fast (") && default.contains("| 2.00 times as fast (")
+    );
+    assert!(lines.last().is_none_or(|line| line.is_empty()) && !text.contains("again |"), "{text}");
+}
+
+#[test]
+fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
+    let all =
+        [("blockmill", 1.0), ("write=single", 1.6), ("hash=one", 1.0), ("all turned back", 3.0)];
+    let mut contest =
+        sample::contest("ablation", &[&all[..], &[("only write=batch", 2.0)]].concat());
+    contest.contestants[5].against = 4;
+    let text = contest_table(&contest, Colour::Off);
+    let expected = "blockmill is 1.60 times as fast as with write=single, which matters most; 1 of \
+                    2 changes make no difference beyond the noise. 95 %";
+    assert!(text.starts_with(expected), "{text}");
+    let (back, on) = text.split_once("Turned on, from the plainest:").unwrap();
+    let row = |text: &str, name: &str| {
+        text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
+    };
+    let slower = row(back, " write=single");
+    assert!(slower.contains("1.60 times as long") && slower.contains("slower"), "{text}");
+    assert!(row(back, " hash=one").contains("no difference"), "{text}");
+    let gained = row(on, " only write=batch");
+    assert!(gained.contains("1.50 times as fast") && gained.contains("faster"), "{text}");
+    assert!(row(on, " all turned back").contains("3.00 s"), "{text}");
+}
+
+#[test]
+fn peers_are_beside_us_and_the_best_of_them_is_in_the_headline() {
+    let mut contest =
+        sample::contest("peers", &[("blockmill", 0.1), ("geth", 2.5), ("erigon", 2.0)]);
+    for peer in &mut contest.contestants[2..] {
+        peer.peer = Some(peer.label.clone());
+    }
+    contest.left_out = vec!["reth: needs cmake".into()];
+    contest.runs[3].disturbed = true;
+    let text = contest_markdown(&contest);
+    assert!(text.starts_with("blockmill is 20.0 times as fast as erigon, the best of 2 peers. "));
+    for expected in [
+        "| program | whole run | we are | verdict | CPU time | peak memory | runs |",
+        "| geth | 2.50 s | 25.0 times as fast (",
+        "- Left out: reth: needs cmake\n",
+        "72 runs, each in a process of its own",
+        "Disturbed by others: 1 run; such runs are repeated as far as",
+        "Disturbed by others: 1 of 72 runs.",
+        "- Noise: blockmill beside itself differs by up to 0.",
+        "- All runs found the same: tip hash, tip number.\n",
+        "| 3.75 s (25.0 times less) | 250 MB (25.0 times less) | 16 |",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_sweep_is_told_by_its_growth() {
+    let mut contest =
+        sample::contest("sweep headers", &[("blockmill", 1.0), ("10", 0.1), ("1000", 10.0)]);
+    for (at, value) in [(0, "100"), (1, "100"), (2, "10"), (3, "1000")] {
+        contest.contestants[at].settings = [("headers".to_owned(), value.to_owned())].into();
+    }
+    for run in &mut contest.runs {
+        let blocks = [100, 100, 10, 1000][run.contestant];
+        run.record.result.tip_number = blocks;
+    }
+    let text = contest_markdown(&contest);
+    let expected = "The whole run grows with headers to the power of 1.00 ± 0.0";
+    assert!(text.starts_with(expected), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    assert!(rows[0].starts_with("| 10 | 100 ms | 10.0 ms | "), "{text}");
+    assert!(!text.contains("times as") && !text.contains("verdict"), "not the same work: {text}");
+    assert!(
+        rows[1].starts_with("| **100** | 1.00 s | 10.0 ms |") && rows[2].starts_with("| 1,000 | ")
+    );
+    assert!(text.contains("- whole run grows as headers to the power of 1.00"), "{text}");
+}
+
+#[test]
+fn what_a_run_does_not_tell_leaves_no_column_and_zero_is_told() {
+    let mut contest = sample::contest("alone", &[("blockmill", 1.0)]);
+    contest.compare = vec!["time_ns".into(), "allocations".into()];
+    for run in &mut contest.runs {
+        run.record.facts = Default::default();
+        run.record.facts.set("time_ns", 85.0);
+        run.record.facts.set("allocations", 0.0);
+    }
+    let text = contest_markdown(&contest);
+    assert!(
+        text.starts_with("blockmill: one operation 85.0 ns. Noise here and now: 0.0 %."),
+        "{text}"
+    );
+    assert!(text.contains("| **blockmill** | 85.0 ns | 0 | 16 |"), "{text}");
+    assert!(!text.contains("memory"), "{text}");
+}
+
+#[test]
+fn a_contest_of_nothing_is_shown_without_a_panic() {
+    let mut contest = Contest { shape: "ladder".into(), ..Contest::default() };
+    for shape in ["alone", "ladder", "ablation", "peers", "revisions", "sweep x", "else"] {
+        contest.shape = shape.into();
+        contest.contestants = vec![];
+        contest_markdown(&contest);
+        contest.contestants = vec![Contestant::default(); 3];
+        contest_markdown(&contest);
+        assert!(notes(&contest)[0].starts_with("Noise: not known"), "{shape}");
+    }
+}
+
+#[test]
+fn a_published_measurement_stands_beside_ours() {
+    let reference = Reference { who: "W".into(), measured: "M".into(), differs: "D".into() };
+    let contest = Contest { reference: Some(reference), ..ladder() };
+    let told: Vec<String> = super::reference(&contest).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(told, ["W", "M", "A stream of headers, checked and stored.", "D"]);
+}

@@ -1,0 +1,125 @@
+//! Benches as markdown: one page of claims, each with its ratio and interval, the machine and the
+//! command that repeats it.
+
+use crate::chart::{Chart, of_contest};
+use crate::contest::{Headline, blocks, caution, headline, notes, reference};
+use crate::fact::words;
+use crate::overview::{all_results, machine, name, overview_markdown, program};
+use crate::runs::shell;
+use crate::table::markdown_escape as escape;
+use lab::findings::Contest;
+use lab::sitting::Sitting;
+
+/// How such a page is to be read.
+const HOW_TO_READ: &str = "\
+Every figure on this page was drawn from the record of the command that stands above it, and the \
+same command measures it again. All contestants of a contest ran in one sitting and in turns, \
+each run in a process of its own. A ratio is the median of pairs of runs that were next to each \
+other in time; in brackets stands the interval that holds the true one in 19 of 20 cases. The \
+program also ran against itself: differences smaller than it had from itself \
+are called none.\n";
+
+/// Benches as one page, whose charts lie in the folder `charts` beside it.
+pub fn page_markdown(sittings: &[Sitting], charts: &str) -> String {
+    let mut page = format!("# Benchmarks\n\n{HOW_TO_READ}");
+    for (at, sitting) in sittings.iter().enumerate() {
+        page += &format!("\n## {}\n\n", escape(&machine(&sitting.machine)));
+        page += &text(sitting, "###", Some(Charts { folder: charts, at }));
+    }
+    page
+}
+
+/// The charts of such a page, each with the name of its file.
+pub fn page_charts(sittings: &[Sitting]) -> Vec<(String, Chart)> {
+    let named = |(at, sitting): (usize, &Sitting)| {
+        let all = all_results(&sitting.contests).map(|chart| (ALL.to_owned(), chart));
+        let each = sitting.contests.iter().flat_map(shown);
+        let charts: Vec<_> = all.into_iter().chain(each).collect();
+        charts.into_iter().map(move |(name, chart)| (file(at, &name), chart))
+    };
+    sittings.iter().enumerate().flat_map(named).collect()
+}
+
+/// The name of the chart of all results.
+const ALL: &str = "all-results";
+
+/// Where the charts of a sitting are, and which of the page it is.
+#[derive(Clone, Copy)]
+struct Charts<'a> {
+    folder: &'a str,
+    at: usize,
+}
+
+impl Charts<'_> {
+    fn link(self, name: &str, chart: &Chart) -> String {
+        format!("![{}]({}/{}.svg)\n\n", escape(chart.title()), self.folder, file(self.at, name))
+    }
+}
+
+/// The name of a chart's file, without its ending.
+fn file(at: usize, name: &str) -> String {
+    if at == 0 { name.to_owned() } else { format!("{}-{name}", at + 1) }
+}
+
+/// The charts that a page has of a contest: what was found, and how it grows. Kernels that were
+/// measured in many cases are in the chart of all results alone.
+fn shown(contest: &Contest) -> Vec<(String, Chart)> {
+    let mut charts = if contest.case.is_empty() { of_contest(contest) } else { vec![] };
+    charts.retain(|(name, _)| !name.ends_with("-time"));
+    charts
+}
+
+/// A sitting as markdown.
+pub fn sitting_markdown(sitting: &Sitting) -> String {
+    text(sitting, "##", None)
+}
+
+fn text(sitting: &Sitting, heading: &str, charts: Option<Charts<'_>>) -> String {
+    let mut page = format!(
+        "Measured by {} on {}",
+        escape(&program(sitting)),
+        escape(&machine(&sitting.machine))
+    );
+    page += &format!(", with `{}`.\n\n", shell(&sitting.command).replace('`', "'"));
+    let all = charts.zip(all_results(&sitting.contests));
+    page += &all.map_or(String::new(), |(charts, chart)| charts.link(ALL, &chart));
+    page += &overview_markdown(sitting);
+    if !sitting.left_out.is_empty() {
+        page += "\nLeft out:\n\n";
+    }
+    for why in &sitting.left_out {
+        page += &format!("- {}\n", escape(why));
+    }
+    for error in &sitting.failed {
+        page += &format!("\n**Failed:** {}\n", escape(error));
+    }
+    for contest in &sitting.contests {
+        page += &format!("\n{heading} {}\n\n", escape(&name(contest)));
+        page += &of(contest, charts);
+    }
+    page
+}
+
+fn of(contest: &Contest, charts: Option<Charts<'_>>) -> String {
+    let Headline { text, sure, .. } = headline(contest);
+    let mut page = format!("{}\n\n**{}.** {sure}", escape(&contest.about), escape(&text));
+    page += &caution(contest).map_or(String::new(), |caution| format!(" {caution}"));
+    page += "\n\n";
+    if let Some(charts) = charts {
+        let links = shown(contest).into_iter().map(|(name, chart)| charts.link(&name, &chart));
+        page += &links.collect::<String>();
+    }
+    page += &format!("Compared: {}.\n\n", escape(&words(contest.figure())));
+    for block in blocks(contest) {
+        page += &block.heading.map_or(String::new(), |heading| format!("{heading}:\n\n"));
+        page += &block.table.markdown();
+        page.push('\n');
+    }
+    for note in notes(contest) {
+        page += &format!("- {}\n", escape(&note));
+    }
+    for (question, answer) in reference(contest) {
+        page += &format!("- {question}: {}\n", escape(&answer));
+    }
+    page
+}

@@ -1,0 +1,230 @@
+//! The part of the page that is about runs: one, or several side by side.
+
+use maud::{Markup, html};
+use pipeline::machine::Machine;
+use pipeline::record::{BLOCKS_PER_S, PEAK_RSS_BYTES, RunRecord, rate};
+
+use super::{cards, figures, list};
+use crate::chart::Chart;
+use crate::runs::{cautions, drawn, shell};
+use crate::{block_files, compare, format, summary};
+use crate::{functions as function_table, slowest, stages as stage_table};
+
+/// What the page is about, in one line.
+pub(super) fn title(records: &[RunRecord]) -> String {
+    let Some(first) = records.first() else { return "blockmill: no runs".to_owned() };
+    let chain = [first.data.chain.as_str(), first.data.format.as_str()].join(" ");
+    let what = match records.len() {
+        1 => first.label.clone(),
+        more => format!("{more} runs compared"),
+    };
+    let blocks = format::counted(first.data.blocks, "block");
+    format!("{what}: {blocks} of {}", chain.trim())
+}
+
+/// Everything about the runs.
+pub(super) fn runs(records: &[RunRecord]) -> Markup {
+    let curves = [Chart::speed(records), Chart::accumulated(records), Chart::per_chunk(records)];
+    let several = records.len() > 1;
+    html! {
+        (head(records))
+        (figures(&[Chart::time(records)]))
+        @if several { h2 { "Side by side" } (compare::table(records).html()) }
+        (stages(records))
+        @if curves.iter().any(Option::is_some) { h2 { "Along the chain" } }
+        (figures(&curves))
+        (slow_chunks(records))
+        (functions(records))
+        (data_and_machine(records))
+    }
+}
+
+/// Heading, verdict and the figures that matter most.
+fn head(records: &[RunRecord]) -> Markup {
+    html! {
+        header {
+            h1 { (title(records)) }
+            @if let Some(first) = records.first() {
+                p.faint {
+                    (first.program.name) " " (first.program.version)
+                    @if let Some(date) = format::date(first.started_unix) { " · " (date) }
+                    @if !first.machine.cpu.is_empty() { " · " (first.machine.cpu) }
+                }
+                (verdict(records))
+            }
+            (cards(figures_of(records)))
+            @if records.len() == 1 {
+                @for caution in cautions(records) { p.warn { (caution) } }
+            }
+        }
+    }
+}
+
+fn verdict(records: &[RunRecord]) -> Markup {
+    let well = |record: &&RunRecord| summary::status(record).is_success();
+    let failed = records.len() - records.iter().filter(well).count();
+    let text = match (records, failed) {
+        ([one], _) => summary::verdict(one).1,
+        (many, 0) => fastest_of(many),
+        (many, failed) => format!("{failed} of {} runs failed.", many.len()),
+    };
+    let class = if failed > 0 { "verdict bad" } else { "verdict good" };
+    html! { p class=(class) { (text) } }
+}
+
+/// The fastest run beside the slowest, in a sentence.
+fn fastest_of(records: &[RunRecord]) -> String {
+    let mut all = drawn(records);
+    all.sort_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
+    let [fastest, .., slowest] = &all[..] else { return String::new() };
+    let times = format::times(slowest.record.wall_s() / fastest.record.wall_s());
+    format!("{} was {times} times as fast as {}, in one run of each.", fastest.name, slowest.name)
+}
+
+/// The fastest run, and what sets it off.
+fn figures_of(records: &[RunRecord]) -> Vec<(&str, String)> {
+    let drawn = drawn(records);
+    let fastest = drawn.iter().min_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
+    let Some(fastest) = fastest else { return Vec::new() };
+    let record = fastest.record;
+    let mut cards = Vec::new();
+    if let [first, _, ..] = &drawn[..] {
+        cards.push(("fastest", fastest.name.clone()));
+        let gain = first.record.wall_s() / record.wall_s();
+        cards.push(("against the first", format::ratio(gain)));
+    }
+    cards.push(("blocks a second", format::rate(record.facts.of(BLOCKS_PER_S))));
+    if block_files::are_of(record) {
+        let inputs = rate(record.facts.count_of("inputs"), record.facts.of("connect_s"));
+        cards.push(("inputs a second", format::rate(inputs)));
+        cards.push(("index", format::duration(record.facts.of("index_s"))));
+    }
+    for phase in summary::shown_phases(record) {
+        cards.push((phase, format::duration(record.busy_s(phase))));
+    }
+    cards.push(("whole run", format::duration(record.wall_s())));
+    if let peak @ 1.. = record.facts.count_of(PEAK_RSS_BYTES) {
+        cards.push(("peak memory", format::bytes(peak)));
+    }
+    cards
+}
+
+/// Busy and waiting time of the stages and threads of each run that has them.
+fn stages(records: &[RunRecord]) -> Markup {
+    let drawn = drawn(records);
+    let found: Vec<_> = drawn.iter().filter(|run| Chart::stages(run.record).is_some()).collect();
+    html! {
+        @if !found.is_empty() { h2 { "Stages" } }
+        @for run in &found {
+            details open[found.len() == 1] {
+                summary { (run.name) }
+                (figures(&inside(run.record)))
+                (stage_table::table(run.record).html())
+            }
+        }
+    }
+}
+
+/// Where the time of one run went.
+pub(super) fn inside(record: &RunRecord) -> [Option<Chart>; 3] {
+    [Chart::stages(record), Chart::threads(record), Chart::busy_over_time(record)]
+}
+
+fn slow_chunks(records: &[RunRecord]) -> Markup {
+    let drawn = drawn(records);
+    let tables = drawn.iter().filter_map(|run| Some((&run.name, slowest::table(run.record)?)));
+    let found: Vec<_> = tables.collect();
+    html! {
+        @if !found.is_empty() { h2 { "Slowest chunks" } }
+        @for (name, table) in &found {
+            details open[found.len() == 1] { summary { (name) } (table.html()) }
+        }
+    }
+}
+
+/// Where the CPU time of the runs went that were sampled.
+fn functions(records: &[RunRecord]) -> Markup {
+    let drawn = drawn(records);
+    let tables = drawn.iter().filter_map(|run| Some((run, function_table::table(run.record)?)));
+    let found: Vec<_> = tables.collect();
+    html! {
+        @if !found.is_empty() { h2 { "Functions" } }
+        @for (run, table) in &found {
+            details open[found.len() == 1] {
+                summary { (run.name) }
+                (figures(&[Chart::flame(run.record)]))
+                (table.html())
+            }
+        }
+    }
+}
+
+/// What was imported and checked, on which machine, with which options and notes.
+fn data_and_machine(records: &[RunRecord]) -> Markup {
+    let Some(first) = records.first() else { return html! {} };
+    let mut notes: Vec<&str> = records.iter().flat_map(|r| &r.notes).map(String::as_str).collect();
+    notes.sort_unstable();
+    notes.dedup();
+    let revision = ("revision", first.program.revision.clone());
+    let options = first.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    html! {
+        @if let [one] = records { h2 { "Checked" } (list(summary::facts(one))) }
+        h2 { "Data" }
+        (list(data(first)))
+        @if records.len() > 1 { h2 { "Commands" } (commands(records)) }
+        h2 { "Machine" }
+        (list(machine(&first.machine).into_iter().chain([revision]).filter(|(_, v)| !v.is_empty())))
+        @if records.len() == 1 && !first.options.is_empty() { h2 { "Options" } (list(options)) }
+        @if !notes.is_empty() { h2 { "Notes" } }
+        @for note in notes { p { (note) } }
+    }
+}
+
+fn commands(records: &[RunRecord]) -> Markup {
+    html! { dl { @for run in drawn(records) {
+        dt { (run.name) } dd { code { (shell(&run.record.command)) } }
+    } } }
+}
+
+fn data(record: &RunRecord) -> Vec<(&'static str, String)> {
+    let data = &record.data;
+    let mut entries = vec![
+        ("chain", data.chain.clone()),
+        ("format", data.format.clone()),
+        ("blocks", format::block_range(data.first, data.last, data.blocks)),
+        ("size", format::bytes(data.bytes)),
+    ];
+    let more = data.paths.len().saturating_sub(8);
+    let mut paths = data.paths.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        paths += &format!(" and {} more", format::count(more as u64));
+    }
+    entries.push(("paths", paths));
+    entries.extend(data.checksum.clone().map(|checksum| ("checksum", checksum)));
+    entries.push(("command", shell(&record.command)));
+    entries.retain(|(_, value)| !value.is_empty());
+    entries
+}
+
+/// What is known about a machine.
+pub(super) fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
+    let mut entries = vec![("CPU", machine.cpu.clone())];
+    entries.push(("cores", format::count(u64::from(machine.cores))));
+    if machine.memory_bytes > 0 {
+        entries.push(("memory", format::bytes(machine.memory_bytes)));
+    }
+    entries.push(("kernel", machine.kernel.clone()));
+    entries.push(("features", machine.features.join(", ")));
+    if let Some(disk) = &machine.disk {
+        let kind = match disk.rotational {
+            Some(true) => "spinning",
+            Some(false) => "solid state",
+            None => "",
+        };
+        let parts: [&str; 4] = [&disk.model, &disk.device, &disk.filesystem, kind];
+        let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        entries.push(("disk", known.join(", ")));
+    }
+    entries.retain(|(_, value)| !value.is_empty());
+    entries
+}

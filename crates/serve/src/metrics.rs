@@ -1,0 +1,193 @@
+//! A run as metrics, in the text format of OpenMetrics that Prometheus scrapes.
+//!
+//! Names and units are as Prometheus asks: base units, `_total` behind counters, the metrics of the
+//! process under the names that all of its client libraries give them.
+
+use crate::Status;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text::encode};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use std::fmt;
+
+/// The type of the text.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The metrics of a run.
+///
+/// # Errors
+/// When the library cannot write them.
+pub fn text(status: &Status) -> Result<String, fmt::Error> {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Run(status.clone())));
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Run(Status);
+
+type Figure = (&'static str, &'static str, Option<Unit>, f64);
+
+impl Run {
+    /// What goes up and down.
+    fn gauges(&self) -> Vec<Figure> {
+        let status = &self.0;
+        let count = |number: u64| number as f64;
+        let mut all: Vec<Figure> = vec![
+            ("blockmill_block_number", "Last block that was verified", None, count(status.number)),
+            (
+                "blockmill_archive",
+                "Size of the archive",
+                Some(Unit::Bytes),
+                count(status.total_bytes),
+            ),
+            ("blockmill_elapsed", "Time of the run so far", Some(Unit::Seconds), status.elapsed_s),
+            ("blockmill_threads", "Threads that may compute", None, status.threads as f64),
+            (
+                "process_resident_memory",
+                "Memory that the process holds",
+                Some(Unit::Bytes),
+                count(status.memory_bytes),
+            ),
+            (
+                "blockmill_peak_memory",
+                "The most memory that the process held",
+                Some(Unit::Bytes),
+                count(status.peak_memory_bytes),
+            ),
+        ];
+        if let Some(committed) = status.committed {
+            let help = "Last block that is committed";
+            all.push(("blockmill_committed_block_number", help, None, count(committed)));
+        }
+        all
+    }
+
+    /// What only grows.
+    fn counters(&self) -> Vec<Figure> {
+        let status = &self.0;
+        vec![
+            ("blockmill_blocks", "Blocks that were verified", None, status.blocks as f64),
+            (
+                "blockmill_archive_read",
+                "Bytes of the archive that were verified",
+                Some(Unit::Bytes),
+                status.bytes as f64,
+            ),
+            ("process_cpu", "CPU time of the process", Some(Unit::Seconds), status.cpu_s),
+            (
+                "blockmill_disk_read",
+                "Bytes that the process read from disks",
+                Some(Unit::Bytes),
+                status.disk_read_bytes as f64,
+            ),
+            (
+                "blockmill_disk_written",
+                "Bytes that the process wrote to disks",
+                Some(Unit::Bytes),
+                status.disk_written_bytes as f64,
+            ),
+        ]
+    }
+}
+
+impl Collector for Run {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let status = &self.0;
+        let about = Info::new([
+            ("version", escaped(&status.version)),
+            ("label", escaped(&status.label)),
+            ("chain", escaped(&status.chain)),
+            ("level", escaped(&status.level)),
+        ]);
+        let help = "The program and what it does";
+        let metric = encoder.encode_descriptor("blockmill_run", help, None, about.metric_type())?;
+        about.encode(metric)?;
+        for (name, help, unit, value) in self.gauges() {
+            let gauge = ConstGauge::new(value);
+            let metric =
+                encoder.encode_descriptor(name, help, unit.as_ref(), gauge.metric_type())?;
+            gauge.encode(metric)?;
+        }
+        for (name, help, unit, value) in self.counters() {
+            let counter = ConstCounter::new(value);
+            let metric =
+                encoder.encode_descriptor(name, help, unit.as_ref(), counter.metric_type())?;
+            counter.encode(metric)?;
+        }
+        if let Some(eta) = &status.eta {
+            let kind = ConstGauge::new(0.0).metric_type();
+            let help = "Time that is left, by the speeds of the last two minutes";
+            let unit = Some(&Unit::Seconds);
+            let mut metric = encoder.encode_descriptor("blockmill_eta", help, unit, kind)?;
+            for (speed, seconds) in
+                [("fast", eta.low_s), ("median", eta.median_s), ("slow", eta.high_s)]
+            {
+                ConstGauge::new(seconds).encode(metric.encode_family(&[("speed", speed)])?)?;
+            }
+        }
+        let kind = ConstCounter::new(0.0).metric_type();
+        let help = "Time in a stage, summed over the threads";
+        let unit = Some(&Unit::Seconds);
+        let mut metric = encoder.encode_descriptor("blockmill_stage_busy", help, unit, kind)?;
+        for stage in &status.stages {
+            let label = [("stage", escaped(&stage.name))];
+            ConstCounter::new(stage.busy_s).encode(metric.encode_family(&label)?)?;
+        }
+        let help = "Items that passed a stage";
+        let mut metric = encoder.encode_descriptor("blockmill_stage_items", help, None, kind)?;
+        for stage in &status.stages {
+            let label = [("stage", escaped(&stage.name))];
+            ConstCounter::new(stage.items).encode(metric.encode_family(&label)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The value of a label as the text format wants it; the library writes values as they are.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eta::Eta;
+    use crate::status::Stage;
+
+    #[test]
+    fn metrics_have_names_units_and_labels_as_prometheus_asks() {
+        let stage = Stage { name: "check".into(), busy_s: 1.5, items: 7, slices: vec![] };
+        let text = text(&Status {
+            label: "im\"port".into(),
+            number: 99,
+            blocks: 100,
+            cpu_s: 2.5,
+            eta: Some(Eta { low_s: 1.0, median_s: 2.0, high_s: 3.0 }),
+            stages: vec![stage],
+            ..Status::default()
+        })
+        .unwrap();
+        for line in [
+            "blockmill_block_number 99",
+            "blockmill_blocks_total 100",
+            "process_cpu_seconds_total 2.5",
+            "blockmill_stage_busy_seconds_total{stage=\"check\"} 1.5",
+            "blockmill_stage_items_total{stage=\"check\"} 7",
+            "blockmill_eta_seconds{speed=\"slow\"} 3",
+            "# UNIT process_resident_memory_bytes bytes",
+        ] {
+            assert!(
+                text.lines().any(|found| found.trim_end_matches(".0") == line),
+                "{line}\n{text}"
+            );
+        }
+        assert!(text.contains("label=\"im\\\"port\""), "{text}");
+        assert!(!text.contains("committed"), "nothing is stored\n{text}");
+        assert!(text.ends_with("# EOF\n"));
+    }
+}

@@ -1,0 +1,101 @@
+"use strict";
+const COLOURS = ["#1f6feb", "#d29922", "#238636", "#a371f7", "#da3633", "#2aa198", "#e685b5", "#8b949e"];
+const element = (id) => document.getElementById(id);
+const whole = (number) => Math.round(number).toLocaleString("en-US");
+
+function size(bytes) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let at = 0;
+  while (bytes >= 999.5 && at < units.length - 1) {
+    bytes /= 1000;
+    at += 1;
+  }
+  return bytes.toFixed(at === 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2) + " " + units[at];
+}
+
+function time(seconds) {
+  if (seconds < 99.5) return seconds.toFixed(seconds < 9.95 ? 1 : 0) + " s";
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 100) return Math.floor(seconds / 60) + " min " + Math.round(seconds % 60) + " s";
+  return Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
+}
+
+function show(status) {
+  const share = status.total_bytes > 0 ? Math.min(1, status.bytes / status.total_bytes) : 0;
+  element("bar").style.width = 100 * share + "%";
+  element("progress").textContent =
+    (100 * share).toFixed(1) + " % · " + size(status.bytes) + " of " + size(status.total_bytes) +
+    " · " + whole(status.blocks) + " blocks";
+  const texts = {
+    number: whole(status.number),
+    committed: status.committed === null ? "nothing is stored" : whole(status.committed),
+    blocks_per_s: whole(status.blocks_per_s),
+    bytes_per_s: status.bytes_per_s === null ? "-" : size(status.bytes_per_s),
+    eta: status.eta === null ? "-" : time(status.eta.median_s),
+    elapsed: time(status.elapsed_s),
+    cpu: time(status.cpu_s),
+    memory: size(status.memory_bytes),
+    disk_read: size(status.disk_read_bytes),
+    disk_written: size(status.disk_written_bytes),
+  };
+  for (const [id, text] of Object.entries(texts)) element(id).textContent = text;
+  element("eta").title = status.eta === null ? "" :
+    "from " + time(status.eta.low_s) + " to " + time(status.eta.high_s);
+  stages(status);
+  timeline(status);
+}
+
+function stages(status) {
+  const all = status.stages.reduce((sum, stage) => sum + stage.busy_s, 0) || 1;
+  const rows = status.stages.map((stage, at) => {
+    const row = document.createElement("div");
+    row.className = "stage";
+    const name = document.createElement("span");
+    name.textContent = stage.name;
+    const track = document.createElement("div");
+    track.className = "track";
+    const bar = document.createElement("div");
+    bar.style.width = (100 * stage.busy_s) / all + "%";
+    bar.style.background = COLOURS[at % COLOURS.length];
+    track.append(bar);
+    const value = document.createElement("span");
+    value.textContent = time(stage.busy_s) + " · " + ((100 * stage.busy_s) / all).toFixed(0) + " %";
+    row.append(name, track, value);
+    return row;
+  });
+  element("stages").replaceChildren(...rows);
+}
+
+// stacked areas: how many threads were busy in each stage
+function timeline(status) {
+  const count = Math.max(0, ...status.stages.map((stage) => stage.slices.length));
+  if (count < 2) return;
+  const most = Math.max(status.threads, 1) * status.slice_s;
+  const base = new Array(count).fill(0);
+  const areas = status.stages.map((stage, at) => {
+    const below = base.slice();
+    for (let i = 0; i < count; i += 1) base[i] += (stage.slices[i] || 0) / most;
+    const x = (i) => ((1000 * i) / (count - 1)).toFixed(1);
+    const y = (share) => (240 * (1 - Math.min(1, share))).toFixed(1);
+    const upper = base.map((share, i) => x(i) + "," + y(share));
+    const lower = below.map((share, i) => x(i) + "," + y(share)).reverse();
+    const area = document.createElementNS("http://www.w3.org/2000/svg", "polygon");
+    area.setAttribute("points", upper.concat(lower).join(" "));
+    area.setAttribute("fill", COLOURS[at % COLOURS.length]);
+    return area;
+  });
+  element("timeline").replaceChildren(...areas);
+}
+
+async function renew() {
+  try {
+    const answer = await fetch("status.json");
+    show(await answer.json());
+    setTimeout(renew, 1000);
+  } catch {
+    element("gone").hidden = false;
+  }
+}
+
+show(JSON.parse(element("status").textContent));
+setTimeout(renew, 1000);
