@@ -1,4 +1,4 @@
-//! Finds out the revision of the source, and tells Cargo when to look again.
+//! Finds out the revision of the source and the compiler, and tells Cargo when to look again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,9 +12,21 @@ fn main() {
     let revision = given.unwrap_or_else(|| revision_of(&root));
     println!("cargo::rustc-env=BLOCKMILL_REVISION={revision}");
     println!("cargo::rerun-if-env-changed=BLOCKMILL_REVISION");
+    println!("cargo::rustc-env=BLOCKMILL_COMPILER={}", compiler());
+    println!("cargo::rerun-if-env-changed=CARGO_INCREMENTAL");
     for path in watched(&root) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
+}
+
+/// The compiler as it calls itself, and whether it compiles in parts, which changes what it inlines.
+fn compiler() -> String {
+    let output =
+        std::env::var_os("RUSTC").map(|rustc| Command::new(rustc).arg("--version").output());
+    let name = output.and_then(Result::ok).filter(|output| output.status.success());
+    let name = name.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
+    let parts = std::env::var("CARGO_INCREMENTAL").is_ok_and(|value| value == "1");
+    format!("{}{}", name.trim(), if parts { ", incremental" } else { "" })
 }
 
 /// What git prints, run in `root`; nothing when there is no git, or it fails.

@@ -31,7 +31,7 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
         return list(&all, json);
     }
     let (definitions, left_out) = chosen(&all, args)?;
-    outputs::results(&args.out, args.force)?;
+    outputs::results(&args.out)?;
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
     if args.instructions {

@@ -1,7 +1,7 @@
 //! `demo`: the main job on a small chain of our own, from nothing to a report.
 
 use crate::answer::Answer;
-use crate::args::{Cli, Command, Demo, Force};
+use crate::args::{Cli, Command, Demo};
 use crate::{bitcoin, convert, ethereum, generate, import, inspect, outputs, report, stop};
 use anyhow::{Context, Result, ensure};
 use chain::Status;
@@ -39,7 +39,7 @@ const CREATED: [&str; 14] = [
 /// `blockmill demo`.
 pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     let out = &args.out;
-    outputs::mark(out, MARK, Force::default())?;
+    outputs::mark(out, MARK)?;
     for name in CREATED {
         remove(&out.join(name))?;
     }

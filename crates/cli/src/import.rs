@@ -131,7 +131,10 @@ impl Run {
     pub fn end(mut self, mut record: RunRecord, ending: &Ending) -> Result<Answer> {
         record.command = lab::child::command_line();
         if let Some(profiler) = self.profiler.take() {
-            record.profile = Some(profiler.stop().context("--profile")?);
+            match profiler.stop() {
+                Ok(profile) => record.profile = Some(profile),
+                Err(error) => warn(&mut record, format!("the profile is lost: {error:#}")),
+            }
         }
         if let Some(fault) = &mut record.result.fault {
             fault.hint = ending.hint.map(str::to_owned);
@@ -148,9 +151,7 @@ impl Run {
             (Ok(()), Some(path)) if !self.json => println!("run record: {}", path.display()),
             (Ok(()), _) => {}
             (Err(error), _) => {
-                let warning = format!("the run record is not saved: {error:#}");
-                eprintln!("warning: {warning}");
-                record.notes.push(warning);
+                warn(&mut record, format!("the run record is not saved: {error:#}"));
             }
         }
         let answer = answer(&record, ending.unit);
@@ -166,6 +167,12 @@ impl Run {
         }
         record.write(path).with_context(|| format!("cannot write {}", path.display()))
     }
+}
+
+/// Tells of trouble that does not change what the run found.
+fn warn(record: &mut RunRecord, warning: String) {
+    eprintln!("warning: {warning}");
+    record.notes.push(warning);
 }
 
 /// How a run ended whose blocks are told apart by `unit`.

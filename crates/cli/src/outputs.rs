@@ -35,14 +35,14 @@ pub fn record(path: Option<&Path>, inputs: &[PathBuf], force: Force) -> Result<(
 
 /// A folder of results, which are there to be looked at and written again. It is new or empty, or
 /// it was created by us, which a file in it says; then files of the same names are replaced.
-pub fn results(folder: &Path, force: Force) -> Result<()> {
+pub fn results(folder: &Path) -> Result<()> {
     stop::leaves(format!("{} may lack files; those that are there are whole", folder.display()));
     stop::writes(folder, RESULT_BYTES);
-    mark(folder, RESULTS, force)
+    mark(folder, RESULTS)
 }
 
 /// A folder of our own, with its mark in it.
-pub fn mark(folder: &Path, mark: &str, force: Force) -> Result<()> {
+pub fn mark(folder: &Path, mark: &str) -> Result<()> {
     let is_ours = |folder: &Path| folder.join(mark).exists();
     let is_free = match fs::read_dir(folder) {
         // others of our own may be in it
@@ -51,8 +51,8 @@ pub fn mark(folder: &Path, mark: &str, force: Force) -> Result<()> {
     };
     let name = folder.display();
     ensure!(
-        is_free || is_ours(folder) || force.force,
-        "{name}: expected a new folder or one of ours, or --force, found a folder with other files"
+        is_free || is_ours(folder),
+        "{name}: expected a new folder or one of ours, found a folder with other files"
     );
     fs::create_dir_all(folder).with_context(|| format!("cannot create {name}"))?;
     let mark = folder.join(mark);

@@ -1,7 +1,7 @@
 //! `report`: records of runs and of benches as tables, charts and one HTML page.
 
 use crate::answer::Answer;
-use crate::args::{Force, Report};
+use crate::args::Report;
 use crate::outputs;
 use anyhow::{Context, Result, ensure};
 use lab::sitting::Sitting;
@@ -25,19 +25,19 @@ pub struct Records {
 pub fn run(args: &Report, json: bool) -> Result<Answer> {
     let records = read(&record_files(&args.records)?)?;
     outputs::record(args.markdown.as_deref(), &args.records, args.force)?;
-    outputs::results(&args.out, args.force)?;
+    outputs::results(&args.out)?;
     let mut files = write(&records, &args.out)?;
     if let Some(page) = &args.markdown {
-        files.extend(write_page(&records.benches, page, args.force)?);
+        files.extend(write_page(&records.benches, page)?);
     }
     Answer::results(&records, &tables(&records), &files, json)
 }
 
 /// Writes the benches as a page, and its charts into a folder beside it that holds no others.
-fn write_page(benches: &[Sitting], page: &Path, force: Force) -> Result<Vec<PathBuf>> {
+fn write_page(benches: &[Sitting], page: &Path) -> Result<Vec<PathBuf>> {
     let folder = page.with_extension("");
     ensure!(folder != page, "--markdown {}: expected a name such as page.md", page.display());
-    outputs::results(&folder, force)?;
+    outputs::results(&folder)?;
     for entry in fs::read_dir(&folder)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "svg") {

@@ -130,3 +130,29 @@ fn a_record_of_a_bench_is_a_report_and_others_are_not() {
     assert_ne!(ended.code, Some(0));
     assert!(ended.stderr.contains("schema 9; this program reads schema 1"), "{}", ended.stderr);
 }
+
+/// Names of what lies in a folder, without the mark that says whose it is.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> = names.filter(|name| !name.starts_with('.')).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_page_of_benchmarks_is_drawn_from_the_records() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (docs, scratch) = (root.join("docs"), Scratch::new("bench-page"));
+    let (page, out) = (scratch.path("benchmarks.md"), scratch.path("out"));
+    let mut command = blockmill("report --markdown");
+    succeed(command.arg(&page).arg(root.join("benchmarks/record")).arg("--out").arg(out));
+    let charts = names(&docs.join("benchmarks"));
+    assert_eq!(charts, names(&scratch.path("benchmarks")));
+    let files = charts.iter().map(|name| format!("benchmarks/{name}"));
+    for file in files.chain(["benchmarks.md".to_owned()]) {
+        let same = fs::read(docs.join(&file)).ok() == fs::read(scratch.path(&file)).ok();
+        let again = "blockmill report benchmarks/record --markdown docs/benchmarks.md --force";
+        assert!(same, "docs/{file}: expected what the records say ({again})");
+    }
+}

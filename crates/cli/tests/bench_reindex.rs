@@ -52,8 +52,8 @@ fn a_bench_runs_every_design_of_the_index_and_all_agree() {
     succeed(command.arg(&page).arg(out.join("bench.json")).arg("--out").arg(&again));
     let text = fs::read_to_string(&page).expect("a page");
     assert!(text.contains("16981-640M") && text.contains("scan=serial"), "{text}");
-    let charts: Vec<&str> =
-        text.split("](page/").skip(1).filter_map(|t| t.split(')').next()).collect();
+    let links = text.match_indices("](page/").filter_map(|(at, link)| text.get(at + link.len()..));
+    let charts: Vec<&str> = links.filter_map(|link| Some(link.split_once(')')?.0)).collect();
     assert!(charts.len() > 2, "{text}");
     charts.iter().for_each(|name| assert!(scratch.path("page").join(name).exists(), "{name}"));
 }

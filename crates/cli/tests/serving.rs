@@ -2,7 +2,8 @@
 
 mod program;
 
-use program::{Scratch, blockmill, succeed};
+use program::{Scratch, blockmill, run, succeed};
+use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -124,4 +125,32 @@ fn prometheus_scrapes_a_run() {
     }
     let types = ask(&scraping.address, "/api/v1/metadata?metric=blockmill_blocks");
     assert!(types.contains("\"counter\""), "{types}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_tells_which_functions_took_its_time() {
+    let scratch = Scratch::new("profile");
+    let (record, page) = (scratch.path("run.json"), scratch.path("page"));
+    let mut command = blockmill("verify --seal off --profile --record");
+    succeed(command.arg(&record).arg(chain(&scratch)));
+    let text = fs::read(&record).expect("a record");
+    let run: Value = serde_json::from_slice(&text).expect("a record");
+    let profile = &run["profile"];
+    let samples = |stack: &Value| stack["samples"].as_u64().expect("samples");
+    let stacks = profile["stacks"].as_array().expect("stacks");
+    assert!(samples(profile) > 0, "{profile}");
+    let told = stacks.iter().map(samples).sum::<u64>();
+    // stacks that were found once or twice may be left out
+    assert!(told <= samples(profile) && told > samples(profile) / 2, "{told} of {profile}");
+    let names = profile["functions"].as_array().expect("functions").iter();
+    let ours = names.filter_map(Value::as_str).filter(|name| name.contains("ethereum::"));
+    assert!(ours.count() > 0, "{profile}");
+
+    succeed(blockmill("report --out").arg(&page).arg(&record));
+    let html = fs::read_to_string(page.join("index.html")).expect("a page");
+    assert!(html.contains("<h2>Functions</h2>"), "{html}");
+    let refused = run(blockmill("verify --profile").arg(scratch.path("chain.headers")));
+    assert_ne!(refused.code, Some(0));
+    assert!(refused.stderr.contains("--record"), "{}", refused.stderr);
 }

@@ -152,11 +152,11 @@ fn reading_verifying_and_measuring_stop() {
         format!("inspect --deep {}", many.join(" ")),
         format!("verify --seal off --threads 1 {source}"),
         format!(
-            "bench headers --set headers=3000000 --pairs 9 --scratch {0} --out {0}/r --force",
+            "bench headers --set headers=3000000 --pairs 9 --scratch {0} --out {0}/r",
             path("scratch")
         ),
-        format!("bench rlp --pairs 99 --out {} --force", path("rlp")),
-        format!("bench signatures --pairs 99 --out {} --force", path("signatures")),
+        format!("bench rlp --pairs 99 --out {}", path("rlp")),
+        format!("bench signatures --pairs 99 --out {}", path("signatures")),
         format!("demo --headers 3000000 --out {}", path("demo")),
     ];
     for line in lines {

@@ -98,13 +98,23 @@ fn collected(program: &Path, job: &Job, folder: &Path) -> Result<u64> {
     collected.parse().with_context(|| format!("callgrind collected {collected:?}"))
 }
 
-/// The first line of a file of counts.
+/// The line of a file of counts before the first of them.
 const HEAD: &str = "what;instructions";
 
-/// The counts as a file of values separated by semicolons.
+/// Counts on record.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded {
+    /// What compiled the program; with another one they cannot be compared.
+    pub compiler: String,
+    /// Instructions by the name of what was counted.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// The counts as a file of values separated by semicolons, after a line with what compiled the
+/// program.
 #[must_use]
-pub fn to_csv(counts: &[InstructionCount]) -> String {
-    let mut out = format!("{HEAD}\n");
+pub fn to_csv(compiler: &str, counts: &[InstructionCount]) -> String {
+    let mut out = format!("compiler;{compiler}\n{HEAD}\n");
     for InstructionCount { name, instructions } in counts {
         // writing to a string cannot fail
         let _ = writeln!(out, "{name};{instructions}");
@@ -112,28 +122,33 @@ pub fn to_csv(counts: &[InstructionCount]) -> String {
     out
 }
 
-/// The counts in such a file, by name.
-pub fn from_csv(text: &str) -> Result<BTreeMap<String, u64>> {
+/// What such a file says.
+///
+/// # Errors
+/// When a line is none of such a file.
+pub fn from_csv(text: &str) -> Result<Recorded> {
     let mut lines = text.lines();
-    ensure!(lines.next() == Some(HEAD), "line 1: expected {HEAD}");
+    let compiler = lines.next().and_then(|line| line.strip_prefix("compiler;"));
+    let compiler = compiler.context("line 1: expected compiler;...")?.to_owned();
+    ensure!(lines.next() == Some(HEAD), "line 2: expected {HEAD}");
     let mut counts = BTreeMap::new();
-    for (number, line) in (2..).zip(lines) {
+    for (number, line) in (3..).zip(lines) {
         let (name, count) =
             line.rsplit_once(';').with_context(|| format!("line {number}: {line}"))?;
         let count = count.parse().with_context(|| format!("line {number}: {line}"))?;
         counts.insert(name.to_owned(), count);
     }
-    Ok(counts)
+    Ok(Recorded { compiler, counts })
 }
 
 /// The counts as a table of Markdown, beside those of an earlier record.
 #[must_use]
-pub fn to_table(counts: &[InstructionCount], recorded: &BTreeMap<String, u64>) -> String {
+pub fn to_table(counts: &[InstructionCount], recorded: &Recorded) -> String {
     let mut out = "| what | instructions | recorded | change |\n".to_owned();
     out += "|---|---:|---:|---:|\n";
     for InstructionCount { name, instructions } in counts {
         // writing to a string cannot fail
-        let _ = match recorded.get(name) {
+        let _ = match recorded.counts.get(name) {
             Some(before) => {
                 let change = change(*instructions, *before) * 100.0;
                 writeln!(out, "| {name} | {instructions} | {before} | {change:+.1} % |")
@@ -146,13 +161,9 @@ pub fn to_table(counts: &[InstructionCount], recorded: &BTreeMap<String, u64>) -
 
 /// What takes more instructions than was recorded, by more than `allowed` (a share): a line each.
 #[must_use]
-pub fn grown(
-    counts: &[InstructionCount],
-    recorded: &BTreeMap<String, u64>,
-    allowed: f64,
-) -> Vec<String> {
+pub fn grown(counts: &[InstructionCount], recorded: &Recorded, allowed: f64) -> Vec<String> {
     let line = |count: &InstructionCount| {
-        let before = *recorded.get(&count.name)?;
+        let before = *recorded.counts.get(&count.name)?;
         let grown = change(count.instructions, before);
         let percent = grown * 100.0;
         let InstructionCount { name, instructions } = count;
@@ -180,22 +191,25 @@ mod tests {
 
     #[test]
     fn a_file_of_counts_reads_back() {
-        let read = from_csv(&to_csv(&counts())).unwrap();
-        assert_eq!(read.len(), 2);
-        assert_eq!(read["rlp, block-8, hash"], 90_000);
-        for damaged in ["", "case,op\n", "what;instructions\nheader\n"] {
+        let read = from_csv(&to_csv("rustc 1", &counts())).unwrap();
+        assert_eq!((read.compiler.as_str(), read.counts.len()), ("rustc 1", 2));
+        assert_eq!(read.counts["rlp, block-8, hash"], 90_000);
+        let head = "compiler;rustc\nwhat;instructions\n";
+        assert!(from_csv(head).is_ok());
+        for damaged in ["", "compiler;rustc\ncase,op\n", &head[9..], &format!("{head}header\n")] {
             assert!(from_csv(damaged).is_err(), "{damaged:?}");
         }
     }
 
     #[test]
     fn a_change_is_shown_beside_what_was_recorded_and_growth_is_found() {
-        let mut recorded = BTreeMap::from([("rlp, header, encode".to_owned(), 1000)]);
+        let mut recorded = Recorded::default();
+        recorded.counts.insert("rlp, header, encode".into(), 1000);
         let table = to_table(&counts(), &recorded);
         assert!(table.contains("| rlp, header, encode | 700 | 1000 | -30.0 % |"), "{table}");
         assert!(table.contains("| rlp, block-8, hash | 90000 | - | - |"), "{table}");
         assert!(grown(&counts(), &recorded, 0.01).is_empty());
-        recorded.insert("rlp, block-8, hash".into(), 89_000);
+        recorded.counts.insert("rlp, block-8, hash".into(), 89_000);
         assert!(grown(&counts(), &recorded, 0.02).is_empty());
         let found = grown(&counts(), &recorded, 0.01);
         let expected = "rlp, block-8, hash: expected 89000 instructions, found 90000 (+1.1 %)";

@@ -13,3 +13,9 @@ pub fn this() -> Program {
         revision: env!("BLOCKMILL_REVISION").into(),
     }
 }
+
+/// What compiled it: `rustc` with its version, and `, incremental` where it compiled in parts.
+/// Empty where the compiler did not say.
+pub fn compiler() -> &'static str {
+    env!("BLOCKMILL_COMPILER")
+}

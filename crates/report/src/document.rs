@@ -1,7 +1,7 @@
 //! Benches as markdown: one page of claims, each with its ratio and interval, the machine and the
 //! command that repeats it.
 
-use crate::chart::{Chart, of_contest};
+use crate::chart::{Chart, findings};
 use crate::contest::{Headline, blocks, caution, headline, notes, reference};
 use crate::fact::words;
 use crate::overview::{all_results, machine, name, overview_markdown, program};
@@ -64,9 +64,7 @@ fn file(at: usize, name: &str) -> String {
 /// The charts that a page has of a contest: what was found, and how it grows. Kernels that were
 /// measured in many cases are in the chart of all results alone.
 fn shown(contest: &Contest) -> Vec<(String, Chart)> {
-    let mut charts = if contest.case.is_empty() { of_contest(contest) } else { vec![] };
-    charts.retain(|(name, _)| !name.ends_with("-time"));
-    charts
+    if contest.case.is_empty() { findings(contest) } else { vec![] }
 }
 
 /// A sitting as markdown.

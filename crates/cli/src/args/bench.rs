@@ -1,6 +1,5 @@
 //! Flags of `bench`.
 
-use super::Force;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,8 +57,6 @@ pub struct Bench {
     /// Folder for the record, the tables and the page
     #[arg(long, default_value = "blockmill-report/bench", value_name = "DIR")]
     pub out: PathBuf,
-    #[command(flatten)]
-    pub force: Force,
     /// Folder for data, which is kept, and for what runs write [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,

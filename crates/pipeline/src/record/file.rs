@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::disk;
 use crate::record::{RunRecord, SCHEMA};
@@ -77,7 +77,7 @@ impl RunRecord {
     /// Writes the record to `path` as indented JSON. The file is written beside `path` and then
     /// renamed, so a reader never sees half a record and an older one survives a crash.
     pub fn write(&self, path: &Path) -> Result<(), RecordError> {
-        write_json(self, RUN_RECORD, path)
+        write_json(serde_json::to_vec_pretty(self), RUN_RECORD, path)
     }
 
     /// Reads the record in `path`.
@@ -86,14 +86,14 @@ impl RunRecord {
     }
 }
 
-/// Writes `record`, which is called `name` in messages, to `path`, whole or not at all.
+/// Writes a record as `text`, which is called `name` in messages, to `path`, whole or not at all.
 pub fn write_json(
-    record: &impl Serialize,
+    text: serde_json::Result<Vec<u8>>,
     name: &'static str,
     path: &Path,
 ) -> Result<(), RecordError> {
     let wrong = |source| RecordError::Json { path: path.to_owned(), expected: name, source };
-    let mut text = serde_json::to_vec_pretty(record).map_err(wrong)?;
+    let mut text = text.map_err(wrong)?;
     text.push(b'\n');
     disk::replace_file(path, &text)
         .map_err(|source| RecordError::Io { path: path.to_owned(), source })

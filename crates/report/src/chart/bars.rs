@@ -1,7 +1,7 @@
 //! Bar charts: one bar for each row, made of parts.
 
 use super::palette::{FAINT, Ink, ON_BRIGHT, ON_DEEP, TEXT};
-use super::surface::{Draw, EDGE, Hold, Surface, WIDER, is_narrow, text_width};
+use super::surface::{Draw, EDGE, Hold, Surface, WIDER, fitted, is_narrow, text_width};
 
 /// Height of a row, and of one whose name stands above its bar.
 const ROW: f64 = 34.0;
@@ -70,7 +70,7 @@ impl Rows {
         let top = row * at as f64;
         if self.narrow {
             let room = self.right - self.left - (text_width(text, SIZE) * WIDER + 8.0);
-            let name = &fitted(name, room);
+            let name = &fitted(name, SIZE, room);
             on.text(name, (self.left, top + 11.0), SIZE, TEXT, Hold::Left);
             on.text(text, (self.right, top + 11.0), SIZE, FAINT, Hold::Right);
             return top + row - BAR / 2.0 - 6.0;
@@ -80,18 +80,6 @@ impl Rows {
         on.text(text, (self.right + 12.0, middle), SIZE, FAINT, Hold::Left);
         middle
     }
-}
-
-/// As much of a name as there is room for.
-fn fitted(name: &str, room: f64) -> String {
-    let width = |text: &str| text_width(text, SIZE) * WIDER;
-    let mut cut = name.to_owned();
-    while width(&cut) > room && cut.pop().is_some() {}
-    if cut.len() < name.len() {
-        cut.pop();
-        cut.push('…');
-    }
-    cut
 }
 
 impl Draw for BarChart {

@@ -4,7 +4,7 @@
 use pipeline::record::{Profile, RunRecord};
 
 use super::palette::{FAINT, Ink, ON_BRIGHT, SERIES, TEXT};
-use super::surface::{At, Draw, EDGE, Hold, Surface, WIDER, text_width};
+use super::surface::{At, Draw, EDGE, Hold, Surface, fitted};
 use super::{Body, Chart, shortened};
 use crate::format;
 use crate::symbol;
@@ -16,6 +16,10 @@ const SIZE: f64 = 11.5;
 const THIN: f64 = 1.5;
 /// How many functions lie under each other at most.
 const DEEPEST: usize = 48;
+/// How many functions that all stacks have in common, and that are not drawn, are followed.
+const COMMON: usize = 40;
+/// A shorter text says nothing.
+const SHORTEST: usize = 4;
 
 /// A function where it was called: its samples, and what it called.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +55,7 @@ fn calls(profile: &Profile) -> Call {
     let mut root = Call { name: "all".into(), samples: profile.samples, calls: vec![] };
     for stack in &profile.stacks {
         let mut at = &mut root;
-        for function in stack.functions.iter().take(DEEPEST + 40) {
+        for function in stack.functions.iter().take(COMMON + DEEPEST) {
             at = at.called(profile.name(*function));
             at.samples += stack.samples;
         }
@@ -95,8 +99,8 @@ impl Call {
             on.block((x, y), (x + width - 0.5, y + ROW - 1.0), ink, strength);
             let text_ink = if is_root { TEXT } else { ON_BRIGHT };
             let name = symbol::short(&self.name);
-            let text = fitted(&format!("{name} {share}"), width - 8.0);
-            if !text.is_empty() {
+            let text = fitted(&format!("{name} {share}"), SIZE, width - 8.0);
+            if text.chars().count() >= SHORTEST {
                 on.text(&text, (x + 4.0, y + ROW / 2.0 - 0.5), SIZE, text_ink, Hold::Left);
             }
         });
@@ -132,18 +136,6 @@ fn colour(name: &str) -> Ink {
         .bytes()
         .fold(7u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
     SERIES[BRIGHT[sum as usize % BRIGHT.len()]]
-}
-
-/// As much of a text as there is room for; nothing if that would say nothing.
-fn fitted(text: &str, room: f64) -> String {
-    let width = |text: &str| text_width(text, SIZE) * WIDER;
-    let mut cut = text.to_owned();
-    while width(&cut) > room && cut.pop().is_some() {}
-    if cut.len() < text.len() {
-        cut.pop();
-        cut.push('…');
-    }
-    if cut.chars().count() < 4 { String::new() } else { cut }
 }
 
 #[cfg(test)]

@@ -75,11 +75,16 @@ pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart
 }
 
 /// The charts of a contest; the first are those that show what was found.
-pub(crate) fn of_contest(contest: &Contest) -> Vec<(String, Chart)> {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let words: String = contest.name().chars().map(plain).collect();
-    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-    let name = words.join("-");
+fn of_contest(contest: &Contest) -> Vec<(String, Chart)> {
+    let mut charts = findings(contest);
+    let times = Chart::typical_runs(contest);
+    charts.extend(times.map(|chart| (format!("{}-time", file_name(contest)), chart)));
+    charts
+}
+
+/// What was found: ratios, and how it grows.
+pub(crate) fn findings(contest: &Contest) -> Vec<(String, Chart)> {
+    let name = file_name(contest);
     let ratios = Chart::ratios(contest).into_iter().enumerate();
     let mut charts: Vec<(String, Chart)> = ratios
         .map(|(at, chart)| match at {
@@ -88,8 +93,15 @@ pub(crate) fn of_contest(contest: &Contest) -> Vec<(String, Chart)> {
         })
         .collect();
     charts.extend(Chart::growth(contest).map(|chart| (format!("{name}-growth"), chart)));
-    charts.extend(Chart::typical_runs(contest).map(|chart| (format!("{name}-time"), chart)));
     charts
+}
+
+/// The name of a contest in letters, digits and hyphens.
+fn file_name(contest: &Contest) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let words: String = contest.name().chars().map(plain).collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    words.join("-")
 }
 
 impl Chart {

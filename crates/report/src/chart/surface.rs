@@ -144,6 +144,18 @@ const ADVANCES: [u16; 95] = [
 /// Width that is taken for all others.
 const OTHER: u16 = 600;
 
+/// As much of a text of a size as there is room for.
+pub(crate) fn fitted(text: &str, size: f64, room: f64) -> String {
+    let width = |text: &str| text_width(text, size) * WIDER;
+    let mut cut = text.to_owned();
+    while width(&cut) > room && cut.pop().is_some() {}
+    if cut.len() < text.len() {
+        cut.pop();
+        cut.push('…');
+    }
+    cut
+}
+
 /// About how wide `text` will be; a browser may have a wider font.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     let advance = |character: char| {

@@ -64,10 +64,11 @@ fn ablation(contest: &Contest) -> (String, Option<Comparison>) {
         return ("Too few pairs to say which options matter".to_owned(), None);
     }
     let same = all.iter().filter(|found| found.outcome == Outcome::Same).count();
-    let rest = format!(
-        "{same} of {} make no difference beyond the noise",
-        format::counted(all.len() as u64, "change")
-    );
+    let rest = match (same, all.len()) {
+        (0, _) => "every change makes a difference".to_owned(),
+        (same, of) if same == of => "no change makes a difference beyond the noise".to_owned(),
+        (same, of) => format!("{same} of {of} changes make no difference beyond the noise"),
+    };
     match extreme(contest, 0, |gain| 1.0 / gain) {
         Some((worst, _, line)) if worst > 1.0 => {
             // what the default gains, not what the other value costs
