@@ -19,7 +19,7 @@ fn main() {
     }
 }
 
-/// The compiler as it calls itself, and whether it compiles in parts, which changes what it inlines.
+/// The compiler as it calls itself, and whether it compiles in parts, which inlines otherwise.
 fn compiler() -> String {
     let output =
         std::env::var_os("RUSTC").map(|rustc| Command::new(rustc).arg("--version").output());

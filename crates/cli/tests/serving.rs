@@ -135,8 +135,8 @@ fn a_run_tells_which_functions_took_its_time() {
     let mut command = blockmill("verify --seal off --profile --record");
     succeed(command.arg(&record).arg(chain(&scratch)));
     let text = fs::read(&record).expect("a record");
-    let run: Value = serde_json::from_slice(&text).expect("a record");
-    let profile = &run["profile"];
+    let record_of: Value = serde_json::from_slice(&text).expect("a record");
+    let profile = &record_of["profile"];
     let samples = |stack: &Value| stack["samples"].as_u64().expect("samples");
     let stacks = profile["stacks"].as_array().expect("stacks");
     assert!(samples(profile) > 0, "{profile}");
