@@ -49,18 +49,29 @@ impl<C: Codec> Forest<C> {
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] for the first node of which only the hash is known.
-    pub fn leaves(
+    /// [`Error::Unknown`] for a node of which only the hash is known. `each` has seen the others.
+    pub fn leaves(&self, trie: TrieId, each: impl FnMut(&[u8], [&[u8]; 2])) -> Result<(), Error> {
+        let mut missing = None;
+        self.known_leaves(trie, each, |hash| {
+            missing.get_or_insert(Error::Unknown(hash));
+        })?;
+        missing.map_or(Ok(()), Err)
+    }
+
+    /// Like [`leaves`](Self::leaves), but `unknown` gets the hashes of the nodes of which only
+    /// those are known.
+    pub fn known_leaves(
         &self,
         trie: TrieId,
         mut each: impl FnMut(&[u8], [&[u8]; 2]),
+        mut unknown: impl FnMut([u8; 32]),
     ) -> Result<(), Error> {
         let trie = self.trie(trie)?;
         let mut open = vec![(trie.node, trie.reference.bytes)];
         while let Some((node, hash)) = open.pop() {
             match node.kind() {
                 Kind::None => {}
-                Kind::Unknown => return Err(Error::Unknown(hash)),
+                Kind::Unknown => unknown(hash),
                 Kind::Leaf => {
                     let leaf = self.heap.leaf(node);
                     each(leaf.key, value_of::<C>(&leaf));
