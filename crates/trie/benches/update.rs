@@ -11,7 +11,7 @@ use std::fs;
 use testkit::Random;
 
 /// Changed keys of a block, and how many blocks are measured.
-const BLOCKS: [(usize, usize); 3] = [(20, 4000), (200, 1000), (20_000, 20)];
+const BLOCKS: [(usize, usize); 4] = [(3, 10_000), (20, 4000), (200, 1000), (20_000, 20)];
 /// Blocks whose nodes are hashed together.
 const GROUP: usize = 8;
 
@@ -32,11 +32,11 @@ fn block(random: &mut Random, state: &mut (u64, u64), size: usize) -> Vec<([u8; 
     for i in 0..size {
         let (first, end) = *state;
         let number = match i % 20 {
-            0 => {
+            2 => {
                 state.1 += 1;
                 end
             }
-            1 => {
+            7 => {
                 state.0 += 1;
                 first
             }
@@ -46,7 +46,7 @@ fn block(random: &mut Random, state: &mut (u64, u64), size: usize) -> Vec<([u8; 
         let len = 1 + random.below(32_usize);
         let mut value = random.bytes(len);
         value.insert(0, 0x80 + len as u8);
-        changes.push((key(number), if i % 20 == 1 { vec![] } else { value }));
+        changes.push((key(number), if i % 20 == 7 { vec![] } else { value }));
     }
     changes
 }

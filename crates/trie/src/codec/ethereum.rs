@@ -120,23 +120,23 @@ impl Codec for Ethereum {
         if inline | mask >> 16 != 0 {
             return rare_branch(branch, out, on_hash);
         }
-        let count = mask.count_ones() as usize;
-        out.reserve(3 + 33 * 16 + 1);
+        let count = references.len();
         list_prefix(33 * count + 17 - count, out);
-        let mut left = references;
-        for slot in 0..16 {
-            if let Some((reference, after)) = left.split_first().filter(|_| mask >> slot & 1 == 1) {
-                left = after;
-                let mut item = [HASH; 33];
+        // children that are not there are one byte each, which stands in all places first
+        let at = out.len();
+        out.resize(at + 32 * count + 17, EMPTY);
+        let mut left = mask;
+        for (i, reference) in references.iter().enumerate() {
+            let slot = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            let place = at + slot + 32 * i;
+            if let Some(item) = out[place..].first_chunk_mut::<33>() {
+                item[0] = HASH;
                 item[1..].copy_from_slice(reference);
-                on_hash(slot, out.len() + 1);
-                out.extend_from_slice(&item);
-            } else {
-                out.push(EMPTY);
             }
+            on_hash(slot, place + 1);
         }
         debug_assert!(value.iter().all(|piece| piece.is_empty()), "no key ends here");
-        out.push(EMPTY);
     }
 
     fn read<'a>(&self, node: &'a [u8]) -> Result<ReadNode<'a>, String> {

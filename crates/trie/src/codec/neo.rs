@@ -75,20 +75,20 @@ impl Codec for Neo {
         out: &mut Vec<u8>,
         mut on_hash: impl FnMut(usize, usize),
     ) {
-        out.reserve(1 + CHILDREN * 33);
         out.push(BRANCH);
-        let mut left = branch.references;
-        for slot in 0..CHILDREN {
-            let is_there = branch.mask >> slot & 1 == 1;
-            if let Some((reference, after)) = left.split_first().filter(|_| is_there) {
-                left = after;
-                let mut item = [HASH; 33];
+        // children that are not there are one byte each, which stands in all places first
+        let at = out.len();
+        out.resize(at + 32 * branch.references.len() + CHILDREN, EMPTY);
+        let mut left = branch.mask;
+        for (i, reference) in branch.references.iter().enumerate() {
+            let slot = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            let place = at + slot + 32 * i;
+            if let Some(item) = out[place..].first_chunk_mut::<33>() {
+                item[0] = HASH;
                 item[1..].copy_from_slice(reference);
-                on_hash(slot, out.len() + 1);
-                out.extend_from_slice(&item);
-            } else {
-                out.push(EMPTY);
             }
+            on_hash(slot, place + 1);
         }
     }
 

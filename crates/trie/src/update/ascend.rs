@@ -40,10 +40,10 @@ impl<C: Codec> Ascent<'_, C> {
                     Shape::Kept | Shape::Gone | Shape::Leaf => {}
                 }
                 if self.queue.is_full() {
-                    self.queue.flush(self.visits)?;
+                    self.queue.flush(self.visits);
                 }
             }
-            self.queue.flush(self.visits)?;
+            self.queue.flush(self.visits);
             end = start;
         }
         Ok(())
@@ -64,8 +64,7 @@ impl<C: Codec> Ascent<'_, C> {
             branch.set(child.slot, child.node, &child.reference);
         }
         branch.finish();
-        self.queue.push_branch(at, &self.visits[at], self.heap);
-        Ok(())
+        self.queue.push_branch(at, &mut self.visits[at], self.heap)
     }
 
     /// Closes a branch that is new, or that gained or lost children.
@@ -94,7 +93,7 @@ impl<C: Codec> Ascent<'_, C> {
             _ => {
                 let node = self.heap.put_branch(node, &children)?;
                 self.visits[at].node = node;
-                self.queue.push_branch(at, &self.visits[at], self.heap);
+                self.queue.push_branch(at, &mut self.visits[at], self.heap)?;
             }
         }
         Ok(())
@@ -104,13 +103,11 @@ impl<C: Codec> Ascent<'_, C> {
         let Visit { node, first, count, .. } = self.visits[at];
         // without changes below it the extension itself is new
         let Some(child) = (count > 0).then(|| self.visits[first as usize]) else {
-            self.queue.push_extension(at, &self.visits[at], self.heap);
-            return Ok(());
+            return self.queue.push_extension(at, &mut self.visits[at], self.heap);
         };
         if child.node.kind() == Kind::Branch {
             self.heap.set_extension_child(node, child.node, &child.reference);
-            self.queue.push_extension(at, &self.visits[at], self.heap);
-            return Ok(());
+            return self.queue.push_extension(at, &mut self.visits[at], self.heap);
         }
         let path = self.heap.extension(node).path.to_vec();
         self.heap.give_node(node);
@@ -129,12 +126,12 @@ impl<C: Codec> Ascent<'_, C> {
             Kind::None => self.place(at, Shape::Gone, Node::NONE, Reference::default()),
             Kind::Leaf => {
                 self.place(at, Shape::Leaf, child, Reference::default());
-                self.queue.push_leaf(at, &self.visits[at], self.heap);
+                self.queue.push_leaf(at, &mut self.visits[at], self.heap)?;
             }
             Kind::Branch => {
                 let node = self.heap.new_extension(path, child, &reference)?;
                 self.place(at, Shape::Extension, node, Reference::default());
-                self.queue.push_extension(at, &self.visits[at], self.heap);
+                self.queue.push_extension(at, &mut self.visits[at], self.heap)?;
             }
             Kind::Extension => {
                 let below = self.heap.extension(child);
@@ -143,7 +140,7 @@ impl<C: Codec> Ascent<'_, C> {
                 self.heap.give_node(child);
                 let node = self.heap.new_extension(&path, next, &reference)?;
                 self.place(at, Shape::Extension, node, Reference::default());
-                self.queue.push_extension(at, &self.visits[at], self.heap);
+                self.queue.push_extension(at, &mut self.visits[at], self.heap)?;
             }
             Kind::Unknown => {
                 debug_assert_eq!(reference.form, Form::Hash);

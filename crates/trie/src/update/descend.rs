@@ -50,12 +50,13 @@ impl<C: Codec> Descent<'_, C> {
             for at in from..to {
                 self.open(at)?;
                 if self.queue.is_full() {
-                    self.queue.flush(self.visits)?;
+                    self.queue.flush(self.visits);
                 }
             }
             from = to;
         }
-        self.queue.flush(self.visits)
+        self.queue.flush(self.visits);
+        Ok(())
     }
 
     fn push(
@@ -143,8 +144,7 @@ impl<C: Codec> Descent<'_, C> {
                     return Ok(());
                 };
                 let node = self.heap.set_value(node, value, C::COMMON_TAIL)?;
-                self.put_leaf(at, node);
-                return Ok(());
+                return self.put_leaf(at, node);
             }
         }
         // a change of this very key replaces the leaf; the others are beside it
@@ -166,9 +166,9 @@ impl<C: Codec> Descent<'_, C> {
         }
     }
 
-    fn put_leaf(&mut self, at: usize, node: Node) {
+    fn put_leaf(&mut self, at: usize, node: Node) -> Result<(), Error> {
         self.finish(at, Shape::Leaf, node);
-        self.queue.push_leaf(at, &self.visits[at], self.heap);
+        self.queue.push_leaf(at, &mut self.visits[at], self.heap)
     }
 
     /// Opens a visit where nothing is, or only `leaf`, whose key is not among those that change.
@@ -179,19 +179,17 @@ impl<C: Codec> Descent<'_, C> {
         let first = (visit.from..visit.to).find(is_insert);
         let last = (visit.from..visit.to).rev().find(is_insert);
         let (Some(first), Some(last)) = (first, last) else {
-            if leaf == Node::NONE {
-                self.finish(at, Shape::Gone, Node::NONE);
-            } else {
-                self.put_leaf(at, leaf);
+            if leaf != Node::NONE {
+                return self.put_leaf(at, leaf);
             }
+            self.finish(at, Shape::Gone, Node::NONE);
             return Ok(());
         };
         if first == last && leaf == Node::NONE {
             let update = &self.updates[self.batch.order[first as usize].index as usize];
             let value = update.value.unwrap_or_default();
             let node = self.heap.new_leaf(update.key, value, C::COMMON_TAIL)?;
-            self.put_leaf(at, node);
-            return Ok(());
+            return self.put_leaf(at, node);
         }
         (self.visits[at].from, self.visits[at].to) = (first, last + 1);
         let (low, high) = (self.update(first).key, self.update(last).key);

@@ -180,9 +180,7 @@ impl<C: Codec> Forest<C> {
             let root = |trie: TrieId| (trie, self.tries[trie.index()].reference);
             pending.push(changed.into_iter().map(root).collect::<Vec<_>>());
         }
-        let mut deferred = self.queue.take_deferred();
-        let hashes = deferred.hash(&self.queue.codec);
-        deferred.settle(&mut self.heap, &hashes);
+        let hashes = self.queue.hash_deferred(&mut self.heap);
         self.heap.release_withheld();
         let settled = |reference: Reference| match reference.form {
             Form::Pending => Reference::hash(hashes[ticket(&reference.bytes)]),

@@ -18,6 +18,7 @@
 
 mod ascend;
 mod batch;
+mod deferred;
 mod descend;
 mod error;
 mod forest;
