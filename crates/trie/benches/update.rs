@@ -52,10 +52,14 @@ fn block(random: &mut Random, state: &mut (u64, u64), size: usize) -> Vec<([u8; 
 }
 
 fn updates(trie: TrieId, block: &[([u8; 32], Vec<u8>)]) -> Vec<Update<'_>> {
-    let value = |value: &'_ Vec<u8>| !value.is_empty();
+    let value = |(_, value): &'_ ([u8; 32], Vec<u8>)| !value.is_empty();
     block
         .iter()
-        .map(|(key, new)| Update { trie, key, value: value(new).then_some(&new[..]) })
+        .map(|change| Update {
+            trie,
+            key: &change.0,
+            value: value(change).then_some(&change.1[..]),
+        })
         .collect()
 }
 
@@ -96,7 +100,7 @@ fn measure<C: Codec>(
     Run { root: forest.root(trie).unwrap(), nanoseconds, hashed }
 }
 
-fn bench<C: Codec>(name: &str, keys: usize, settings: &[(&str, C, usize)]) {
+fn bench<C: Codec>(name: &str, keys: usize, sizes: &[usize], settings: &[(&str, C, usize)]) {
     let mut roots: Vec<Vec<[u8; 32]>> = vec![vec![]; BLOCKS.len()];
     for (setting, codec, group) in settings {
         let mut random = Random::new(9);
@@ -120,8 +124,13 @@ fn bench<C: Codec>(name: &str, keys: usize, settings: &[(&str, C, usize)]) {
         );
         let mut state = (0, keys as u64);
         for ((size, count), roots) in BLOCKS.iter().zip(&mut roots) {
+            if !sizes.is_empty() && !sizes.contains(size) {
+                continue;
+            }
+            // what is asked for alone is looked at with a profiler
+            let count = if sizes.is_empty() { *count } else { 10 * count };
             let blocks: Vec<_> =
-                (0..*count).map(|_| block(&mut random, &mut state, *size)).collect();
+                (0..count).map(|_| block(&mut random, &mut state, *size)).collect();
             let run = measure(&mut forest, trie, &blocks, *group);
             let seconds = run.nanoseconds as f64 / 1e9;
             let nodes = run.hashed.leaves + run.hashed.branches;
@@ -141,28 +150,33 @@ fn bench<C: Codec>(name: &str, keys: usize, settings: &[(&str, C, usize)]) {
     }
 }
 
+/// Arguments: numbers of keys, `changes=N` for blocks of N changes only, and names of settings
+/// besides `lanes`: `group`, `single`, `neo`. All of each without any.
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let states: Vec<usize> =
-        arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
-    let only = |name: &str| {
-        let names: Vec<_> =
-            arguments.iter().filter(|argument| argument.starts_with(char::is_alphabetic)).collect();
-        names.is_empty() || names.iter().any(|wanted| *wanted == name)
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let numbers = |prefix: &str| {
+        let numbers = arguments.iter().filter_map(|a| a.strip_prefix(prefix)?.parse().ok());
+        numbers.collect::<Vec<usize>>()
     };
+    let (states, sizes) = (numbers(""), numbers("changes="));
+    let all = !arguments.iter().any(|a| ["lanes", "group", "single", "neo"].contains(&&**a));
+    let has = |name: &str| all || arguments.iter().any(|argument| argument == name);
     for keys in if states.is_empty() { vec![100_000, 1_000_000] } else { states } {
         let (lanes, single) = (Ethereum::new(), Ethereum::with_hasher(ManyKeccak::scalar()));
-        let mut settings = vec![("lanes", lanes.clone(), 1)];
-        if only("group") {
+        let mut settings = vec![];
+        if has("lanes") {
+            settings.push(("lanes", lanes.clone(), 1));
+        }
+        if has("group") {
             settings.push(("lanes, groups of 8", lanes, GROUP));
         }
-        if only("single") {
+        if has("single") {
             settings.push(("single", single, 1));
         }
-        bench("Ethereum", keys, &settings);
-        if only("neo") {
+        bench("Ethereum", keys, &sizes, &settings);
+        if has("neo") {
             let (lanes, single) = (Neo::new(), Neo::with_hasher(ManySha256::scalar()));
-            bench("Neo", keys, &[("lanes", lanes, 1), ("single", single, 1)]);
+            bench("Neo", keys, &sizes, &[("lanes", lanes, 1), ("single", single, 1)]);
         }
     }
 }

@@ -69,6 +69,10 @@ impl Heap {
         if end > self.limit {
             return Err(Error::Full { limit: self.limit * GRANULE, needed: end * GRANULE });
         }
+        if end > self.granules.capacity() {
+            self.granules.reserve(granules);
+            system::memory::prefer_huge_pages(&mut self.granules);
+        }
         self.granules.resize(end, [0; GRANULE]);
         Ok(place as u32)
     }
