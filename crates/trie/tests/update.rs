@@ -3,7 +3,7 @@
 
 use blockmill_trie::codec::Ethereum;
 use blockmill_trie::naive;
-use blockmill_trie::update::{Changes, Forest, TrieId, Update};
+use blockmill_trie::update::{Changes, Error, Forest, TrieId, Update};
 use crypto::ManyKeccak;
 use std::collections::BTreeMap;
 use testkit::Random;
@@ -112,9 +112,9 @@ fn check(forest: &Forest<Ethereum>, tries: &BTreeMap<TrieId, Leaves>, what: &str
 fn random_changes_give_the_roots_of_the_definition() {
     let mut random = Random::new(1);
     for round in 0..testkit::rounds(300) {
-        let keys = [Keys::Hashed, Keys::Alike, Keys::Short][round as usize % 3];
+        let keys = [Keys::Hashed, Keys::Alike, Keys::Short][round % 3];
         let hashers = ManyKeccak::all_available();
-        let hasher = hashers[round as usize / 3 % hashers.len()];
+        let hasher = hashers[round / 3 % hashers.len()];
         let mut forest = Forest::new(Ethereum::with_hasher(hasher));
         let count = random.pick(&[1, 2, 7]);
         let ids: Vec<_> = (0..count).map(|_| forest.create().unwrap()).collect();
@@ -134,7 +134,7 @@ fn random_changes_give_the_roots_of_the_definition() {
 fn groups_of_blocks_give_the_root_of_each() {
     let mut random = Random::new(2);
     for round in 0..testkit::rounds(150) {
-        let keys = [Keys::Hashed, Keys::Alike, Keys::Short][round as usize % 3];
+        let keys = [Keys::Hashed, Keys::Alike, Keys::Short][round % 3];
         let mut forest = Forest::new(Ethereum::new());
         let ids: Vec<_> = (0..3).map(|_| forest.create().unwrap()).collect();
         let mut tries: BTreeMap<_, _> = ids.iter().map(|id| (*id, Leaves::new())).collect();
@@ -173,4 +173,57 @@ fn groups_of_blocks_give_the_root_of_each() {
             check(&forest, &tries, &what);
         }
     }
+}
+
+#[test]
+fn what_no_trie_can_hold_is_an_error() {
+    let mut forest = Forest::with_limit(Ethereum::new(), 1 << 12);
+    let trie = forest.create().unwrap();
+    let mut other = Forest::new(Ethereum::new());
+    let _ = other.create();
+    let strange = other.create().unwrap();
+    let change = |forest: &mut Forest<_>, trie, key: &[u8], value: &[u8]| {
+        let update = Update { trie, key, value: Some(value) };
+        forest.update(&Changes { wiped: &[], updates: &[update] })
+    };
+    assert_eq!(change(&mut forest, strange, b"key", b"value"), Err(Error::NoTrie(1)));
+    let long = Error::KeyTooLong { limit: 32, found: 33 };
+    assert_eq!(change(&mut forest, trie, &[1; 33], b"value"), Err(long));
+    let empty = change(&mut forest, trie, b"key", &[]);
+    assert!(matches!(empty, Err(Error::ValueLength { least: 1, found: 0, .. })), "{empty:?}");
+    let wipe = Changes { wiped: &[strange], updates: &[] };
+    assert_eq!(forest.update(&wipe), Err(Error::NoTrie(1)));
+    // none of this has changed anything
+    assert_eq!(forest.root(trie).unwrap(), blockmill_trie::EMPTY_ROOT);
+    let mut random = Random::new(6);
+    let full = (0..200).find_map(|_| {
+        let key = random.bytes(32);
+        change(&mut forest, trie, &key, &[7; 33]).err()
+    });
+    assert!(matches!(full, Some(Error::Full { limit: 4096, .. })), "{full:?}");
+}
+
+#[test]
+fn removed_tries_leave_their_memory_and_their_number() {
+    let mut forest = Forest::new(Ethereum::new());
+    let tries = [(); 2].map(|()| forest.create().unwrap());
+    let keys: Vec<_> = (0..500_u32).map(|i| crypto::keccak256(&i.to_be_bytes())).collect();
+    let fill = |forest: &mut Forest<_>, trie| {
+        let updates: Vec<_> =
+            keys.iter().map(|key| Update { trie, key, value: Some(key) }).collect();
+        forest.update(&Changes { wiped: &[], updates: &updates }).unwrap();
+        forest.root(trie).unwrap()
+    };
+    let root = fill(&mut forest, tries[0]);
+    let one = forest.memory();
+    assert_eq!(fill(&mut forest, tries[1]), root);
+    let two = forest.memory();
+    assert_eq!(two.live, 2 * one.live);
+    forest.remove(tries[1]).unwrap();
+    assert_eq!((forest.memory().live, forest.memory().tries), (one.live, 1));
+    let again = forest.create().unwrap();
+    assert_eq!(again, tries[1]);
+    assert_eq!(forest.root(again).unwrap(), blockmill_trie::EMPTY_ROOT);
+    assert_eq!(fill(&mut forest, again), root);
+    assert_eq!(forest.memory().nodes, two.nodes, "freed records are used again");
 }
