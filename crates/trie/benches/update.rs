@@ -117,7 +117,8 @@ fn bench<C: Codec>(name: &str, keys: usize, sizes: &[usize], settings: &[(&str, 
         }
         let memory = forest.memory();
         println!(
-            "{name} {keys} keys, {setting}: built in {} ns a key; {} bytes a key, {} with freed ones",
+            "{name} {keys} keys, {setting}: built in {} ns a key; \
+             {} bytes a key, {} with freed ones",
             built / keys as u64,
             memory.live / keys,
             memory.nodes / keys,
@@ -135,7 +136,8 @@ fn bench<C: Codec>(name: &str, keys: usize, sizes: &[usize], settings: &[(&str, 
             let seconds = run.nanoseconds as f64 / 1e9;
             let nodes = run.hashed.leaves + run.hashed.branches;
             println!(
-                "    {size:6} changes a block: {:7.0} ns a change, {:5.2} M changes/s, {:5.2} M nodes/s, {:4.1} nodes a change, {:4.0} bytes a node",
+                "    {size:6} changes a block: {:7.0} ns a change, {:5.2} M changes/s, \
+                 {:5.2} M nodes/s, {:4.1} nodes a change, {:4.0} bytes a node",
                 run.nanoseconds as f64 / (size * count) as f64,
                 (size * count) as f64 / seconds / 1e6,
                 nodes as f64 / seconds / 1e6,

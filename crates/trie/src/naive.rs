@@ -4,7 +4,7 @@
 use rlp::{Encode, OnePass, Write};
 use std::collections::BTreeMap;
 
-/// The root of Neo's state trie with these leaves (`pkg/core/mpt` of neo-go); all zeros without any.
+/// The root of Neo's state trie with these leaves (`pkg/core/mpt` of neo-go); zeros without any.
 pub fn neo_root(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
     if leaves.is_empty() {
         return [0; 32];

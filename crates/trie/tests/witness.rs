@@ -9,6 +9,9 @@ use std::fs;
 use testkit::Random;
 use testkit::hex::decode;
 
+/// A key and its value.
+type Leaf = (Vec<u8>, Vec<u8>);
+
 /// The state before a block, as far as it is known.
 struct State {
     forest: Forest<Ethereum>,
@@ -19,7 +22,7 @@ struct State {
 }
 
 /// The keys and values that are known. Nodes that are not known are passed over, and counted.
-fn known(forest: &Forest<Ethereum>, trie: TrieId) -> (Vec<(Vec<u8>, Vec<u8>)>, usize) {
+fn known(forest: &Forest<Ethereum>, trie: TrieId) -> (Vec<Leaf>, usize) {
     let mut leaves = vec![];
     let mut unknown = 0;
     let each = |key: &[u8], value: [&[u8]; 2]| leaves.push((key.to_vec(), value.concat()));
