@@ -14,6 +14,7 @@ pub mod seeds;
 mod signatures;
 mod tables;
 mod texts;
+mod tries;
 mod writers;
 
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
@@ -24,6 +25,7 @@ pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
 pub use signatures::signatures;
 pub use tables::{table, table_files};
 pub use texts::{genesis_json, run_record};
+pub use tries::trie_update;
 pub use writers::{rlp_identity, rlp_writers};
 
 /// An entry point and what there is to know about it.
@@ -42,7 +44,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 31] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -62,6 +64,7 @@ pub const TARGETS: [Target; 30] = [
     target("ethash_cache", ethash_cache, 4),
     target("difficulty", difficulty, 20_000),
     target("trie", trie, 3000),
+    target("trie_update", trie_update, 2000),
     target("keccak", keccak, 3000),
     target("sha256", sha256, 3000),
     target("signatures", signatures, 1000),

@@ -45,10 +45,17 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "blkdat_scan" => chain_files::files(),
         "bitcoin_scripts" => chain_files::spends(),
         "bitcoin_undo" => vec![chain_files::undo()],
+        "trie_update" => (0..4).map(trie_changes).collect(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
     }
+}
+
+/// Changes of some hundred keys in many blocks.
+fn trie_changes(family: u8) -> Vec<u8> {
+    let bytes = (0..100).flat_map(|i| crypto::keccak512(&[family, i]));
+    [family].into_iter().chain(bytes).collect()
 }
 
 /// Checks of one operation, made of numbers of every sort.
