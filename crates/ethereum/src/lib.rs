@@ -9,12 +9,14 @@ pub mod check;
 pub mod commit;
 pub mod convert;
 pub mod error;
+pub mod execute;
 pub mod fault;
 pub mod header;
 pub mod import;
 pub mod option_table;
 pub mod params;
 pub mod record;
+pub mod state;
 
 mod batch;
 mod link;

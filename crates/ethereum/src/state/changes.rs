@@ -49,6 +49,22 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// The way back: what these changes changed, changed to what it was.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let accounts = self.accounts.iter().map(|change| {
+            let (before, after) = (change.after, change.before);
+            AccountChange { before, after, ..change.clone() }
+        });
+        let slots = self.slots.iter().rev();
+        Self {
+            accounts: accounts.collect(),
+            cleared: vec![],
+            slots: slots.map(|s| SlotChange { before: s.after, after: s.before, ..*s }).collect(),
+            codes: vec![],
+        }
+    }
+
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.accounts.is_empty() && self.slots.is_empty()

@@ -1,0 +1,352 @@
+//! The virtual machine: the only file that names `revm`.
+//!
+//! Traps of it, each of which cost somebody a day: the gas that an instruction costs whatever it
+//! does lies in a table that does not follow the configuration, so a new table is made where the
+//! fork changes; an `Evm` cannot be sent to another thread, so one is made for each stretch of
+//! blocks; a slot's original value is that of the transaction, not of the block; and what EIP-161
+//! removes is removed by whoever takes the result over, which is [`Evm::commit`].
+
+use super::block::BlockTerms;
+use super::transaction::{PreparedTransaction, Refusal};
+use crate::params::Fork;
+use crate::state::{Account, AccountId, State, StateError};
+use crate::{Address, Hash, U256};
+use revm::bytecode::Bytecode;
+use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
+use revm::context::transaction::{AccessList, AccessListItem, Authorization, SignedAuthorization};
+use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, ContextTr, TxEnv};
+use revm::context_interface::block::BlobExcessGasAndPrice;
+use revm::context_interface::either::Either;
+use revm::database_interface::{DBErrorMarker, Database};
+use revm::handler::instructions::EthInstructions;
+use revm::handler::{Handler, MainnetHandler};
+use revm::primitives::hardfork::SpecId;
+use revm::primitives::{self, B256, Bytes, TxKind};
+use revm::state::{self, AccountInfo, EvmState};
+use revm::{ExecuteEvm, MainBuilder, MainContext, MainnetEvm};
+use rlp::ethereum::{Transaction, TransactionType};
+
+/// Who makes system calls (EIP-4788).
+const SYSTEM: primitives::Address =
+    primitives::address!("0xfffffffffffffffffffffffffffffffffffffffe");
+/// Gas of a system call (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
+const SYSTEM_GAS: u64 = 30_000_000;
+
+/// The code of a contract, analysed once.
+#[derive(Clone, Debug, Default)]
+pub struct Code(Bytecode);
+
+impl Code {
+    /// Analyses a code.
+    pub fn new(code: Vec<u8>) -> Self {
+        Self(Bytecode::new_raw(code.into()))
+    }
+
+    /// Its Keccak-256.
+    pub fn hash(&self) -> Hash {
+        self.0.hash_slow().0
+    }
+
+    /// The code as it is deployed.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.original_byte_slice()
+    }
+}
+
+/// An entry that a contract wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log(primitives::Log);
+
+impl Log {
+    /// The contract.
+    pub fn address(&self) -> &Address {
+        &self.0.address.0.0
+    }
+
+    /// Words to search for.
+    pub fn topics(&self) -> impl ExactSizeIterator<Item = &Hash> {
+        self.0.data.topics().iter().map(|topic| &topic.0)
+    }
+
+    /// Free bytes.
+    pub fn data(&self) -> &[u8] {
+        &self.0.data.data
+    }
+}
+
+/// What a transaction led to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether it succeeded.
+    pub success: bool,
+    /// Gas that it used, refunds taken off.
+    pub gas_used: u64,
+    /// What contracts wrote.
+    pub logs: Vec<Log>,
+}
+
+/// A transaction as the machine takes it.
+#[derive(Clone, Debug)]
+pub struct Environment(TxEnv);
+
+impl Environment {
+    /// That of a transaction whose form was verified; `protected` is the chain of a legacy
+    /// signature (EIP-155). None where a fee takes more than 128 bits.
+    pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<u64>) -> Option<Self> {
+        let items = tx.access_list.iter().map(|entry| AccessListItem {
+            address: (*entry.address).into(),
+            storage_keys: entry.storage_keys.iter().map(B256::from).collect(),
+        });
+        let authorizations = tx.authorizations.iter().map(|a| {
+            let (chain_id, address, nonce) = (a.chain_id, (*a.address).into(), a.nonce);
+            let inner = Authorization { chain_id, address, nonce };
+            Either::Left(SignedAuthorization::new_unchecked(inner, a.y_parity, a.r, a.s))
+        });
+        let typed = tx.kind != TransactionType::Legacy;
+        Some(Self(TxEnv {
+            tx_type: tx.kind as u8,
+            caller: (*sender).into(),
+            gas_limit: tx.gas_limit,
+            gas_price: tx.max_fee.try_into().ok()?,
+            kind: tx.to.map_or(TxKind::Create, |to| TxKind::Call((*to).into())),
+            value: tx.value,
+            data: Bytes::copy_from_slice(tx.input),
+            nonce: tx.nonce,
+            chain_id: if typed { Some(tx.chain_id) } else { protected },
+            access_list: AccessList(items.collect()),
+            gas_priority_fee: match tx.kind >= TransactionType::DynamicFee {
+                true => Some(tx.max_priority_fee.try_into().ok()?),
+                false => None,
+            },
+            blob_hashes: tx.blob_hashes.iter().map(B256::from).collect(),
+            max_fee_per_blob_gas: tx.max_blob_fee.try_into().ok()?,
+            authorization_list: authorizations.collect(),
+        }))
+    }
+}
+
+impl DBErrorMarker for StateError {}
+
+/// The state as the machine reads it.
+struct View<'s>(&'s mut State);
+
+impl Database for View<'_> {
+    type Error = StateError;
+
+    #[inline]
+    fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
+        let Some((id, account, code)) = self.0.account(&address.0.0)? else { return Ok(None) };
+        let code = match code {
+            Some(code) => Some(code.0.clone()),
+            None if account.code_hash == crate::state::EMPTY_CODE => Some(Bytecode::default()),
+            None => None,
+        };
+        Ok(Some(AccountInfo {
+            balance: account.balance,
+            nonce: account.nonce,
+            code_hash: account.code_hash.into(),
+            account_id: state::AccountId::new(id as usize),
+            code,
+        }))
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, StateError> {
+        self.0.code(&hash.0).map(|code| code.0)
+    }
+
+    fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
+        match self.0.account(&address.0.0)? {
+            Some((id, ..)) => self.0.slot(id, &slot),
+            None => Ok(U256::ZERO),
+        }
+    }
+
+    #[inline]
+    fn storage_by_account_id(
+        &mut self,
+        _: primitives::Address,
+        id: state::AccountId,
+        slot: U256,
+    ) -> Result<U256, StateError> {
+        self.0.slot(id.get() as AccountId, &slot)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, StateError> {
+        let hash = self.0.ancestors.hash_of(number);
+        hash.map(B256::from).ok_or(StateError::MissingBlockHash { number })
+    }
+}
+
+type Machine<'s> = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, View<'s>>>;
+
+/// A virtual machine over a state, for blocks one after the other.
+pub struct Evm<'s> {
+    machine: Machine<'s>,
+    spec: Option<SpecId>,
+}
+
+impl<'s> Evm<'s> {
+    /// A machine of the chain with this id.
+    pub fn new(state: &'s mut State, chain_id: u64) -> Self {
+        let mut machine = Context::mainnet().with_db(View(state)).build_mainnet();
+        machine.ctx.modify_cfg(|cfg| {
+            cfg.chain_id = chain_id;
+            // transactions from before EIP-155 name no chain; the others were verified
+            cfg.tx_chain_id_check = false;
+        });
+        Self { machine, spec: None }
+    }
+
+    /// The state.
+    pub fn state(&mut self) -> &mut State {
+        self.machine.ctx.db_mut().0
+    }
+
+    /// Whether empty accounts are removed when they are touched (EIP-161).
+    pub fn clears_empty(&self) -> bool {
+        self.spec.is_some_and(|spec| spec >= SpecId::SPURIOUS_DRAGON)
+    }
+
+    /// Begins a block. None where its fork is one that the machine does not know, or a fee exceeds
+    /// what the machine can count.
+    pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
+        let spec = spec_of(terms.fork)?;
+        if self.spec != Some(spec) {
+            self.spec = Some(spec);
+            self.machine.ctx.modify_cfg(|cfg| cfg.set_spec_and_mainnet_gas_params(spec));
+            self.machine.instruction = EthInstructions::new_mainnet_with_spec(spec);
+        }
+        let blobs = match terms.blob_fee {
+            Some((excess_blob_gas, fee)) => {
+                let blob_gasprice = fee.try_into().ok()?;
+                Some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice })
+            }
+            None => None,
+        };
+        self.machine.ctx.set_block(BlockEnv {
+            number: U256::from(terms.number),
+            beneficiary: terms.beneficiary.into(),
+            timestamp: U256::from(terms.timestamp),
+            gas_limit: terms.gas_limit,
+            basefee: terms.base_fee.try_into().ok()?,
+            difficulty: terms.difficulty,
+            prevrandao: (spec >= SpecId::MERGE).then_some(terms.mix_hash.into()),
+            blob_excess_gas_and_price: blobs,
+            slot_num: 0,
+        });
+        Some(())
+    }
+
+    /// Executes a transaction and takes its result over into the state.
+    pub fn transact(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
+        let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
+        let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
+        let changed = self.machine.finalize();
+        let result = result?;
+        self.commit(changed)?;
+        Ok(Outcome {
+            success: result.is_success(),
+            gas_used: result.tx_gas_used(),
+            logs: result.into_logs().into_iter().map(Log).collect(),
+        })
+    }
+
+    /// Calls a system contract; its output where it succeeded.
+    pub fn system_call(
+        &mut self,
+        contract: &Address,
+        input: &[u8],
+    ) -> Result<Option<Vec<u8>>, StateError> {
+        self.machine.ctx.set_tx(TxEnv {
+            caller: SYSTEM,
+            data: Bytes::copy_from_slice(input),
+            kind: TxKind::Call((*contract).into()),
+            gas_limit: SYSTEM_GAS,
+            ..TxEnv::default()
+        });
+        let result: Result<_, EVMError<StateError>> =
+            MainnetHandler::default().run_system_call(&mut self.machine);
+        let changed = self.machine.finalize();
+        let result = match result {
+            Ok(result) => result,
+            Err(EVMError::Database(error)) => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        self.commit(changed)?;
+        Ok(match result {
+            ExecutionResult::Success { output, .. } => Some(output.into_data().to_vec()),
+            _ => None,
+        })
+    }
+
+    /// Takes over what a transaction changed.
+    fn commit(&mut self, changed: EvmState) -> Result<(), StateError> {
+        let clear_empty = self.clears_empty();
+        let state = self.state();
+        for (address, account) in changed {
+            if !account.is_touched() {
+                continue;
+            }
+            let address = &address.0.0;
+            if account.is_selfdestructed() || clear_empty && account.is_empty() {
+                let id = state.set_account(address, None, None)?;
+                state.clear_slots(id);
+                continue;
+            }
+            let info = account.info;
+            let (nonce, balance, code_hash) = (info.nonce, info.balance, info.code_hash.0);
+            let after = Account { nonce, balance, code_hash };
+            let id = state.set_account(address, Some(after), info.code.map(Code))?;
+            if account.status.contains(state::AccountStatus::Created) {
+                // whatever stood at this address before is no part of the new contract
+                state.clear_slots(id);
+            }
+            for (slot, value) in account.storage {
+                if value.present_value != value.original_value {
+                    state.set_slot(id, slot, value.present_value);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The machine's name of a fork; none of one that it does not know as it was.
+fn spec_of(fork: Fork) -> Option<SpecId> {
+    Some(match fork {
+        Fork::Frontier => SpecId::FRONTIER,
+        Fork::Homestead => SpecId::HOMESTEAD,
+        Fork::TangerineWhistle => SpecId::TANGERINE,
+        Fork::SpuriousDragon => SpecId::SPURIOUS_DRAGON,
+        Fork::Byzantium => SpecId::BYZANTIUM,
+        // with the gas of EIP-1283, which no public chain with blocks has kept
+        Fork::Constantinople => return None,
+        Fork::Petersburg => SpecId::PETERSBURG,
+        Fork::Istanbul | Fork::MuirGlacier => SpecId::ISTANBUL,
+        Fork::Berlin => SpecId::BERLIN,
+        Fork::London | Fork::ArrowGlacier | Fork::GrayGlacier => SpecId::LONDON,
+        Fork::Paris => SpecId::MERGE,
+        Fork::Shanghai => SpecId::SHANGHAI,
+        Fork::Cancun => SpecId::CANCUN,
+        Fork::Prague => SpecId::PRAGUE,
+        Fork::Osaka => SpecId::OSAKA,
+        Fork::Amsterdam => return None,
+    })
+}
+
+/// The machine's reason for not executing a transaction. Those that need no state were verified
+/// before, so that few are left.
+fn refusal(error: EVMError<StateError>) -> Refusal {
+    match error {
+        EVMError::Database(error) => Refusal::State(error),
+        EVMError::Transaction(InvalidTransaction::NonceTooHigh { tx, state })
+        | EVMError::Transaction(InvalidTransaction::NonceTooLow { tx, state }) => {
+            Refusal::Nonce { expected: state, found: tx }
+        }
+        EVMError::Transaction(InvalidTransaction::LackOfFundForMaxFee { fee, balance }) => {
+            Refusal::Balance { needed: *fee, found: *balance }
+        }
+        EVMError::Transaction(InvalidTransaction::RejectCallerWithCode) => Refusal::SenderCode,
+        other => Refusal::Other(other.to_string()),
+    }
+}
