@@ -17,6 +17,7 @@ pub mod option_table;
 pub mod params;
 pub mod record;
 pub mod state;
+pub mod suite;
 
 mod batch;
 mod link;

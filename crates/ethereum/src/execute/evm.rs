@@ -11,15 +11,21 @@ use super::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
 use crate::state::{Account, AccountId, State, StateError};
 use crate::{Address, Hash, U256};
-use revm::bytecode::Bytecode;
+use revm::bytecode::{Bytecode, opcode};
 use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
 use revm::context::transaction::{AccessList, AccessListItem, Authorization, SignedAuthorization};
 use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, ContextTr, TxEnv};
+use revm::context_interface::cfg::gas_params::GasId;
 use revm::context_interface::block::BlobExcessGasAndPrice;
 use revm::context_interface::either::Either;
 use revm::database_interface::{DBErrorMarker, Database};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::{Handler, MainnetHandler};
+use revm::interpreter::instructions::host::sstore_with_gas_accounting;
+use revm::interpreter::{
+    Host, Instruction, InstructionContext, InstructionExecResult, InstructionResult,
+    InterpreterTypes,
+};
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{self, B256, Bytes, TxKind};
 use revm::state::{self, AccountInfo, EvmState};
@@ -182,7 +188,7 @@ type Machine<'s> = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, View<'s>>>;
 /// A virtual machine over a state, for blocks one after the other.
 pub struct Evm<'s> {
     machine: Machine<'s>,
-    spec: Option<SpecId>,
+    fork: Option<Fork>,
 }
 
 impl<'s> Evm<'s> {
@@ -194,7 +200,7 @@ impl<'s> Evm<'s> {
             // transactions from before EIP-155 name no chain; the others were verified
             cfg.tx_chain_id_check = false;
         });
-        Self { machine, spec: None }
+        Self { machine, fork: None }
     }
 
     /// The state.
@@ -204,17 +210,20 @@ impl<'s> Evm<'s> {
 
     /// Whether empty accounts are removed when they are touched (EIP-161).
     pub fn clears_empty(&self) -> bool {
-        self.spec.is_some_and(|spec| spec >= SpecId::SPURIOUS_DRAGON)
+        self.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
     }
 
     /// Begins a block. None where its fork is one that the machine does not know, or a fee exceeds
     /// what the machine can count.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
         let spec = spec_of(terms.fork)?;
-        if self.spec != Some(spec) {
-            self.spec = Some(spec);
+        if self.fork != Some(terms.fork) {
+            self.fork = Some(terms.fork);
             self.machine.ctx.modify_cfg(|cfg| cfg.set_spec_and_mainnet_gas_params(spec));
             self.machine.instruction = EthInstructions::new_mainnet_with_spec(spec);
+            if terms.fork == Fork::Constantinople {
+                self.meter_net_changes();
+            }
         }
         let blobs = match terms.blob_fee {
             Some((excess_blob_gas, fee)) => {
@@ -235,6 +244,22 @@ impl<'s> Evm<'s> {
             slot_num: 0,
         });
         Some(())
+    }
+
+    /// The gas of SSTORE by EIP-1283, which Constantinople had and Petersburg took back: that of
+    /// EIP-2200 with SLOAD at 200 and without the check of the gas that is left.
+    fn meter_net_changes(&mut self) {
+        const SLOAD: u64 = 200;
+        let gas = [
+            (GasId::sstore_static(), SLOAD),
+            (GasId::sstore_set_without_load_cost(), 20_000 - SLOAD),
+            (GasId::sstore_reset_without_cold_load_cost(), 5_000 - SLOAD),
+            (GasId::sstore_set_refund(), 20_000 - SLOAD),
+            (GasId::sstore_reset_refund(), 5_000 - SLOAD),
+        ];
+        self.machine.ctx.modify_cfg(|cfg| cfg.gas_params.override_gas(gas));
+        let sstore = Instruction::new(sstore_of_net_changes);
+        self.machine.instruction.insert_instruction(opcode::SSTORE, sstore, 0);
     }
 
     /// Executes a transaction and takes its result over into the state.
@@ -311,6 +336,22 @@ impl<'s> Evm<'s> {
     }
 }
 
+/// SSTORE with the gas of net changes: see [`Evm::meter_net_changes`].
+fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
+    context: InstructionContext<'_, H, W>,
+) -> InstructionExecResult {
+    sstore_with_gas_accounting(context, |context, _, change| {
+        let gas = context.host.gas_params();
+        let (cost, refund) =
+            (gas.sstore_dynamic_gas(true, &change.data, false), gas.sstore_refund(true, &change.data));
+        if !context.interpreter.gas.record_regular_cost(cost) {
+            return Err(InstructionResult::OutOfGas);
+        }
+        context.interpreter.gas.record_refund(refund);
+        Ok(())
+    })
+}
+
 /// The machine's name of a fork; none of one that it does not know as it was.
 fn spec_of(fork: Fork) -> Option<SpecId> {
     Some(match fork {
@@ -319,9 +360,7 @@ fn spec_of(fork: Fork) -> Option<SpecId> {
         Fork::TangerineWhistle => SpecId::TANGERINE,
         Fork::SpuriousDragon => SpecId::SPURIOUS_DRAGON,
         Fork::Byzantium => SpecId::BYZANTIUM,
-        // with the gas of EIP-1283, which no public chain with blocks has kept
-        Fork::Constantinople => return None,
-        Fork::Petersburg => SpecId::PETERSBURG,
+        Fork::Constantinople | Fork::Petersburg => SpecId::PETERSBURG,
         Fork::Istanbul | Fork::MuirGlacier => SpecId::ISTANBUL,
         Fork::Berlin => SpecId::BERLIN,
         Fork::London | Fork::ArrowGlacier | Fork::GrayGlacier => SpecId::LONDON,

@@ -66,7 +66,7 @@ impl Refusal {
     ///
     /// # Errors
     /// A state that is not whole, which is nobody's fault here.
-    pub(super) fn violation(self, index: usize, sender: &Address) -> Result<Violation, StateError> {
+    pub(crate) fn violation(self, index: usize, sender: &Address) -> Result<Violation, StateError> {
         let of = |rule, expected: String, found: String| {
             Ok(Violation::of_transaction(rule, index, expected, found))
         };

@@ -96,7 +96,7 @@ fn refund_and_keep(
 
 /// The machine does not know the fork, or cannot count the fees of this block.
 fn unknown_rules(block: &PreparedBlock) -> ExecutionError {
-    let expected = "a fork from Frontier to Osaka, without EIP-1283, and fees below 2^64 wei";
+    let expected = "a fork from Frontier to Osaka, and fees below 2^64 wei";
     let (fork, fee) = (block.terms.fork, block.terms.base_fee);
     let found = format!("{fork:?}, base fee {fee}");
     Violation::new(Rule::ExecutionRules, expected, found).into()
