@@ -134,19 +134,33 @@ impl Environment {
 impl DBErrorMarker for StateError {}
 
 /// The state as the machine reads it.
-struct View<'s>(&'s mut State);
+struct View<'s> {
+    state: &'s mut State,
+    /// Accounts that own storage and nothing else, seen in this transaction. No contract may be
+    /// created there (EIP-7610), which the machine does not know: it is told of a nonce of 1, which
+    /// keeps it from that, and which [`Evm::commit`] takes off again. So the machine does not see
+    /// such an account as empty, even where its balance is 0.
+    storage_only: Vec<Address>,
+}
 
 impl Database for View<'_> {
     type Error = StateError;
 
     #[inline]
     fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
-        let Some((id, account, code)) = self.0.account(&address.0.0)? else { return Ok(None) };
+        let Some((id, mut account, code)) = self.state.account(&address.0.0)? else {
+            return Ok(None);
+        };
         let code = match code {
             Some(code) => Some(code.0.clone()),
             None if account.code_hash == crate::state::EMPTY_CODE => Some(Bytecode::default()),
             None => None,
         };
+        let no_contract = account.nonce == 0 && account.code_hash == crate::state::EMPTY_CODE;
+        if no_contract && self.state.has_slots(id) {
+            account.nonce = 1;
+            self.storage_only.push(address.0.0);
+        }
         Ok(Some(AccountInfo {
             balance: account.balance,
             nonce: account.nonce,
@@ -157,12 +171,12 @@ impl Database for View<'_> {
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, StateError> {
-        self.0.code(&hash.0).map(|code| code.0)
+        self.state.code(&hash.0).map(|code| code.0)
     }
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
-        match self.0.account(&address.0.0)? {
-            Some((id, ..)) => self.0.slot(id, &slot),
+        match self.state.account(&address.0.0)? {
+            Some((id, ..)) => self.state.slot(id, &slot),
             None => Ok(U256::ZERO),
         }
     }
@@ -174,11 +188,11 @@ impl Database for View<'_> {
         id: state::AccountId,
         slot: U256,
     ) -> Result<U256, StateError> {
-        self.0.slot(id.get() as AccountId, &slot)
+        self.state.slot(id.get() as AccountId, &slot)
     }
 
     fn block_hash(&mut self, number: u64) -> Result<B256, StateError> {
-        let hash = self.0.ancestors.hash_of(number);
+        let hash = self.state.ancestors.hash_of(number);
         hash.map(B256::from).ok_or(StateError::MissingBlockHash { number })
     }
 }
@@ -194,7 +208,10 @@ pub struct Evm<'s> {
 impl<'s> Evm<'s> {
     /// A machine of the chain with this id.
     pub fn new(state: &'s mut State, chain_id: u64) -> Self {
-        let mut machine = Context::mainnet().with_db(View(state)).build_mainnet();
+        let mut machine = {
+            let view = View { state, storage_only: vec![] };
+            Context::mainnet().with_db(view).build_mainnet()
+        };
         machine.ctx.modify_cfg(|cfg| {
             cfg.chain_id = chain_id;
             // transactions from before EIP-155 name no chain; the others were verified
@@ -205,7 +222,7 @@ impl<'s> Evm<'s> {
 
     /// The state.
     pub fn state(&mut self) -> &mut State {
-        self.machine.ctx.db_mut().0
+        self.machine.ctx.db_mut().state
     }
 
     /// Whether empty accounts are removed when they are touched (EIP-161).
@@ -307,20 +324,24 @@ impl<'s> Evm<'s> {
     /// Takes over what a transaction changed.
     fn commit(&mut self, changed: EvmState) -> Result<(), StateError> {
         let clear_empty = self.clears_empty();
-        let state = self.state();
+        let View { state, storage_only } = self.machine.ctx.db_mut();
         for (address, account) in changed {
             if !account.is_touched() {
                 continue;
             }
             let address = &address.0.0;
-            if account.is_selfdestructed() || clear_empty && account.is_empty() {
+            let info = account.info;
+            let (mut nonce, balance, code_hash) = (info.nonce, info.balance, info.code_hash.0);
+            if storage_only.contains(address) {
+                nonce = nonce.saturating_sub(1);
+            }
+            let after = Account { nonce, balance, code_hash };
+            let ended = account.status.contains(state::AccountStatus::SelfDestructed);
+            if ended || clear_empty && after.is_empty() {
                 let id = state.set_account(address, None, None)?;
                 state.clear_slots(id);
                 continue;
             }
-            let info = account.info;
-            let (nonce, balance, code_hash) = (info.nonce, info.balance, info.code_hash.0);
-            let after = Account { nonce, balance, code_hash };
             let id = state.set_account(address, Some(after), info.code.map(Code))?;
             if account.status.contains(state::AccountStatus::Created) {
                 // whatever stood at this address before is no part of the new contract
@@ -332,6 +353,7 @@ impl<'s> Evm<'s> {
                 }
             }
         }
+        storage_only.clear();
         Ok(())
     }
 }

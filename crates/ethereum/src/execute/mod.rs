@@ -17,6 +17,7 @@ mod rewards;
 mod system;
 mod transaction;
 mod verify;
+pub mod witness;
 
 pub use ancestors::Ancestors;
 pub use block::{BlockTerms, PreparedBlock};

@@ -140,6 +140,16 @@ impl State {
         }
     }
 
+    /// Whether an account has a slot that is not 0, as far as the slots that were not read can
+    /// tell.
+    pub fn has_slots(&self, id: AccountId) -> bool {
+        let entry = &self.entries[id as usize];
+        match &entry.unread {
+            Some(root) => *root != trie::EMPTY_ROOT,
+            None => !entry.slots.is_empty(),
+        }
+    }
+
     /// The code with this hash.
     ///
     /// # Errors

@@ -5,3 +5,4 @@
 mod source;
 
 mod chains;
+mod witnesses;
