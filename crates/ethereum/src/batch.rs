@@ -4,6 +4,9 @@
 mod bodies;
 
 use crate::body::BodyView;
+use crate::execute::PreparedBlock;
+use crate::execution::ExecutedBlock;
+use crate::link::Linked;
 use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
@@ -72,6 +75,12 @@ pub struct Batch {
     /// Busy times.
     pub(crate) times: BatchTimes,
     body_memory: BodyMemory,
+    /// At level execution, what is executed: at least the blocks up to `good`.
+    pub(crate) prepared: Vec<PreparedBlock>,
+    /// What the link made of it, until it is written.
+    pub(crate) linked: Linked,
+    /// At level execution, what the new blocks did.
+    pub(crate) executed: Vec<ExecutedBlock>,
 }
 
 impl Batch {

@@ -20,6 +20,7 @@ pub mod state;
 pub mod suite;
 
 mod batch;
+mod execution;
 mod link;
 mod options;
 mod overlap;

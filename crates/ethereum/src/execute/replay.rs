@@ -106,6 +106,11 @@ impl<'c> Replay<'c> {
         Ok(())
     }
 
+    /// The state and its tries.
+    pub fn into_parts(self) -> (State, Tries) {
+        (self.state, self.tries)
+    }
+
     /// The state root.
     pub fn root(&mut self) -> Hash {
         self.tries.root()
