@@ -63,7 +63,12 @@ impl<'c> Execution<'c> {
             return Ok(None);
         }
         let spec = &*options.spec;
-        let mut replay = Replay::from_genesis(spec).map_err(|error| unusable(0, &error))?;
+        let plan = options.setting.plan();
+        let tries = match plan.arena_tries {
+            true => Tries::arena().map_err(|error| unusable(0, &error))?,
+            false => Tries::pointers(),
+        };
+        let mut replay = Replay::from_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
         if let Sink::Segments(store) = sink
             && let Some(tip) = store.tip()
         {
@@ -71,7 +76,6 @@ impl<'c> Execution<'c> {
                 execute_stored(spec, store, number, &mut replay)?;
             }
         }
-        let plan = options.setting.plan();
         let hasher = if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() };
         let (state, tries) = replay.into_parts();
         Ok(Some(Self { spec, state, tries, hasher }))

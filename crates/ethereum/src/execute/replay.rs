@@ -20,16 +20,15 @@ pub struct Replay<'c> {
 }
 
 impl<'c> Replay<'c> {
-    /// The state that a chain begins with.
+    /// The state that a chain begins with; `tries` are without accounts.
     ///
     /// # Errors
     /// Accounts that do not decode, or that are not those of the genesis header.
-    pub fn from_genesis(spec: &'c ChainSpec) -> Result<Self, ExecutionError> {
+    pub fn from_genesis(spec: &'c ChainSpec, mut tries: Tries) -> Result<Self, ExecutionError> {
         let accounts = spec.genesis.accounts().map_err(|error| {
             Violation::new(Rule::Genesis, "accounts of a built-in file", error)
         })?;
         let mut state = State::of_accounts(&accounts)?;
-        let mut tries = Tries::default();
         let root = tries.apply(&state.take_changes())?;
         let expected = &spec.genesis.header.state_root;
         if root != *expected {
@@ -112,7 +111,10 @@ impl<'c> Replay<'c> {
     }
 
     /// The state root.
-    pub fn root(&mut self) -> Hash {
+    ///
+    /// # Errors
+    /// None, as long as no error came before.
+    pub fn root(&mut self) -> Result<Hash, StateError> {
         self.tries.root()
     }
 }

@@ -115,7 +115,7 @@ impl Witness {
         Ok(Stateless {
             number: block.header.number,
             hash: block.hash,
-            state_root: replay.root(),
+            state_root: replay.root().map_err(ExecutionError::from)?,
             gas_used: block.header.gas_used,
         })
     }

@@ -5,6 +5,7 @@
 //! values ([`Changes`]): it goes into the tries to give the state root, into the log to make the
 //! block durable, and backwards into the state to undo the block.
 
+mod arena;
 mod changes;
 mod flat;
 pub mod nodes;
@@ -85,6 +86,9 @@ pub enum StateError {
         /// The block's number.
         number: u64,
     },
+    /// The tries in memory cannot be changed.
+    #[error(transparent)]
+    Trie(#[from] trie::update::Error),
     /// More accounts than an index can name.
     #[error("more than {} accounts", u32::MAX)]
     TooManyAccounts,

@@ -1,5 +1,6 @@
 //! The tries over the state: what a block changed goes in, the state root comes out.
 
+use super::arena::ArenaTries;
 use super::{AccountId, Changes, NodeSet, SparseTrie, StateError};
 use crate::{Hash, U256};
 use hashbrown::HashMap;
@@ -8,8 +9,65 @@ use rlp::ethereum::Account as Leaf;
 use trie::EMPTY_ROOT;
 
 /// The trie of the accounts and those of their storage.
+#[derive(Debug)]
+pub struct Tries(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Pointers(Box<Pointers>),
+    Arena(Box<ArenaTries>),
+}
+
+impl Tries {
+    /// Without accounts, in arenas: the fast way.
+    ///
+    /// # Errors
+    /// More tries than numbers.
+    pub fn arena() -> Result<Self, StateError> {
+        Ok(Self(Kind::Arena(Box::new(ArenaTries::new()?))))
+    }
+
+    /// Without accounts, of pointers: the plain way.
+    #[must_use]
+    pub fn pointers() -> Self {
+        Self(Kind::Pointers(Box::default()))
+    }
+
+    /// The tries of a state of which only these nodes are known, of pointers.
+    #[must_use]
+    pub fn of_nodes(root: Hash, nodes: NodeSet) -> Self {
+        let accounts = SparseTrie::unread(root);
+        let pointers =
+            Pointers { accounts, storage: HashMap::default(), nodes: Some((nodes, root)) };
+        Self(Kind::Pointers(Box::new(pointers)))
+    }
+
+    /// The state root after `changes`.
+    ///
+    /// # Errors
+    /// A node that is not known; more nodes than memory. The tries must not be used any more then.
+    pub fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
+        match &mut self.0 {
+            Kind::Pointers(tries) => tries.apply(changes),
+            Kind::Arena(tries) => tries.apply(changes),
+        }
+    }
+
+    /// The state root.
+    ///
+    /// # Errors
+    /// None, as long as no error came before.
+    pub fn root(&mut self) -> Result<Hash, StateError> {
+        match &mut self.0 {
+            Kind::Pointers(tries) => Ok(tries.accounts.root()),
+            Kind::Arena(tries) => tries.root(),
+        }
+    }
+}
+
+/// A trie of pointers for each account that has storage, and one for the accounts.
 #[derive(Debug, Default)]
-pub struct Tries {
+struct Pointers {
     accounts: SparseTrie,
     /// By account.
     storage: HashMap<AccountId, SparseTrie>,
@@ -17,18 +75,12 @@ pub struct Tries {
     nodes: Option<(NodeSet, Hash)>,
 }
 
-impl Tries {
-    /// The tries of a state of which only these nodes are known.
-    pub fn of_nodes(root: Hash, nodes: NodeSet) -> Self {
-        let accounts = SparseTrie::unread(root);
-        Self { accounts, storage: HashMap::default(), nodes: Some((nodes, root)) }
-    }
-
+impl Pointers {
     /// The state root after `changes`.
     ///
     /// # Errors
     /// A node that is not known.
-    pub fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
+    fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
         let none = NodeSet::default();
         let nodes = self.nodes.as_ref().map_or(&none, |(nodes, _)| nodes);
         for id in &changes.cleared {
@@ -76,10 +128,5 @@ impl Tries {
             self.accounts.set(&crypto::keccak256(&change.address), leaf, nodes)?;
         }
         Ok(self.accounts.root())
-    }
-
-    /// The state root.
-    pub fn root(&mut self) -> Hash {
-        self.accounts.root()
     }
 }

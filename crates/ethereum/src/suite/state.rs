@@ -94,7 +94,7 @@ struct Done {
 fn run_one(spec: &ChainSpec, header: &Header, raw: &[u8]) -> Result<Done, ExecutionError> {
     let accounts = spec.genesis.accounts().map_err(encoding)?;
     let mut state = State::of_accounts(&accounts)?;
-    let mut tries = Tries::default();
+    let mut tries = Tries::pointers();
     tries.apply(&state.take_changes())?;
     for number in header.number.saturating_sub(256)..header.number {
         // as go-ethereum's runner makes the hashes of blocks that there are not

@@ -5,11 +5,15 @@ use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::execute::{PreparedBlock, Replay};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::state::Tries;
 use std::collections::BTreeMap;
 
 /// Executes blocks from genesis on; how many transactions they have, by fork.
 fn execute(spec: &ChainSpec, blocks: &[RealBlock]) -> BTreeMap<String, usize> {
-    let mut replay = Replay::from_genesis(spec).unwrap();
+    // the plain tries are the oracle of those in arenas
+    let plain = Replay::from_genesis(spec, Tries::pointers()).unwrap();
+    let fast = Replay::from_genesis(spec, Tries::arena().unwrap()).unwrap();
+    let mut both = [plain, fast];
     let mut counts = BTreeMap::new();
     for block in blocks {
         let header = HeaderView::decode(&block.header).unwrap();
@@ -19,9 +23,11 @@ fn execute(spec: &ChainSpec, blocks: &[RealBlock]) -> BTreeMap<String, usize> {
         let body = BodyView::decode(&block.body).unwrap();
         let prepared = PreparedBlock::verified(spec, &header, &body)
             .unwrap_or_else(|e| panic!("{} ({}): {e}", block.name, header.number));
-        replay
-            .execute(&prepared)
-            .unwrap_or_else(|error| panic!("{} ({}): {error}", block.name, header.number));
+        for replay in &mut both {
+            replay
+                .execute(&prepared)
+                .unwrap_or_else(|error| panic!("{} ({}): {error}", block.name, header.number));
+        }
         *counts.entry(format!("{:?}", prepared.terms.fork)).or_default() += 1;
     }
     counts
