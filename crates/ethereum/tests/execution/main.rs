@@ -5,4 +5,6 @@
 mod source;
 
 mod chains;
+mod imports;
+mod refused;
 mod witnesses;
