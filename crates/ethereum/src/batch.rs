@@ -4,15 +4,15 @@
 mod bodies;
 
 use crate::body::BodyView;
+use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
 use crate::execution::ExecutedBlock;
-use crate::link::Linked;
-use crate::error::{Rule, Violation};
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
 use crate::header::rules::{self, DifficultyArithmetic};
 use crate::header::seal::{SealMode, SealPolicy};
 use crate::header::{EMPTY_OMMERS, Header, HeaderView};
+use crate::link::Linked;
 use crate::option_table::Plan;
 use crate::params::ChainSpec;
 use crate::{Hash, Level, U256};

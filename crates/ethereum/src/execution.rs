@@ -82,10 +82,7 @@ impl<'c> Execution<'c> {
     }
 
     /// Adds the stages of execution.
-    pub fn stages<'a>(
-        &'a mut self,
-        stages: Stages<'a, Batch, Error>,
-    ) -> Stages<'a, Batch, Error> {
+    pub fn stages<'a>(&'a mut self, stages: Stages<'a, Batch, Error>) -> Stages<'a, Batch, Error> {
         let Self { spec, state, tries, hasher } = self;
         let (spec, hasher) = (*spec, *hasher);
         let (mut executing, mut rooting) = (true, true);
@@ -203,8 +200,7 @@ fn execute_stored(
     let unusable = |error: &dyn std::fmt::Display| unusable(number, error);
     let header = HeaderView::decode(&header).map_err(|error| unusable(&error))?;
     let body = BodyView::decode(&body).map_err(|error| unusable(&error))?;
-    let block =
-        PreparedBlock::verified(spec, &header, &body).map_err(|error| unusable(&error))?;
+    let block = PreparedBlock::verified(spec, &header, &body).map_err(|error| unusable(&error))?;
     replay.execute(&block).map_err(|error| unusable(&error))?;
     Ok(())
 }

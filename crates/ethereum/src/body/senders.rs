@@ -9,7 +9,6 @@
 //! Signers of code delegations (EIP-7702) are not recovered: a delegation that nobody signed does
 //! not make its transaction invalid, it only has no effect, which is the business of execution.
 
-use crate::{Address, Hash};
 use crate::body::signing::{SignatureError, SignatureForm, address_of_hash};
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::transaction_rules::{TransactionError, verify_fields, verify_form};
@@ -17,6 +16,7 @@ use crate::body::transactions::Transaction;
 use crate::error::Violation;
 use crate::fault::Cause;
 use crate::params::Fork;
+use crate::{Address, Hash};
 use crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
 use std::time::{Duration, Instant};
 

@@ -112,10 +112,9 @@ impl PreparedBlock {
         let terms = crate::transaction_rules::block::BlockTerms::new(header, blobs);
         let mut senders = Vec::with_capacity(body.transaction_count());
         for (index, tx) in body.transactions().enumerate() {
-            let sender =
-                crate::transaction_rules::verify_transaction(&tx, fork, spec.chain_id)
-                    .and_then(|sender| terms.verify(&tx).map(|()| sender))
-                    .map_err(|error| Violation::from(error).in_transaction(index))?;
+            let sender = crate::transaction_rules::verify_transaction(&tx, fork, spec.chain_id)
+                .and_then(|sender| terms.verify(&tx).map(|()| sender))
+                .map_err(|error| Violation::from(error).in_transaction(index))?;
             senders.push(sender);
         }
         Ok(Self::new(spec, header.hash(), header, body, &senders))

@@ -1,4 +1,4 @@
-//! The virtual machine: the only file that names `revm`.
+//! The virtual machine: the only module that names `revm`.
 //!
 //! Traps of it, each of which cost somebody a day: the gas that an instruction costs whatever it
 //! does lies in a table that does not follow the configuration, so a new table is made where the
@@ -6,18 +6,20 @@
 //! blocks; a slot's original value is that of the transaction, not of the block; and what EIP-161
 //! removes is removed by whoever takes the result over, which is [`Evm::commit`].
 
+mod values;
+
+pub use values::{Code, Environment, Log, Outcome};
+
 use super::block::BlockTerms;
 use super::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
 use crate::state::{Account, AccountId, State, StateError};
-use crate::{Address, Hash, U256};
+use crate::{Address, U256};
 use revm::bytecode::{Bytecode, opcode};
 use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
-use revm::context::transaction::{AccessList, AccessListItem, Authorization, SignedAuthorization};
 use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, ContextTr, TxEnv};
-use revm::context_interface::cfg::gas_params::GasId;
 use revm::context_interface::block::BlobExcessGasAndPrice;
-use revm::context_interface::either::Either;
+use revm::context_interface::cfg::gas_params::GasId;
 use revm::database_interface::{DBErrorMarker, Database};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::{Handler, MainnetHandler};
@@ -30,106 +32,12 @@ use revm::primitives::hardfork::SpecId;
 use revm::primitives::{self, B256, Bytes, TxKind};
 use revm::state::{self, AccountInfo, EvmState};
 use revm::{ExecuteEvm, MainBuilder, MainContext, MainnetEvm};
-use rlp::ethereum::{Transaction, TransactionType};
 
 /// Who makes system calls (EIP-4788).
 const SYSTEM: primitives::Address =
     primitives::address!("0xfffffffffffffffffffffffffffffffffffffffe");
 /// Gas of a system call (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
 const SYSTEM_GAS: u64 = 30_000_000;
-
-/// The code of a contract, analysed once.
-#[derive(Clone, Debug, Default)]
-pub struct Code(Bytecode);
-
-impl Code {
-    /// Analyses a code.
-    pub fn new(code: Vec<u8>) -> Self {
-        Self(Bytecode::new_raw(code.into()))
-    }
-
-    /// Its Keccak-256.
-    pub fn hash(&self) -> Hash {
-        self.0.hash_slow().0
-    }
-
-    /// The code as it is deployed.
-    pub fn bytes(&self) -> &[u8] {
-        self.0.original_byte_slice()
-    }
-}
-
-/// An entry that a contract wrote.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Log(primitives::Log);
-
-impl Log {
-    /// The contract.
-    pub fn address(&self) -> &Address {
-        &self.0.address.0.0
-    }
-
-    /// Words to search for.
-    pub fn topics(&self) -> impl ExactSizeIterator<Item = &Hash> {
-        self.0.data.topics().iter().map(|topic| &topic.0)
-    }
-
-    /// Free bytes.
-    pub fn data(&self) -> &[u8] {
-        &self.0.data.data
-    }
-}
-
-/// What a transaction led to.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Whether it succeeded.
-    pub success: bool,
-    /// Gas that it used, refunds taken off.
-    pub gas_used: u64,
-    /// What contracts wrote.
-    pub logs: Vec<Log>,
-}
-
-/// A transaction as the machine takes it.
-#[derive(Clone, Debug)]
-pub struct Environment(TxEnv);
-
-impl Environment {
-    /// That of a transaction whose form was verified; `protected` is the chain of a legacy
-    /// signature (EIP-155). None where a fee takes more than 128 bits.
-    pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<u64>) -> Option<Self> {
-        let items = tx.access_list.iter().map(|entry| AccessListItem {
-            address: (*entry.address).into(),
-            storage_keys: entry.storage_keys.iter().map(B256::from).collect(),
-        });
-        let authorizations = tx.authorizations.iter().map(|a| {
-            let (chain_id, address, nonce) = (a.chain_id, (*a.address).into(), a.nonce);
-            let inner = Authorization { chain_id, address, nonce };
-            Either::Left(SignedAuthorization::new_unchecked(inner, a.y_parity, a.r, a.s))
-        });
-        let typed = tx.kind != TransactionType::Legacy;
-        Some(Self(TxEnv {
-            tx_type: tx.kind as u8,
-            caller: (*sender).into(),
-            gas_limit: tx.gas_limit,
-            gas_price: tx.max_fee.try_into().ok()?,
-            kind: tx.to.map_or(TxKind::Create, |to| TxKind::Call((*to).into())),
-            value: tx.value,
-            data: Bytes::copy_from_slice(tx.input),
-            nonce: tx.nonce,
-            chain_id: if typed { Some(tx.chain_id) } else { protected },
-            access_list: AccessList(items.collect()),
-            gas_priority_fee: match tx.kind >= TransactionType::DynamicFee {
-                true => Some(tx.max_priority_fee.try_into().ok()?),
-                false => None,
-            },
-            blob_hashes: tx.blob_hashes.iter().map(B256::from).collect(),
-            max_fee_per_blob_gas: tx.max_blob_fee.try_into().ok()?,
-            authorization_list: authorizations.collect(),
-        }))
-    }
-}
 
 impl DBErrorMarker for StateError {}
 
@@ -364,8 +272,10 @@ fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
 ) -> InstructionExecResult {
     sstore_with_gas_accounting(context, |context, _, change| {
         let gas = context.host.gas_params();
-        let (cost, refund) =
-            (gas.sstore_dynamic_gas(true, &change.data, false), gas.sstore_refund(true, &change.data));
+        let (cost, refund) = (
+            gas.sstore_dynamic_gas(true, &change.data, false),
+            gas.sstore_refund(true, &change.data),
+        );
         if !context.interpreter.gas.record_regular_cost(cost) {
             return Err(InstructionResult::OutOfGas);
         }

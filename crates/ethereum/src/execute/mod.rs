@@ -2,7 +2,7 @@
 //!
 //! [`prepare`](PreparedBlock::new) makes everything of a block that needs no state, [`execute`]
 //! changes the state and gives what was changed, [`receipts`] and the tries compare the rest with
-//! the header, on other threads. The virtual machine is `revm`, and [`evm`] the only file that
+//! the header, on other threads. The virtual machine is `revm`, and [`evm`] the only module that
 //! names it.
 
 mod addresses;

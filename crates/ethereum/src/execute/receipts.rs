@@ -45,11 +45,7 @@ impl Receipts {
         }
         let root = self.root();
         if root != header.receipts_root {
-            return Err(Violation::new(
-                Rule::ReceiptsRoot,
-                Hex(&header.receipts_root),
-                Hex(&root),
-            ));
+            return Err(Violation::new(Rule::ReceiptsRoot, Hex(&header.receipts_root), Hex(&root)));
         }
         Ok(())
     }

@@ -25,9 +25,10 @@ impl<'c> Replay<'c> {
     /// # Errors
     /// Accounts that do not decode, or that are not those of the genesis header.
     pub fn from_genesis(spec: &'c ChainSpec, mut tries: Tries) -> Result<Self, ExecutionError> {
-        let accounts = spec.genesis.accounts().map_err(|error| {
-            Violation::new(Rule::Genesis, "accounts of a built-in file", error)
-        })?;
+        let accounts = spec
+            .genesis
+            .accounts()
+            .map_err(|error| Violation::new(Rule::Genesis, "accounts of a built-in file", error))?;
         let mut state = State::of_accounts(&accounts)?;
         let root = tries.apply(&state.take_changes())?;
         let expected = &spec.genesis.header.state_root;
@@ -56,8 +57,7 @@ impl<'c> Replay<'c> {
         drop(evm);
         if let Err(error) = done {
             executed.changes = self.state.take_changes();
-            let changes: Vec<_> =
-                executed.steps.into_iter().chain([executed.changes]).collect();
+            let changes: Vec<_> = executed.steps.into_iter().chain([executed.changes]).collect();
             changes.iter().rev().for_each(|changes| self.state.undo(changes));
             self.state.ancestors = before;
             return Err(error);

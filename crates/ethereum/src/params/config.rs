@@ -1,8 +1,8 @@
 //! A chain's fork switches, as geth's `config` object names them, and the checks on them.
 
 use super::{BlobParams, DaoFork, Fork, Merge};
-use crate::{Address, U256};
 use crate::error::SpecError;
+use crate::{Address, U256};
 
 /// One fork switch of a chain.
 #[derive(Debug)]

@@ -22,6 +22,9 @@ struct Entry {
     listed: (u64, u32),
 }
 
+/// An account that exists: its index, what it owns, and its code where that is at hand.
+pub type Found<'s> = (AccountId, Account, Option<&'s Code>);
+
 /// Accounts and slots after some block, the hashes of the last blocks, and the changes since
 /// [`State::take_changes`].
 ///
@@ -107,10 +110,7 @@ impl State {
     ///
     /// # Errors
     /// A trie node that is not known.
-    pub fn account(
-        &mut self,
-        address: &Address,
-    ) -> Result<Option<(AccountId, Account, Option<&Code>)>, StateError> {
+    pub fn account(&mut self, address: &Address) -> Result<Option<Found<'_>>, StateError> {
         let id = match self.index.get(address) {
             Some(id) => *id,
             None if self.nodes.is_none() => return Ok(None),

@@ -13,7 +13,7 @@ mod sparse;
 mod tries;
 
 pub use changes::{AccountChange, Changes, SlotChange};
-pub use flat::State;
+pub use flat::{Found, State};
 pub use nodes::NodeSet;
 pub use sparse::SparseTrie;
 pub use tries::Tries;

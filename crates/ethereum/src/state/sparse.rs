@@ -5,8 +5,8 @@
 //! is not there is an error. So it is the trie of a stateless witness, and the oracle of the one in
 //! the arena.
 
-use super::nodes::{NodeSet, bad};
 use super::StateError;
+use super::nodes::{NodeSet, bad};
 use crate::Hash;
 use rlp::ethereum::{Child, PathBuffer, TrieNode};
 use rlp::{Decode, Encode};
@@ -343,7 +343,8 @@ fn name(node: &mut Node, depth: usize) -> Option<Name> {
                 return branch.name.clone();
             }
             let names = branch.children.each_mut().map(|child| name(child, depth + 1));
-            let children = names.each_ref().map(|name| name.as_ref().map_or(Child::Empty, Name::child));
+            let children =
+                names.each_ref().map(|name| name.as_ref().map_or(Child::Empty, Name::child));
             let made = Name::of(TrieNode::Branch { children, value: &[] }.encode());
             (&mut branch.name, made)
         }

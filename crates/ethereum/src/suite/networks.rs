@@ -90,8 +90,18 @@ pub(super) fn spec(
 ) -> Result<ChainSpec, SuiteError> {
     let mut genesis = json!({ "config": config(network)?, "alloc": accounts });
     let fields = [
-        "number", "timestamp", "parentHash", "coinbase", "difficulty", "gasLimit", "gasUsed",
-        "extraData", "mixHash", "nonce", "excessBlobGas", "blobGasUsed",
+        "number",
+        "timestamp",
+        "parentHash",
+        "coinbase",
+        "difficulty",
+        "gasLimit",
+        "gasUsed",
+        "extraData",
+        "mixHash",
+        "nonce",
+        "excessBlobGas",
+        "blobGasUsed",
     ];
     for field in fields {
         genesis[field] = header[field].clone();

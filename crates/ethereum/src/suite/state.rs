@@ -70,7 +70,9 @@ fn verdict(spec: &ChainSpec, header: &Header, result: &Value) -> Result<Verdict,
     };
     let failed = |expected: String, found: String| Ok(Verdict::Failed { expected, found });
     match (exception, &done.refused) {
-        (Some(exception), None) => return failed(format!("refused: {exception}"), "accepted".into()),
+        (Some(exception), None) => {
+            return failed(format!("refused: {exception}"), "accepted".into());
+        }
         (None, Some(violation)) => return failed("accepted".into(), violation.to_string()),
         _ => {}
     }
@@ -139,7 +141,8 @@ fn prepare(
 ) -> Result<PreparedTransaction, Violation> {
     let rules = spec.rules_at(header.number, header.timestamp);
     // a legacy transaction is a list, any other one a type and a list
-    let item = if raw.first().is_some_and(|byte| *byte >= 0xc0) { raw.to_vec() } else { raw.encode() };
+    let item =
+        if raw.first().is_some_and(|byte| *byte >= 0xc0) { raw.to_vec() } else { raw.encode() };
     let mut reader = rlp::Reader::new(&item);
     let tx: Transaction<'_> = crate::transactions::read(&mut reader).map_err(encoding)?;
     reader.finish().map_err(encoding)?;
@@ -148,7 +151,11 @@ fn prepare(
     terms.verify(&tx)?;
     let most = rules.blobs.map_or(0, |blobs| blobs.max);
     if tx.blob_hashes.len() as u64 > most {
-        return Err(Violation::new(Rule::BlobGasUsed, format!("at most {most}"), tx.blob_hashes.len()));
+        return Err(Violation::new(
+            Rule::BlobGasUsed,
+            format!("at most {most}"),
+            tx.blob_hashes.len(),
+        ));
     }
     Ok(PreparedTransaction::new(&tx, sender, form.protected))
 }

@@ -68,10 +68,9 @@ fn chains_and_era1_files_are_executed_by_the_stages() {
         let (run, error) = run(path, &options, &mut Sink::Discard);
         assert_eq!((run.blocks, error), (blocks, None), "{name}");
     }
-    for (network, file) in [
-        ("mainnet", "mainnet-00000-5ec1ffb8.era1"),
-        ("sepolia", "sepolia-00000-643a00f7.era1"),
-    ] {
+    for (network, file) in
+        [("mainnet", "mainnet-00000-5ec1ffb8.era1"), ("sepolia", "sepolia-00000-643a00f7.era1")]
+    {
         let options = options(ChainSpec::by_name(network).unwrap(), Setting::default());
         let path = testkit::fixture(format!("ethereum/era1/{file}"));
         let (run, error) = run(path, &options, &mut Sink::Discard);
