@@ -234,6 +234,13 @@ impl Rule {
             Self::BlockGasLimit => ("gas limit of the transaction in its block", TRANSACTION),
             Self::MaxFee => ("fee of the transaction", "EIP-1559"),
             Self::MaxBlobFee => ("blob fee of the transaction", "EIP-4844"),
+            rule => rule.text_of_execution(),
+        }
+    }
+
+    /// The rules that only execution can check.
+    const fn text_of_execution(self) -> (&'static str, &'static str) {
+        match self {
             Self::SenderNonce => ("nonce of the sender", TRANSACTION),
             Self::SenderBalance => ("balance of the sender", TRANSACTION),
             Self::SenderCode => ("sender without code", "EIP-3607, EIP-7702"),
@@ -243,6 +250,8 @@ impl Rule {
             Self::DepositEvent => ("deposit event", "EIP-6110"),
             Self::Requests => ("requests", "EIP-7685"),
             Self::StateRoot => ("state root", "Yellow Paper 4.3.2"),
+            // all others stand in `text`
+            _ => ("rule", "Yellow Paper"),
         }
     }
 }

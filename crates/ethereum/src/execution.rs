@@ -81,9 +81,12 @@ impl<'c> Execution<'c> {
         Ok(Some(Self { spec, state, tries, hasher }))
     }
 
-    /// Adds the stages of execution.
-    pub fn stages<'a>(&'a mut self, stages: Stages<'a, Batch, Error>) -> Stages<'a, Batch, Error> {
-        let Self { spec, state, tries, hasher } = self;
+    /// Adds the stages of execution, where there is one.
+    pub fn stages<'a>(
+        execution: &'a mut Option<Self>,
+        stages: Stages<'a, Batch, Error>,
+    ) -> Stages<'a, Batch, Error> {
+        let Some(Self { spec, state, tries, hasher }) = execution else { return stages };
         let (spec, hasher) = (*spec, *hasher);
         let (mut executing, mut rooting) = (true, true);
         stages

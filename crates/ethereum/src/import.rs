@@ -84,9 +84,7 @@ fn stages(
     };
     let mut tip = link.tip.clone();
     let connect = |batch: &mut Batch| -> Result<Flow, Error> {
-        let clock = Instant::now();
         link.extend_later(&checks, batch);
-        batch.times.validate += clock.elapsed();
         Ok(Flow::Continue)
     };
     let write = |batch: &mut Batch| -> Result<Flow, Error> {
@@ -119,10 +117,7 @@ fn stages(
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
         .serial("link", connect);
-    let executed = match &mut execution {
-        Some(execution) => execution.stages(checked),
-        None => checked,
-    };
+    let executed = Execution::stages(&mut execution, checked);
     let ended = executed.write("write", write).run(batches, threads);
     run.times = ended.times;
     link.tip = tip;

@@ -1,8 +1,9 @@
 //! Ethereum: header rules, ethash, bodies, import. The front door is `import.rs`.
 //!
 //! What a block consists of, and its rules, are in folders: `header`, `body`, `params` (the rules'
-//! numbers, and genesis states). The files beside `import.rs` are the steps of an import: `resume`,
-//! `batch`, `link`, `commit`. `convert` writes other formats, `check` reads a store again.
+//! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files beside
+//! `import.rs` are the steps of an import: `resume`, `batch`, `link`, `execution`, `commit`.
+//! `convert` writes other formats, `check` reads a store again, `suite` runs the public tests.
 
 pub mod body;
 pub mod check;

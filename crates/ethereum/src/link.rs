@@ -22,6 +22,7 @@ use archive::era1::Accumulator;
 use chain::Hex;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::time::Instant;
 
 /// A block by number and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,9 +110,11 @@ impl Batch {
 impl Link {
     /// [`Link::extend`] for a batch that other stages look at before it is written.
     pub fn extend_later(&mut self, checks: &Checks<'_>, batch: &mut Batch) {
+        let clock = Instant::now();
         let Verified { range, anchor, .. } = self.extend(checks, batch);
         let totals = self.totals.clone();
         batch.linked = Linked { range, totals, anchor, had_total: self.total.is_some() };
+        batch.times.validate += clock.elapsed();
     }
 
     /// A chain that begins as `beginning` says; without a tip, the first block that comes is the

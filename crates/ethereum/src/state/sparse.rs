@@ -366,7 +366,7 @@ mod tests {
             let mut leaves = BTreeMap::new();
             let mut trie = SparseTrie::default();
             for _ in 0..200 {
-                // few values for the first bytes and for the last one, so that long paths are shared
+                // few values of few bytes, so that long paths are shared
                 let mut key = [7; 32];
                 for at in [0, 1, 2, 15, 31] {
                     key[at] = random.below(3 + round % 5) as u8 * 16 + random.below(2) as u8;
