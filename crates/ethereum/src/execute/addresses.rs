@@ -22,8 +22,10 @@ const fn address(digits: &str) -> Address {
     while at < 40 {
         let digit = match digits[at] {
             digit @ b'0'..=b'9' => digit - b'0',
-            digit @ b'a'..=b'f' => digit - b'a' + 10,
-            _ => panic!("no digit"),
+            digit => {
+                assert!(digit >= b'a' && digit <= b'f');
+                digit - b'a' + 10
+            }
         };
         address[at / 2] = address[at / 2] << 4 | digit;
         at += 1;
