@@ -124,8 +124,11 @@ pub enum Error {
         /// What was to be imported.
         found: String,
     },
-    /// A level was asked for that blocks are not verified to.
-    Level(Level),
+    /// Blocks of this archive cannot be executed.
+    Execution {
+        /// What is missing.
+        lacks: String,
+    },
     /// The archive has no block in the range that was asked for.
     Empty,
     /// The archive ends where the store begins, or before.
@@ -160,9 +163,9 @@ impl fmt::Display for Error {
                 write!(f, "a store takes blocks of one chain and one level only: ")?;
                 write!(f, "expected {expected}, found {found}")
             }
-            Self::Level(level) => {
-                let level = level.name();
-                write!(f, "--level {level}: Ethereum archives are verified up to bodies so far")
+            Self::Execution { lacks } => {
+                let level = Level::Execution.name();
+                write!(f, "--level {level}: expected {lacks}; --level bodies needs none")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Before { first, last } => {
@@ -207,7 +210,7 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Before { .. } | Self::Level(_) => Status::Usage,
+            Self::OtherChain { .. } | Self::Before { .. } | Self::Execution { .. } => Status::Usage,
             Self::StoredBlock { .. } => Status::Damage,
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,

@@ -5,7 +5,7 @@ pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 12] = [
+pub const OPTIONS: [NamedOption; 13] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -63,6 +63,11 @@ pub const OPTIONS: [NamedOption; 12] = [
     )
     .only_where(|value| Signatures::named(value).is_some()),
     NamedOption::new(
+        "state-trie",
+        &["pointers", "arena"],
+        "change the tries of the state key by key, or all keys of a block together in one arena",
+    ),
+    NamedOption::new(
         "stages",
         &["serial", "overlapped"],
         "read, verify and write one after the other or at the same time",
@@ -111,6 +116,7 @@ impl Table for Ethereum {
             segment_storage: setting.is("storage", "segment"),
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
+            arena_tries: setting.is("state-trie", "arena"),
             overlapped: setting.is("stages", "overlapped"),
         }
     }
@@ -131,6 +137,7 @@ pub struct Plan {
     pub segment_storage: bool,
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
+    pub arena_tries: bool,
     pub overlapped: bool,
 }
 

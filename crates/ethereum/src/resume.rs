@@ -35,8 +35,8 @@ pub(crate) fn begin(
     options: &Options,
     sink: &mut Sink,
 ) -> Result<Beginning, Error> {
-    if options.level > Level::Bodies {
-        return Err(Error::Level(options.level));
+    if options.level >= Level::Execution && !archive.has_bodies() {
+        return Err(Error::Execution { lacks: "an archive with bodies".into() });
     }
     if let Sink::Segments(store) = sink
         && let Some(tip) = store.tip()
@@ -52,6 +52,10 @@ pub(crate) fn begin(
         met: vec![],
     };
     let first = archive.range().map_or(0, |(first, _)| first).max(options.from.unwrap_or(0));
+    if options.level >= Level::Execution && first > 1 {
+        let lacks = format!("the state before block {first}, or an archive from genesis on");
+        return Err(Error::Execution { lacks });
+    }
     if first == 1 {
         let genesis = &options.spec.genesis;
         let header = HeaderView::decode(&genesis.raw).map_err(|_| Error::Empty)?;

@@ -112,9 +112,6 @@ impl Job {
         cancel: Cancel,
     ) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
-        if let Some(Level::Execution) = args.level {
-            return Err(Error::Level(Level::Execution).into());
-        }
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
         let spec = network::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
         let seal = args.seal.as_deref().unwrap_or(seal);
@@ -202,7 +199,8 @@ fn hint(error: &Error) -> Option<&'static str> {
 /// The level asked for, or the deepest that the archive's format can give.
 fn level_of(asked: Option<Level>, archive: &Archive) -> Level {
     match (asked, archive.has_bodies()) {
-        (Some(Level::Headers), _) | (None, false) => Level::Headers,
+        (Some(level @ (Level::Headers | Level::Execution)), _) => level,
+        (None, false) => Level::Headers,
         _ => Level::Bodies,
     }
 }
