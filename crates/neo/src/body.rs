@@ -1,0 +1,1 @@
+//! What a block carries: transactions and their witnesses.

@@ -1,0 +1,3 @@
+//! Execution: the virtual machine, its system calls and the native contracts.
+
+pub mod vm;

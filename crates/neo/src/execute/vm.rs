@@ -1,0 +1,1 @@
+//! NeoVM: stack items, opcodes, limits, exceptions.

@@ -1,0 +1,1 @@
+//! Headers: decoding, hash, and the witness of the consensus nodes.

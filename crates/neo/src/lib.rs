@@ -1,0 +1,8 @@
+//! Neo N3: from a block dump to verified blocks, state roots, application logs and transfers.
+
+pub mod body;
+pub mod execute;
+pub mod header;
+pub mod params;
+pub mod state;
+pub mod types;

@@ -1,0 +1,1 @@
+//! Protocol configurations: magic, committee, hardforks, settings.

@@ -1,0 +1,1 @@
+//! The types of the chain: hashes, signers, witnesses, attributes.
