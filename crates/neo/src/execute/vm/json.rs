@@ -1,0 +1,1 @@
+//! The two JSON forms of items.
