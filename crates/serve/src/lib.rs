@@ -80,11 +80,7 @@ impl Server {
         Self::listen(address, || (), Shown::new(move || page.clone(), move || status.clone()))
     }
 
-    fn listen(
-        address: SocketAddr,
-        look: impl Fn() + Send + 'static,
-        shown: Shown,
-    ) -> Result<Self> {
+    fn listen(address: SocketAddr, look: impl Fn() + Send + 'static, shown: Shown) -> Result<Self> {
         let wrong = || format!("cannot listen at {address}");
         let listener = TcpListener::bind(address).with_context(wrong)?;
         listener.set_nonblocking(true).with_context(wrong)?;

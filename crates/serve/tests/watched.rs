@@ -1,9 +1,9 @@
 //! A run that is looked at over HTTP, its metrics, and the dashboard that shows them.
 
-use serve::{About, Server};
 use chain::Progress;
 use pipeline::live::Live;
 use pipeline::{Flow, Stages};
+use serve::{About, Server};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
