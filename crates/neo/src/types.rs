@@ -1,1 +1,0 @@
-//! The types of the chain: hashes, signers, witnesses, attributes.
