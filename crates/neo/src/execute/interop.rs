@@ -1,6 +1,18 @@
-//! System calls.
+//! System calls, and the objects that they give to scripts.
 
-use std::rc::Rc;
+pub mod calls;
+pub mod iterator;
+pub mod keys;
+pub mod murmur;
+pub mod runtime;
+pub mod storage;
+pub mod syscalls;
+pub mod witness;
+
+use std::{cell::RefCell, rc::Rc};
+
+use self::iterator::Iteration;
+use super::native::points::Point;
 
 /// An object of the host that a script holds.
 #[derive(Debug)]
@@ -12,10 +24,17 @@ pub enum Interop {
         /// Writes fail.
         read_only: bool,
     },
+    /// Something that is gone through once.
+    Iterator(RefCell<Iteration>),
+    /// A point of BLS12-381.
+    Point(Box<Point>),
 }
 
-/// Whether two objects are the same.
+/// Whether two objects are the same; points are, where they have the same place.
 #[must_use]
 pub fn equal(a: &Rc<Interop>, b: &Rc<Interop>) -> bool {
-    Rc::ptr_eq(a, b)
+    match (&**a, &**b) {
+        (Interop::Point(a), Interop::Point(b)) => a == b,
+        _ => Rc::ptr_eq(a, b),
+    }
 }

@@ -160,6 +160,10 @@ impl Vm {
         let instruction = self.fetch()?;
         self.charge(instruction.op, instruction.implicit)?;
         match self.execute(&instruction)? {
+            Flow::Next if !self.unloaded.is_empty() => {
+                self.incomplete = true;
+                Ok(Flow::Pause(Pause::Unloaded))
+            }
             Flow::Next => {
                 self.complete()?;
                 Ok(Flow::Next)

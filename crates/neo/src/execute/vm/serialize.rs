@@ -28,6 +28,17 @@ enum Work {
 ///
 /// Pointers and objects of the host have none; cycles, too many items, too many bytes.
 pub fn serialize(heap: &Heap, item: &Item) -> Result<Vec<u8>, Fault> {
+    write(heap, item, false)
+}
+
+/// The binary form for logs, which pointers and objects of the host have too; nothing where an item
+/// has none.
+#[must_use]
+pub fn protected(heap: &Heap, item: &Item) -> Vec<u8> {
+    write(heap, item, true).unwrap_or_default()
+}
+
+fn write(heap: &Heap, item: &Item, any: bool) -> Result<Vec<u8>, Fault> {
     let mut out = Vec::new();
     let mut seen: HashMap<Ref, Option<Written>> = HashMap::new();
     let mut left = MAX_SERIALIZED;
@@ -51,7 +62,7 @@ pub fn serialize(heap: &Heap, item: &Item) -> Result<Vec<u8>, Fault> {
         left = left.checked_sub(1).ok_or(Fault::TooManyElements)?;
         let start = out.len();
         match item.place() {
-            None => write_plain(&mut out, &item)?,
+            None => write_plain(&mut out, &item, any)?,
             Some(place) => {
                 seen.insert(place, None);
                 out.push(item.kind() as u8);
@@ -81,8 +92,13 @@ fn check_size(len: usize) -> Result<(), Fault> {
     if len > MAX_SIZE { Err(Fault::TooBig(len)) } else { Ok(()) }
 }
 
-fn write_plain(out: &mut Vec<u8>, item: &Item) -> Result<(), Fault> {
+fn write_plain(out: &mut Vec<u8>, item: &Item, any: bool) -> Result<(), Fault> {
     match item {
+        Item::Interop(_) if any => out.push(Type::Interop as u8),
+        Item::Pointer(pointer) if any => {
+            out.push(Type::Pointer as u8);
+            write_size(out, pointer.position as usize);
+        }
         Item::Pointer(_) | Item::Interop(_) => return Err(Fault::Unserializable(item.kind())),
         Item::Null => out.push(Type::Any as u8),
         Item::Bool(value) => out.extend([Type::Boolean as u8, u8::from(*value)]),

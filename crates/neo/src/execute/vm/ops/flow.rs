@@ -32,13 +32,11 @@ impl Vm {
             THROW => {
                 let item = self.pop()?;
                 self.throw(item)?;
-                return Ok(self.after_unload());
             }
             TRY | TRYL => self.enter_try(instruction)?,
             ENDTRY | ENDTRYL => self.end_try(instruction)?,
             ENDFINALLY => {
                 self.end_finally()?;
-                return Ok(self.after_unload());
             }
             RET => return self.ret(),
             SYSCALL => {
@@ -171,14 +169,7 @@ impl Vm {
         }
         let halt = self.frames.is_empty();
         self.unload(frame)?;
-        if halt && self.unloaded.is_empty() {
-            return Ok(Flow::Pause(Pause::Halt));
-        }
-        Ok(self.after_unload())
-    }
-
-    fn after_unload(&self) -> Flow {
-        if self.unloaded.is_empty() { Flow::Next } else { Flow::Pause(Pause::Unloaded) }
+        Ok(if halt { Flow::Pause(Pause::Halt) } else { Flow::Next })
     }
 
     pub(super) fn abort(&mut self, op: u8) -> Result<(), Fault> {
