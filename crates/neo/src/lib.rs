@@ -8,3 +8,4 @@ pub mod header;
 pub mod params;
 pub mod state;
 pub mod types;
+pub mod witness;

@@ -1,0 +1,3 @@
+//! What a block carries: transactions and their merkle root.
+
+pub mod merkle;
