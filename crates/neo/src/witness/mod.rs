@@ -4,5 +4,7 @@
 //! Nearly all are of two forms that need no virtual machine: one signature, or some of several.
 
 mod standard;
+mod verify;
 
 pub use standard::{Standard, multisig_script, quorum, signature_script};
+pub use verify::{Checked, Signed, Verdict, Verifier};
