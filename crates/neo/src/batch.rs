@@ -19,9 +19,11 @@ pub(crate) struct Batch {
     pub packed: acc::Batch,
     /// Taken apart and hashed; those behind `count` are of earlier batches.
     blocks: Vec<Block>,
+    /// How many were taken apart.
+    decoded: usize,
     /// How many are good as far as they were checked.
     count: usize,
-    /// The witness of each header.
+    /// The witness of each header, and of that of a block whose body is bad.
     pub headers: Vec<Checked>,
     /// What is wrong with the block behind the good ones.
     pub fault: Option<Fault>,
@@ -46,11 +48,18 @@ impl Batch {
         &self.blocks[..self.count]
     }
 
+    /// The block behind the good ones, where its header was taken apart: the fault is that of its
+    /// body, and its header may be bad, too.
+    pub fn suspect(&self) -> Option<(&Block, &Checked)> {
+        let block = self.blocks[..self.decoded].get(self.count)?;
+        Some((block, self.headers.get(self.count)?)).filter(|_| self.fault.is_some())
+    }
+
     /// Drops the blocks above this height, and all after them.
     pub fn keep_until(&mut self, last: u32) {
         let keep = (u64::from(last) + 1).saturating_sub(self.packed.first().into());
         if (self.count as u64) > keep {
-            self.count = keep as usize;
+            (self.count, self.decoded) = (keep as usize, keep as usize);
             self.fault = None;
         }
     }
@@ -99,7 +108,7 @@ impl Checks<'_> {
         if batch.blocks.len() < count {
             batch.blocks.resize_with(count, Block::default);
         }
-        batch.count = 0;
+        (batch.count, batch.decoded) = (0, 0);
         for index in 0..count {
             let (block, bytes) = (&mut batch.blocks[index], batch.packed.block(index));
             let result = match self.level {
@@ -115,6 +124,7 @@ impl Checks<'_> {
                 return;
             }
             batch.count += 1;
+            batch.decoded += 1;
         }
     }
 
@@ -145,8 +155,8 @@ impl Checks<'_> {
             hasher: self.plan.hasher,
         };
         let blocks = batch.blocks();
-        let mut signed: Vec<Signed<'_>> = blocks
-            .iter()
+        let with_suspect = batch.blocks[..batch.decoded].iter().take(batch.count + 1);
+        let mut signed: Vec<Signed<'_>> = with_suspect
             .map(|block| Signed { hash: block.hash, witness: block.witness() })
             .collect();
         let headers = signed.len();

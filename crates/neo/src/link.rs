@@ -6,6 +6,7 @@ use crate::fault::Cause;
 use crate::header::rules::{self, Parent};
 use crate::params::Protocol;
 use crate::types::{Block, UInt256};
+use crate::witness::Checked;
 
 /// The chain so far.
 pub(crate) struct Link<'a> {
@@ -36,24 +37,32 @@ impl<'a> Link<'a> {
     /// Verifies the headers of a batch one after the other. The first fault ends it.
     pub fn extend<'b>(&mut self, batch: &'b mut Batch) -> Verified<'b> {
         let mut broken = None;
-        for (index, block) in batch.blocks().iter().enumerate() {
-            let result = match &self.tip {
-                None => self.first(block),
-                Some(parent) => {
-                    rules::verify(self.protocol, parent, &block.header, &batch.headers[index])
-                }
-            };
-            if let Err(violation) = result {
+        for (index, (block, checked)) in batch.blocks().iter().zip(&batch.headers).enumerate() {
+            if let Err(violation) = self.verify(block, checked) {
                 broken = Some((index, block.hash, violation));
                 break;
             }
             self.tip = Some(Parent::of(block));
+        }
+        // headers come before bodies, as in neo-go
+        if let (None, Some((block, checked))) = (&broken, batch.suspect())
+            && let Err(violation) = self.verify(block, checked)
+        {
+            broken = Some((batch.blocks().len(), block.hash, violation));
         }
         if let Some((index, hash, violation)) = broken {
             batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
             batch.cut(index);
         }
         Verified { batch }
+    }
+
+    /// The rules between the last block and this one.
+    fn verify(&self, block: &Block, checked: &Checked) -> Result<(), Violation> {
+        match &self.tip {
+            None => self.first(block),
+            Some(parent) => rules::verify(self.protocol, parent, &block.header, checked),
+        }
     }
 
     /// The first block of the chain.
