@@ -14,6 +14,7 @@ pub mod fault;
 pub mod header;
 pub mod import;
 mod link;
+pub mod logs;
 pub mod option_table;
 mod options;
 pub mod params;
