@@ -11,5 +11,4 @@ pub mod engine;
 pub mod interop;
 pub mod native;
 pub mod past;
-pub mod settings;
 pub mod vm;

@@ -56,7 +56,7 @@ const IMPORTS: [(&str, &[&str]); 18] = [
     ("crypto", &["system"]),
     // a store of ours is one more format
     ("archive", &["system", "chain", "rlp", "crypto", "store"]),
-    ("trie", &["rlp", "crypto"]),
+    ("trie", &["system", "rlp", "crypto"]),
     ("store", &["system", "chain"]),
     ("program", &["chain", "pipeline"]),
     ("pipeline", &["system", "chain"]),

@@ -9,10 +9,10 @@ use super::{
     interop::{self, syscalls},
     native::{self, Natives},
     past::Past,
-    settings::{Hardfork, Settings},
     vm::{Entries, Fault, Item, Load, PICO, Pause, Rules, Script, Vm, serialize},
 };
 use crate::{
+    params::{Hardfork, Protocol},
     state::{State, Value},
     types::{Block, Transaction, UInt160, UInt256},
 };
@@ -131,8 +131,8 @@ pub struct Contracts {
 
 /// What does not change from execution to execution of a chain.
 pub struct Chain {
-    /// The network's settings.
-    pub settings: Settings,
+    /// The network.
+    pub protocol: Protocol,
     /// The native contracts as of each hardfork.
     pub natives: Natives,
     /// Blocks before.
@@ -201,7 +201,7 @@ impl<'a> Engine<'a> {
         let genesis = block.header.index == 0;
         let fee_factor = native::policy::exec_fee_factor(state, genesis);
         let storage_fee = native::policy::storage_fee(state, genesis);
-        let gorgon = chain.settings.is_active(Hardfork::Gorgon, block.header.index);
+        let gorgon = chain.protocol.hardforks.holds(Hardfork::Gorgon, block.header.index);
         let gas_limit = gas.map(|gas| u128::from(gas) * PICO);
         vm.reset(Rules { fee_factor, gas_limit, gorgon });
         state.begin();
@@ -236,7 +236,7 @@ impl<'a> Engine<'a> {
     /// Whether a hardfork is active in the block.
     #[must_use]
     pub fn is_active(&self, hardfork: Hardfork) -> bool {
-        self.chain.settings.is_active(hardfork, self.block.header.index)
+        self.chain.protocol.hardforks.holds(hardfork, self.block.header.index)
     }
 
     /// The height of the last block that counts as stored. Before the genesis block it is the

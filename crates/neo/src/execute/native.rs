@@ -20,6 +20,7 @@ mod std_text;
 mod token;
 mod treasury;
 
+use crate::params::{Hardfork, Protocol};
 use std::{collections::HashMap, rc::Rc};
 
 use super::{
@@ -29,7 +30,6 @@ use super::{
     encode::{integer_bytes, integer_of},
     engine::{Engine, Trigger, flags},
     interop::syscalls,
-    settings::{Hardfork, Settings},
     vm::{Fault, Item, opcode},
 };
 use crate::state::State;
@@ -289,12 +289,12 @@ pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let chain = engine.chain;
     let native = chain.natives.get(&hash).ok_or(Fault::Rule("native contract not found"))?;
     if let Some(hardfork) = native.definition.active_in {
-        let first = chain.settings.height_of(hardfork);
+        let first = chain.protocol.hardforks.height(hardfork);
         if first.is_none_or(|first| engine.height() < first) {
             return Err(Fault::Rule("native contract is not active yet"));
         }
     }
-    let latest = chain.settings.latest(engine.block.header.index);
+    let latest = chain.protocol.hardforks.latest(engine.block.header.index);
     let version = native.version(latest);
     // the call stands behind the number that it pops
     let position = engine.vm.position().wrapping_sub(1);
@@ -351,7 +351,7 @@ impl Engine<'_> {
         let hash = self.vm.current_hash();
         let chain = self.chain;
         let native = chain.natives.get(&hash).ok_or(Fault::Rule("native contract not found"))?;
-        let latest = chain.settings.latest(self.block.header.index);
+        let latest = chain.protocol.hardforks.latest(self.block.header.index);
         let index = self.vm.position().wrapping_sub(1) / SCRIPT_OF_METHOD;
         let method = native.version(latest).methods.get(index);
         let method = method.ok_or(Fault::Rule("method not found"))?;
@@ -428,10 +428,10 @@ fn each_active(
 }
 
 impl Native {
-    /// What its deployment puts into the state, in `settings`' network at `height`: none where
+    /// What its deployment puts into the state, in a network at a height: none where
     /// nothing of it changes there.
-    fn due(&self, settings: &Settings, height: u32) -> Option<Due> {
-        let starts = |hardfork: Hardfork| settings.height_of(hardfork) == Some(height);
+    fn due(&self, protocol: &Protocol, height: u32) -> Option<Due> {
+        let starts = |hardfork: Hardfork| protocol.hardforks.height(hardfork) == Some(height);
         let deploys = match self.definition.active_in {
             None => height == 0,
             Some(hardfork) => starts(hardfork),

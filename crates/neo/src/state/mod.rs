@@ -9,11 +9,13 @@ mod base;
 mod find;
 mod key;
 mod layers;
+mod mpt;
 
 pub use base::{Base, Layer};
 pub use find::{Direction, Find};
 pub use key::{MAX_STORAGE_KEY, MAX_STORAGE_VALUE, StorageKey};
 pub use layers::{Change, State};
+pub use mpt::StateTrie;
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::header::Header;
 use super::transaction::{Transaction, Transactions};
 use super::witness::Witness;
 use super::{Error, Reader, UInt256};
-use crypto::{ManySha256, sha256};
+use crypto::ManySha256;
 
 /// The longest block that is read, in bytes. The limit of a network's configuration is lower; no
 /// length may make memory be taken that the bytes do not fill.
@@ -36,8 +36,20 @@ impl Block {
     /// When `raw` is no complete block and nothing else. There are no transactions then.
     pub fn decode(&mut self, state_root: bool, hasher: &ManySha256) -> Result<(), Error> {
         self.parse(state_root)?;
-        self.hash = UInt256(sha256(self.signed_bytes()));
-        self.transactions.hash(&self.raw, hasher);
+        hash_blocks(std::slice::from_mut(self), hasher);
+        Ok(())
+    }
+
+    /// Takes in the header alone of the block that `bytes` are, and nothing of what follows it.
+    ///
+    /// # Errors
+    /// When it is no header.
+    pub fn parse_header(&mut self, bytes: &[u8], state_root: bool) -> Result<(), Error> {
+        self.transactions.clear();
+        let mut reader = Reader::new(bytes);
+        self.header = Header::read(&mut reader, state_root)?;
+        self.raw.clear();
+        self.raw.extend_from_slice(&bytes[..reader.position() as usize]);
         Ok(())
     }
 
@@ -72,6 +84,12 @@ impl Block {
         Ok(())
     }
 
+    /// Bytes of the header, its witness included.
+    #[must_use]
+    pub fn header_length(&self) -> usize {
+        self.header.witness.verification.end as usize
+    }
+
     /// What is hashed and signed of the header.
     #[must_use]
     pub fn signed_bytes(&self) -> &[u8] {
@@ -96,5 +114,21 @@ impl Block {
     /// The transactions in order.
     pub fn transactions(&self) -> impl ExactSizeIterator<Item = Transaction<'_>> {
         (0..self.transactions.len()).map(|index| self.transaction(index))
+    }
+}
+
+/// Hashes the headers and the transactions of all these blocks together: alone, a block without
+/// transactions would leave the lanes empty.
+pub fn hash_blocks(blocks: &mut [Block], hasher: &ManySha256) {
+    let mut messages: Vec<&[u8]> = blocks.iter().map(Block::signed_bytes).collect();
+    messages.extend(blocks.iter().flat_map(|block| block.transactions.signed(&block.raw)));
+    let mut digests = vec![[0; 32]; messages.len()];
+    hasher.sha256(&messages, &mut digests);
+    let (headers, mut transactions) = digests.split_at(blocks.len());
+    for (block, hash) in blocks.iter_mut().zip(headers) {
+        block.hash = UInt256(*hash);
+        let (own, others) = transactions.split_at(block.transactions.len());
+        block.transactions.set_hashes(own);
+        transactions = others;
     }
 }

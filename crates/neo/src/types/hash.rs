@@ -93,7 +93,13 @@ impl UInt160 {
     /// The hash of a script (`hash.Hash160` of neo-go).
     #[must_use]
     pub fn of_script(script: &[u8]) -> Self {
-        Self(Ripemd160::digest(sha256(script)).into())
+        Self::of_digest(&sha256(script))
+    }
+
+    /// The same from the SHA-256 of the script.
+    #[must_use]
+    pub fn of_digest(digest: &[u8; 32]) -> Self {
+        Self(Ripemd160::digest(digest).into())
     }
 
     /// The same bytes as an address, which users know.

@@ -4,7 +4,7 @@ use super::attribute::{Attribute, AttributeParts};
 use super::signer::{Signer, SignerParts};
 use super::witness::{Witness, WitnessParts};
 use super::{Error, Reader, Span, UInt160, UInt256};
-use crypto::{ManySha256, sha256};
+use crypto::sha256;
 use std::ops::Range;
 
 /// The longest transaction that a block may have, in bytes.
@@ -90,13 +90,15 @@ impl Transactions {
         Transaction { raw, lists: self, parts: &self.list[index], hash: &self.hashes[index] }
     }
 
-    /// Hashes them all.
-    pub(super) fn hash(&mut self, raw: &[u8], hasher: &ManySha256) {
-        let messages: Vec<&[u8]> = self.list.iter().map(|each| each.signed.of(raw)).collect();
-        let mut digests = vec![[0; 32]; messages.len()];
-        hasher.sha256(&messages, &mut digests);
+    /// What is hashed of each.
+    pub(super) fn signed<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        self.list.iter().map(|each| each.signed.of(raw))
+    }
+
+    /// The hashes of what [`Transactions::signed`] gives.
+    pub(super) fn set_hashes(&mut self, hashes: &[[u8; 32]]) {
         self.hashes.clear();
-        self.hashes.extend(digests.into_iter().map(UInt256));
+        self.hashes.extend(hashes.iter().copied().map(UInt256));
     }
 
     /// Reads one more transaction.

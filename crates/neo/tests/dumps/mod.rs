@@ -1,6 +1,8 @@
 //! The dumps of the fixtures, and their blocks.
 #![allow(dead_code)]
 
+pub mod oracle;
+
 use blockmill_neo::types::Block;
 use crypto::ManySha256;
 

@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use super::{Call, Continuation, Contract, Engine, Method, ParamType, flags, interop, native};
 use crate::execute::{
-    settings::Hardfork,
     vm::{Fault, Item, Load},
 };
+use crate::params::Hardfork;
 
 /// How a contract is called.
 pub struct CallOptions {

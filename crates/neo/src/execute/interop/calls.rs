@@ -8,9 +8,9 @@ use crate::{
     execute::{
         contract::{ParamType, check_script},
         engine::{CallOptions, Engine, flags},
-        settings::Hardfork,
         vm::{Fault, Item},
     },
+    params::Hardfork,
     types::{Transaction, UInt160},
 };
 
@@ -109,7 +109,7 @@ pub(super) fn create_multisig_account(engine: &mut Engine<'_>) -> Result<(), Fau
 /// The digest that is signed of what this execution is for.
 fn digest(engine: &Engine<'_>) -> [u8; 32] {
     let hash = engine.transaction.map_or(engine.block.hash, Transaction::hash);
-    signed_digest(engine.chain.settings.magic, &hash)
+    signed_digest(engine.chain.protocol.magic, &hash)
 }
 
 /// `System.Crypto.CheckSig`.

@@ -7,9 +7,9 @@ use crate::{
     execute::{
         engine::{Engine, Event},
         native::ledger,
-        settings::Hardfork,
         vm::{Fault, Item, MAX_ITEMS, copy, serialize},
     },
+    params::Hardfork,
     types::{Condition, Signer},
 };
 
@@ -63,7 +63,7 @@ pub(super) fn invocation_counter(engine: &mut Engine<'_>) -> Result<(), Fault> {
 
 /// `System.Runtime.GetNetwork`.
 pub(super) fn network(engine: &mut Engine<'_>) -> Result<(), Fault> {
-    let magic = engine.chain.settings.magic;
+    let magic = engine.chain.protocol.magic;
     push(engine, i64::from(magic))
 }
 
@@ -87,7 +87,7 @@ pub(super) fn time(engine: &mut Engine<'_>) -> Result<(), Fault> {
 /// `System.Runtime.GetRandom`.
 pub(super) fn random(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let counts = engine.is_active(Hardfork::Aspidochelone);
-    let mut seed = engine.chain.settings.magic;
+    let mut seed = engine.chain.protocol.magic;
     if counts {
         seed = seed.wrapping_add(engine.random_count);
         engine.random_count = engine.random_count.wrapping_add(1);

@@ -8,9 +8,9 @@ use super::{calls, iterator, runtime, storage};
 use crate::execute::{
     engine::{Engine, flags},
     native,
-    settings::Hardfork,
     vm::Fault,
 };
+use crate::params::Hardfork;
 
 /// The coefficient of a check of a signature.
 pub const SIGNATURE_PRICE: u64 = 1 << 15;

@@ -7,9 +7,9 @@ use crate::execute::{
     contract::ParamType,
     engine::{Engine, flags::NONE},
     interop::{keys, murmur::murmur32},
-    settings::Hardfork,
     vm::{Fault, Item},
 };
+use crate::params::Hardfork;
 use crypto::{EcdsaCheck, Key, Signatures, is_public_key, keccak256, recover, sha256};
 
 const ID: i32 = -3;

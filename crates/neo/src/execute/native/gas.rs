@@ -11,9 +11,9 @@ use crate::{
         encode::{Encoder, integer_of},
         engine::Engine,
         interop::keys,
-        settings::Hardfork,
         vm::{Fault, Type},
     },
+    params::Hardfork,
     types::Attribute,
 };
 
@@ -78,15 +78,15 @@ fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(),
         return Ok(());
     }
     let to = standby_account(engine)?;
-    let amount = engine.chain.settings.initial_gas;
+    let amount = engine.chain.protocol.initial_gas;
     mint_quietly(engine, ID, to, amount.into())
 }
 
 /// The account of the first consensus nodes, which gets all tokens.
 pub(super) fn standby_account(engine: &Engine<'_>) -> Result<[u8; 20], Fault> {
-    let settings = &engine.chain.settings;
-    let count = settings.validators(0).min(settings.standby_committee.len());
-    keys::consensus_account(&settings.standby_committee[..count])
+    let protocol = &engine.chain.protocol;
+    let count = protocol.validator_count(0).min(protocol.standby_committee.len());
+    keys::consensus_account(&protocol.standby_committee[..count])
 }
 
 /// Burns all fees, and gives the network fees to who made the block.
@@ -110,7 +110,7 @@ fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
             fees -= (i64::from(keys) + 1) * i64::from(fee);
         }
     }
-    let validators = neo::validators(engine.state, &engine.chain.settings, block.header.index)?;
+    let validators = neo::validators(engine.state, &engine.chain.protocol, block.header.index)?;
     let primary = validators.get(usize::from(block.header.primary));
     let primary = primary.ok_or(Fault::Range("primary index"))?;
     mint_quietly(engine, ID, keys::account(primary), fees)

@@ -12,9 +12,9 @@ use crate::{
             iterator::{Iteration, options},
             keys,
         },
-        settings::Hardfork,
         vm::{Fault, Heap, Item, MAX_SIZE, serialize},
     },
+    params::Hardfork,
     state::{Direction, State, StorageKey, Value},
 };
 use crypto::sha256;
@@ -345,7 +345,7 @@ fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(),
 fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let chain = engine.chain;
     for native in &chain.natives.list {
-        let Some(due) = native.due(&chain.settings, engine.block.header.index) else { continue };
+        let Some(due) = native.due(&chain.protocol, engine.block.header.index) else { continue };
         let updates = match due.deploys {
             true => 0,
             false => {

@@ -19,9 +19,9 @@ use crate::execute::{
     contract::ParamType,
     engine::{Engine, flags},
     interop::keys,
-    settings::Hardfork,
     vm::{Fault, Integer, Item},
 };
+use crate::params::Hardfork;
 
 /// The contract's number.
 pub const ID: i32 = -5;

@@ -12,9 +12,9 @@ use crate::{
         encode::Encoder,
         engine::{Engine, flags},
         interop::keys::{self, signed_digest},
-        settings::Hardfork,
         vm::{Fault, Heap, Item, serialize},
     },
+    params::Hardfork,
     state::State,
     types::{Attribute, Scopes, Transaction},
 };
@@ -225,7 +225,7 @@ fn is_signed(
             return Ok(false);
         }
     }
-    let digest = signed_digest(engine.chain.settings.magic, &transaction.hash());
+    let digest = signed_digest(engine.chain.protocol.magic, &transaction.hash());
     let notaries = roles::designated(engine.state, roles::NOTARY, u32::MAX)?;
     Ok(notaries.iter().any(|notary| keys::verify(notary, digest, signature)))
 }
@@ -236,10 +236,10 @@ fn get_delta(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault>
 
 fn set_delta(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
     let value = u32_of(&arguments[0])?;
-    let settings = &engine.chain.settings;
+    let protocol = &engine.chain.protocol;
     let height = engine.block.header.index;
-    let most = policy::valid_until_increment(engine.state, settings, height) / 2;
-    let least = settings.validators(engine.height());
+    let most = policy::valid_until_increment(engine.state, protocol, height) / 2;
+    let least = protocol.validator_count(engine.height());
     if value > most || (value as usize) < least {
         return Err(Fault::Rule("MaxNotValidBeforeDelta is out of range"));
     }

@@ -12,9 +12,9 @@ use crate::{
         encode::Encoder,
         engine::{Engine, flags},
         interop::keys,
-        settings::Hardfork,
         vm::{Fault, Heap, Item, serialize},
     },
+    params::Hardfork,
     state::State,
     types::{Attribute, Transaction, UInt160, UInt256},
 };

@@ -18,9 +18,9 @@ use crate::{
         encode::{Encoder, integer_bytes},
         engine::{Engine, flags},
         interop::{iterator::Iteration, keys},
-        settings::Hardfork,
         vm::{Fault, Item},
     },
+    params::Hardfork,
     state::{Direction, State},
 };
 

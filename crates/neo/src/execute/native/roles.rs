@@ -7,9 +7,9 @@ use crate::{
         encode::Encoder,
         engine::{Engine, Trigger, flags},
         interop::keys,
-        settings::Hardfork,
         vm::{Fault, Heap, Item, serialize},
     },
+    params::Hardfork,
     state::{Direction, State},
     types::PublicKey,
 };
@@ -134,7 +134,7 @@ fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(),
         return Ok(());
     }
     let chain = engine.chain;
-    for (role, nodes) in &chain.settings.genesis_roles {
+    for (role, nodes) in &chain.protocol.genesis.roles {
         designate(engine, *role, nodes.clone())?;
     }
     Ok(())

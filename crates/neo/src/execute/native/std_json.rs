@@ -3,9 +3,9 @@
 use crate::execute::{
     contract::Json,
     engine::Engine,
-    settings::Hardfork,
     vm::{Entries, Fault, Heap, Integer, Item, Key, MAX_SIZE, Ref},
 };
+use crate::params::Hardfork;
 use num_bigint::{BigInt, BigUint};
 
 /// The largest number that is written.

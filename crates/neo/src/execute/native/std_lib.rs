@@ -4,9 +4,9 @@ use super::{Definition, Method, no_state, nothing, std_json, std_text};
 use crate::execute::{
     contract::ParamType,
     engine::{Engine, flags::NONE},
-    settings::Hardfork,
     vm::{Fault, Integer, Item, serialize},
 };
+use crate::params::Hardfork;
 use num_bigint::BigInt;
 
 const ID: i32 = -2;

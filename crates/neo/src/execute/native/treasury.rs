@@ -6,9 +6,9 @@ use super::{Definition, Method, no_state, nothing};
 use crate::execute::{
     contract::{ParamType, native_hash},
     engine::{Engine, flags},
-    settings::Hardfork,
     vm::{Fault, Item},
 };
+use crate::params::Hardfork;
 
 /// The contract's number.
 pub(super) const ID: i32 = -11;

@@ -12,9 +12,9 @@ use crate::{
             keys,
         },
         native::{gas, policy, token::burn},
-        settings::Hardfork,
         vm::{Fault, Heap, Item, serialize},
     },
+    params::Hardfork,
     state::{Direction, State, StorageKey, Value},
     types::PublicKey,
 };

@@ -12,9 +12,9 @@ use crate::{
         engine::Engine,
         interop::keys,
         native::stored_integer,
-        settings::{Hardfork, Settings},
         vm::{Fault, Heap, Item, serialize},
     },
+    params::{Hardfork, Protocol},
     state::State,
     types::PublicKey,
 };
@@ -67,11 +67,11 @@ pub(crate) fn committee_account(state: &State) -> Result<[u8; 20], Fault> {
 /// There is no committee yet.
 pub fn validators(
     state: &State,
-    settings: &Settings,
+    protocol: &Protocol,
     height: u32,
 ) -> Result<Vec<PublicKey>, Fault> {
     let mut members = committee(state)?;
-    members.truncate(settings.validators(height));
+    members.truncate(protocol.validator_count(height));
     keys::sort(&mut members);
     Ok(members)
 }
@@ -79,8 +79,8 @@ pub fn validators(
 /// The committee that would be elected now, for the block at a height (`computeCommitteeMembers`):
 /// the standby committee while fewer than a fifth of all NEO votes, or there are too few
 /// candidates.
-pub(super) fn elect(state: &State, settings: &Settings, height: u32) -> Members {
-    let count = settings.committee_size(height);
+pub(super) fn elect(state: &State, protocol: &Protocol, height: u32) -> Members {
+    let count = protocol.committee_size(height);
     let voters = stored_integer(state, ID, VOTERS);
     let turnout: BigInt = voters * TURNOUT / TOTAL;
     let mut candidates = candidates::all(state, usize::MAX);
@@ -89,7 +89,7 @@ pub(super) fn elect(state: &State, settings: &Settings, height: u32) -> Members 
             let found = candidates.iter().find(|(candidate, _)| candidate == key);
             found.map_or(BigInt::ZERO, |(_, votes)| votes.clone())
         };
-        let standby = settings.standby_committee.iter().take(count);
+        let standby = protocol.standby_committee.iter().take(count);
         return standby.map(|key| (*key, votes(key))).collect();
     }
     candidates::sort(&mut candidates);
@@ -104,33 +104,33 @@ pub(super) fn elect(state: &State, settings: &Settings, height: u32) -> Members 
 /// There is none yet.
 pub fn next_committee(
     state: &State,
-    settings: &Settings,
+    protocol: &Protocol,
     height: u32,
 ) -> Result<Vec<PublicKey>, Fault> {
-    if !settings.is_epoch(height) {
+    if !protocol.updates_committee_at(height) {
         return committee(state);
     }
-    Ok(elect(state, settings, height).into_iter().map(|(key, _)| key).collect())
+    Ok(elect(state, protocol, height).into_iter().map(|(key, _)| key).collect())
 }
 
 /// The committee of the genesis block.
 pub(super) fn initialize(engine: &mut Engine<'_>) {
-    let settings = &engine.chain.settings;
-    let size = settings.committee_size(engine.block.header.index);
-    let standby = settings.standby_committee.iter().take(size);
+    let protocol = &engine.chain.protocol;
+    let size = protocol.committee_size(engine.block.header.index);
+    let standby = protocol.standby_committee.iter().take(size);
     let members: Members = standby.map(|key| (*key, BigInt::ZERO)).collect();
     engine.state.put(ID, COMMITTEE, encode(&members));
 }
 
 /// Elects the committee anew where its time is over.
 pub(super) fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
-    let settings = &engine.chain.settings;
+    let protocol = &engine.chain.protocol;
     let height = engine.block.header.index;
-    if !settings.is_epoch(height) {
+    if !protocol.updates_committee_at(height) {
         return Ok(());
     }
     let old = committee(engine.state)?;
-    let elected = elect(engine.state, settings, height);
+    let elected = elect(engine.state, protocol, height);
     engine.state.put(ID, COMMITTEE, encode(&elected));
     let new: Vec<PublicKey> = elected.into_iter().map(|(key, _)| key).collect();
     if engine.is_active(Hardfork::Cockatrice) && old != new {
@@ -157,7 +157,7 @@ pub(super) fn get_address(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<
 /// `getNextBlockValidators`.
 pub(super) fn get_validators(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault> {
     let height = engine.block.header.index;
-    let validators = validators(engine.state, &engine.chain.settings, height)?;
+    let validators = validators(engine.state, &engine.chain.protocol, height)?;
     Ok(Some(engine.array_of(&validators)))
 }
 

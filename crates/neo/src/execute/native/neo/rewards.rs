@@ -12,9 +12,9 @@ use crate::{
             gas, stored_integer,
             token::{account_key, mint_quietly},
         },
-        settings::Hardfork,
         vm::{Fault, Item},
     },
+    params::Hardfork,
     state::{Direction, State},
     types::PublicKey,
 };
@@ -124,18 +124,18 @@ pub(super) fn unclaimed(
 
 /// GAS for a member of the committee; where the committee's time is over, for its voters too.
 pub(super) fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
-    let settings = &engine.chain.settings;
+    let protocol = &engine.chain.protocol;
     let index = engine.block.header.index;
     let gas = gas_per_block(engine.state, engine.height().wrapping_add(1))?;
     let members = committee::members(engine.state)?;
-    let size = settings.committee_size(index);
+    let size = protocol.committee_size(index);
     let member = members.get(index as usize % size.max(1)).ok_or(Fault::Range("committee"))?;
     let reward: BigInt = &gas * COMMITTEE / 100;
     mint_quietly(engine, gas::ID, keys::account(&member.0), reward)?;
-    if !settings.is_epoch(index) {
+    if !protocol.updates_committee_at(index) {
         return Ok(());
     }
-    let validators = settings.validators(index);
+    let validators = protocol.validator_count(index);
     let reward = gas * VOTERS * (FACTOR * size as i64) / (size + validators) / 100;
     let fresh = engine.is_active(Hardfork::Gorgon);
     for (place, (member, elected_with)) in members.iter().enumerate() {

@@ -7,9 +7,9 @@ use crate::{
     execute::{
         engine::Engine,
         native::stored_i64,
-        settings::{Hardfork, Settings},
         vm::{Fault, Item, PICO},
     },
+    params::{Hardfork, Protocol},
     state::State,
 };
 
@@ -70,18 +70,18 @@ pub(crate) fn attribute_fee(state: &State, kind: u8) -> u32 {
 }
 
 /// How far back contracts see blocks in the block at a height.
-pub(crate) fn traceable_blocks(state: &State, settings: &Settings, height: u32) -> u32 {
-    match settings.is_active(Hardfork::Echidna, height) {
+pub(crate) fn traceable_blocks(state: &State, protocol: &Protocol, height: u32) -> u32 {
+    match protocol.hardforks.holds(Hardfork::Echidna, height) {
         true => number(state, TRACEABLE) as u32,
-        false => settings.max_traceable_blocks,
+        false => protocol.max_traceable_blocks,
     }
 }
 
 /// How far ahead a transaction may be valid in the block at a height.
-pub(crate) fn valid_until_increment(state: &State, settings: &Settings, height: u32) -> u32 {
-    match settings.is_active(Hardfork::Echidna, height) {
+pub(crate) fn valid_until_increment(state: &State, protocol: &Protocol, height: u32) -> u32 {
+    match protocol.hardforks.holds(Hardfork::Echidna, height) {
         true => number(state, VALID_UNTIL) as u32,
-        false => settings.max_valid_until_block_increment,
+        false => protocol.max_valid_until_block_increment,
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) fn set_storage_price(
 fn attribute_kind(engine: &Engine<'_>, item: &Item) -> Result<u8, Fault> {
     let kind = u8::try_from(item.to_i64()?).map_err(|_| Fault::Range("not a uint8"))?;
     let reserved =
-        engine.chain.settings.reserved_attributes && RESERVED_ATTRIBUTES.contains(&kind);
+        engine.chain.protocol.reserved_attributes && RESERVED_ATTRIBUTES.contains(&kind);
     let known = KNOWN_ATTRIBUTES.contains(&kind) || reserved;
     let early = kind == NOTARY_ASSISTED && !engine.is_active(Hardfork::Echidna);
     if !known || early { Err(Fault::Rule("invalid attribute type")) } else { Ok(kind) }
@@ -243,7 +243,7 @@ pub(super) fn initialize(
     engine: &mut Engine<'_>,
     hardfork: Option<Hardfork>,
 ) -> Result<(), Fault> {
-    let settings = &engine.chain.settings;
+    let protocol = &engine.chain.protocol;
     match hardfork {
         None => {
             engine.put_integer(ID, FEE_PER_BYTE, DEFAULT_FEE_PER_BYTE);
@@ -251,9 +251,9 @@ pub(super) fn initialize(
             engine.put_integer(ID, STORAGE_PRICE, DEFAULT_STORAGE_PRICE);
         }
         Some(Hardfork::Echidna) => {
-            engine.put_integer(ID, VALID_UNTIL, settings.genesis_valid_until_block_increment);
-            engine.put_integer(ID, MILLISECONDS, settings.genesis_milliseconds_per_block);
-            engine.put_integer(ID, TRACEABLE, settings.genesis_traceable_blocks);
+            engine.put_integer(ID, VALID_UNTIL, protocol.genesis.max_valid_until_block_increment);
+            engine.put_integer(ID, MILLISECONDS, protocol.genesis.milliseconds_per_block);
+            engine.put_integer(ID, TRACEABLE, protocol.genesis.max_traceable_blocks);
             engine.put_integer(ID, &[ATTRIBUTE_FEE, NOTARY_ASSISTED], DEFAULT_NOTARY_FEE);
         }
         Some(Hardfork::Faun) => {

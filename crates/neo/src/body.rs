@@ -1,1 +1,0 @@
-//! What a block carries: transactions and their witnesses.

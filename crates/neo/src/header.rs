@@ -1,1 +1,0 @@
-//! Headers: decoding, hash, and the witness of the consensus nodes.

@@ -1,1 +1,0 @@
-//! Protocol configurations: magic, committee, hardforks, settings.
