@@ -115,9 +115,7 @@ impl Executor {
         let execution = engine.run();
         match execution.fault {
             None => Ok(execution),
-            Some(fault) => {
-                Err(BlockError::System { height: block.header.index, trigger, fault })
-            }
+            Some(fault) => Err(BlockError::System { height: block.header.index, trigger, fault }),
         }
     }
 }

@@ -372,7 +372,12 @@ impl<'a> Engine<'a> {
     /// # Errors
     ///
     /// Too many of them.
-    pub fn notify(&mut self, contract: [u8; 20], name: &str, items: Vec<Item>) -> Result<(), Fault> {
+    pub fn notify(
+        &mut self,
+        contract: [u8; 20],
+        name: &str,
+        items: Vec<Item>,
+    ) -> Result<(), Fault> {
         let state = self.vm.heap.new_array(items);
         self.add_event(Event { contract, name: name.into(), state })
     }

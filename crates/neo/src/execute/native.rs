@@ -10,8 +10,8 @@ pub mod management;
 pub mod neo;
 mod notary;
 mod oracle;
-mod points_arithmetic;
 pub mod points;
+mod points_arithmetic;
 pub mod policy;
 mod roles;
 mod std_json;
@@ -459,4 +459,3 @@ struct Due {
     forks: Vec<Hardfork>,
     latest: Option<Hardfork>,
 }
-

@@ -35,9 +35,7 @@ impl Manifest {
 }
 
 fn parameters(out: Encoder, list: &[Parameter]) -> Encoder {
-    out.each(list, |out, each| {
-        out.structure(2).bytes(each.name.as_bytes()).number(each.kind as u8)
-    })
+    out.each(list, |out, each| out.structure(2).bytes(each.name.as_bytes()).number(each.kind as u8))
 }
 
 fn description(out: Encoder, who: &Description) -> Encoder {

@@ -96,8 +96,17 @@ fn write_text(text: &str, out: &mut String) {
             '\u{c}' => out.push_str("\\f"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            '"' | '&' | '\'' | '+' | '<' | '>' | '`' | '\u{0}'..='\u{1f}' | '\u{7f}'
-            | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04X}", char as u32)),
+            '"'
+            | '&'
+            | '\''
+            | '+'
+            | '<'
+            | '>'
+            | '`'
+            | '\u{0}'..='\u{1f}'
+            | '\u{7f}'
+            | '\u{2028}'
+            | '\u{2029}' => out.push_str(&format!("\\u{:04X}", char as u32)),
             char => out.push(char),
         }
     }

@@ -3,9 +3,7 @@
 use std::rc::Rc;
 
 use super::{Call, Continuation, Contract, Engine, Method, ParamType, flags, interop, native};
-use crate::execute::{
-    vm::{Fault, Item, Load},
-};
+use crate::execute::vm::{Fault, Item, Load};
 use crate::params::Hardfork;
 
 /// How a contract is called.
@@ -107,13 +105,18 @@ impl Engine<'_> {
             self.calls.push(Some(call));
             (self.calls.len() - 1) as u32
         });
-        self.load_contract(caller, contract, method, LoadOptions {
-            flags,
-            results: i32::from(options.returns),
-            whitelisted,
-            dynamic: options.dynamic,
-            tag,
-        })?;
+        self.load_contract(
+            caller,
+            contract,
+            method,
+            LoadOptions {
+                flags,
+                results: i32::from(options.returns),
+                whitelisted,
+                dynamic: options.dynamic,
+                tag,
+            },
+        )?;
         for argument in arguments.into_iter().rev() {
             self.vm.push(argument);
         }
@@ -200,12 +203,8 @@ impl Engine<'_> {
         returns: bool,
         then: Continuation,
     ) -> Result<(), Fault> {
-        let options = CallOptions {
-            flags: flags::ALL,
-            returns,
-            dynamic: false,
-            continuation: Some(then),
-        };
+        let options =
+            CallOptions { flags: flags::ALL, returns, dynamic: false, continuation: Some(then) };
         self.call_contract(caller, contract, name, arguments, options)
     }
 

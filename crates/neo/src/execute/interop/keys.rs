@@ -33,9 +33,7 @@ pub fn public_key(bytes: &[u8]) -> Result<PublicKey, Fault> {
             key[1..].copy_from_slice(&bytes[1..33]);
             key
         }
-        _ => bytes
-            .try_into()
-            .map_err(|_| Fault::Length { expected: 33, found: bytes.len() })?,
+        _ => bytes.try_into().map_err(|_| Fault::Length { expected: 33, found: bytes.len() })?,
     };
     if is_p256_key(&key) { Ok(key) } else { Err(Fault::Rule("not a key of P-256")) }
 }

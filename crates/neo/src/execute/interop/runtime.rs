@@ -245,4 +245,3 @@ fn condition_item(engine: &mut Engine<'_>, condition: &Condition<'_>) -> Item {
     }
     engine.vm.heap.new_array(fields)
 }
-

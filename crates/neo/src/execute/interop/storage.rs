@@ -18,9 +18,9 @@ use crate::{
 fn running(engine: &mut Engine<'_>) -> Result<i32, Fault> {
     let hash = engine.vm.current_hash();
     let contract = engine.contract(&hash);
-    contract.map(|contract| contract.id).ok_or(Fault::Rule(
-        "storage context can not be retrieved in dynamic scripts",
-    ))
+    contract
+        .map(|contract| contract.id)
+        .ok_or(Fault::Rule("storage context can not be retrieved in dynamic scripts"))
 }
 
 fn pop_context(engine: &mut Engine<'_>) -> Result<(i32, bool), Fault> {
@@ -167,7 +167,12 @@ pub(super) fn local_find(engine: &mut Engine<'_>) -> Result<(), Fault> {
     find_in(engine, contract, &prefix, options)
 }
 
-fn find_in(engine: &mut Engine<'_>, contract: i32, prefix: &[u8], wanted: i64) -> Result<(), Fault> {
+fn find_in(
+    engine: &mut Engine<'_>,
+    contract: i32,
+    prefix: &[u8],
+    wanted: i64,
+) -> Result<(), Fault> {
     let has = |flags: i64| wanted & flags != 0;
     let picks = has(options::PICK_0) || has(options::PICK_1);
     if has(!options::ALL)

@@ -34,7 +34,6 @@ pub(super) static DEFINITION: Definition = Definition {
     post_persist: nothing,
 };
 
-
 /// The balance that an account's value holds.
 pub(super) fn balance(value: &[u8]) -> Result<BigInt, Fault> {
     match value {

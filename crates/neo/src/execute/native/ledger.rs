@@ -91,9 +91,8 @@ fn block(engine: &Engine<'_>, item: &Item) -> Result<Option<std::sync::Arc<Block
     let Some(hash) = block_hash(engine, item)? else { return Ok(None) };
     let block = (engine.chain.past.block)(hash);
     let height = engine.height();
-    Ok(block.filter(|block| {
-        block.header.index <= height && is_traceable(engine, block.header.index)
-    }))
+    Ok(block
+        .filter(|block| block.header.index <= height && is_traceable(engine, block.header.index)))
 }
 
 /// A block as an array.

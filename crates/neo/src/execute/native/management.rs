@@ -304,11 +304,8 @@ fn call_deploy(
 fn erase(engine: &mut Engine<'_>, contract: &Contract) {
     engine.state.delete(ID, &contract_key(&contract.hash));
     engine.state.delete(ID, &id_key(contract.id));
-    let keys: Vec<StorageKey> = engine
-        .state
-        .find_all(contract.id, &[], Direction::Forwards)
-        .map(|(key, _)| key)
-        .collect();
+    let keys: Vec<StorageKey> =
+        engine.state.find_all(contract.id, &[], Direction::Forwards).map(|(key, _)| key).collect();
     for key in keys {
         engine.state.delete(contract.id, key.key());
     }

@@ -35,7 +35,9 @@ const VOTERS: &[u8] = &[1];
 const BIG: u64 = 1 << 15;
 
 use Hardfork::{Cockatrice, Echidna};
-use ParamType::{Any, Array, Boolean, Hash160, Integer as Number, InteropInterface, PublicKey, Void};
+use ParamType::{
+    Any, Array, Boolean, Hash160, Integer as Number, InteropInterface, PublicKey, Void,
+};
 use flags::{NOTIFY, READ, STATES};
 
 static TOKEN: [Method; 5] = token::methods::<ID>();
@@ -48,7 +50,14 @@ const REGISTER: &str = "registerCandidate";
 const UNREGISTER: &str = "unregisterCandidate";
 
 static METHODS: [Method; 19] = [
-    Method::new("unclaimedGas", &[("account", Hash160), ("end", Number)], Number, 1 << 17, READ, rewards::unclaimed),
+    Method::new(
+        "unclaimedGas",
+        &[("account", Hash160), ("end", Number)],
+        Number,
+        1 << 17,
+        READ,
+        rewards::unclaimed,
+    ),
     Method::new(REGISTER, KEY, Boolean, 0, STATES, candidates::register).till(Echidna),
     Method::new(REGISTER, KEY, Boolean, 0, BOTH, candidates::register).from(Echidna),
     Method::new(UNREGISTER, KEY, Boolean, 1 << 16, STATES, candidates::unregister).till(Echidna),
@@ -58,15 +67,30 @@ static METHODS: [Method; 19] = [
     Method::new("vote", VOTE, Boolean, 1 << 16, BOTH, account::vote).from(Echidna),
     Method::new("getCandidates", &[], Array, 1 << 22, READ, candidates::get_candidates),
     Method::new("getAllCandidates", &[], InteropInterface, 1 << 22, READ, candidates::get_all),
-    Method::new("getCandidateVote", &[("pubKey", PublicKey)], Number, BIG, READ, candidates::get_vote),
+    Method::new(
+        "getCandidateVote",
+        &[("pubKey", PublicKey)],
+        Number,
+        BIG,
+        READ,
+        candidates::get_vote,
+    ),
     Method::new("getAccountState", &[("account", Hash160)], Array, BIG, READ, account::get_state),
     Method::new("getCommittee", &[], Array, 1 << 16, READ, committee::get_committee),
-    Method::new("getCommitteeAddress", &[], Hash160, 1 << 16, READ, committee::get_address).from(Cockatrice),
+    Method::new("getCommitteeAddress", &[], Hash160, 1 << 16, READ, committee::get_address)
+        .from(Cockatrice),
     Method::new("getNextBlockValidators", &[], Array, 1 << 16, READ, committee::get_validators),
     Method::new("getGasPerBlock", &[], Number, BIG, READ, get_gas_per_block),
     Method::new("setGasPerBlock", &[("gasPerBlock", Number)], Void, BIG, STATES, set_gas_per_block),
     Method::new("getRegisterPrice", &[], Number, BIG, READ, get_register_price),
-    Method::new("setRegisterPrice", &[("registerPrice", Number)], Void, BIG, STATES, set_register_price),
+    Method::new(
+        "setRegisterPrice",
+        &[("registerPrice", Number)],
+        Void,
+        BIG,
+        STATES,
+        set_register_price,
+    ),
 ];
 
 static OWN_EVENTS: [Event; 3] = [

@@ -2,10 +2,7 @@
 
 use num_bigint::{BigInt, Sign};
 
-use super::{
-    Definition, Method, gas, nothing, policy, roles, stored_i64,
-    token::mint_quietly,
-};
+use super::{Definition, Method, gas, nothing, policy, roles, stored_i64, token::mint_quietly};
 use crate::{
     execute::{
         contract::ParamType,
@@ -210,8 +207,7 @@ fn is_signed(
     let this = engine.native_hash(ID);
     let mut signers = transaction.signers();
     let own = signers.find(|signer| signer.account().0 == this);
-    if assisted(transaction).is_none()
-        || own.is_some_and(|signer| signer.scopes() != Scopes::NONE)
+    if assisted(transaction).is_none() || own.is_some_and(|signer| signer.scopes() != Scopes::NONE)
     {
         return Ok(false);
     }

@@ -2,10 +2,7 @@
 
 use num_bigint::BigInt;
 
-use super::{
-    Definition, Method, gas, nothing, roles, stored_i64,
-    token::mint_quietly,
-};
+use super::{Definition, Method, gas, nothing, roles, stored_i64, token::mint_quietly};
 use crate::{
     execute::{
         contract::ParamType,
@@ -300,4 +297,3 @@ fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     }
     Ok(())
 }
-

@@ -42,12 +42,16 @@ fn point(interop: &Interop) -> Result<&Point, Fault> {
 /// `bls12381Serialize`.
 pub(super) fn serialize(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let interop = take(&arguments[0])?;
-    let bytes = match point(&interop)? {
+    Ok(Some(Item::bytes(&encode(point(&interop)?))))
+}
+
+/// A point as it is written: compressed, or all its elements.
+fn encode(point: &Point) -> Vec<u8> {
+    match point {
         Point::G1(point) => g1_bytes(&point.into_affine()).to_vec(),
         Point::G2(point) => g2_bytes(&point.into_affine()).to_vec(),
         Point::Gt(value) => elements(value).iter().flat_map(bytes_of).collect(),
-    };
-    Ok(Some(Item::bytes(&bytes)))
+    }
 }
 
 /// The highest element first, as in the reference.
@@ -127,45 +131,47 @@ fn unflagged(bytes: &[u8]) -> Result<(u8, Vec<u8>), Fault> {
 
 /// `bls12381Deserialize`.
 pub(super) fn deserialize(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
-    let bytes = arguments[0].to_bytes()?;
-    let no_point = Fault::Rule("no point of BLS12-381");
-    give(match bytes.len() {
-        G1 => {
-            let (flags, bytes) = unflagged(&bytes)?;
-            if flags & INFINITY != 0 {
-                return give(Point::G1(G1Affine::zero().into_group()));
-            }
-            let x = element(&bytes)?;
-            let (a, b) = G1Affine::get_ys_from_x_unchecked(x).ok_or(no_point.clone())?;
-            let y = if is_larger(&a) == (flags & LARGEST != 0) { a } else { b };
-            let point = G1Affine::new_unchecked(x, y);
-            if !point.is_in_correct_subgroup_assuming_on_curve() {
-                return Err(no_point);
-            }
-            Point::G1(point.into_group())
-        }
-        G2 => {
-            let (flags, bytes) = unflagged(&bytes)?;
-            if flags & INFINITY != 0 {
-                return give(Point::G2(G2Affine::zero().into_group()));
-            }
-            let x = Fq2::new(element(&bytes[ELEMENT..])?, element(&bytes[..ELEMENT])?);
-            let (a, b) = G2Affine::get_ys_from_x_unchecked(x).ok_or(no_point.clone())?;
-            let y = if is_larger_2(&a) == (flags & LARGEST != 0) { a } else { b };
-            let point = G2Affine::new_unchecked(x, y);
-            if !point.is_in_correct_subgroup_assuming_on_curve() {
-                return Err(no_point);
-            }
-            Point::G2(point.into_group())
-        }
-        GT => Point::Gt(target(&bytes)?),
-        _ => return Err(Fault::Rule("invalid bls12381 point length")),
-    })
+    give(arguments[0].with_bytes(decode)??)
+}
+
+/// Reads what [`encode`] writes.
+fn decode(bytes: &[u8]) -> Result<Point, Fault> {
+    match bytes.len() {
+        G1 => g1(bytes).map(|point| Point::G1(point.into_group())),
+        G2 => g2(bytes).map(|point| Point::G2(point.into_group())),
+        GT => target(bytes).map(Point::Gt),
+        _ => Err(Fault::Rule("invalid bls12381 point length")),
+    }
+}
+
+const NO_POINT: Fault = Fault::Rule("no point of BLS12-381");
+
+fn g1(bytes: &[u8]) -> Result<G1Affine, Fault> {
+    let (flags, bytes) = unflagged(bytes)?;
+    if flags & INFINITY != 0 {
+        return Ok(G1Affine::zero());
+    }
+    let x = element(&bytes)?;
+    let (a, b) = G1Affine::get_ys_from_x_unchecked(x).ok_or(NO_POINT)?;
+    let y = if is_larger(&a) == (flags & LARGEST != 0) { a } else { b };
+    let point = G1Affine::new_unchecked(x, y);
+    if point.is_in_correct_subgroup_assuming_on_curve() { Ok(point) } else { Err(NO_POINT) }
+}
+
+fn g2(bytes: &[u8]) -> Result<G2Affine, Fault> {
+    let (flags, bytes) = unflagged(bytes)?;
+    if flags & INFINITY != 0 {
+        return Ok(G2Affine::zero());
+    }
+    let x = Fq2::new(element(&bytes[ELEMENT..])?, element(&bytes[..ELEMENT])?);
+    let (a, b) = G2Affine::get_ys_from_x_unchecked(x).ok_or(NO_POINT)?;
+    let y = if is_larger_2(&a) == (flags & LARGEST != 0) { a } else { b };
+    let point = G2Affine::new_unchecked(x, y);
+    if point.is_in_correct_subgroup_assuming_on_curve() { Ok(point) } else { Err(NO_POINT) }
 }
 
 fn target(bytes: &[u8]) -> Result<Fq12, Fault> {
-    let elements: Vec<Fq> =
-        bytes.chunks(ELEMENT).rev().map(element).collect::<Result<_, _>>()?;
+    let elements: Vec<Fq> = bytes.chunks(ELEMENT).rev().map(element).collect::<Result<_, _>>()?;
     let pair = |index: usize| Fq2::new(elements[index], elements[index + 1]);
     let low = Fq6::new(pair(0), pair(2), pair(4));
     Ok(Fq12::new(low, Fq6::new(pair(6), pair(8), pair(10))))
@@ -217,5 +223,37 @@ pub(super) fn pair(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     match (point(&a)?, point(&b)?) {
         (Point::G1(a), Point::G2(b)) => give(Point::Gt(Bls12_381::pairing(a, b).0)),
         _ => Err(Fault::Rule("bls12381 pairing of other points than G1 and G2")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ark_bls12_381::{G1Projective, G2Projective};
+
+    #[test]
+    fn the_pairing_of_the_generators_is_that_of_the_reference() {
+        let generators = (G1Projective::generator(), G2Projective::generator());
+        let pairing = Point::Gt(Bls12_381::pairing(generators.0, generators.1).0);
+        let bytes = encode(&pairing);
+        assert_eq!(decode(&bytes), Ok(pairing));
+        // neo-go, `TestCryptolib_TestBls12381Pairing_Compat`: SHA-256 of the 576 bytes there
+        let expected = "300e47c99502f3af33ad2080847d528cabd90365a90ab98bc174565c27928591";
+        assert_eq!(testkit::hex::encode(crypto::sha256(&bytes)), expected);
+    }
+
+    #[test]
+    fn generators_have_their_published_bytes() {
+        let bytes = encode(&Point::G1(G1Projective::generator()));
+        let expected = "97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac58\
+                        6c55e83ff97a1aeffb3af00adb22c6bb";
+        assert_eq!(testkit::hex::encode(&bytes), expected);
+        assert_eq!(decode(&bytes), Ok(Point::G1(G1Projective::generator())));
+        let bytes = encode(&Point::G2(G2Projective::generator()));
+        assert_eq!(testkit::hex::encode(&bytes[..4]), "93e02b60");
+        assert_eq!(decode(&bytes), Ok(Point::G2(G2Projective::generator())));
+        for bad in [[0x81; 48], [0; 48], [0xff; 48]] {
+            assert!(decode(&bad).is_err());
+        }
     }
 }

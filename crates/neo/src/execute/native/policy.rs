@@ -62,24 +62,38 @@ static METHODS: [Method; 26] = [
     set("setExecFeeFactor", settings::set_exec_fee_factor),
     get("getStoragePrice", settings::get_storage_price),
     set("setStoragePrice", settings::set_storage_price),
-    Method::new("getAttributeFee", KIND, Integer, BIG, READ, settings::get_attribute_fee).till(Echidna),
-    Method::new("getAttributeFee", KIND, Integer, BIG, READ, settings::get_attribute_fee).from(Echidna),
-    Method::new("setAttributeFee", KIND_VALUE, Void, BIG, STATES, settings::set_attribute_fee).till(Echidna),
-    Method::new("setAttributeFee", KIND_VALUE, Void, BIG, STATES, settings::set_attribute_fee).from(Echidna),
+    Method::new("getAttributeFee", KIND, Integer, BIG, READ, settings::get_attribute_fee)
+        .till(Echidna),
+    Method::new("getAttributeFee", KIND, Integer, BIG, READ, settings::get_attribute_fee)
+        .from(Echidna),
+    Method::new("setAttributeFee", KIND_VALUE, Void, BIG, STATES, settings::set_attribute_fee)
+        .till(Echidna),
+    Method::new("setAttributeFee", KIND_VALUE, Void, BIG, STATES, settings::set_attribute_fee)
+        .from(Echidna),
     Method::new("blockAccount", ACCOUNT, Boolean, BIG, STATES, block).till(Faun),
     Method::new("blockAccount", ACCOUNT, Boolean, BIG, BOTH, block).from(Faun),
     Method::new("unblockAccount", ACCOUNT, Boolean, BIG, STATES, unblock),
     get("getMaxValidUntilBlockIncrement", settings::get_valid_until).from(Echidna),
     set("setMaxValidUntilBlockIncrement", settings::set_valid_until).from(Echidna),
     get("getMillisecondsPerBlock", settings::get_milliseconds).from(Echidna),
-    Method::new("setMillisecondsPerBlock", VALUE, Void, BIG, BOTH, settings::set_milliseconds).from(Echidna),
+    Method::new("setMillisecondsPerBlock", VALUE, Void, BIG, BOTH, settings::set_milliseconds)
+        .from(Echidna),
     get("getMaxTraceableBlocks", settings::get_traceable).from(Echidna),
     set("setMaxTraceableBlocks", settings::set_traceable).from(Echidna),
     Method::new("getBlockedAccounts", &[], InteropInterface, BIG, READ, get_blocked).from(Faun),
     get("getExecPicoFeeFactor", settings::get_pico_fee_factor).from(Faun),
     Method::new("setWhitelistFeeContract", &FIXED, Void, BIG, BOTH, fixed_fees::set).from(Faun),
-    Method::new("removeWhitelistFeeContract", FIXED.split_at(3).0, Void, BIG, BOTH, fixed_fees::remove).from(Faun),
-    Method::new("getWhitelistFeeContracts", &[], InteropInterface, BIG, READ, fixed_fees::get_all).from(Faun),
+    Method::new(
+        "removeWhitelistFeeContract",
+        FIXED.split_at(3).0,
+        Void,
+        BIG,
+        BOTH,
+        fixed_fees::remove,
+    )
+    .from(Faun),
+    Method::new("getWhitelistFeeContracts", &[], InteropInterface, BIG, READ, fixed_fees::get_all)
+        .from(Faun),
     Method::new("recoverFund", RECOVER, Boolean, BIG, ALL, recover).from(Faun),
 ];
 
@@ -153,9 +167,7 @@ pub(super) fn block_account(
     }
     match neo::take_back_vote(engine, &account)? {
         None => end(engine),
-        Some(amount) => {
-            token::mint(engine, super::gas::ID, account, amount, true, Box::new(end))
-        }
+        Some(amount) => token::mint(engine, super::gas::ID, account, amount, true, Box::new(end)),
     }
 }
 

@@ -21,7 +21,12 @@ const PRECISION: u64 = 53;
 enum Work {
     Item(Item),
     /// A compound that started somewhere, from an index on.
-    Next { item: Item, place: Ref, start: usize, index: usize },
+    Next {
+        item: Item,
+        place: Ref,
+        start: usize,
+        index: usize,
+    },
 }
 
 /// `jsonSerialize`.

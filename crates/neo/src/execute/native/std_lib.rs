@@ -137,7 +137,8 @@ fn atoi(_: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
         16 => {
             let odd = !text.len().is_multiple_of(2);
             let text = if odd { format!("0{text}") } else { text };
-            let mut bytes = std_text::hex(&text).filter(|bytes| !bytes.is_empty()).ok_or(invalid)?;
+            let mut bytes =
+                std_text::hex(&text).filter(|bytes| !bytes.is_empty()).ok_or(invalid)?;
             if odd && bytes[0] & 8 != 0 {
                 bytes[0] |= 0xf0;
             }

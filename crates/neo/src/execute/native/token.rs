@@ -69,10 +69,7 @@ pub(super) fn supply(state: &State, id: i32) -> BigInt {
     super::stored_integer(state, id, TOTAL_SUPPLY)
 }
 
-fn total_supply<const ID: i32>(
-    engine: &mut Engine<'_>,
-    _: &[Item],
-) -> Result<Option<Item>, Fault> {
+fn total_supply<const ID: i32>(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault> {
     Item::integer(supply(engine.state, ID)).map(Some)
 }
 
@@ -151,9 +148,8 @@ fn after_transfer(
     call: bool,
     then: Continuation,
 ) -> Result<(), Fault> {
-    let account = |account: Option<[u8; 20]>| {
-        account.map_or(Item::Null, |account| Item::bytes(&account))
-    };
+    let account =
+        |account: Option<[u8; 20]>| account.map_or(Item::Null, |account| Item::bytes(&account));
     let (from, to) = (account(moved.from), account(moved.to));
     let amount = Item::integer(moved.amount.clone())?;
     let token = engine.native_hash(moved.id);
@@ -192,11 +188,7 @@ pub(super) fn mint_quietly(
 }
 
 /// Burns GAS.
-pub(super) fn burn(
-    engine: &mut Engine<'_>,
-    from: [u8; 20],
-    amount: BigInt,
-) -> Result<(), Fault> {
+pub(super) fn burn(engine: &mut Engine<'_>, from: [u8; 20], amount: BigInt) -> Result<(), Fault> {
     if amount.sign() == Sign::NoSign {
         return Ok(());
     }
@@ -276,4 +268,3 @@ fn change_balance(
         }
     }
 }
-

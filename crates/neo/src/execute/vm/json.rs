@@ -9,7 +9,12 @@ use crate::execute::native::base64;
 enum Work {
     Item(Item),
     /// A compound that started somewhere, from an index on.
-    Next { item: Item, place: Ref, start: usize, index: usize },
+    Next {
+        item: Item,
+        place: Ref,
+        start: usize,
+        index: usize,
+    },
 }
 
 /// An item with its type and those of all that it holds.

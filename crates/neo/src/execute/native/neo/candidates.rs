@@ -95,10 +95,7 @@ pub(super) fn votes_of(state: &State, candidate: &PublicKey) -> BigInt {
 }
 
 /// `getCandidateVote`.
-pub(super) fn get_vote(
-    engine: &mut Engine<'_>,
-    arguments: &[Item],
-) -> Result<Option<Item>, Fault> {
+pub(super) fn get_vote(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
     let candidate = key_of(&arguments[0])?;
     Item::integer(votes_of(engine.state, &candidate)).map(Some)
 }
@@ -144,10 +141,7 @@ fn emit(
 }
 
 /// `registerCandidate`.
-pub(super) fn register(
-    engine: &mut Engine<'_>,
-    arguments: &[Item],
-) -> Result<Option<Item>, Fault> {
+pub(super) fn register(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
     let public_key = key_of(&arguments[0])?;
     if !engine.is_active(Hardfork::Echidna) && !engine.check_witness(&keys::account(&public_key))? {
         return Ok(Some(Item::Bool(false)));
@@ -222,9 +216,7 @@ pub(super) fn unregister(
 
 /// Sorts candidates for an election: most votes first, then by their points.
 pub(super) fn sort(list: &mut [(PublicKey, BigInt)]) {
-    list.sort_by(|a, b| {
-        b.1.cmp(&a.1).then(a.0[1..].cmp(&b.0[1..])).then(a.0[0].cmp(&b.0[0]))
-    });
+    list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0[1..].cmp(&b.0[1..])).then(a.0[0].cmp(&b.0[0])));
 }
 
 /// Whether votes count.

@@ -160,4 +160,3 @@ pub(super) fn get_validators(engine: &mut Engine<'_>, _: &[Item]) -> Result<Opti
     let validators = validators(engine.state, &engine.chain.protocol, height)?;
     Ok(Some(engine.array_of(&validators)))
 }
-

@@ -34,11 +34,7 @@ impl Fixed {
         let item = serialize::deserialize(&mut heap, bytes)?;
         let list = item.place().map(|place| heap.list(place)).unwrap_or_default();
         let [_, method, arguments, fee] = list else { return Err(Fault::Rule("invalid fee")) };
-        Ok(Self {
-            method: method.to_text()?,
-            arguments: arguments.to_i64()?,
-            fee: fee.to_i64()?,
-        })
+        Ok(Self { method: method.to_text()?, arguments: arguments.to_i64()?, fee: fee.to_i64()? })
     }
 }
 

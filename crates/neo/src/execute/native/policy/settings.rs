@@ -162,8 +162,7 @@ pub(super) fn set_storage_price(
 /// A type of attributes that is known at this height.
 fn attribute_kind(engine: &Engine<'_>, item: &Item) -> Result<u8, Fault> {
     let kind = u8::try_from(item.to_i64()?).map_err(|_| Fault::Range("not a uint8"))?;
-    let reserved =
-        engine.chain.protocol.reserved_attributes && RESERVED_ATTRIBUTES.contains(&kind);
+    let reserved = engine.chain.protocol.reserved_attributes && RESERVED_ATTRIBUTES.contains(&kind);
     let known = KNOWN_ATTRIBUTES.contains(&kind) || reserved;
     let early = kind == NOTARY_ASSISTED && !engine.is_active(Hardfork::Echidna);
     if !known || early { Err(Fault::Rule("invalid attribute type")) } else { Ok(kind) }
@@ -239,10 +238,7 @@ pub(super) fn set_traceable(
     set(engine, TRACEABLE, value)
 }
 
-pub(super) fn initialize(
-    engine: &mut Engine<'_>,
-    hardfork: Option<Hardfork>,
-) -> Result<(), Fault> {
+pub(super) fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(), Fault> {
     let protocol = &engine.chain.protocol;
     match hardfork {
         None => {
