@@ -1,6 +1,7 @@
 //! One execution: a machine, the state that it sees, and what it leaves.
 
 mod calls;
+mod outcome;
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -14,101 +15,14 @@ use super::{
 use crate::{
     params::{Hardfork, Protocol},
     state::{State, Value},
-    types::{Block, Transaction, UInt160, UInt256},
+    types::{Block, Transaction, UInt160},
 };
 
 pub use calls::CallOptions;
-pub(crate) use calls::LoadOptions;
-
-/// What a script is allowed, a set of flags.
-pub mod flags {
-    /// Nothing.
-    pub const NONE: u8 = 0;
-    /// Read storage.
-    pub const READ: u8 = 1;
-    /// Change storage.
-    pub const WRITE: u8 = 2;
-    /// Call contracts.
-    pub const CALL: u8 = 4;
-    /// Send notifications.
-    pub const NOTIFY: u8 = 8;
-    /// Read and change storage.
-    pub const STATES: u8 = READ | WRITE;
-    /// Read storage and call contracts.
-    pub const READ_ONLY: u8 = READ | CALL;
-    /// Everything.
-    pub const ALL: u8 = STATES | CALL | NOTIFY;
-}
+pub use outcome::{Event, Execution, Notification, Trigger, flags};
 
 /// The most notifications of a transaction, since Echidna.
 const MAX_NOTIFICATIONS: usize = 512;
-
-/// Why a script runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Trigger {
-    /// Before the transactions of a block.
-    OnPersist = 0x01,
-    /// After them.
-    PostPersist = 0x02,
-    /// To verify a witness.
-    Verification = 0x20,
-    /// A transaction.
-    Application = 0x40,
-}
-
-impl Trigger {
-    /// The name that application logs show.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OnPersist => "OnPersist",
-            Self::PostPersist => "PostPersist",
-            Self::Verification => "Verification",
-            Self::Application => "Application",
-        }
-    }
-}
-
-/// A notification while it can still change.
-#[derive(Clone, Debug)]
-pub struct Event {
-    /// The contract that sent it.
-    pub contract: [u8; 20],
-    /// Its name.
-    pub name: String,
-    /// What it carries: an array.
-    pub state: Item,
-}
-
-/// A notification.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notification {
-    /// The contract that sent it.
-    pub contract: UInt160,
-    /// Its name.
-    pub name: String,
-    /// What it carries, as a serialized array.
-    pub state: Vec<u8>,
-}
-
-/// What an execution leaves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Execution {
-    /// The transaction, or the block.
-    pub container: UInt256,
-    /// Why it ran.
-    pub trigger: Trigger,
-    /// The gas that it took, in units of 10^-8.
-    pub gas: u64,
-    /// Items on the stack at the end, serialized, the top last; those that have no such form are
-    /// empty.
-    pub stack: Vec<Vec<u8>>,
-    /// Notifications in order.
-    pub notifications: Vec<Notification>,
-    /// Why it failed.
-    pub fault: Option<String>,
-}
 
 /// What goes on after a contract that a native contract called has returned.
 pub type Continuation = Box<dyn FnOnce(&mut Engine<'_>) -> Result<(), Fault>>;
