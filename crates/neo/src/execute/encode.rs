@@ -84,7 +84,7 @@ impl Encoder {
     #[must_use]
     pub fn each<T>(self, list: &[T], mut write: impl FnMut(Self, &T) -> Self) -> Self {
         let this = self.array(list.len());
-        list.iter().fold(this, |this, each| write(this, each))
+        list.iter().fold(this, &mut write)
     }
 
     /// The bytes.

@@ -279,10 +279,9 @@ pub fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     each_active(engine, |definition| definition.post_persist)
 }
 
-fn each_active(
-    engine: &mut Engine<'_>,
-    step: fn(&Definition) -> fn(&mut Engine<'_>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
+type Step = fn(&mut Engine<'_>) -> Result<(), Fault>;
+
+fn each_active(engine: &mut Engine<'_>, step: fn(&Definition) -> Step) -> Result<(), Fault> {
     for definition in DEFINITIONS {
         if definition.active_in.is_none_or(|hardfork| engine.is_active(hardfork)) {
             step(definition)(engine)?;

@@ -39,9 +39,9 @@ pub fn decode(text: &str, alphabet: &[u8; 64]) -> Option<Vec<u8>> {
             return None;
         }
         let mut bits = 0u32;
-        for place in 0..4 {
+        for (place, wanted) in group.iter().enumerate() {
             let value = match place < used {
-                true => alphabet.iter().position(|digit| *digit == group[place])? as u32,
+                true => alphabet.iter().position(|digit| digit == wanted)? as u32,
                 false => 0,
             };
             bits = bits << 6 | value;

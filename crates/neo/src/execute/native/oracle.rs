@@ -23,9 +23,9 @@ const LIST: u8 = 6;
 const REQUEST: u8 = 7;
 const NEXT_ID: &[u8] = &[9];
 /// 0.5 GAS.
-const DEFAULT_PRICE: i64 = 5_000_0000;
+const DEFAULT_PRICE: i64 = 50_000_000;
 /// 0.1 GAS.
-const LEAST_GAS: i64 = 1_000_0000;
+const LEAST_GAS: i64 = 10_000_000;
 const MAX_URL: usize = 256;
 const MAX_FILTER: usize = 128;
 const MAX_CALLBACK: usize = 32;
