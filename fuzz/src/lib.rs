@@ -9,6 +9,7 @@ mod chain_files;
 mod decoders;
 mod files;
 mod input;
+mod neo_blocks;
 mod pairs;
 pub mod seeds;
 mod signatures;
@@ -21,6 +22,7 @@ pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export}
 pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use files::{ethash_cache, store};
+pub use neo_blocks::{acc, neo_block, neo_transaction};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
 pub use signatures::signatures;
 pub use tables::{table, table_files};
@@ -44,7 +46,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 31] = [
+pub const TARGETS: [Target; 34] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -74,6 +76,9 @@ pub const TARGETS: [Target; 31] = [
     target("blkdat_scan", blkdat_scan, 300),
     target("bitcoin_scripts", bitcoin_scripts, 2000),
     target("bitcoin_undo", bitcoin_undo, 20_000),
+    target("acc", acc, 1000),
+    target("neo_block", neo_block, 20_000),
+    target("neo_transaction", neo_transaction, 20_000),
     target("table", table, 60),
     target("table_files", table_files, 1000),
 ];

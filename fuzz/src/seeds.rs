@@ -1,6 +1,7 @@
 //! Good inputs to begin with, made here: small chains in every encoding and format.
 
 mod chain_files;
+mod neo_blocks;
 
 use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
@@ -46,6 +47,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "bitcoin_scripts" => chain_files::spends(),
         "bitcoin_undo" => vec![chain_files::undo()],
         "trie_update" => (0..4).map(trie_changes).collect(),
+        "acc" => neo_blocks::dumps(),
+        "neo_block" => neo_blocks::blocks(),
+        "neo_transaction" => neo_blocks::transactions(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],

@@ -12,8 +12,8 @@ use crate::open::ReadBlocks;
 use crate::target::{Files, Output, Target};
 use crate::write::WriteBlocks;
 use crate::{
-    ChunkLimit, Error, FileReport, Survey, Want, WriteOptions, blkdat, block_store, era1, freezer,
-    headers, rlp_export, stream,
+    ChunkLimit, Error, FileReport, Survey, Want, WriteOptions, acc, blkdat, block_store, era1,
+    freezer, headers, rlp_export, stream,
 };
 
 /// Chains that have formats, stores and rules in common.
@@ -23,13 +23,19 @@ pub enum Family {
     Ethereum,
     /// Block files; coins, undo data and a block index.
     Bitcoin,
+    /// Block dumps; contract storage and state roots.
+    Neo,
 }
 
 impl Family {
     /// Whose blocks are in archives, as far as that is plain at once.
     pub fn of(paths: &[PathBuf]) -> Self {
-        let is_bitcoin = paths.iter().any(|path| blkdat::looks_like(path));
-        if is_bitcoin { Self::Bitcoin } else { Self::Ethereum }
+        // a dump is told by some twenty bytes, a block file by four
+        match () {
+            () if paths.iter().any(|path| acc::looks_like(path)) => Self::Neo,
+            () if paths.iter().any(|path| blkdat::looks_like(path)) => Self::Bitcoin,
+            () => Self::Ethereum,
+        }
     }
 }
 
@@ -316,6 +322,16 @@ static BLOCK_FILES: Properties = Properties {
     ],
 };
 
+/// Dumps of Neo, which [`acc::open()`] reads.
+static DUMPS: Properties = Properties {
+    name: "acc",
+    article: "a",
+    noun: "Neo block dump",
+    family: Family::Neo,
+    document: "docs/formats/acc.md",
+    targets: &[],
+};
+
 impl Format {
     /// What it is called in records, documents and on the command line.
     pub fn name(self) -> &'static str {
@@ -335,7 +351,7 @@ impl fmt::Display for Format {
 
 /// Every format of every family.
 pub fn all() -> impl Iterator<Item = &'static Properties> {
-    ARCHIVES.iter().map(|row| &row.properties).chain([&BLOCK_FILES])
+    ARCHIVES.iter().map(|row| &row.properties).chain([&BLOCK_FILES, &DUMPS])
 }
 
 /// All formats in a sentence, as in "an era1 file, ... or Bitcoin block files".
@@ -378,8 +394,8 @@ mod tests {
         }
         assert_eq!(
             any_of_them(),
-            "an era1 file, a store, an ancient folder, an RLP export, a header stream or Bitcoin \
-             block files"
+            "an era1 file, a store, an ancient folder, an RLP export, a header stream, Bitcoin \
+             block files or a Neo block dump"
         );
     }
 

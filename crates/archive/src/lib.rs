@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod acc;
 pub mod blkdat;
 mod block_store;
 mod checksum;

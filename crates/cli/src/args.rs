@@ -106,10 +106,11 @@ pub struct Verification {
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
-    /// testnet4, signet, regtest [default: detected]
+    /// testnet4, signet, regtest; Neo: mainnet, testnet or a protocol.yml [default: detected]
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
-    /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where there are any]
+    /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where there are any; Neo:
+    /// bodies]
     #[arg(long, value_parser = levels())]
     pub level: Option<Level>,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]

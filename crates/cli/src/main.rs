@@ -20,6 +20,7 @@ mod import;
 mod inspect;
 mod log;
 mod manual;
+mod neo;
 mod outputs;
 mod profile;
 mod progress;
