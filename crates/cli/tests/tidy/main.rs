@@ -63,6 +63,7 @@ const IMPORTS: [(&str, &[&str]); 18] = [
     ("ethereum", &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
     ("interpreter", &[]),
     ("bitcoin", &["system", "chain", "crypto", "interpreter", "archive", "store", "pipeline"]),
+    ("neo", &["chain", "crypto", "archive", "trie", "store", "pipeline"]),
     (
         "generate",
         &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "bitcoin"],
@@ -80,7 +81,7 @@ const IMPORTS: [(&str, &[&str]); 18] = [
         "cli",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "generate", "lab", "report", "serve", "program",
+            "bitcoin", "neo", "generate", "lab", "report", "serve", "program",
         ],
     ),
     ("testkit", &[]),
