@@ -49,7 +49,7 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 const KIT: &str = "testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 18] = [
+const IMPORTS: [(&str, &[&str]); 19] = [
     ("system", &[]),
     ("chain", &[]),
     ("rlp", &["crypto"]),
