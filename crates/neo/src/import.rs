@@ -120,8 +120,8 @@ fn genesis(options: &Options) -> Result<Block, Error> {
     Ok(block)
 }
 
-/// Finds out after which block to begin: the last stored one, or none. Dumps that begin with block 1
-/// leave out the first block, which follows from the configuration.
+/// Finds out after which block to begin: the last stored one, or none. Dumps that begin with
+/// block 1 leave out the first block, which follows from the configuration.
 fn begin(
     dumps: &Dumps,
     options: &Options,

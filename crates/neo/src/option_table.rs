@@ -12,7 +12,8 @@ pub const OPTIONS: [NamedOption; 4] = [
     NamedOption::new(
         "hashes",
         &["single", "lanes"],
-        "hash transactions, headers and merkle trees one by one or in the lanes of vector registers",
+        "hash transactions, headers and merkle trees one by one or in the lanes of vector \
+         registers",
     ),
     NamedOption::new(
         "signatures",

@@ -26,7 +26,7 @@ fn transaction(signers: &[Vec<u8>], attributes: &[Vec<u8>]) -> Vec<u8> {
     write::string(&mut out, &[0x11, 0x40]);
     write::number(&mut out, signers.len() as u64);
     for _ in signers {
-        write::string(&mut out, &[[&[0x0c, 64][..], &[7; 64]].concat(), vec![]].concat());
+        write::string(&mut out, &[&[0x0c, 64][..], &[7; 64]].concat());
         let script = [&[0x0c, 33][..], &key(), &[0x41, 0x56, 0xe7, 0xb3, 0x27]].concat();
         write::string(&mut out, &script);
     }

@@ -47,8 +47,8 @@ fn one(
 
 /// No transaction stands twice, and none names another one of the block as one that conflicts. In
 /// the pool that neo-go fills for a block, the second of two that conflict is refused unless it
-/// pays more, has a signer in common and so takes the first one's place. That hangs on the fees that
-/// Policy asks, so only repetition is decided here.
+/// pays more, has a signer in common and so takes the first one's place. That hangs on the fees
+/// that Policy asks, so only repetition is decided here.
 fn unique(block: &Block) -> Result<(), Violation> {
     let hashes = block.transactions.hashes();
     let mut first: HashMap<&UInt256, usize> = HashMap::with_capacity(hashes.len());

@@ -159,16 +159,17 @@ mod tests {
     fn what_neo_go_passes_over_is_no_transfer() {
         let account = [&[BYTE_STRING, 20][..], &[7; 20]].concat();
         let number: &[u8] = &[INTEGER, 1, 1];
-        for items in [
-            vec![&account[..], &account],
-            vec![&account, &[BYTE_STRING, 1, 7], number],
-            vec![&account, &account, &[ANY]],
-            vec![&account, &account, &[ARRAY, 0]],
-            vec![&account, &[BOOLEAN, 1], number],
-            vec![&account, &account, number, &[ANY]],
-            vec![&account, &account, number, number, number],
-        ] {
-            assert_eq!(of("Transfer", &state(items.len() as u8, &items)), None);
+        let cases: [&[&[u8]]; 7] = [
+            &[&account, &account],
+            &[&account, &[BYTE_STRING, 1, 7], number],
+            &[&account, &account, &[ANY]],
+            &[&account, &account, &[ARRAY, 0]],
+            &[&account, &[BOOLEAN, 1], number],
+            &[&account, &account, number, &[ANY]],
+            &[&account, &account, number, number, number],
+        ];
+        for items in cases {
+            assert_eq!(of("Transfer", &state(items.len() as u8, items)), None);
         }
         let whole = state(3, &[&account, &account, number]);
         for length in 0..whole.len() {

@@ -183,8 +183,8 @@ impl Transfers<'_> {
     }
 }
 
-/// The transfers of an account of one standard (17 or 11), in the order of the chain, as of the last
-/// commit. `each` says whether to go on.
+/// The transfers of an account of one standard (17 or 11), in the order of the chain, as of the
+/// last commit. `each` says whether to go on.
 ///
 /// # Errors
 /// Those of reading the table.

@@ -1,10 +1,11 @@
 //! Networks as data: who may sign the first block, what holds from which height on, and settings.
 //!
-//! A [`Protocol`] is made of a configuration file of neo-go ([`Protocol::from_yaml`]) or is built in
-//! ([`Protocol::by_name`]).
+//! A [`Protocol`] is made of a configuration file of neo-go ([`Protocol::from_yaml`]) or is built
+//! in ([`Protocol::by_name`]).
 
 mod genesis;
 mod hardfork;
+mod values;
 mod yaml;
 
 pub use hardfork::{Hardfork, Hardforks};

@@ -1,7 +1,7 @@
 //! What lies below the block that is executed: changes in memory, and a table on disk.
 
 use super::find::Direction;
-use super::{StorageKey, Value};
+use super::{Change, StorageKey, Value};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) struct Page {
     pub(super) done: bool,
 }
 
-type Changes<'a> = Box<dyn Iterator<Item = (StorageKey, Option<Value>)> + 'a>;
+type Changes<'a> = Box<dyn Iterator<Item = Change> + 'a>;
 
 fn borrowed(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (range.0.as_ref().map(Vec::as_slice), range.1.as_ref().map(Vec::as_slice))
@@ -147,7 +147,7 @@ impl Base {
         range: &KeyRange,
         direction: Direction,
         limit: usize,
-    ) -> store::Result<(Vec<(StorageKey, Option<Value>)>, bool)> {
+    ) -> store::Result<(Vec<Change>, bool)> {
         let mut found = std::collections::VecDeque::new();
         let Some(table) = self.table.as_ref().filter(|_| !is_empty(range)) else {
             return Ok((found.into(), true));

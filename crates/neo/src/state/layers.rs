@@ -72,7 +72,8 @@ impl State {
         }
     }
 
-    /// Changes go to a new layer from here on. Returns how many there are now, the block's included.
+    /// Changes go to a new layer from here on. Returns how many there are now, with the
+    /// block's.
     pub fn begin(&mut self) -> usize {
         self.layers.push(Layer::new());
         self.layers.len()

@@ -27,7 +27,8 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // the version is not zero, so no leading zero has to be kept; 25 bytes are 35 digits at most
+        // the version is not zero, so no leading zero has to be kept; 25 bytes are at most
+        // 35 digits
         let mut number = self.bytes();
         let mut digits = [0; 35];
         let mut first = digits.len();

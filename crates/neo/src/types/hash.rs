@@ -63,7 +63,8 @@ macro_rules! hash {
             type Err = TextError;
 
             fn from_str(text: &str) -> Result<Self, TextError> {
-                let error = || TextError { expected: $form, found: text.chars().take(80).collect() };
+                let found = || text.chars().take(80).collect();
+                let error = || TextError { expected: $form, found: found() };
                 let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
                 let (pairs, []) = digits.as_chunks::<2>() else { return Err(error()) };
                 if pairs.len() != $bytes {
