@@ -73,6 +73,10 @@ fn stages(
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let mut execution = Execution::begin(options, sink)?;
+    if options.cancel.is_cancelled() {
+        run.stopped = true;
+        return run.close(link, Ok(()), options);
+    }
     let mut synced_at = 0;
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {
