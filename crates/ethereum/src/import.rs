@@ -73,7 +73,8 @@ fn stages(
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let mut execution = Execution::begin(options, sink)?;
-    if options.cancel.is_cancelled() {
+    if execution.is_none() && options.level >= Level::Execution {
+        // asked to stop before there was a state to go on with
         run.stopped = true;
         return run.close(link, Ok(()), options);
     }
