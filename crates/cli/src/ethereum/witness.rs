@@ -39,8 +39,8 @@ fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
     if let Some(chain) = &args.chain {
         return network::named(chain);
     }
-    let known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
-    match known.into_iter().find(|spec| spec.chain_id == witness.chain_id) {
+    let mut known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
+    match known.find(|spec| spec.chain_id == witness.chain_id) {
         Some(spec) => Ok(spec),
         None => bail!("chain {}: name it with --chain genesis.json", witness.chain_id),
     }

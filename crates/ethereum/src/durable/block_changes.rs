@@ -274,7 +274,8 @@ impl<'a> Input<'a> {
     fn account_record(&mut self, has_old: bool) -> Result<AccountRecord, Malformed> {
         let address = self.array("an address")?;
         let exists = self.byte("flags of an account")?;
-        if exists > if has_old { BEFORE | AFTER } else { AFTER } || !has_old && exists == BEFORE {
+        let known = if has_old { BEFORE | AFTER } else { AFTER };
+        if exists & !known > 0 {
             return Err(self.malformed("flags of an account", exists));
         }
         let before = if exists & BEFORE > 0 { Some(self.account()?) } else { None };
@@ -295,30 +296,34 @@ mod tests {
     use testkit::Random;
 
     fn word(random: &mut Random) -> U256 {
-        U256::from(random.below(1 << 40)) << (random.below(27) as usize * 8)
+        U256::from(random.below(1u64 << 40)) << (random.below(27u64) as usize * 8)
     }
 
     fn account(random: &mut Random) -> Option<Account> {
-        let code_hash = if random.below(2) == 0 { EMPTY_CODE } else { [7; 32] };
-        let nonce = random.below(1 << (1 + random.below(60)));
-        (random.below(4) > 0).then(|| Account { nonce, balance: word(random), code_hash })
+        let code_hash = if random.below(2u64) == 0 { EMPTY_CODE } else { [7; 32] };
+        let nonce = {
+            let bits = 1 + random.below(60u64);
+            random.below(1u64 << bits)
+        };
+        (random.below(4u64) > 0).then(|| Account { nonce, balance: word(random), code_hash })
     }
 
     fn made(random: &mut Random) -> BlockChanges {
         let mut accounts = vec![];
-        for n in 0..random.below(5) {
-            let slots = (0..random.below(4)).map(|n| SlotRecord {
-                slot: U256::from(n),
-                before: word(random),
-                after: word(random),
-            });
-            let slots = slots.collect();
+        for n in 0..random.below(5u64) {
+            let mut slots = vec![];
+            for n in 0..random.below(4u64) {
+                let (slot, before, after) = (U256::from(n), word(random), word(random));
+                slots.push(SlotRecord { slot, before, after });
+            }
             let (before, after) = (account(random), account(random));
             accounts.push(AccountRecord { address: [n as u8; 20], before, after, slots });
         }
-        let codes = (0..random.below(3)).map(|n| vec![n as u8; 1 + random.below(300) as usize]);
-        let codes = codes.collect();
-        BlockChanges { number: random.below(1 << 50), has_old: true, accounts, codes }
+        let mut codes = vec![];
+        for n in 0..random.below(3u64) {
+            codes.push(vec![n as u8; 1 + random.below(300u64) as usize]);
+        }
+        BlockChanges { number: random.below(1u64 << 50), has_old: true, accounts, codes }
     }
 
     #[test]
@@ -342,7 +347,7 @@ mod tests {
             for _ in 0..40 {
                 let mut other = bytes.clone();
                 let at = random.below(other.len() as u64) as usize;
-                other[at] ^= 1 << random.below(8);
+                other[at] ^= 1 << random.below(8u64);
                 if let Ok(read) = BlockChanges::decode(&other) {
                     let mut again = vec![];
                     read.encode(read.has_old, &mut again);

@@ -29,11 +29,11 @@ pub struct Facts {
 
 impl Facts {
     /// Of a state of which the genesis block is the first record.
-    pub fn of_genesis(hash: Hash) -> Self {
+    pub(crate) fn of_genesis(hash: Hash) -> Self {
         Self { block: 0, hash, checkpoint: None, first: [0; 2], start: 0, active: 0 }
     }
 
-    pub fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend(self.block.to_le_bytes());
         out.extend(self.hash);
@@ -45,7 +45,7 @@ impl Facts {
     }
 
     /// None where these bytes are no facts.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (magic, fields) = bytes.split_first_chunk::<8>()?;
         if magic != MAGIC || bytes.len() != LEN {
             return None;
@@ -69,7 +69,7 @@ impl Facts {
     }
 
     /// Should the other log begin after a checkpoint behind the last block?
-    pub fn is_long(&self, limits: &Limits) -> bool {
+    pub(crate) fn is_long(&self, limits: &Limits) -> bool {
         (self.block + 1).saturating_sub(self.first[self.active]) >= limits.depth
     }
 }

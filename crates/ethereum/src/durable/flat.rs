@@ -116,12 +116,12 @@ pub(super) fn load(
     state: &mut State,
     cancel: &Cancel,
 ) -> Result<bool, Error> {
-    let mut entries = 0;
+    let mut entries = 0u64;
     let mut owner = None;
     let mut scan = table.iter()?;
     while let Some((key, value)) = scan.next()? {
         entries += 1;
-        if entries % PATIENCE == 0 && cancel.is_cancelled() {
+        if entries.is_multiple_of(PATIENCE) && cancel.is_cancelled() {
             return Ok(false);
         }
         let unusable = |expected: &'static str| bad_entry(dir, key, expected);

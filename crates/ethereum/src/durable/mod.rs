@@ -162,18 +162,15 @@ impl ExecutedStore {
     /// # Errors
     /// [`store::Error::Mismatch`] where the block does not follow the last one; those of the store.
     pub(crate) fn log(&mut self, number: u64, hash: Hash, record: &[u8]) -> Result<(), Error> {
-        let facts = match &mut self.facts {
-            None if number == 0 => self.facts.insert(Facts::of_genesis(hash)),
-            Some(facts) if facts.block + 1 == number => facts,
-            facts => {
-                let expected = facts.as_ref().map_or(0, |facts| facts.block + 1);
-                return Err(Error::Store(store::Error::Mismatch {
-                    what: "block of a state log",
-                    expected: expected.to_string(),
-                    found: number.to_string(),
-                }));
-            }
-        };
+        let expected = self.facts.map_or(0, |facts| facts.block + 1);
+        if number != expected {
+            return Err(Error::Store(store::Error::Mismatch {
+                what: "block of a state log",
+                expected: expected.to_string(),
+                found: number.to_string(),
+            }));
+        }
+        let facts = self.facts.get_or_insert_with(|| Facts::of_genesis(hash));
         log::append(&mut self.parts.logs[facts.active], record)?;
         (facts.block, facts.hash) = (number, hash);
         Ok(())

@@ -58,7 +58,7 @@ impl ExecutedStore {
             }
             let (hash, steps) = execute_stored(spec, &self.blocks, number, &mut replay)?;
             self.log_steps(number, hash, &steps, values)?;
-            let is_due = number == tip.number || number % COMMIT_EVERY == 0;
+            let is_due = number == tip.number || number.is_multiple_of(COMMIT_EVERY);
             if is_due && values != LogValues::None {
                 self.commit(&tip)?;
             }
@@ -176,7 +176,7 @@ fn tries_of(
     cancel: &Cancel,
 ) -> Result<Option<(Tries, Hash)>, StateError> {
     let mut group = Changes::default();
-    let mut root = tries.apply(&group)?;
+    let mut root = tries.root()?;
     for (id, address, account) in state.accounts() {
         let (address, after) = (*address, Some(*account));
         let listed = AccountChange { id, address, before: None, after };

@@ -175,7 +175,7 @@ fn a_death_at_any_point_loses_nothing_that_was_committed() {
             let store = open(folder.path());
             assert_together(&store);
             let found = store.blocks().tip().map(|tip| tip.number);
-            assert!(found == Some(30) || found == Some(LAST) && unwound.is_err());
+            assert!(found == Some(30) || (found == Some(LAST) && unwound.is_err()));
             drop(store);
             assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
         }
@@ -201,9 +201,9 @@ fn a_power_loss_at_any_moment_leaves_blocks_and_state_of_one_commit() {
     drop(store);
     let mut tried = 0;
     for moment in spread(disk.now() + 1) {
-        for percent in [0, 40, 90] {
+        for percent in [0u64, 40, 90] {
             let mut random = Random::new(tried as u64);
-            let left = disk.lost_power(moment, &mut || random.below(100) < percent);
+            let left = disk.lost_power(moment, &mut || random.below(100u64) < percent);
             let (store, _) = ExecutedStore::open(dir, &on(&left), SMALL).unwrap();
             assert_together(&store);
             drop(store);
@@ -238,9 +238,9 @@ fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
         for _ in 0..rounds(12).min(whole.len()) {
             let mut bytes = whole.clone();
             let at = random.below(bytes.len() as u64) as usize;
-            match random.below(4) {
+            match random.below(4u64) {
                 0 => bytes.truncate(at),
-                _ => bytes[at] ^= 1 << random.below(8),
+                _ => bytes[at] ^= 1 << random.below(8u64),
             }
             std::fs::write(&file, &bytes).unwrap();
             let opened = ExecutedStore::open(folder.path(), &small(), SMALL);
