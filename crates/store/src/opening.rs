@@ -272,8 +272,10 @@ impl Opening {
     pub(crate) fn finish_some(self) -> Result<Store> {
         let Opening { folder, lock, manifest, fell_back, newest, parts, names, crash, .. } = self;
         // durable commits will name these as they are, also what only light ones named so far
-        for mut segment in self.segments {
-            segment.prepare()?;
+        if !fell_back {
+            for mut segment in self.segments {
+                segment.prepare()?;
+            }
         }
         let manifest = match manifest {
             Some(manifest) => {
