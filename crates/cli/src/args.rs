@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod execution;
 mod generate;
 mod outputs;
 mod report;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 
 pub use bench::Bench;
 pub use check::Check;
+pub use execution::{Test, Unwind, Witness};
 pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
@@ -70,6 +72,12 @@ pub enum Command {
     Inspect(Inspect),
     /// Read all of a store, say what is damaged and what repairs it
     Check(Check),
+    /// Take blocks of a store back, with the state behind them
+    Unwind(Unwind),
+    /// Execute single blocks, each with the part of the state that it needs
+    Witness(Witness),
+    /// Run the public tests of the Ethereum execution layer
+    Test(Test),
     /// Write an archive in another format
     Convert(Convert),
     /// Measure, side by side with earlier designs and other clients
@@ -178,6 +186,10 @@ pub struct Import {
     /// Folder of the store
     #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
     pub data: PathBuf,
+    /// Ethereum, level execution: blocks that `unwind` can take back at least
+    #[arg(long, default_value_t = 10_000, value_name = "BLOCKS")]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    pub unwind_depth: u64,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -259,7 +271,10 @@ fn levels() -> impl TypedValueParser<Value = Level> {
                 "Headers, and transactions, ommers, withdrawals and receipts against their roots; \
                  Ethereum: every transaction's rules and its sender"
             }
-            Level::Execution => "Bodies, and what they do: coins, amounts, scripts (Bitcoin)",
+            Level::Execution => {
+                "Bodies, and what they do: coins, amounts, scripts (Bitcoin); the state, and every \
+                 root of it (Ethereum, from genesis on)"
+            }
         })
     };
     let values = PossibleValuesParser::new(Level::ALL.map(level));

@@ -1,26 +1,25 @@
 //! The stages of level execution, between the link and the write: blocks are executed in order, the
 //! state roots follow some chunks behind on another thread, receipts on any.
 //!
-//! The state is in memory. A store keeps the blocks, so a run that goes on executes them once more
-//! to have it.
+//! The state is in memory; what keeps it is in `durable`. A store without it keeps the blocks, so a
+//! run that goes on there executes them once more.
 
 use crate::batch::Batch;
-use crate::body::BodyView;
 use crate::commit::Sink;
+use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
 use crate::error::{Rule, Violation};
 use crate::execute::receipts::Receipts;
 use crate::execute::{
     self, Evm, Executed, ExecutionError, PreparedBlock, Replay, verify_state_root,
 };
 use crate::fault::{Cause, Error};
-use crate::header::HeaderView;
 use crate::options::Options;
 use crate::params::ChainSpec;
 use crate::state::{State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
-use pipeline::{Flow, Stages};
+use pipeline::{Cancel, Flow, Stages};
 use store::ChainStore;
 
 /// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
@@ -44,6 +43,8 @@ pub(crate) struct ExecutedBlock {
     executed: Executed,
     /// Before Byzantium, the state roots behind its transactions.
     roots: Vec<Hash>,
+    /// Its record in the log of the state; empty where there is none.
+    pub(crate) record: Vec<u8>,
 }
 
 /// What the stages keep: the state behind the last block that was executed, and the tries behind
@@ -53,12 +54,14 @@ pub(crate) struct Execution<'c> {
     state: State,
     tries: Tries,
     hasher: ManyKeccak,
+    /// What is kept of what blocks change.
+    log: LogValues,
 }
 
 impl<'c> Execution<'c> {
     /// The state that the chain begins with, or that behind the last block of the store; none at
-    /// other levels.
-    pub fn begin(options: &'c Options, sink: &Sink) -> Result<Option<Self>, Error> {
+    /// other levels, and when asked to stop.
+    pub fn begin(options: &'c Options, sink: &mut Sink) -> Result<Option<Self>, Error> {
         if options.level < Level::Execution {
             return Ok(None);
         }
@@ -68,17 +71,22 @@ impl<'c> Execution<'c> {
             true => Tries::arena().map_err(|error| unusable(0, &error))?,
             false => Tries::pointers(),
         };
-        let mut replay = Replay::from_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
-        if let Sink::Segments(store) = sink
-            && let Some(tip) = store.tip()
-        {
-            for number in 1..=tip.number {
-                execute_stored(spec, store, number, &mut replay)?;
-            }
+        let cancel = &options.cancel;
+        let replay = match sink {
+            Sink::Executed(store) => store.recover(spec, tries, plan.log, cancel)?,
+            _ => Some(replay_stored(spec, tries, sink.store(), cancel)?),
+        };
+        if cancel.is_cancelled() {
+            return Ok(None);
         }
+        let Some(replay) = replay else { return Ok(None) };
         let hasher = if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() };
         let (state, tries) = replay.into_parts();
-        Ok(Some(Self { spec, state, tries, hasher }))
+        let log = match sink {
+            Sink::Executed(_) => plan.log,
+            _ => LogValues::None,
+        };
+        Ok(Some(Self { spec, state, tries, hasher, log }))
     }
 
     /// Adds the stages of execution, where there is one.
@@ -86,8 +94,8 @@ impl<'c> Execution<'c> {
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
     ) -> Stages<'a, Batch, Error> {
-        let Some(Self { spec, state, tries, hasher }) = execution else { return stages };
-        let (spec, hasher) = (*spec, *hasher);
+        let Some(Self { spec, state, tries, hasher, log }) = execution else { return stages };
+        let (spec, hasher, log) = (*spec, *hasher, *log);
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
@@ -98,7 +106,10 @@ impl<'c> Execution<'c> {
                 rooting = rooting && root_chunk(tries, batch);
                 Ok(Flow::Continue)
             })
-            .parallel("receipts", move |batch| check_receipts(hasher, batch))
+            .parallel("receipts", move |batch| {
+                check_receipts(hasher, batch);
+                make_records(log, batch);
+            })
     }
 }
 
@@ -189,26 +200,39 @@ fn of_state(error: &StateError) -> Violation {
     Violation::new(Rule::ExecutionRules, "a state that can be kept whole", error)
 }
 
-/// A block that was verified by an earlier run, executed again.
-fn execute_stored(
-    spec: &ChainSpec,
-    store: &ChainStore,
-    number: u64,
-    replay: &mut Replay<'_>,
-) -> Result<(), Error> {
-    let (header, body) = (store.header(number)?, store.body(number)?);
-    let (Some(header), Some(body)) = (header, body) else {
-        return Err(Error::Execution { lacks: format!("block {number} in the store") });
-    };
-    let unusable = |error: &dyn std::fmt::Display| unusable(number, error);
-    let header = HeaderView::decode(&header).map_err(|error| unusable(&error))?;
-    let body = BodyView::decode(&body).map_err(|error| unusable(&error))?;
-    let block = PreparedBlock::verified(spec, &header, &body).map_err(|error| unusable(&error))?;
-    replay.execute(&block).map_err(|error| unusable(&error))?;
-    Ok(())
+/// Makes the records of the log, of blocks that may yet be refused: these are not written.
+fn make_records(log: LogValues, batch: &mut Batch) {
+    if log == LogValues::None {
+        return;
+    }
+    let numbers: Vec<u64> = batch.verified().range().map(|i| batch.number(i)).collect();
+    for (number, done) in numbers.into_iter().zip(&mut batch.executed) {
+        // the genesis block was the first record
+        if number > 0 {
+            let Executed { steps, changes, .. } = &done.executed;
+            let changes = BlockChanges::of(number, steps.iter().chain([changes]));
+            changes.encode(log == LogValues::Both, &mut done.record);
+        }
+    }
 }
 
-/// The error for a block that was right before.
-fn unusable(number: u64, error: &dyn std::fmt::Display) -> Error {
-    Error::Execution { lacks: format!("a store whose block {number} executes, found {error}") }
+/// The state behind the last block of a store that has blocks only, by executing all of them.
+fn replay_stored<'c>(
+    spec: &'c ChainSpec,
+    tries: Tries,
+    store: Option<&ChainStore>,
+    cancel: &Cancel,
+) -> Result<Replay<'c>, Error> {
+    let mut replay = Replay::from_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
+    if let Some(store) = store
+        && let Some(tip) = store.tip()
+    {
+        for number in 1..=tip.number {
+            if cancel.is_cancelled() {
+                break;
+            }
+            execute_stored(spec, store, number, &mut replay)?;
+        }
+    }
+    Ok(replay)
 }

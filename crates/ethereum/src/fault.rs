@@ -147,6 +147,22 @@ pub enum Error {
         /// That of what is there now; none where nothing is.
         found: Option<Hash>,
     },
+    /// The state that the store keeps is not the one behind a stored block.
+    StoredState {
+        /// The block's number.
+        number: u64,
+        /// The state root in its header.
+        expected: Hash,
+        /// That of the state.
+        found: Hash,
+    },
+    /// The store cannot go back so far.
+    Unwind {
+        /// Where it can go back to, or what it lacks.
+        expected: String,
+        /// What was asked for.
+        found: String,
+    },
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
     /// Block hashes that the user trusts are not in the archive.
@@ -179,6 +195,13 @@ impl fmt::Display for Error {
                     None => f.write_str(", found nothing"),
                 }
             }
+            Self::StoredState { number, expected, found } => {
+                write!(f, "the state after block {number} of the store is damaged: ")?;
+                write!(f, "expected root {}, found {}", Hex(expected), Hex(found))
+            }
+            Self::Unwind { expected, found } => {
+                write!(f, "block to go back to: expected {expected}, found {found}")
+            }
             Self::Incomplete(shortfalls) => {
                 f.write_str("the archive is incomplete")?;
                 if let Some(first) = shortfalls.first() {
@@ -210,8 +233,11 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Before { .. } | Self::Execution { .. } => Status::Usage,
-            Self::StoredBlock { .. } => Status::Damage,
+            Self::OtherChain { .. }
+            | Self::Before { .. }
+            | Self::Execution { .. }
+            | Self::Unwind { .. } => Status::Usage,
+            Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Damage,
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,

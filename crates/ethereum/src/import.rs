@@ -73,6 +73,11 @@ fn stages(
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let mut execution = Execution::begin(options, sink)?;
+    if execution.is_none() && options.level >= Level::Execution {
+        // asked to stop before there was a state to go on with
+        run.stopped = true;
+        return run.close(link, Ok(()), options);
+    }
     let mut synced_at = 0;
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {

@@ -1,11 +1,12 @@
 //! Every optimisation of the import, as a named option (see [`pipeline::options`]).
 
+use crate::durable::LogValues;
 use crypto::Signatures;
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 13] = [
+pub const OPTIONS: [NamedOption; 14] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -68,6 +69,11 @@ pub const OPTIONS: [NamedOption; 13] = [
         "change the tries of the state key by key, or all keys of a block together in one arena",
     ),
     NamedOption::new(
+        "log",
+        &["off", "redo", "redo+undo"],
+        "keep what each block changes: nothing, new values, or old ones too for the way back",
+    ),
+    NamedOption::new(
         "stages",
         &["serial", "overlapped"],
         "read, verify and write one after the other or at the same time",
@@ -117,6 +123,11 @@ impl Table for Ethereum {
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             arena_tries: setting.is("state-trie", "arena"),
+            log: match setting.get("log") {
+                Some("off") => LogValues::None,
+                Some("redo") => LogValues::New,
+                _ => LogValues::Both,
+            },
             overlapped: setting.is("stages", "overlapped"),
         }
     }
@@ -138,6 +149,7 @@ pub struct Plan {
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
     pub arena_tries: bool,
+    pub log: LogValues,
     pub overlapped: bool,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn begin(
     if options.level >= Level::Execution && !archive.has_bodies() {
         return Err(Error::Execution { lacks: "an archive with bodies".into() });
     }
-    if let Sink::Segments(store) = sink
+    if let Some(store) = sink.store()
         && let Some(tip) = store.tip()
     {
         return go_on(store, &tip, options);
@@ -65,7 +65,7 @@ pub(crate) fn begin(
             header: genesis.raw.clone(),
             total_difficulty: Some(header.difficulty),
         });
-        if let Sink::Segments(store) = sink {
+        if let Some(store) = sink.store_mut() {
             store_genesis(store, archive.has_receipts(), options, &header)?;
         }
     }

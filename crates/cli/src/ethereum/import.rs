@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use archive::{Archive, ChunkLimit, Family};
 use chain::grouped;
 use ethereum::commit::Sink;
+use ethereum::durable::{ExecutedStore, Limits};
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
@@ -54,9 +55,25 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     if is_of_headers && asked.level == Some(Level::Bodies) {
         return raise::run(args, store, quiet, run.cancel);
     }
-    let stored = store.tip().map(|tip| tip.chain);
-    let job = Job::prepare(asked, setting, stored, IMPORT_SEAL, run.cancel.clone())?;
-    job.run(Sink::Segments(Box::new(store)), run)
+    let tip = store.tip();
+    let stored = tip.map(|tip| tip.chain);
+    let mut job = Job::prepare(asked, setting, stored, IMPORT_SEAL, run.cancel.clone())?;
+    let is_executed = tip.is_some_and(|tip| tip.level == Level::Execution as u8);
+    if asked.level.is_none() && is_executed {
+        job.options.level = Level::Execution;
+    }
+    if job.options.level < Level::Execution {
+        return job.run(Sink::Segments(Box::new(store)), run);
+    }
+    drop(store);
+    let (store, _) = ExecutedStore::open(&args.data, &store::Options::default(), limits(args))
+        .with_context(|| format!("cannot open the store {}", args.data.display()))?;
+    job.run(Sink::Executed(Box::new(store)), run)
+}
+
+/// How much of the state's log is kept.
+fn limits(args: &Import) -> Limits {
+    Limits { depth: args.unwind_depth, ..Limits::default() }
 }
 
 /// Do two paths lead to one folder that is there?
@@ -138,7 +155,7 @@ impl Job {
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
         let Self { archive, options } = self;
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
-        let stores = matches!(sink, Sink::Segments(_));
+        let stores = sink.store().is_some();
         let (chain, level) = (&options.spec.name, options.level.name());
         let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
         let live = options.cancel.live();
@@ -170,6 +187,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         let raise = "use another --data folder, or --level bodies to add bodies to this store";
         let other = "use another --data folder for it";
         return Some(if expected.ends_with("headers") { raise } else { other });
+    }
+    if matches!(error, Error::StoredState { .. }) {
+        return Some("import the archive again into a new folder");
     }
     if matches!(error, Error::Store(store::Error::Damaged { .. })) {
         return Some(store::DAMAGE_HINT);

@@ -302,6 +302,44 @@ impl State {
         }
     }
 
+    /// Sets an account of a state that is read back, of which no change is noted.
+    ///
+    /// # Errors
+    /// More accounts than an index can name.
+    pub fn restore_account(
+        &mut self,
+        address: &Address,
+        account: Option<Account>,
+    ) -> Result<AccountId, StateError> {
+        let id = self.id(address)?;
+        self.put_account(id, account);
+        Ok(id)
+    }
+
+    /// Sets a slot in the same way.
+    pub fn restore_slot(&mut self, id: AccountId, slot: U256, value: U256) {
+        self.put_slot(id, slot, value);
+    }
+
+    /// Makes a code known in the same way.
+    pub fn restore_code(&mut self, code: Code) {
+        self.codes.insert(code.hash(), code);
+    }
+
+    /// An account as it is in a state of which all is known.
+    #[must_use]
+    pub fn account_at(&self, address: &Address) -> Option<&Account> {
+        let id = self.index.get(address)?;
+        self.entries[*id as usize].account.as_ref()
+    }
+
+    /// The value of a slot in a state of which all is known; 0 where it has none.
+    #[must_use]
+    pub fn slot_at(&self, address: &Address, slot: &U256) -> U256 {
+        let Some(id) = self.index.get(address) else { return U256::ZERO };
+        self.entries[*id as usize].slots.get(slot).copied().unwrap_or_default()
+    }
+
     fn put_slot(&mut self, id: AccountId, slot: U256, value: U256) {
         let slots = &mut self.entries[id as usize].slots;
         match value.is_zero() {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use store::ChainStore;
 
-fn options(spec: ChainSpec, setting: Setting) -> Options {
+pub fn options(spec: ChainSpec, setting: Setting) -> Options {
     Options {
         spec: Arc::new(spec),
         level: Level::Execution,
@@ -31,14 +31,14 @@ fn options(spec: ChainSpec, setting: Setting) -> Options {
     }
 }
 
-fn published(name: &str) -> (ChainSpec, PathBuf) {
+pub fn published(name: &str) -> (ChainSpec, PathBuf) {
     let genesis = testkit::read(format!("ethereum/chains/{name}/genesis.json"));
     let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
     (spec, testkit::fixture(format!("ethereum/chains/{name}/chain.rlp")))
 }
 
 /// The run, and its error as a sentence.
-fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<String>) {
+pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<String>) {
     let archive = Archive::open(&[path]).unwrap();
     let (run, outcome) = import(&archive, options, sink, |_| {});
     (run, outcome.err().map(|error| error.to_string()))

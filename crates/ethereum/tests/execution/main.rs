@@ -5,6 +5,7 @@
 mod source;
 
 mod chains;
+mod durable;
 mod imports;
 mod refused;
 mod witnesses;

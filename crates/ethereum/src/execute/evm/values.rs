@@ -13,9 +13,12 @@ use rlp::ethereum::{Transaction, TransactionType};
 pub struct Code(pub(super) Bytecode);
 
 impl Code {
-    /// Analyses a code.
+    /// Analyses a code. One that begins as a delegation does (EIP-7702) and is none is a contract's,
+    /// as in go-ethereum: before EIP-3541 any bytes could be deployed.
     pub fn new(code: Vec<u8>) -> Self {
-        Self(Bytecode::new_raw(code.into()))
+        let code = Bytes::from(code);
+        let checked = Bytecode::new_raw_checked(code.clone());
+        Self(checked.unwrap_or_else(|_| Bytecode::new_legacy(code)))
     }
 
     /// Its Keccak-256.
@@ -98,5 +101,18 @@ impl Environment {
             max_fee_per_blob_gas: tx.max_blob_fee.try_into().ok()?,
             authorization_list: authorizations.collect(),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_that_begin_as_a_delegation_and_are_none_are_kept_as_they_are() {
+        for code in [&[0xef, 1][..], &[0xef, 1, 0], &[0xef, 1, 1, 7], &[0xef, 1, 0, 9, 9], &[]] {
+            let read = Code::new(code.to_vec());
+            assert_eq!((read.bytes(), read.hash()), (code, crypto::keccak256(code)));
+        }
     }
 }
