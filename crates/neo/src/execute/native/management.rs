@@ -1,6 +1,6 @@
 //! ContractManagement: deploys, updates and destroys contracts, and keeps the native ones.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Definition, Event, Method, nothing, policy, stored_i64};
 use crate::{
@@ -245,7 +245,7 @@ fn deploy(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, F
     check_code(engine, &nef, &manifest)?;
     let contract = Contract::new(id as i32, 0, hash, nef, manifest);
     put(engine, &contract)?;
-    call_deploy(engine, Rc::new(contract), arguments.get(2), false)
+    call_deploy(engine, Arc::new(contract), arguments.get(2), false)
 }
 
 fn update(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
@@ -273,13 +273,13 @@ fn update(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, F
     check_code(engine, &nef, &manifest)?;
     let contract = Contract::new(old.id, updates, hash, nef, manifest);
     put(engine, &contract)?;
-    call_deploy(engine, Rc::new(contract), arguments.get(2), true)
+    call_deploy(engine, Arc::new(contract), arguments.get(2), true)
 }
 
 /// Calls the contract's `_deploy`, if it has one, and says that it was deployed or updated.
 fn call_deploy(
     engine: &mut Engine<'_>,
-    contract: Rc<Contract>,
+    contract: Arc<Contract>,
     data: Option<&Item>,
     updates: bool,
 ) -> Result<Option<Item>, Fault> {

@@ -217,7 +217,7 @@ fn recover(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, 
     if !contract.manifest.supports("NEP-17") {
         return Err(Fault::Rule("contract does not support NEP-17"));
     }
-    let callee = std::rc::Rc::clone(&contract);
+    let callee = std::sync::Arc::clone(&contract);
     let then = Box::new(move |engine: &mut Engine<'_>| {
         let balance = engine.vm.pop_integer()?;
         if balance.signum() <= 0 {
