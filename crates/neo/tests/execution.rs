@@ -51,6 +51,7 @@ fn past(known: &Arc<Mutex<Known>>) -> Past {
         hash: Box::new(move |height| a.lock().unwrap().hashes.get(height as usize).copied()),
         block: Box::new(move |hash| b.lock().unwrap().blocks.get(&hash).cloned()),
         transaction: Box::new(move |hash| c.lock().unwrap().transactions.get(&hash).cloned()),
+        conflict: Box::new(|_| None),
     }
 }
 
