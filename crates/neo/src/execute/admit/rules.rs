@@ -4,14 +4,11 @@ use super::Judge;
 use crate::{
     error::{Rule, Violation},
     execute::{
-        contract::check_script,
+        contract::{check_script, native_hash},
         native::{self, neo, policy},
     },
     types::{Attribute, Transaction, UInt160},
 };
-
-/// The id of the native contract Oracle.
-const ORACLE: i32 = -9;
 
 /// The script consists of instructions (`scparser.IsScriptCorrect`).
 pub(super) fn script(transaction: Transaction<'_>) -> Result<(), Violation> {
@@ -151,7 +148,7 @@ fn oracle_response(
     if !nodes.is_some_and(|nodes| has_signer(transaction, nodes)) {
         return refused("the oracle nodes as signer", "other signers");
     }
-    let contract = judge.chain.natives.list[(-1 - ORACLE) as usize].hash;
+    let contract = native_hash("OracleContract");
     if transaction.script() != native::answer_script(&contract) {
         return refused("the script of answers", "another one");
     }

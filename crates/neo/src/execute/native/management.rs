@@ -84,6 +84,19 @@ fn id_key(id: i32) -> [u8; 5] {
     key
 }
 
+/// The contract whose record stands under a key of the state.
+pub(crate) fn contract_of_key(id: i32, key: &[u8]) -> Option<[u8; 20]> {
+    match key {
+        [CONTRACT, hash @ ..] if id == ID => hash.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// The key of a contract's record in the state.
+pub(crate) fn key_of(hash: &[u8; 20]) -> Option<StorageKey> {
+    StorageKey::new(ID, &contract_key(hash))
+}
+
 /// What is stored of a contract.
 pub(crate) fn stored(state: &State, hash: &[u8; 20]) -> Option<Value> {
     state.get(ID, &contract_key(hash))
