@@ -64,6 +64,8 @@ pub enum Rule {
     HighPriority,
     /// An answer of the oracle nodes belongs to a request.
     OracleResponse,
+    /// What native contracts do before and after the transactions does not fail.
+    System,
     /// Who pays has the fees of all its transactions in the block.
     Funds,
 }
@@ -110,6 +112,7 @@ impl Rule {
             Self::ConflictInBlock => ("conflict in the block", "mempool.Pool.checkTxConflicts"),
             Self::HighPriority => ("high priority", ATTRIBUTES),
             Self::OracleResponse => ("oracle response", ATTRIBUTES),
+            Self::System => ("native contracts", "Blockchain.storeBlock"),
             Self::Funds => ("fees of the sender", "mempool.checkBalance"),
         }
     }
