@@ -70,8 +70,9 @@ impl Execution {
             self.recent.clear();
         }
         let mut vm = machine();
-        batch.executed.clear();
-        batch.flushes = false;
+        let mut done = std::mem::take(&mut batch.executed);
+        let mut tolerated = std::mem::take(&mut batch.tolerated);
+        done.clear();
         batch.witnesses = [batch.witnesses.iter().sum(), 0];
         let mut refused = None;
         let mut from = 0;
@@ -83,8 +84,8 @@ impl Execution {
             };
             let own = batch.checked.get(from..from + count).unwrap_or_default();
             from += count;
-            match self.block(&mut vm, block, own, &mut batch.tolerated) {
-                Ok(executed) => batch.executed.push(executed),
+            match self.block(&mut vm, block, own, &mut tolerated) {
+                Ok(executed) => done.push(executed),
                 Err(Refused::Failed(error)) => return Err(error),
                 Err(Refused::Broken(violation)) => {
                     refused = Some((index, block.hash, violation));
@@ -92,6 +93,7 @@ impl Execution {
                 }
             }
         }
+        (batch.executed, batch.tolerated) = (done, tolerated);
         if let Some((index, hash, violation)) = refused {
             batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
             batch.cut(index);

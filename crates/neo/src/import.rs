@@ -4,8 +4,10 @@ use crate::Level;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
 use crate::fault::Error;
+use crate::execution::{self, Execution};
 use crate::header::rules::Parent;
 use crate::link::Link;
+use crate::logs::Tokens;
 pub use crate::options::Options;
 pub use crate::run::Run;
 use crate::types::{Block, UInt256, hash_blocks};
@@ -15,6 +17,7 @@ use chain::Progress;
 use crypto::{KeyTables, ManySha256};
 use pipeline::{Flow, Stages};
 use std::time::Instant;
+use store::ChainStore;
 
 /// The stage that has the most to do; records show it in its parts.
 pub(crate) const CHECK: &str = "check";
@@ -56,7 +59,7 @@ fn stages(
     let (plan, protocol) = (options.setting.plan(), &*options.protocol);
     let genesis = genesis(options)?;
     let tip = begin(dumps, options, sink, &genesis)?;
-    run.resumed = matches!(sink, Sink::Store(_)).then_some(tip).flatten().map(|tip| tip.index);
+    run.resumed = (!matches!(sink, Sink::Discard)).then_some(tip).flatten().map(|tip| tip.index);
     let from = tip.map_or(0, |tip| tip.index.saturating_add(1));
     let mut reader = acc::Reader::new(dumps, from, options.batch);
     let mut link = Link::new(protocol, genesis.hash, tip);
@@ -66,6 +69,20 @@ fn stages(
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let mut synced_at = 0;
+    let (mut last, executes) = (tip, options.level >= Level::Execution);
+    let stored = sink.read_back(protocol.state_root_in_header)?;
+    let (mut executor, tasks) = match sink {
+        Sink::Ledger(ledger) => {
+            let trie = ledger.trie(plan.hasher)?;
+            let tasks = vec![
+                execution::roots(trie),
+                execution::transfers(Tokens::new(ledger.storage())),
+            ];
+            (Some(Execution::begin(options, ledger, stored)), tasks)
+        }
+        _ => (None, vec![]),
+    };
+    let mut root = sink.root();
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {
         let clock = Instant::now();
@@ -73,22 +90,36 @@ fn stages(
         batch.times.read = clock.elapsed();
         Ok(more && options.until.is_none_or(|until| batch.packed.first() <= until))
     };
-    let link_and_write = |batch: &mut Batch| -> Result<Flow, Error> {
+    let connect = |batch: &mut Batch| -> Result<Flow, Error> {
         let clock = Instant::now();
-        run.bytes += batch.packed.disk_bytes();
         if let Some(until) = options.until {
             batch.keep_until(until);
         }
-        let verified = link.extend(batch);
-        let linked = clock.elapsed();
-        sink.write(&commit, &verified)?;
-        run.add(batch, linked, clock.elapsed() - linked, start);
+        link.extend(batch);
+        let flow = match &mut executor {
+            Some(executor) => executor.run(batch)?,
+            None => Flow::Continue,
+        };
+        batch.times.link = clock.elapsed();
+        Ok(flow)
+    };
+    let write = |batch: &mut Batch| -> Result<Flow, Error> {
+        let clock = Instant::now();
+        run.bytes += batch.packed.disk_bytes();
+        if options.level >= Level::Execution {
+            execution::check_roots(batch, &mut root);
+        }
+        if let Some(verified) = batch.verified() {
+            sink.write(&commit, &verified)?;
+            last = verified.blocks().last().map(Parent::of).or(last);
+        }
+        run.add(batch, clock.elapsed(), start);
         if run.bytes - synced_at >= SYNC_EVERY {
             synced_at = run.bytes;
             sink.sync()?;
         }
         progress(&Progress {
-            number: link.tip.map_or(0, |tip| tip.index.into()),
+            number: last.map_or(0, |tip| tip.index.into()),
             blocks: run.blocks,
             bytes: run.bytes,
             total_bytes: None,
@@ -106,10 +137,13 @@ fn stages(
     let ended = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
-        .write("link and write", link_and_write)
+        .serial(if executes { "link and execute" } else { "link" }, connect)
+        .fork(tasks)
+        .write("write", write)
         .run(batches, threads);
     run.times = ended.times;
-    run.close(link.tip.as_ref(), ended.outcome)
+    run.root = executes.then_some(root);
+    run.close(last.as_ref(), ended.outcome)
 }
 
 /// The first block of the network.
@@ -128,21 +162,19 @@ fn begin(
     sink: &Sink,
     genesis: &Block,
 ) -> Result<Option<Parent>, Error> {
-    if options.level > Level::Bodies {
+    // what is executed leaves more than a store of blocks keeps, and only that does
+    if matches!(sink, Sink::Ledger(_)) != (options.level >= Level::Execution) {
         return Err(Error::Level(options.level));
     }
     let found = dumps.range().map_or(0, |(first, _)| first);
-    let tip = match sink {
-        Sink::Store(store) => store.tip(),
-        Sink::Discard => None,
-    };
+    let tip = sink.with(ChainStore::tip).flatten();
     let Some(tip) = tip else {
         return match (found, sink) {
             (0, _) => Ok(None),
             // a store holds its chain from the first block on
             (1, Sink::Discard) => Ok(Some(Parent::of(genesis))),
             (_, Sink::Discard) => Err(Error::NoBeginning { expected: found - 1, found }),
-            (_, Sink::Store(_)) => Err(Error::NoBeginning { expected: 0, found }),
+            (_, Sink::Store(_) | Sink::Ledger(_)) => Err(Error::NoBeginning { expected: 0, found }),
         };
     };
     if UInt256(tip.chain) != genesis.hash {

@@ -47,6 +47,8 @@ pub struct Ledger {
     updates: Table,
     /// The state root after the last block that was put in.
     root: UInt256,
+    /// The last block that was appended and not committed.
+    pending: Option<store::Tip>,
 }
 
 /// A block to be put in, and what it leaves.
@@ -80,7 +82,7 @@ impl Ledger {
         let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
         let store = SharedStore(Arc::new(Mutex::new(store)));
         let root = root.unwrap_or_default();
-        Ok(Self { store, storage, transactions, conflicts, transfers, updates, root })
+        Ok(Self { store, storage, transactions, conflicts, transfers, updates, root, pending: None })
     }
 
     /// The state before the next block.
@@ -159,19 +161,26 @@ impl Ledger {
         Ok(())
     }
 
-    /// Appends a chunk of blocks, the last of which are in the tables by now.
+    /// Appends a chunk of blocks up to `tip`, which are in the tables by now.
     ///
     /// # Errors
     /// Those of [`ChainStore::append`].
-    pub(crate) fn append(&self, blocks: &store::Blocks<'_>) -> store::Result<()> {
-        self.store.lock().append(blocks)
+    pub(crate) fn append(
+        &mut self,
+        blocks: &store::Blocks<'_>,
+        tip: store::Tip,
+    ) -> store::Result<()> {
+        self.store.lock().append(blocks)?;
+        self.pending = Some(tip);
+        Ok(())
     }
 
     /// Makes everything that was put in and appended so far true, durably.
     ///
     /// # Errors
     /// Those of [`ChainStore::commit_with`].
-    pub(crate) fn commit(&mut self, tip: &store::Tip) -> store::Result<()> {
+    pub(crate) fn commit(&mut self) -> store::Result<()> {
+        let Some(tip) = self.pending.take() else { return Ok(()) };
         let state = [&MARK[..], &self.root.0].concat();
         let mut parts: [CommitPart<'_>; 5] = [
             (&mut self.storage).into(),
@@ -180,7 +189,7 @@ impl Ledger {
             (&mut self.transfers).into(),
             (&mut self.updates).into(),
         ];
-        self.store.lock().commit_with(tip, &mut parts, &state)
+        self.store.lock().commit_with(&tip, &mut parts, &state)
     }
 
     /// Is it time to commit, by the memory that the tables take?
