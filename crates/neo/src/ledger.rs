@@ -135,6 +135,8 @@ impl Ledger {
     /// # Errors
     /// Those of the tables.
     pub(crate) fn put(&mut self, entry: &Entry<'_>) -> store::Result<()> {
+        // if this fails, what the tables have is not of a whole chunk: nothing may be committed
+        self.pending = None;
         for (key, value) in entry.changes {
             match value {
                 Some(value) => self.storage.put(key.as_slice(), value)?,
