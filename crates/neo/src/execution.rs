@@ -2,6 +2,7 @@
 //! goes on with the next batch.
 
 use crate::batch::Batch;
+use crate::commit::Sink;
 use crate::error::{Rule, Violation};
 use crate::execute::admit::Judge;
 use crate::execute::block::{BlockError, Executed, Executor, machine};
@@ -44,7 +45,7 @@ enum Refused {
 
 impl Execution {
     /// Goes on from the last block of the store.
-    pub fn begin(options: &Options, ledger: &Ledger, last: Option<(Header, UInt256)>) -> Self {
+    fn new(options: &Options, ledger: &Ledger, last: Option<(Header, UInt256)>) -> Self {
         let protocol = (*options.protocol).clone();
         let recent = Recent::new(ledger, protocol.state_root_in_header);
         let past = recent.past();
@@ -144,8 +145,21 @@ impl Execution {
     }
 }
 
+/// What level execution adds to the stages: the executor, and the tasks that follow it; nothing at
+/// the other levels.
+pub(crate) fn begin<'a>(
+    options: &Options,
+    sink: &Sink,
+) -> Result<(Option<Execution>, Vec<Task<'a, Batch, Error>>), Error> {
+    let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
+    let last = sink.read_back(options.protocol.state_root_in_header)?;
+    let trie = ledger.trie(options.setting.plan().hasher)?;
+    let tasks = vec![roots(trie), transfers(Tokens::new(ledger.storage()))];
+    Ok((Some(Execution::new(options, ledger, last)), tasks))
+}
+
 /// The task that computes the state roots of a batch's blocks.
-pub(crate) fn roots<'a>(mut trie: StateTrie) -> Task<'a, Batch, Error> {
+fn roots<'a>(mut trie: StateTrie) -> Task<'a, Batch, Error> {
     Task::new("state roots", move |batch: &Batch| {
         let changes: Vec<&[Change]> =
             batch.executed.iter().map(|executed| &executed.changes[..]).collect();
@@ -156,7 +170,7 @@ pub(crate) fn roots<'a>(mut trie: StateTrie) -> Task<'a, Batch, Error> {
 }
 
 /// The task that finds the transfers in a batch's notifications.
-pub(crate) fn transfers<'a>(mut tokens: Tokens) -> Task<'a, Batch, Error> {
+fn transfers<'a>(mut tokens: Tokens) -> Task<'a, Batch, Error> {
     Task::new("transfers", move |batch: &Batch| {
         let told: store::Result<Vec<_>> =
             batch.executed.iter().map(|executed| tokens.transfers(executed)).collect();

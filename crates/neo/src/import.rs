@@ -4,13 +4,13 @@ use crate::Level;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
 use crate::fault::Error;
-use crate::execution::{self, Execution};
+use crate::execution;
 use crate::header::rules::Parent;
 use crate::link::Link;
-use crate::logs::Tokens;
 pub use crate::options::Options;
 pub use crate::run::Run;
 use crate::types::{Block, UInt256, hash_blocks};
+use crate::writer::Writer;
 use archive::ChunkLimit;
 use archive::acc::{self, Dumps};
 use chain::Progress;
@@ -21,10 +21,6 @@ use store::ChainStore;
 
 /// The stage that has the most to do; records show it in its parts.
 pub(crate) const CHECK: &str = "check";
-
-/// Bytes of dumps after which the store is made durable, so that a start after a power loss has
-/// little to check again.
-const SYNC_EVERY: u64 = 1 << 30;
 
 /// Imports `dumps` into `sink`. What was verified before a fault is committed; the first value says
 /// what was done in any case.
@@ -68,21 +64,9 @@ fn stages(
     let commit = Commit { chain: genesis.hash, level: options.level };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
-    let mut synced_at = 0;
-    let (mut last, executes) = (tip, options.level >= Level::Execution);
-    let stored = sink.read_back(protocol.state_root_in_header)?;
-    let (mut executor, tasks) = match sink {
-        Sink::Ledger(ledger) => {
-            let trie = ledger.trie(plan.hasher)?;
-            let tasks = vec![
-                execution::roots(trie),
-                execution::transfers(Tokens::new(ledger.storage())),
-            ];
-            (Some(Execution::begin(options, ledger, stored)), tasks)
-        }
-        _ => (None, vec![]),
-    };
-    let mut root = sink.root();
+    let (mut execution, tasks) = execution::begin(options, sink)?;
+    let connected = if execution.is_some() { "link and execute" } else { "link" };
+    let mut writer = Writer::new(options, sink, (tip, commit), run, progress, start);
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {
         let clock = Instant::now();
@@ -96,53 +80,20 @@ fn stages(
             batch.keep_until(until);
         }
         link.extend(batch);
-        let flow = match &mut executor {
-            Some(executor) => executor.run(batch)?,
-            None => Flow::Continue,
-        };
+        let flow = execution.as_mut().map_or(Ok(Flow::Continue), |all| all.run(batch))?;
         batch.times.link = clock.elapsed();
-        Ok(flow)
-    };
-    let write = |batch: &mut Batch| -> Result<Flow, Error> {
-        let clock = Instant::now();
-        run.bytes += batch.packed.disk_bytes();
-        if options.level >= Level::Execution {
-            execution::check_roots(batch, &mut root);
-        }
-        if let Some(verified) = batch.verified() {
-            sink.write(&commit, &verified)?;
-            last = verified.blocks().last().map(Parent::of).or(last);
-        }
-        run.add(batch, clock.elapsed(), start);
-        if run.bytes - synced_at >= SYNC_EVERY {
-            synced_at = run.bytes;
-            sink.sync()?;
-        }
-        progress(&Progress {
-            number: last.map_or(0, |tip| tip.index.into()),
-            blocks: run.blocks,
-            bytes: run.bytes,
-            total_bytes: None,
-            committed: sink.committed(),
-        });
-        match batch.fault.take() {
-            Some(fault) => Err(fault.into()),
-            None if options.cancel.is_cancelled() => {
-                run.stopped = true;
-                Ok(Flow::Stop)
-            }
-            None => Ok(Flow::Continue),
-        }
+        // nothing after a fault counts
+        Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
     };
     let ended = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
-        .serial(if executes { "link and execute" } else { "link" }, connect)
+        .serial(connected, connect)
         .fork(tasks)
-        .write("write", write)
+        .write("write", |batch| writer.write(batch))
         .run(batches, threads);
+    let last = writer.end();
     run.times = ended.times;
-    run.root = executes.then_some(root);
     run.close(last.as_ref(), ended.outcome)
 }
 

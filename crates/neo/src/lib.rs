@@ -26,6 +26,7 @@ mod run;
 pub mod state;
 pub mod types;
 pub mod witness;
+mod writer;
 
 pub use chain::Level;
 pub use error::{Rule, Violation};

@@ -178,8 +178,37 @@ fn a_state_root_of_another_configuration_is_refused() {
     let dump = Dump::EMPTY;
     let options = options(dump, 2);
     let mut protocol = (*options.protocol).clone();
-    protocol.genesis.milliseconds_per_block += 1;
-    protocol.initial_gas_distribution += 1;
+    protocol.initial_gas += 1;
     let options = Options { protocol: protocol.into(), ..options };
     assert_eq!(broken(&options, &records(dump)), (1, Rule::StateRoot));
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_sender_without_the_fees_is_refused() {
+    // the first block is the same, and gives to the consensus nodes less than they spend
+    let dump = Dump::CHAIN50;
+    let options = options(dump, 2);
+    let first = dumps::blocks(dump).iter().position(|each| each.transactions.len() > 0).unwrap();
+    let protocol = Protocol { initial_gas: 1000, ..(*options.protocol).clone() };
+    let poor = Options { protocol: protocol.into(), ..options.clone() };
+    assert_eq!(broken(&poor, &records(dump)), (first as u32, Rule::Funds));
+    // a network that stores such blocks tells of them
+    let protocol = Protocol { verify_transactions: false, ..(*poor.protocol).clone() };
+    let lenient = Options { protocol: protocol.into(), until: Some(first as u32), ..poor };
+    let folder = tempfile::tempdir().unwrap();
+    let (run, _) = run(&testkit::fixture(dump.file), &lenient, folder.path());
+    assert!(run.tolerated >= 1 || run.blocks == first as u64, "{run:?}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_transaction_that_is_valid_for_too_long_is_refused() {
+    let dump = Dump::CHAIN50;
+    let options = options(dump, 2);
+    let mut protocol = (*options.protocol).clone();
+    protocol.max_valid_until_block_increment = 1;
+    protocol.genesis.max_valid_until_block_increment = 1;
+    let options = Options { protocol: protocol.into(), ..options };
+    assert_eq!(broken(&options, &records(dump)).1, Rule::ValidUntilIncrement);
 }
