@@ -67,7 +67,7 @@ impl Ledger {
     /// # Errors
     /// Those of [`ChainStore::open_with`].
     pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
-        let tables = |opening: &mut store::Opening| {
+        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 5]> {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             Ok([
                 table(STORAGE)?,
@@ -123,7 +123,9 @@ impl Ledger {
                 leaves.clear();
             }
         }
-        trie.apply(&leaves)?;
+        if !leaves.is_empty() {
+            trie.apply(&leaves)?;
+        }
         match trie.root() == self.root {
             true => Ok(trie),
             false => Err(Error::StoredState { expected: self.root, found: trie.root() }),
