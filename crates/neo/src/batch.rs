@@ -2,8 +2,8 @@
 
 use crate::Level;
 use crate::body::{merkle, rules};
-use crate::execute::block::Executed;
 use crate::error::{Rule, Violation};
+use crate::execute::block::Executed;
 use crate::fault::{Cause, Fault};
 use crate::link::Linked;
 use crate::logs::Told;

@@ -139,10 +139,7 @@ impl Sink {
     }
 }
 
-fn read_back(
-    store: &ChainStore,
-    state_root: bool,
-) -> Result<Option<(Header, UInt256)>, Error> {
+fn read_back(store: &ChainStore, state_root: bool) -> Result<Option<(Header, UInt256)>, Error> {
     let Some(tip) = store.tip() else { return Ok(None) };
     let (number, expected) = (tip.number, UInt256(tip.hash));
     let damaged = |found| Error::StoredBlock { number, expected, found };

@@ -3,8 +3,8 @@
 use crate::Level;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
-use crate::fault::Error;
 use crate::execution;
+use crate::fault::Error;
 use crate::header::rules::Parent;
 use crate::link::Link;
 pub use crate::options::Options;

@@ -82,7 +82,16 @@ impl Ledger {
         let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
         let store = SharedStore(Arc::new(Mutex::new(store)));
         let root = root.unwrap_or_default();
-        Ok(Self { store, storage, transactions, conflicts, transfers, updates, root, pending: None })
+        Ok(Self {
+            store,
+            storage,
+            transactions,
+            conflicts,
+            transfers,
+            updates,
+            root,
+            pending: None,
+        })
     }
 
     /// The state before the next block.

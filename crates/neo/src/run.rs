@@ -61,12 +61,7 @@ pub struct Run {
 
 impl Run {
     /// Adds one batch: the time it took to write it.
-    pub(crate) fn add(
-        &mut self,
-        batch: &Batch,
-        written: Duration,
-        start: Instant,
-    ) {
+    pub(crate) fn add(&mut self, batch: &Batch, written: Duration, start: Instant) {
         self.tolerated += batch.tolerated.len() as u64;
         let room = TOLD.saturating_sub(self.first_tolerated.len());
         self.first_tolerated.extend(batch.tolerated.iter().take(room).cloned());

@@ -96,10 +96,8 @@ fn refused(drafts: &[Draft], verdict: Verdict, past: Past) -> Option<Rule> {
     drafts.iter().for_each(|draft| raw.extend(draft.encode()));
     let mut block = Block { raw, ..Block::default() };
     block.decode(false, &ManySha256::detect()).unwrap();
-    let checked = |draft: &Draft| Checked {
-        script_hash: UInt160::of_script(&draft.verification),
-        verdict,
-    };
+    let checked =
+        |draft: &Draft| Checked { script_hash: UInt160::of_script(&draft.verification), verdict };
     let checked: Vec<Checked> = drafts.iter().map(checked).collect();
     let (executor, vm) = (&mut executor, &mut vm);
     let mut judge = Judge { chain: &chain, before: &blocks[0], state: &mut state, executor, vm };
@@ -134,7 +132,8 @@ fn witnesses_of_any_form_are_run() {
     assert_eq!(with(&[], &[PUSHDATA1, 7]), wrong, "a script that is cut short");
     assert_eq!(with(&[INITSLOT], &[PUSH1]), wrong);
     // a contract that is not there; a native one, which verifies only what it is for
-    let nobody = Draft { verification: vec![], account: Some(UInt160([7; 20])), ..Draft::default() };
+    let nobody =
+        Draft { verification: vec![], account: Some(UInt160([7; 20])), ..Draft::default() };
     assert_eq!(one(nobody.clone()), wrong);
     let gas = "0xd2a4cff31913016155e38e474a2c06d08be276cf".parse().unwrap();
     assert_eq!(one(Draft { account: Some(gas), ..nobody.clone() }), wrong);
@@ -147,7 +146,10 @@ fn witnesses_of_any_form_are_run() {
 fn fees_pay_for_bytes_attributes_and_witnesses() {
     let size = Draft::default().encode().len() as i64;
     let exact = Draft { network_fee: size * 1000, ..Draft::default() };
-    assert_eq!(one(Draft { network_fee: size * 1000 - 1, ..exact.clone() }), Some(Rule::NetworkFee));
+    assert_eq!(
+        one(Draft { network_fee: size * 1000 - 1, ..exact.clone() }),
+        Some(Rule::NetworkFee)
+    );
     // nothing is left for the one instruction, which costs 30
     assert_eq!(one(exact.clone()), Some(Rule::Witness));
     assert_eq!(one(Draft { network_fee: size * 1000 + 30, ..exact.clone() }), RIGHT);

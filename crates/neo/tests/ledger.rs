@@ -143,8 +143,7 @@ fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
 /// Imports changed blocks: the height and the rule that stop it; the blocks before stay.
 fn broken(options: &Options, blocks: &[Vec<u8>]) -> (u32, Rule) {
     let folder = tempfile::tempdir().unwrap();
-    let (run, outcome) =
-        run(&write(folder.path(), blocks), options, &folder.path().join("data"));
+    let (run, outcome) = run(&write(folder.path(), blocks), options, &folder.path().join("data"));
     let Err(Error::Fault(fault)) = outcome else { panic!("{outcome:?}") };
     let Cause::Rule(violation) = fault.cause else { panic!("{:?}", fault.cause) };
     assert_eq!(run.committed, fault.block.checked_sub(1).map(u64::from));

@@ -8,7 +8,7 @@ mod tokens;
 mod transfers;
 
 pub use read::{Event, transfer_of};
-pub use tokens::{Told, Tokens};
+pub use tokens::{Tokens, Told};
 pub use transfers::{
     Movement, Place, Standard, TRANSFERS, Transfer, TransferError, Transfers, UPDATES,
     last_updates, of_account,

@@ -140,9 +140,8 @@ fn oracle_response(
     transaction: Transaction<'_>,
     id: u64,
 ) -> Result<(), Violation> {
-    let refused = |expected: &str, found: &str| {
-        Err(Violation::new(Rule::OracleResponse, expected, found))
-    };
+    let refused =
+        |expected: &str, found: &str| Err(Violation::new(Rule::OracleResponse, expected, found));
     let height = judge.before.header.index.saturating_add(1);
     let nodes = native::oracle_account(judge.state, height).map(UInt160);
     if !nodes.is_some_and(|nodes| has_signer(transaction, nodes)) {

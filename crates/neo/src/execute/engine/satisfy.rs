@@ -53,11 +53,7 @@ impl Engine<'_> {
     }
 
     /// `Blockchain.InitVerificationContext`.
-    fn load_witness(
-        &mut self,
-        account: UInt160,
-        witness: Witness<'_>,
-    ) -> Result<(), NotSatisfied> {
+    fn load_witness(&mut self, account: UInt160, witness: Witness<'_>) -> Result<(), NotSatisfied> {
         let failed = |fault: Fault| NotSatisfied::Failed(fault.to_string());
         match witness.verification {
             [] => self.load_verify(account)?,
@@ -66,8 +62,7 @@ impl Engine<'_> {
                     return Err(NotSatisfied::Native);
                 }
                 correct(script)?;
-                self.load_script(script, account.0, flags::READ_ONLY, -1, false)
-                    .map_err(failed)?;
+                self.load_script(script, account.0, flags::READ_ONLY, -1, false).map_err(failed)?;
             }
         }
         match witness.invocation {

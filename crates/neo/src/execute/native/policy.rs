@@ -4,8 +4,8 @@ mod fixed_fees;
 mod settings;
 
 pub(crate) use fixed_fees::{clean_whitelist, fixed_fee, whitelisted};
-pub(crate) use settings::{fee_per_byte, 
-    NOTARY_ASSISTED, attribute_fee, exec_fee_factor, storage_fee, traceable_blocks,
+pub(crate) use settings::{
+    NOTARY_ASSISTED, attribute_fee, exec_fee_factor, fee_per_byte, storage_fee, traceable_blocks,
     valid_until_increment,
 };
 
