@@ -118,7 +118,7 @@ pub struct Verification {
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
     /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where there are any; Neo:
-    /// bodies]
+    /// execution]
     #[arg(long, value_parser = levels())]
     pub level: Option<Level>,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]

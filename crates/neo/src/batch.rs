@@ -3,13 +3,17 @@
 use crate::Level;
 use crate::body::{merkle, rules};
 use crate::error::{Rule, Violation};
+use crate::execute::block::Executed;
 use crate::fault::{Cause, Fault};
+use crate::link::Linked;
+use crate::logs::Told;
 use crate::option_table::Plan;
 use crate::params::Protocol;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
 use archive::acc;
 use crypto::KeyTables;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Blocks on their way through the stages. Each stage fills its part; buffers are used again.
@@ -31,6 +35,18 @@ pub(crate) struct Batch {
     pub tolerated: Vec<(u32, Violation)>,
     /// Witnesses of transactions that were verified, and that need the virtual machine.
     pub witnesses: [u64; 2],
+    /// The witnesses of the good blocks' transactions, in order; the first block has none.
+    pub checked: Vec<Checked>,
+    /// Only the link can say so.
+    pub linked: Option<Linked>,
+    /// What the good blocks leave, where they are executed.
+    pub executed: Vec<Executed>,
+    /// All is to be committed after this batch: the execution waits for it.
+    pub flushes: bool,
+    /// The state root after each block, of the task that computes them.
+    pub roots: Mutex<Vec<UInt256>>,
+    /// The transfers of each block, of the task that finds them.
+    pub transfers: Mutex<Vec<Vec<Told>>>,
     pub times: Times,
 }
 
@@ -40,6 +56,7 @@ pub(crate) struct Times {
     pub read: Duration,
     pub decode: Duration,
     pub verify: Duration,
+    pub link: Duration,
 }
 
 impl Batch {
@@ -90,6 +107,7 @@ impl Checks<'_> {
     pub fn check(&self, batch: &mut Batch) {
         let clock = Instant::now();
         batch.fault = None;
+        batch.linked = None;
         batch.tolerated.clear();
         batch.witnesses = [0; 2];
         self.decode(batch);
@@ -173,6 +191,7 @@ impl Checks<'_> {
         batch.witnesses = [transactions.len() as u64 - machine, machine];
         batch.headers = checked;
         self.transactions(batch, &transactions);
+        batch.checked = transactions;
     }
 
     fn transactions(&self, batch: &mut Batch, mut checked: &[Checked]) {

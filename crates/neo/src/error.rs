@@ -42,6 +42,32 @@ pub enum Rule {
     WitnessAccount,
     /// A witness is satisfied.
     Witness,
+    /// A header carries the state root after the block before.
+    StateRoot,
+    /// A transaction's script consists of instructions.
+    Script,
+    /// The last height of a transaction is not too far ahead.
+    ValidUntilIncrement,
+    /// No signer is blocked by Policy.
+    BlockedAccount,
+    /// The network fee pays for bytes and attributes.
+    NetworkFee,
+    /// The rest of the network fee pays for witnesses.
+    WitnessFee,
+    /// A transaction is not in the chain yet.
+    StoredTransaction,
+    /// A transaction does not conflict with one in the chain.
+    Conflict,
+    /// A transaction that conflicts with others of its block pays more.
+    ConflictInBlock,
+    /// The committee signs for high priority.
+    HighPriority,
+    /// An answer of the oracle nodes belongs to a request.
+    OracleResponse,
+    /// What native contracts do before and after the transactions does not fail.
+    System,
+    /// Who pays has the fees of all its transactions in the block.
+    Funds,
 }
 
 impl Rule {
@@ -54,6 +80,7 @@ impl Rule {
     /// Name, and the source of the rule: the function of neo-go, or the file of the C# node.
     fn text(self) -> (&'static str, &'static str) {
         const HEADER: &str = "Blockchain.verifyHeader";
+        const ADD: &str = "Blockchain.verifyAndPoolTx";
         const ATTRIBUTES: &str = "Blockchain.verifyTxAttributes";
         match self {
             Self::Genesis => ("genesis block", "core.CreateGenesisBlock"),
@@ -74,6 +101,19 @@ impl Rule {
             Self::OracleScopes => ("scopes of an oracle response", ATTRIBUTES),
             Self::WitnessAccount => ("account of a witness", "InitVerificationContext"),
             Self::Witness => ("witness", "Blockchain.verifyTxWitnesses"),
+            Self::StateRoot => ("state root", HEADER),
+            Self::Script => ("script", ADD),
+            Self::ValidUntilIncrement => ("valid until block, at most", ADD),
+            Self::BlockedAccount => ("blocked account", "Policy.CheckPolicy"),
+            Self::NetworkFee => ("network fee", ADD),
+            Self::WitnessFee => ("fee of witnesses", "Blockchain.verifyTxWitnesses"),
+            Self::StoredTransaction => ("transaction of an earlier block", ADD),
+            Self::Conflict => ("conflict with an earlier block", ADD),
+            Self::ConflictInBlock => ("conflict in the block", "mempool.Pool.checkTxConflicts"),
+            Self::HighPriority => ("high priority", ATTRIBUTES),
+            Self::OracleResponse => ("oracle response", ATTRIBUTES),
+            Self::System => ("native contracts", "Blockchain.storeBlock"),
+            Self::Funds => ("fees of the sender", "mempool.checkBalance"),
         }
     }
 }

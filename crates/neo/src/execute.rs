@@ -4,6 +4,7 @@
 //! transaction's script, and what they do after (PostPersist). Each is an execution of its own
 //! ([`engine::Engine`]) over the layers of the state, and leaves an [`engine::Execution`].
 
+pub mod admit;
 pub mod block;
 pub mod contract;
 pub mod encode;

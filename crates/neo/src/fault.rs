@@ -133,6 +133,22 @@ pub enum Error {
         /// That of what is there now; none where nothing is.
         found: Option<UInt256>,
     },
+    /// The state trie cannot be built.
+    Trie(trie::update::Error),
+    /// The state of the store is not what was committed.
+    StoredState {
+        /// The state root that was committed.
+        expected: UInt256,
+        /// That of what is there now.
+        found: UInt256,
+    },
+    /// An application log of the store is none.
+    StoredLog {
+        /// The height of its block.
+        height: u32,
+        /// What is wrong with it.
+        error: types::Error,
+    },
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
 }
@@ -149,7 +165,7 @@ impl fmt::Display for Error {
             }
             Self::Level(level) => {
                 let level = level.name();
-                write!(f, "--level {level}: Neo dumps are verified up to bodies so far")
+                write!(f, "--level {level}: blocks are executed into a ledger, and others not")
             }
             Self::NoBeginning { expected, found } => {
                 write!(
@@ -166,6 +182,14 @@ impl fmt::Display for Error {
                     Some(found) => write!(f, ", found {found}"),
                     None => f.write_str(", found nothing"),
                 }
+            }
+            Self::Trie(error) => write!(f, "state trie: {error}"),
+            Self::StoredState { expected, found } => {
+                write!(f, "the state of the store is damaged: expected root {expected}, ")?;
+                write!(f, "found {found}")
+            }
+            Self::StoredLog { height, error } => {
+                write!(f, "the application log of block {height} is damaged: {error}")
             }
             Self::Incomplete(shortfalls) => {
                 f.write_str("the dumps are incomplete")?;
@@ -192,7 +216,10 @@ impl Error {
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
             Self::OtherChain { .. } | Self::Level(_) | Self::Genesis(_) => Status::Usage,
-            Self::StoredBlock { .. } => Status::Damage,
+            Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StoredLog { .. } => {
+                Status::Damage
+            }
+            Self::Trie(_) => Status::Unknown,
             Self::Incomplete(_) | Self::NoBeginning { .. } => Status::Incomplete,
             Self::Empty => Status::Unknown,
         }
@@ -227,6 +254,12 @@ impl From<Fault> for Error {
 impl From<archive::Error> for Error {
     fn from(error: archive::Error) -> Self {
         Self::Archive(error)
+    }
+}
+
+impl From<trie::update::Error> for Error {
+    fn from(error: trie::update::Error) -> Self {
+        Self::Trie(error)
     }
 }
 

@@ -3,25 +3,24 @@
 use crate::Level;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
+use crate::execution;
 use crate::fault::Error;
 use crate::header::rules::Parent;
 use crate::link::Link;
 pub use crate::options::Options;
 pub use crate::run::Run;
 use crate::types::{Block, UInt256, hash_blocks};
+use crate::writer::Writer;
 use archive::ChunkLimit;
 use archive::acc::{self, Dumps};
 use chain::Progress;
 use crypto::{KeyTables, ManySha256};
 use pipeline::{Flow, Stages};
 use std::time::Instant;
+use store::ChainStore;
 
 /// The stage that has the most to do; records show it in its parts.
 pub(crate) const CHECK: &str = "check";
-
-/// Bytes of dumps after which the store is made durable, so that a start after a power loss has
-/// little to check again.
-const SYNC_EVERY: u64 = 1 << 30;
 
 /// Imports `dumps` into `sink`. What was verified before a fault is committed; the first value says
 /// what was done in any case.
@@ -56,7 +55,7 @@ fn stages(
     let (plan, protocol) = (options.setting.plan(), &*options.protocol);
     let genesis = genesis(options)?;
     let tip = begin(dumps, options, sink, &genesis)?;
-    run.resumed = matches!(sink, Sink::Store(_)).then_some(tip).flatten().map(|tip| tip.index);
+    run.resumed = (!matches!(sink, Sink::Discard)).then_some(tip).flatten().map(|tip| tip.index);
     let from = tip.map_or(0, |tip| tip.index.saturating_add(1));
     let mut reader = acc::Reader::new(dumps, from, options.batch);
     let mut link = Link::new(protocol, genesis.hash, tip);
@@ -65,7 +64,9 @@ fn stages(
     let commit = Commit { chain: genesis.hash, level: options.level };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
-    let mut synced_at = 0;
+    let (mut execution, tasks) = execution::begin(options, sink)?;
+    let connected = if execution.is_some() { "link and execute" } else { "link" };
+    let mut writer = Writer::new(options, sink, (tip, commit), run, progress, start);
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {
         let clock = Instant::now();
@@ -73,43 +74,27 @@ fn stages(
         batch.times.read = clock.elapsed();
         Ok(more && options.until.is_none_or(|until| batch.packed.first() <= until))
     };
-    let link_and_write = |batch: &mut Batch| -> Result<Flow, Error> {
+    let connect = |batch: &mut Batch| -> Result<Flow, Error> {
         let clock = Instant::now();
-        run.bytes += batch.packed.disk_bytes();
         if let Some(until) = options.until {
             batch.keep_until(until);
         }
-        let verified = link.extend(batch);
-        let linked = clock.elapsed();
-        sink.write(&commit, &verified)?;
-        run.add(batch, linked, clock.elapsed() - linked, start);
-        if run.bytes - synced_at >= SYNC_EVERY {
-            synced_at = run.bytes;
-            sink.sync()?;
-        }
-        progress(&Progress {
-            number: link.tip.map_or(0, |tip| tip.index.into()),
-            blocks: run.blocks,
-            bytes: run.bytes,
-            total_bytes: None,
-            committed: sink.committed(),
-        });
-        match batch.fault.take() {
-            Some(fault) => Err(fault.into()),
-            None if options.cancel.is_cancelled() => {
-                run.stopped = true;
-                Ok(Flow::Stop)
-            }
-            None => Ok(Flow::Continue),
-        }
+        link.extend(batch);
+        let flow = execution.as_mut().map_or(Ok(Flow::Continue), |all| all.run(batch))?;
+        batch.times.link = clock.elapsed();
+        // nothing after a fault counts
+        Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
     };
     let ended = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
-        .write("link and write", link_and_write)
+        .serial(connected, connect)
+        .fork(tasks)
+        .write("write", |batch| writer.write(batch))
         .run(batches, threads);
+    let last = writer.end();
     run.times = ended.times;
-    run.close(link.tip.as_ref(), ended.outcome)
+    run.close(last.as_ref(), ended.outcome)
 }
 
 /// The first block of the network.
@@ -128,21 +113,19 @@ fn begin(
     sink: &Sink,
     genesis: &Block,
 ) -> Result<Option<Parent>, Error> {
-    if options.level > Level::Bodies {
+    // what is executed leaves more than a store of blocks keeps, and only that does
+    if matches!(sink, Sink::Ledger(_)) != (options.level >= Level::Execution) {
         return Err(Error::Level(options.level));
     }
     let found = dumps.range().map_or(0, |(first, _)| first);
-    let tip = match sink {
-        Sink::Store(store) => store.tip(),
-        Sink::Discard => None,
-    };
+    let tip = sink.with(ChainStore::tip).flatten();
     let Some(tip) = tip else {
         return match (found, sink) {
             (0, _) => Ok(None),
             // a store holds its chain from the first block on
             (1, Sink::Discard) => Ok(Some(Parent::of(genesis))),
             (_, Sink::Discard) => Err(Error::NoBeginning { expected: found - 1, found }),
-            (_, Sink::Store(_)) => Err(Error::NoBeginning { expected: 0, found }),
+            (_, Sink::Store(_) | Sink::Ledger(_)) => Err(Error::NoBeginning { expected: 0, found }),
         };
     };
     if UInt256(tip.chain) != genesis.hash {

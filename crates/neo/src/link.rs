@@ -2,11 +2,14 @@
 
 use crate::batch::Batch;
 use crate::error::{Rule, Violation};
+use crate::execute::block::Executed;
 use crate::fault::Cause;
 use crate::header::rules::{self, Parent};
+use crate::logs::Told;
 use crate::params::Protocol;
 use crate::types::{Block, UInt256};
 use crate::witness::Checked;
+use std::sync::{MutexGuard, PoisonError};
 
 /// The chain so far.
 pub(crate) struct Link<'a> {
@@ -27,6 +30,37 @@ impl<'a> Verified<'a> {
     pub fn blocks(&self) -> &'a [Block] {
         self.batch.blocks()
     }
+
+    /// What they leave, where they are executed.
+    pub(crate) fn executed(&self) -> &'a [Executed] {
+        &self.batch.executed
+    }
+
+    /// The state root after each of them, likewise.
+    pub(crate) fn roots(&self) -> Vec<UInt256> {
+        self.batch.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The transfers of each of them, likewise.
+    pub(crate) fn transfers(&self) -> MutexGuard<'a, Vec<Vec<Told>>> {
+        self.batch.transfers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All is to be committed after them.
+    pub(crate) fn flushes(&self) -> bool {
+        self.batch.flushes
+    }
+}
+
+/// That the link has verified the good blocks of a batch: nobody else makes one.
+#[derive(Debug)]
+pub(crate) struct Linked(());
+
+impl Batch {
+    /// Its good blocks, if they were linked.
+    pub fn verified(&self) -> Option<Verified<'_>> {
+        self.linked.as_ref().map(|_| Verified { batch: self })
+    }
 }
 
 impl<'a> Link<'a> {
@@ -35,7 +69,7 @@ impl<'a> Link<'a> {
     }
 
     /// Verifies the headers of a batch one after the other. The first fault ends it.
-    pub fn extend<'b>(&mut self, batch: &'b mut Batch) -> Verified<'b> {
+    pub fn extend(&mut self, batch: &mut Batch) {
         let mut broken = None;
         for (index, (block, checked)) in batch.blocks().iter().zip(&batch.headers).enumerate() {
             if let Err(violation) = self.verify(block, checked) {
@@ -54,7 +88,7 @@ impl<'a> Link<'a> {
             batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
             batch.cut(index);
         }
-        Verified { batch }
+        batch.linked = Some(Linked(()));
     }
 
     /// The rules between the last block and this one.

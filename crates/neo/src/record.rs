@@ -101,6 +101,9 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
             "{transactions} transactions with {witnesses} witnesses verified by signatures={by}"
         ));
     }
+    if let Some(root) = run.root {
+        notes.push(format!("state root {root} after the last block"));
+    }
     if run.unverified > 0 {
         let unverified = grouped(run.unverified);
         notes.push(format!("{unverified} witnesses need the virtual machine: not verified"));

@@ -27,6 +27,8 @@ pub struct Run {
     pub bytes: u64,
     /// The last block of the chain now.
     pub tip: Option<(u32, UInt256)>,
+    /// The state root after it, where blocks are executed.
+    pub root: Option<UInt256>,
     /// The block from which an earlier run's store went on.
     pub resumed: Option<u32>,
     /// Transactions in the bodies that were checked.
@@ -58,14 +60,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Adds one batch: the time it took to link it and to write it.
-    pub(crate) fn add(
-        &mut self,
-        batch: &Batch,
-        linked: Duration,
-        written: Duration,
-        start: Instant,
-    ) {
+    /// Adds one batch: the time it took to write it.
+    pub(crate) fn add(&mut self, batch: &Batch, written: Duration, start: Instant) {
         self.tolerated += batch.tolerated.len() as u64;
         let room = TOLD.saturating_sub(self.first_tolerated.len());
         self.first_tolerated.extend(batch.tolerated.iter().take(room).cloned());
@@ -85,7 +81,7 @@ impl Run {
         self.chunks.push(ChunkTimes {
             first: first.into(),
             blocks: count,
-            busy_s: [times.read, times.decode, times.verify + linked, written]
+            busy_s: [times.read, times.decode, times.verify + times.link, written]
                 .map(|time| time.as_secs_f64())
                 .to_vec(),
             end_s: start.elapsed().as_secs_f64(),

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::sync::{Arc, Mutex};
 
 use blockmill_neo::execute::{
-    block::Executor,
+    block::{Executor, machine},
     engine::{Chain, Execution, Trigger},
     native::Natives,
     past::{Ended, Past, PastTransaction},
@@ -51,6 +51,7 @@ fn past(known: &Arc<Mutex<Known>>) -> Past {
         hash: Box::new(move |height| a.lock().unwrap().hashes.get(height as usize).copied()),
         block: Box::new(move |hash| b.lock().unwrap().blocks.get(&hash).cloned()),
         transaction: Box::new(move |hash| c.lock().unwrap().transactions.get(&hash).cloned()),
+        conflict: Box::new(|_| None),
     }
 }
 
@@ -109,7 +110,7 @@ fn execute(dump: Dump) -> usize {
     let protocol = Protocol::from_yaml(std::str::from_utf8(&text).unwrap()).unwrap();
     let known = Arc::new(Mutex::new(Known::default()));
     let chain = Chain { protocol, natives: Natives::default(), past: past(&known) };
-    let mut executor = Executor::default();
+    let (mut executor, mut vm) = (Executor::default(), machine());
     let mut state = State::new(Base::default());
     let mut trie = StateTrie::new(ManySha256::detect()).unwrap();
     let (roots, changes) = (oracle::roots(dump), oracle::changes(dump));
@@ -119,7 +120,7 @@ fn execute(dump: Dump) -> usize {
     for (block, (root, changes)) in dumps::blocks(dump).into_iter().zip(roots.iter().zip(changes)) {
         let height = block.header.index;
         let what = format!("{} {height}", dump.name);
-        let executed = executor.execute(&chain, &mut state, &block).expect(&what);
+        let executed = executor.execute(&mut vm, &chain, &mut state, &block).expect(&what);
         let log: Value = serde_json::from_str(&logs.next().unwrap().unwrap()).unwrap();
         // neo-go's log has what happens before and after a block first, then its transactions
         let expected = log["executions"].as_array().unwrap();

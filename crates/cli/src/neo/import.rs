@@ -14,10 +14,11 @@ use neo::commit::Sink;
 use neo::error::Rule;
 use neo::fault::Cause;
 use neo::import::{Options, import as engine};
+use neo::ledger::Ledger;
 use neo::option_table::Setting;
 use neo::{Error, Level, record};
 use pipeline::Cancel;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::ChainStore;
 
 /// `blockmill import` of dumps.
@@ -25,14 +26,34 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Neo)?;
     // nor is a store created for what is no dump
     let job = Job::prepare(&args.verification, run.cancel.clone())?;
-    let (store, _) = ChainStore::open(&args.data, &store::Options::default())
-        .with_context(|| format!("cannot open the store {}", args.data.display()))?;
-    job.run(Sink::Store(Box::new(store)), run)
+    let sink = sink(&args.data, job.options.level);
+    let sink = sink.with_context(|| format!("cannot open the store {}", args.data.display()))?;
+    job.run(sink, run)
 }
 
-/// `blockmill verify` of dumps.
+/// The store in a folder, for blocks of this level.
+fn sink(folder: &Path, level: Level) -> store::Result<Sink> {
+    let options = store::Options::default();
+    Ok(match level {
+        Level::Execution => Sink::Ledger(Box::new(Ledger::open(folder, &options)?)),
+        _ => Sink::Store(Box::new(ChainStore::open(folder, &options)?.0)),
+    })
+}
+
+/// `blockmill verify` of dumps. The state needs room on disk when memory is short: a folder that is
+/// gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
-    Job::prepare(args, run.cancel.clone())?.run(Sink::Discard, run)
+    let job = Job::prepare(args, run.cancel.clone())?;
+    if job.options.level < Level::Execution {
+        return job.run(Sink::Discard, run);
+    }
+    // of a name that is free: what a killed process left may have the number of this one
+    let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
+    let folder = folder.context("cannot create a folder for the state")?;
+    archive::output::will_go(folder.path());
+    let answer = job.run(sink(folder.path(), Level::Execution)?, run);
+    folder.close().context("cannot remove the folder of the state")?;
+    answer
 }
 
 /// Dumps and what to do with them.
@@ -45,10 +66,10 @@ impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
         let setting = Setting::default().with(&args.with)?;
         let dumps = acc::open(&args.paths)?;
-        let level = args.level.unwrap_or(Level::Bodies);
-        if level == Level::Execution {
-            return Err(Error::Level(level).into());
-        }
+        // the state begins with the first block
+        let first = dumps.range().map_or(0, |(first, _)| first);
+        let deepest = if first == 0 { Level::Execution } else { Level::Bodies };
+        let level = args.level.unwrap_or(deepest);
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");
         ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");

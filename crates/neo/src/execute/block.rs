@@ -1,13 +1,13 @@
 //! The execution of a block.
 
 use super::{
-    engine::{Chain, Contracts, Engine, Execution, Shared, Trigger},
+    engine::{Chain, Contracts, Engine, Execution, NotSatisfied, Shared, Trigger},
     interop::syscalls::number,
     vm::{Rules, Vm, opcode},
 };
 use crate::{
     state::{Change, State},
-    types::Block,
+    types::{Block, Transaction, UInt160, Witness},
 };
 
 /// A block whose own part fails: no valid block does.
@@ -42,9 +42,9 @@ pub struct Executed {
     pub changes: Vec<Change>,
 }
 
-/// Executes blocks, one after the other.
+/// Executes blocks, one after the other. It may go from thread to thread, the machine may not: its
+/// items are counted without atomics, so who executes a batch of blocks makes one.
 pub struct Executor {
-    vm: Vm,
     contracts: Contracts,
     on_persist: Vec<u8>,
     post_persist: Vec<u8>,
@@ -58,12 +58,17 @@ impl Default for Executor {
             script
         };
         Self {
-            vm: Vm::new(Rules { fee_factor: 0, gas_limit: None, gorgon: false }),
             contracts: Contracts::default(),
             on_persist: script("System.Contract.NativeOnPersist"),
             post_persist: script("System.Contract.NativePostPersist"),
         }
     }
+}
+
+/// A machine for [`Executor::execute`] and [`Executor::satisfies`].
+#[must_use]
+pub fn machine() -> Vm {
+    Vm::new(Rules { fee_factor: 0, gas_limit: None, gorgon: false })
 }
 
 impl Executor {
@@ -75,38 +80,60 @@ impl Executor {
     /// The system's own part fails, or the state cannot be read.
     pub fn execute(
         &mut self,
+        vm: &mut Vm,
         chain: &Chain,
         state: &mut State,
         block: &Block,
     ) -> Result<Executed, BlockError> {
         let mut executions = Vec::with_capacity(block.transactions.len() + 2);
-        executions.push(self.system(chain, state, block, Trigger::OnPersist)?);
+        executions.push(self.system(vm, (chain, block), state, Trigger::OnPersist)?);
         for transaction in block.transactions() {
             let contracts = &mut self.contracts;
             let shared = Shared { chain, state: &mut *state, contracts, block };
             let gas = transaction.fields().system_fee.unsigned_abs();
             let trigger = Trigger::Application;
-            let mut engine =
-                Engine::new(&mut self.vm, shared, trigger, Some(transaction), Some(gas));
+            let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
             // the first script always loads
             let _ = engine.load_entry(transaction.script());
             executions.push(engine.run());
         }
-        executions.push(self.system(chain, state, block, Trigger::PostPersist)?);
+        executions.push(self.system(vm, (chain, block), state, Trigger::PostPersist)?);
         let height = block.header.index;
         state.failure().map_err(|source| BlockError::State { height, source })?;
         Ok(Executed { executions, changes: state.end_block() })
     }
 
+    /// Runs the scripts of a witness of `account` over the state after `before`, the last block,
+    /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took.
+    ///
+    /// # Errors
+    ///
+    /// Why the witness does not count.
+    pub fn satisfies(
+        &mut self,
+        vm: &mut Vm,
+        (chain, before): (&Chain, &Block),
+        state: &mut State,
+        (transaction, account, witness): (Transaction<'_>, UInt160, Witness<'_>),
+        gas: u64,
+    ) -> Result<u64, NotSatisfied> {
+        let shared = Shared { chain, state, contracts: &mut self.contracts, block: before };
+        let trigger = Trigger::Verification;
+        let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
+        // the block before is stored by now
+        engine.persisted = true;
+        engine.satisfy(account, witness)
+    }
+
     fn system(
         &mut self,
-        chain: &Chain,
+        vm: &mut Vm,
+        (chain, block): (&Chain, &Block),
         state: &mut State,
-        block: &Block,
         trigger: Trigger,
     ) -> Result<Execution, BlockError> {
         let shared = Shared { chain, state, contracts: &mut self.contracts, block };
-        let mut engine = Engine::new(&mut self.vm, shared, trigger, None, None);
+        let mut engine = Engine::new(vm, shared, trigger, None, None);
         let script = match trigger {
             Trigger::OnPersist => &self.on_persist,
             _ => &self.post_persist,

@@ -2,8 +2,9 @@
 
 mod calls;
 mod outcome;
+mod satisfy;
 
-use std::{collections::HashMap, rc::Rc};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     contract::{Contract, Method, ParamType},
@@ -20,6 +21,7 @@ use crate::{
 
 pub use calls::CallOptions;
 pub use outcome::{Event, Execution, Notification, Trigger, flags};
+pub use satisfy::NotSatisfied;
 
 /// The most notifications of a transaction, since Echidna.
 const MAX_NOTIFICATIONS: usize = 512;
@@ -40,7 +42,7 @@ struct Call {
 /// Contracts that were read before, with the bytes that they were read from.
 #[derive(Default)]
 pub struct Contracts {
-    known: HashMap<[u8; 20], (Value, Rc<Contract>)>,
+    known: HashMap<[u8; 20], (Value, Arc<Contract>)>,
 }
 
 /// What does not change from execution to execution of a chain.
@@ -93,10 +95,10 @@ pub struct Engine<'a> {
     /// What random numbers are made of.
     pub nonce: [u8; 16],
     /// The transaction whose signers count instead, for the answer of an oracle.
-    pub other_signers: Option<std::sync::Arc<crate::types::SingleTransaction>>,
+    pub other_signers: Option<Arc<crate::types::SingleTransaction>>,
     calls: Vec<Option<Call>>,
     /// Contracts that were called, as they were then.
-    loaded: Vec<Rc<Contract>>,
+    loaded: Vec<Arc<Contract>>,
     /// Layers of the state that belong to this execution.
     layers: usize,
 }
@@ -186,7 +188,7 @@ impl<'a> Engine<'a> {
     ) -> Result<(), Fault> {
         let caller = self.vm.current_hash();
         self.vm.load(Load {
-            script: Rc::new(Script { code: code.into(), hash }),
+            script: Arc::new(Script { code: code.into(), hash }),
             offset: 0,
             results,
             caller,
@@ -269,15 +271,15 @@ impl<'a> Engine<'a> {
 
     /// A contract by its hash.
     #[must_use]
-    pub fn contract(&mut self, hash: &[u8; 20]) -> Option<Rc<Contract>> {
+    pub fn contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
         let value = native::management::stored(self.state, hash)?;
         if let Some((known, contract)) = self.contracts.known.get(hash)
-            && (std::sync::Arc::ptr_eq(known, &value) || *known == value)
+            && (Arc::ptr_eq(known, &value) || *known == value)
         {
-            return Some(Rc::clone(contract));
+            return Some(Arc::clone(contract));
         }
-        let contract = Rc::new(Contract::decode(&value).ok()?);
-        self.contracts.known.insert(*hash, (value, Rc::clone(&contract)));
+        let contract = Arc::new(Contract::decode(&value).ok()?);
+        self.contracts.known.insert(*hash, (value, Arc::clone(&contract)));
         Some(contract)
     }
 

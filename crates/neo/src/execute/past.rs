@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::types::{Block, SingleTransaction, UInt256};
+use crate::types::{Block, SingleTransaction, UInt160, UInt256};
 
 /// How a transaction of a block before ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,9 @@ pub struct Past {
     pub block: Lookup<UInt256, Arc<Block>>,
     /// A transaction by its hash.
     pub transaction: Lookup<UInt256, PastTransaction>,
+    /// The last block with a transaction that names this one as one that conflicts, and has this
+    /// signer.
+    pub conflict: Lookup<(UInt256, UInt160), u32>,
 }
 
 impl Past {
@@ -44,6 +47,7 @@ impl Past {
             hash: Box::new(|_| None),
             block: Box::new(|_| None),
             transaction: Box::new(|_| None),
+            conflict: Box::new(|_| None),
         }
     }
 }

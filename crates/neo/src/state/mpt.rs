@@ -49,9 +49,9 @@ impl StateTrie {
     ///
     /// # Errors
     /// As [`StateTrie::apply`].
-    pub fn apply_group(&mut self, blocks: &[Vec<Change>]) -> Result<Vec<UInt256>, Error> {
+    pub fn apply_group<B: AsRef<[Change]>>(&mut self, blocks: &[B]) -> Result<Vec<UInt256>, Error> {
         let updates: Vec<Vec<Update<'_>>> =
-            blocks.iter().map(|changes| self.updates(changes)).collect();
+            blocks.iter().map(|changes| self.updates(changes.as_ref())).collect();
         let changes: Vec<Changes<'_>> =
             updates.iter().map(|updates| Changes { updates, ..Changes::default() }).collect();
         let groups = self.forest.update_group(&changes)?;

@@ -1,6 +1,6 @@
 //! A deployed contract, and its hash.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{
     Description, Error, Event, Group, Manifest, Method, Nef, ParamType, Parameter, Permission,
@@ -25,7 +25,7 @@ pub struct Contract {
     /// What it offers.
     pub manifest: Manifest,
     /// The code as the machine runs it.
-    pub script: Rc<Script>,
+    pub script: Arc<Script>,
 }
 
 /// The hash of a contract: that of a script of who deployed it, the code's checksum and the name.
@@ -83,7 +83,7 @@ impl Contract {
     /// A contract of its parts.
     #[must_use]
     pub fn new(id: i32, updates: u16, hash: [u8; 20], nef: Nef, manifest: Manifest) -> Self {
-        let script = Rc::new(Script { code: nef.script.as_slice().into(), hash });
+        let script = Arc::new(Script { code: nef.script.as_slice().into(), hash });
         Self { id, updates, hash, nef, manifest, script }
     }
 

@@ -1,6 +1,6 @@
 //! Calls between contracts, and what happens when they end.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Call, Continuation, Contract, Engine, Method, ParamType, flags, interop, native};
 use crate::execute::vm::{Fault, Item, Load};
@@ -26,7 +26,7 @@ impl Engine<'_> {
     /// The caller's manifest does not allow it, or as [`Engine::call_contract`].
     pub fn call_checked(
         &mut self,
-        contract: &Rc<Contract>,
+        contract: &Arc<Contract>,
         method: &Method,
         arguments: Vec<Item>,
         mut options: CallOptions,
@@ -47,7 +47,7 @@ impl Engine<'_> {
     }
 
     /// The contract whose manifest counts: as it was loaded since Domovoi, as it is now before.
-    fn current_contract_for_call(&mut self) -> Option<Rc<Contract>> {
+    fn current_contract_for_call(&mut self) -> Option<Arc<Contract>> {
         if self.is_active(Hardfork::Domovoi) {
             return self.running_contract();
         }
@@ -57,9 +57,9 @@ impl Engine<'_> {
 
     /// The contract that runs, as it was loaded.
     #[must_use]
-    pub fn running_contract(&self) -> Option<Rc<Contract>> {
+    pub fn running_contract(&self) -> Option<Arc<Contract>> {
         let number = self.vm.contract()? as usize;
-        self.loaded.get(number).map(Rc::clone)
+        self.loaded.get(number).map(Arc::clone)
     }
 
     /// Calls a method of a contract.
@@ -70,7 +70,7 @@ impl Engine<'_> {
     pub fn call_contract(
         &mut self,
         caller: [u8; 20],
-        contract: &Rc<Contract>,
+        contract: &Arc<Contract>,
         name: &str,
         arguments: Vec<Item>,
         options: CallOptions,
@@ -127,14 +127,14 @@ impl Engine<'_> {
     pub(crate) fn load_contract(
         &mut self,
         caller: [u8; 20],
-        contract: &Rc<Contract>,
+        contract: &Arc<Contract>,
         method: &Method,
         options: LoadOptions,
     ) -> Result<(), Fault> {
         let offset = usize::try_from(method.offset).map_err(|_| Fault::Jump)?;
         let number = self.number_of(contract);
         self.vm.load(Load {
-            script: Rc::clone(&contract.script),
+            script: Arc::clone(&contract.script),
             offset,
             results: options.results,
             caller,
@@ -151,10 +151,10 @@ impl Engine<'_> {
     }
 
     /// The number of a contract among those loaded in this execution.
-    fn number_of(&mut self, contract: &Rc<Contract>) -> u32 {
-        let known = self.loaded.iter().position(|each| Rc::ptr_eq(each, contract));
+    fn number_of(&mut self, contract: &Arc<Contract>) -> u32 {
+        let known = self.loaded.iter().position(|each| Arc::ptr_eq(each, contract));
         let number = known.unwrap_or_else(|| {
-            self.loaded.push(Rc::clone(contract));
+            self.loaded.push(Arc::clone(contract));
             self.loaded.len() - 1
         });
         number as u32
@@ -197,7 +197,7 @@ impl Engine<'_> {
     pub fn call_from_native(
         &mut self,
         caller: [u8; 20],
-        contract: &Rc<Contract>,
+        contract: &Arc<Contract>,
         name: &str,
         arguments: Vec<Item>,
         returns: bool,

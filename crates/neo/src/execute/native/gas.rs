@@ -49,6 +49,12 @@ pub(super) fn balance(value: &[u8]) -> Result<BigInt, Fault> {
     }
 }
 
+/// What an account has, in units of 10^-8.
+pub(crate) fn balance_of(state: &crate::state::State, account: &[u8; 20]) -> BigInt {
+    let value = state.get(ID, &super::token::account_key(account));
+    value.and_then(|value| balance(&value).ok()).unwrap_or_default()
+}
+
 /// An account's value after a change, none where nothing is left.
 pub(super) fn changed(
     old: Option<&[u8]>,

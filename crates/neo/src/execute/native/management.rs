@@ -1,6 +1,6 @@
 //! ContractManagement: deploys, updates and destroys contracts, and keeps the native ones.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Definition, Event, Method, nothing, policy, stored_i64};
 use crate::{
@@ -82,6 +82,19 @@ fn id_key(id: i32) -> [u8; 5] {
     let mut key = [HASH; 5];
     key[1..].copy_from_slice(&id.to_be_bytes());
     key
+}
+
+/// The contract whose record stands under a key of the state.
+pub(crate) fn contract_of_key(id: i32, key: &[u8]) -> Option<[u8; 20]> {
+    match key {
+        [CONTRACT, hash @ ..] if id == ID => hash.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// The key of a contract's record in the state.
+pub(crate) fn key_of(hash: &[u8; 20]) -> Option<StorageKey> {
+    StorageKey::new(ID, &contract_key(hash))
 }
 
 /// What is stored of a contract.
@@ -245,7 +258,7 @@ fn deploy(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, F
     check_code(engine, &nef, &manifest)?;
     let contract = Contract::new(id as i32, 0, hash, nef, manifest);
     put(engine, &contract)?;
-    call_deploy(engine, Rc::new(contract), arguments.get(2), false)
+    call_deploy(engine, Arc::new(contract), arguments.get(2), false)
 }
 
 fn update(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
@@ -273,13 +286,13 @@ fn update(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, F
     check_code(engine, &nef, &manifest)?;
     let contract = Contract::new(old.id, updates, hash, nef, manifest);
     put(engine, &contract)?;
-    call_deploy(engine, Rc::new(contract), arguments.get(2), true)
+    call_deploy(engine, Arc::new(contract), arguments.get(2), true)
 }
 
 /// Calls the contract's `_deploy`, if it has one, and says that it was deployed or updated.
 fn call_deploy(
     engine: &mut Engine<'_>,
-    contract: Rc<Contract>,
+    contract: Arc<Contract>,
     data: Option<&Item>,
     updates: bool,
 ) -> Result<Option<Item>, Fault> {

@@ -68,6 +68,11 @@ fn key(account: &[u8; 20]) -> [u8; 21] {
     key
 }
 
+/// What is left of an account's deposit, in units of 10^-8 GAS.
+pub(crate) fn deposit_of(state: &State, account: &[u8; 20]) -> BigInt {
+    load(state, account).ok().flatten().map(|deposit| deposit.amount).unwrap_or_default()
+}
+
 fn load(state: &State, account: &[u8; 20]) -> Result<Option<Deposit>, Fault> {
     let Some(stored) = state.get(ID, &key(account)) else { return Ok(None) };
     let mut heap = Heap::default();

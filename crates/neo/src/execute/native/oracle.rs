@@ -8,8 +8,8 @@ use crate::{
         contract::ParamType,
         encode::Encoder,
         engine::{Engine, flags},
-        interop::keys,
-        vm::{Fault, Heap, Item, serialize},
+        interop::{keys, syscalls::number},
+        vm::{Fault, Heap, Item, opcode, serialize},
     },
     params::Hardfork,
     state::State,
@@ -127,6 +127,28 @@ fn load_list(state: &State, key: &[u8]) -> Result<Vec<BigInt>, Fault> {
     let item = serialize::deserialize(&mut heap, &stored)?;
     let list = item.place().map(|place| heap.list(place)).unwrap_or_default();
     list.iter().map(|item| Ok(item.to_integer()?.to_big())).collect()
+}
+
+/// The gas that a request set aside for its answer, in units of 10^-8; none where nobody asks.
+pub(crate) fn gas_for_answer(state: &State, id: u64) -> Option<u64> {
+    Request::load(state, id).map(|request| request.gas)
+}
+
+/// The account of the oracle nodes at a height (`Oracle.GetScriptHash`).
+pub(crate) fn account(state: &State, height: u32) -> Option<[u8; 20]> {
+    let nodes = roles::designated(state, roles::ORACLE, height).ok()?;
+    keys::consensus_account(&nodes).ok()
+}
+
+/// The one script of an answer: it calls `finish` (`CreateOracleResponseScript`).
+pub(crate) fn answer_script(this: &[u8; 20]) -> Vec<u8> {
+    let mut script = vec![opcode::NEWARRAY0, opcode::PUSH0 + flags::ALL, opcode::PUSHDATA1, 6];
+    script.extend_from_slice(b"finish");
+    script.extend([opcode::PUSHDATA1, 20]);
+    script.extend_from_slice(this);
+    script.push(opcode::SYSCALL);
+    script.extend_from_slice(&number("System.Contract.Call").to_le_bytes());
+    script
 }
 
 fn encode_list(list: &[BigInt]) -> Vec<u8> {

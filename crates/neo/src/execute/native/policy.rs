@@ -5,7 +5,7 @@ mod settings;
 
 pub(crate) use fixed_fees::{clean_whitelist, fixed_fee, whitelisted};
 pub(crate) use settings::{
-    NOTARY_ASSISTED, attribute_fee, exec_fee_factor, storage_fee, traceable_blocks,
+    NOTARY_ASSISTED, attribute_fee, exec_fee_factor, fee_per_byte, storage_fee, traceable_blocks,
     valid_until_increment,
 };
 
@@ -217,7 +217,7 @@ fn recover(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, 
     if !contract.manifest.supports("NEP-17") {
         return Err(Fault::Rule("contract does not support NEP-17"));
     }
-    let callee = std::rc::Rc::clone(&contract);
+    let callee = std::sync::Arc::clone(&contract);
     let then = Box::new(move |engine: &mut Engine<'_>| {
         let balance = engine.vm.pop_integer()?;
         if balance.signum() <= 0 {

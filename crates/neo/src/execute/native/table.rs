@@ -1,6 +1,6 @@
 //! Native contracts as of each hardfork: their methods, and the NEF and manifest that are state.
 
-use std::{collections::HashMap, rc::Rc};
+use std::{collections::HashMap, sync::Arc};
 
 use super::{DEFINITIONS, Definition, Method};
 use crate::{
@@ -170,10 +170,10 @@ impl Native {
     }
 
     /// The contract as it is deployed.
-    pub(super) fn contract(&self, at: Option<Hardfork>, updates: u16) -> Rc<Contract> {
+    pub(super) fn contract(&self, at: Option<Hardfork>, updates: u16) -> Arc<Contract> {
         let version = self.version(at);
         let (nef, manifest) = (version.nef.clone(), version.manifest.clone());
-        Rc::new(Contract::new(self.definition.id, updates, self.hash, nef, manifest))
+        Arc::new(Contract::new(self.definition.id, updates, self.hash, nef, manifest))
     }
 }
 

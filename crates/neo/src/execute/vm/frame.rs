@@ -1,6 +1,6 @@
 //! The invocation stack: frames of calls, and the scripts that they run.
 
-use std::{rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Fault, Item, MAX_SIZE, Vm,
@@ -24,7 +24,7 @@ pub struct Script {
 #[derive(Debug)]
 pub struct Load {
     /// The script.
-    pub script: Rc<Script>,
+    pub script: Arc<Script>,
     /// Where it starts.
     pub offset: usize,
     /// How many items it must leave; -1: any number.
@@ -55,7 +55,7 @@ pub struct Unloaded {
 /// A loaded script.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub script: Rc<Script>,
+    pub script: Arc<Script>,
     /// Where its evaluation stack starts.
     pub base: usize,
     pub statics: Option<Vec<Item>>,

@@ -1,6 +1,6 @@
 //! The published tests of the machine (`neo-vm-tests`): state, stacks, item counts, step by step.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ impl Run {
     fn new(code: &[u8]) -> Self {
         let mut vm = Vm::new(rules());
         vm.load(Load {
-            script: Rc::new(Script { code: code.into(), hash: [1; 20] }),
+            script: Arc::new(Script { code: code.into(), hash: [1; 20] }),
             offset: 0,
             results: -1,
             caller: [0; 20],

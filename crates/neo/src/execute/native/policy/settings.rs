@@ -64,6 +64,11 @@ pub(crate) fn storage_fee(state: &State, genesis: bool) -> u64 {
     price.unsigned_abs() * PICO as u64
 }
 
+/// The network fee of a byte of a transaction, in units of 10^-8 GAS.
+pub(crate) fn fee_per_byte(state: &State) -> u64 {
+    number(state, FEE_PER_BYTE).unsigned_abs()
+}
+
 /// The fee of an attribute of a transaction, in units of 10^-8 GAS.
 pub(crate) fn attribute_fee(state: &State, kind: u8) -> u32 {
     number(state, &[ATTRIBUTE_FEE, kind]) as u32
