@@ -117,8 +117,8 @@ pub struct Verification {
     /// testnet4, signet, regtest; Neo: mainnet, testnet or a protocol.yml [default: detected]
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
-    /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where there are any; Neo:
-    /// execution]
+    /// How deep to verify [default: execution; Ethereum: bodies where the state before the archive
+    /// is not known, headers where there are no bodies]
     #[arg(long, value_parser = levels())]
     pub level: Option<Level>,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]
@@ -273,7 +273,7 @@ fn levels() -> impl TypedValueParser<Value = Level> {
             }
             Level::Execution => {
                 "Bodies, and what they do: coins, amounts, scripts (Bitcoin); the state, and every \
-                 root of it (Ethereum, from genesis on)"
+                 root of it (Ethereum, from genesis or from a stored state on)"
             }
         })
     };

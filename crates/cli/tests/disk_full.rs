@@ -210,7 +210,7 @@ fn bitcoin(scratch: &Scratch) -> String {
 fn an_ethereum_import_goes_on_when_there_is_room() {
     let scratch = Scratch::new("full-ethereum-import");
     let chain = ethereum(&scratch);
-    let line = format!("import {chain} --seal off --data @/data --chunk 128");
+    let line = format!("import {chain} --seal off --level bodies --data @/data --chunk 128");
     each_size(&scratch, &line, digest("data", "records\\|manifest\\|light\\|lock"), &["stays"]);
 }
 
@@ -277,7 +277,7 @@ fn a_hand_over_begins_again_when_there_is_room() {
 fn reports_are_drawn_again_when_there_is_room() {
     let scratch = Scratch::new("full-report");
     let (chain, blocks) = (ethereum(&scratch), bitcoin(&scratch));
-    for (name, source) in [("ethereum", format!("{chain} --seal off")), ("bitcoin", blocks)] {
+    for (name, source) in [("ethereum", format!("{chain} --seal off --level bodies")), ("bitcoin", blocks)] {
         let record = scratch.path(name).display().to_string() + ".json";
         succeed(&mut blockmill(&format!("verify {source} --record {record}")));
         let line = format!("report {record} --out @/report");

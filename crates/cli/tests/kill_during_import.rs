@@ -14,7 +14,7 @@ use ethereum::seal::SealPolicy;
 use pipeline::Cancel;
 use program::{
     Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, fixtures, succeed, tip_of,
-    wait,
+    unexecuted, wait,
 };
 use std::path::Path;
 use std::process::Command;
@@ -139,7 +139,8 @@ fn kill_imports_of(format: &str, blocks: u64, wanted: u32) {
     let count = blocks.to_string();
     let mut generate = blockmill("generate ethereum --headers");
     succeed(generate.args([&count, "--format", format, "--out"]).arg(&archive));
-    kill_imports(&archive, &[], blocks, wanted, &scratch);
+    let flags = unexecuted(&archive).map(str::to_owned);
+    kill_imports(&archive, &flags, blocks, wanted, &scratch);
 }
 
 /// Kills imports of an archive of so many blocks, with these flags, until enough kills have hit.

@@ -111,6 +111,10 @@ fn resting(archive: &Archive, options: &Options) -> &'static str {
         (Level::Headers, _) => {
             "coinbase, roots, logs bloom, gas used, time, extra data, mix hash and nonce"
         }
+        (Level::Execution, _) => {
+            "coinbase, time, extra data, mix hash and nonce, and the state root as far as they \
+             decide it,"
+        }
         (_, false) => {
             "coinbase, state root, time, extra data, mix hash and nonce, and where there are \
              transactions receipts root, logs bloom and gas used"
