@@ -43,7 +43,7 @@ pub use column::Column;
 pub use error::Error;
 pub use family::Family;
 pub use format::Format;
-pub use input::{Compression, CompressionFault, STDIN, is_pipe, stop_waiting};
+pub use input::{Compression, CompressionFault, STDIN, is_pipe, read_whole, stop_waiting};
 pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
 pub use location::{Location, Part};
 pub use open::{Archive, Reader};

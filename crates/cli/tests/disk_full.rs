@@ -214,6 +214,26 @@ fn an_ethereum_import_goes_on_when_there_is_room() {
     each_size(&scratch, &line, digest("data", "records\\|manifest\\|light\\|lock"), &["stays"]);
 }
 
+/// Blocks, log and checkpoint of an executed chain.
+#[testkit::needs(fixtures)]
+#[test]
+fn an_execution_goes_on_when_there_is_room() {
+    let scratch = Scratch::new("full-execution");
+    let chain = program::fixtures().join("chains/geth-ethtest/chain.rlp");
+    let flags = "--seal off --chunk 16 --unwind-depth 50";
+    let line = format!("import {} {flags} --data @/data", chain.display());
+    // parts of the checkpoint are as large as there was room for
+    let state = |disk: &Disk| {
+        let data = disk.folder().join("data");
+        for line in ["check DATA", "unwind DATA --to 560"] {
+            let ended = disk.blockmill(&line.replace("DATA", &data.display().to_string()));
+            assert_eq!(ended.code, Some(GOOD), "{line}: {}{}", ended.stdout, ended.stderr);
+        }
+        digest("data", "records\\|manifest\\|light\\|lock\\|state")(disk)
+    };
+    each_size(&scratch, &line, state, &["stays"]);
+}
+
 #[test]
 fn a_bitcoin_import_goes_on_when_there_is_room() {
     let scratch = Scratch::new("full-bitcoin-import");

@@ -99,6 +99,7 @@ impl<'c> Execution<'c> {
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
+                batch.executed.clear();
                 executing = executing && execute_chunk(spec, state, batch);
                 Ok(Flow::Continue)
             })
@@ -117,7 +118,6 @@ impl<'c> Execution<'c> {
 /// is that of no block, and nothing more can be executed.
 fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
-    batch.executed.clear();
     let mut evm = Evm::new(state, spec.chain_id);
     for i in range {
         let mut done = ExecutedBlock::default();

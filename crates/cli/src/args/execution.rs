@@ -22,7 +22,7 @@ pub struct Test {
 
 #[derive(Args, Clone, Debug)]
 pub struct Witness {
-    /// Files with a block and the state that it needs
+    /// Files with a block and the state that it needs, as JSON, also compressed (gzip, zstd)
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: by the chain's number]

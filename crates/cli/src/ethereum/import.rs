@@ -189,7 +189,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         return Some(if expected.ends_with("headers") { raise } else { other });
     }
     if matches!(error, Error::StoredState { .. }) {
-        return Some("import the archive again into a new folder");
+        return Some("`blockmill import DATA --data NEW` executes the blocks of the store again");
     }
     if matches!(error, Error::Store(store::Error::Damaged { .. })) {
         return Some(store::DAMAGE_HINT);

@@ -9,15 +9,18 @@ use ethereum::execute::ExecutionError;
 use ethereum::execute::witness::{Stateless, Witness, WitnessError};
 use ethereum::params::ChainSpec;
 use serde_json::{Value, json};
-use std::fs;
 use std::path::Path;
+
+/// Most bytes of a file, unpacked: a hundred times those of a large block.
+const MOST_BYTES: usize = 2 << 30;
 
 /// `blockmill witness`.
 pub fn run(args: &args::Witness, json: bool) -> Result<Answer> {
     let mut results = vec![];
     for file in &args.files {
-        let text =
-            fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let bytes = archive::read_whole(file, MOST_BYTES)?;
+        let text = String::from_utf8(bytes)
+            .with_context(|| format!("{}: expected JSON", file.display()))?;
         let done = match Witness::read(&text) {
             Ok(witness) => {
                 let spec = spec(args, &witness)?;

@@ -4,8 +4,8 @@
 //! true together. The *log* is two segments, which are appended to in turn: a record for each block
 //! with the new values and, where the way back is kept, the old ones. The *checkpoint* is a table of
 //! accounts, slots and codes, in order and with sums. When the log since the last checkpoint has
-//! grown to a share of it, what the log says is put into the table in one durable commit. Then,
-//! too, the other log is begun if the active one has as many blocks as the way back is to have, and
+//! grown to a share of it, or has as many blocks as the way back is to have, what the log says is
+//! put into the table in one durable commit. Then, too, the other log is begun if the active one has as many blocks as the way back is to have, and
 //! what the other one had is given up.
 //!
 //! Recovery is the checkpoint and the log since; the state root, computed from all of it, must be
@@ -35,7 +35,8 @@ use store::{
 /// How large things become.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Blocks that can be taken back at least, where the log has as many.
+    /// Blocks that can be taken back at least, where the log has as many. After as many there is a
+    /// checkpoint, too.
     pub depth: u64,
     /// Bytes of log since the last checkpoint before there is another one.
     pub least_log: u64,
@@ -184,7 +185,9 @@ impl ExecutedStore {
         let Some(facts) = &mut self.facts else { return Ok(self.blocks.commit(tip)?) };
         let grown = self.parts.logs[facts.active].len() - facts.start;
         let share = self.parts.table.bytes() / self.limits.share.max(1);
-        if grown < self.limits.least_log.max(share) {
+        // and a log that is long enough to go back goes no further than twice that
+        let blocks = facts.block - facts.checkpoint.unwrap_or(0);
+        if grown < self.limits.least_log.max(share) && blocks < self.limits.depth {
             let state = facts.encode();
             self.blocks.commit_light_with(tip, &mut self.parts.logs(), &state)?;
             return Ok(());

@@ -72,7 +72,8 @@ fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
             let last = position(fork)?;
             set(&mut config, fork, at)?;
             // of two forks at once, both begin here
-            for (_, switches) in &FORKS[position(before)? + 1..last] {
+            let between = FORKS.get(position(before)? + 1..last).unwrap_or_default();
+            for (_, switches) in between {
                 for switch in *switches {
                     config.insert((*switch).into(), json!(at));
                 }

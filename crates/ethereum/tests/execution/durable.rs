@@ -1,6 +1,6 @@
 //! The state on disk: what a kill, a power loss or damage leaves of it, and the way back.
 
-use crate::imports::{options, published, run};
+use crate::imports::{options, published, run, settings};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::fault::Error;
@@ -9,6 +9,7 @@ use blockmill_ethereum::option_table::Setting;
 use archive::{Archive, ChunkLimit};
 use chain::Status;
 use pipeline::Cancel;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::CrashPoint;
@@ -16,10 +17,10 @@ use store::disk::simulated::SimulatedDisk;
 use testkit::{Random, rounds, spread};
 
 /// Checkpoints often, and short logs.
-const SMALL: Limits =
+pub const SMALL: Limits =
     Limits { depth: 40, least_log: 3_000, share: 8, file_bytes: 4096, memory_bytes: 1 << 20 };
 
-fn small() -> store::Options {
+pub fn small() -> store::Options {
     store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
 }
 
@@ -94,6 +95,39 @@ fn blocks_that_were_stored_without_a_log_are_executed_again() {
         if with != "off" {
             assert_together(&store);
         }
+    }
+}
+
+/// The files of the log: their names and bytes.
+fn logs(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.map(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, std::fs::read(path).unwrap())
+    });
+    files.filter(|(name, _)| name.starts_with("state-log")).collect()
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn every_setting_keeps_the_same_state_in_two_runs() {
+    let (plain, path) = chain(&[]);
+    let mut kept = None;
+    for setting in settings() {
+        let log = setting.get("log").unwrap().to_owned();
+        let options = Options { setting, ..plain.clone() };
+        let folder = tempfile::tempdir().unwrap();
+        for until in [Some(30), None] {
+            import_to(folder.path(), &path, &options, until);
+        }
+        if log != "redo+undo" {
+            // a state is there nevertheless: the rest of the chain would follow
+            assert_eq!(import_to(folder.path(), &path, &plain, None), LAST, "log={log}");
+            continue;
+        }
+        let found = logs(folder.path());
+        assert!(found.values().any(|bytes| !bytes.is_empty()));
+        assert!(*kept.get_or_insert_with(|| found.clone()) == found, "another log");
     }
 }
 

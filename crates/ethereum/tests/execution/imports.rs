@@ -44,13 +44,17 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
     (run, outcome.err().map(|error| error.to_string()))
 }
 
+/// Every neighbour of the default setting, and that one.
+pub fn settings() -> Vec<Setting> {
+    let neighbours = Setting::default().neighbours().map(|(_, _, setting)| setting);
+    neighbours.chain([Setting::default()]).collect()
+}
+
 #[testkit::needs(fixtures)]
 #[test]
 fn every_setting_executes_the_chain_through_every_fork() {
     let (spec, path) = published("execution-apis");
-    let mut settings: Vec<_> =
-        Setting::default().neighbours().map(|(_, _, setting)| setting).collect();
-    settings.push(Setting::default());
+    let settings = settings();
     assert!(settings.len() > 5);
     for setting in settings {
         let options = options(spec.clone(), setting);
