@@ -20,6 +20,7 @@ use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
 use pipeline::{Cancel, Flow, Stages};
+use std::time::{Duration, Instant};
 use store::ChainStore;
 
 /// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
@@ -45,6 +46,8 @@ pub(crate) struct ExecutedBlock {
     roots: Vec<Hash>,
     /// Its record in the log of the state; empty where there is none.
     pub(crate) record: Vec<u8>,
+    /// What it took to execute it, to root it, to make its receipts.
+    pub(crate) busy: [Duration; 3],
 }
 
 /// What the stages keep: the state behind the last block that was executed, and the tries behind
@@ -122,6 +125,7 @@ fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool
     for i in range {
         let mut done = ExecutedBlock::default();
         let block = &batch.prepared[i];
+        let clock = Instant::now();
         // the genesis block is what it is
         let outcome = match block.header.number {
             0 => Ok(()),
@@ -131,6 +135,7 @@ fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool
             batch.fail(i, Part::Body, cause(error));
             return false;
         }
+        done.busy[0] = clock.elapsed();
         batch.executed.push(done);
     }
     true
@@ -147,10 +152,12 @@ fn root_chunk(tries: &mut Tries, batch: &mut Batch) -> bool {
         if block.header.number == 0 {
             continue;
         }
+        let clock = Instant::now();
         if let Err(error) = root(tries, block, done) {
             failure = Some((i, error));
             break;
         }
+        done.busy[1] = clock.elapsed();
     }
     batch.executed = executed;
     let Some((i, error)) = failure else { return true };
@@ -174,15 +181,18 @@ fn root(
 fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
     let mut receipts = Receipts::new(hasher);
     let mut failure = None;
-    for (i, done) in batch.verified().range().zip(&batch.executed) {
+    let range = batch.verified().range();
+    for (i, done) in range.zip(&mut batch.executed) {
         let block = &batch.prepared[i];
         if block.header.number == 0 {
             continue;
         }
+        let clock = Instant::now();
         if let Err(violation) = receipts.verify(block, &done.executed.outcomes, &done.roots) {
             failure = Some((i, violation));
             break;
         }
+        done.busy[2] = clock.elapsed();
     }
     if let Some((i, violation)) = failure {
         batch.fail(i, Part::Header, Cause::Rule(violation));

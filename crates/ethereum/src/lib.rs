@@ -22,6 +22,7 @@ pub mod state;
 pub mod suite;
 
 mod batch;
+mod block_times;
 mod execution;
 mod link;
 mod options;

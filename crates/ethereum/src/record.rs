@@ -42,6 +42,11 @@ pub fn of(
     record.facts.set("setup_s", options.caches.stats().busy.as_secs_f64());
     record.series.push(Series::of_chunks(&run.chunks, &PHASES));
     record.series.push(Series::of_slices(&run.times.timeline));
+    if options.level >= Level::Execution {
+        record.series.extend(run.blocks_executed.series());
+        record.facts.count("gas", run.blocks_executed.gas);
+        record.facts.set("gas_per_s", run.blocks_executed.gas as f64 / run.wall_s.max(1e-9));
+    }
     record.took(run.wall_s);
     record.take_usage();
     record.stages = stages(run);
