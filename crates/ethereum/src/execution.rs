@@ -15,7 +15,7 @@ use crate::execute::{
 use crate::fault::{Cause, Error};
 use crate::options::Options;
 use crate::params::ChainSpec;
-use crate::state::{State, StateError, Tries};
+use crate::state::{Changes, State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
@@ -27,13 +27,15 @@ use store::ChainStore;
 /// on short archives, and wait little for each other.
 const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 64 << 10 };
 
-/// The bounds of a chunk.
+/// The bounds of a chunk: at least the blocks that have a root together.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {
     let ChunkLimit { blocks, bytes } = options.chunk;
+    let together = options.setting.plan().root_every;
     match options.level {
-        Level::Execution => {
-            ChunkLimit { blocks: blocks.min(CHUNK.blocks), bytes: bytes.min(CHUNK.bytes) }
-        }
+        Level::Execution => ChunkLimit {
+            blocks: blocks.min(CHUNK.blocks.max(together)),
+            bytes: bytes.min(CHUNK.bytes * together),
+        },
         _ => options.chunk,
     }
 }
@@ -57,6 +59,8 @@ pub(crate) struct Execution<'c> {
     state: State,
     tries: Tries,
     hasher: ManyKeccak,
+    /// Blocks of which only the last one's state root is compared.
+    root_every: usize,
     /// What is kept of what blocks change.
     log: LogValues,
 }
@@ -89,7 +93,8 @@ impl<'c> Execution<'c> {
             Sink::Executed(_) => plan.log,
             _ => LogValues::None,
         };
-        Ok(Some(Self { spec, state, tries, hasher, log }))
+        let root_every = plan.root_every;
+        Ok(Some(Self { spec, state, tries, hasher, root_every, log }))
     }
 
     /// Adds the stages of execution, where there is one.
@@ -97,8 +102,10 @@ impl<'c> Execution<'c> {
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
     ) -> Stages<'a, Batch, Error> {
-        let Some(Self { spec, state, tries, hasher, log }) = execution else { return stages };
-        let (spec, hasher, log) = (*spec, *hasher, *log);
+        let Some(Self { spec, state, tries, hasher, root_every, log }) = execution else {
+            return stages;
+        };
+        let (spec, hasher, root_every, log) = (*spec, *hasher, *root_every, *log);
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
@@ -107,7 +114,7 @@ impl<'c> Execution<'c> {
                 Ok(Flow::Continue)
             })
             .serial("root", move |batch| {
-                rooting = rooting && root_chunk(tries, batch);
+                rooting = rooting && root_chunk(tries, root_every, batch);
                 Ok(Flow::Continue)
             })
             .parallel("receipts", move |batch| {
@@ -141,28 +148,56 @@ fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool
     true
 }
 
-/// Puts the changes of the blocks into the tries and compares the state roots. False when one is
-/// wrong: then the tries are those of no right block.
-fn root_chunk(tries: &mut Tries, batch: &mut Batch) -> bool {
+/// Puts the changes of the blocks into the tries and compares the state roots, of `every` blocks
+/// that of the last one. False when one is wrong: then the tries are those of no right block.
+fn root_chunk(tries: &mut Tries, every: usize, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
     let mut executed = std::mem::take(&mut batch.executed);
+    // the genesis block's changes are in the tries
+    let mut at = range.clone().take_while(|i| batch.prepared[*i].header.number == 0).count();
     let mut failure = None;
-    for (i, done) in range.zip(&mut executed) {
-        let block = &batch.prepared[i];
-        if block.header.number == 0 {
-            continue;
-        }
-        let clock = Instant::now();
-        if let Err(error) = root(tries, block, done) {
-            failure = Some((i, error));
-            break;
-        }
-        done.busy[1] = clock.elapsed();
+    while at < executed.len().min(range.len()) && failure.is_none() {
+        let rest = &mut executed[at..range.len()];
+        // before Byzantium, receipts have roots of their own
+        let whole = rest.iter().take(every).take_while(|done| done.executed.steps.is_empty());
+        let count = whole.count().max(1);
+        let blocks = &batch.prepared[range.start + at..][..count];
+        let outcome = root_together(tries, blocks, &mut rest[..count]);
+        failure = outcome.err().map(|(i, error)| (range.start + at + i, error));
+        at += count;
     }
     batch.executed = executed;
     let Some((i, error)) = failure else { return true };
     batch.fail(i, Part::Header, cause(error));
     false
+}
+
+/// Compares the state root behind several blocks. When it is wrong, the first of them whose own
+/// root is wrong is found; its place and the rule are the error.
+fn root_together(
+    tries: &mut Tries,
+    blocks: &[PreparedBlock],
+    done: &mut [ExecutedBlock],
+) -> Result<(), (usize, ExecutionError)> {
+    let clock = Instant::now();
+    let last = blocks.len() - 1;
+    let mut apart = blocks.len() == 1;
+    if !apart {
+        let changes = Changes::together(done.iter().map(|done| &done.executed.changes));
+        let root = tries.apply(&changes).map_err(|error| (0, error.into()))?;
+        if verify_state_root(&blocks[last].header.state_root, &root).is_err() {
+            tries.apply(&changes.reversed()).map_err(|error| (0, error.into()))?;
+            apart = true;
+        }
+    }
+    if apart {
+        for (i, (block, done)) in blocks.iter().zip(done.iter_mut()).enumerate() {
+            root(tries, block, done).map_err(|error| (i, error))?;
+        }
+    }
+    let each = clock.elapsed() / blocks.len() as u32;
+    done.iter_mut().for_each(|done| done.busy[1] = each);
+    Ok(())
 }
 
 fn root(

@@ -6,7 +6,7 @@ pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 14] = [
+pub const OPTIONS: [NamedOption; 15] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -69,6 +69,11 @@ pub const OPTIONS: [NamedOption; 14] = [
         "change the tries of the state key by key, or all keys of a block together in one arena",
     ),
     NamedOption::new(
+        "root-every",
+        &["64", "8", "1"],
+        "compare the state root of every 64th, of every 8th or of each block",
+    ),
+    NamedOption::new(
         "log",
         &["off", "redo", "redo+undo"],
         "keep what each block changes: nothing, new values, or old ones too for the way back",
@@ -123,6 +128,11 @@ impl Table for Ethereum {
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             arena_tries: setting.is("state-trie", "arena"),
+            root_every: match setting.get("root-every") {
+                Some("64") => 64,
+                Some("8") => 8,
+                _ => 1,
+            },
             log: match setting.get("log") {
                 Some("off") => LogValues::None,
                 Some("redo") => LogValues::New,
@@ -149,6 +159,7 @@ pub struct Plan {
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
     pub arena_tries: bool,
+    pub root_every: usize,
     pub log: LogValues,
     pub overlapped: bool,
 }

@@ -2,6 +2,7 @@
 
 mod notes;
 
+use crate::Level;
 use crate::fault::Error;
 use crate::import::CHECK;
 use crate::link::BlockId;

@@ -60,7 +60,7 @@ pub struct Run {
     /// Times of each chunk.
     pub chunks: Vec<ChunkTimes>,
     /// Times of each block, where blocks were executed.
-    pub blocks_executed: BlockTimes,
+    pub(crate) blocks_executed: BlockTimes,
     /// Busy and waiting times of the stages.
     pub times: Times,
     /// When it began, in seconds since 1970-01-01T00:00:00Z.

@@ -3,6 +3,7 @@
 use super::{Account, AccountId};
 use crate::execute::Code;
 use crate::{Address, Hash, U256};
+use hashbrown::HashMap;
 
 /// An account before and after a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,28 @@ impl Changes {
             slots: slots.map(|s| SlotChange { before: s.after, after: s.before, ..*s }).collect(),
             codes: vec![],
         }
+    }
+
+    /// What these changes, one after the other, come to. Storage that is emptied as a whole is
+    /// listed slot by slot only, as it may be filled again.
+    #[must_use]
+    pub fn together<'a>(steps: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut all = Self::default();
+        let mut of_id: HashMap<AccountId, usize> = HashMap::default();
+        for step in steps {
+            for change in &step.accounts {
+                match of_id.get(&change.id) {
+                    Some(at) => all.accounts[*at].after = change.after,
+                    None => {
+                        of_id.insert(change.id, all.accounts.len());
+                        all.accounts.push(change.clone());
+                    }
+                }
+            }
+            all.slots.extend_from_slice(&step.slots);
+            all.codes.extend_from_slice(&step.codes);
+        }
+        all
     }
 
     /// Whether nothing changed.

@@ -1,14 +1,17 @@
 //! Level execution through the stages of an import.
 
+use crate::source;
 use archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, Run, import};
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
 use pipeline::Cancel;
+use rlp::Encode;
 use std::path::PathBuf;
 use std::sync::Arc;
 use store::ChainStore;
@@ -104,4 +107,38 @@ fn an_archive_that_begins_without_its_state_is_refused() {
     let path = testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
     let (_, error) = run(path, &options, &mut Sink::Discard);
     assert!(error.unwrap().starts_with("--level execution: expected the state before block 8192"));
+}
+
+/// Of several blocks that are rooted together, the one whose root is wrong is named.
+#[testkit::needs(fixtures)]
+#[test]
+fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
+    let (spec, path) = published("geth-ethtest");
+    let blocks = source::chain("geth-ethtest");
+    let folder = tempfile::tempdir().unwrap();
+    let setting = |every: &str| Setting::default().with(&[format!("root-every={every}")]).unwrap();
+    let mut named = 0;
+    for (at, every) in [(5, "8"), (300, "8"), (301, "64"), (350, "64"), (599, "64"), (598, "1")] {
+        // an account that is what it should be, and a header that says another root of all
+        let mut wrong = blocks[..=at].to_vec();
+        let mut header = HeaderView::decode(&blocks[at].header).unwrap().to_owned();
+        header.state_root[9] ^= 1;
+        wrong[at].header = header.encode();
+        let path = folder.path().join(format!("{at}.rlp"));
+        crate::refused::export(&path, &wrong);
+        let options = options(spec.clone(), setting(every));
+        let (run, error) = run(path, &options, &mut Sink::Discard);
+        let error = error.unwrap();
+        let number = at + 1;
+        assert!(error.starts_with(&format!("block {number} ")), "{error}");
+        assert!(error.contains("state root"), "{error}");
+        assert_eq!(run.blocks, at as u64);
+        named += 1;
+    }
+    assert_eq!(named, 6);
+    for every in ["8", "64"] {
+        let options = options(spec.clone(), setting(every));
+        let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
+        assert_eq!((run.blocks, error), (600, None));
+    }
 }

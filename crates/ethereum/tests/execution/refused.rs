@@ -139,7 +139,7 @@ fn blocks_of_every_fork_with_one_wrong_field() {
 }
 
 /// Writes blocks as an export.
-fn export(path: &Path, blocks: &[RealBlock]) {
+pub fn export(path: &Path, blocks: &[RealBlock]) {
     let mut file = vec![];
     for RealBlock { header, body, .. } in blocks {
         let mut block = OnePass::default();
