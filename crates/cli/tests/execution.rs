@@ -51,6 +51,11 @@ fn blocks_are_executed_where_there_is_a_state_and_otherwise_it_says_why() {
     let (found, notes) = level(&succeed_json(import(&bodies, "").arg(&second)));
     assert_eq!(found, "bodies");
     assert!(notes.contains("not executed: the store has no state"), "{notes}");
+    // which can be made of all blocks
+    let record = succeed_json(import(&bodies, "--level execution").args([&first, &second]));
+    assert!(record["notes"].to_string().contains("none of the archive's blocks is new"));
+    let (found, _) = level(&succeed_json(import(&bodies, "").arg(&second)));
+    assert_eq!(found, "execution");
     let mut verify = blockmill("verify --seal off");
     assert_eq!(level(&succeed_json(verify.arg(&first))).0, "execution");
     // a store is an archive from genesis on, whatever it was verified to

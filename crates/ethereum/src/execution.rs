@@ -156,8 +156,9 @@ fn root_chunk(tries: &mut Tries, every: usize, batch: &mut Batch) -> bool {
     // the genesis block's changes are in the tries
     let mut at = range.clone().take_while(|i| batch.prepared[*i].header.number == 0).count();
     let mut failure = None;
-    while at < executed.len().min(range.len()) && failure.is_none() {
-        let rest = &mut executed[at..range.len()];
+    let end = executed.len().min(range.len());
+    while at < end && failure.is_none() {
+        let rest = &mut executed[at..end];
         // before Byzantium, receipts have roots of their own
         let whole = rest.iter().take(every).take_while(|done| done.executed.steps.is_empty());
         let count = whole.count().max(1);

@@ -7,10 +7,10 @@ use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::params::ChainSpec;
 use crate::state::{AccountChange, Changes, SlotChange, State, StateError, Tries};
-use crate::{Hash, U256};
+use crate::{Hash, Level, U256};
 use pipeline::Cancel;
 use std::fmt::Display;
-use store::ChainStore;
+use store::{ChainStore, Tip};
 
 /// Accounts and slots that go into the tries at a time.
 const GROUP: usize = 1 << 16;
@@ -50,6 +50,8 @@ impl ExecutedStore {
             }
         };
         let Some(tip) = self.blocks.tip() else { return Ok(Some(replay)) };
+        // it may have been a store of blocks alone
+        let tip = Tip { level: Level::Execution as u8, ..tip };
         // without a log what is executed here is executed again the next time
         let behind = self.facts.map_or(0, |facts| facts.block);
         for number in behind + 1..=tip.number {
