@@ -1,5 +1,6 @@
 //! JSON that is executed: stateless witnesses and state tests.
 
+use ethereum::durable::BlockChanges;
 use ethereum::execute::witness::Witness;
 use ethereum::params::ChainSpec;
 use ethereum::suite::{self, Verdict};
@@ -79,6 +80,22 @@ pub fn witness(data: &[u8]) -> bool {
         }
         Err(error) => {
             assert!(!error.to_string().is_empty());
+            false
+        }
+    }
+}
+
+/// A record of a state's log that is accepted is the same bytes when it is written again.
+pub fn state_log(data: &[u8]) -> bool {
+    match BlockChanges::decode(data) {
+        Ok(block) => {
+            let mut again = vec![];
+            block.encode(block.has_old, &mut again);
+            assert_eq!(again, data);
+            true
+        }
+        Err(error) => {
+            assert!(error.offset <= data.len(), "{error}");
             false
         }
     }

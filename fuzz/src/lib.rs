@@ -22,7 +22,7 @@ mod writers;
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
 pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
-pub use execution::{state_test, witness};
+pub use execution::{state_log, state_test, witness};
 pub use files::{ethash_cache, store};
 pub use neo_blocks::{acc, neo_block, neo_transaction};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
@@ -48,7 +48,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 36] = [
+pub const TARGETS: [Target; 37] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -83,6 +83,7 @@ pub const TARGETS: [Target; 36] = [
     target("neo_transaction", neo_transaction, 20_000),
     target("witness", witness, 3000),
     target("state_test", state_test, 1000),
+    target("state_log", state_log, 20_000),
     target("table", table, 60),
     target("table_files", table_files, 1000),
 ];

@@ -2,10 +2,12 @@
 //! and found, and the text is changed until nothing is left to say.
 
 use crate::execution::{CHAIN_ID, CODE, CONTRACT, call, chain};
+use ethereum::durable::{AccountRecord, BlockChanges, SlotRecord};
 use ethereum::execute::ExecutionError;
 use ethereum::execute::witness::{Witness, WitnessError};
 use ethereum::header::Header;
 use ethereum::error::Rule;
+use ethereum::state::EMPTY_CODE;
 use ethereum::suite::{self, Verdict};
 use ethereum::{Hash, U256};
 use rlp::Encode;
@@ -112,6 +114,40 @@ fn nodes() -> Vec<Vec<u8>> {
     nodes.sort();
     nodes.dedup();
     nodes
+}
+
+/// A block's changes, with old values and without.
+pub(super) fn log_records() -> Vec<Vec<u8>> {
+    let account = |nonce, code_hash| Some(ethereum::state::Account {
+        nonce,
+        balance: U256::from(1_000_000_007u64),
+        code_hash,
+    });
+    let slot = |slot, before, after| {
+        let [slot, before, after] = [slot, before, after].map(U256::from);
+        SlotRecord { slot, before, after }
+    };
+    let slots = vec![slot(0u64, 0u64, 7u64), slot(300, 1 << 40, 0)];
+    let block = BlockChanges {
+        number: 77,
+        has_old: true,
+        accounts: vec![
+            AccountRecord { address: [1; 20], before: None, after: account(0, EMPTY_CODE), slots },
+            AccountRecord {
+                address: [2; 20],
+                before: account(200, [9; 32]),
+                after: None,
+                slots: vec![],
+            },
+        ],
+        codes: vec![vec![0x60; 3], vec![0xfe]],
+    };
+    [true, false].map(|old| {
+        let mut out = vec![];
+        block.encode(old, &mut out);
+        out
+    })
+    .to_vec()
 }
 
 /// One call under several networks.
