@@ -1,7 +1,7 @@
 //! What each executed block took, for run records.
 
 use chain::grouped;
-use pipeline::record::Series;
+use pipeline::record::{BLOCKS, FIRST, Facts, Percentiles, Series};
 use std::time::Duration;
 
 /// Most rows of a record. Of a longer chain every second block is kept, of a yet longer one every
@@ -74,6 +74,21 @@ impl BlockTimes {
         }
     }
 
+    /// Gas, and what a block took in all; nothing where nothing was executed.
+    pub(crate) fn facts(&self, wall_s: f64, facts: &mut Facts) {
+        if self.blocks == 0 {
+            return;
+        }
+        facts.count("gas", self.gas);
+        facts.set("gas_per_s", self.gas as f64 / wall_s);
+        let mut all: Vec<f64> = self.rows.iter().map(|block| block.all().as_secs_f64()).collect();
+        let found = Percentiles::of(&mut all);
+        facts.set("block_p50_s", found.p50);
+        facts.set("block_p95_s", found.p95);
+        facts.set("block_p99_s", found.p99);
+        facts.set("block_max_s", self.slowest.first().map_or(0.0, |b| b.all().as_secs_f64()));
+    }
+
     /// The rows `block` and `slowest block`; none where nothing was executed.
     pub(crate) fn series(&self) -> Vec<Series> {
         let all = [("block", &self.rows), ("slowest block", &self.slowest)];
@@ -103,14 +118,15 @@ impl BlockTimes {
 fn series(row: &str, rows: &[BlockTime]) -> Series {
     let of = |figure: fn(&BlockTime) -> f64| rows.iter().map(figure).collect::<Vec<f64>>();
     let mut series = Series::new(row)
-        .index("number", "block", of(|block| block.number as f64))
+        .index(FIRST, "block", of(|block| block.number as f64))
+        .index(BLOCKS, "", of(|_| 1.0))
         .index("transactions", "", of(|block| block.transactions as f64))
         .index("gas", "gas", of(|block| block.gas as f64));
     for (at, phase) in PHASES.into_iter().enumerate() {
         let busy = |block: &BlockTime| block.busy[at].as_secs_f64();
         series = series.measured(phase, "s", rows.iter().map(busy).collect());
     }
-    series.measured("all", "s", of(|block| block.all().as_secs_f64()))
+    series
 }
 
 #[cfg(test)]
@@ -132,13 +148,20 @@ mod tests {
         assert_eq!(times.gas, 10 * count);
         let series = times.series();
         assert_eq!((&*series[0].row, &*series[1].row), ("block", "slowest block"));
-        let numbers = series[0].values("number");
+        let numbers = series[0].values(FIRST);
         assert!((MOST_ROWS / 2..=MOST_ROWS).contains(&numbers.len()), "{}", numbers.len());
         assert!(numbers.iter().enumerate().all(|(at, number)| *number == 8.0 * at as f64));
         let mut all: Vec<Duration> = (0..count).map(|number| block(number).all()).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
-        let expected: Vec<f64> = all[..SLOWEST].iter().map(Duration::as_secs_f64).collect();
-        assert_eq!(series[1].values("all"), expected);
+        let sum = |at: usize| PHASES.iter().map(|phase| series[1].values(phase)[at]).sum::<f64>();
+        for (at, expected) in all[..SLOWEST].iter().enumerate() {
+            assert!((sum(at) - expected.as_secs_f64()).abs() < 1e-12, "{at}");
+        }
+        let mut facts = Facts::default();
+        times.facts(2.0, &mut facts);
+        assert_eq!(facts.get("gas_per_s"), Some(5.0 * count as f64));
+        assert_eq!(facts.get("block_max_s"), Some(all[0].as_secs_f64()));
+        assert!(facts.of("block_p50_s") < facts.of("block_p99_s"));
         assert_eq!(series[0].column("gas").unwrap().percentiles, None);
         assert!(series[0].column("execute").unwrap().percentiles.is_some());
     }

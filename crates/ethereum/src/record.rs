@@ -2,7 +2,6 @@
 
 mod notes;
 
-use crate::Level;
 use crate::fault::Error;
 use crate::import::CHECK;
 use crate::link::BlockId;
@@ -43,11 +42,8 @@ pub fn of(
     record.facts.set("setup_s", options.caches.stats().busy.as_secs_f64());
     record.series.push(Series::of_chunks(&run.chunks, &PHASES));
     record.series.push(Series::of_slices(&run.times.timeline));
-    if options.level >= Level::Execution {
-        record.series.extend(run.blocks_executed.series());
-        record.facts.count("gas", run.blocks_executed.gas);
-        record.facts.set("gas_per_s", run.blocks_executed.gas as f64 / run.wall_s.max(1e-9));
-    }
+    record.series.extend(run.blocks_executed.series());
+    run.blocks_executed.facts(run.wall_s, &mut record.facts);
     record.took(run.wall_s);
     record.take_usage();
     record.stages = stages(run);
