@@ -235,7 +235,7 @@ fn the_public_tests_are_run_and_counted() {
     assert!(found["passed"].as_u64() > Some(20), "{}", found["networks"]);
     assert_eq!(found["failed"], 0);
     let cases = found["cases"].as_array().expect("cases");
-    assert!(cases.iter().any(|case| case["pass"] == true && case["fork"].is_string()));
+    assert!(cases.iter().any(|case| case["pass"] == true && case["stateRoot"].is_string()));
     let text = succeed(blockmill("test").arg(&folder));
     assert!(text.contains("pass  ") && text.contains(" 0 failed"), "{text}");
 

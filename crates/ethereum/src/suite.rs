@@ -6,6 +6,7 @@ mod json;
 mod networks;
 mod state;
 
+use crate::Hash;
 use serde_json::Value;
 
 /// What a case came to.
@@ -36,6 +37,8 @@ pub struct Case {
     pub network: String,
     /// What it came to.
     pub verdict: Verdict,
+    /// The state root at its end, where it came so far.
+    pub state_root: Option<Hash>,
 }
 
 /// Why a file is not run.

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::args::Test;
 use anyhow::{Context, Result, ensure};
-use chain::{FaultReport, Status};
+use chain::{FaultReport, Hex, Status};
 use ethereum::suite::{self, Case, Verdict};
 use pipeline::Cancel;
 use serde_json::{Value, json};
@@ -105,8 +105,10 @@ fn document(file: &Path, case: &Case) -> Value {
         }
         Verdict::Skipped { reason } => (None, Some((*reason).to_owned())),
     };
+    let root = case.state_root.map(|root| Hex(&root).to_string());
     json!({
-        "file": file, "name": case.name, "pass": pass, "fork": case.network, "error": error,
+        "file": file, "name": case.name, "pass": pass, "stateRoot": root, "fork": case.network,
+        "error": error,
     })
 }
 

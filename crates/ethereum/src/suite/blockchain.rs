@@ -150,11 +150,13 @@ impl<'c> Chain<'c> {
 /// Runs a test.
 pub(super) fn run(name: &str, test: &Value) -> Result<Case, SuiteError> {
     let network = json::text(test, "network")?;
-    let verdict = verdict(network, test)?;
-    Ok(Case { name: name.into(), network: network.into(), verdict })
+    let mut state_root = None;
+    let verdict = verdict(network, test, &mut state_root)?;
+    Ok(Case { name: name.into(), network: network.into(), verdict, state_root })
 }
 
-fn verdict(network: &str, test: &Value) -> Result<Verdict, SuiteError> {
+/// The verdict; `end` becomes the state root, where it comes so far.
+fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdict, SuiteError> {
     let header = &test["genesisBlockHeader"];
     if network == "Prague" && header["requestsHash"].is_null() {
         let reason = "precompiles of EIP-2537 as a draft had them, under headers of Cancun";
@@ -193,6 +195,7 @@ fn verdict(network: &str, test: &Value) -> Result<Verdict, SuiteError> {
         Ok(found) => found,
         Err(error) => return failed("a root", &error),
     };
+    *end = Some(found);
     if found != root {
         return failed(&format!("post state {}", Hex(&root)), &Hex(&found));
     }

@@ -25,8 +25,8 @@ pub(super) fn run(name: &str, test: &Value) -> Result<Vec<Case>, SuiteError> {
             let indexes = &result["indexes"];
             let index = |field: &str| indexes[field].as_u64().unwrap_or_default();
             let name = format!("{name}[{}/{}/{}]", index("data"), index("gas"), index("value"));
-            let verdict = verdict(&spec, &header, result)?;
-            cases.push(Case { name, network: network.clone(), verdict });
+            let (verdict, state_root) = verdict(&spec, &header, result)?;
+            cases.push(Case { name, network: network.clone(), verdict, state_root });
         }
     }
     Ok(cases)
@@ -58,17 +58,23 @@ fn genesis(header: &Header) -> Value {
     serde_json::json!({ "difficulty": "0x20000", "gasLimit": format!("{:#x}", header.gas_limit) })
 }
 
-fn verdict(spec: &ChainSpec, header: &Header, result: &Value) -> Result<Verdict, SuiteError> {
+/// The verdict and the state root.
+fn verdict(
+    spec: &ChainSpec,
+    header: &Header,
+    result: &Value,
+) -> Result<(Verdict, Option<Hash>), SuiteError> {
     let raw = json::bytes(result, "txbytes")?;
     let exception = result["expectException"].as_str();
     let done = match run_one(spec, header, &raw) {
         Ok(done) => done,
         Err(error) => {
             let (expected, found) = ("an executed case".into(), error.to_string());
-            return Ok(Verdict::Failed { expected, found });
+            return Ok((Verdict::Failed { expected, found }, None));
         }
     };
-    let failed = |expected: String, found: String| Ok(Verdict::Failed { expected, found });
+    let end = Some(done.root);
+    let failed = |expected: String, found: String| Ok((Verdict::Failed { expected, found }, end));
     match (exception, &done.refused) {
         (Some(exception), None) => {
             return failed(format!("refused: {exception}"), "accepted".into());
@@ -83,7 +89,7 @@ fn verdict(spec: &ChainSpec, header: &Header, result: &Value) -> Result<Verdict,
     if done.logs != logs {
         return failed(format!("hash of logs {}", Hex(&logs)), Hex(&done.logs).to_string());
     }
-    Ok(Verdict::Passed)
+    Ok((Verdict::Passed, end))
 }
 
 /// What a case led to.
