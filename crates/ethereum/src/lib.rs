@@ -3,7 +3,8 @@
 //! What a block consists of, and its rules, are in folders: `header`, `body`, `params` (the rules'
 //! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files beside
 //! `import.rs` are the steps of an import: `resume`, `batch`, `link`, `execution`, `commit`;
-//! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store again, `suite` runs the public tests.
+//! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store
+//! again, `suite` runs the public tests.
 
 pub mod body;
 pub mod check;

@@ -235,7 +235,9 @@ fn level_of(
     let first = archive.range().map_or(0, |(first, _)| first).max(args.from.unwrap_or(0));
     let why = match stored.map(|tip| Level::stored(tip.level)) {
         Some(Some(Level::Execution)) => return (Level::Execution, None),
-        Some(_) => "the store has no state (--level execution makes it, if it begins with block 0)".into(),
+        Some(_) => "the store has no state (where it begins with block 0, --level execution \
+                    makes it)"
+            .to_owned(),
         None if first <= 1 => return (Level::Execution, None),
         None => format!("the state before block {} is not known", grouped(first)),
     };

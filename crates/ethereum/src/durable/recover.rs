@@ -21,8 +21,8 @@ const ANCESTORS: u64 = 256;
 
 impl ExecutedStore {
     /// The state behind the last stored block, or the one that the chain begins with, and its
-    /// tries; `tries` are without accounts. None when asked to stop. Blocks that were stored without
-    /// a log are executed again, and their changes logged where `values` says so.
+    /// tries; `tries` are without accounts. None when asked to stop. Blocks that were stored
+    /// without a log are executed again, and their changes logged where `values` says so.
     ///
     /// # Errors
     /// Damage; a state root that is not that of the stored block; stored blocks that do not

@@ -13,8 +13,8 @@ use rlp::ethereum::{Transaction, TransactionType};
 pub struct Code(pub(super) Bytecode);
 
 impl Code {
-    /// Analyses a code. One that begins as a delegation does (EIP-7702) and is none is a contract's,
-    /// as in go-ethereum: before EIP-3541 any bytes could be deployed.
+    /// Analyses a code. One that begins as a delegation does (EIP-7702) and is none is a
+    /// contract's, as in go-ethereum: before EIP-3541 any bytes could be deployed.
     pub fn new(code: Vec<u8>) -> Self {
         let code = Bytes::from(code);
         let checked = Bytecode::new_raw_checked(code.clone());
