@@ -105,7 +105,8 @@ fn names_in_the_config_file_that_nothing_has_are_errors() {
         ("seal = 'off'", 2),
     ] {
         fs::write(&config, text).unwrap();
-        let ended = run(blockmill("verify --seal off --level bodies --config").arg(&config).arg(&blocks));
+        let ended =
+            run(blockmill("verify --seal off --level bodies --config").arg(&config).arg(&blocks));
         assert_eq!(ended.code, Some(code), "{text}: {}", ended.stderr);
     }
 }
@@ -115,7 +116,8 @@ fn a_log_gets_what_is_said_and_no_other_file_is_touched() {
     let scratch = Scratch::new("answers-log");
     let (blocks, log) = (blocks(&scratch), scratch.path("log"));
     for runs in 1..=2 {
-        let said = succeed(blockmill("verify --seal off --level bodies --log").arg(&log).arg(&blocks));
+        let said =
+            succeed(blockmill("verify --seal off --level bodies --log").arg(&log).arg(&blocks));
         let text = fs::read_to_string(&log).unwrap();
         assert_eq!(text.matches(" begins: ").count(), runs, "{text}");
         assert_eq!(text.matches("Verified 31 blocks").count(), runs, "{text}");

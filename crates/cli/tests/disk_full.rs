@@ -297,7 +297,9 @@ fn a_hand_over_begins_again_when_there_is_room() {
 fn reports_are_drawn_again_when_there_is_room() {
     let scratch = Scratch::new("full-report");
     let (chain, blocks) = (ethereum(&scratch), bitcoin(&scratch));
-    for (name, source) in [("ethereum", format!("{chain} --seal off --level bodies")), ("bitcoin", blocks)] {
+    for (name, source) in
+        [("ethereum", format!("{chain} --seal off --level bodies")), ("bitcoin", blocks)]
+    {
         let record = scratch.path(name).display().to_string() + ".json";
         succeed(&mut blockmill(&format!("verify {source} --record {record}")));
         let line = format!("report {record} --out @/report");

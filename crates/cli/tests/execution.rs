@@ -96,7 +96,10 @@ fn blocks_are_taken_back_and_come_again() {
     assert_eq!((&*level(&record).0, tip_of(&store)), ("execution", Some(3_000)));
     assert_eq!(record["result"]["status"], "verified");
 
-    misunderstand(&mut unwind("3001"), &["expected one of the blocks 0 to 3000", "found --to 3001"]);
+    misunderstand(
+        &mut unwind("3001"),
+        &["expected one of the blocks 0 to 3000", "found --to 3001"],
+    );
     misunderstand(&mut unwind("5"), &["as the log begins there", "found --to 5"]);
     misunderstand(blockmill("unwind --to 5").arg(scratch.path("none")), &["found none"]);
     assert_eq!(tip_of(&store), Some(3_000));

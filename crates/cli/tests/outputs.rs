@@ -91,7 +91,9 @@ fn an_input_is_never_replaced_not_even_by_force_or_by_another_name() {
         // the folder above the input would go
         sources.refused(&format!("convert --to blk @blocks --out @{force}"));
         sources.refused(&format!("convert --to freezer @chain.rlp --out @{force}"));
-        sources.refused(&format!("verify --seal off --level bodies @chain.rlp --record @chain.rlp{force}"));
+        sources.refused(&format!(
+            "verify --seal off --level bodies @chain.rlp --record @chain.rlp{force}"
+        ));
         sources.refused(&format!("verify @blocks --record @blocks/record.json{force}"));
     }
 }

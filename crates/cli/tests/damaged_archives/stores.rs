@@ -29,7 +29,8 @@ fn a_store_is_verified_inspected_imported_and_converted_like_an_archive() {
     let blocks = Blocks::generated(2_000);
     for format in ["era1", "freezer", "rlp", "headers"] {
         let good = Good::new("store-reader", format, blocks.clone());
-        let verified = succeed_json(blockmill("verify").arg(&good.store).args(unexecuted(&good.store)));
+        let verified =
+            succeed_json(blockmill("verify").arg(&good.store).args(unexecuted(&good.store)));
         assert_eq!(verified["data"]["format"], "store", "{verified}");
         assert_eq!(
             (&verified["data"]["chain"], &verified["data"]["blocks"]),

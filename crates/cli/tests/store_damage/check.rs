@@ -1,8 +1,8 @@
 //! `blockmill check`: what it says, how it ends, and what `--repair` leaves.
 
 use super::program::{
-    Ended, Scratch, assert_same_store, blockmill, document, read_store, run, succeed, unexecuted,
-    tip_of,
+    Ended, Scratch, assert_same_store, blockmill, document, read_store, run, succeed, tip_of,
+    unexecuted,
 };
 use std::fs;
 use std::path::Path;

@@ -49,8 +49,9 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
 
 /// Every neighbour of the default setting, and that one.
 pub fn settings() -> Vec<Setting> {
-    let neighbours = Setting::default().neighbours().map(|(_, _, setting)| setting);
-    neighbours.chain([Setting::default()]).collect()
+    let default = Setting::default();
+    let neighbours = default.neighbours().map(|(_, _, setting)| setting);
+    neighbours.chain([default]).collect()
 }
 
 #[testkit::needs(fixtures)]

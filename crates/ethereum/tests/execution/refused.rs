@@ -33,12 +33,8 @@ enum Seen {
 }
 
 /// What a contract can make of what it is told: another state, other logs, another use of gas.
-const ANYTHING: &[Rule] = &[
-    Rule::StateRoot,
-    Rule::ReceiptsRoot,
-    Rule::LogsBloom,
-    Rule::ReceiptsGas,
-];
+const ANYTHING: &[Rule] =
+    &[Rule::StateRoot, Rule::ReceiptsRoot, Rule::LogsBloom, Rule::ReceiptsGas];
 
 /// Fields that only execution can see, from which fork on, and the rules that refuse another value.
 const CHANGES: [(&str, Fork, Seen, Change, &[Rule]); 9] = {
