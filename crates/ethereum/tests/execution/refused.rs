@@ -4,12 +4,13 @@
 use crate::durable::{SMALL, small};
 use crate::imports::{options, published, run};
 use crate::source::{self, RealBlock};
+use blockmill_ethereum::U256;
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::ExecutedStore;
 use blockmill_ethereum::error::Rule;
 use blockmill_ethereum::execute::{ExecutionError, PreparedBlock, Replay};
-use blockmill_ethereum::header::{Header, HeaderView};
+use blockmill_ethereum::header::{EMPTY_ROOT, Header, HeaderView};
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::state::Tries;
@@ -37,7 +38,7 @@ const ANYTHING: &[Rule] =
     &[Rule::StateRoot, Rule::ReceiptsRoot, Rule::LogsBloom, Rule::ReceiptsGas];
 
 /// Fields that only execution can see, from which fork on, and the rules that refuse another value.
-const CHANGES: [(&str, Fork, Seen, Change, &[Rule]); 9] = {
+const CHANGES: [(&str, Fork, Seen, Change, &[Rule]); 8] = {
     use Seen::{Always, WhereAsked, WherePaid};
     const FIRST: Fork = Fork::Frontier;
     [
@@ -55,7 +56,6 @@ const CHANGES: [(&str, Fork, Seen, Change, &[Rule]); 9] = {
             |h| h.parent_beacon_root = Some([1; 32]),
             &[Rule::StateRoot],
         ),
-        ("mix", Fork::Paris, WhereAsked, |h| h.mix_hash[5] ^= 1, ANYTHING),
         ("time", FIRST, WhereAsked, |h| h.timestamp ^= 1, ANYTHING),
     ]
 };
@@ -65,7 +65,6 @@ fn changed(good: &PreparedBlock, change: Change) -> PreparedBlock {
     let mut wrong = good.clone();
     change(&mut wrong.header);
     wrong.terms.beneficiary = wrong.header.beneficiary;
-    wrong.terms.mix_hash = wrong.header.mix_hash;
     wrong.terms.timestamp = wrong.header.timestamp;
     wrong
 }
@@ -132,6 +131,52 @@ fn blocks_of_every_fork_with_one_wrong_field() {
         };
         assert!(forks(field) >= least, "{field}: of {} forks", forks(field));
     }
+}
+
+/// A chain whose every block stores the random number of the beacon chain, which headers call mix:
+/// in place of the contract that is told the beacon roots.
+const KEEPS_MIX: &str = r#"{
+  "config": {"chainId": 5, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0,
+    "eip158Block": 0, "byzantiumBlock": 0, "constantinopleBlock": 0, "petersburgBlock": 0,
+    "istanbulBlock": 0, "berlinBlock": 0, "londonBlock": 0, "terminalTotalDifficulty": 0,
+    "terminalTotalDifficultyPassed": true, "shanghaiTime": 0, "cancunTime": 0},
+  "difficulty": "0x0", "gasLimit": "0x1c9c380",
+  "alloc": {"000f3df6d732807ef1319fb7b8bb8522d0beac02":
+    {"balance": "0x0", "nonce": "0x1", "code": "0x4460005500"}}
+}"#;
+
+#[test]
+fn another_mix_is_refused_where_a_contract_asks_for_it() {
+    let spec = ChainSpec::from_genesis_json(KEEPS_MIX).unwrap();
+    let mut header = Header {
+        parent_hash: spec.genesis.hash,
+        number: 1,
+        timestamp: spec.genesis.header.timestamp + 12,
+        gas_limit: spec.genesis.header.gas_limit,
+        base_fee: Some(U256::from(875_000_000)),
+        mix_hash: [5; 32],
+        withdrawals_root: Some(EMPTY_ROOT),
+        blob_gas_used: Some(0),
+        excess_blob_gas: Some(0),
+        parent_beacon_root: Some([7; 32]),
+        ..Header::default()
+    };
+    let execute = |header: &Header| {
+        let encoded = header.encode();
+        let body = BodyView::decode(&[0xc3, 0xc0, 0xc0, 0xc0]).unwrap();
+        let block = PreparedBlock::verified(&spec, &header.view(&encoded), &body).unwrap();
+        Replay::from_genesis(&spec, Tries::pointers()).unwrap().execute(&block)
+    };
+    let state_root = |header: &Header| match execute(header) {
+        Err(ExecutionError::Rule(violation)) if violation.rule == Rule::StateRoot => {
+            testkit::hex::array(&violation.found)
+        }
+        other => panic!("{other:?}"),
+    };
+    header.state_root = state_root(&header);
+    execute(&header).unwrap();
+    header.mix_hash[31] ^= 1;
+    assert_ne!(state_root(&header), header.state_root);
 }
 
 /// Writes blocks as an export.
