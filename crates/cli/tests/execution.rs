@@ -148,8 +148,7 @@ fn a_damaged_log_or_checkpoint_is_told_with_what_to_do() {
         assert!(said.contains("blockmill import DATA --data NEW"), "{said}");
         // as it says
         let new = scratch.path(&format!("new-{i}"));
-        let mut again = import(&new, "--chain");
-        succeed(again.arg(&genesis).arg(&store));
+        succeed(import(&new, "").arg("--chain").arg(&genesis).arg(&store));
         assert_eq!(tip_of(&new), Some(2_900));
         told += 1;
     }

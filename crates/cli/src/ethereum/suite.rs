@@ -113,7 +113,7 @@ fn document(file: &Path, case: &Case) -> Value {
 }
 
 fn print(case: &Case) {
-    let Case { name, network, verdict } = case;
+    let Case { name, network, verdict, .. } = case;
     match verdict {
         Verdict::Passed => println!("pass  {name} ({network})"),
         Verdict::Failed { expected, found } => {
