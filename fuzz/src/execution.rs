@@ -54,8 +54,16 @@ pub(crate) fn chain() -> &'static ChainSpec {
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let (sender, contract) = (hex(&sender), hex(&CONTRACT));
         let forks = [
-            "homestead", "eip150", "eip155", "eip158", "byzantium", "constantinople", "petersburg",
-            "istanbul", "berlin", "london",
+            "homestead",
+            "eip150",
+            "eip155",
+            "eip158",
+            "byzantium",
+            "constantinople",
+            "petersburg",
+            "istanbul",
+            "berlin",
+            "london",
         ];
         let forks: String = forks.iter().map(|fork| format!("\"{fork}Block\": 0, ")).collect();
         let text = format!(

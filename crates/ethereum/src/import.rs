@@ -10,7 +10,7 @@ pub use crate::options::Options;
 use crate::overlap;
 use crate::resume;
 pub use crate::run::Run;
-use archive::{Archive, Want};
+use archive::{Archive, Reader, Want};
 use chain::Progress;
 use crypto::ManyKeccak;
 use pipeline::{Flow, Stages};
@@ -80,12 +80,7 @@ fn stages(
     }
     let mut synced_at = 0;
 
-    let read = |batch: &mut Batch| -> Result<bool, Error> {
-        let clock = Instant::now();
-        let more = reader.read(&mut batch.packed)?;
-        batch.times.read = clock.elapsed();
-        Ok(more)
-    };
+    let read = |batch: &mut Batch| read(&mut reader, batch);
     let mut tip = link.tip.clone();
     let connect = |batch: &mut Batch| -> Result<Flow, Error> {
         link.extend_later(&checks, batch);
@@ -126,6 +121,13 @@ fn stages(
     run.times = ended.times;
     link.tip = tip;
     run.close(link, ended.outcome, options)
+}
+
+fn read(reader: &mut Reader, batch: &mut Batch) -> Result<bool, Error> {
+    let clock = Instant::now();
+    let more = reader.read(&mut batch.packed)?;
+    batch.times.read = clock.elapsed();
+    Ok(more)
 }
 
 /// The checks that `options` ask for.

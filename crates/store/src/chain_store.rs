@@ -242,9 +242,8 @@ impl ChainStore {
         self.commit_as(tip, Others::Durable(parts))
     }
 
-    /// The same for segments: a light commit, as [`ChainStore::commit`] is one. The death of the
-    /// process loses nothing; after a power loss blocks and segments are those of one commit, the
-    /// last that reached the disk whole.
+    /// The same for segments, as a light commit: the death of the process loses nothing; after a
+    /// power loss blocks and segments are those of the last commit that reached the disk whole.
     ///
     /// # Errors
     /// Those of [`ChainStore::commit_with`]; [`Error::Mismatch`] when a table or a log file among

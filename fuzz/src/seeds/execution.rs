@@ -3,10 +3,10 @@
 
 use crate::execution::{CHAIN_ID, CODE, CONTRACT, call, chain};
 use ethereum::durable::{AccountRecord, BlockChanges, SlotRecord};
+use ethereum::error::Rule;
 use ethereum::execute::ExecutionError;
 use ethereum::execute::witness::{Witness, WitnessError};
 use ethereum::header::Header;
-use ethereum::error::Rule;
 use ethereum::state::EMPTY_CODE;
 use ethereum::suite::{self, Verdict};
 use ethereum::{Hash, U256};
@@ -118,11 +118,9 @@ fn nodes() -> Vec<Vec<u8>> {
 
 /// A block's changes, with old values and without.
 pub(super) fn log_records() -> Vec<Vec<u8>> {
-    let account = |nonce, code_hash| Some(ethereum::state::Account {
-        nonce,
-        balance: U256::from(1_000_000_007u64),
-        code_hash,
-    });
+    let account = |nonce, code_hash| {
+        Some(ethereum::state::Account { nonce, balance: U256::from(1_000_000_007u64), code_hash })
+    };
     let slot = |slot, before, after| {
         let [slot, before, after] = [slot, before, after].map(U256::from);
         SlotRecord { slot, before, after }
@@ -142,12 +140,13 @@ pub(super) fn log_records() -> Vec<Vec<u8>> {
         ],
         codes: vec![vec![0x60; 3], vec![0xfe]],
     };
-    [true, false].map(|old| {
-        let mut out = vec![];
-        block.encode(old, &mut out);
-        out
-    })
-    .to_vec()
+    [true, false]
+        .map(|old| {
+            let mut out = vec![];
+            block.encode(old, &mut out);
+            out
+        })
+        .to_vec()
 }
 
 /// One call under several networks.
@@ -188,7 +187,8 @@ fn state_test_of(results: &[[String; 2]; 4]) -> String {
         })
         .collect();
     let account = |code: &str| {
-        format!(r#"{{"balance":"0x10","nonce":"0x0","code":"0x{code}","storage":{{"0x02":"0x01"}}}}"#)
+        let storage = r#"{"0x02":"0x01"}"#;
+        format!(r#"{{"balance":"0x10","nonce":"0x0","code":"0x{code}","storage":{storage}}}"#)
     };
     format!(
         r#"{{"call":{{"env":{{"currentCoinbase":"0x{}","currentDifficulty":"0x20000",

@@ -66,7 +66,8 @@ pub fn check<'a>(
 /// What repairs a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
 /// What repairs a store of which only the state is damaged.
-const STATE: &str = "the blocks are whole: `blockmill import DATA --data NEW` executes them again";
+const STATE: &str = "the blocks are whole: `blockmill import DATA --data NEW` imports them into a \
+                     new folder, and makes the state again";
 /// What repairs what follows from something else.
 const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 

@@ -5,8 +5,8 @@
 //! with the new values and, where the way back is kept, the old ones. The *checkpoint* is a table
 //! of accounts, slots and codes, in order and with sums. When the log since the last checkpoint has
 //! grown to a share of it, or has as many blocks as the way back is to have, what the log says is
-//! put into the table in one durable commit. Then, too, the other log is begun if the active one has
-//! as many blocks as the way back is to have, and what the other one had is given up.
+//! put into the table in one durable commit. Then, too, the other log is begun if the active one
+//! has as many blocks as the way back is to have, and what the other one had is given up.
 //!
 //! Recovery is the checkpoint and the log since; the state root, computed from all of it, must be
 //! that of the stored block. Blocks that were stored without a log are executed again. Bytes:
