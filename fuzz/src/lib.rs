@@ -7,23 +7,29 @@
 mod archives;
 mod chain_files;
 mod decoders;
+mod execution;
 mod files;
 mod input;
+mod neo_blocks;
 mod pairs;
 pub mod seeds;
 mod signatures;
 mod tables;
 mod texts;
+mod tries;
 mod writers;
 
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
 pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
+pub use execution::{state_log, state_test, witness};
 pub use files::{ethash_cache, store};
+pub use neo_blocks::{acc, neo_block, neo_transaction};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
 pub use signatures::signatures;
 pub use tables::{table, table_files};
 pub use texts::{genesis_json, run_record};
+pub use tries::trie_update;
 pub use writers::{rlp_identity, rlp_writers};
 
 /// An entry point and what there is to know about it.
@@ -42,7 +48,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 30] = [
+pub const TARGETS: [Target; 37] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -62,6 +68,7 @@ pub const TARGETS: [Target; 30] = [
     target("ethash_cache", ethash_cache, 4),
     target("difficulty", difficulty, 20_000),
     target("trie", trie, 3000),
+    target("trie_update", trie_update, 2000),
     target("keccak", keccak, 3000),
     target("sha256", sha256, 3000),
     target("signatures", signatures, 1000),
@@ -71,6 +78,12 @@ pub const TARGETS: [Target; 30] = [
     target("blkdat_scan", blkdat_scan, 300),
     target("bitcoin_scripts", bitcoin_scripts, 2000),
     target("bitcoin_undo", bitcoin_undo, 20_000),
+    target("acc", acc, 1000),
+    target("neo_block", neo_block, 20_000),
+    target("neo_transaction", neo_transaction, 20_000),
+    target("witness", witness, 3000),
+    target("state_test", state_test, 1000),
+    target("state_log", state_log, 20_000),
     target("table", table, 60),
     target("table_files", table_files, 1000),
 ];

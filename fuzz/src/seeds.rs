@@ -1,6 +1,8 @@
 //! Good inputs to begin with, made here: small chains in every encoding and format.
 
 mod chain_files;
+mod execution;
+mod neo_blocks;
 
 use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
@@ -45,10 +47,23 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "blkdat_scan" => chain_files::files(),
         "bitcoin_scripts" => chain_files::spends(),
         "bitcoin_undo" => vec![chain_files::undo()],
+        "trie_update" => (0..4).map(trie_changes).collect(),
+        "acc" => neo_blocks::dumps(),
+        "neo_block" => neo_blocks::blocks(),
+        "neo_transaction" => neo_blocks::transactions(),
+        "witness" => vec![execution::witness()],
+        "state_test" => vec![execution::state_test()],
+        "state_log" => execution::log_records(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
     }
+}
+
+/// Changes of some hundred keys in many blocks.
+fn trie_changes(family: u8) -> Vec<u8> {
+    let bytes = (0..100).flat_map(|i| crypto::keccak512(&[family, i]));
+    [family].into_iter().chain(bytes).collect()
 }
 
 /// Checks of one operation, made of numbers of every sort.

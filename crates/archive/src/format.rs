@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::family::Family;
 use crate::open::ReadBlocks;
 use crate::target::{Files, Output, Target};
 use crate::write::WriteBlocks;
@@ -15,23 +16,6 @@ use crate::{
     ChunkLimit, Error, FileReport, Survey, Want, WriteOptions, blkdat, block_store, era1, freezer,
     headers, rlp_export, stream,
 };
-
-/// Chains that have formats, stores and rules in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// Blocks by number, in archives of several formats.
-    Ethereum,
-    /// Block files; coins, undo data and a block index.
-    Bitcoin,
-}
-
-impl Family {
-    /// Whose blocks are in archives, as far as that is plain at once.
-    pub fn of(paths: &[PathBuf]) -> Self {
-        let is_bitcoin = paths.iter().any(|path| blkdat::looks_like(path));
-        if is_bitcoin { Self::Bitcoin } else { Self::Ethereum }
-    }
-}
 
 /// A format that [`Archive`](crate::Archive) reads. The order is that of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -316,6 +300,16 @@ static BLOCK_FILES: Properties = Properties {
     ],
 };
 
+/// Dumps of Neo, which [`acc::open()`] reads.
+static DUMPS: Properties = Properties {
+    name: "acc",
+    article: "a",
+    noun: "Neo block dump",
+    family: Family::Neo,
+    document: "docs/formats/acc.md",
+    targets: &[],
+};
+
 impl Format {
     /// What it is called in records, documents and on the command line.
     pub fn name(self) -> &'static str {
@@ -335,7 +329,7 @@ impl fmt::Display for Format {
 
 /// Every format of every family.
 pub fn all() -> impl Iterator<Item = &'static Properties> {
-    ARCHIVES.iter().map(|row| &row.properties).chain([&BLOCK_FILES])
+    ARCHIVES.iter().map(|row| &row.properties).chain([&BLOCK_FILES, &DUMPS])
 }
 
 /// All formats in a sentence, as in "an era1 file, ... or Bitcoin block files".
@@ -378,8 +372,8 @@ mod tests {
         }
         assert_eq!(
             any_of_them(),
-            "an era1 file, a store, an ancient folder, an RLP export, a header stream or Bitcoin \
-             block files"
+            "an era1 file, a store, an ancient folder, an RLP export, a header stream, Bitcoin \
+             block files or a Neo block dump"
         );
     }
 

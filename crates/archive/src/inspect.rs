@@ -62,8 +62,13 @@ pub struct FileReport {
 impl FileReport {
     /// Records an error as damage; beyond [`MAX_DAMAGE`] only that there was more.
     pub(crate) fn damaged(&mut self, error: &Error) {
+        self.add(Damage::from(error));
+    }
+
+    /// The same of something that is wrong.
+    pub(crate) fn add(&mut self, damage: Damage) {
         if self.damage.len() < MAX_DAMAGE {
-            self.damage.push(Damage::from(error));
+            self.damage.push(damage);
         } else if self.damage.len() == MAX_DAMAGE {
             let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
             self.damage.push(Damage { location: None, kind: ShortfallKind::DamagedRecord, text });
@@ -147,8 +152,13 @@ pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
     if files.iter().all(|file| file.format.is_none() && !claims_to_be_archive(&file.path)) {
         return Err(nothing_in(paths));
     }
-    let gaps = (1..files.len()).filter_map(|i| gap(&files[..i], &files[i])).collect();
+    let gaps = gaps(&files);
     Ok(Inspection { files, gaps })
+}
+
+/// Where files do not join those before them.
+pub(crate) fn gaps(files: &[FileReport]) -> Vec<Gap> {
+    (1..files.len()).filter_map(|i| gap(&files[..i], &files[i])).collect()
 }
 
 /// What was found instead of an archive, or the system's answer.

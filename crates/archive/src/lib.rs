@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod acc;
 pub mod blkdat;
 mod block_store;
 mod checksum;
@@ -16,6 +17,7 @@ mod detect;
 mod difficulty;
 pub mod era1;
 mod error;
+mod family;
 mod foreign;
 pub mod format;
 pub mod freezer;
@@ -39,8 +41,9 @@ pub use checksum::chain_checksum;
 pub use chunk::{Chunk, ChunkLimit, EraEnd, Packed, ReceiptEncoding, Want};
 pub use column::Column;
 pub use error::Error;
-pub use format::{Family, Format};
-pub use input::{Compression, CompressionFault, STDIN, is_pipe, stop_waiting};
+pub use family::Family;
+pub use format::Format;
+pub use input::{Compression, CompressionFault, STDIN, is_pipe, read_whole, stop_waiting};
 pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
 pub use location::{Location, Part};
 pub use open::{Archive, Reader};

@@ -140,6 +140,9 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     if let Some(error) = cause.downcast_ref::<bitcoin::datadir::Error>() {
         return Some(error.status());
     }
+    if let Some(error) = cause.downcast_ref::<neo::Error>() {
+        return Some(error.status());
+    }
     if let Some(error) = cause.downcast_ref::<archive::Error>() {
         return Some(error.status());
     }
@@ -168,6 +171,9 @@ fn parts(error: &Error) -> FaultReport {
             return Some(error.report());
         }
         if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
+            return Some(error.report());
+        }
+        if let Some(error) = cause.downcast_ref::<neo::Error>() {
             return Some(error.report());
         }
         if let Some(error) = cause.downcast_ref::<store::Error>() {

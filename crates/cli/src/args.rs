@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod execution;
 mod generate;
 mod outputs;
 mod report;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 
 pub use bench::Bench;
 pub use check::Check;
+pub use execution::{Test, Unwind, Witness};
 pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
@@ -70,6 +72,12 @@ pub enum Command {
     Inspect(Inspect),
     /// Read all of a store, say what is damaged and what repairs it
     Check(Check),
+    /// Take blocks of a store back, with the state behind them
+    Unwind(Unwind),
+    /// Execute single blocks, each with the part of the state that it needs
+    Witness(Witness),
+    /// Run the public tests of the Ethereum execution layer
+    Test(Test),
     /// Write an archive in another format
     Convert(Convert),
     /// Measure, side by side with earlier designs and other clients
@@ -106,10 +114,11 @@ pub struct Verification {
     #[arg(skip)]
     pub stores: Vec<PathBuf>,
     /// Ethereum: mainnet, sepolia, holesky, hoodi or a genesis.json; Bitcoin: mainnet, testnet3,
-    /// testnet4, signet, regtest [default: detected]
+    /// testnet4, signet, regtest; Neo: mainnet, testnet or a protocol.yml [default: detected]
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
-    /// How deep to verify [default: Bitcoin: execution; Ethereum: bodies where there are any]
+    /// How deep to verify [default: execution; Ethereum: bodies where the state before the archive
+    /// is not known, headers where there are no bodies]
     #[arg(long, value_parser = levels())]
     pub level: Option<Level>,
     /// Proof-of-work seals to check: off, all, 1/N [default: verify: all; import: 1/100]
@@ -177,6 +186,10 @@ pub struct Import {
     /// Folder of the store
     #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
     pub data: PathBuf,
+    /// Ethereum, level execution: blocks that `unwind` can take back at least
+    #[arg(long, default_value_t = 10_000, value_name = "BLOCKS")]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    pub unwind_depth: u64,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -258,7 +271,10 @@ fn levels() -> impl TypedValueParser<Value = Level> {
                 "Headers, and transactions, ommers, withdrawals and receipts against their roots; \
                  Ethereum: every transaction's rules and its sender"
             }
-            Level::Execution => "Bodies, and what they do: coins, amounts, scripts (Bitcoin)",
+            Level::Execution => {
+                "Bodies, and what they do: coins, amounts, scripts (Bitcoin); the state, and every \
+                 root of it (Ethereum, from genesis or from a stored state on)"
+            }
         })
     };
     let values = PossibleValuesParser::new(Level::ALL.map(level));

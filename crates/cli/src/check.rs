@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::args::Check;
 use crate::progress::Display;
 use crate::{bitcoin, data_folder, ethereum, host, stop};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use archive::Family;
 use chain::{FaultReport, Status};
 use pipeline::Cancel;
@@ -73,6 +73,9 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
         None => return Ok(unknown(args)),
         Some(Family::Ethereum) => ethereum::check::check(data, threads, args.repair, watch)?,
         Some(Family::Bitcoin) => (bitcoin::check::check(data, watch)?, false),
+        Some(Family::Neo) => {
+            bail!("{}: stores of Neo blocks cannot be checked yet", data.display())
+        }
     };
     if !json {
         print(&checked);

@@ -1,6 +1,6 @@
 //! Which chain the store in a folder is of, found without changing anything.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use archive::Family;
 use std::path::Path;
 use store::ChainStore;
@@ -9,9 +9,13 @@ use store::ChainStore;
 const OF_ETHEREUM: [&str; 4] =
     ["checkpoint", "headers.00000", "headers-ends.00000", "hashes.00000"];
 
-/// Whose store is in a folder, by the names of the files; none when it is no store.
+/// Whose store is in a folder, by the names of the files and by what its last commit says; none
+/// when it is no store.
 pub fn family_of(folder: &Path) -> Option<Family> {
     let has = |name: &&str| folder.join(name).is_file();
+    if neo::commit::holds_neo(folder) {
+        return Some(Family::Neo);
+    }
     if OF_ETHEREUM.iter().any(has) || ChainStore::is_in(folder) {
         return Some(Family::Ethereum);
     }
@@ -21,17 +25,34 @@ pub fn family_of(folder: &Path) -> Option<Family> {
 /// Refuses to put blocks beside the store of another family, before anything is written.
 pub fn expect(folder: &Path, family: Family) -> Result<()> {
     let name = folder.display();
-    match family {
-        Family::Ethereum if family_of(folder) == Some(Family::Bitcoin) => {
-            let expected = format!("more of the Bitcoin chain in {name}");
+    let found = family_of(folder);
+    match (family, found) {
+        (Family::Ethereum, Some(other @ (Family::Bitcoin | Family::Neo))) => {
+            let expected = format!("more of the {} chain in {name}", name_of(other));
             let found = "an archive of Ethereum blocks".into();
             return Err(ethereum::fault::Error::OtherChain { expected, found }.into());
         }
-        Family::Ethereum => {}
-        Family::Bitcoin => ensure!(
+        (Family::Bitcoin, Some(Family::Neo)) => {
+            bail!("--data {name}: expected a folder for a Bitcoin chain, found a store of Neo")
+        }
+        (Family::Bitcoin, _) => ensure!(
             !archive::is_block_store(folder),
             "--data {name}: expected a folder for a Bitcoin chain, found a store of Ethereum"
         ),
+        (Family::Neo, Some(other @ (Family::Bitcoin | Family::Ethereum))) => {
+            let expected = format!("more of the {} chain in {name}", name_of(other));
+            let found = "dumps of Neo blocks".into();
+            return Err(neo::Error::OtherChain { expected, found }.into());
+        }
+        (Family::Ethereum | Family::Neo, _) => {}
     }
     Ok(())
+}
+
+fn name_of(family: Family) -> &'static str {
+    match family {
+        Family::Ethereum => "Ethereum",
+        Family::Bitcoin => "Bitcoin",
+        Family::Neo => "Neo",
+    }
 }

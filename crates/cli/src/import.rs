@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
 use crate::profile::Profiler;
-use crate::{bitcoin, ethereum, host, outputs, stop};
+use crate::{bitcoin, ethereum, host, neo, outputs, stop};
 use anyhow::{Context, Result, ensure};
 use archive::Family;
 use chain::Status;
@@ -45,6 +45,7 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     match family(asked) {
         Family::Ethereum => ethereum::import::import(args, run),
         Family::Bitcoin => bitcoin::import::import(args, run),
+        Family::Neo => neo::import::import(args, run),
     }
 }
 
@@ -58,6 +59,7 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     match family(asked) {
         Family::Ethereum => ethereum::import::verify(asked, run),
         Family::Bitcoin => bitcoin::import::verify(asked, run),
+        Family::Neo => neo::import::verify(asked, run),
     }
 }
 

@@ -2,21 +2,27 @@
 
 use crate::answer::Answer;
 use crate::args::Inspect;
-use crate::{bitcoin, data_folder, ethereum};
+use crate::{bitcoin, data_folder, ethereum, neo};
 use anyhow::{Result, ensure};
 use archive::Family;
 use std::path::PathBuf;
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
-    let is_store = |path: &&PathBuf| data_folder::family_of(path) == Some(Family::Bitcoin);
+    // a store of Ethereum is an archive, too
+    let is_of = |path: &&PathBuf, family| data_folder::family_of(path) == Some(family);
+    let is_store = |path: &&PathBuf| is_of(path, Family::Bitcoin) || is_of(path, Family::Neo);
     if let Some(store) = args.paths.iter().find(is_store) {
         let name = store.display();
         ensure!(args.paths.len() == 1, "{name} is a store: inspect it alone, found other paths");
-        return bitcoin::coins::run(store, json);
+        return match is_of(&store, Family::Neo) {
+            true => neo::inspect::of_store(store, json),
+            false => bitcoin::coins::run(store, json),
+        };
     }
     match Family::of(&args.paths) {
         Family::Ethereum => ethereum::inspect::run(args, json),
         Family::Bitcoin => bitcoin::inspect::run(args, json),
+        Family::Neo => neo::inspect::run(args, json),
     }
 }

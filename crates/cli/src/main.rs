@@ -20,6 +20,7 @@ mod import;
 mod inspect;
 mod log;
 mod manual;
+mod neo;
 mod outputs;
 mod profile;
 mod progress;
@@ -105,6 +106,9 @@ fn run(cli: &mut Cli) -> Result<Answer> {
         Command::Verify(args) => import::run_verify(args, cli.json, stop::cancel()),
         Command::Inspect(args) => inspect::run(args, cli.json),
         Command::Check(args) => check::run(args, cli.json, stop::cancel()),
+        Command::Unwind(args) => ethereum::unwind::run(args, cli.json, &stop::cancel()),
+        Command::Witness(args) => ethereum::witness::run(args, cli.json),
+        Command::Test(args) => ethereum::suite::run(args, cli.json, &stop::cancel()),
         Command::Convert(args) => convert::run(args, cli.json, stop::cancel()),
         Command::Bench(command) => bench::run(command, cli.json),
         Command::Generate(command) => generate::run(command, cli.json),

@@ -31,7 +31,7 @@ fn ends(words: &str, path: Option<&Path>, status: &str) -> Value {
 fn each_end_has_a_document_and_an_exit_code() {
     let scratch = Scratch::new("answers");
     let blocks = blocks(&scratch);
-    let document = ends("verify --seal off", Some(&blocks), "verified");
+    let document = ends("verify --seal off --level bodies", Some(&blocks), "verified");
     assert_eq!(document["command"], "verify");
     assert_eq!(document["result"]["result"]["tip_number"], 30);
     assert_eq!(document["result"]["result"]["status"], "verified");
@@ -60,7 +60,7 @@ fn a_fault_and_damage_are_told_in_parts() {
     let at = last + good[last..].windows(2).position(|pair| pair == [0xf9, 0x02]).unwrap();
     wrong[at + 3 + 3 + 1 + 31] ^= 1;
     fs::write(&blocks, &wrong).unwrap();
-    let document = ends("verify --seal off", Some(&blocks), "fault");
+    let document = ends("verify --seal off --level bodies", Some(&blocks), "fault");
     let error = &document["error"];
     assert_eq!(error["block"], 30, "{document}");
     assert_eq!(error["rule"], "parent hash", "{document}");
@@ -70,7 +70,7 @@ fn a_fault_and_damage_are_told_in_parts() {
     assert_eq!(document["result"]["result"]["fault"], *error);
 
     fs::write(&blocks, &good[..good.len() - 1]).unwrap();
-    let document = ends("verify --seal off", Some(&blocks), "incomplete");
+    let document = ends("verify --seal off --level bodies", Some(&blocks), "incomplete");
     assert_eq!(document["shortfalls"][0]["kind"], "cut", "{document}");
     assert_eq!(document["result"]["result"]["tip_number"], 29, "{document}");
 
@@ -78,7 +78,7 @@ fn a_fault_and_damage_are_told_in_parts() {
     // the last header is no list any more
     wrong[at + 3] = 0xb9;
     fs::write(&blocks, &wrong).unwrap();
-    let document = ends("verify --seal off", Some(&blocks), "damage");
+    let document = ends("verify --seal off --level bodies", Some(&blocks), "damage");
     assert!(document["error"]["offset"].is_u64(), "{document}");
     assert_eq!(document["result"]["result"]["tip_number"], 29, "{document}");
 }
@@ -105,7 +105,8 @@ fn names_in_the_config_file_that_nothing_has_are_errors() {
         ("seal = 'off'", 2),
     ] {
         fs::write(&config, text).unwrap();
-        let ended = run(blockmill("verify --seal off --config").arg(&config).arg(&blocks));
+        let ended =
+            run(blockmill("verify --seal off --level bodies --config").arg(&config).arg(&blocks));
         assert_eq!(ended.code, Some(code), "{text}: {}", ended.stderr);
     }
 }
@@ -115,7 +116,8 @@ fn a_log_gets_what_is_said_and_no_other_file_is_touched() {
     let scratch = Scratch::new("answers-log");
     let (blocks, log) = (blocks(&scratch), scratch.path("log"));
     for runs in 1..=2 {
-        let said = succeed(blockmill("verify --seal off --log").arg(&log).arg(&blocks));
+        let said =
+            succeed(blockmill("verify --seal off --level bodies --log").arg(&log).arg(&blocks));
         let text = fs::read_to_string(&log).unwrap();
         assert_eq!(text.matches(" begins: ").count(), runs, "{text}");
         assert_eq!(text.matches("Verified 31 blocks").count(), runs, "{text}");
@@ -123,7 +125,7 @@ fn a_log_gets_what_is_said_and_no_other_file_is_touched() {
         assert!(text.lines().all(|line| line.as_bytes()[19] == b'Z'), "{text}");
     }
     let before = fs::read(&blocks).unwrap();
-    let ended = run(blockmill("verify --seal off --log").arg(&blocks).arg(&blocks));
+    let ended = run(blockmill("verify --seal off --level bodies --log").arg(&blocks).arg(&blocks));
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert_eq!(fs::read(&blocks).unwrap(), before);
 }

@@ -52,14 +52,15 @@ fn a_generated_chain_of_transfers_verifies_and_says_who_recovered_its_senders() 
     let generated = succeed(blockmill(words).arg(&chain));
     assert!(generated.contains("blocks 0 to 3 with 3,000 transfers"), "{generated}");
     let file = chain.join("chain.rlp");
-    let record = succeed_json(blockmill("verify --seal off").arg(&file));
+    let record = succeed_json(blockmill("verify --seal off --level bodies").arg(&file));
     assert_eq!((&record["level"], &record["result"]["tip_number"]), (&"bodies".into(), &3.into()));
     let notes = record["notes"].to_string();
     assert!(notes.contains("3,000 senders recovered by signatures="), "{notes}");
     assert!(notes.contains("of a chunk together"), "{notes}");
 
     let record = scratch.path("record.json");
-    let with = "verify --seal off --with signatures=scalar --with sender-batches=block --record";
+    let with = "verify --seal off --level bodies --with signatures=scalar --with \
+                sender-batches=block --record";
     succeed(blockmill(with).arg(&record).arg(&file));
     let record = fs::read_to_string(record).expect("a record");
     assert!(record.contains("signatures=scalar, up to 256 of a block together"), "{record}");

@@ -19,7 +19,7 @@ fn commands(scratch: &Scratch) -> Vec<(String, i32)> {
     succeed(&mut blockmill(&format!("generate ethereum --headers 300 --out {headers}")));
     succeed(&mut blockmill(&format!("generate ethereum --headers 300 --format rlp --out {chain}")));
     succeed(&mut blockmill(&format!("generate bitcoin --inputs 0 --blocks 120 --out {blocks}")));
-    succeed(&mut blockmill(&format!("verify --seal off --record {record} {chain}")));
+    succeed(&mut blockmill(&format!("verify --seal off --level bodies --record {record} {chain}")));
     let bad = path("bad.rlp");
     let mut bytes = std::fs::read(&chain).expect("a chain");
     let middle = bytes.len() / 2;
@@ -33,11 +33,11 @@ fn commands(scratch: &Scratch) -> Vec<(String, i32)> {
         format!("inspect {chain}"),
         format!("inspect {blocks}"),
         format!("inspect --json {blocks}"),
-        format!("verify --seal off {chain}"),
-        format!("verify --seal off --json {chain}"),
-        format!("verify --seal off {bad}"),
+        format!("verify --seal off --level bodies {chain}"),
+        format!("verify --seal off --level bodies --json {chain}"),
+        format!("verify --seal off --level bodies {bad}"),
         format!("verify {blocks}"),
-        format!("import --seal off {chain} --data OUT"),
+        format!("import --seal off --level bodies {chain} --data OUT"),
         format!("import {blocks} --data OUT"),
         format!("convert --to headers {chain} --out OUT"),
         format!("convert --to blk {blocks} --out OUT"),

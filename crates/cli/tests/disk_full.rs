@@ -210,8 +210,28 @@ fn bitcoin(scratch: &Scratch) -> String {
 fn an_ethereum_import_goes_on_when_there_is_room() {
     let scratch = Scratch::new("full-ethereum-import");
     let chain = ethereum(&scratch);
-    let line = format!("import {chain} --seal off --data @/data --chunk 128");
+    let line = format!("import {chain} --seal off --level bodies --data @/data --chunk 128");
     each_size(&scratch, &line, digest("data", "records\\|manifest\\|light\\|lock"), &["stays"]);
+}
+
+/// Blocks, log and checkpoint of an executed chain.
+#[testkit::needs(fixtures)]
+#[test]
+fn an_execution_goes_on_when_there_is_room() {
+    let scratch = Scratch::new("full-execution");
+    let chain = program::fixtures().join("chains/geth-ethtest/chain.rlp");
+    let flags = "--seal off --chunk 16 --unwind-depth 50";
+    let line = format!("import {} {flags} --data @/data", chain.display());
+    // parts of the checkpoint are as large as there was room for
+    let state = |disk: &Disk| {
+        let data = disk.folder().join("data");
+        for line in ["check DATA", "unwind DATA --to 560"] {
+            let ended = disk.blockmill(&line.replace("DATA", &data.display().to_string()));
+            assert_eq!(ended.code, Some(GOOD), "{line}: {}{}", ended.stdout, ended.stderr);
+        }
+        digest("data", "records\\|manifest\\|light\\|lock\\|state")(disk)
+    };
+    each_size(&scratch, &line, state, &["stays"]);
 }
 
 #[test]
@@ -277,7 +297,9 @@ fn a_hand_over_begins_again_when_there_is_room() {
 fn reports_are_drawn_again_when_there_is_room() {
     let scratch = Scratch::new("full-report");
     let (chain, blocks) = (ethereum(&scratch), bitcoin(&scratch));
-    for (name, source) in [("ethereum", format!("{chain} --seal off")), ("bitcoin", blocks)] {
+    for (name, source) in
+        [("ethereum", format!("{chain} --seal off --level bodies")), ("bitcoin", blocks)]
+    {
         let record = scratch.path(name).display().to_string() + ".json";
         succeed(&mut blockmill(&format!("verify {source} --record {record}")));
         let line = format!("report {record} --out @/report");

@@ -13,7 +13,8 @@ use ethereum::params::ChainSpec;
 use ethereum::seal::SealPolicy;
 use pipeline::Cancel;
 use program::{
-    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, succeed, tip_of, wait,
+    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, fixtures, succeed, tip_of,
+    unexecuted, wait,
 };
 use std::path::Path;
 use std::process::Command;
@@ -61,9 +62,17 @@ struct Undisturbed<'a> {
     time: Duration,
     /// Kills that must hit.
     wanted: u32,
+    /// More flags.
+    with: &'a [String],
 }
 
 impl Undisturbed<'_> {
+    fn import(&self, store: &Path) -> Command {
+        let mut command = import(store, self.archive);
+        command.args(self.with);
+        command
+    }
+
     /// Kills imports into `store` until one is through; then compares the result.
     fn interrupt(&self, store: &Path, random: &mut Random, kills: &mut Kills) {
         let mut committed = None;
@@ -86,7 +95,7 @@ impl Undisturbed<'_> {
             }
             committed = now;
         }
-        succeed(&mut import(store, self.archive));
+        succeed(&mut self.import(store));
         self.store.assert_same(store);
         kills.completed += 1;
     }
@@ -100,7 +109,7 @@ impl Undisturbed<'_> {
         limit: Duration,
         until: Option<u64>,
     ) -> Option<u64> {
-        let mut command = import(store, self.archive);
+        let mut command = self.import(store);
         // neither chunks nor threads nor the way of writing may show in the store
         command.args(["--chunk", random.pick(&["16", "64", "500", "2048"])]);
         command.args(["--threads", random.pick(&["1", "2", "5"])]);
@@ -126,17 +135,24 @@ impl Undisturbed<'_> {
 /// Generates `blocks` in `format`, then kills imports of them until enough kills have hit.
 fn kill_imports_of(format: &str, blocks: u64, wanted: u32) {
     let scratch = Scratch::new(&format!("kill-{format}"));
-    let (archive, undisturbed) = (scratch.path("archive"), scratch.path("undisturbed"));
+    let archive = scratch.path("archive");
     let count = blocks.to_string();
     let mut generate = blockmill("generate ethereum --headers");
     succeed(generate.args([&count, "--format", format, "--out"]).arg(&archive));
-    let start = Instant::now();
-    succeed(&mut import(&undisturbed, &archive));
-    let time = start.elapsed();
-    assert_eq!(tip_of(&undisturbed), Some(blocks));
+    let flags = unexecuted(&archive).map(str::to_owned);
+    kill_imports(&archive, &flags, blocks, wanted, &scratch);
+}
 
-    let (archive, store, last) = (&*archive, Snapshot::of(&undisturbed), blocks);
-    let whole = Undisturbed { archive, store, last, time, wanted };
+/// Kills imports of an archive of so many blocks, with these flags, until enough kills have hit.
+fn kill_imports(archive: &Path, with: &[String], last: u64, wanted: u32, scratch: &Scratch) {
+    let undisturbed = scratch.path("undisturbed");
+    let start = Instant::now();
+    succeed(import(&undisturbed, archive).args(with));
+    let time = start.elapsed();
+    assert_eq!(tip_of(&undisturbed), Some(last));
+
+    let store = Snapshot::of(&undisturbed);
+    let whole = Undisturbed { archive, store, last, time, wanted, with };
     let mut random = Random::new_each_run("kill_during_import");
     let mut kills = Kills::default();
     for round in 0.. {
@@ -148,7 +164,7 @@ fn kill_imports_of(format: &str, blocks: u64, wanted: u32) {
         std::fs::remove_dir_all(&store).expect("a store to remove");
     }
     let Kills { in_the_middle, missed, seen_before, completed } = kills;
-    println!("{format}: undisturbed {time:?}; {in_the_middle} kills in the middle,");
+    println!("{}: undisturbed {time:?}; {in_the_middle} kills in the middle,", archive.display());
     println!("  {seen_before} of them after another process had seen new commits;");
     println!("  {missed} kills missed; {completed} imports completed and compared");
     assert!(seen_before > 0, "no commit was ever seen before the kill");
@@ -168,6 +184,18 @@ fn body_imports_from_an_export_that_are_killed_end_with_the_same_store() {
 #[test]
 fn body_imports_from_era1_files_that_are_killed_end_with_the_same_store() {
     kill_imports_of("era1", 10_000, BLOCK_KILLS);
+}
+
+/// Blocks, state and log: the log is that of an undisturbed run, byte for byte, and the state has
+/// the root of every block at which a run went on.
+#[testkit::needs(fixtures)]
+#[test]
+fn executions_that_are_killed_end_with_the_same_store_and_log() {
+    let scratch = Scratch::new("kill-execution");
+    let folder = fixtures().join("chains/hive-sync");
+    let mut with = vec!["--level".to_owned(), "execution".into(), "--chain".into()];
+    with.push(folder.join("genesis.json").to_str().expect("a path that is text").to_owned());
+    kill_imports(&folder.join("chain.rlp"), &with, 3_000, HEADER_KILLS, &scratch);
 }
 
 /// What the progress line says stands in the store at that moment: a kill would not lose it.

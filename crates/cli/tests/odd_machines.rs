@@ -43,7 +43,7 @@ fn names_of_any_bytes_are_those_that_were_meant() {
         "generate bitcoin --inputs 300 --out @blocks",
         "inspect @headers.rlp @chain",
         "inspect @blocks",
-        "verify @transfers/chain.rlp --chain transfers/genesis.json --seal off",
+        "verify @transfers/chain.rlp --chain transfers/genesis.json --seal off --level bodies",
         "verify @headers.rlp --seal off --record @one.json",
         "verify @blocks --record @two.json",
         "import @headers.rlp --seal off --data @store",
@@ -106,14 +106,14 @@ fn a_limit_of_memory_is_trouble_and_no_abort() {
     )));
     succeed(&mut blockmill(&format!("generate bitcoin --inputs 3000 --out {blocks}")));
     let lines = [
-        format!("verify --seal off {chain}"),
+        format!("verify --seal off --level bodies {chain}"),
         format!("verify --seal all {chain}"),
         format!("verify {blocks}"),
         format!("inspect --deep {blocks}"),
         format!("convert --to rlp {chain} --out OUT"),
         format!("convert --to blk {blocks} --out OUT"),
         format!("convert --to core {blocks} --data OUT-data --out OUT"),
-        format!("import --seal off {chain} --data OUT"),
+        format!("import --seal off --level bodies {chain} --data OUT"),
         format!("import {blocks} --data OUT"),
         "generate ethereum --headers 3000 --out OUT".into(),
     ];
@@ -151,7 +151,7 @@ fn a_limit_of_threads_only_takes_time() {
     succeed(&mut blockmill(&format!("generate bitcoin --inputs 3000 --out {blocks}")));
     // each thread's stack takes so much of the address space that few can be had
     for (line, kib) in [
-        (format!("verify --seal off --threads 8 {chain}"), 1_500_000),
+        (format!("verify --seal off --level bodies --threads 8 {chain}"), 1_500_000),
         (format!("verify --threads 8 {blocks}"), 1_500_000),
         (format!("inspect --deep {blocks}"), 1_500_000),
     ] {
@@ -179,7 +179,7 @@ fn a_limit_of_file_sizes_is_trouble_and_no_signal() {
         format!("convert --to freezer {chain} --out OUT"),
         format!("convert --to blk {blocks} --out OUT"),
         format!("convert --to core {blocks} --data OUT-data --out OUT"),
-        format!("import --seal off {chain} --data OUT"),
+        format!("import --seal off --level bodies {chain} --data OUT"),
         format!("import {blocks} --data OUT --cache 1"),
         "generate ethereum --headers 3000 --out OUT".into(),
         "generate bitcoin --inputs 3000 --out OUT".into(),

@@ -41,7 +41,7 @@ impl Sources {
         sources.good("generate ethereum --headers 300 --out @headers.rlp");
         sources.good("generate ethereum --headers 300 --format rlp --out @chain.rlp");
         sources.good("generate bitcoin --blocks 110 --inputs 0 --out @blocks");
-        sources.good("verify --seal off @chain.rlp --record @record.json");
+        sources.good("verify --seal off --level bodies @chain.rlp --record @record.json");
         sources
     }
 
@@ -91,7 +91,9 @@ fn an_input_is_never_replaced_not_even_by_force_or_by_another_name() {
         // the folder above the input would go
         sources.refused(&format!("convert --to blk @blocks --out @{force}"));
         sources.refused(&format!("convert --to freezer @chain.rlp --out @{force}"));
-        sources.refused(&format!("verify --seal off @chain.rlp --record @chain.rlp{force}"));
+        sources.refused(&format!(
+            "verify --seal off --level bodies @chain.rlp --record @chain.rlp{force}"
+        ));
         sources.refused(&format!("verify @blocks --record @blocks/record.json{force}"));
     }
 }
@@ -120,8 +122,8 @@ fn an_output_that_exists_stays_unless_forced() {
             sources.refused(&format!("generate {chain} --out @folder --force"));
         }
     }
-    sources.refused("verify --seal off @chain.rlp --record @kept");
-    sources.refused("import --seal off @chain.rlp --data @data --record @kept");
+    sources.refused("verify --seal off --level bodies @chain.rlp --record @kept");
+    sources.refused("import --seal off --level bodies @chain.rlp --data @data --record @kept");
     sources.refused("report @record.json --out @folder");
     sources.refused("report @record.json --out @kept");
     sources.refused("bench headers --set headers=2000 --pairs 1 --scratch @scratch --out @folder");
@@ -131,7 +133,7 @@ fn an_output_that_exists_stays_unless_forced() {
 
     sources.good("convert --to headers @chain.rlp --out @kept --force");
     assert!(files(&sources.path(""))[&sources.path("kept")] != b"precious");
-    sources.good("verify --seal off @chain.rlp --record @kept --force");
+    sources.good("verify --seal off --level bodies @chain.rlp --record @kept --force");
     sources.good("man @folder --force");
     sources.good("man @folder");
     assert_eq!(fs::read(sources.path("folder/kept")).expect("a file"), b"precious");

@@ -150,7 +150,7 @@ fn reading_verifying_and_measuring_stop() {
     }
     let lines = [
         format!("inspect --deep {}", many.join(" ")),
-        format!("verify --seal off --threads 1 {source}"),
+        format!("verify --seal off --level bodies --threads 1 {source}"),
         format!(
             "bench headers --set headers=3000000 --pairs 9 --scratch {0} --out {0}/r",
             path("scratch")
@@ -178,7 +178,7 @@ fn a_stopped_import_keeps_what_it_says_and_a_second_one_goes_on() {
         "generate ethereum --headers 40000 --format freezer --out {chain}"
     )));
     succeed(&mut blockmill(&format!("generate bitcoin --inputs 20000 --out {blocks}")));
-    for (line, name) in [(format!("{chain} --seal off"), "a"), (blocks, "b")] {
+    for (line, name) in [(format!("{chain} --seal off --level bodies"), "a"), (blocks, "b")] {
         let data = path(name);
         stop(&format!("import {line} --data {data}"), |ended| {
             let kept = ended.stderr.contains("committed");
@@ -198,7 +198,7 @@ fn a_check_stops_and_says_that_it_changed_nothing() {
         "generate ethereum --headers 60000 --format freezer --out {chain}"
     )));
     succeed(&mut blockmill(&format!("generate bitcoin --inputs 20000 --out {blocks}")));
-    for (line, name) in [(format!("{chain} --seal off"), "a"), (blocks, "b")] {
+    for (line, name) in [(format!("{chain} --seal off --level bodies"), "a"), (blocks, "b")] {
         let data = path(name);
         succeed(&mut blockmill(&format!("import {line} --data {data}")));
         let before = folder(Path::new(&data));

@@ -49,4 +49,6 @@ pub use rows::Rows;
 pub use sha256::{Sha256, sha256, sha256d};
 #[cfg(feature = "std")]
 pub use signatures::KeyTables;
+#[cfg(feature = "std")]
+pub use signatures::library_p256::is_p256_key;
 pub use signatures::{EcdsaCheck, Key, Recovery, SchnorrCheck, Signatures, TweakCheck, Variant};

@@ -5,11 +5,14 @@ mod bodies;
 
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
+use crate::execute::PreparedBlock;
+use crate::execution::ExecutedBlock;
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
 use crate::header::rules::{self, DifficultyArithmetic};
 use crate::header::seal::{SealMode, SealPolicy};
 use crate::header::{EMPTY_OMMERS, Header, HeaderView};
+use crate::link::Linked;
 use crate::option_table::Plan;
 use crate::params::ChainSpec;
 use crate::{Hash, Level, U256};
@@ -72,6 +75,12 @@ pub struct Batch {
     /// Busy times.
     pub(crate) times: BatchTimes,
     body_memory: BodyMemory,
+    /// At level execution, what is executed: at least the blocks up to `good`.
+    pub(crate) prepared: Vec<PreparedBlock>,
+    /// What the link made of it, until it is written.
+    pub(crate) linked: Linked,
+    /// At level execution, what the new blocks did.
+    pub(crate) executed: Vec<ExecutedBlock>,
 }
 
 impl Batch {

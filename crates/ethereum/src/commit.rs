@@ -1,5 +1,6 @@
 //! Where verified blocks go: nowhere, append-only segments, or a design that a benchmark measures.
 
+use crate::durable::ExecutedStore;
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::BlockId;
@@ -17,6 +18,8 @@ pub enum Sink {
     Discard,
     /// Append-only segments with a manifest: the store of `blockmill import`.
     Segments(Box<ChainStore>),
+    /// The same with the state behind the last block.
+    Executed(Box<ExecutedStore>),
     /// Another way to store headers, which a benchmark measures beside that.
     Design(Box<dyn Design>),
 }
@@ -123,10 +126,16 @@ pub fn commit(
     commit: &Commit<'_>,
     blocks: &Verified<'_>,
 ) -> Result<(), Error> {
+    store.commit(&tip_of(commit, blocks))?;
+    Ok(())
+}
+
+/// What a store says of its last block when these are the last ones.
+fn tip_of(commit: &Commit<'_>, blocks: &Verified<'_>) -> store::Tip {
     let anchor = blocks.anchor.unwrap_or(BlockId { number: 0, hash: commit.chain });
     let last = blocks.range.end - 1;
     let total = blocks.totals.last().copied().unwrap_or(U256::ZERO);
-    store.commit(&store::Tip {
+    store::Tip {
         number: blocks.batch.number(last),
         hash: blocks.batch.hashes[last],
         total_difficulty: total.to_be_bytes(),
@@ -134,7 +143,16 @@ pub fn commit(
         anchor_hash: anchor.hash,
         chain: commit.chain,
         level: commit.level as u8,
-    })?;
+    }
+}
+
+/// Appends the records of the new blocks to the log of the state. The genesis block's is there.
+fn log(store: &mut ExecutedStore, blocks: &Verified<'_>) -> Result<(), Error> {
+    for (at, done) in blocks.range().zip(&blocks.batch.executed) {
+        if !done.record.is_empty() {
+            store.log(blocks.number(at), *blocks.hash(at), &done.record)?;
+        }
+    }
     Ok(())
 }
 
@@ -153,6 +171,11 @@ impl Sink {
                 append(store, blocks, blocks.range())?;
                 self::commit(store, commit, blocks)?;
             }
+            Self::Executed(store) => {
+                append(&mut store.blocks, blocks, blocks.range())?;
+                log(store, blocks)?;
+                store.commit(&tip_of(commit, blocks))?;
+            }
             Self::Design(design) => return design.write(commit, blocks),
         }
         Ok(start.elapsed())
@@ -160,8 +183,24 @@ impl Sink {
 
     /// Number of the last committed block; none where nothing is kept.
     pub(crate) fn committed(&self) -> Option<u64> {
+        self.store()?.tip().map(|tip| tip.number)
+    }
+
+    /// The stored blocks, where blocks are kept in a store of ours.
+    #[must_use]
+    pub fn store(&self) -> Option<&ChainStore> {
         match self {
-            Self::Segments(store) => store.tip().map(|tip| tip.number),
+            Self::Segments(store) => Some(store),
+            Self::Executed(store) => Some(&store.blocks),
+            Self::Discard | Self::Design(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn store_mut(&mut self) -> Option<&mut ChainStore> {
+        match self {
+            Self::Segments(store) => Some(store),
+            Self::Executed(store) => Some(&mut store.blocks),
             Self::Discard | Self::Design(_) => None,
         }
     }
@@ -169,7 +208,7 @@ impl Sink {
     /// Number of the last committed block, which is read back and hashed; none where nothing is
     /// kept. An error is for a block that is not what was written.
     pub fn read_back(&self) -> Result<Option<u64>, Error> {
-        let Self::Segments(store) = self else { return Ok(None) };
+        let Some(store) = self.store() else { return Ok(None) };
         let Some(tip) = store.tip() else { return Ok(None) };
         let (number, expected) = (tip.number, tip.hash);
         let damaged = |found| Err(Error::StoredBlock { number, expected, found });
@@ -189,6 +228,7 @@ impl Sink {
         match self {
             Self::Discard => {}
             Self::Segments(store) => store.sync()?,
+            Self::Executed(store) => store.sync()?,
             Self::Design(design) => design.sync()?,
         }
         Ok(())

@@ -132,6 +132,24 @@ pub enum Rule {
     MaxFee,
     /// A transaction pays the block's price of blobs.
     MaxBlobFee,
+    /// A transaction's nonce is its sender's.
+    SenderNonce,
+    /// The sender owns the most that a transaction can cost.
+    SenderBalance,
+    /// The sender is no contract.
+    SenderCode,
+    /// The virtual machine takes the transaction.
+    Transaction,
+    /// The virtual machine knows the rules of the block.
+    ExecutionRules,
+    /// The contracts that collect requests are there and answer.
+    SystemCall,
+    /// The deposit contract writes events of one layout.
+    DepositEvent,
+    /// The requests hash is that of the requests.
+    Requests,
+    /// The state root is that of the state behind the block.
+    StateRoot,
 }
 
 // Where most rules stand.
@@ -216,6 +234,24 @@ impl Rule {
             Self::BlockGasLimit => ("gas limit of the transaction in its block", TRANSACTION),
             Self::MaxFee => ("fee of the transaction", "EIP-1559"),
             Self::MaxBlobFee => ("blob fee of the transaction", "EIP-4844"),
+            rule => rule.text_of_execution(),
+        }
+    }
+
+    /// The rules that only execution can check.
+    const fn text_of_execution(self) -> (&'static str, &'static str) {
+        match self {
+            Self::SenderNonce => ("nonce of the sender", TRANSACTION),
+            Self::SenderBalance => ("balance of the sender", TRANSACTION),
+            Self::SenderCode => ("sender without code", "EIP-3607, EIP-7702"),
+            Self::Transaction => ("transaction as the virtual machine takes it", TRANSACTION),
+            Self::ExecutionRules => ("rules that can be executed", "revm"),
+            Self::SystemCall => ("system contracts", "EIP-7002, EIP-7251"),
+            Self::DepositEvent => ("deposit event", "EIP-6110"),
+            Self::Requests => ("requests", "EIP-7685"),
+            Self::StateRoot => ("state root", "Yellow Paper 4.3.2"),
+            // all others stand in `text`
+            _ => ("rule", "Yellow Paper"),
         }
     }
 }

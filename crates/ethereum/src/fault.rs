@@ -124,8 +124,11 @@ pub enum Error {
         /// What was to be imported.
         found: String,
     },
-    /// A level was asked for that blocks are not verified to.
-    Level(Level),
+    /// Blocks of this archive cannot be executed.
+    Execution {
+        /// What is missing.
+        lacks: String,
+    },
     /// The archive has no block in the range that was asked for.
     Empty,
     /// The archive ends where the store begins, or before.
@@ -144,6 +147,22 @@ pub enum Error {
         /// That of what is there now; none where nothing is.
         found: Option<Hash>,
     },
+    /// The state that the store keeps is not the one behind a stored block.
+    StoredState {
+        /// The block's number.
+        number: u64,
+        /// The state root in its header.
+        expected: Hash,
+        /// That of the state.
+        found: Hash,
+    },
+    /// The store cannot go back so far.
+    Unwind {
+        /// Where it can go back to, or what it lacks.
+        expected: String,
+        /// What was asked for.
+        found: String,
+    },
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
     /// Block hashes that the user trusts are not in the archive.
@@ -160,9 +179,9 @@ impl fmt::Display for Error {
                 write!(f, "a store takes blocks of one chain and one level only: ")?;
                 write!(f, "expected {expected}, found {found}")
             }
-            Self::Level(level) => {
-                let level = level.name();
-                write!(f, "--level {level}: Ethereum archives are verified up to bodies so far")
+            Self::Execution { lacks } => {
+                let level = Level::Execution.name();
+                write!(f, "--level {level}: expected {lacks}; --level bodies needs none")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Before { first, last } => {
@@ -175,6 +194,13 @@ impl fmt::Display for Error {
                     Some(found) => write!(f, ", found {}", Hex(found)),
                     None => f.write_str(", found nothing"),
                 }
+            }
+            Self::StoredState { number, expected, found } => {
+                write!(f, "the state after block {number} of the store is damaged: ")?;
+                write!(f, "expected root {}, found {}", Hex(expected), Hex(found))
+            }
+            Self::Unwind { expected, found } => {
+                write!(f, "block to go back to: expected {expected}, found {found}")
             }
             Self::Incomplete(shortfalls) => {
                 f.write_str("the archive is incomplete")?;
@@ -207,8 +233,11 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Before { .. } | Self::Level(_) => Status::Usage,
-            Self::StoredBlock { .. } => Status::Damage,
+            Self::OtherChain { .. }
+            | Self::Before { .. }
+            | Self::Execution { .. }
+            | Self::Unwind { .. } => Status::Usage,
+            Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Damage,
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,

@@ -3,17 +3,18 @@
 use crate::Level;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
+use crate::execution::{self, Execution};
 use crate::fault::Error;
 use crate::link::Link;
 pub use crate::options::Options;
 use crate::overlap;
 use crate::resume;
 pub use crate::run::Run;
-use archive::{Archive, Want};
+use archive::{Archive, Reader, Want};
 use chain::Progress;
 use crypto::ManyKeccak;
 use pipeline::{Flow, Stages};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The stage that has the most to do; records show it in its parts.
 pub(crate) const CHECK: &str = "check";
@@ -63,36 +64,40 @@ fn stages(
     let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
-    let mut reader =
-        archive.reader(want, options.chunk, beginning.from..=options.until.unwrap_or(u64::MAX))?;
+    let range = beginning.from..=options.until.unwrap_or(u64::MAX);
+    let mut reader = archive.reader(want, execution::chunk(options), range)?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
     let checks = checks(options, want);
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, cancel: &options.cancel };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
-
+    let mut execution = Execution::begin(options, sink)?;
+    if execution.is_none() && options.level >= Level::Execution {
+        // asked to stop before there was a state to go on with
+        run.stopped = true;
+        return run.close(link, Ok(()), options);
+    }
     let mut synced_at = 0;
 
-    let read = |batch: &mut Batch| -> Result<bool, Error> {
-        let clock = Instant::now();
-        let more = reader.read(&mut batch.packed)?;
-        batch.times.read = clock.elapsed();
-        Ok(more)
+    let read = |batch: &mut Batch| read(&mut reader, batch);
+    let mut tip = link.tip.clone();
+    let connect = |batch: &mut Batch| -> Result<Flow, Error> {
+        link.extend_later(&checks, batch);
+        Ok(Flow::Continue)
     };
-    let link_and_write = |batch: &mut Batch| -> Result<Flow, Error> {
-        let clock = Instant::now();
+    let write = |batch: &mut Batch| -> Result<Flow, Error> {
         run.bytes += batch.packed.disk_bytes();
-        let verified = link.extend(&checks, batch);
-        let linked = clock.elapsed();
+        let verified = batch.verified();
         let written = sink.write(&commit, &verified)?;
-        run.add(&verified, linked, written, start);
+        run.add(&verified, Duration::ZERO, written, start);
+        tip = batch.tip().or(tip.take());
         if run.bytes - synced_at >= SYNC_EVERY {
             synced_at = run.bytes;
             sink.sync()?;
         }
         progress(&Progress {
-            number: link.tip.as_ref().map_or(0, |tip| tip.id.number),
+            number: tip.as_ref().map_or(0, |tip| tip.id.number),
             blocks: run.blocks,
             bytes: run.bytes,
             total_bytes: None,
@@ -107,13 +112,22 @@ fn stages(
             None => Ok(Flow::Continue),
         }
     };
-    let ended = Stages::read("read", read)
+    let checked = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch))
-        .write("link and write", link_and_write)
-        .run(batches, threads);
+        .serial("link", connect);
+    let executed = Execution::stages(&mut execution, checked);
+    let ended = executed.write("write", write).run(batches, threads);
     run.times = ended.times;
+    link.tip = tip;
     run.close(link, ended.outcome, options)
+}
+
+fn read(reader: &mut Reader, batch: &mut Batch) -> Result<bool, Error> {
+    let clock = Instant::now();
+    let more = reader.read(&mut batch.packed)?;
+    batch.times.read = clock.elapsed();
+    Ok(more)
 }
 
 /// The checks that `options` ask for.

@@ -1,22 +1,30 @@
 //! Ethereum: header rules, ethash, bodies, import. The front door is `import.rs`.
 //!
 //! What a block consists of, and its rules, are in folders: `header`, `body`, `params` (the rules'
-//! numbers, and genesis states). The files beside `import.rs` are the steps of an import: `resume`,
-//! `batch`, `link`, `commit`. `convert` writes other formats, `check` reads a store again.
+//! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files beside
+//! `import.rs` are the steps of an import: `resume`, `batch`, `link`, `execution`, `commit`;
+//! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store
+//! again, `suite` runs the public tests.
 
 pub mod body;
 pub mod check;
 pub mod commit;
 pub mod convert;
+pub mod durable;
 pub mod error;
+pub mod execute;
 pub mod fault;
 pub mod header;
 pub mod import;
 pub mod option_table;
 pub mod params;
 pub mod record;
+pub mod state;
+pub mod suite;
 
 mod batch;
+mod block_times;
+mod execution;
 mod link;
 mod options;
 mod overlap;

@@ -22,6 +22,7 @@ use archive::era1::Accumulator;
 use chain::Hex;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::time::Instant;
 
 /// A block by number and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,46 @@ pub struct Verified<'a> {
     pub(crate) anchor: Option<BlockId>,
 }
 
+/// What the link made of a batch that is written later.
+#[derive(Debug, Default)]
+pub(crate) struct Linked {
+    range: Range<usize>,
+    totals: Vec<U256>,
+    anchor: Option<BlockId>,
+    had_total: bool,
+}
+
+impl Batch {
+    /// The new blocks that passed every check since [`Link::extend_later`].
+    pub(crate) fn verified(&self) -> Verified<'_> {
+        let Linked { range, totals, anchor, .. } = &self.linked;
+        let range = range.start.min(self.good)..range.end.min(self.good);
+        Verified { batch: self, totals: &totals[..range.len()], anchor: *anchor, range }
+    }
+
+    /// The last of these blocks.
+    pub(crate) fn tip(&self) -> Option<Tip> {
+        let verified = self.verified();
+        let last = verified.range.clone().last()?;
+        let total = verified.totals.last().copied().filter(|_| self.linked.had_total);
+        Some(Tip {
+            id: BlockId { number: self.number(last), hash: self.hashes[last] },
+            header: self.chunk.headers.get(last).to_vec(),
+            total_difficulty: total,
+        })
+    }
+}
+
 impl Link {
+    /// [`Link::extend`] for a batch that other stages look at before it is written.
+    pub fn extend_later(&mut self, checks: &Checks<'_>, batch: &mut Batch) {
+        let clock = Instant::now();
+        let Verified { range, anchor, .. } = self.extend(checks, batch);
+        let totals = self.totals.clone();
+        batch.linked = Linked { range, totals, anchor, had_total: self.total.is_some() };
+        batch.times.validate += clock.elapsed();
+    }
+
     /// A chain that begins as `beginning` says; without a tip, the first block that comes is the
     /// genesis block or the anchor.
     pub fn new(beginning: Beginning, mut trust: HashSet<Hash>) -> Self {

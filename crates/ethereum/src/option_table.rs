@@ -1,11 +1,12 @@
 //! Every optimisation of the import, as a named option (see [`pipeline::options`]).
 
+use crate::durable::LogValues;
 use crypto::Signatures;
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 12] = [
+pub const OPTIONS: [NamedOption; 15] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -63,6 +64,21 @@ pub const OPTIONS: [NamedOption; 12] = [
     )
     .only_where(|value| Signatures::named(value).is_some()),
     NamedOption::new(
+        "state-trie",
+        &["pointers", "arena"],
+        "change the tries of the state key by key, or all keys of a block together in one arena",
+    ),
+    NamedOption::new(
+        "root-every",
+        &["64", "8", "1"],
+        "compare the state root of every 64th, of every 8th or of each block",
+    ),
+    NamedOption::new(
+        "log",
+        &["off", "redo", "redo+undo"],
+        "keep what each block changes: nothing, new values, or old ones too for the way back",
+    ),
+    NamedOption::new(
         "stages",
         &["serial", "overlapped"],
         "read, verify and write one after the other or at the same time",
@@ -111,6 +127,17 @@ impl Table for Ethereum {
             segment_storage: setting.is("storage", "segment"),
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
+            arena_tries: setting.is("state-trie", "arena"),
+            root_every: match setting.get("root-every") {
+                Some("64") => 64,
+                Some("8") => 8,
+                _ => 1,
+            },
+            log: match setting.get("log") {
+                Some("off") => LogValues::None,
+                Some("redo") => LogValues::New,
+                _ => LogValues::Both,
+            },
             overlapped: setting.is("stages", "overlapped"),
         }
     }
@@ -131,6 +158,9 @@ pub struct Plan {
     pub segment_storage: bool,
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
+    pub arena_tries: bool,
+    pub root_every: usize,
+    pub log: LogValues,
     pub overlapped: bool,
 }
 

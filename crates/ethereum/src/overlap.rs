@@ -25,11 +25,11 @@ use store::ChainStore;
 pub(crate) fn compare(
     archive: &Archive,
     options: &Options,
-    sink: &mut Sink,
+    sink: &Sink,
     progress: &mut (dyn FnMut(&Progress) + Send),
     run: &mut Run,
 ) -> Result<(), Error> {
-    let Sink::Segments(store) = sink else { return Ok(()) };
+    let Some(store) = sink.store() else { return Ok(()) };
     let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(()) };
     let from = options.from.unwrap_or(0).max(first);
     let until = options.until.unwrap_or(u64::MAX).min(tip.number);

@@ -15,7 +15,7 @@ pub use schedule::Rules;
 use crate::error::SpecError;
 use crate::header::HeaderView;
 use crate::header::difficulty::Formula;
-use crate::{Hash, U256};
+use crate::{Address, Hash, U256};
 use genesis::{Alloc, Fields, Genesis};
 use schedule::Schedule;
 
@@ -115,6 +115,8 @@ pub struct ChainSpec {
     pub dao: Option<DaoFork>,
     /// The merge, where there is one.
     pub merge: Option<Merge>,
+    /// Where deposits to the beacon chain are made (EIP-6110).
+    pub deposit_contract: Address,
     /// Block 0 and the state that it begins with.
     pub genesis: Genesis,
     schedule: Schedule,
@@ -172,6 +174,7 @@ impl ChainSpec {
             chain_id: config.chain_id,
             dao: config.dao(),
             merge: config.merge(),
+            deposit_contract: config.deposit_contract,
             genesis: Genesis::new(genesis, alloc, london, fork),
             schedule,
         }

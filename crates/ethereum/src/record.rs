@@ -42,6 +42,8 @@ pub fn of(
     record.facts.set("setup_s", options.caches.stats().busy.as_secs_f64());
     record.series.push(Series::of_chunks(&run.chunks, &PHASES));
     record.series.push(Series::of_slices(&run.times.timeline));
+    record.series.extend(run.blocks_executed.series());
+    run.blocks_executed.facts(run.wall_s, &mut record.facts);
     record.took(run.wall_s);
     record.take_usage();
     record.stages = stages(run);

@@ -35,10 +35,10 @@ pub(crate) fn begin(
     options: &Options,
     sink: &mut Sink,
 ) -> Result<Beginning, Error> {
-    if options.level > Level::Bodies {
-        return Err(Error::Level(options.level));
+    if options.level >= Level::Execution && !archive.has_bodies() {
+        return Err(Error::Execution { lacks: "an archive with bodies".into() });
     }
-    if let Sink::Segments(store) = sink
+    if let Some(store) = sink.store()
         && let Some(tip) = store.tip()
     {
         return go_on(store, &tip, options);
@@ -52,6 +52,10 @@ pub(crate) fn begin(
         met: vec![],
     };
     let first = archive.range().map_or(0, |(first, _)| first).max(options.from.unwrap_or(0));
+    if options.level >= Level::Execution && first > 1 {
+        let lacks = format!("the state before block {first}, or an archive from genesis on");
+        return Err(Error::Execution { lacks });
+    }
     if first == 1 {
         let genesis = &options.spec.genesis;
         let header = HeaderView::decode(&genesis.raw).map_err(|_| Error::Empty)?;
@@ -61,7 +65,7 @@ pub(crate) fn begin(
             header: genesis.raw.clone(),
             total_difficulty: Some(header.difficulty),
         });
-        if let Sink::Segments(store) = sink {
+        if let Some(store) = sink.store_mut() {
             store_genesis(store, archive.has_receipts(), options, &header)?;
         }
     }
@@ -76,7 +80,11 @@ fn go_on(store: &ChainStore, tip: &store::Tip, options: &Options) -> Result<Begi
         let expected = stored.map_or("another chain".to_string(), |stored| stored.name);
         return Err(Error::OtherChain { expected, found: spec.name.clone() });
     }
-    if tip.level != options.level as u8 {
+    // all of a chain's blocks are enough to make its state
+    let is_raised = options.level == Level::Execution
+        && tip.level == Level::Bodies as u8
+        && store.first() == Some(0);
+    if tip.level != options.level as u8 && !is_raised {
         let stored = Level::stored(tip.level).map_or("unknown", Level::name);
         return Err(Error::OtherChain {
             expected: format!("blocks of level {stored}"),

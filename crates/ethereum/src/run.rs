@@ -1,6 +1,7 @@
 //! What a run did.
 
 use crate::Hash;
+use crate::block_times::{BlockTime, BlockTimes};
 use crate::fault::{Cause, Error, Fault};
 use crate::link::{BlockId, Link, Tip, Verified};
 use crate::options::Options;
@@ -58,6 +59,8 @@ pub struct Run {
     pub stopped: bool,
     /// Times of each chunk.
     pub chunks: Vec<ChunkTimes>,
+    /// Times of each block, where blocks were executed.
+    pub(crate) blocks_executed: BlockTimes,
     /// Busy and waiting times of the stages.
     pub times: Times,
     /// When it began, in seconds since 1970-01-01T00:00:00Z.
@@ -130,6 +133,15 @@ impl Run {
         let begin = self.range.map_or(batch.number(first), |(begin, _)| begin);
         self.range = Some((begin, batch.number(last)));
         self.blocks += verified.range.len() as u64;
+        for (i, done) in verified.range.clone().zip(&batch.executed) {
+            let block = &batch.prepared[i];
+            self.blocks_executed.add(BlockTime {
+                number: block.header.number,
+                transactions: block.transactions.len() as u64,
+                gas: block.header.gas_used,
+                busy: done.busy,
+            });
+        }
         let times = &batch.times;
         self.chunks.push(ChunkTimes {
             first: batch.number(first),

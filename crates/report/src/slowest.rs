@@ -12,13 +12,17 @@ pub(crate) fn table(record: &RunRecord) -> Option<Table> {
     let has_times = |series: &&Series| {
         !series.values(FIRST).is_empty() && series.measurements().any(|column| column.unit == "s")
     };
-    let series = record.series.iter().find(has_times)?;
+    // of many blocks not all are kept, but for the slowest ones
+    let slowest = record.series("slowest block").filter(has_times);
+    let series = slowest.or_else(|| record.series.iter().find(has_times))?;
+    let all = record.series("block").filter(|_| slowest.is_some()).unwrap_or(series);
     let phases: Vec<&Column> = series.measurements().filter(|column| column.unit == "s").collect();
     let at = |values: &[f64], row: usize| values.get(row).copied().unwrap_or(0.0);
     let sum = |row: usize| phases.iter().map(|phase| at(&phase.values, row)).sum::<f64>();
     let mut rows: Vec<(f64, usize)> = (0..series.len()).map(|row| (sum(row), row)).collect();
     rows.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mean = rows.iter().map(|row| row.0).sum::<f64>() / rows.len().max(1) as f64;
+    let busy = all.measurements().filter(|column| column.unit == "s").map(Column::sum);
+    let mean = busy.sum::<f64>() / all.len().max(1) as f64;
     let mut table = Table::new(&["from block", "blocks", "busy", "of the mean"]);
     table.heads.extend(phases.iter().map(|phase| phase.name.clone()));
     let time = |seconds: f64| Cell::from(format::duration(seconds)).sorted(seconds);

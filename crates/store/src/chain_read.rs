@@ -1,6 +1,6 @@
 //! Reading a chain store: by number, by hash, and many blocks at once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{
     chain_store::ChainStore,
@@ -20,6 +20,12 @@ pub enum Part {
 }
 
 impl ChainStore {
+    /// The folder that it is in.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// Header bytes of block `number`, or `None` when the store does not have it.
     pub fn header(&self, number: u64) -> Result<Option<Vec<u8>>> {
         self.item(Part::Headers, number)

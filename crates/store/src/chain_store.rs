@@ -82,6 +82,12 @@ pub struct ChainStore {
     pub(crate) committed: u64,
 }
 
+/// Parts besides the blocks that a commit takes in, and what kind of commit it is.
+enum Others<'a, 'p> {
+    Light(&'a mut [CommitPart<'p>]),
+    Durable(&'a mut [CommitPart<'p>]),
+}
+
 /// Is `name` that of a file that a store gives itself? Whatever else lies in its folder is not the
 /// store's.
 #[must_use]
@@ -213,7 +219,7 @@ impl ChainStore {
     pub fn commit(&mut self, tip: &Tip) -> Result<()> {
         self.writable()?;
         self.check_tip(tip, self.next())?;
-        self.commit_as(tip, None)
+        self.commit_as(tip, Others::Light(&mut []))
     }
 
     /// Commits everything appended so far together with `parts`, some of those that were opened in
@@ -233,7 +239,25 @@ impl ChainStore {
         self.check_parts(parts, state)?;
         self.check_tip(tip, self.next())?;
         state.clone_into(&mut self.state_of_parts);
-        self.commit_as(tip, Some(parts))
+        self.commit_as(tip, Others::Durable(parts))
+    }
+
+    /// The same for segments, as a light commit: the death of the process loses nothing; after a
+    /// power loss blocks and segments are those of the last commit that reached the disk whole.
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::commit_with`]; [`Error::Mismatch`] when a table or a log file among
+    /// `parts` has changed, or a segment was cut, since the last commit.
+    pub fn commit_light_with(
+        &mut self,
+        tip: &Tip,
+        parts: &mut [CommitPart<'_>],
+        state: &[u8],
+    ) -> Result<()> {
+        self.check_parts(parts, state)?;
+        self.check_tip(tip, self.next())?;
+        state.clone_into(&mut self.state_of_parts);
+        self.commit_as(tip, Others::Light(parts))
     }
 
     /// The state that the last [`ChainStore::commit_with`] carried; empty when there was none.
@@ -247,7 +271,7 @@ impl ChainStore {
         if self.count() != self.committed {
             return Err(mismatch("blocks to sync", self.committed, self.count()));
         }
-        self.commit_as(&{ self.state.tip }, Some(&mut []))
+        self.commit_as(&{ self.state.tip }, Others::Durable(&mut []))
     }
 
     /// Removes all blocks after `tip`, those not yet committed included, and makes `tip` the last
@@ -292,7 +316,7 @@ impl ChainStore {
             chain.hashes.cut(count * 32)
         })?;
         state.clone_into(&mut self.state_of_parts);
-        self.commit_as(tip, Some(parts))?;
+        self.commit_as(tip, Others::Durable(parts))?;
         self.change(|chain| {
             chain.reach(CrashPoint::HalfCut)?;
             chain.index.restore(count, count, &chain.hashes.file, true).map(drop)
@@ -323,12 +347,11 @@ impl ChainStore {
         self.writable()?.check(parts)
     }
 
-    /// Commits the blocks up to `tip`: durably where a list of other parts is given, even an empty
-    /// one, and with these.
-    fn commit_as(&mut self, tip: &Tip, others: Option<&mut [CommitPart<'_>]>) -> Result<()> {
+    /// Commits the blocks up to `tip` with other parts.
+    fn commit_as(&mut self, tip: &Tip, others: Others<'_, '_>) -> Result<()> {
         self.change(|chain| {
             chain.reach(CrashPoint::BeforeCommit)?;
-            if others.is_some() { chain.index.sync() } else { Ok(()) }
+            if matches!(others, Others::Durable(_)) { chain.index.sync() } else { Ok(()) }
         })?;
         self.state.tip = *tip;
         let mut state = match self.count() {
@@ -337,13 +360,17 @@ impl ChainStore {
         };
         state.extend(&self.state_of_parts);
         let ChainStore { columns, hashes, store: Some(store), .. } = self else { return Ok(()) };
-        let blocks = segments(columns, hashes).map(CommitPart::Segment).into_iter();
+        let mut parts: Vec<_> =
+            segments(columns, hashes).map(CommitPart::Segment).into_iter().collect();
         match others {
-            Some(others) => {
-                let others = others.iter_mut().map(CommitPart::reborrow);
-                store.commit_some(&mut blocks.chain(others).collect::<Vec<_>>(), &state)?;
+            Others::Durable(others) => {
+                parts.extend(others.iter_mut().map(CommitPart::reborrow));
+                store.commit_some(&mut parts, &state)?;
             }
-            None => store.commit_some_light(&mut blocks.collect::<Vec<_>>(), &state)?,
+            Others::Light(others) => {
+                parts.extend(others.iter_mut().map(CommitPart::reborrow));
+                store.commit_some_light(&mut parts, &state)?;
+            }
         }
         self.committed = self.count();
         Ok(())

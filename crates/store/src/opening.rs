@@ -271,6 +271,12 @@ impl Opening {
     /// The same where parts may be left out: they stay as they are.
     pub(crate) fn finish_some(self) -> Result<Store> {
         let Opening { folder, lock, manifest, fell_back, newest, parts, names, crash, .. } = self;
+        // durable commits will name these as they are, also what only light ones named so far
+        if !fell_back {
+            for mut segment in self.segments {
+                segment.prepare()?;
+            }
+        }
         let manifest = match manifest {
             Some(manifest) => {
                 if names.iter().any(|name| name == manifest::TEMPORARY) {

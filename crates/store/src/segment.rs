@@ -1,6 +1,6 @@
 //! A segment: bytes that are appended only, with a sum for each piece, as a part of a store.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, path::PathBuf, sync::Arc};
 
 use crate::{
     error::{Result, mismatch},
@@ -123,6 +123,12 @@ impl Segment {
     /// Those of [`Segment::read`].
     pub fn stream(&self, range: Range<u64>, each: impl FnMut(&[u8])) -> Result<()> {
         self.file.stream(range, each)
+    }
+
+    /// The file that holds byte `position`, and its offset there: for errors that name a place.
+    #[must_use]
+    pub fn location(&self, position: u64) -> (PathBuf, u64) {
+        self.file.location(position)
     }
 
     /// Removes all bytes from `len` on. They are cut off by the next commit, which must be a

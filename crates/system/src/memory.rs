@@ -9,6 +9,9 @@ use std::slice;
 
 /// Size of a huge page of x86-64 and aarch64 Linux.
 pub const HUGE_PAGE: usize = 2 << 20;
+/// What addresses of advised memory are a multiple of; pages are no larger where huge ones are
+/// asked for this way.
+const SMALL_PAGE: usize = 4 << 10;
 /// Size of a line of the CPU's caches.
 const CACHE_LINE: usize = 64;
 
@@ -76,12 +79,27 @@ impl Drop for Zeroed {
     }
 }
 
+/// Asks the system to back the room of `vec` with huge pages, as [`Zeroed`] does, as far as it is
+/// not written yet. To be asked again when the room has grown. Does nothing where there are none or
+/// the room fills none.
+pub fn prefer_huge_pages<T>(vec: &mut Vec<T>) {
+    let size = vec.capacity() * size_of::<T>();
+    let start = vec.as_mut_ptr().cast::<u8>();
+    // the advice is given for whole pages: those that the room lies in, so that a region of the
+    // address space that holds nothing else stays in one piece and can grow without a copy
+    let before = start.addr() % SMALL_PAGE;
+    let size = (before + size).next_multiple_of(SMALL_PAGE);
+    if let Some(start) = NonNull::new(start.wrapping_sub(before)) {
+        advise_huge_pages(start, size);
+    }
+}
+
 fn advise_huge_pages(start: NonNull<u8>, size: usize) {
     #[cfg(target_os = "linux")]
     if size >= HUGE_PAGE {
         use nix::sys::mman::{MmapAdvise, madvise};
-        // SAFETY: the range is an allocation of ours; the advice changes how it is backed, not what
-        // it holds, so a refusal needs no answer.
+        // SAFETY: the advice changes how memory is backed, not what it holds, whoever's it is, so
+        // a refusal needs no answer.
         let _ = unsafe { madvise(start.cast(), size, MmapAdvise::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -127,6 +145,19 @@ mod tests {
             prefetch(&memory[last]);
             assert_eq!(memory[last], 7);
         }
+    }
+
+    #[test]
+    fn a_vec_keeps_what_it_holds_when_it_gets_huge_pages() {
+        let mut vec: Vec<u32> = vec![];
+        for i in 0..3_000_000 {
+            if vec.len() == vec.capacity() {
+                vec.reserve(vec.len().max(1));
+                prefer_huge_pages(&mut vec);
+            }
+            vec.push(i);
+        }
+        assert!(vec.iter().enumerate().all(|(i, number)| i == *number as usize));
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! Roots of Merkle-Patricia tries (Yellow Paper, appendix D), computed from their leaves in key
-//! order without ever holding the trie.
+//! Merkle-Patricia tries (Yellow Paper, appendix D): their roots from leaves in key order, without
+//! ever holding the trie, and tries that are kept and change.
 //!
+//! * [`update::Forest`]: the tries of a state, which change block by block, and how they are
+//!   written and hashed: [`codec`].
 //! * [`RootBuilder::ordered`]: the tries of a block (transactions, receipts, withdrawals), whose
 //!   keys are list positions.
 //! * [`RootBuilder::sorted`]: any leaves that come in key order, such as hashed accounts.
@@ -9,9 +11,11 @@
 
 mod branch;
 mod builder;
+pub mod codec;
 pub mod naive;
 mod nibbles;
 mod ordered;
+pub mod update;
 
 pub use builder::RootBuilder;
 

@@ -4,6 +4,54 @@
 use rlp::{Encode, OnePass, Write};
 use std::collections::BTreeMap;
 
+/// The root of Neo's state trie with these leaves (`pkg/core/mpt` of neo-go); zeros without any.
+pub fn neo_root(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
+    if leaves.is_empty() {
+        return [0; 32];
+    }
+    let halves = |key: &Vec<u8>| key.iter().flat_map(|b| [b >> 4, b & 15]).collect::<Vec<u8>>();
+    let keys: Vec<Vec<u8>> = leaves.keys().map(halves).collect();
+    let leaves: Vec<_> = keys.iter().map(|k| &k[..]).zip(leaves.values().map(|v| &v[..])).collect();
+    neo_hash(&leaves)
+}
+
+/// The hash of the node over `leaves`, which are not empty.
+fn neo_hash(leaves: &Leaves<'_>) -> [u8; 32] {
+    let (first, value) = leaves[0];
+    let last = leaves[leaves.len() - 1].0;
+    let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+    let mut node = vec![];
+    if shared > 0 {
+        let below: Vec<_> = leaves.iter().map(|(key, value)| (&key[shared..], *value)).collect();
+        node.extend([1, shared as u8]);
+        node.extend(&first[..shared]);
+        node.push(3);
+        node.extend(neo_hash(&below));
+    } else if leaves.len() == 1 {
+        node.push(2);
+        match value.len() {
+            len @ 0..0xfd => node.push(len as u8),
+            len @ 0xfd..0x1_0000 => node.extend([0xfd, len as u8, (len >> 8) as u8]),
+            len => node.extend([0xfe, len as u8, (len >> 8) as u8, (len >> 16) as u8, 0]),
+        }
+        node.extend(value);
+    } else {
+        node.push(0);
+        for half in (0..16).map(Some).chain([None]) {
+            let own = leaves.iter().filter(|(key, _)| key.first().copied() == half);
+            let below: Vec<_> =
+                own.map(|(key, value)| (key.get(1..).unwrap_or_default(), *value)).collect();
+            if below.is_empty() {
+                node.push(4);
+            } else {
+                node.push(3);
+                node.extend(neo_hash(&below));
+            }
+        }
+    }
+    crypto::sha256d(&node)
+}
+
 /// The leaves below one node: what is left of each key as half-bytes, and its value.
 type Leaves<'a> = [(&'a [u8], &'a [u8])];
 

@@ -42,6 +42,26 @@ pub(crate) fn copied(files: usize, bytes: Option<u64>) -> String {
     )
 }
 
+/// All bytes of a file, unpacked when it is compressed.
+///
+/// # Errors
+/// When it cannot be read or unpacked, or has more than `most` bytes.
+pub fn read_whole(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
+    let mut input = Input::open(path)?;
+    let (mut bytes, mut piece) = (vec![], vec![0; 1 << 16]);
+    loop {
+        let count = input.read(&mut piece, bytes.len() as u64)?;
+        if count == 0 {
+            return Ok(bytes);
+        }
+        if bytes.len() + count > most {
+            let too_long = io::Error::other(format!("it has more than {most} bytes"));
+            return Err(Error::io("cannot read", path)(too_long));
+        }
+        bytes.extend_from_slice(&piece[..count]);
+    }
+}
+
 /// A file from its first to its last byte, unpacked when it is compressed.
 pub(crate) struct Input {
     path: PathBuf,

@@ -38,7 +38,10 @@ pub fn check<'a>(
         true => None,
         false => last_whole(&store, &damage, &blocks.findings),
     };
-    tell(&mut checked, &damage, &blocks.findings, whole);
+    let only_state = blocks.findings.is_empty()
+        && damage.iter().any(|damage| damage.is_besides)
+        && damage.iter().all(|damage| damage.is_besides || damage.mends_itself);
+    tell(&mut checked, &damage, &blocks.findings, whole, only_state);
     if !repair || checked.damage.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
@@ -62,6 +65,9 @@ pub fn check<'a>(
 
 /// What repairs a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
+/// What repairs a store of which only the state is damaged.
+const STATE: &str = "the blocks are whole: `blockmill import DATA --data NEW` imports them into a \
+                     new folder, and makes the state again";
 /// What repairs what follows from something else.
 const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
@@ -94,8 +100,17 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
 }
 
-fn tell(checked: &mut Checked, damage: &[Damage], findings: &[Finding], whole: Option<u64>) {
+/// Tells what is damaged, and what to do: go back to block `whole`, or begin again; from the blocks
+/// of this store where the state beside them is all that is damaged.
+fn tell(
+    checked: &mut Checked,
+    damage: &[Damage],
+    findings: &[Finding],
+    whole: Option<u64>,
+    only_state: bool,
+) {
     let back = match whole {
+        None if only_state => STATE.to_string(),
         Some(number) => format!(
             "`blockmill check DATA --repair` goes back to block {number}, and importing the \
              archive again goes on from there; or import it into a new folder"

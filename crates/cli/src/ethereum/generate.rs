@@ -18,6 +18,7 @@ const LEAST_TRANSFER: u64 = 90;
 /// `blockmill generate ethereum`.
 pub fn run(args: &GenerateEthereum, json: bool) -> Result<Answer> {
     let (out, seed) = (args.out.display().to_string(), args.seed);
+    let is_of_headers = args.transfers.is_none() && args.format.name == "headers";
     let document = |last| json!({ "out": out, "last": last, "seed": seed });
     let (document, text) = match args.transfers {
         None => {
@@ -38,7 +39,8 @@ pub fn run(args: &GenerateEthereum, json: bool) -> Result<Answer> {
         return Answer::ok().with(document);
     }
     println!("{text}");
-    println!("they obey every rule but the seal: verify them with --seal off");
+    let level = if is_of_headers { "" } else { " --level bodies, as nothing leads to their state" };
+    println!("they obey every rule but the seal: verify them with --seal off{level}");
     Ok(Answer::ok())
 }
 

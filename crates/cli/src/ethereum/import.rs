@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use archive::{Archive, ChunkLimit, Family};
 use chain::grouped;
 use ethereum::commit::Sink;
+use ethereum::durable::{ExecutedStore, Limits};
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
@@ -22,7 +23,7 @@ use ethereum::{Hash, Level, record};
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::{ChainStore, Recovery};
+use store::{ChainStore, Recovery, Tip};
 
 /// Seals that are checked unless the user says otherwise: imports are in a hurry, verdicts are not.
 const IMPORT_SEAL: &str = "1/100";
@@ -54,9 +55,20 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     if is_of_headers && asked.level == Some(Level::Bodies) {
         return raise::run(args, store, quiet, run.cancel);
     }
-    let stored = store.tip().map(|tip| tip.chain);
-    let job = Job::prepare(asked, setting, stored, IMPORT_SEAL, run.cancel.clone())?;
-    job.run(Sink::Segments(Box::new(store)), run)
+    let tip = store.tip();
+    let job = Job::prepare(asked, setting, tip.as_ref(), IMPORT_SEAL, run.cancel.clone())?;
+    if job.options.level < Level::Execution {
+        return job.run(Sink::Segments(Box::new(store)), run);
+    }
+    drop(store);
+    let (store, _) = ExecutedStore::open(&args.data, &store::Options::default(), limits(args))
+        .with_context(|| format!("cannot open the store {}", args.data.display()))?;
+    job.run(Sink::Executed(Box::new(store)), run)
+}
+
+/// How much of the state's log is kept.
+fn limits(args: &Import) -> Limits {
+    Limits { depth: args.unwind_depth, ..Limits::default() }
 }
 
 /// Do two paths lead to one folder that is there?
@@ -101,28 +113,29 @@ fn setting(settings: &[String]) -> Result<Setting> {
 struct Job {
     archive: Archive,
     options: Options,
+    /// Why blocks are not executed, where the user did not say how deep to verify.
+    shallow: Option<String>,
 }
 
 impl Job {
     fn prepare(
         args: &Verification,
         setting: Setting,
-        stored: Option<Hash>,
+        stored: Option<&Tip>,
         seal: &str,
         cancel: Cancel,
     ) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
-        if let Some(Level::Execution) = args.level {
-            return Err(Error::Level(Level::Execution).into());
-        }
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
-        let spec = network::detect(args.chain.as_deref(), &archive, &args.paths, stored)?;
+        let chain = stored.map(|tip| tip.chain);
+        let spec = network::detect(args.chain.as_deref(), &archive, &args.paths, chain)?;
+        let (level, shallow) = level_of(args, &archive, stored);
         let seal = args.seal.as_deref().unwrap_or(seal);
         let mode: SealMode = seal.parse().context("--seal")?;
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
         let options = Options {
             spec: Arc::new(spec),
-            level: level_of(args.level, &archive),
+            level,
             seal: SealPolicy { mode, seed: args.seal_seed.unwrap_or_else(host::random_seed) },
             setting,
             threads: args.threads.unwrap_or_else(host::cores),
@@ -135,13 +148,13 @@ impl Job {
             now: Some(host::unix_seconds()),
             cancel,
         };
-        Ok(Self { archive, options })
+        Ok(Self { archive, options, shallow })
     }
 
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
-        let Self { archive, options } = self;
+        let Self { archive, options, shallow } = self;
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
-        let stores = matches!(sink, Sink::Segments(_));
+        let stores = sink.store().is_some();
         let (chain, level) = (&options.spec.name, options.level.name());
         let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
         let live = options.cancel.live();
@@ -153,6 +166,7 @@ impl Job {
         });
         let mut record =
             record::of(&ended, &outcome, &archive, &options, program::this(), &run.label);
+        record.notes.extend(shallow);
         record.notes.extend(archive.copied());
         let lists = if stores { ended.access_lists } else { 0 };
         record.notes.extend(left_out(lists, "no store"));
@@ -174,6 +188,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         let other = "use another --data folder for it";
         return Some(if expected.ends_with("headers") { raise } else { other });
     }
+    if matches!(error, Error::StoredState { .. }) {
+        return Some("`blockmill import DATA --data NEW` executes the blocks of the store again");
+    }
     if matches!(error, Error::Store(store::Error::Damaged { .. })) {
         return Some(store::DAMAGE_HINT);
     }
@@ -192,6 +209,9 @@ fn hint(error: &Error) -> Option<&'static str> {
         Rule::ParentHash => {
             Some("this header or the one before it is damaged, or they are of different chains")
         }
+        Rule::StateRoot | Rule::ExecutionRules => {
+            Some("--level bodies verifies all that needs no execution, generated chains too")
+        }
         Rule::KnownBlock => {
             Some("the store holds another block of this number: use another --data folder")
         }
@@ -199,12 +219,29 @@ fn hint(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// The level asked for, or the deepest that the archive's format can give.
-fn level_of(asked: Option<Level>, archive: &Archive) -> Level {
-    match (asked, archive.has_bodies()) {
-        (Some(Level::Headers), _) | (None, false) => Level::Headers,
-        _ => Level::Bodies,
+/// The level asked for, or the deepest one that there is everything for; then, too, why blocks are
+/// not executed.
+fn level_of(
+    args: &Verification,
+    archive: &Archive,
+    stored: Option<&Tip>,
+) -> (Level, Option<String>) {
+    if let Some(level) = args.level {
+        return (level, None);
     }
+    if !archive.has_bodies() {
+        return (Level::Headers, None);
+    }
+    let first = archive.range().map_or(0, |(first, _)| first).max(args.from.unwrap_or(0));
+    let why = match stored.map(|tip| Level::stored(tip.level)) {
+        Some(Some(Level::Execution)) => return (Level::Execution, None),
+        Some(_) => "the store has no state (where it begins with block 0, --level execution \
+                    makes it)"
+            .to_owned(),
+        None if first <= 1 => return (Level::Execution, None),
+        None => format!("the state before block {} is not known", grouped(first)),
+    };
+    (Level::Bodies, Some(format!("transactions are not executed: {why}")))
 }
 
 /// A block's hash, as Ethereum writes it.

@@ -8,3 +8,6 @@ pub mod import;
 pub mod inspect;
 pub mod network;
 mod raise;
+pub mod suite;
+pub mod unwind;
+pub mod witness;

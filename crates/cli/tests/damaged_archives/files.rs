@@ -4,7 +4,7 @@
 use crate::blocks::Blocks;
 use crate::program::{
     Scratch, assert_same_store, blockmill, copy, fixtures, misunderstand, read_store, refuse,
-    succeed, tip_of,
+    succeed, tip_of, unexecuted,
 };
 use crate::{Good, import};
 use std::fs;
@@ -15,8 +15,8 @@ const ERA: u64 = 8_192;
 
 /// An import of several paths.
 fn import_all(store: &Path, archives: &[&Path]) -> std::process::Command {
-    let mut command = blockmill("import --seal off --chain mainnet --data");
-    command.arg(store).args(archives);
+    let mut command = blockmill("import --chain mainnet --data");
+    command.arg(store).args(archives).args(unexecuted(archives[0]));
     command
 }
 

@@ -15,14 +15,14 @@ mod stores;
 mod verdicts;
 
 use blocks::Blocks;
-use program::{Scratch, Snapshot, blockmill, refuse, run, succeed, tip_of};
+use program::{Scratch, Snapshot, blockmill, refuse, run, succeed, tip_of, unexecuted};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// An import without seals, as generated chains need it.
+/// An import without seals and without execution, as generated chains need it.
 fn import(store: &Path, chain: &Path, archive: &Path) -> Command {
-    let mut command = blockmill("import --seal off --threads 2 --data");
-    command.arg(store).arg("--chain").arg(chain).arg(archive);
+    let mut command = blockmill("import --threads 2 --data");
+    command.arg(store).arg("--chain").arg(chain).arg(archive).args(unexecuted(archive));
     command
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Good;
 use crate::blocks::{Blocks, items, list};
-use crate::program::{blockmill, misunderstand, refuse};
+use crate::program::{blockmill, misunderstand, refuse, unexecuted};
 use ethereum::U256;
 use ethereum::difficulty::Parent;
 use ethereum::header::{Header, HeaderView};
@@ -158,17 +158,17 @@ fn a_chain_of_another_network_is_refused() {
     for format in crate::blocks::FORMATS {
         let good = Good::new("network", format, blocks.clone());
         let store = good.scratch.path("other");
-        let mut command = blockmill("import --seal off --chain sepolia --data");
+        let mut command = blockmill("import --chain sepolia --data");
         let path = good.archive.display().to_string();
-        command.arg(&store).arg(&good.archive);
+        command.arg(&store).arg(&good.archive).args(unexecuted(&good.archive));
         let sepolia = "0x25a5cc106eea7138acab33231d7160d69cb777ee0c2c553fcddf5138993e6dd9";
         let mainnet = "0xd4e56740f876aef8c010b86a40d5f56745a118d0906a34e69aec8c0db1cb8fa3";
         let text = refuse(&mut command, &[&path, "block 0", "genesis", sepolia, mainnet]);
         assert!(text.contains("hint: this may be an archive of another chain"), "{text}");
         assert_eq!(crate::tip_of(&store), None);
         // a store that has a chain does not take another one
-        let mut command = blockmill("import --seal off --chain sepolia --data");
-        command.arg(&good.store).arg(&good.archive);
+        let mut command = blockmill("import --chain sepolia --data");
+        command.arg(&good.store).arg(&good.archive).args(unexecuted(&good.archive));
         misunderstand(&mut command, &["a store takes blocks of one chain and one level only"]);
         assert_eq!(crate::tip_of(&good.store), Some(20));
     }

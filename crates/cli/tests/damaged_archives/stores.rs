@@ -3,7 +3,7 @@
 use crate::blocks::Blocks;
 use crate::program::{
     Scratch, Snapshot, assert_same_store, blockmill, document, misunderstand, read_store, refuse,
-    run, succeed, succeed_json, tip_of,
+    run, succeed, succeed_json, tip_of, unexecuted,
 };
 use crate::{Good, import};
 use std::fs;
@@ -29,7 +29,8 @@ fn a_store_is_verified_inspected_imported_and_converted_like_an_archive() {
     let blocks = Blocks::generated(2_000);
     for format in ["era1", "freezer", "rlp", "headers"] {
         let good = Good::new("store-reader", format, blocks.clone());
-        let verified = succeed_json(blockmill("verify --seal off").arg(&good.store));
+        let verified =
+            succeed_json(blockmill("verify").arg(&good.store).args(unexecuted(&good.store)));
         assert_eq!(verified["data"]["format"], "store", "{verified}");
         assert_eq!(
             (&verified["data"]["chain"], &verified["data"]["blocks"]),
@@ -73,7 +74,7 @@ fn receipts_of_a_store_that_two_formats_filled_are_told_apart() {
         assert!(contents(&back) == contents(archive), "{format} differs");
     }
     assert_eq!(
-        document(&run(blockmill("verify --seal off --json").arg(&store)))["status"],
+        document(&run(blockmill("verify --json").arg(&store).args(unexecuted(&store))))["status"],
         "verified"
     );
 }

@@ -63,7 +63,7 @@ fn streams_made_of_era1_files_hold_the_same_chain() {
     let whole = scratch.path("whole");
     succeed(import(&whole, "--seal off").args(&era1));
     let whole = read_store(&whole);
-    for (format, level) in [("rlp", "bodies"), ("rlp-gz", "bodies"), ("headers", "headers")] {
+    for (format, level) in [("rlp", "execution"), ("rlp-gz", "execution"), ("headers", "headers")] {
         let (out, store) = (scratch.path(format), scratch.path(&format!("{format}-store")));
         convert(&era1, format, &out);
         let mut command = import(&store, "--seal off");
@@ -74,7 +74,7 @@ fn streams_made_of_era1_files_hold_the_same_chain() {
         assert_eq!(stored.blocks.len(), whole.blocks.len());
         for (found, expected) in stored.blocks.iter().zip(&whole.blocks) {
             assert_eq!((&found.hash, &found.header), (&expected.hash, &expected.header));
-            if level == "bodies" {
+            if level == "execution" {
                 assert_eq!(found.body, expected.body);
             }
         }

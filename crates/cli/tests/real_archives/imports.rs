@@ -38,7 +38,7 @@ fn real_era1_files_verify_with_their_seals() {
 fn ancient_folders_of_both_clients_hold_the_blocks_of_the_era1_files() {
     let (fixtures, scratch) = set_up("real-freezer");
     let era1 = scratch.path("era1");
-    let mut command = import(&era1, "--seal off --json");
+    let mut command = import(&era1, "--level bodies --seal off --json");
     succeed(command.args(mainnet(&fixtures)));
     for folder in ["freezer/geth-1.9", "freezer/geth-1.17", "freezer/geth-1.17/chain"] {
         let store = scratch.path(&folder.replace('/', "-"));

@@ -1,8 +1,8 @@
 //! `blockmill check`: what it says, how it ends, and what `--repair` leaves.
 
 use super::program::{
-    Ended, SEAL_OFF, Scratch, assert_same_store, blockmill, document, read_store, run, succeed,
-    tip_of,
+    Ended, Scratch, assert_same_store, blockmill, document, read_store, run, succeed, tip_of,
+    unexecuted,
 };
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use store::ChainStore;
 
 fn import(store: &Path, archive: &Path) -> Command {
     let mut command = blockmill("import --data");
-    command.arg(store).arg(archive).args(SEAL_OFF);
+    command.arg(store).arg(archive).args(unexecuted(archive));
     command
 }
 

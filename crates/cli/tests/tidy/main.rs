@@ -50,20 +50,21 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 const KIT: &str = "testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 18] = [
+const IMPORTS: [(&str, &[&str]); 19] = [
     ("system", &[]),
     ("chain", &[]),
     ("rlp", &["crypto"]),
     ("crypto", &["system"]),
     // a store of ours is one more format
     ("archive", &["system", "chain", "rlp", "crypto", "store"]),
-    ("trie", &["rlp", "crypto"]),
+    ("trie", &["system", "rlp", "crypto"]),
     ("store", &["system", "chain"]),
     ("program", &["chain", "pipeline"]),
     ("pipeline", &["system", "chain"]),
     ("ethereum", &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
     ("interpreter", &[]),
     ("bitcoin", &["system", "chain", "crypto", "interpreter", "archive", "store", "pipeline"]),
+    ("neo", &["chain", "crypto", "archive", "trie", "store", "pipeline"]),
     (
         "generate",
         &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "bitcoin"],
@@ -81,7 +82,7 @@ const IMPORTS: [(&str, &[&str]); 18] = [
         "cli",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "generate", "lab", "report", "serve", "program",
+            "bitcoin", "neo", "generate", "lab", "report", "serve", "program",
         ],
     ),
     ("testkit", &[]),

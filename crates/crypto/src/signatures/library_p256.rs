@@ -3,7 +3,7 @@
 
 use aws_lc_rs::agreement::{ECDH_P256, PrivateKey};
 use aws_lc_rs::digest::{Digest, SHA256};
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ParsedPublicKey, UnparsedPublicKey};
 
 use super::library::pair;
 use super::{EcdsaCheck, Key};
@@ -18,6 +18,13 @@ pub(crate) fn ecdsa(check: &EcdsaCheck) -> bool {
             .verify_digest(&digest, &pair(&check.r, &check.s))
             .is_ok()
     })
+}
+
+/// Is `key` a compressed public key (SEC 1, section 2.3.3: a 2 or 3, then x) of P-256, so that a
+/// point of the curve has that x? It takes a square root.
+#[must_use]
+pub fn is_p256_key(key: &[u8; 33]) -> bool {
+    matches!(key[0], 2 | 3) && ParsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, key).is_ok()
 }
 
 /// x and y of `2^bit` times the generator in big-endian bytes.

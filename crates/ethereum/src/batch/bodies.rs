@@ -6,7 +6,9 @@ use crate::body::senders::{KeyBatch, Senders};
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::{BodyView, verify_access_list, verify_body};
 use crate::error::{Rule, Violation};
+use crate::execute::PreparedBlock;
 use crate::fault::Cause;
+use crate::{Address, Level};
 use archive::Part;
 use trie::RootBuilder;
 
@@ -23,6 +25,7 @@ impl Checks<'_> {
     pub(super) fn check_bodies(&self, batch: &mut Batch) {
         let mut memory = std::mem::take(&mut batch.body_memory);
         let mut senders = Senders::new(self.plan.signatures, self.hasher, &mut memory.keys);
+        senders.addresses = (self.level >= Level::Execution && !self.known).then(Vec::new);
         let mut transactions = 0;
         let mut failure = None;
         for i in 0..batch.good {
@@ -39,13 +42,35 @@ impl Checks<'_> {
             failure = Some((refused.block, Part::Body, refused.cause()));
         }
         let (recovered, busy) = (senders.recovered, senders.busy);
+        let addresses = senders.addresses.take();
         if let Some((i, part, cause)) = failure {
             batch.fail(i, part, cause);
+        }
+        if let Some(addresses) = addresses {
+            batch.prepared = self.prepare(batch, &addresses);
         }
         batch.transactions = transactions;
         batch.senders = recovered;
         batch.times.senders = busy;
         batch.body_memory = memory;
+    }
+
+    /// Makes of the good blocks what execution takes.
+    fn prepare(&self, batch: &Batch, mut senders: &[Address]) -> Vec<PreparedBlock> {
+        let mut blocks = Vec::with_capacity(batch.good);
+        for i in 0..batch.good {
+            let (Ok(header), Ok(body)) =
+                (batch.header(i), BodyView::decode(batch.chunk.bodies.get(i)))
+            else {
+                break; // they were decoded before
+            };
+            let Some((own, rest)) = senders.split_at_checked(body.transaction_count()) else {
+                break;
+            };
+            senders = rest;
+            blocks.push(PreparedBlock::new(self.spec, batch.hashes[i], &header, &body, own));
+        }
+        blocks
     }
 
     /// Checks the body and the receipts of block `i`, and adds its transactions to those whose

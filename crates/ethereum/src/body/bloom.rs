@@ -36,7 +36,7 @@ impl Bloom {
 
     /// Sets the three bits that the hash of an entry names: the low 11 bits of its first three
     /// pairs of bytes, counted from the end of the filter.
-    fn set(&mut self, hash: &[u8; 32]) {
+    pub(crate) fn set(&mut self, hash: &[u8; 32]) {
         for pair in [[hash[0], hash[1]], [hash[2], hash[3]], [hash[4], hash[5]]] {
             let bit = usize::from(u16::from_be_bytes(pair)) % 2048;
             self.0[255 - bit / 8] |= 1 << (bit % 8);

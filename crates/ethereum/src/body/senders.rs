@@ -9,14 +9,14 @@
 //! Signers of code delegations (EIP-7702) are not recovered: a delegation that nobody signed does
 //! not make its transaction invalid, it only has no effect, which is the business of execution.
 
-use crate::Hash;
-use crate::body::signing::{SignatureError, SignatureForm};
+use crate::body::signing::{SignatureError, SignatureForm, address_of_hash};
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::transaction_rules::{TransactionError, verify_fields, verify_form};
 use crate::body::transactions::Transaction;
 use crate::error::Violation;
 use crate::fault::Cause;
 use crate::params::Fork;
+use crate::{Address, Hash};
 use crypto::{ManyKeccak, RecoverError, Recovery, Signatures};
 use std::time::{Duration, Instant};
 
@@ -92,6 +92,8 @@ pub struct Senders<'k, 'a> {
     hasher: ManyKeccak,
     keys: &'k mut KeyBatch,
     waiting: Vec<Signed<'a>>,
+    /// The senders, in order, where somebody wants them.
+    pub addresses: Option<Vec<Address>>,
     /// Indexes of block and transaction of each that waits.
     indexes: Vec<(usize, usize)>,
     /// Senders that were recovered.
@@ -108,6 +110,7 @@ impl<'k, 'a> Senders<'k, 'a> {
             hasher,
             keys,
             waiting: vec![],
+            addresses: None,
             indexes: vec![],
             recovered: 0,
             busy: Duration::ZERO,
@@ -150,6 +153,13 @@ impl<'k, 'a> Senders<'k, 'a> {
         let start = Instant::now();
         let keys = self.keys.recover(&self.waiting, &self.signatures, &self.hasher);
         let nobody = keys.iter().position(Option::is_none);
+        if let Some(addresses) = &mut self.addresses {
+            let good = &keys[..nobody.unwrap_or(keys.len())];
+            let keys: Vec<&[u8]> = good.iter().flatten().map(|key| &key[..]).collect();
+            let mut hashes = vec![[0; 32]; keys.len()];
+            self.hasher.keccak256(&keys, &mut hashes);
+            addresses.extend(hashes.iter().map(address_of_hash));
+        }
         self.busy += start.elapsed();
         self.recovered += nobody.unwrap_or(keys.len()) as u64;
         let refused = nobody.map(|i| {

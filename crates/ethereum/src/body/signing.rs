@@ -6,7 +6,7 @@
 
 use crate::body::transactions::{Transaction, TransactionType};
 use crate::params::Fork;
-use crate::{Address, U256};
+use crate::{Address, Hash, U256};
 use crypto::RecoverError;
 use rlp::Encode;
 
@@ -114,8 +114,13 @@ pub fn recover_sender(
 /// The account of a public key, x and y: the last 20 bytes of its Keccak-256 (Yellow Paper,
 /// appendix F).
 pub fn address_of(public_key: &[u8; 64]) -> Address {
+    address_of_hash(&crypto::keccak256(public_key))
+}
+
+/// The account of a public key with this Keccak-256.
+pub(crate) fn address_of_hash(hash: &Hash) -> Address {
     let mut address = [0; 20];
-    address.copy_from_slice(&crypto::keccak256(public_key)[12..]);
+    address.copy_from_slice(&hash[12..]);
     address
 }
 

@@ -1,8 +1,8 @@
 //! A chain's fork switches, as geth's `config` object names them, and the checks on them.
 
 use super::{BlobParams, DaoFork, Fork, Merge};
-use crate::U256;
 use crate::error::SpecError;
+use crate::{Address, U256};
 
 /// One fork switch of a chain.
 #[derive(Debug)]
@@ -78,6 +78,8 @@ pub struct Config {
     /// By how many blocks the difficulty bomb is delayed from a block on, in order, where the chain
     /// has its own delays instead of those of its forks.
     pub bomb_delays: Option<Vec<(u64, u64)>>,
+    /// Where deposits to the beacon chain are made (EIP-6110).
+    pub deposit_contract: Address,
     /// Where each switch is set, in the order of [`SWITCHES`].
     at: [Option<u64>; SWITCHES.len()],
     /// Blob numbers that begin with a switch, in the order of [`SWITCHES`].
@@ -93,6 +95,7 @@ impl Config {
             terminal_total_difficulty: None,
             merge_block: None,
             bomb_delays: None,
+            deposit_contract: [0; 20],
             at: [None; SWITCHES.len()],
             blobs: [None; SWITCHES.len()],
         }

@@ -6,7 +6,7 @@
 
 use super::{BlobParams, ChainSpec, Config};
 use crate::params::genesis::{Alloc, Fields};
-use crate::{Hash, U256};
+use crate::{Address, Hash, U256};
 
 /// A network as constants; [`Network::spec`] makes the chain of it.
 pub(super) struct Network {
@@ -16,6 +16,7 @@ pub(super) struct Network {
     terminal_total_difficulty: U256,
     /// The first block under proof of stake.
     merge_block: u64,
+    deposit_contract: Address,
     switches: &'static [(&'static str, u64)],
     genesis: Header,
     /// State root of the accounts, recomputed by a test.
@@ -54,6 +55,7 @@ impl Network {
         config.dao_fork_support = self.dao_fork_support;
         config.terminal_total_difficulty = Some(self.terminal_total_difficulty);
         config.merge_block = Some(self.merge_block);
+        config.deposit_contract = self.deposit_contract;
         for (key, at) in self.switches {
             config.set(key, *at);
         }
@@ -70,6 +72,12 @@ const BLOBS: &[(&str, BlobParams)] = &[
     ("bpo2", BlobParams { target: 14, max: 21, base_fee_update_fraction: 11_684_671 }),
 ];
 
+/// The deposit contract of mainnet and of hoodi.
+const DEPOSIT_CONTRACT: Address = [
+    0x00, 0x00, 0x00, 0x00, 0x21, 0x9a, 0xb5, 0x40, 0x35, 0x6c, 0xbb, 0x83, 0x9c, 0xbe, 0x05, 0x30,
+    0x3d, 0x77, 0x05, 0xfa,
+];
+
 /// Every network that is part of the program.
 pub(super) const ALL: [Network; 4] = [
     Network {
@@ -79,6 +87,7 @@ pub(super) const ALL: [Network; 4] = [
         // 58,750,000,000,000,000,000,000
         terminal_total_difficulty: U256::from_limbs([0xd808a128d7380000, 0xc70, 0, 0]),
         merge_block: 15_537_394,
+        deposit_contract: DEPOSIT_CONTRACT,
         switches: &[
             ("homesteadBlock", 1_150_000),
             ("daoForkBlock", 1_920_000),
@@ -126,6 +135,10 @@ pub(super) const ALL: [Network; 4] = [
         // 17,000,000,000,000,000
         terminal_total_difficulty: U256::from_limbs([17_000_000_000_000_000, 0, 0, 0]),
         merge_block: 1_450_409,
+        deposit_contract: [
+            0x7f, 0x02, 0xc3, 0xe3, 0xc9, 0x8b, 0x13, 0x30, 0x55, 0xb8, 0xb3, 0x48, 0xb2, 0xac,
+            0x62, 0x56, 0x69, 0xed, 0x29, 0x5d,
+        ],
         switches: &[
             ("homesteadBlock", 0),
             ("eip150Block", 0),
@@ -167,6 +180,7 @@ pub(super) const ALL: [Network; 4] = [
         dao_fork_support: true,
         terminal_total_difficulty: U256::ZERO,
         merge_block: 0,
+        deposit_contract: [0x42; 20],
         switches: &[
             ("homesteadBlock", 0),
             ("eip150Block", 0),
@@ -205,6 +219,7 @@ pub(super) const ALL: [Network; 4] = [
         dao_fork_support: true,
         terminal_total_difficulty: U256::ZERO,
         merge_block: 0,
+        deposit_contract: DEPOSIT_CONTRACT,
         switches: &[
             ("homesteadBlock", 0),
             ("eip150Block", 0),

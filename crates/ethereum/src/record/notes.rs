@@ -52,6 +52,7 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         let senders = grouped(run.senders);
         notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }
+    notes.extend(run.blocks_executed.notes(run.wall_s));
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
             "every trusted hash was found: all blocks up to the last of them are the trusted ones"
@@ -110,6 +111,10 @@ fn resting(archive: &Archive, options: &Options) -> &'static str {
     match (options.level, archive.has_receipts()) {
         (Level::Headers, _) => {
             "coinbase, roots, logs bloom, gas used, time, extra data, mix hash and nonce"
+        }
+        (Level::Execution, _) => {
+            "coinbase, time, extra data, mix hash and nonce, and the state root as far as they \
+             decide it,"
         }
         (_, false) => {
             "coinbase, state root, time, extra data, mix hash and nonce, and where there are \

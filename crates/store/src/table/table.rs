@@ -289,6 +289,12 @@ impl Table {
         is_long || is_last && arena.used() > 0 && arena.left() < arena.chunk_bytes() / 4
     }
 
+    /// Bytes of its runs on disk, as of the last commit.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.runs.runs.iter().filter_map(|run| run.facts.file_bytes()).sum()
+    }
+
     /// All live pairs, changes since the last commit included, in the order of keys.
     ///
     /// # Errors

@@ -41,6 +41,7 @@ fn config(object: &Object<'_>) -> Result<Config, SpecError> {
     let mut config = Config::frontier(object.u64("chainId")?.unwrap_or(0));
     config.dao_fork_support = object.flag("daoForkSupport")?;
     config.terminal_total_difficulty = object.u256("terminalTotalDifficulty")?;
+    config.deposit_contract = object.fixed("depositContractAddress")?;
     for switch in &SWITCHES {
         if let Some(at) = object.u64(switch.key)? {
             config.set(switch.key, at);

@@ -1,0 +1,145 @@
+//! Finds the dumps that some paths stand for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Head;
+use super::head::BYTES;
+use crate::detect::{is_folder, natural_order};
+use crate::input::{Compression, Input, is_pipe};
+use crate::open::disk_bytes;
+use crate::{Error, Location, foreign};
+
+/// How names usually end: what is named so and has another content is damaged.
+const ENDING: &str = ".acc";
+/// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
+const FEW: usize = 16;
+
+/// A dump.
+#[derive(Clone, Debug)]
+pub struct Dump {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says of itself.
+    pub head: Head,
+    /// How it is compressed.
+    pub compression: Option<Compression>,
+}
+
+/// Dumps in the order of their first blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Dumps {
+    files: Vec<Dump>,
+}
+
+impl Dumps {
+    /// One dump alone.
+    pub(super) fn of(dump: &Dump) -> Self {
+        Self { files: vec![dump.clone()] }
+    }
+
+    /// The dumps in order.
+    #[must_use]
+    pub fn files(&self) -> &[Dump] {
+        &self.files
+    }
+
+    /// Bytes on disk; what cannot be read counts as 0.
+    #[must_use]
+    pub fn disk_bytes(&self) -> u64 {
+        self.files.iter().map(|dump| disk_bytes(&dump.path)).sum()
+    }
+
+    /// Heights of the first and of the last block, as the files state them.
+    #[must_use]
+    pub fn range(&self) -> Option<(u32, u32)> {
+        let first = self.files.first()?.head.first;
+        let last = self.files.iter().map(|dump| dump.head.last()).max()?;
+        Some((first, last))
+    }
+}
+
+/// What one file is; `None` where it is no dump.
+fn probe(path: &Path) -> Result<Option<Dump>, Error> {
+    let mut input = Input::open(path)?;
+    let compression = input.compression();
+    let (bytes, fault) = input.head(BYTES);
+    match (Head::of(&bytes), fault) {
+        (Some(head), _) => Ok(Some(Dump { path: path.to_path_buf(), head, compression })),
+        (None, Some(fault)) => Err(fault),
+        (None, None) if !is_named_so(path) => Ok(None),
+        (None, None) => Err(no_dump(path, &bytes, compression.is_some())),
+    }
+}
+
+/// The error of a file that is named like a dump and begins like none.
+fn no_dump(path: &Path, bytes: &[u8], unpacked: bool) -> Error {
+    let location = Location { file: path.to_path_buf(), offset: 0, unpacked };
+    if bytes.len() < BYTES {
+        let (needed, available) = (BYTES as u64, bytes.len() as u64);
+        let what = "beginning of a dump with its first block";
+        return Error::Truncated { location, what, needed, available };
+    }
+    let expected = "a count or a height and a count, then the length of a block of that height";
+    Error::BadMagic { location, expected, found: bytes[..8].to_vec() }
+}
+
+fn is_named_so(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
+    packed.unwrap_or(name).ends_with(ENDING.as_bytes())
+}
+
+/// The files of a folder, hidden ones left out, in natural order.
+fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
+        let path = entry.map_err(Error::io("cannot list", folder))?.path();
+        let hidden = path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
+        if !hidden && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort_by(|a, b| natural_order(a, b));
+    Ok(files)
+}
+
+/// Does a path hold dumps, or files that are named like some? Looks at the first bytes of a few.
+pub fn looks_like(path: &Path) -> bool {
+    if path.is_dir() {
+        return list(path).is_ok_and(|files| files.iter().take(FEW).any(|file| looks_like(file)));
+    }
+    // a device could wait for ever, or never end
+    let is_file = path.is_file() || is_pipe(path);
+    is_file && (is_named_so(path) || matches!(probe(path), Ok(Some(_))))
+}
+
+/// Opens the dumps in `paths`. A folder stands for those in it.
+///
+/// # Errors
+/// When a path cannot be read or holds no dump, and when a file that is named like one is none.
+pub fn open(paths: &[PathBuf]) -> Result<Dumps, Error> {
+    let mut files = vec![];
+    for path in paths {
+        if !is_folder(path)? {
+            let found = "no block dump".into();
+            let none = || foreign::name(path, Error::UnknownFormat { path: path.clone(), found });
+            files.push(probe(path)?.ok_or_else(none)?);
+            continue;
+        }
+        let before = files.len();
+        for file in list(path)? {
+            files.extend(probe(&file)?);
+        }
+        if files.len() == before {
+            let found = foreign::what_is_in(path);
+            return Err(foreign::name(path, Error::UnknownFormat { path: path.clone(), found }));
+        }
+    }
+    files.sort_by(|a, b| {
+        (a.head.first, a.head.last())
+            .cmp(&(b.head.first, b.head.last()))
+            .then_with(|| natural_order(&a.path, &b.path))
+    });
+    Ok(Dumps { files })
+}

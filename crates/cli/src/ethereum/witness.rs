@@ -1,0 +1,80 @@
+//! `witness`: single blocks, each executed on the part of the state that it comes with.
+
+use super::network;
+use crate::answer::Answer;
+use crate::args;
+use anyhow::{Context, Result, bail};
+use chain::{FaultReport, Hex, Status, grouped};
+use ethereum::execute::ExecutionError;
+use ethereum::execute::witness::{Stateless, Witness, WitnessError};
+use ethereum::params::ChainSpec;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Most bytes of a file, unpacked: a hundred times those of a large block.
+const MOST_BYTES: usize = 2 << 30;
+
+/// `blockmill witness`.
+pub fn run(args: &args::Witness, json: bool) -> Result<Answer> {
+    let mut results = vec![];
+    for file in &args.files {
+        let bytes = archive::read_whole(file, MOST_BYTES)?;
+        let text = String::from_utf8(bytes)
+            .with_context(|| format!("{}: expected JSON", file.display()))?;
+        let done = match Witness::read(&text) {
+            Ok(witness) => {
+                let spec = spec(args, &witness)?;
+                witness.execute(&spec)
+            }
+            Err(error) => Err(error),
+        };
+        match done {
+            Ok(done) if json => results.push(document(file, &done)),
+            Ok(done) => print(file, &done),
+            Err(error) => return failed(file, &error, results),
+        }
+    }
+    Answer::ok().with(results)
+}
+
+/// The chain that was named, or the network with the witness' number.
+fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
+    if let Some(chain) = &args.chain {
+        return network::named(chain);
+    }
+    let mut known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
+    match known.find(|spec| spec.chain_id == witness.chain_id) {
+        Some(spec) => Ok(spec),
+        None => bail!("chain {}: name it with --chain genesis.json", witness.chain_id),
+    }
+}
+
+fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answer> {
+    let (status, rule) = match error {
+        WitnessError::Json(_) | WitnessError::Field { .. } => (Status::Unknown, None),
+        WitnessError::Execution(ExecutionError::Rule(violation)) => {
+            (Status::Fault, Some(violation.rule.name().to_owned()))
+        }
+        WitnessError::Execution(ExecutionError::State(_)) => (Status::Incomplete, None),
+    };
+    let message = format!("{}: {error}", file.display());
+    let error = FaultReport { file: Some(file.into()), rule, ..FaultReport::new(message) };
+    Answer { error: Some(error), ..Answer::of(status) }.with(results)
+}
+
+fn document(file: &Path, done: &Stateless) -> Value {
+    json!({
+        "file": file,
+        "block": done.number,
+        "hash": Hex(&done.hash).to_string(),
+        "state_root": Hex(&done.state_root).to_string(),
+        "gas_used": done.gas_used,
+    })
+}
+
+fn print(file: &Path, done: &Stateless) {
+    println!("witness        {}", file.display());
+    println!("block          {} {}", grouped(done.number), Hex(&done.hash));
+    println!("state root     {}, as its header says", Hex(&done.state_root));
+    println!("gas            {}", grouped(done.gas_used));
+}

@@ -1,0 +1,129 @@
+//! `import` and `verify` of Neo dumps.
+
+use super::network;
+use crate::answer::Answer;
+use crate::args::{Import, Verification};
+use crate::data_folder;
+use crate::host;
+use crate::import::{Ending, Run};
+use crate::progress::Display;
+use anyhow::{Context, Result, ensure};
+use archive::Family;
+use archive::acc::{self, Dumps};
+use neo::commit::Sink;
+use neo::error::Rule;
+use neo::fault::Cause;
+use neo::import::{Options, import as engine};
+use neo::ledger::Ledger;
+use neo::option_table::Setting;
+use neo::{Error, Level, record};
+use pipeline::Cancel;
+use std::path::{Path, PathBuf};
+use store::ChainStore;
+
+/// `blockmill import` of dumps.
+pub fn import(args: &Import, run: Run) -> Result<Answer> {
+    data_folder::expect(&args.data, Family::Neo)?;
+    // nor is a store created for what is no dump
+    let job = Job::prepare(&args.verification, run.cancel.clone())?;
+    let sink = sink(&args.data, job.options.level);
+    let sink = sink.with_context(|| format!("cannot open the store {}", args.data.display()))?;
+    job.run(sink, run)
+}
+
+/// The store in a folder, for blocks of this level.
+fn sink(folder: &Path, level: Level) -> store::Result<Sink> {
+    let options = store::Options::default();
+    Ok(match level {
+        Level::Execution => Sink::Ledger(Box::new(Ledger::open(folder, &options)?)),
+        _ => Sink::Store(Box::new(ChainStore::open(folder, &options)?.0)),
+    })
+}
+
+/// `blockmill verify` of dumps. The state needs room on disk when memory is short: a folder that is
+/// gone afterwards.
+pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
+    let job = Job::prepare(args, run.cancel.clone())?;
+    if job.options.level < Level::Execution {
+        return job.run(Sink::Discard, run);
+    }
+    // of a name that is free: what a killed process left may have the number of this one
+    let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
+    let folder = folder.context("cannot create a folder for the state")?;
+    archive::output::will_go(folder.path());
+    let answer = job.run(sink(folder.path(), Level::Execution)?, run);
+    folder.close().context("cannot remove the folder of the state")?;
+    answer
+}
+
+/// Dumps and what to do with them.
+struct Job {
+    dumps: Dumps,
+    options: Options,
+}
+
+impl Job {
+    fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+        let setting = Setting::default().with(&args.with)?;
+        let dumps = acc::open(&args.paths)?;
+        // the state begins with the first block
+        let first = dumps.range().map_or(0, |(first, _)| first);
+        let deepest = if first == 0 { Level::Execution } else { Level::Bodies };
+        let level = args.level.unwrap_or(deepest);
+        ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin");
+        ensure!(args.trust.is_empty(), "--trust is for Ethereum");
+        ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");
+        let options = Options {
+            level,
+            setting,
+            threads: args.threads.unwrap_or_else(host::cores),
+            until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
+            partial: args.partial,
+            cancel,
+            ..Options::new(network::detect(args.chain.as_deref(), &dumps)?)
+        };
+        Ok(Self { dumps, options })
+    }
+
+    fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
+        let Self { dumps, options } = self;
+        let (name, level, bytes) =
+            (options.protocol.name, options.level.name(), dumps.disk_bytes());
+        let paths: Vec<PathBuf> = dumps.files().iter().map(|dump| dump.path.clone()).collect();
+        let display = Display::new(bytes, level, run.is_quiet());
+        let _server = run.serve(name, level, &paths, bytes)?;
+        let live = options.cancel.live();
+        let (ended, outcome) = display.watch(|display| {
+            engine(&dumps, &options, &mut sink, |progress| {
+                live.progress(progress);
+                display.update(progress);
+            })
+        });
+        let record = record::of(&ended, &outcome, &dumps, &options, program::this(), &run.label);
+        let ending = Ending {
+            source: "these dumps hold",
+            unit: "height",
+            resumed: ended.resumed.is_some(),
+            hint: outcome.as_ref().err().and_then(hint),
+        };
+        run.end(record, &ending)
+    }
+}
+
+/// What the reader of an error may not know.
+fn hint(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::OtherChain { .. } => Some("use another --data folder for it"),
+        Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
+        Error::Fault(fault) => match &fault.cause {
+            Cause::Rule(violation) if violation.rule == Rule::Genesis => {
+                Some("these are dumps of another network: see --chain")
+            }
+            Cause::Decode(_) if fault.block <= 1 => {
+                Some("where the network has state roots in headers its configuration must say so")
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,134 @@
+//! What Neo dumps hold, and stores of their blocks, for a person or as JSON.
+
+use super::network;
+use crate::answer::Answer;
+use crate::args::Inspect;
+use anyhow::Result;
+use archive::acc::{self, Batch, Dumps};
+use archive::{Damage, FileReport, Inspection};
+use chain::{Level, ShortfallKind, Status, grouped};
+use neo::types::{Block, UInt256};
+use serde_json::{Value, json};
+use std::path::Path;
+use store::ChainStore;
+
+/// Looks at dumps.
+pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
+    let dumps = acc::open(&args.paths)?;
+    let (inspection, transactions) = look(&dumps, args.deep);
+    let answer = Answer::of(status(&inspection));
+    if json {
+        let mut document = serde_json::to_value(&inspection)?;
+        document["format"] = "acc".into();
+        document["transactions"] = transactions.map_or(Value::Null, Value::from);
+        return answer.with(document);
+    }
+    print(&inspection, transactions);
+    Ok(answer)
+}
+
+/// Looks at every block, and into it where that is asked for and the network is known: whether
+/// there are state roots in headers no byte tells.
+fn look(dumps: &Dumps, deep: bool) -> (Inspection, Option<u64>) {
+    let protocol = network::detect(None, dumps).ok();
+    let decode = protocol.as_ref().filter(|_| deep);
+    let (mut block, mut transactions) = (Block::default(), 0);
+    let mut inspection = acc::inspect(dumps, |batch| match decode {
+        None => vec![],
+        Some(protocol) => {
+            let root = protocol.state_root_in_header;
+            let faults = (0..batch.len())
+                .filter_map(|at| damage(&mut block, batch, at, root, &mut transactions));
+            faults.collect()
+        }
+    });
+    if let Some(protocol) = &protocol {
+        for file in &mut inspection.files {
+            file.network = Some(format!("{} (magic {})", protocol.name, protocol.magic));
+        }
+    }
+    (inspection, decode.map(|_| transactions))
+}
+
+/// What is wrong with the bytes of a block.
+fn damage(
+    block: &mut Block,
+    batch: &Batch,
+    at: usize,
+    state_root: bool,
+    transactions: &mut u64,
+) -> Option<Damage> {
+    block.raw.clear();
+    block.raw.extend_from_slice(batch.block(at));
+    let error = block.parse(state_root).err();
+    *transactions += block.transactions.len() as u64;
+    let location = batch.location(at);
+    error.map(|error| Damage {
+        text: format!("{location}: block encoding: {error}"),
+        location: Some(location),
+        kind: ShortfallKind::DamagedRecord,
+    })
+}
+
+/// Damage counts before gaps.
+fn status(inspection: &Inspection) -> Status {
+    match inspection.files.iter().any(|file| !file.damage.is_empty()) {
+        true => Status::Damage,
+        false if !inspection.gaps.is_empty() => Status::Incomplete,
+        false => Status::Ok,
+    }
+}
+
+fn print(inspection: &Inspection, transactions: Option<u64>) {
+    inspection.files.iter().for_each(print_file);
+    for gap in &inspection.gaps {
+        println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
+        println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
+    }
+    let damaged = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
+    let depth = match transactions {
+        Some(count) => format!("every block decoded, {} transactions", grouped(count)),
+        None => "lengths and heights only; --deep decodes all where the network is known".into(),
+    };
+    match (damaged, inspection.gaps.len()) {
+        (0, 0) => println!("no damage, no gaps ({depth})"),
+        (damaged, gaps) => println!("{damaged} damaged, {gaps} gaps ({depth})"),
+    }
+}
+
+fn print_file(file: &FileReport) {
+    println!("{}", file.path.display());
+    let network = file.network.as_deref().map_or(String::new(), |name| format!(", {name}"));
+    let range = match (file.first, file.last) {
+        (Some(first), Some(last)) => {
+            format!("blocks {} to {} ({})", grouped(first), grouped(last), grouped(file.blocks))
+        }
+        _ => "no blocks".to_string(),
+    };
+    println!("  acc{network}, {range}, {} bytes, {}", grouped(file.bytes), file.compression);
+    file.notes.iter().for_each(|note| println!("  note: {note}"));
+    file.damage.iter().for_each(|damage| println!("  DAMAGE: {}", damage.text));
+}
+
+/// Looks at the store of an import.
+pub fn of_store(folder: &Path, json: bool) -> Result<Answer> {
+    let (store, _) = ChainStore::open_read_only(folder)?;
+    let tip = store.tip();
+    if json {
+        return Answer::ok().with(json!({
+            "store": folder.display().to_string(),
+            "first": store.first(),
+            "height": tip.map(|tip| tip.number),
+            "tip": tip.map(|tip| UInt256(tip.hash).to_string()),
+            "level": tip.and_then(|tip| Level::stored(tip.level)).map(Level::name),
+        }));
+    }
+    println!("store {}: Neo blocks", folder.display());
+    if let (Some(first), Some(tip)) = (store.first(), tip) {
+        let level = Level::stored(tip.level).map_or("unknown", Level::name);
+        println!("  heights {} to {}, level {level}", grouped(first), grouped(tip.number));
+        println!("  tip     {}", UInt256(tip.hash));
+        println!("  chain   begins with {}", UInt256(tip.chain));
+    }
+    Ok(Answer::ok())
+}

@@ -1,0 +1,5 @@
+//! Neo: dumps of blocks.
+
+pub mod import;
+pub mod inspect;
+mod network;

@@ -1,0 +1,69 @@
+//! Which Neo network dumps are of.
+
+use anyhow::{Context, Result, bail};
+use archive::ChunkLimit;
+use archive::acc::{Batch, Dumps, Reader};
+use neo::params::Protocol;
+use neo::types::Block;
+use std::path::{Path, PathBuf};
+
+/// Finds the network: what the user says, else a configuration beside the first dump, else the
+/// built-in network that begins with the first block.
+pub fn detect(chain: Option<&str>, dumps: &Dumps) -> Result<Protocol> {
+    if let Some(chain) = chain {
+        return named(chain);
+    }
+    if let Some(file) = configuration_beside(dumps) {
+        return from_file(&file);
+    }
+    if let Some(protocol) = by_first_block(dumps) {
+        return Ok(protocol);
+    }
+    bail!(
+        "cannot tell which network these dumps are of: they do not begin with the first block of \
+         {}, and no configuration of the same name lies beside them; name it with --chain NAME or \
+         --chain protocol.yml",
+        Protocol::NETWORKS.join(" or ")
+    )
+}
+
+/// A built-in network, or a configuration of neo-go.
+fn named(chain: &str) -> Result<Protocol> {
+    match Protocol::by_name(chain) {
+        Some(protocol) => Ok(protocol),
+        None if Path::new(chain).is_file() => from_file(Path::new(chain)),
+        None => bail!(
+            "--chain {chain}: expected {} or the path of a configuration of neo-go, found neither",
+            Protocol::NETWORKS.join(", ")
+        ),
+    }
+}
+
+fn from_file(path: &Path) -> Result<Protocol> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Protocol::from_yaml(&text).with_context(|| format!("{}", path.display()))
+}
+
+/// `x.yml` beside `x.acc` or `x.acc.gz`.
+fn configuration_beside(dumps: &Dumps) -> Option<PathBuf> {
+    let path = &dumps.files().first()?.path;
+    let name = path.file_name()?.to_str()?;
+    let (stem, _) = name.split_once(".acc")?;
+    Some(path.with_file_name(format!("{stem}.yml"))).filter(|file| file.is_file())
+}
+
+/// The built-in network whose first block stands first. They have no state roots in headers.
+fn by_first_block(dumps: &Dumps) -> Option<Protocol> {
+    let one = ChunkLimit { blocks: 1, bytes: 0 };
+    let (mut batch, mut block) = (Batch::default(), Block::default());
+    let first = Reader::new(dumps, 0, one).read(&mut batch).is_ok_and(|more| more);
+    if !first || batch.first() != 0 {
+        return None;
+    }
+    block.parse_header(batch.block(0), false).ok()?;
+    let networks = Protocol::NETWORKS.into_iter().filter_map(Protocol::by_name);
+    let signed = block.signed_bytes();
+    let mut networks = networks.filter(|network| network.genesis_block().starts_with(signed));
+    networks.next()
+}

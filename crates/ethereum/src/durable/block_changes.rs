@@ -1,0 +1,359 @@
+//! What a block changed, as it stands in the log: with addresses, and with old values where the way
+//! back is kept. Bytes: `docs/formats/state-log.md`.
+
+use crate::state::{Account, AccountId, Changes, EMPTY_CODE};
+use crate::{Address, Hash, U256};
+use hashbrown::HashMap;
+
+/// A block's changes, all of its steps together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlockChanges {
+    /// Which block.
+    pub number: u64,
+    /// Whether old values are kept.
+    pub has_old: bool,
+    /// In the order of addresses.
+    pub accounts: Vec<AccountRecord>,
+    /// Codes that were not known before.
+    pub codes: Vec<Vec<u8>>,
+}
+
+/// An account that a block changed, or whose storage it changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountRecord {
+    /// Which.
+    pub address: Address,
+    /// Before the block; none where it did not exist, or where old values are not kept.
+    pub before: Option<Account>,
+    /// After it; none where it does not exist any more.
+    pub after: Option<Account>,
+    /// In the order of slots.
+    pub slots: Vec<SlotRecord>,
+}
+
+/// A slot that a block changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotRecord {
+    /// Which.
+    pub slot: U256,
+    /// Before the block; 0 where old values are not kept.
+    pub before: U256,
+    /// After it.
+    pub after: U256,
+}
+
+/// Bytes that are no record of a block.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, found {found}")]
+pub struct Malformed {
+    /// Where in the record.
+    pub offset: usize,
+    /// What should stand there.
+    pub expected: &'static str,
+    /// What does.
+    pub found: String,
+}
+
+/// The record keeps old values.
+const HAS_OLD: u8 = 1;
+/// The account existed before, exists after.
+const BEFORE: u8 = 1;
+const AFTER: u8 = 2;
+/// Fewest bytes of an account, of a slot, of a code.
+const LEAST: [usize; 3] = [22, 2, 1];
+
+impl BlockChanges {
+    /// The changes of all steps of block `number`, which came one after the other: what is after
+    /// the last as it was before the first is left out.
+    #[must_use]
+    pub fn of<'a>(number: u64, steps: impl IntoIterator<Item = &'a Changes>) -> Self {
+        let mut accounts: Vec<AccountRecord> = vec![];
+        let mut of_id: HashMap<AccountId, usize> = HashMap::default();
+        let mut of_slot: HashMap<(AccountId, U256), usize> = HashMap::default();
+        let mut codes = vec![];
+        for step in steps {
+            for change in &step.accounts {
+                let (address, before, after) = (change.address, change.before, change.after);
+                match of_id.get(&change.id) {
+                    Some(at) => accounts[*at].after = after,
+                    None => {
+                        of_id.insert(change.id, accounts.len());
+                        let slots = vec![];
+                        accounts.push(AccountRecord { address, before, after, slots });
+                    }
+                }
+            }
+            for change in &step.slots {
+                // each account with a changed slot is among the accounts
+                let Some(at) = of_id.get(&change.id) else { continue };
+                let slots = &mut accounts[*at].slots;
+                let at = *of_slot.entry((change.id, change.slot)).or_insert(slots.len());
+                match slots.get_mut(at) {
+                    Some(record) => record.after = change.after,
+                    None => {
+                        let (slot, before, after) = (change.slot, change.before, change.after);
+                        slots.push(SlotRecord { slot, before, after });
+                    }
+                }
+            }
+            codes.extend(step.codes.iter().map(|(_, code)| code.bytes().to_vec()));
+        }
+        for account in &mut accounts {
+            account.slots.retain(|slot| slot.before != slot.after);
+            account.slots.sort_unstable_by_key(|slot| slot.slot);
+        }
+        accounts.retain(|a| a.before != a.after || !a.slots.is_empty());
+        accounts.sort_unstable_by_key(|account| account.address);
+        Self { number, has_old: true, accounts, codes }
+    }
+
+    /// Appends the record's bytes, with old values or without.
+    pub fn encode(&self, old_values: bool, out: &mut Vec<u8>) {
+        out.extend(self.number.to_le_bytes());
+        out.push(if old_values { HAS_OLD } else { 0 });
+        put_number(self.accounts.len() as u64, out);
+        for account in &self.accounts {
+            out.extend(account.address);
+            let before = account.before.filter(|_| old_values);
+            let exists = |account: Option<Account>, bit| if account.is_some() { bit } else { 0 };
+            out.push(exists(before, BEFORE) | exists(account.after, AFTER));
+            before.iter().for_each(|account| put_account(account, out));
+            account.after.iter().for_each(|account| put_account(account, out));
+            put_number(account.slots.len() as u64, out);
+            for slot in &account.slots {
+                put_word(slot.slot, out);
+                if old_values {
+                    put_word(slot.before, out);
+                }
+                put_word(slot.after, out);
+            }
+        }
+        put_number(self.codes.len() as u64, out);
+        for code in &self.codes {
+            put_number(code.len() as u64, out);
+            out.extend(code);
+        }
+    }
+
+    /// The record that these bytes are.
+    ///
+    /// # Errors
+    /// Where they are none.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut input = Input { bytes, offset: 0 };
+        let number = u64::from_le_bytes(input.array("the number of a block")?);
+        let has_old = match input.byte("flags")? {
+            0 => false,
+            HAS_OLD => true,
+            other => return Err(input.malformed("flags 0 or 1", other)),
+        };
+        let mut accounts = vec![];
+        for _ in 0..input.count(LEAST[0])? {
+            accounts.push(input.account_record(has_old)?);
+        }
+        let mut codes = vec![];
+        for _ in 0..input.count(LEAST[2])? {
+            let len = input.count(1)?;
+            codes.push(input.take(len, "a code")?.to_vec());
+        }
+        match input.offset == bytes.len() {
+            true => Ok(Self { number, has_old, accounts, codes }),
+            false => Err(input.malformed("the end", bytes.len() - input.offset)),
+        }
+    }
+}
+
+/// A number in groups of seven bits, the low ones first.
+pub(super) fn put_number(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// A word without its leading zeros, its length in front.
+pub(super) fn put_word(word: U256, out: &mut Vec<u8>) {
+    let len = word.byte_len();
+    out.push(len as u8);
+    out.extend(&word.to_be_bytes::<32>()[32 - len..]);
+}
+
+/// An account: nonce, balance, and the hash of its code, of which the empty one has no bytes.
+pub(super) fn put_account(account: &Account, out: &mut Vec<u8>) {
+    put_number(account.nonce, out);
+    put_word(account.balance, out);
+    match account.code_hash == EMPTY_CODE {
+        true => out.push(0),
+        false => {
+            out.push(1);
+            out.extend(account.code_hash);
+        }
+    }
+}
+
+/// Takes bytes off the front.
+pub(super) struct Input<'a> {
+    pub bytes: &'a [u8],
+    pub offset: usize,
+}
+
+impl<'a> Input<'a> {
+    pub fn malformed(&self, expected: &'static str, found: impl ToString) -> Malformed {
+        Malformed { offset: self.offset, expected, found: found.to_string() }
+    }
+
+    fn left(&self) -> usize {
+        self.bytes.len() - self.offset
+    }
+
+    fn take(&mut self, len: usize, expected: &'static str) -> Result<&'a [u8], Malformed> {
+        let found = self.bytes.get(self.offset..).and_then(|rest| rest.get(..len));
+        let found =
+            found.ok_or_else(|| self.malformed(expected, format!("{} bytes left", self.left())))?;
+        self.offset += len;
+        Ok(found)
+    }
+
+    fn array<const N: usize>(&mut self, expected: &'static str) -> Result<[u8; N], Malformed> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.take(N, expected)?);
+        Ok(out)
+    }
+
+    fn byte(&mut self, expected: &'static str) -> Result<u8, Malformed> {
+        Ok(self.array::<1>(expected)?[0])
+    }
+
+    fn number(&mut self) -> Result<u64, Malformed> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte("a number")?;
+            let bits = u64::from(byte & 0x7f);
+            // the shortest form only, and 64 bits at most
+            if bits << shift >> shift != bits || (byte == 0 && shift > 0) {
+                break;
+            }
+            number |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(self.malformed("a number of at most 64 bits in its shortest form", "another"))
+    }
+
+    /// How many things of at least so many bytes follow.
+    fn count(&mut self, least: usize) -> Result<usize, Malformed> {
+        let number = self.number()?;
+        let fits = usize::try_from(number).ok().filter(|count| *count <= self.left() / least);
+        fits.ok_or_else(|| self.malformed("a count of things that follow", number))
+    }
+
+    pub fn word(&mut self) -> Result<U256, Malformed> {
+        let len = usize::from(self.byte("the length of a word")?);
+        if len > 32 {
+            return Err(self.malformed("a word of at most 32 bytes", len));
+        }
+        let bytes = self.take(len, "a word")?;
+        match bytes.first() {
+            Some(0) => Err(self.malformed("a word without leading zeros", "one with them")),
+            _ => Ok(U256::from_be_slice(bytes)),
+        }
+    }
+
+    pub fn account(&mut self) -> Result<Account, Malformed> {
+        let (nonce, balance) = (self.number()?, self.word()?);
+        let code_hash: Hash = match self.byte("0 or 1")? {
+            0 => EMPTY_CODE,
+            1 => self.array("a code's hash")?,
+            other => return Err(self.malformed("0 or 1", other)),
+        };
+        Ok(Account { nonce, balance, code_hash })
+    }
+
+    fn account_record(&mut self, has_old: bool) -> Result<AccountRecord, Malformed> {
+        let address = self.array("an address")?;
+        let exists = self.byte("flags of an account")?;
+        let known = if has_old { BEFORE | AFTER } else { AFTER };
+        if exists & !known > 0 {
+            return Err(self.malformed("flags of an account", exists));
+        }
+        let before = if exists & BEFORE > 0 { Some(self.account()?) } else { None };
+        let after = if exists & AFTER > 0 { Some(self.account()?) } else { None };
+        let mut slots = vec![];
+        for _ in 0..self.count(LEAST[1])? {
+            let slot = self.word()?;
+            let before = if has_old { self.word()? } else { U256::ZERO };
+            slots.push(SlotRecord { slot, before, after: self.word()? });
+        }
+        Ok(AccountRecord { address, before, after, slots })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::Random;
+
+    fn word(random: &mut Random) -> U256 {
+        U256::from(random.below(1u64 << 40)) << (random.below(27u64) as usize * 8)
+    }
+
+    fn account(random: &mut Random) -> Option<Account> {
+        let code_hash = if random.below(2u64) == 0 { EMPTY_CODE } else { [7; 32] };
+        let nonce = {
+            let bits = 1 + random.below(60u64);
+            random.below(1u64 << bits)
+        };
+        (random.below(4u64) > 0).then(|| Account { nonce, balance: word(random), code_hash })
+    }
+
+    fn made(random: &mut Random) -> BlockChanges {
+        let mut accounts = vec![];
+        for n in 0..random.below(5u64) {
+            let mut slots = vec![];
+            for n in 0..random.below(4u64) {
+                let (slot, before, after) = (U256::from(n), word(random), word(random));
+                slots.push(SlotRecord { slot, before, after });
+            }
+            let (before, after) = (account(random), account(random));
+            accounts.push(AccountRecord { address: [n as u8; 20], before, after, slots });
+        }
+        let mut codes = vec![];
+        for n in 0..random.below(3u64) {
+            codes.push(vec![n as u8; 1 + random.below(300u64) as usize]);
+        }
+        BlockChanges { number: random.below(1u64 << 50), has_old: true, accounts, codes }
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written_and_no_cut_one_is_one() {
+        let mut random = Random::new(8);
+        for _ in 0..300 {
+            let block = made(&mut random);
+            let mut bytes = vec![];
+            block.encode(true, &mut bytes);
+            assert_eq!(BlockChanges::decode(&bytes).as_ref(), Ok(&block));
+            for len in 0..bytes.len() {
+                assert!(BlockChanges::decode(&bytes[..len]).is_err());
+            }
+            let mut forward = vec![];
+            block.encode(false, &mut forward);
+            let read = BlockChanges::decode(&forward).unwrap();
+            assert!(!read.has_old && read.accounts.iter().all(|a| a.before.is_none()));
+            let afters = |b: &BlockChanges| b.accounts.iter().map(|a| a.after).collect::<Vec<_>>();
+            assert_eq!(afters(&read), afters(&block));
+            // any bytes are refused or are a record, and never more
+            for _ in 0..40 {
+                let mut other = bytes.clone();
+                let at = random.below(other.len() as u64) as usize;
+                other[at] ^= 1 << random.below(8u64);
+                if let Ok(read) = BlockChanges::decode(&other) {
+                    let mut again = vec![];
+                    read.encode(read.has_old, &mut again);
+                    assert_eq!(again, other);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What the commits of a store say of the executed state: `docs/formats/state-log.md`.
+
+use super::Limits;
+use crate::Hash;
+use std::ops::Range;
+
+const MAGIC: &[u8; 8] = b"BMSTATE1";
+/// Bytes of all fields.
+const LEN: usize = 81;
+/// Stands for no checkpoint.
+const NONE: u64 = u64::MAX;
+
+/// Where state and log are, as of the last commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The last block whose changes are in the log or in the checkpoint.
+    pub block: u64,
+    /// Its hash.
+    pub hash: Hash,
+    /// The table holds the state after this block; none where it is empty.
+    pub checkpoint: Option<u64>,
+    /// The first block in each log, where there is one.
+    pub first: [u64; 2],
+    /// Where in the active log the first record after the checkpoint begins.
+    pub start: u64,
+    /// The log that is appended to.
+    pub active: usize,
+}
+
+impl Facts {
+    /// Of a state of which the genesis block is the first record.
+    pub(crate) fn of_genesis(hash: Hash) -> Self {
+        Self { block: 0, hash, checkpoint: None, first: [0; 2], start: 0, active: 0 }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend(self.block.to_le_bytes());
+        out.extend(self.hash);
+        for number in [self.checkpoint.unwrap_or(NONE), self.first[0], self.first[1], self.start] {
+            out.extend(number.to_le_bytes());
+        }
+        out.push(self.active as u8);
+        out
+    }
+
+    /// None where these bytes are no facts.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (magic, fields) = bytes.split_first_chunk::<8>()?;
+        if magic != MAGIC || bytes.len() != LEN {
+            return None;
+        }
+        let number = |range: Range<usize>| {
+            fields.get(range)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
+        };
+        let checkpoint = number(40..48)?;
+        let facts = Self {
+            block: number(0..8)?,
+            hash: *fields.get(8..40)?.first_chunk()?,
+            checkpoint: Some(checkpoint).filter(|number| *number != NONE),
+            first: [number(48..56)?, number(56..64)?],
+            start: number(64..72)?,
+            active: usize::from(*fields.last()?),
+        };
+        let fits = facts.active < 2
+            && facts.block < NONE
+            && facts.checkpoint.is_none_or(|number| number <= facts.block);
+        fits.then_some(facts)
+    }
+
+    /// Should the other log begin after a checkpoint behind the last block?
+    pub(crate) fn is_long(&self, limits: &Limits) -> bool {
+        (self.block + 1).saturating_sub(self.first[self.active]) >= limits.depth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_read_as_they_were_written() {
+        let (hash, checkpoint) = ([9; 32], Some(5));
+        let facts = Facts { block: 7, hash, checkpoint, first: [3, 6], start: 99, active: 1 };
+        for facts in [facts, Facts { checkpoint: None, ..facts }, Facts::of_genesis([1; 32])] {
+            let bytes = facts.encode();
+            assert_eq!(Facts::decode(&bytes), Some(facts));
+            assert!((0..bytes.len()).all(|len| Facts::decode(&bytes[..len]).is_none()));
+        }
+        let wrong = [Facts { active: 2, ..facts }, Facts { checkpoint: Some(8), ..facts }];
+        assert!(wrong.iter().all(|facts| Facts::decode(&facts.encode()).is_none()));
+    }
+}

@@ -1,0 +1,208 @@
+//! The checkpoint: accounts, slots and codes as keys and values of a table, in an order in which
+//! each is read after what it needs.
+
+use super::block_changes::{Input, put_account, put_word};
+use super::facts::Facts;
+use super::{BlockChanges, Malformed, Parts, log};
+use crate::execute::Code;
+use crate::fault::Error;
+use crate::state::{Account, State};
+use crate::{Address, Hash, U256};
+use pipeline::Cancel;
+use std::path::Path;
+use store::{MANIFEST, Table};
+
+/// What a key begins with.
+const CODE: u8 = 0;
+const ACCOUNT: u8 = 1;
+/// Entries that are read between two looks at whether to stop.
+const PATIENCE: u64 = 1 << 14;
+
+/// The key of an account, which those of its slots begin with.
+fn account_key(address: &Address) -> Vec<u8> {
+    [&[ACCOUNT][..], address].concat()
+}
+
+fn slot_key(address: &Address, slot: &U256) -> Vec<u8> {
+    [&[ACCOUNT][..], address, &slot.to_be_bytes::<32>()].concat()
+}
+
+/// Sets an account in the table, or removes it.
+pub(super) fn put_in_table(
+    table: &mut Table,
+    address: &Address,
+    account: Option<&Account>,
+) -> Result<(), Error> {
+    let key = account_key(address);
+    let Some(account) = account else { return Ok(table.delete(&key)?) };
+    let mut value = vec![];
+    put_account(account, &mut value);
+    Ok(table.put(&key, &value)?)
+}
+
+/// Sets a slot in the table, or removes it where it is 0.
+pub(super) fn put_slot_in_table(
+    table: &mut Table,
+    address: &Address,
+    slot: &U256,
+    value: U256,
+) -> Result<(), Error> {
+    let key = slot_key(address, slot);
+    if value.is_zero() {
+        return Ok(table.delete(&key)?);
+    }
+    let mut bytes = vec![];
+    put_word(value, &mut bytes);
+    Ok(table.put(&key, &bytes)?)
+}
+
+/// Puts what the log says since the last checkpoint into the table.
+///
+/// # Errors
+/// Damage of the log; those of the table.
+pub(super) fn checkpoint(parts: &mut Parts, facts: &Facts) -> Result<(), Error> {
+    let Parts { table, logs } = parts;
+    let log = &logs[facts.active];
+    let mut at = facts.start;
+    while at < log.len() {
+        let (block, end) = log::read_from(log, at)?;
+        for code in &block.codes {
+            table.put(&[&[CODE][..], &crypto::keccak256(code)].concat(), code)?;
+        }
+        for account in &block.accounts {
+            put_in_table(table, &account.address, account.after.as_ref())?;
+            for slot in &account.slots {
+                put_slot_in_table(table, &account.address, &slot.slot, slot.after)?;
+            }
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+/// What a key of the table stands for.
+enum Key {
+    Code(Hash),
+    Account(Address),
+    Slot(Address, U256),
+}
+
+impl Key {
+    fn of(key: &[u8]) -> Option<Self> {
+        match key.split_first()? {
+            (&CODE, hash) => Some(Self::Code(hash.try_into().ok()?)),
+            (&ACCOUNT, rest) => {
+                let (address, slot) = rest.split_first_chunk::<20>()?;
+                match slot {
+                    [] => Some(Self::Account(*address)),
+                    slot => {
+                        let slot: Hash = slot.try_into().ok()?;
+                        Some(Self::Slot(*address, U256::from_be_bytes(slot)))
+                    }
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Puts all that the table has into an empty state; false when asked to stop.
+///
+/// # Errors
+/// Damage of the table; entries that stand for nothing.
+pub(super) fn load(
+    table: &Table,
+    dir: &Path,
+    state: &mut State,
+    cancel: &Cancel,
+) -> Result<bool, Error> {
+    let mut entries = 0u64;
+    let mut owner = None;
+    let mut scan = table.iter()?;
+    while let Some((key, value)) = scan.next()? {
+        entries += 1;
+        if entries.is_multiple_of(PATIENCE) && cancel.is_cancelled() {
+            return Ok(false);
+        }
+        let unusable = |expected: &'static str| bad_entry(dir, key, expected);
+        match Key::of(key).ok_or_else(|| unusable("the key of a code, an account or a slot"))? {
+            Key::Code(hash) => {
+                let code = Code::new(value.to_vec());
+                if code.hash() != hash {
+                    return Err(unusable("a code with the hash of its key"));
+                }
+                state.restore_code(code);
+            }
+            Key::Account(address) => {
+                let account = whole(value, Input::account).map_err(|_| unusable("an account"))?;
+                let id = state.restore_account(&address, Some(account));
+                owner = Some((address, id.map_err(|_| unusable("fewer accounts"))?));
+            }
+            Key::Slot(address, slot) => {
+                let word = whole(value, Input::word).map_err(|_| unusable("a slot's value"))?;
+                match owner {
+                    Some((owner, id)) if owner == address => state.restore_slot(id, slot, word),
+                    _ => return Err(unusable("the account of a slot before it")),
+                }
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// All bytes as one thing.
+fn whole<'a, T>(
+    bytes: &'a [u8],
+    read: impl Fn(&mut Input<'a>) -> Result<T, Malformed>,
+) -> Result<T, Malformed> {
+    let mut input = Input { bytes, offset: 0 };
+    let value = read(&mut input)?;
+    match input.offset == bytes.len() {
+        true => Ok(value),
+        false => Err(input.malformed("the end", "more bytes")),
+    }
+}
+
+/// An entry of the table that stands for nothing, although its page is what was written.
+fn bad_entry(dir: &Path, key: &[u8], expected: &'static str) -> Error {
+    Error::Store(store::Error::Damaged {
+        path: dir.join(MANIFEST),
+        offset: 0,
+        what: "table of the state",
+        expected: expected.to_owned(),
+        found: format!("another entry under {}", chain::Hex(key)),
+    })
+}
+
+/// Does again what a block did, in the flat state only.
+///
+/// # Errors
+/// More accounts than can be named.
+pub(super) fn redo(
+    state: &mut State,
+    block: &BlockChanges,
+) -> Result<(), crate::state::StateError> {
+    for code in &block.codes {
+        state.restore_code(Code::new(code.clone()));
+    }
+    for account in &block.accounts {
+        let id = state.restore_account(&account.address, account.after)?;
+        account.slots.iter().for_each(|slot| state.restore_slot(id, slot.slot, slot.after));
+    }
+    Ok(())
+}
+
+/// Takes back what a block did, in the flat state only.
+///
+/// # Errors
+/// More accounts than can be named.
+pub(super) fn undo(
+    state: &mut State,
+    block: &BlockChanges,
+) -> Result<(), crate::state::StateError> {
+    for account in &block.accounts {
+        let id = state.restore_account(&account.address, account.before)?;
+        account.slots.iter().for_each(|slot| state.restore_slot(id, slot.slot, slot.before));
+    }
+    Ok(())
+}

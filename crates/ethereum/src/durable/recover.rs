@@ -1,0 +1,233 @@
+//! The state of a store that was opened: checkpoint, log, and the stored blocks behind it.
+
+use super::{BlockChanges, ExecutedStore, LogValues, flat, log};
+use crate::body::BodyView;
+use crate::execute::{PreparedBlock, Replay};
+use crate::fault::Error;
+use crate::header::HeaderView;
+use crate::params::ChainSpec;
+use crate::state::{AccountChange, Changes, SlotChange, State, StateError, Tries};
+use crate::{Hash, Level, U256};
+use pipeline::Cancel;
+use std::fmt::Display;
+use store::{ChainStore, Tip};
+
+/// Accounts and slots that go into the tries at a time.
+const GROUP: usize = 1 << 16;
+/// Blocks that are executed again between two commits of the log.
+const COMMIT_EVERY: u64 = 1024;
+/// How far back BLOCKHASH goes.
+const ANCESTORS: u64 = 256;
+
+impl ExecutedStore {
+    /// The state behind the last stored block, or the one that the chain begins with, and its
+    /// tries; `tries` are without accounts. None when asked to stop. Blocks that were stored
+    /// without a log are executed again, and their changes logged where `values` says so.
+    ///
+    /// # Errors
+    /// Damage; a state root that is not that of the stored block; stored blocks that do not
+    /// execute.
+    pub(crate) fn recover<'c>(
+        &mut self,
+        spec: &'c ChainSpec,
+        tries: Tries,
+        values: LogValues,
+        cancel: &Cancel,
+    ) -> Result<Option<Replay<'c>>, Error> {
+        let mut replay = match &self.facts {
+            None => {
+                let (replay, changes) =
+                    Replay::of_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
+                let hash = spec.genesis.hash;
+                self.log_steps(0, hash, [&changes], values)?;
+                replay
+            }
+            Some(_) => {
+                let Some((state, tries)) = self.recover_logged(tries, cancel)? else {
+                    return Ok(None);
+                };
+                Replay::new(spec, state, tries)
+            }
+        };
+        let Some(tip) = self.blocks.tip() else { return Ok(Some(replay)) };
+        // it may have been a store of blocks alone
+        let tip = Tip { level: Level::Execution as u8, ..tip };
+        // without a log what is executed here is executed again the next time
+        let behind = self.facts.map_or(0, |facts| facts.block);
+        for number in behind + 1..=tip.number {
+            if cancel.is_cancelled() {
+                break;
+            }
+            let (hash, steps) = execute_stored(spec, &self.blocks, number, &mut replay)?;
+            self.log_steps(number, hash, &steps, values)?;
+            let is_due = number == tip.number || number.is_multiple_of(COMMIT_EVERY);
+            if is_due && values != LogValues::None {
+                self.commit(&tip)?;
+            }
+        }
+        Ok((!cancel.is_cancelled()).then_some(replay))
+    }
+
+    /// Logs what a block changed, step by step.
+    fn log_steps<'a>(
+        &mut self,
+        number: u64,
+        hash: Hash,
+        steps: impl IntoIterator<Item = &'a Changes>,
+        values: LogValues,
+    ) -> Result<(), Error> {
+        if values == LogValues::None {
+            return Ok(());
+        }
+        let mut record = vec![];
+        BlockChanges::of(number, steps).encode(values == LogValues::Both, &mut record);
+        self.log(number, hash, &record)
+    }
+
+    /// The state behind the last block of the log, held to the root in that block's header.
+    fn recover_logged(
+        &mut self,
+        tries: Tries,
+        cancel: &Cancel,
+    ) -> Result<Option<(State, Tries)>, Error> {
+        let Some(mut facts) = self.facts else { return Ok(None) };
+        // blocks may have been given up in a repair
+        if let Some(tip) = self.blocks.tip()
+            && tip.number < facts.block
+        {
+            let Some(unwound) = self.unwind(tip.number, cancel)? else { return Ok(None) };
+            debug_assert_eq!(unwound.to, tip.number);
+            let Some(now) = self.facts else { return Ok(None) };
+            facts = now;
+        }
+        let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
+        let found = self.blocks.hash_of(facts.block)?;
+        if found != Some(facts.hash) {
+            let (number, expected) = (facts.block, facts.hash);
+            return Err(Error::StoredBlock { number, expected, found });
+        }
+        let Some(tries) = self.tries_at(facts.block, &state, tries, cancel)? else {
+            return Ok(None);
+        };
+        for number in facts.block.saturating_sub(ANCESTORS)..=facts.block {
+            if let Some(hash) = self.blocks.hash_of(number)? {
+                state.ancestors.push(number, hash);
+            }
+        }
+        Ok(Some((state, tries)))
+    }
+
+    /// The flat state behind the last block of the log; none when asked to stop.
+    pub(super) fn flat_state(&self, cancel: &Cancel) -> Result<Option<State>, Error> {
+        let Some(facts) = &self.facts else { return Ok(None) };
+        let mut state = State::default();
+        if !flat::load(&self.parts.table, self.blocks.dir(), &mut state, cancel)? {
+            return Ok(None);
+        }
+        let log = &self.parts.logs[facts.active];
+        let (mut at, mut next) = (facts.start, facts.checkpoint.map_or(0, |number| number + 1));
+        while at < log.len() {
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let (block, end) = log::read_from(log, at)?;
+            if block.number != next {
+                let expected = format!("the record of block {next}");
+                return Err(log::damaged(log, at, &expected, format!("{}", block.number)));
+            }
+            flat::redo(&mut state, &block)
+                .map_err(|error| log::damaged(log, at, "a state that can be kept", error))?;
+            (at, next) = (end, next + 1);
+        }
+        if next != facts.block + 1 {
+            let expected = format!("records up to block {}", facts.block);
+            return Err(log::damaged(log, at, &expected, format!("{} as the next", next)));
+        }
+        Ok(Some(state))
+    }
+
+    /// The tries of a state, if their root is that in the header of a stored block; none when asked
+    /// to stop.
+    pub(super) fn tries_at(
+        &self,
+        number: u64,
+        state: &State,
+        tries: Tries,
+        cancel: &Cancel,
+    ) -> Result<Option<Tries>, Error> {
+        let Some(header) = self.blocks.header(number)? else {
+            return Err(unusable(number, &"no header"));
+        };
+        let header = HeaderView::decode(&header).map_err(|error| unusable(number, &error))?;
+        let Some((tries, found)) =
+            tries_of(state, tries, cancel).map_err(|error| unusable(number, &error))?
+        else {
+            return Ok(None);
+        };
+        if found != *header.state_root {
+            return Err(Error::StoredState { number, expected: *header.state_root, found });
+        }
+        Ok(Some(tries))
+    }
+}
+
+/// The tries of a whole state, and their root; none when asked to stop.
+fn tries_of(
+    state: &State,
+    mut tries: Tries,
+    cancel: &Cancel,
+) -> Result<Option<(Tries, Hash)>, StateError> {
+    let mut group = Changes::default();
+    let mut root = tries.root()?;
+    for (id, address, account) in state.accounts() {
+        let (address, after) = (*address, Some(*account));
+        let listed = AccountChange { id, address, before: None, after };
+        group.accounts.push(listed.clone());
+        for (slot, value) in state.slots(id) {
+            let (slot, before, after) = (*slot, U256::ZERO, *value);
+            group.slots.push(SlotChange { id, slot, before, after });
+            if group.slots.len() >= GROUP {
+                // the account comes again with the rest of its slots
+                tries.apply(&std::mem::take(&mut group))?;
+                group.accounts.push(listed.clone());
+                if cancel.is_cancelled() {
+                    return Ok(None);
+                }
+            }
+        }
+        if group.accounts.len() >= GROUP {
+            root = tries.apply(&std::mem::take(&mut group))?;
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+        }
+    }
+    if !group.is_empty() {
+        root = tries.apply(&group)?;
+    }
+    Ok(Some((tries, root)))
+}
+
+/// Executes a block that was verified by an earlier run; its hash, and what it changed in steps.
+pub(crate) fn execute_stored(
+    spec: &ChainSpec,
+    store: &ChainStore,
+    number: u64,
+    replay: &mut Replay<'_>,
+) -> Result<(Hash, Vec<Changes>), Error> {
+    let (header, body) = (store.header(number)?, store.body(number)?);
+    let (Some(header), Some(body), Some(hash)) = (header, body, store.hash_of(number)?) else {
+        return Err(Error::Execution { lacks: format!("block {number} in the store") });
+    };
+    let unusable = |error: &dyn Display| unusable(number, error);
+    let header = HeaderView::decode(&header).map_err(|error| unusable(&error))?;
+    let body = BodyView::decode(&body).map_err(|error| unusable(&error))?;
+    let block = PreparedBlock::verified(spec, &header, &body).map_err(|error| unusable(&error))?;
+    let steps = replay.execute(&block).map_err(|error| unusable(&error))?;
+    Ok((hash, steps))
+}
+
+/// The error for a block that was right before.
+pub(crate) fn unusable(number: u64, error: &dyn Display) -> Error {
+    Error::Execution { lacks: format!("a store whose block {number} executes, found {error}") }
+}

@@ -1,0 +1,173 @@
+//! Going back along the log: blocks, state and log together, in one commit.
+
+use super::{BlockChanges, ExecutedStore, Facts, flat, log};
+use crate::check::tip_at;
+use crate::fault::Error;
+use crate::state::{State, Tries};
+use crate::{Address, U256};
+use pipeline::Cancel;
+use std::collections::BTreeSet;
+
+/// What going back has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unwound {
+    /// The last block before.
+    pub from: u64,
+    /// The last block now.
+    pub to: u64,
+    /// Whether a state went back with the blocks.
+    pub with_state: bool,
+}
+
+/// Where the log ends after going back, and what the checkpoint must be told.
+#[derive(Default)]
+struct Back {
+    active: usize,
+    end: u64,
+    /// Accounts and slots of blocks that the checkpoint had.
+    accounts: BTreeSet<Address>,
+    slots: BTreeSet<(Address, U256)>,
+}
+
+impl ExecutedStore {
+    /// The earliest block that can be gone back to; none where the store has no block.
+    #[must_use]
+    pub fn earliest(&self) -> Option<u64> {
+        let first = self.blocks.first()?;
+        let Some(facts) = &self.facts else { return Some(first) };
+        let other = 1 - facts.active;
+        let log = if self.parts.logs[other].is_empty() { facts.active } else { other };
+        Some(facts.first[log].saturating_sub(1).max(first).min(facts.block))
+    }
+
+    /// Makes block `to` the last one: takes back the blocks after it, what they changed in the
+    /// state, and their log. Before anything is written, the state root is computed and held to the
+    /// one in that block's header. Durable when it returns; none when asked to stop, and then
+    /// nothing has changed.
+    ///
+    /// # Errors
+    /// [`Error::Unwind`] where the store does not hold the block, or the log does not reach so far
+    /// back or has no old values; damage.
+    pub fn unwind(&mut self, to: u64, cancel: &Cancel) -> Result<Option<Unwound>, Error> {
+        let (Some(first), Some(tip)) = (self.blocks.first(), self.blocks.tip()) else {
+            return Err(Error::Unwind { expected: "a block".into(), found: "none".into() });
+        };
+        let last = self.facts.map_or(tip.number, |facts| facts.block.max(tip.number));
+        let found = || format!("--to {to}");
+        if to < first || to > tip.number {
+            let expected = format!("one of the blocks {first} to {}", tip.number);
+            return Err(Error::Unwind { expected, found: found() });
+        }
+        let Some(new) = tip_at(&self.blocks, to)? else {
+            return Err(Error::StoredBlock { number: to, expected: [0; 32], found: None });
+        };
+        let Some(facts) = self.facts else {
+            // a state is made by executing the blocks that are left
+            self.blocks.truncate_after(&new)?;
+            return Ok(Some(Unwound { from: last, to, with_state: false }));
+        };
+        if to >= facts.block {
+            // the state is behind the blocks, and stays where it is
+            let state = facts.encode();
+            self.blocks.truncate_after_with(&new, &mut self.parts.logs(), &state)?;
+            return Ok(Some(Unwound { from: last, to, with_state: true }));
+        }
+        let earliest = self.earliest().unwrap_or(first);
+        if to < earliest {
+            let expected = format!("block {earliest} or later, as the log begins there");
+            return Err(Error::Unwind { expected, found: found() });
+        }
+        let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
+        let Some(back) = self.walk_back(&facts, to, &mut state, cancel)? else { return Ok(None) };
+        let tries = Tries::pointers();
+        if self.tries_at(to, &state, tries, cancel)?.is_none() || cancel.is_cancelled() {
+            return Ok(None);
+        }
+        self.give_up(&facts, &new, &back, &state)?;
+        Ok(Some(Unwound { from: last, to, with_state: true }))
+    }
+
+    /// Takes the blocks after `to` back in the flat state; none when asked to stop.
+    fn walk_back(
+        &self,
+        facts: &Facts,
+        to: u64,
+        state: &mut State,
+        cancel: &Cancel,
+    ) -> Result<Option<Back>, Error> {
+        let logs = &self.parts.logs;
+        let end = logs[facts.active].len();
+        let mut back = Back { active: facts.active, end, ..Back::default() };
+        let mut number = facts.block;
+        while number > to {
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+            if back.end == 0 && back.active == facts.active {
+                back.active = 1 - facts.active;
+                back.end = logs[back.active].len();
+            }
+            let log = &logs[back.active];
+            let (block, start) = log::read_to(log, back.end)?;
+            if block.number != number {
+                let expected = format!("the record of block {number}");
+                return Err(log::damaged(log, start, &expected, block.number));
+            }
+            if !block.has_old {
+                let expected = format!("a log with old values (log=redo+undo) of block {number}");
+                return Err(Error::Unwind { expected, found: "new values only".into() });
+            }
+            flat::undo(state, &block)
+                .map_err(|error| log::damaged(log, start, "a state that can be kept", error))?;
+            if facts.checkpoint.is_some_and(|checkpoint| number <= checkpoint) {
+                back.touch(&block);
+            }
+            back.end = start;
+            number -= 1;
+        }
+        Ok(Some(back))
+    }
+
+    /// Writes what going back has come to.
+    fn give_up(
+        &mut self,
+        facts: &Facts,
+        new: &store::Tip,
+        back: &Back,
+        state: &State,
+    ) -> Result<(), Error> {
+        for address in &back.accounts {
+            flat::put_in_table(&mut self.parts.table, address, state.account_at(address))?;
+        }
+        for (address, slot) in &back.slots {
+            let value = state.slot_at(address, slot);
+            flat::put_slot_in_table(&mut self.parts.table, address, slot, value)?;
+        }
+        let Back { active, end, .. } = *back;
+        if active != facts.active {
+            self.parts.logs[facts.active].cut(0)?;
+        }
+        self.parts.logs[active].cut(end)?;
+        let mut now = Facts { block: new.number, hash: new.hash, active, ..*facts };
+        if end == 0 {
+            now.first[active] = new.number + 1;
+        }
+        if facts.checkpoint.is_some_and(|checkpoint| new.number < checkpoint) {
+            (now.checkpoint, now.start) = (Some(new.number), end);
+        }
+        let bytes = now.encode();
+        self.blocks.truncate_after_with(new, &mut self.parts.all(), &bytes)?;
+        self.facts = Some(now);
+        Ok(())
+    }
+}
+
+impl Back {
+    fn touch(&mut self, block: &BlockChanges) {
+        for account in &block.accounts {
+            self.accounts.insert(account.address);
+            let slots = account.slots.iter();
+            self.slots.extend(slots.map(|slot| (account.address, slot.slot)));
+        }
+    }
+}

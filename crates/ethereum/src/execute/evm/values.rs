@@ -1,0 +1,118 @@
+//! What goes into the virtual machine and comes out of it.
+
+use crate::{Address, Hash};
+use revm::bytecode::Bytecode;
+use revm::context::TxEnv;
+use revm::context::transaction::{AccessList, AccessListItem, Authorization, SignedAuthorization};
+use revm::context_interface::either::Either;
+use revm::primitives::{self, B256, Bytes, TxKind};
+use rlp::ethereum::{Transaction, TransactionType};
+
+/// The code of a contract, analysed once.
+#[derive(Clone, Debug, Default)]
+pub struct Code(pub(super) Bytecode);
+
+impl Code {
+    /// Analyses a code. One that begins as a delegation does (EIP-7702) and is none is a
+    /// contract's, as in go-ethereum: before EIP-3541 any bytes could be deployed.
+    pub fn new(code: Vec<u8>) -> Self {
+        let code = Bytes::from(code);
+        let checked = Bytecode::new_raw_checked(code.clone());
+        Self(checked.unwrap_or_else(|_| Bytecode::new_legacy(code)))
+    }
+
+    /// Its Keccak-256.
+    pub fn hash(&self) -> Hash {
+        self.0.hash_slow().0
+    }
+
+    /// The code as it is deployed.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.original_byte_slice()
+    }
+}
+
+/// An entry that a contract wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log(pub(super) primitives::Log);
+
+impl Log {
+    /// The contract.
+    pub fn address(&self) -> &Address {
+        &self.0.address.0.0
+    }
+
+    /// Words to search for.
+    pub fn topics(&self) -> impl ExactSizeIterator<Item = &Hash> {
+        self.0.data.topics().iter().map(|topic| &topic.0)
+    }
+
+    /// Free bytes.
+    pub fn data(&self) -> &[u8] {
+        &self.0.data.data
+    }
+}
+
+/// What a transaction led to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether it succeeded.
+    pub success: bool,
+    /// Gas that it used, refunds taken off.
+    pub gas_used: u64,
+    /// What contracts wrote.
+    pub logs: Vec<Log>,
+}
+
+/// A transaction as the machine takes it.
+#[derive(Clone, Debug)]
+pub struct Environment(pub(super) TxEnv);
+
+impl Environment {
+    /// That of a transaction whose form was verified; `protected` is the chain of a legacy
+    /// signature (EIP-155). None where a fee takes more than 128 bits.
+    pub fn new(tx: &Transaction<'_>, sender: &Address, protected: Option<u64>) -> Option<Self> {
+        let items = tx.access_list.iter().map(|entry| AccessListItem {
+            address: (*entry.address).into(),
+            storage_keys: entry.storage_keys.iter().map(B256::from).collect(),
+        });
+        let authorizations = tx.authorizations.iter().map(|a| {
+            let (chain_id, address, nonce) = (a.chain_id, (*a.address).into(), a.nonce);
+            let inner = Authorization { chain_id, address, nonce };
+            Either::Left(SignedAuthorization::new_unchecked(inner, a.y_parity, a.r, a.s))
+        });
+        let typed = tx.kind != TransactionType::Legacy;
+        Some(Self(TxEnv {
+            tx_type: tx.kind as u8,
+            caller: (*sender).into(),
+            gas_limit: tx.gas_limit,
+            gas_price: tx.max_fee.try_into().ok()?,
+            kind: tx.to.map_or(TxKind::Create, |to| TxKind::Call((*to).into())),
+            value: tx.value,
+            data: Bytes::copy_from_slice(tx.input),
+            nonce: tx.nonce,
+            chain_id: if typed { Some(tx.chain_id) } else { protected },
+            access_list: AccessList(items.collect()),
+            gas_priority_fee: match tx.kind >= TransactionType::DynamicFee {
+                true => Some(tx.max_priority_fee.try_into().ok()?),
+                false => None,
+            },
+            blob_hashes: tx.blob_hashes.iter().map(B256::from).collect(),
+            max_fee_per_blob_gas: tx.max_blob_fee.try_into().ok()?,
+            authorization_list: authorizations.collect(),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_that_begin_as_a_delegation_and_are_none_are_kept_as_they_are() {
+        for code in [&[0xef, 1][..], &[0xef, 1, 0], &[0xef, 1, 1, 7], &[0xef, 1, 0, 9, 9], &[]] {
+            let read = Code::new(code.to_vec());
+            assert_eq!((read.bytes(), read.hash()), (code, crypto::keccak256(code)));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Execution: what a block does to the state, and whether its header says so.
+//!
+//! [`prepare`](PreparedBlock::new) makes everything of a block that needs no state, [`execute`]
+//! changes the state and gives what was changed, [`receipts`] and the tries compare the rest with
+//! the header, on other threads. The virtual machine is `revm`, and [`evm`] the only module that
+//! names it.
+
+mod addresses;
+mod ancestors;
+mod block;
+mod dao;
+pub mod evm;
+pub mod receipts;
+mod replay;
+mod requests;
+mod rewards;
+mod system;
+mod transaction;
+mod verify;
+pub mod witness;
+
+pub use ancestors::Ancestors;
+pub use block::{BlockTerms, PreparedBlock};
+pub use evm::{Code, Evm, Log, Outcome};
+pub use replay::{Replay, verify_state_root};
+pub use transaction::{PreparedTransaction, Refusal};
+pub use verify::{Executed, ExecutionError, execute};

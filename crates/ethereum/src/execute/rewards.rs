@@ -1,0 +1,79 @@
+//! Ether that appears with a block: what mining earns, and withdrawals from the beacon chain.
+
+use super::block::PreparedBlock;
+use super::evm::Evm;
+use crate::params::Fork;
+use crate::state::StateError;
+use crate::{Address, U256};
+
+/// Wei of an ether.
+const ETHER: u64 = 1_000_000_000_000_000_000;
+/// Wei of a gwei.
+const GWEI: u64 = 1_000_000_000;
+
+/// What mining a block earns (Yellow Paper 11.3, EIP-649, EIP-1234); nothing under proof of stake
+/// (EIP-3675).
+pub(super) fn block_reward(fork: Fork) -> U256 {
+    let ether = match fork {
+        fork if fork >= Fork::Paris => 0,
+        fork if fork >= Fork::Constantinople => 2,
+        fork if fork >= Fork::Byzantium => 3,
+        _ => 5,
+    };
+    U256::from(ether) * U256::from(ETHER)
+}
+
+/// Who earns how much by a block under proof of work (Yellow Paper 11.3): an ommer's miner less by
+/// an eighth for each generation, the block's own 1/32 more for each ommer.
+fn mining_rewards(block: &PreparedBlock) -> Vec<(Address, U256)> {
+    let reward = block_reward(block.terms.fork);
+    if reward.is_zero() {
+        return vec![];
+    }
+    let mut rewards = Vec::with_capacity(block.ommers.len() + 1);
+    for (number, miner) in &block.ommers {
+        // an ommer of a verified block is at most seven generations older
+        let generations = block.terms.number.saturating_sub(*number).min(8);
+        rewards.push((*miner, reward * U256::from(8 - generations) / U256::from(8)));
+    }
+    let more = reward / U256::from(32) * U256::from(block.ommers.len());
+    rewards.push((block.terms.beneficiary, reward + more));
+    rewards
+}
+
+/// Credits what mining earns.
+pub(super) fn pay_rewards(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
+    let clear = evm.clears_empty();
+    let rewards = mining_rewards(block);
+    rewards.iter().try_for_each(|(miner, wei)| evm.state().credit(miner, *wei, clear))
+}
+
+/// Credits withdrawals from the beacon chain (EIP-4895), which count in gwei.
+pub(super) fn pay_withdrawals(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
+    let clear = evm.clears_empty();
+    block.withdrawals.iter().try_for_each(|(address, gwei)| {
+        evm.state().credit(address, U256::from(*gwei) * U256::from(GWEI), clear)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_reward_falls_twice_and_ends_with_the_merge() {
+        let ether = |fork| block_reward(fork) / U256::from(ETHER);
+        let forks = [
+            (Fork::Frontier, 5),
+            (Fork::SpuriousDragon, 5),
+            (Fork::Byzantium, 3),
+            (Fork::Petersburg, 2),
+            (Fork::GrayGlacier, 2),
+            (Fork::Paris, 0),
+            (Fork::Osaka, 0),
+        ];
+        for (fork, expected) in forks {
+            assert_eq!(ether(fork), U256::from(expected), "{fork:?}");
+        }
+    }
+}

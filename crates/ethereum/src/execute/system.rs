@@ -1,0 +1,53 @@
+//! Calls that a block makes itself: to contracts that keep what others cannot see, and to those
+//! that collect requests to the beacon chain.
+
+use super::addresses::{BEACON_ROOTS, CONSOLIDATIONS, HISTORY, WITHDRAWALS};
+use super::block::PreparedBlock;
+use super::evm::Evm;
+use super::verify::ExecutionError;
+use crate::Address;
+use crate::error::{Rule, Violation};
+use crate::params::Fork;
+use crate::state::{EMPTY_CODE, StateError};
+use chain::Hex;
+
+/// Before the transactions: the beacon root of the parent (EIP-4788) and the hash of the parent
+/// (EIP-2935) go to the contracts that keep them. Where these are not there, or fail, nothing is
+/// kept.
+pub(super) fn keep_roots(evm: &mut Evm<'_>, block: &PreparedBlock) -> Result<(), StateError> {
+    let fork = block.terms.fork;
+    if let Some(root) = &block.header.parent_beacon_root
+        && fork >= Fork::Cancun
+        && has_code(evm, &BEACON_ROOTS)?
+    {
+        evm.system_call(&BEACON_ROOTS, root)?;
+    }
+    if fork >= Fork::Prague && has_code(evm, &HISTORY)? {
+        evm.system_call(&HISTORY, &block.header.parent_hash)?;
+    }
+    Ok(())
+}
+
+/// After the transactions: the requests that contracts collected, each a type byte and records
+/// (EIP-7002, EIP-7251). A block without these contracts, or in which they fail, is not valid.
+pub(super) fn collect_requests(evm: &mut Evm<'_>) -> Result<Vec<Vec<u8>>, ExecutionError> {
+    let mut requests = vec![];
+    for (kind, contract) in [(1, &WITHDRAWALS), (2, &CONSOLIDATIONS)] {
+        let broken = |found: &str| {
+            let expected = format!("a system contract at {} that answers", Hex(contract));
+            ExecutionError::Rule(Violation::new(Rule::SystemCall, expected, found))
+        };
+        if !has_code(evm, contract)? {
+            return Err(broken("no code"));
+        }
+        let records = evm.system_call(contract, &[])?.ok_or_else(|| broken("a failure"))?;
+        if !records.is_empty() {
+            requests.push([&[kind], &records[..]].concat());
+        }
+    }
+    Ok(requests)
+}
+
+fn has_code(evm: &mut Evm<'_>, address: &Address) -> Result<bool, StateError> {
+    Ok(evm.state().account(address)?.is_some_and(|found| found.1.code_hash != EMPTY_CODE))
+}

@@ -1,0 +1,91 @@
+//! Transactions on their way into the virtual machine, and why one is refused there.
+
+use super::evm::Environment;
+use crate::error::{Rule, Violation};
+use crate::state::StateError;
+use crate::{Address, U256};
+use chain::Hex;
+use rlp::ethereum::{Transaction, TransactionType};
+
+/// A transaction that keeps every rule that needs no state, with its sender.
+#[derive(Clone, Debug)]
+pub struct PreparedTransaction {
+    /// Its type.
+    pub kind: TransactionType,
+    /// Who signed it.
+    pub sender: Address,
+    /// The most gas that it may use.
+    pub gas_limit: u64,
+    /// None where a fee exceeds what the machine can count.
+    pub(super) environment: Option<Environment>,
+}
+
+impl PreparedTransaction {
+    /// A transaction whose form was verified; `protected` is the chain of a legacy signature.
+    pub fn new(tx: &Transaction<'_>, sender: Address, protected: Option<u64>) -> Self {
+        let environment = Environment::new(tx, &sender, protected);
+        Self { kind: tx.kind, sender, gas_limit: tx.gas_limit, environment }
+    }
+}
+
+/// Why a transaction is not executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its nonce is not the sender's.
+    Nonce {
+        /// The sender's.
+        expected: u64,
+        /// The transaction's.
+        found: u64,
+    },
+    /// The sender owns less than the transaction can cost.
+    Balance {
+        /// The most that it can cost, in wei.
+        needed: U256,
+        /// What the sender owns.
+        found: U256,
+    },
+    /// The sender is a contract.
+    SenderCode,
+    /// A fee takes more than 128 bits: more than there is ether.
+    Fee,
+    /// Another reason of the machine.
+    Other(String),
+    /// Something is not known of the state.
+    State(StateError),
+}
+
+impl From<StateError> for Refusal {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
+    }
+}
+
+impl Refusal {
+    /// The rule that transaction `index` breaks.
+    ///
+    /// # Errors
+    /// A state that is not whole, which is nobody's fault here.
+    pub(crate) fn violation(self, index: usize, sender: &Address) -> Result<Violation, StateError> {
+        let of = |rule, expected: String, found: String| {
+            Ok(Violation::of_transaction(rule, index, expected, found))
+        };
+        let sender = Hex(sender);
+        match self {
+            Self::Nonce { expected, found } => {
+                of(Rule::SenderNonce, format!("{expected}, that of {sender}"), found.to_string())
+            }
+            Self::Balance { needed, found } => {
+                of(Rule::SenderBalance, format!("{needed} wei of {sender}"), found.to_string())
+            }
+            Self::SenderCode => {
+                of(Rule::SenderCode, "a sender without code".into(), format!("code at {sender}"))
+            }
+            Self::Fee => {
+                of(Rule::SenderBalance, "a fee of less than 2^128 wei".into(), "more".into())
+            }
+            Self::Other(reason) => of(Rule::Transaction, "a valid transaction".into(), reason),
+            Self::State(error) => Err(error),
+        }
+    }
+}

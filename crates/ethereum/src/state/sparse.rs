@@ -1,0 +1,392 @@
+//! A trie of pointers that is changed key by key, with the hash of each node kept until something
+//! below it changes.
+//!
+//! It may know only a part of its nodes: the others are read when a change comes to them, and what
+//! is not there is an error. So it is the trie of a stateless witness, and the oracle of the one in
+//! the arena.
+
+use super::StateError;
+use super::nodes::{NodeSet, bad};
+use crate::Hash;
+use rlp::ethereum::{Child, PathBuffer, TrieNode};
+use rlp::{Decode, Encode};
+use trie::EMPTY_ROOT;
+
+/// Half-bytes of a key.
+const HALVES: usize = 64;
+
+/// A trie under 32-byte keys.
+#[derive(Clone, Debug, Default)]
+pub struct SparseTrie {
+    root: Node,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Node {
+    #[default]
+    Empty,
+    /// Not read yet.
+    Unread(Hash),
+    Leaf(Box<Leaf>),
+    Extension(Box<Extension>),
+    Branch(Box<Branch>),
+}
+
+#[derive(Clone, Debug)]
+struct Leaf {
+    /// The whole key: where the leaf stands tells which part of it is its path.
+    key: Hash,
+    value: Vec<u8>,
+    name: Option<Name>,
+}
+
+#[derive(Clone, Debug)]
+struct Extension {
+    /// A key below it.
+    key: Hash,
+    /// Half-bytes of the key up to the branch.
+    end: usize,
+    child: Node,
+    name: Option<Name>,
+}
+
+#[derive(Clone, Debug)]
+struct Branch {
+    children: [Node; 16],
+    name: Option<Name>,
+}
+
+/// What stands in the parent.
+#[derive(Clone, Debug)]
+enum Name {
+    Hash(Hash),
+    Embedded(Vec<u8>),
+}
+
+impl Name {
+    fn of(encoding: Vec<u8>) -> Self {
+        match encoding.len() {
+            0..32 => Self::Embedded(encoding),
+            _ => Self::Hash(crypto::keccak256(&encoding)),
+        }
+    }
+
+    fn child(&self) -> Child<'_> {
+        match self {
+            Self::Hash(hash) => Child::Hash(hash),
+            Self::Embedded(node) => Child::Embedded(node),
+        }
+    }
+}
+
+impl SparseTrie {
+    /// The trie with this root, of which no node has been read.
+    pub fn unread(root: Hash) -> Self {
+        Self { root: if root == EMPTY_ROOT { Node::Empty } else { Node::Unread(root) } }
+    }
+
+    /// Sets the value of a key, or removes it.
+    ///
+    /// # Errors
+    /// A node that `nodes` lacks; the trie must not be used any more then.
+    pub fn set(
+        &mut self,
+        key: &Hash,
+        value: Option<Vec<u8>>,
+        nodes: &NodeSet,
+    ) -> Result<(), StateError> {
+        let root = std::mem::take(&mut self.root);
+        self.root = match value {
+            Some(value) => insert(root, 0, key, value, nodes)?,
+            None => remove(root, 0, key, nodes)?,
+        };
+        Ok(())
+    }
+
+    /// The root.
+    pub fn root(&mut self) -> Hash {
+        match name(&mut self.root, 0) {
+            None => EMPTY_ROOT,
+            Some(Name::Hash(hash)) => hash,
+            Some(Name::Embedded(node)) => crypto::keccak256(&node),
+        }
+    }
+}
+
+fn half(key: &Hash, at: usize) -> u8 {
+    key[at / 2] >> (4 * (1 - at % 2)) & 15
+}
+
+/// The first half-byte from `from` on, before `end`, in which two keys differ.
+fn differs(a: &Hash, b: &Hash, from: usize, end: usize) -> usize {
+    (from..end).find(|at| half(a, *at) != half(b, *at)).unwrap_or(end)
+}
+
+fn leaf(key: &Hash, value: Vec<u8>) -> Node {
+    Node::Leaf(Box::new(Leaf { key: *key, value, name: None }))
+}
+
+/// An extension from `from` to `end`, or the child itself where there is nothing between.
+fn extension(key: &Hash, from: usize, end: usize, child: Node) -> Node {
+    if from == end {
+        return child;
+    }
+    Node::Extension(Box::new(Extension { key: *key, end, child, name: None }))
+}
+
+/// A branch at `at` with two nodes below it.
+fn fork(at: usize, (key, node): (&Hash, Node), (other, other_node): (&Hash, Node)) -> Node {
+    let mut children: [Node; 16] = Default::default();
+    children[usize::from(half(key, at))] = node;
+    children[usize::from(half(other, at))] = other_node;
+    Node::Branch(Box::new(Branch { children, name: None }))
+}
+
+/// The node with `key` set, which stands `depth` half-bytes below the root.
+fn insert(
+    node: Node,
+    depth: usize,
+    key: &Hash,
+    value: Vec<u8>,
+    nodes: &NodeSet,
+) -> Result<Node, StateError> {
+    Ok(match node {
+        Node::Empty => leaf(key, value),
+        Node::Unread(hash) => insert(read(&hash, depth, key, nodes)?, depth, key, value, nodes)?,
+        Node::Leaf(mut old) => {
+            let at = differs(&old.key, key, depth, HALVES);
+            if at == HALVES {
+                if old.value != value {
+                    (old.value, old.name) = (value, None);
+                }
+                return Ok(Node::Leaf(old));
+            }
+            let old_key = old.key;
+            old.name = None;
+            let branch = fork(at, (&old_key, Node::Leaf(old)), (key, leaf(key, value)));
+            extension(key, depth, at, branch)
+        }
+        Node::Extension(mut old) => {
+            let at = differs(&old.key, key, depth, old.end);
+            old.name = None;
+            if at == old.end {
+                old.child = insert(old.child, at, key, value, nodes)?;
+                return Ok(Node::Extension(old));
+            }
+            let below = extension(&old.key, at + 1, old.end, old.child);
+            extension(key, depth, at, fork(at, (&old.key, below), (key, leaf(key, value))))
+        }
+        Node::Branch(mut branch) => {
+            branch.name = None;
+            let child = &mut branch.children[usize::from(half(key, depth))];
+            *child = insert(std::mem::take(child), depth + 1, key, value, nodes)?;
+            Node::Branch(branch)
+        }
+    })
+}
+
+/// The node without `key`.
+fn remove(node: Node, depth: usize, key: &Hash, nodes: &NodeSet) -> Result<Node, StateError> {
+    Ok(match node {
+        Node::Empty => Node::Empty,
+        Node::Unread(hash) => remove(read(&hash, depth, key, nodes)?, depth, key, nodes)?,
+        Node::Leaf(old) if old.key == *key => Node::Empty,
+        Node::Leaf(old) => Node::Leaf(old),
+        Node::Extension(mut old) => {
+            if differs(&old.key, key, depth, old.end) < old.end {
+                return Ok(Node::Extension(old));
+            }
+            old.name = None;
+            match remove(old.child, old.end, key, nodes)? {
+                Node::Branch(branch) => {
+                    old.child = Node::Branch(branch);
+                    Node::Extension(old)
+                }
+                below => join(&old.key, depth, old.end, below, nodes)?,
+            }
+        }
+        Node::Branch(mut branch) => {
+            branch.name = None;
+            let own = usize::from(half(key, depth));
+            let child = std::mem::take(&mut branch.children[own]);
+            branch.children[own] = remove(child, depth + 1, key, nodes)?;
+            let mut left = (0..16).filter(|i| !matches!(branch.children[*i], Node::Empty));
+            match (left.next(), left.next()) {
+                (None, _) => Node::Empty,
+                (Some(last), None) => {
+                    let child = std::mem::take(&mut branch.children[last]);
+                    let mut path = *key;
+                    let (byte, shift) = (depth / 2, 4 * (1 - depth % 2));
+                    path[byte] = path[byte] & !(15 << shift) | (last as u8) << shift;
+                    join(&path, depth, depth + 1, child, nodes)?
+                }
+                _ => Node::Branch(branch),
+            }
+        }
+    })
+}
+
+/// What stands at `from` when nothing but `child`, which stands at `end`, is left below: a leaf or
+/// an extension takes the path in between for itself.
+fn join(
+    key: &Hash,
+    from: usize,
+    end: usize,
+    child: Node,
+    nodes: &NodeSet,
+) -> Result<Node, StateError> {
+    Ok(match child {
+        Node::Empty => Node::Empty,
+        Node::Unread(hash) => join(key, from, end, read(&hash, end, key, nodes)?, nodes)?,
+        Node::Leaf(mut leaf) => {
+            leaf.name = None;
+            Node::Leaf(leaf)
+        }
+        Node::Extension(mut extension) => {
+            extension.name = None;
+            Node::Extension(extension)
+        }
+        Node::Branch(branch) => extension(key, from, end, Node::Branch(branch)),
+    })
+}
+
+/// Reads the node with this hash; `key` leads to it.
+fn read(hash: &Hash, depth: usize, key: &Hash, nodes: &NodeSet) -> Result<Node, StateError> {
+    let node = decode(nodes.node(hash, depth)?, depth, key).map_err(|error| bad(hash, error))?;
+    Ok(with_name(node, Name::Hash(*hash)))
+}
+
+/// A node in its encoding, which stands `depth` half-bytes below the root.
+fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
+    let too_long = || rlp::Error {
+        offset: 0,
+        kind: rlp::ErrorKind::WrongLength { expected: HALVES, found: HALVES + 1 },
+    };
+    let along = |path: &rlp::ethereum::Path<'_>| {
+        let mut whole = *key;
+        let end = depth + path.len();
+        if end > HALVES || (path.is_leaf() && end != HALVES) || path.is_empty() && !path.is_leaf() {
+            return Err(too_long());
+        }
+        for (at, value) in (depth..).zip(path.nibbles()) {
+            let shift = 4 * (1 - at % 2);
+            whole[at / 2] = whole[at / 2] & !(15 << shift) | value << shift;
+        }
+        Ok((whole, end))
+    };
+    Ok(match TrieNode::decode(raw)? {
+        TrieNode::Leaf { path, value } => leaf(&along(&path)?.0, value.to_vec()),
+        TrieNode::Extension { path, child } => {
+            let (key, end) = along(&path)?;
+            let child = below(&child, end, &key)?;
+            Node::Extension(Box::new(Extension { key, end, child, name: None }))
+        }
+        TrieNode::Branch { children, .. } => {
+            if depth >= HALVES {
+                return Err(too_long());
+            }
+            let mut nodes: [Node; 16] = Default::default();
+            for (at, (node, child)) in nodes.iter_mut().zip(&children).enumerate() {
+                let mut path = *key;
+                let shift = 4 * (1 - depth % 2);
+                path[depth / 2] = path[depth / 2] & !(15 << shift) | (at as u8) << shift;
+                *node = below(child, depth + 1, &path)?;
+            }
+            Node::Branch(Box::new(Branch { children: nodes, name: None }))
+        }
+    })
+}
+
+fn below(child: &Child<'_>, depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
+    match child {
+        Child::Empty => Ok(Node::Empty),
+        Child::Hash(hash) => Ok(Node::Unread(**hash)),
+        Child::Embedded(raw) => decode(raw, depth, key),
+    }
+}
+
+fn with_name(mut node: Node, name: Name) -> Node {
+    match &mut node {
+        Node::Leaf(leaf) => leaf.name = Some(name),
+        Node::Extension(extension) => extension.name = Some(name),
+        Node::Branch(branch) => branch.name = Some(name),
+        Node::Empty | Node::Unread(_) => {}
+    }
+    node
+}
+
+/// What the parent holds of a node; none of one that is empty.
+fn name(node: &mut Node, depth: usize) -> Option<Name> {
+    let (kept, made) = match node {
+        Node::Empty => return None,
+        Node::Unread(hash) => return Some(Name::Hash(*hash)),
+        Node::Leaf(leaf) => {
+            let Leaf { key, value, name } = &mut **leaf;
+            if name.is_none() {
+                let path = PathBuffer::new(key, depth..HALVES, true);
+                *name = Some(Name::of(TrieNode::Leaf { path: path.path(), value }.encode()));
+            }
+            return name.clone();
+        }
+        Node::Extension(extension) => {
+            if extension.name.is_some() {
+                return extension.name.clone();
+            }
+            let child = name(&mut extension.child, extension.end)?;
+            let path = PathBuffer::new(&extension.key, depth..extension.end, false);
+            let node = TrieNode::Extension { path: path.path(), child: child.child() };
+            let made = Name::of(node.encode());
+            (&mut extension.name, made)
+        }
+        Node::Branch(branch) => {
+            if branch.name.is_some() {
+                return branch.name.clone();
+            }
+            let names = branch.children.each_mut().map(|child| name(child, depth + 1));
+            let children =
+                names.each_ref().map(|name| name.as_ref().map_or(Child::Empty, Name::child));
+            let made = Name::of(TrieNode::Branch { children, value: &[] }.encode());
+            (&mut branch.name, made)
+        }
+    };
+    kept.insert(made).clone().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use testkit::Random;
+
+    #[test]
+    fn sets_and_removals_give_the_root_of_what_is_left() {
+        let mut random = Random::new(14);
+        let nodes = NodeSet::default();
+        for round in 0..40 {
+            let mut leaves = BTreeMap::new();
+            let mut trie = SparseTrie::default();
+            for _ in 0..200 {
+                // few values of few bytes, so that long paths are shared
+                let mut key = [7; 32];
+                for at in [0, 1, 2, 15, 31] {
+                    key[at] = random.below(3 + round % 5) as u8 * 16 + random.below(2) as u8;
+                }
+                let value = vec![round as u8 + 1; 1 + random.below(40) as usize];
+                let value = (random.below(3) > 0).then_some(value);
+                trie.set(&key, value.clone(), &nodes).unwrap();
+                match value {
+                    Some(value) => leaves.insert(key.to_vec(), value),
+                    None => leaves.remove(&key[..]),
+                };
+                if random.below(4) == 0 {
+                    assert_eq!(trie.root(), trie::naive::root(&leaves));
+                }
+            }
+            assert!(!leaves.is_empty());
+            for key in leaves.keys() {
+                trie.set(key[..].try_into().unwrap(), None, &nodes).unwrap();
+            }
+            assert_eq!(trie.root(), EMPTY_ROOT);
+        }
+    }
+}

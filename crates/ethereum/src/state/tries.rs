@@ -1,0 +1,132 @@
+//! The tries over the state: what a block changed goes in, the state root comes out.
+
+use super::arena::ArenaTries;
+use super::{AccountId, Changes, NodeSet, SparseTrie, StateError};
+use crate::{Hash, U256};
+use hashbrown::HashMap;
+use rlp::Encode;
+use rlp::ethereum::Account as Leaf;
+use trie::EMPTY_ROOT;
+
+/// The trie of the accounts and those of their storage.
+#[derive(Debug)]
+pub struct Tries(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Pointers(Box<Pointers>),
+    Arena(Box<ArenaTries>),
+}
+
+impl Tries {
+    /// Without accounts, in arenas: the fast way.
+    ///
+    /// # Errors
+    /// More tries than numbers.
+    pub fn arena() -> Result<Self, StateError> {
+        Ok(Self(Kind::Arena(Box::new(ArenaTries::new()?))))
+    }
+
+    /// Without accounts, of pointers: the plain way.
+    #[must_use]
+    pub fn pointers() -> Self {
+        Self(Kind::Pointers(Box::default()))
+    }
+
+    /// The tries of a state of which only these nodes are known, of pointers.
+    #[must_use]
+    pub fn of_nodes(root: Hash, nodes: NodeSet) -> Self {
+        let accounts = SparseTrie::unread(root);
+        let pointers =
+            Pointers { accounts, storage: HashMap::default(), nodes: Some((nodes, root)) };
+        Self(Kind::Pointers(Box::new(pointers)))
+    }
+
+    /// The state root after `changes`.
+    ///
+    /// # Errors
+    /// A node that is not known; more nodes than memory. The tries must not be used any more then.
+    pub fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
+        match &mut self.0 {
+            Kind::Pointers(tries) => tries.apply(changes),
+            Kind::Arena(tries) => tries.apply(changes),
+        }
+    }
+
+    /// The state root.
+    ///
+    /// # Errors
+    /// None, as long as no error came before.
+    pub fn root(&mut self) -> Result<Hash, StateError> {
+        match &mut self.0 {
+            Kind::Pointers(tries) => Ok(tries.accounts.root()),
+            Kind::Arena(tries) => tries.root(),
+        }
+    }
+}
+
+/// A trie of pointers for each account that has storage, and one for the accounts.
+#[derive(Debug, Default)]
+struct Pointers {
+    accounts: SparseTrie,
+    /// By account.
+    storage: HashMap<AccountId, SparseTrie>,
+    /// Nodes that were not read yet, and the root that they are below.
+    nodes: Option<(NodeSet, Hash)>,
+}
+
+impl Pointers {
+    /// The state root after `changes`.
+    ///
+    /// # Errors
+    /// A node that is not known.
+    fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
+        let none = NodeSet::default();
+        let nodes = self.nodes.as_ref().map_or(&none, |(nodes, _)| nodes);
+        for id in &changes.cleared {
+            self.storage.insert(*id, SparseTrie::default());
+        }
+        let mut last: HashMap<(AccountId, U256), U256> = HashMap::new();
+        for change in &changes.slots {
+            last.insert((change.id, change.slot), change.after);
+        }
+        let mut order: Vec<_> = last.into_iter().collect();
+        order.sort_unstable();
+        let addresses: HashMap<AccountId, &crate::Address> =
+            changes.accounts.iter().map(|change| (change.id, &change.address)).collect();
+        for ((id, slot), value) in order {
+            if !self.storage.contains_key(&id) {
+                let root = match (&self.nodes, addresses.get(&id)) {
+                    (Some((nodes, root)), Some(address)) => {
+                        nodes.account(root, address)?.map_or(EMPTY_ROOT, |found| found.1)
+                    }
+                    _ => EMPTY_ROOT,
+                };
+                self.storage.insert(id, SparseTrie::unread(root));
+            }
+            let Some(trie) = self.storage.get_mut(&id) else { continue };
+            let key = crypto::keccak256(&slot.to_be_bytes::<32>());
+            trie.set(&key, (!value.is_zero()).then(|| value.encode()), nodes)?;
+        }
+        for change in &changes.accounts {
+            let storage_root = match (self.storage.get_mut(&change.id), &self.nodes) {
+                (Some(trie), _) => trie.root(),
+                (None, Some((nodes, root))) => {
+                    nodes.account(root, &change.address)?.map_or(EMPTY_ROOT, |found| found.1)
+                }
+                (None, None) => EMPTY_ROOT,
+            };
+            let leaf = change.after.map(|account| {
+                Leaf {
+                    nonce: account.nonce,
+                    balance: account.balance,
+                    storage_root: &storage_root,
+                    code_hash: &account.code_hash,
+                }
+                .encode()
+            });
+            self.accounts.set(&crypto::keccak256(&change.address), leaf, nodes)?;
+        }
+        Ok(self.accounts.root())
+    }
+}

@@ -1,0 +1,213 @@
+//! BlockchainTests: blocks on one or more branches, some of which must be refused.
+
+use super::{Case, SuiteError, Verdict, json, networks};
+use crate::body::BodyView;
+use crate::error::{Rule, Violation};
+use crate::execute::{Ancestors, ExecutionError, PreparedBlock, Replay};
+use crate::header::HeaderView;
+use crate::header::rules::{DifficultyArithmetic, verify_header, verify_merge};
+use crate::ommers::{Ancestor, AncestorWindow};
+use crate::params::ChainSpec;
+use crate::state::{Changes, Tries};
+use crate::{Hash, U256};
+use chain::Hex;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// A block that was accepted.
+struct Known {
+    raw: Vec<u8>,
+    total_difficulty: U256,
+    changes: Vec<Changes>,
+    /// Its own hash is the last of them.
+    ancestors: Ancestors,
+}
+
+impl Known {
+    fn parts(&self) -> Result<(HeaderView<'_>, BodyView<'_>), Violation> {
+        let (header, body) = BodyView::decode_block(&self.raw).map_err(encoding)?;
+        Ok((HeaderView::decode(header).map_err(encoding)?, body))
+    }
+
+    fn parent(&self) -> Result<Hash, Violation> {
+        Ok(*self.parts()?.0.parent_hash)
+    }
+}
+
+fn encoding(error: impl std::fmt::Display) -> Violation {
+    Violation::new(Rule::HeaderEncoding, "a block", error)
+}
+
+/// All blocks of a test, and the state behind one of them.
+struct Chain<'c> {
+    spec: &'c ChainSpec,
+    replay: Replay<'c>,
+    /// The block whose state that is.
+    at: Hash,
+    /// The last block of the canonical chain.
+    head: Hash,
+    blocks: HashMap<Hash, Known>,
+}
+
+impl<'c> Chain<'c> {
+    fn new(spec: &'c ChainSpec, raw: Vec<u8>) -> Result<Self, ExecutionError> {
+        let replay = Replay::from_genesis(spec, Tries::pointers())?;
+        let hash = spec.genesis.hash;
+        let genesis = Known {
+            raw,
+            total_difficulty: spec.genesis.header.difficulty,
+            changes: vec![],
+            ancestors: replay.state.ancestors.clone(),
+        };
+        let found = genesis.parts()?.0.hash();
+        if found != hash {
+            return Err(Violation::new(Rule::Genesis, Hex(&found), Hex(&hash)).into());
+        }
+        Ok(Self { spec, replay, at: hash, head: hash, blocks: HashMap::from([(hash, genesis)]) })
+    }
+
+    fn known(&self, hash: &Hash) -> Result<&Known, Violation> {
+        let missing = || Violation::new(Rule::ParentHash, "a block of the test", Hex(hash));
+        self.blocks.get(hash).ok_or_else(missing)
+    }
+
+    /// The last blocks before `hash`, itself included, oldest first.
+    fn window(&self, hash: &Hash) -> Result<AncestorWindow, Violation> {
+        let mut ancestors = vec![];
+        let mut next = self.blocks.get_key_value(hash);
+        while let Some((hash, block)) = next.filter(|_| ancestors.len() < 7) {
+            let (header, body) = block.parts()?;
+            let ommers: Vec<_> = body.ommers().collect();
+            ancestors.push(Ancestor::new(*hash, &header, &ommers));
+            next = self.blocks.get_key_value(header.parent_hash);
+        }
+        let mut window = AncestorWindow::default();
+        ancestors.into_iter().rev().for_each(|ancestor| window.push(ancestor));
+        Ok(window)
+    }
+
+    /// Goes to the state behind a block: back to where the branches part, then forward.
+    fn go_to(&mut self, target: &Hash) -> Result<(), ExecutionError> {
+        let mut way = vec![];
+        let mut forward = *target;
+        let branch = |hash: &Hash| -> Result<Vec<Hash>, Violation> {
+            let (mut line, mut next) = (vec![*hash], *hash);
+            while next != self.spec.genesis.hash {
+                next = self.known(&next)?.parent()?;
+                line.push(next);
+            }
+            Ok(line)
+        };
+        let own = branch(&self.at)?;
+        while !own.contains(&forward) {
+            way.push(forward);
+            forward = self.known(&forward)?.parent()?;
+        }
+        for hash in own.iter().take_while(|hash| **hash != forward) {
+            self.replay.undo(&self.blocks[hash].changes)?;
+        }
+        for hash in way.iter().rev() {
+            self.replay.redo(&self.blocks[hash].changes)?;
+        }
+        self.at = *target;
+        self.replay.state.ancestors = self.known(target)?.ancestors.clone();
+        Ok(())
+    }
+
+    /// Accepts a block that breaks no rule.
+    fn add(&mut self, raw: &[u8]) -> Result<(), ExecutionError> {
+        let mut outer = rlp::Reader::new(raw);
+        let header = outer.list().and_then(|mut block| block.item()).map_err(encoding)?;
+        let header = HeaderView::decode(header.raw).map_err(encoding)?;
+        let parent_hash = *header.parent_hash;
+        let parent = self.known(&parent_hash)?;
+        let (parent_header, _) = parent.parts()?;
+        let arithmetic = DifficultyArithmetic::U256;
+        verify_header(self.spec, arithmetic, &parent_header, &parent_hash, &header)?;
+        verify_merge(self.spec, parent.total_difficulty, &header)?;
+        let total_difficulty = parent.total_difficulty.saturating_add(header.difficulty);
+        let (_, body) = BodyView::decode_block(raw).map_err(encoding)?;
+        let block = PreparedBlock::verified(self.spec, &header, &body)?;
+        let ommers: Vec<_> = body.ommers().collect();
+        self.window(&parent_hash)?.verify_ommers(self.spec, &header, &ommers)?;
+        if self.blocks.contains_key(&block.hash) {
+            return Ok(());
+        }
+        self.go_to(&parent_hash)?;
+        let changes = self.replay.execute(&block)?;
+        self.at = block.hash;
+        let head = self.known(&self.head)?.total_difficulty;
+        if self.spec.is_proof_of_stake(&header) || total_difficulty > head {
+            self.head = block.hash;
+        }
+        let ancestors = self.replay.state.ancestors.clone();
+        let known = Known { raw: raw.to_vec(), total_difficulty, changes, ancestors };
+        self.blocks.insert(block.hash, known);
+        Ok(())
+    }
+}
+
+/// Runs a test.
+pub(super) fn run(name: &str, test: &Value) -> Result<Case, SuiteError> {
+    let network = json::text(test, "network")?;
+    let mut state_root = None;
+    let verdict = verdict(network, test, &mut state_root)?;
+    Ok(Case { name: name.into(), network: network.into(), verdict, state_root })
+}
+
+/// The verdict; `end` becomes the state root, where it comes so far.
+fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdict, SuiteError> {
+    let header = &test["genesisBlockHeader"];
+    if network == "Prague" && header["requestsHash"].is_null() {
+        let reason = "precompiles of EIP-2537 as a draft had them, under headers of Cancun";
+        return Ok(Verdict::Skipped { reason });
+    }
+    let spec = networks::spec(network, header, &test["pre"])?;
+    let failed = |expected: &str, found: &dyn std::fmt::Display| {
+        Ok(Verdict::Failed { expected: expected.into(), found: found.to_string() })
+    };
+    let mut chain = match Chain::new(&spec, json::bytes(test, "genesisRLP")?) {
+        Ok(chain) => chain,
+        Err(error) => return failed("a genesis block", &error),
+    };
+    let blocks = test["blocks"].as_array().ok_or_else(|| json::wrong("blocks", "a list"))?;
+    for (index, block) in blocks.iter().enumerate() {
+        let exception = block["expectException"].as_str();
+        let outcome = chain.add(&json::bytes(block, "rlp")?);
+        match (exception, outcome) {
+            (None, Ok(())) | (Some(_), Err(ExecutionError::Rule(_))) => {}
+            (None, Err(error)) => return failed(&format!("block {index} accepted"), &error),
+            (Some(exception), Ok(())) => {
+                return failed(&format!("block {index} refused: {exception}"), &"accepted");
+            }
+            (Some(_), Err(error)) => return failed("a broken rule", &error),
+        }
+    }
+    let last = json::hash(test, "lastblockhash")?;
+    if chain.head != last {
+        return failed(&format!("head {}", Hex(&last)), &Hex(&chain.head));
+    }
+    if let Err(error) = chain.go_to(&last) {
+        return failed("the state of the head", &error);
+    }
+    let root = post_root(network, test)?;
+    let found = match chain.replay.root() {
+        Ok(found) => found,
+        Err(error) => return failed("a root", &error),
+    };
+    *end = Some(found);
+    if found != root {
+        return failed(&format!("post state {}", Hex(&root)), &Hex(&found));
+    }
+    Ok(Verdict::Passed)
+}
+
+/// The root of the state that the test ends with, from its accounts where it lists them.
+fn post_root(network: &str, test: &Value) -> Result<Hash, SuiteError> {
+    if test["postStateHash"].is_string() {
+        return json::hash(test, "postStateHash");
+    }
+    let header = &test["genesisBlockHeader"];
+    let spec = networks::spec(network, header, &test["postState"])?;
+    Ok(spec.genesis.header.state_root)
+}

@@ -1,0 +1,59 @@
+//! Fields of a test.
+
+use super::SuiteError;
+use crate::{Address, Hash, U256};
+use serde_json::Value;
+
+/// The error for a field that is not what it should be.
+pub(super) fn wrong(field: &str, expected: &'static str) -> SuiteError {
+    SuiteError::Field { field: field.into(), expected }
+}
+
+/// A text.
+pub(super) fn text<'v>(object: &'v Value, field: &str) -> Result<&'v str, SuiteError> {
+    object[field].as_str().ok_or_else(|| wrong(field, "a text"))
+}
+
+/// Bytes in hexadecimal digits.
+pub(super) fn bytes(object: &Value, field: &str) -> Result<Vec<u8>, SuiteError> {
+    decode(text(object, field)?).ok_or_else(|| wrong(field, "0x and hexadecimal digits"))
+}
+
+/// Bytes of a known number.
+pub(super) fn fixed<const N: usize>(object: &Value, field: &str) -> Result<[u8; N], SuiteError> {
+    bytes(object, field)?.try_into().map_err(|_| wrong(field, "another number of bytes"))
+}
+
+/// A hash.
+pub(super) fn hash(object: &Value, field: &str) -> Result<Hash, SuiteError> {
+    fixed(object, field)
+}
+
+/// An address.
+pub(super) fn address(object: &Value, field: &str) -> Result<Address, SuiteError> {
+    fixed(object, field)
+}
+
+/// A number of up to 256 bits in hexadecimal digits.
+pub(super) fn number(object: &Value, field: &str) -> Result<U256, SuiteError> {
+    let digits = text(object, field)?.trim_start_matches("0x");
+    if digits.is_empty() {
+        return Ok(U256::ZERO);
+    }
+    U256::from_str_radix(digits, 16).map_err(|_| wrong(field, "a number of 256 bits"))
+}
+
+/// A number of up to 64 bits.
+pub(super) fn small(object: &Value, field: &str) -> Result<u64, SuiteError> {
+    number(object, field)?.try_into().map_err(|_| wrong(field, "a number of 64 bits"))
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
+    if digits.len() % 2 == 1 {
+        return None;
+    }
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    let byte = |pair: &[u8]| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8);
+    digits.chunks(2).map(byte).collect()
+}

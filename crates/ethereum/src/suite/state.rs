@@ -1,0 +1,181 @@
+//! GeneralStateTests: one transaction on a state, under many forks.
+
+use super::{Case, SuiteError, Verdict, json, networks};
+use crate::error::{Rule, Violation};
+use crate::execute::{BlockTerms, Evm, ExecutionError, Log, PreparedTransaction};
+use crate::header::Header;
+use crate::params::ChainSpec;
+use crate::state::{State, Tries};
+use crate::transaction_rules::{self, block};
+use crate::{Hash, U256};
+use chain::Hex;
+use rlp::Encode;
+use rlp::ethereum::{self, Transaction};
+use serde_json::Value;
+
+/// Runs every case of a test.
+pub(super) fn run(name: &str, test: &Value) -> Result<Vec<Case>, SuiteError> {
+    let post = test["post"].as_object().ok_or_else(|| json::wrong("post", "an object"))?;
+    let mut cases = vec![];
+    for (network, results) in post {
+        let results = results.as_array().ok_or_else(|| json::wrong("post", "lists"))?;
+        let header = header(&test["env"])?;
+        let spec = networks::spec(network, &genesis(&header), &test["pre"])?;
+        for result in results {
+            let indexes = &result["indexes"];
+            let index = |field: &str| indexes[field].as_u64().unwrap_or_default();
+            let name = format!("{name}[{}/{}/{}]", index("data"), index("gas"), index("value"));
+            let (verdict, state_root) = verdict(&spec, &header, result)?;
+            cases.push(Case { name, network: network.clone(), verdict, state_root });
+        }
+    }
+    Ok(cases)
+}
+
+/// What the test says of the block.
+fn header(env: &Value) -> Result<Header, SuiteError> {
+    let optional = |field: &str| match env[field].is_null() {
+        true => Ok(None),
+        false => json::number(env, field).map(Some),
+    };
+    let random = optional("currentRandom")?;
+    let excess = optional("currentExcessBlobGas")?;
+    Ok(Header {
+        beneficiary: json::address(env, "currentCoinbase")?,
+        difficulty: json::number(env, "currentDifficulty")?,
+        gas_limit: json::number(env, "currentGasLimit")?.saturating_to(),
+        number: json::small(env, "currentNumber")?,
+        timestamp: json::small(env, "currentTimestamp")?,
+        mix_hash: random.unwrap_or_default().to_be_bytes(),
+        base_fee: optional("currentBaseFee")?,
+        excess_blob_gas: excess.map(|excess| excess.saturating_to()),
+        ..Header::default()
+    })
+}
+
+/// A genesis header that any network takes: only the forks and the accounts count.
+fn genesis(header: &Header) -> Value {
+    serde_json::json!({ "difficulty": "0x20000", "gasLimit": format!("{:#x}", header.gas_limit) })
+}
+
+/// The verdict and the state root.
+fn verdict(
+    spec: &ChainSpec,
+    header: &Header,
+    result: &Value,
+) -> Result<(Verdict, Option<Hash>), SuiteError> {
+    let raw = json::bytes(result, "txbytes")?;
+    let exception = result["expectException"].as_str();
+    let done = match run_one(spec, header, &raw) {
+        Ok(done) => done,
+        Err(error) => {
+            let (expected, found) = ("an executed case".into(), error.to_string());
+            return Ok((Verdict::Failed { expected, found }, None));
+        }
+    };
+    let end = Some(done.root);
+    let failed = |expected: String, found: String| Ok((Verdict::Failed { expected, found }, end));
+    match (exception, &done.refused) {
+        (Some(exception), None) => {
+            return failed(format!("refused: {exception}"), "accepted".into());
+        }
+        (None, Some(violation)) => return failed("accepted".into(), violation.to_string()),
+        _ => {}
+    }
+    let (root, logs) = (json::hash(result, "hash")?, json::hash(result, "logs")?);
+    if done.root != root {
+        return failed(format!("state root {}", Hex(&root)), Hex(&done.root).to_string());
+    }
+    if done.logs != logs {
+        return failed(format!("hash of logs {}", Hex(&logs)), Hex(&done.logs).to_string());
+    }
+    Ok((Verdict::Passed, end))
+}
+
+/// What a case led to.
+struct Done {
+    refused: Option<Violation>,
+    root: Hash,
+    logs: Hash,
+}
+
+fn run_one(spec: &ChainSpec, header: &Header, raw: &[u8]) -> Result<Done, ExecutionError> {
+    let accounts = spec.genesis.accounts().map_err(encoding)?;
+    let mut state = State::of_accounts(&accounts)?;
+    let mut tries = Tries::pointers();
+    tries.apply(&state.take_changes())?;
+    for number in header.number.saturating_sub(256)..header.number {
+        // as go-ethereum's runner makes the hashes of blocks that there are not
+        state.ancestors.push(number, crypto::keccak256(number.to_string().as_bytes()));
+    }
+    let encoded = header.encode();
+    let view = header.view(&encoded);
+    let rules = spec.rules_at(header.number, header.timestamp);
+    let terms = BlockTerms::new(rules.fork, rules.blobs.as_ref(), &view);
+    let mut evm = Evm::new(&mut state, spec.chain_id);
+    let unknown = Violation::new(Rule::ExecutionRules, "known rules", format!("{:?}", rules.fork));
+    evm.begin(&terms).ok_or(unknown)?;
+    let block_terms = block::BlockTerms::new(&view, rules.blobs);
+    let outcome = match prepare(spec, header, raw, &block_terms) {
+        Ok(tx) => match evm.transact(&tx) {
+            Ok(outcome) => Ok(outcome),
+            Err(refusal) => Err(refusal.violation(0, &tx.sender)?),
+        },
+        Err(violation) => Err(violation),
+    };
+    // the runner of go-ethereum credits nothing, so that the beneficiary is touched
+    let clear = evm.clears_empty();
+    evm.state().credit(&header.beneficiary, U256::ZERO, clear)?;
+    let root = tries.apply(&evm.state().take_changes())?;
+    let (logs, refused) = match outcome {
+        Ok(outcome) => (outcome.logs, None),
+        Err(violation) => (vec![], Some(violation)),
+    };
+    Ok(Done { refused, root, logs: hash_of_logs(&logs) })
+}
+
+fn encoding(error: impl std::fmt::Display) -> Violation {
+    Violation::new(Rule::Transaction, "what decodes", error)
+}
+
+/// A transaction that keeps all rules that need no accounts.
+fn prepare(
+    spec: &ChainSpec,
+    header: &Header,
+    raw: &[u8],
+    terms: &block::BlockTerms,
+) -> Result<PreparedTransaction, Violation> {
+    let rules = spec.rules_at(header.number, header.timestamp);
+    // a legacy transaction is a list, any other one a type and a list
+    let item =
+        if raw.first().is_some_and(|byte| *byte >= 0xc0) { raw.to_vec() } else { raw.encode() };
+    let mut reader = rlp::Reader::new(&item);
+    let tx: Transaction<'_> = crate::transactions::read(&mut reader).map_err(encoding)?;
+    reader.finish().map_err(encoding)?;
+    let form = transaction_rules::verify_form(&tx, rules.fork, spec.chain_id)?;
+    let sender = transaction_rules::verify_transaction(&tx, rules.fork, spec.chain_id)?;
+    terms.verify(&tx)?;
+    let most = rules.blobs.map_or(0, |blobs| blobs.max);
+    if tx.blob_hashes.len() as u64 > most {
+        return Err(Violation::new(
+            Rule::BlobGasUsed,
+            format!("at most {most}"),
+            tx.blob_hashes.len(),
+        ));
+    }
+    Ok(PreparedTransaction::new(&tx, sender, form.protected))
+}
+
+/// Keccak-256 of the list of logs.
+fn hash_of_logs(logs: &[Log]) -> Hash {
+    let topics: Vec<Vec<&Hash>> = logs.iter().map(|log| log.topics().collect()).collect();
+    let encoded: Vec<u8> = logs
+        .iter()
+        .zip(&topics)
+        .flat_map(|(log, topics)| {
+            let topics = rlp::List::Values(topics);
+            ethereum::Log { address: log.address(), topics, data: log.data() }.encode()
+        })
+        .collect();
+    crypto::keccak256(&rlp::RawList(&[&encoded]).encode())
+}

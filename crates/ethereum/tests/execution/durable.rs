@@ -1,0 +1,315 @@
+//! The state on disk: what a kill, a power loss or damage leaves of it, and the way back.
+
+use crate::imports::{options, published, run, settings};
+use archive::{Archive, ChunkLimit};
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::durable::{ExecutedStore, Limits};
+use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::import::{Options, import};
+use blockmill_ethereum::option_table::Setting;
+use chain::Status;
+use pipeline::Cancel;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::CrashPoint;
+use store::disk::simulated::SimulatedDisk;
+use testkit::{Random, rounds, spread};
+
+/// Checkpoints often, and short logs.
+pub const SMALL: Limits =
+    Limits { depth: 40, least_log: 3_000, share: 8, file_bytes: 4096, memory_bytes: 1 << 20 };
+
+pub fn small() -> store::Options {
+    store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
+}
+
+fn open_with(dir: &Path, options: &store::Options, limits: Limits) -> Sink {
+    Sink::Executed(Box::new(ExecutedStore::open(dir, options, limits).unwrap().0))
+}
+
+fn open(dir: &Path) -> ExecutedStore {
+    ExecutedStore::open(dir, &small(), SMALL).unwrap().0
+}
+
+/// A chain through every fork, in chunks of few blocks.
+fn chain(with: &[&str]) -> (Options, PathBuf) {
+    let (spec, path) = published("execution-apis");
+    let with: Vec<String> = with.iter().map(|with| (*with).to_owned()).collect();
+    let setting = Setting::default().with(&with).unwrap();
+    let chunk = ChunkLimit { blocks: 5, ..ChunkLimit::default() };
+    (Options { chunk, ..options(spec, setting) }, path)
+}
+
+/// The last block of that chain.
+const LAST: u64 = 54;
+
+/// Imports up to a block; everything must be well.
+fn import_to(dir: &Path, path: &Path, options: &Options, until: Option<u64>) -> u64 {
+    let options = Options { until, ..options.clone() };
+    let mut sink = open_with(dir, &small(), SMALL);
+    let (run, error) = run(path.to_path_buf(), &options, &mut sink);
+    assert_eq!(error, None);
+    run.committed.unwrap()
+}
+
+/// Blocks and state end with the same block.
+fn assert_together(store: &ExecutedStore) {
+    let tip = store.blocks().tip().map(|tip| (tip.number, tip.hash));
+    match store.facts() {
+        Some(facts) => assert_eq!(tip, Some((facts.block, facts.hash))),
+        // the genesis block may be there before a state is
+        None => assert!(tip.is_none_or(|(number, _)| number == 0)),
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_goes_on_with_the_state_that_it_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (spec, path) = published("geth-ethtest");
+    let options = options(spec, Setting::default());
+    for until in [100, 101, 250, 600] {
+        assert_eq!(import_to(folder.path(), &path, &options, Some(until)), until);
+        let store = open(folder.path());
+        assert_together(&store);
+        let checkpoint = store.facts().unwrap().checkpoint;
+        assert!(checkpoint.is_some(), "no checkpoint up to {until}");
+        assert_eq!(store.earliest().map(|earliest| earliest < until), Some(true));
+    }
+    // nothing is new, and the state is held to the root once more
+    let mut sink = open_with(folder.path(), &small(), SMALL);
+    let (run, error) = run(path, &options, &mut sink);
+    assert_eq!((run.blocks, error), (0, None));
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn blocks_that_were_stored_without_a_log_are_executed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    for (with, until) in [("off", 11), ("redo", 20), ("off", 33), ("redo+undo", 54)] {
+        let (options, path) = chain(&[&format!("log={with}")]);
+        import_to(folder.path(), &path, &options, Some(until));
+        let store = open(folder.path());
+        assert_eq!(store.blocks().tip().map(|tip| tip.number), Some(until));
+        if with != "off" {
+            assert_together(&store);
+        }
+    }
+}
+
+/// The files of the log: their names and bytes.
+fn logs(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.map(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        (name, std::fs::read(path).unwrap())
+    });
+    files.filter(|(name, _)| name.starts_with("state-log")).collect()
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn every_setting_keeps_the_same_state_in_two_runs() {
+    let (plain, path) = chain(&[]);
+    let mut kept = None;
+    for setting in settings() {
+        let log = setting.get("log").unwrap().to_owned();
+        let options = Options { setting, ..plain.clone() };
+        let folder = tempfile::tempdir().unwrap();
+        for until in [Some(30), None] {
+            import_to(folder.path(), &path, &options, until);
+        }
+        if log != "redo+undo" {
+            // a state is there nevertheless: the rest of the chain would follow
+            assert_eq!(import_to(folder.path(), &path, &plain, None), LAST, "log={log}");
+            continue;
+        }
+        let found = logs(folder.path());
+        assert!(found.values().any(|bytes| !bytes.is_empty()));
+        assert!(*kept.get_or_insert_with(|| found.clone()) == found, "another log");
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_thousand_blocks_are_taken_back_and_come_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (spec, path) = published("hive-sync");
+    let options = options(spec, Setting::default());
+    let limits = Limits { depth: 1_200, least_log: 20_000, ..SMALL };
+    let open = || ExecutedStore::open(folder.path(), &small(), limits).unwrap().0;
+    let import = || {
+        let mut sink = open_with(folder.path(), &small(), limits);
+        let (run, error) = run(path.clone(), &options, &mut sink);
+        assert_eq!((run.committed, error), (Some(3_000), None));
+    };
+    import();
+    for to in [2_000, 2_999, 2_500, 1_900] {
+        let mut store = open();
+        let last = store.blocks().tip().unwrap().number;
+        let done = store.unwind(to, &Cancel::new()).unwrap().unwrap();
+        assert_eq!((done.from, done.to, done.with_state), (last, to, true));
+        assert_together(&store);
+        drop(store);
+        assert_together(&open());
+        import();
+    }
+    let mut store = open();
+    let earliest = store.earliest().unwrap();
+    assert!((600..=1_800).contains(&earliest), "{earliest}");
+    let refused = store.unwind(earliest - 1, &Cancel::new());
+    assert!(matches!(refused, Err(Error::Unwind { .. })));
+    store.unwind(earliest, &Cancel::new()).unwrap().unwrap();
+    drop(store);
+    import();
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_log_of_new_values_has_no_way_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (options, path) = chain(&["log=redo"]);
+    import_to(folder.path(), &path, &options, None);
+    let error = open(folder.path()).unwind(50, &Cancel::new()).unwrap_err();
+    assert!(error.to_string().contains("log=redo+undo"), "{error}");
+    assert_eq!(open(folder.path()).blocks().tip().map(|tip| tip.number), Some(LAST));
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_death_at_any_point_loses_nothing_that_was_committed() {
+    let (options, path) = chain(&[]);
+    let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
+    let mut died = 0;
+    for point in CrashPoint::ALL {
+        for times in [0, 1, 2, 3, 5, 8, 13, 21] {
+            let folder = tempfile::tempdir().unwrap();
+            let crash_at = Some((point, times));
+            let dying = store::Options { crash_at, ..small() };
+            let mut sink = open_with(folder.path(), &dying, SMALL);
+            let mut seen = None;
+            let (_, outcome) = import(&archive, &options, &mut sink, |p| seen = p.committed);
+            drop(sink);
+            died += usize::from(outcome.is_err());
+            let store = open(folder.path());
+            assert_together(&store);
+            let found = store.blocks().tip().map(|tip| tip.number);
+            assert!(found >= seen, "{point:?} {times}: {found:?} after {seen:?}");
+            drop(store);
+            assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
+            if outcome.is_ok() {
+                break;
+            }
+            // the way back dies at the same point
+            let (mut store, _) = ExecutedStore::open(folder.path(), &dying, SMALL).unwrap();
+            let unwound = store.unwind(30, &Cancel::new());
+            died += usize::from(unwound.is_err());
+            drop(store);
+            let store = open(folder.path());
+            assert_together(&store);
+            let found = store.blocks().tip().map(|tip| tip.number);
+            assert!(found == Some(30) || (found == Some(LAST) && unwound.is_err()));
+            drop(store);
+            assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
+        }
+    }
+    println!("{died} deaths");
+    assert!(died > 60, "{died} deaths");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_power_loss_at_any_moment_leaves_blocks_and_state_of_one_commit() {
+    let (options, path) = chain(&[]);
+    let disk = SimulatedDisk::default();
+    let dir = Path::new("data");
+    let on = |disk: &SimulatedDisk| store::Options { disk: Arc::new(disk.clone()), ..small() };
+    for until in [20, 40, LAST] {
+        let options = Options { until: Some(until), ..options.clone() };
+        let (_, error) = run(path.clone(), &options, &mut open_with(dir, &on(&disk), SMALL));
+        assert_eq!(error, None);
+    }
+    let (mut store, _) = ExecutedStore::open(dir, &on(&disk), SMALL).unwrap();
+    store.unwind(35, &Cancel::new()).unwrap().unwrap();
+    drop(store);
+    let mut tried = 0;
+    for moment in spread(disk.now() + 1) {
+        for percent in [0u64, 40, 90] {
+            let mut random = Random::new(tried as u64);
+            let left = disk.lost_power(moment, &mut || random.below(100u64) < percent);
+            let (store, _) = ExecutedStore::open(dir, &on(&left), SMALL).unwrap();
+            assert_together(&store);
+            drop(store);
+            tried += 1;
+            if tried % 5 == 0 {
+                let mut sink = open_with(dir, &on(&left), SMALL);
+                let (run, error) = run(path.clone(), &options, &mut sink);
+                assert_eq!((run.committed, error), (Some(LAST), None), "moment {moment}");
+            }
+        }
+    }
+    println!("{tried} power losses");
+    assert!(tried > rounds(300), "{tried} power losses");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (options, path) = chain(&[]);
+    import_to(folder.path(), &path, &options, None);
+    let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
+    let mut random = Random::new(14);
+    let mut told = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_name().unwrap().to_str().unwrap().to_owned();
+        if !name.starts_with("state") {
+            continue;
+        }
+        let whole = std::fs::read(&file).unwrap();
+        for _ in 0..rounds(12).min(whole.len()) {
+            let mut bytes = whole.clone();
+            let at = random.below(bytes.len() as u64) as usize;
+            match random.below(4u64) {
+                0 => bytes.truncate(at),
+                _ => bytes[at] ^= 1 << random.below(8u64),
+            }
+            std::fs::write(&file, &bytes).unwrap();
+            let opened = ExecutedStore::open(folder.path(), &small(), SMALL);
+            let error = match opened {
+                Err(error) => Some(error),
+                Ok((store, _)) => {
+                    let mut sink = Sink::Executed(Box::new(store));
+                    import(&archive, &options, &mut sink, |_| {}).1.err()
+                }
+            };
+            if let Some(error) = error {
+                assert_eq!(error.status(), Status::Damage, "{name} at {at}: {error}");
+                told += 1;
+            }
+            std::fs::write(&file, &whole).unwrap();
+        }
+    }
+    assert!(told > 10, "{told} told");
+    assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_stop_is_heard_while_the_state_is_read_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let (options, path) = chain(&[]);
+    import_to(folder.path(), &path, &options, Some(30));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let stopping = Options { cancel: cancel.clone(), ..options.clone() };
+    let mut sink = open_with(folder.path(), &small(), SMALL);
+    let (stopped, error) = run(path.clone(), &stopping, &mut sink);
+    assert!(stopped.stopped && error.is_none(), "{error:?}");
+    assert_eq!((stopped.blocks, stopped.committed), (0, Some(30)));
+    drop(sink);
+    assert!(open(folder.path()).unwind(20, &cancel).unwrap().is_none());
+    assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
+}

@@ -1,0 +1,145 @@
+//! Level execution through the stages of an import.
+
+use crate::source;
+use archive::{Archive, ChunkLimit};
+use blockmill_ethereum::Level;
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::header::HeaderView;
+use blockmill_ethereum::import::{Options, Run, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use pipeline::Cancel;
+use rlp::Encode;
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::ChainStore;
+
+pub fn options(spec: ChainSpec, setting: Setting) -> Options {
+    Options {
+        spec: Arc::new(spec),
+        level: Level::Execution,
+        seal: SealPolicy { mode: SealMode::Off, seed: 1 },
+        setting,
+        threads: 2,
+        chunk: ChunkLimit::default(),
+        from: None,
+        until: None,
+        partial: false,
+        trust: vec![],
+        caches: Caches::new(None, 1),
+        now: None,
+        cancel: Cancel::default(),
+    }
+}
+
+pub fn published(name: &str) -> (ChainSpec, PathBuf) {
+    let genesis = testkit::read(format!("ethereum/chains/{name}/genesis.json"));
+    let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
+    (spec, testkit::fixture(format!("ethereum/chains/{name}/chain.rlp")))
+}
+
+/// The run, and its error as a sentence.
+pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<String>) {
+    let archive = Archive::open(&[path]).unwrap();
+    let (run, outcome) = import(&archive, options, sink, |_| {});
+    (run, outcome.err().map(|error| error.to_string()))
+}
+
+/// Every neighbour of the default setting, and that one.
+pub fn settings() -> Vec<Setting> {
+    let default = Setting::default();
+    let neighbours = default.neighbours().map(|(_, _, setting)| setting);
+    neighbours.chain([default]).collect()
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn every_setting_executes_the_chain_through_every_fork() {
+    let (spec, path) = published("execution-apis");
+    let settings = settings();
+    assert!(settings.len() > 5);
+    for setting in settings {
+        let options = options(spec.clone(), setting);
+        let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
+        assert_eq!((run.blocks, error), (54, None));
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn chains_and_era1_files_are_executed_by_the_stages() {
+    for (name, blocks) in [("geth-ethtest", 600), ("hive-engine", 1_024), ("hive-sync", 3_000)] {
+        let (spec, path) = published(name);
+        let options = options(spec, Setting::default());
+        let (run, error) = run(path, &options, &mut Sink::Discard);
+        assert_eq!((run.blocks, error), (blocks, None), "{name}");
+    }
+    for (network, file) in
+        [("mainnet", "mainnet-00000-5ec1ffb8.era1"), ("sepolia", "sepolia-00000-643a00f7.era1")]
+    {
+        let options = options(ChainSpec::by_name(network).unwrap(), Setting::default());
+        let path = testkit::fixture(format!("ethereum/era1/{file}"));
+        let (run, error) = run(path, &options, &mut Sink::Discard);
+        assert_eq!((run.blocks, error), (8_192, None), "{network}");
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_goes_on_where_it_ended() {
+    let (spec, path) = published("geth-ethtest");
+    let folder = tempfile::tempdir().unwrap();
+    for (until, tip) in [(Some(250), 250), (None, 600)] {
+        let (store, _) = ChainStore::open(folder.path(), &store::Options::default()).unwrap();
+        let options = Options { until, ..options(spec.clone(), Setting::default()) };
+        let mut sink = Sink::Segments(Box::new(store));
+        let (run, error) = run(path.clone(), &options, &mut sink);
+        assert_eq!((run.committed, error), (Some(tip), None));
+        assert_eq!(run.resumed.is_some(), until.is_none());
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn an_archive_that_begins_without_its_state_is_refused() {
+    let options = options(ChainSpec::by_name("mainnet").unwrap(), Setting::default());
+    let path = testkit::fixture("ethereum/era1/mainnet-00001-a5364e9a.era1");
+    let (_, error) = run(path, &options, &mut Sink::Discard);
+    assert!(error.unwrap().starts_with("--level execution: expected the state before block 8192"));
+}
+
+/// Of several blocks that are rooted together, the one whose root is wrong is named.
+#[testkit::needs(fixtures)]
+#[test]
+fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
+    let (spec, path) = published("geth-ethtest");
+    let blocks = source::chain("geth-ethtest");
+    let folder = tempfile::tempdir().unwrap();
+    let setting = |every: &str| Setting::default().with(&[format!("root-every={every}")]).unwrap();
+    let mut named = 0;
+    for (at, every) in [(5, "8"), (300, "8"), (301, "64"), (350, "64"), (599, "64"), (598, "1")] {
+        // an account that is what it should be, and a header that says another root of all
+        let mut wrong = blocks[..=at].to_vec();
+        let mut header = HeaderView::decode(&blocks[at].header).unwrap().to_owned();
+        header.state_root[9] ^= 1;
+        wrong[at].header = header.encode();
+        let path = folder.path().join(format!("{at}.rlp"));
+        crate::refused::export(&path, &wrong);
+        let options = options(spec.clone(), setting(every));
+        let (run, error) = run(path, &options, &mut Sink::Discard);
+        let error = error.unwrap();
+        let number = at + 1;
+        assert!(error.starts_with(&format!("block {number} ")), "{error}");
+        assert!(error.contains("state root"), "{error}");
+        assert_eq!(run.blocks, at as u64);
+        named += 1;
+    }
+    assert_eq!(named, 6);
+    for every in ["8", "64"] {
+        let options = options(spec.clone(), setting(every));
+        let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
+        assert_eq!((run.blocks, error), (600, None));
+    }
+}

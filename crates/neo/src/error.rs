@@ -1,0 +1,129 @@
+//! What can be wrong with a block: the rule that it breaks, what was expected, what was found.
+
+use std::fmt::{self, Display, Formatter};
+
+/// The rules of blocks, one for each way in which neo-go refuses one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rule {
+    /// The first block is that of the configuration.
+    Genesis,
+    /// The header names the block before.
+    PreviousHash,
+    /// The height is one more than that of the block before.
+    Index,
+    /// The time is later than that of the block before.
+    Timestamp,
+    /// The primary is one of the consensus nodes.
+    PrimaryIndex,
+    /// The witness is that of the account that the block before names.
+    BlockAccount,
+    /// The consensus nodes signed the block.
+    BlockWitness,
+    /// The header's merkle root is that of the transactions.
+    MerkleRoot,
+    /// No transaction stands twice in a block.
+    RepeatedTransaction,
+    /// A transaction has at most 102,400 bytes.
+    TransactionSize,
+    /// The last height of a transaction has not passed.
+    Expired,
+    /// A transaction is not in a block before the height that it names.
+    NotValidBefore,
+    /// No transaction names another twice as one that conflicts.
+    RepeatedConflict,
+    /// Attributes are of types that the network has at this height.
+    AttributeType,
+    /// A notary-assisted transaction is signed by the Notary contract.
+    NotaryAssisted,
+    /// The signers of an oracle's response have no scopes.
+    OracleScopes,
+    /// A witness is that of its signer's account.
+    WitnessAccount,
+    /// A witness is satisfied.
+    Witness,
+    /// A header carries the state root after the block before.
+    StateRoot,
+    /// A transaction's script consists of instructions.
+    Script,
+    /// The last height of a transaction is not too far ahead.
+    ValidUntilIncrement,
+    /// No signer is blocked by Policy.
+    BlockedAccount,
+    /// The network fee pays for bytes and attributes.
+    NetworkFee,
+    /// The rest of the network fee pays for witnesses.
+    WitnessFee,
+    /// A transaction is not in the chain yet.
+    StoredTransaction,
+    /// A transaction does not conflict with one in the chain.
+    Conflict,
+    /// A transaction that conflicts with others of its block pays more.
+    ConflictInBlock,
+    /// The committee signs for high priority.
+    HighPriority,
+    /// An answer of the oracle nodes belongs to a request.
+    OracleResponse,
+    /// What native contracts do before and after the transactions does not fail.
+    System,
+    /// Who pays has the fees of all its transactions in the block.
+    Funds,
+}
+
+impl Rule {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.text().0
+    }
+
+    /// Name, and the source of the rule: the function of neo-go, or the file of the C# node.
+    fn text(self) -> (&'static str, &'static str) {
+        const HEADER: &str = "Blockchain.verifyHeader";
+        const ADD: &str = "Blockchain.verifyAndPoolTx";
+        const ATTRIBUTES: &str = "Blockchain.verifyTxAttributes";
+        match self {
+            Self::Genesis => ("genesis block", "core.CreateGenesisBlock"),
+            Self::PreviousHash => ("hash of the block before", HEADER),
+            Self::Index => ("height", HEADER),
+            Self::Timestamp => ("time", HEADER),
+            Self::PrimaryIndex => ("primary index", "Header.Verify of neo"),
+            Self::BlockAccount => ("account of the block's witness", "InitVerificationContext"),
+            Self::BlockWitness => ("block witness", "Blockchain.verifyHeaderWitnesses"),
+            Self::MerkleRoot => ("merkle root", "Blockchain.AddBlock"),
+            Self::RepeatedTransaction => ("repeated transaction", "mempool.Pool.Add"),
+            Self::TransactionSize => ("transaction size", "Blockchain.verifyAndPoolTx"),
+            Self::Expired => ("valid until block", "Blockchain.verifyAndPoolTx"),
+            Self::NotValidBefore => ("not valid before", ATTRIBUTES),
+            Self::RepeatedConflict => ("repeated conflict", ATTRIBUTES),
+            Self::AttributeType => ("attribute type", ATTRIBUTES),
+            Self::NotaryAssisted => ("notary-assisted", ATTRIBUTES),
+            Self::OracleScopes => ("scopes of an oracle response", ATTRIBUTES),
+            Self::WitnessAccount => ("account of a witness", "InitVerificationContext"),
+            Self::Witness => ("witness", "Blockchain.verifyTxWitnesses"),
+            Self::StateRoot => ("state root", HEADER),
+            Self::Script => ("script", ADD),
+            Self::ValidUntilIncrement => ("valid until block, at most", ADD),
+            Self::BlockedAccount => ("blocked account", "Policy.CheckPolicy"),
+            Self::NetworkFee => ("network fee", ADD),
+            Self::WitnessFee => ("fee of witnesses", "Blockchain.verifyTxWitnesses"),
+            Self::StoredTransaction => ("transaction of an earlier block", ADD),
+            Self::Conflict => ("conflict with an earlier block", ADD),
+            Self::ConflictInBlock => ("conflict in the block", "mempool.Pool.checkTxConflicts"),
+            Self::HighPriority => ("high priority", ATTRIBUTES),
+            Self::OracleResponse => ("oracle response", ATTRIBUTES),
+            Self::System => ("native contracts", "Blockchain.storeBlock"),
+            Self::Funds => ("fees of the sender", "mempool.checkBalance"),
+        }
+    }
+}
+
+impl Display for Rule {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (name, source) = self.text();
+        write!(f, "{name} ({source})")
+    }
+}
+
+/// A broken rule.
+pub type Violation = chain::Violation<Rule>;

@@ -1,0 +1,109 @@
+//! The rules of transactions that need the state: a function for each.
+//!
+//! All of them look at the state after the block before, as in neo-go, which verifies a block's
+//! transactions as if they came to its pool one by one (`Blockchain.verifyAndPoolTx`). Those that
+//! need no state were checked ahead (`body::rules`).
+
+mod pool;
+mod rules;
+
+use super::{block::Executor, engine::Chain, vm::Vm};
+use crate::{
+    error::{Rule, Violation},
+    state::State,
+    types::{Block, Transaction},
+    witness::{Checked, Verdict},
+};
+use pool::Pool;
+
+/// What verification may cost at most, in units of 10^-8 GAS (`defaultMaxVerificationGas`).
+const MAX_VERIFICATION_GAS: u64 = 1_5000_0000;
+
+/// What a block's transactions are judged by.
+pub struct Judge<'a> {
+    /// The chain.
+    pub chain: &'a Chain,
+    /// The last block: its header counts, its transactions do not.
+    pub before: &'a Block,
+    /// The state after it. It is as it was afterwards.
+    pub state: &'a mut State,
+    /// Runs witnesses that are not of standard form.
+    pub executor: &'a mut Executor,
+    /// On this machine.
+    pub vm: &'a mut Vm,
+}
+
+impl Judge<'_> {
+    /// Verifies the transactions of a block. `checked` has the witnesses of all of them in order,
+    /// as they were verified ahead.
+    ///
+    /// # Errors
+    /// The first rule that is broken, of the first transaction that breaks one.
+    pub fn admit(&mut self, block: &Block, checked: &[Checked]) -> Result<(), Violation> {
+        let mut pool = Pool::new(block);
+        let mut checked = checked;
+        for (index, transaction) in block.transactions().enumerate() {
+            let count = transaction.witnesses().len().min(checked.len());
+            let (own, others) = checked.split_at(count);
+            checked = others;
+            self.one(transaction, own)
+                .and_then(|()| pool.add(self.state, index))
+                .map_err(|violation| violation.in_transaction(index))?;
+        }
+        Ok(())
+    }
+
+    /// In the order of neo-go, so that of several faults the same one is told.
+    fn one(&mut self, transaction: Transaction<'_>, checked: &[Checked]) -> Result<(), Violation> {
+        rules::script(transaction)?;
+        rules::valid_until_increment(self, transaction)?;
+        rules::blocked(self, transaction)?;
+        let left = rules::network_fee(self, transaction)?;
+        rules::new(self, transaction)?;
+        self.witnesses(transaction, checked, left)?;
+        rules::attributes(self, transaction)
+    }
+
+    /// Every witness is satisfied, and `gas` pays for all of them (`verifyTxWitnesses`).
+    fn witnesses(
+        &mut self,
+        transaction: Transaction<'_>,
+        checked: &[Checked],
+        mut gas: u64,
+    ) -> Result<(), Violation> {
+        let genesis = self.before.header.index == 0;
+        let factor = super::native::policy::exec_fee_factor(self.state, genesis);
+        let signers = transaction.signers().zip(transaction.witnesses()).zip(checked);
+        for ((signer, witness), checked) in signers {
+            let limit = gas.min(MAX_VERIFICATION_GAS);
+            let account = signer.account();
+            let cost = match checked.verdict {
+                Verdict::Valid { units } => {
+                    let cost = u128::from(units) * u128::from(factor);
+                    let cost = u64::try_from(cost.div_ceil(super::vm::PICO)).unwrap_or(u64::MAX);
+                    if cost > limit {
+                        let expected = format!("at most {limit}");
+                        return Err(Violation::new(Rule::WitnessFee, expected, cost));
+                    }
+                    cost
+                }
+                Verdict::Invalid => {
+                    let expected = format!("the signatures of {}", account.address());
+                    return Err(Violation::new(Rule::Witness, expected, "a missing or wrong one"));
+                }
+                Verdict::Machine => {
+                    let ground = (self.chain, self.before);
+                    let signed = (transaction, account, witness);
+                    let vm = &mut *self.vm;
+                    let outcome = self.executor.satisfies(vm, ground, self.state, signed, limit);
+                    outcome.map_err(|why| {
+                        let expected = format!("the agreement of {}", account.address());
+                        Violation::new(Rule::Witness, expected, why)
+                    })?
+                }
+            };
+            gas -= cost.min(gas);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! The execution of a block.
+
+use super::{
+    engine::{Chain, Contracts, Engine, Execution, NotSatisfied, Shared, Trigger},
+    interop::syscalls::number,
+    vm::{Rules, Vm, opcode},
+};
+use crate::{
+    state::{Change, State},
+    types::{Block, Transaction, UInt160, Witness},
+};
+
+/// A block whose own part fails: no valid block does.
+#[derive(Debug, thiserror::Error)]
+pub enum BlockError {
+    /// What native contracts do before or after.
+    #[error("block {height}: {} failed: {fault}", trigger.name())]
+    System {
+        /// The block.
+        height: u32,
+        /// Before or after.
+        trigger: Trigger,
+        /// Why.
+        fault: String,
+    },
+    /// The state could not be read.
+    #[error("block {height}: {source}")]
+    State {
+        /// The block.
+        height: u32,
+        /// Why.
+        source: store::Error,
+    },
+}
+
+/// What a block leaves.
+#[derive(Debug)]
+pub struct Executed {
+    /// Its executions: before, the transactions in order, after.
+    pub executions: Vec<Execution>,
+    /// Its changes, by their keys.
+    pub changes: Vec<Change>,
+}
+
+/// Executes blocks, one after the other. It may go from thread to thread, the machine may not: its
+/// items are counted without atomics, so who executes a batch of blocks makes one.
+pub struct Executor {
+    contracts: Contracts,
+    on_persist: Vec<u8>,
+    post_persist: Vec<u8>,
+}
+
+impl Default for Executor {
+    fn default() -> Self {
+        let script = |name: &str| {
+            let mut script = vec![opcode::SYSCALL];
+            script.extend_from_slice(&number(name).to_le_bytes());
+            script
+        };
+        Self {
+            contracts: Contracts::default(),
+            on_persist: script("System.Contract.NativeOnPersist"),
+            post_persist: script("System.Contract.NativePostPersist"),
+        }
+    }
+}
+
+/// A machine for [`Executor::execute`] and [`Executor::satisfies`].
+#[must_use]
+pub fn machine() -> Vm {
+    Vm::new(Rules { fee_factor: 0, gas_limit: None, gorgon: false })
+}
+
+impl Executor {
+    /// Executes a block over the state after the block before it. The state is that after the
+    /// block then.
+    ///
+    /// # Errors
+    ///
+    /// The system's own part fails, or the state cannot be read.
+    pub fn execute(
+        &mut self,
+        vm: &mut Vm,
+        chain: &Chain,
+        state: &mut State,
+        block: &Block,
+    ) -> Result<Executed, BlockError> {
+        let mut executions = Vec::with_capacity(block.transactions.len() + 2);
+        executions.push(self.system(vm, (chain, block), state, Trigger::OnPersist)?);
+        for transaction in block.transactions() {
+            let contracts = &mut self.contracts;
+            let shared = Shared { chain, state: &mut *state, contracts, block };
+            let gas = transaction.fields().system_fee.unsigned_abs();
+            let trigger = Trigger::Application;
+            let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
+            // the first script always loads
+            let _ = engine.load_entry(transaction.script());
+            executions.push(engine.run());
+        }
+        executions.push(self.system(vm, (chain, block), state, Trigger::PostPersist)?);
+        let height = block.header.index;
+        state.failure().map_err(|source| BlockError::State { height, source })?;
+        Ok(Executed { executions, changes: state.end_block() })
+    }
+
+    /// Runs the scripts of a witness of `account` over the state after `before`, the last block,
+    /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took.
+    ///
+    /// # Errors
+    ///
+    /// Why the witness does not count.
+    pub fn satisfies(
+        &mut self,
+        vm: &mut Vm,
+        (chain, before): (&Chain, &Block),
+        state: &mut State,
+        (transaction, account, witness): (Transaction<'_>, UInt160, Witness<'_>),
+        gas: u64,
+    ) -> Result<u64, NotSatisfied> {
+        let shared = Shared { chain, state, contracts: &mut self.contracts, block: before };
+        let trigger = Trigger::Verification;
+        let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
+        // the block before is stored by now
+        engine.persisted = true;
+        engine.satisfy(account, witness)
+    }
+
+    fn system(
+        &mut self,
+        vm: &mut Vm,
+        (chain, block): (&Chain, &Block),
+        state: &mut State,
+        trigger: Trigger,
+    ) -> Result<Execution, BlockError> {
+        let shared = Shared { chain, state, contracts: &mut self.contracts, block };
+        let mut engine = Engine::new(vm, shared, trigger, None, None);
+        let script = match trigger {
+            Trigger::OnPersist => &self.on_persist,
+            _ => &self.post_persist,
+        };
+        let _ = engine.load_entry(script);
+        let execution = engine.run();
+        match execution.fault {
+            None => Ok(execution),
+            Some(fault) => Err(BlockError::System { height: block.header.index, trigger, fault }),
+        }
+    }
+}

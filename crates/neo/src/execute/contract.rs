@@ -1,0 +1,52 @@
+//! Deployed contracts: their code with its frame (NEF) and their manifest.
+
+mod encode;
+mod json;
+mod manifest;
+mod nef;
+mod parse;
+mod script;
+mod state;
+
+pub use json::Json;
+pub use manifest::{
+    Description, Event, Group, Manifest, Method, ParamType, Parameter, Permission, WHO_ANY,
+};
+pub use nef::{Nef, Token};
+pub use script::{check_methods, check_script};
+pub use state::{Contract, contract_hash, native_hash};
+
+/// Why a contract is no contract.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Bytes are missing.
+    #[error("{what}: expected {expected} bytes, found {found}")]
+    Short {
+        /// What should stand there.
+        what: &'static str,
+        /// How many bytes it has.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A field is not as it must be.
+    #[error("{what}: {rule}")]
+    Field {
+        /// The field.
+        what: &'static str,
+        /// The rule.
+        rule: &'static str,
+    },
+    /// No JSON.
+    #[error("JSON at byte {at}: expected {expected}")]
+    Json {
+        /// Where.
+        at: usize,
+        /// What should stand there.
+        expected: &'static str,
+    },
+}
+
+fn field(what: &'static str, rule: &'static str) -> Error {
+    Error::Field { what, rule }
+}

@@ -1,0 +1,300 @@
+//! Manifests: what a contract offers, and what it is allowed to call.
+
+use super::{Error, field};
+use crate::{
+    execute::vm::{Item, Type},
+    types::PublicKey,
+};
+
+/// The types of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum ParamType {
+    Any = 0x00,
+    Boolean = 0x10,
+    Integer = 0x11,
+    ByteArray = 0x12,
+    String = 0x13,
+    Hash160 = 0x14,
+    Hash256 = 0x15,
+    PublicKey = 0x16,
+    Signature = 0x17,
+    Array = 0x20,
+    Map = 0x22,
+    InteropInterface = 0x30,
+    Void = 0xff,
+}
+
+impl ParamType {
+    const NAMES: [(Self, &'static str); 13] = [
+        (Self::Any, "Any"),
+        (Self::Boolean, "Boolean"),
+        (Self::Integer, "Integer"),
+        (Self::ByteArray, "ByteArray"),
+        (Self::String, "String"),
+        (Self::Hash160, "Hash160"),
+        (Self::Hash256, "Hash256"),
+        (Self::PublicKey, "PublicKey"),
+        (Self::Signature, "Signature"),
+        (Self::Array, "Array"),
+        (Self::Map, "Map"),
+        (Self::InteropInterface, "InteropInterface"),
+        (Self::Void, "Void"),
+    ];
+
+    /// By its number.
+    #[must_use]
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        Self::NAMES.iter().map(|(kind, _)| *kind).find(|kind| *kind as u8 == byte)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// By the names that manifests may use (`smartcontract.ParseParamType`).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name.to_lowercase().as_str() {
+            "signature" => Self::Signature,
+            "bool" | "boolean" => Self::Boolean,
+            "int" | "integer" => Self::Integer,
+            "hash160" => Self::Hash160,
+            "hash256" => Self::Hash256,
+            "bytes" | "bytearray" | "bytestring" | "filebytes" => Self::ByteArray,
+            "key" | "publickey" => Self::PublicKey,
+            "string" => Self::String,
+            "array" | "struct" => Self::Array,
+            "map" => Self::Map,
+            "interopinterface" => Self::InteropInterface,
+            "void" => Self::Void,
+            "any" => Self::Any,
+            _ => return None,
+        })
+    }
+
+    /// Whether an item has this type.
+    #[must_use]
+    pub fn matches(self, item: &Item) -> bool {
+        let kind = item.kind();
+        let bytes_or_null = matches!(kind, Type::ByteString | Type::Buffer | Type::Any);
+        let length = |expected: usize| {
+            kind == Type::Any
+                || bytes_or_null && item.with_bytes(|bytes| bytes.len() == expected) == Ok(true)
+        };
+        if kind == Type::Pointer {
+            return false;
+        }
+        match self {
+            Self::Any => true,
+            Self::Boolean => kind == Type::Boolean,
+            Self::Integer => kind == Type::Integer,
+            Self::ByteArray => bytes_or_null,
+            Self::String => {
+                kind != Type::Any
+                    && bytes_or_null
+                    && item.with_bytes(|bytes| std::str::from_utf8(bytes).is_ok()) == Ok(true)
+            }
+            Self::Hash160 => length(20),
+            Self::Hash256 => length(32),
+            Self::PublicKey => length(33),
+            Self::Signature => length(64),
+            Self::Array => matches!(kind, Type::Any | Type::Array | Type::Struct),
+            Self::Map => matches!(kind, Type::Any | Type::Map),
+            Self::InteropInterface => matches!(kind, Type::Any | Type::Interop),
+            Self::Void => false,
+        }
+    }
+}
+
+/// A parameter of a method or an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: ParamType,
+}
+
+/// A method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// Its name.
+    pub name: String,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// What it returns.
+    pub returns: ParamType,
+    /// Where it starts.
+    pub offset: i64,
+    /// It changes nothing.
+    pub safe: bool,
+}
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its name.
+    pub name: String,
+    /// What it carries.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A group that a contract belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The group's key.
+    pub key: PublicKey,
+    /// Its signature of the contract's hash.
+    pub signature: [u8; 64],
+}
+
+/// One contract, the contracts of a group, or all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Description {
+    /// All.
+    Any,
+    /// One.
+    Hash([u8; 20]),
+    /// Those of a group.
+    Group(PublicKey),
+}
+
+/// All contracts.
+pub const WHO_ANY: Description = Description::Any;
+
+/// What a contract may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// Of which contracts.
+    pub contract: Description,
+    /// Which methods; none: all.
+    pub methods: Option<Vec<String>>,
+}
+
+/// A manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The contract's name.
+    pub name: String,
+    /// The groups that it belongs to.
+    pub groups: Vec<Group>,
+    /// Standards that it says it follows.
+    pub standards: Vec<String>,
+    /// Its methods.
+    pub methods: Vec<Method>,
+    /// Its events.
+    pub events: Vec<Event>,
+    /// What it may call.
+    pub permissions: Vec<Permission>,
+    /// Which contracts it trusts; none: all.
+    pub trusts: Option<Vec<Description>>,
+    /// Anything else, as JSON.
+    pub extra: Vec<u8>,
+}
+
+impl Manifest {
+    /// The method with a name and a number of parameters; any number where none is given.
+    #[must_use]
+    pub fn method(&self, name: &str, parameters: Option<usize>) -> Option<&Method> {
+        self.methods.iter().find(|method| {
+            method.name == name
+                && parameters.is_none_or(|parameters| method.parameters.len() == parameters)
+        })
+    }
+
+    /// Whether the contract may call a method of another.
+    #[must_use]
+    pub fn can_call(&self, hash: &[u8; 20], other: &Self, method: &str) -> bool {
+        self.permissions.iter().any(|permission| {
+            let methods = permission.methods.as_ref();
+            match &permission.contract {
+                Description::Hash(allowed) if allowed != hash => false,
+                Description::Group(key) => other.groups.iter().any(|group| group.key == *key),
+                _ => methods.is_none_or(|methods| methods.iter().any(|each| each == method)),
+            }
+        })
+    }
+
+    /// Whether it says it follows a standard.
+    #[must_use]
+    pub fn supports(&self, standard: &str) -> bool {
+        self.standards.iter().any(|each| each == standard)
+    }
+
+    /// Checks all but the groups' signatures.
+    ///
+    /// # Errors
+    ///
+    /// Names that are empty or there twice, offsets and types that cannot be.
+    pub fn check(&self) -> Result<(), Error> {
+        if self.name.is_empty() {
+            return Err(field("name", "empty"));
+        }
+        if self.standards.iter().any(String::is_empty) || repeated(&self.standards) {
+            return Err(field("supportedstandards", "empty or repeated"));
+        }
+        self.check_abi()?;
+        let keys: Vec<_> = self.groups.iter().map(|group| group.key).collect();
+        if repeated(&keys) {
+            return Err(field("groups", "repeated key"));
+        }
+        if self.trusts.as_ref().is_some_and(|trusts| repeated(trusts)) {
+            return Err(field("trusts", "repeated"));
+        }
+        for permission in &self.permissions {
+            let methods = permission.methods.as_deref().unwrap_or_default();
+            if methods.iter().any(String::is_empty) || repeated(methods) {
+                return Err(field("permissions", "method empty or repeated"));
+            }
+        }
+        let contracts: Vec<_> = self.permissions.iter().map(|each| &each.contract).collect();
+        if repeated(&contracts) {
+            return Err(field("permissions", "repeated contract"));
+        }
+        Ok(())
+    }
+
+    fn check_abi(&self) -> Result<(), Error> {
+        if self.methods.is_empty() {
+            return Err(field("methods", "none"));
+        }
+        for method in &self.methods {
+            if method.name.is_empty() || method.offset < 0 {
+                return Err(field("method", "no name, or a negative offset"));
+            }
+            check_parameters(&method.parameters)?;
+        }
+        let methods: Vec<_> =
+            self.methods.iter().map(|each| (&each.name, each.parameters.len())).collect();
+        if repeated(&methods) {
+            return Err(field("methods", "repeated"));
+        }
+        for event in &self.events {
+            if event.name.is_empty() {
+                return Err(field("event", "no name"));
+            }
+            check_parameters(&event.parameters)?;
+        }
+        let events: Vec<_> = self.events.iter().map(|each| &each.name).collect();
+        if repeated(&events) { Err(field("events", "repeated")) } else { Ok(()) }
+    }
+}
+
+fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
+    let unusable = |each: &Parameter| each.name.is_empty() || each.kind == ParamType::Void;
+    let names: Vec<_> = parameters.iter().map(|each| &each.name).collect();
+    if parameters.iter().any(unusable) || repeated(&names) {
+        return Err(field("parameters", "no name, a repeated one, or type void"));
+    }
+    Ok(())
+}
+
+fn repeated<T: Ord>(list: &[T]) -> bool {
+    let mut sorted: Vec<&T> = list.iter().collect();
+    sorted.sort();
+    sorted.windows(2).any(|pair| pair[0] == pair[1])
+}

@@ -1,0 +1,181 @@
+//! NEF, the frame of a contract's code: compiler, source, tokens, script and checksum.
+
+use crypto::sha256d;
+
+use super::{Error, field};
+use crate::execute::vm::{MAX_SIZE, serialize::write_size};
+
+const MAGIC: u32 = 0x3346_454e;
+const COMPILER: usize = 64;
+const MAX_SOURCE: usize = 256;
+const MAX_METHOD: usize = 32;
+/// All flags of calls.
+const ALL_FLAGS: u8 = 0x0f;
+
+/// A method of another contract that the code calls by its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// The contract.
+    pub hash: [u8; 20],
+    /// Name of the method.
+    pub method: Vec<u8>,
+    /// How many arguments it takes.
+    pub parameters: u16,
+    /// Whether it returns something.
+    pub returns: bool,
+    /// What it is allowed.
+    pub flags: u8,
+}
+
+/// A contract's code in its frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nef {
+    /// Compiler's name and version.
+    pub compiler: Vec<u8>,
+    /// Where the source is.
+    pub source: Vec<u8>,
+    /// Methods called by number.
+    pub tokens: Vec<Token>,
+    /// The code.
+    pub script: Vec<u8>,
+    /// Four bytes of the hash of all before.
+    pub checksum: u32,
+}
+
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn take(&mut self, what: &'static str, len: usize) -> Result<&'a [u8], Error> {
+        let found = self.0.len();
+        let (bytes, rest) =
+            self.0.split_at_checked(len).ok_or(Error::Short { what, expected: len, found })?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Error> {
+        let found = self.0.len();
+        let error = Error::Short { what, expected: N, found };
+        self.take(what, N)?.try_into().map_err(|_| error)
+    }
+
+    fn byte(&mut self, what: &'static str) -> Result<u8, Error> {
+        Ok(self.array::<1>(what)?[0])
+    }
+
+    fn size(&mut self, what: &'static str, max: usize) -> Result<usize, Error> {
+        let size = match self.byte(what)? {
+            0xfd => u64::from(u16::from_le_bytes(self.array(what)?)),
+            0xfe => u64::from(u32::from_le_bytes(self.array(what)?)),
+            0xff => u64::from_le_bytes(self.array(what)?),
+            small => u64::from(small),
+        };
+        usize::try_from(size).ok().filter(|size| *size <= max).ok_or(field(what, "too long"))
+    }
+
+    fn bytes(&mut self, what: &'static str, max: usize) -> Result<&'a [u8], Error> {
+        let len = self.size(what, max)?;
+        self.take(what, len)
+    }
+}
+
+impl Nef {
+    /// A frame around a script, with its checksum.
+    #[must_use]
+    pub fn new(compiler: &str, script: Vec<u8>) -> Self {
+        let mut nef = Self {
+            compiler: compiler.into(),
+            source: Vec::new(),
+            tokens: Vec::new(),
+            script,
+            checksum: 0,
+        };
+        nef.checksum = nef.compute_checksum();
+        nef
+    }
+
+    /// Reads a frame and checks it. Bytes after it do not matter.
+    ///
+    /// # Errors
+    ///
+    /// Wrong magic, lengths, reserved bytes, tokens or checksum.
+    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() > MAX_SIZE {
+            return Err(field("NEF", "too long"));
+        }
+        let mut input = Input(bytes);
+        if u32::from_le_bytes(input.array("magic")?) != MAGIC {
+            return Err(field("magic", "not that of a NEF"));
+        }
+        let compiler = input.take("compiler", COMPILER)?;
+        let end = compiler.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let source = input.bytes("source", MAX_SOURCE)?.to_vec();
+        if input.byte("reserved")? != 0 {
+            return Err(field("reserved byte", "not zero"));
+        }
+        let count = input.size("tokens", bytes.len())?;
+        let mut tokens = Vec::new();
+        for _ in 0..count {
+            tokens.push(token(&mut input)?);
+        }
+        if input.array::<2>("reserved")? != [0; 2] {
+            return Err(field("reserved bytes", "not zero"));
+        }
+        let script = input.bytes("script", MAX_SIZE)?.to_vec();
+        if script.is_empty() {
+            return Err(field("script", "empty"));
+        }
+        let checksum = u32::from_le_bytes(input.array("checksum")?);
+        let nef = Self { compiler: compiler[..end].to_vec(), source, tokens, script, checksum };
+        if nef.compute_checksum() != checksum {
+            return Err(field("checksum", "not that of the bytes before"));
+        }
+        Ok(nef)
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_le_bytes().to_vec();
+        let mut compiler = self.compiler.clone();
+        compiler.resize(COMPILER, 0);
+        out.extend_from_slice(&compiler);
+        write_size(&mut out, self.source.len());
+        out.extend_from_slice(&self.source);
+        out.push(0);
+        write_size(&mut out, self.tokens.len());
+        for token in &self.tokens {
+            out.extend_from_slice(&token.hash);
+            write_size(&mut out, token.method.len());
+            out.extend_from_slice(&token.method);
+            out.extend_from_slice(&token.parameters.to_le_bytes());
+            out.extend([u8::from(token.returns), token.flags]);
+        }
+        out.extend_from_slice(&[0; 2]);
+        write_size(&mut out, self.script.len());
+        out.extend_from_slice(&self.script);
+        out.extend_from_slice(&self.checksum.to_le_bytes());
+        out
+    }
+
+    fn compute_checksum(&self) -> u32 {
+        let bytes = self.encode();
+        let [a, b, c, d, ..] = sha256d(&bytes[..bytes.len() - 4]);
+        u32::from_le_bytes([a, b, c, d])
+    }
+}
+
+fn token(input: &mut Input) -> Result<Token, Error> {
+    let hash = input.array("token's contract")?;
+    let method = input.bytes("token's method", MAX_METHOD)?.to_vec();
+    if method.starts_with(b"_") {
+        return Err(field("token's method", "starts with an underscore"));
+    }
+    let parameters = u16::from_le_bytes(input.array("token's parameters")?);
+    let returns = input.byte("token's result")? != 0;
+    let flags = input.byte("token's flags")?;
+    if flags & !ALL_FLAGS != 0 {
+        return Err(field("token's flags", "unknown"));
+    }
+    Ok(Token { hash, method, parameters, returns, flags })
+}

@@ -1,0 +1,332 @@
+//! One execution: a machine, the state that it sees, and what it leaves.
+
+mod calls;
+mod outcome;
+mod satisfy;
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    contract::{Contract, Method, ParamType},
+    interop::{self, syscalls},
+    native::{self, Natives},
+    past::Past,
+    vm::{Entries, Fault, Item, Load, PICO, Pause, Rules, Script, Vm, serialize},
+};
+use crate::{
+    params::{Hardfork, Protocol},
+    state::{State, Value},
+    types::{Block, Transaction, UInt160},
+};
+
+pub use calls::CallOptions;
+pub use outcome::{Event, Execution, Notification, Trigger, flags};
+pub use satisfy::NotSatisfied;
+
+/// The most notifications of a transaction, since Echidna.
+const MAX_NOTIFICATIONS: usize = 512;
+
+/// What goes on after a contract that a native contract called has returned.
+pub type Continuation = Box<dyn FnOnce(&mut Engine<'_>) -> Result<(), Fault>>;
+
+/// What the host does when a script is unloaded.
+struct Call {
+    /// The call's changes may have to be given up: it has a layer of the state of its own, and so
+    /// many notifications were there before.
+    wrapped: Option<usize>,
+    continuation: Option<Continuation>,
+    /// The caller is a native contract.
+    from_native: bool,
+}
+
+/// Contracts that were read before, with the bytes that they were read from.
+#[derive(Default)]
+pub struct Contracts {
+    known: HashMap<[u8; 20], (Value, Arc<Contract>)>,
+}
+
+/// What does not change from execution to execution of a chain.
+pub struct Chain {
+    /// The network.
+    pub protocol: Protocol,
+    /// The native contracts as of each hardfork.
+    pub natives: Natives,
+    /// Blocks before.
+    pub past: Past,
+}
+
+/// What a block's executions share.
+pub struct Shared<'a> {
+    /// The chain.
+    pub chain: &'a Chain,
+    /// The state.
+    pub state: &'a mut State,
+    /// Contracts.
+    pub contracts: &'a mut Contracts,
+    /// The block.
+    pub block: &'a Block,
+}
+
+/// One execution.
+pub struct Engine<'a> {
+    /// The machine.
+    pub vm: &'a mut Vm,
+    /// The chain.
+    pub chain: &'a Chain,
+    /// The state.
+    pub state: &'a mut State,
+    contracts: &'a mut Contracts,
+    /// The block that is executed.
+    pub block: &'a Block,
+    /// The transaction, if one is executed or verified.
+    pub transaction: Option<Transaction<'a>>,
+    /// Why it runs.
+    pub trigger: Trigger,
+    /// Notifications so far.
+    pub events: Vec<Event>,
+    /// How often each contract was called.
+    pub invocations: HashMap<[u8; 20], u32>,
+    /// The fee of a byte of storage, in units of 10^-12.
+    pub storage_fee: u64,
+    /// The block counts as stored.
+    pub persisted: bool,
+    /// Random numbers so far.
+    pub random_count: u32,
+    /// What random numbers are made of.
+    pub nonce: [u8; 16],
+    /// The transaction whose signers count instead, for the answer of an oracle.
+    pub other_signers: Option<Arc<crate::types::SingleTransaction>>,
+    calls: Vec<Option<Call>>,
+    /// Contracts that were called, as they were then.
+    loaded: Vec<Arc<Contract>>,
+    /// Layers of the state that belong to this execution.
+    layers: usize,
+}
+
+impl<'a> Engine<'a> {
+    /// An execution that takes at most `gas` in units of 10^-8. Its changes go to a layer of their
+    /// own.
+    pub fn new(
+        vm: &'a mut Vm,
+        shared: Shared<'a>,
+        trigger: Trigger,
+        transaction: Option<Transaction<'a>>,
+        gas: Option<u64>,
+    ) -> Self {
+        let Shared { chain, state, contracts, block } = shared;
+        let genesis = block.header.index == 0;
+        let fee_factor = native::policy::exec_fee_factor(state, genesis);
+        let storage_fee = native::policy::storage_fee(state, genesis);
+        let gorgon = chain.protocol.hardforks.holds(Hardfork::Gorgon, block.header.index);
+        let gas_limit = gas.map(|gas| u128::from(gas) * PICO);
+        vm.reset(Rules { fee_factor, gas_limit, gorgon });
+        state.begin();
+        let mut nonce = [0; 16];
+        if let Some(transaction) = transaction {
+            nonce.copy_from_slice(&transaction.hash().0[..16]);
+        }
+        for (byte, other) in nonce.iter_mut().zip(block.header.nonce.to_le_bytes()) {
+            *byte ^= other;
+        }
+        Self {
+            vm,
+            chain,
+            state,
+            contracts,
+            block,
+            transaction,
+            trigger,
+            events: Vec::new(),
+            invocations: HashMap::new(),
+            storage_fee,
+            persisted: false,
+            random_count: 0,
+            nonce,
+            other_signers: None,
+            calls: Vec::new(),
+            loaded: Vec::new(),
+            layers: 1,
+        }
+    }
+
+    /// Whether a hardfork is active in the block.
+    #[must_use]
+    pub fn is_active(&self, hardfork: Hardfork) -> bool {
+        self.chain.protocol.hardforks.holds(hardfork, self.block.header.index)
+    }
+
+    /// The height of the last block that counts as stored. Before the genesis block it is the
+    /// largest number.
+    #[must_use]
+    pub fn height(&self) -> u32 {
+        let index = self.block.header.index;
+        if self.persisted { index } else { index.wrapping_sub(1) }
+    }
+
+    /// Loads the script of a transaction or of the system.
+    ///
+    /// # Errors
+    ///
+    /// None for the first script.
+    pub fn load_entry(&mut self, code: &[u8]) -> Result<(), Fault> {
+        let hash = UInt160::of_script(code).0;
+        self.load_script(code, hash, flags::ALL, -1, false)
+    }
+
+    /// Loads a script that is not a contract's. `dynamic`: it was made by a contract.
+    ///
+    /// # Errors
+    ///
+    /// Too many frames.
+    pub fn load_script(
+        &mut self,
+        code: &[u8],
+        hash: [u8; 20],
+        flags: u8,
+        results: i32,
+        dynamic: bool,
+    ) -> Result<(), Fault> {
+        let caller = self.vm.current_hash();
+        self.vm.load(Load {
+            script: Arc::new(Script { code: code.into(), hash }),
+            offset: 0,
+            results,
+            caller,
+            flags,
+            whitelisted: false,
+            dynamic,
+            tag: None,
+            contract: None,
+        })
+    }
+
+    /// Runs to the end. The changes are kept if it does not fail.
+    pub fn run(mut self) -> Execution {
+        let fault = self.run_machine();
+        while self.layers > 1 {
+            self.state.discard();
+            self.layers -= 1;
+        }
+        match fault {
+            None => self.state.keep(),
+            Some(_) => self.state.discard(),
+        }
+        self.into_execution(fault)
+    }
+
+    /// Runs the machine to the end; `Some`: it failed, and why.
+    pub fn run_machine(&mut self) -> Option<String> {
+        loop {
+            let result = match self.vm.run() {
+                Pause::Halt => return None,
+                Pause::Fault(text) => return Some(text),
+                Pause::Syscall(number) => syscalls::call(self, number),
+                Pause::Token(number) => self.call_token(number),
+                Pause::Unloaded => self.unloaded(),
+            };
+            if let Err(fault) = result
+                && let Pause::Fault(text) = self.vm.fail(&fault)
+            {
+                return Some(text);
+            }
+        }
+    }
+
+    fn into_execution(self, fault: Option<String>) -> Execution {
+        let heap = &self.vm.heap;
+        let stack = self.vm.stack().iter();
+        let events = self.events.iter().map(|event| Notification {
+            contract: UInt160(event.contract),
+            name: event.name.clone(),
+            state: serialize::serialize(heap, &event.state).unwrap_or_default(),
+        });
+        Execution {
+            container: self.transaction.map_or(self.block.hash, Transaction::hash),
+            trigger: self.trigger,
+            gas: self.vm.gas_consumed(),
+            stack: stack.map(|item| serialize::protected(heap, item)).collect(),
+            notifications: events.collect(),
+            fault,
+        }
+    }
+
+    /// Consumes gas: so many times the fee of an opcode with coefficient 1.
+    ///
+    /// # Errors
+    ///
+    /// Beyond the limit.
+    pub fn charge(&mut self, units: u64) -> Result<(), Fault> {
+        let fee = u128::from(units) * u128::from(self.vm.fee_factor());
+        self.vm.add_gas(fee)
+    }
+
+    /// Consumes gas in units of 10^-8.
+    ///
+    /// # Errors
+    ///
+    /// Beyond the limit.
+    pub fn charge_gas(&mut self, gas: u64) -> Result<(), Fault> {
+        self.vm.add_gas(u128::from(gas) * PICO)
+    }
+
+    /// A contract by its hash.
+    #[must_use]
+    pub fn contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
+        let value = native::management::stored(self.state, hash)?;
+        if let Some((known, contract)) = self.contracts.known.get(hash)
+            && (Arc::ptr_eq(known, &value) || *known == value)
+        {
+            return Some(Arc::clone(contract));
+        }
+        let contract = Arc::new(Contract::decode(&value).ok()?);
+        self.contracts.known.insert(*hash, (value, Arc::clone(&contract)));
+        Some(contract)
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    ///
+    /// Too many of them.
+    pub fn notify(
+        &mut self,
+        contract: [u8; 20],
+        name: &str,
+        items: Vec<Item>,
+    ) -> Result<(), Fault> {
+        let state = self.vm.heap.new_array(items);
+        self.add_event(Event { contract, name: name.into(), state })
+    }
+
+    /// Sends a notification whose array exists.
+    ///
+    /// # Errors
+    ///
+    /// Too many of them.
+    pub fn add_event(&mut self, event: Event) -> Result<(), Fault> {
+        if self.is_active(Hardfork::Echidna)
+            && self.trigger == Trigger::Application
+            && self.events.len() == MAX_NOTIFICATIONS
+        {
+            return Err(Fault::Rule("notification count shouldn't exceed 512"));
+        }
+        let mut places: Vec<_> = event.state.place().into_iter().collect();
+        while let Some(place) = places.pop() {
+            self.vm.heap.pin(place);
+            places.extend(self.vm.heap.list(place).iter().filter_map(Item::place));
+        }
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// An array of byte strings.
+    pub fn array_of<T: AsRef<[u8]>>(&mut self, list: &[T]) -> Item {
+        let items = list.iter().map(|each| Item::bytes(each.as_ref())).collect();
+        self.vm.heap.new_array(items)
+    }
+
+    /// A map with nothing in it.
+    pub fn new_map(&mut self) -> Item {
+        self.vm.heap.new_map(Entries::new())
+    }
+}

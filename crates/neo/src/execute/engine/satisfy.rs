@@ -1,0 +1,112 @@
+//! Witnesses that only the machine can tell: contracts, and scripts of other than standard form
+//! (`Blockchain.verifyHashAgainstScript`).
+
+use super::{Engine, calls::LoadOptions, flags};
+use crate::{
+    execute::{
+        contract::{ParamType, check_script},
+        vm::Fault,
+    },
+    types::{UInt160, Witness},
+};
+
+/// Why a witness does not count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotSatisfied {
+    /// Native contracts are asked, they have no script of their own (`ErrNativeContractWitness`).
+    #[error("a script of a native contract")]
+    Native,
+    /// One of the scripts is none (`ErrInvalidVerificationScript`, `ErrInvalidInvocationScript`).
+    #[error("a script that is not correct: {0}")]
+    Script(String),
+    /// There is no contract (`ErrUnknownVerificationContract`).
+    #[error("no contract")]
+    NoContract,
+    /// The contract has no method `verify` that answers true or false
+    /// (`ErrInvalidVerificationContract`).
+    #[error("a contract that does not verify")]
+    NoMethod,
+    /// The scripts fail (`ErrVerificationFailed`).
+    #[error("a failure, {0}")]
+    Failed(String),
+    /// They leave no item, several, or one that is neither true nor false.
+    #[error("no single answer")]
+    NoAnswer,
+    /// They answer no (`ErrInvalidSignature`).
+    #[error("the answer no")]
+    No,
+}
+
+impl Engine<'_> {
+    /// Runs the scripts of a witness of `account` and gives up what they change. Returns the gas
+    /// that they took, in units of 10^-8.
+    ///
+    /// # Errors
+    ///
+    /// Why the witness does not count.
+    pub fn satisfy(mut self, account: UInt160, witness: Witness<'_>) -> Result<u64, NotSatisfied> {
+        let answer = self.load_witness(account, witness).and_then(|()| self.answer());
+        for _ in 0..self.layers {
+            self.state.discard();
+        }
+        answer
+    }
+
+    /// `Blockchain.InitVerificationContext`.
+    fn load_witness(&mut self, account: UInt160, witness: Witness<'_>) -> Result<(), NotSatisfied> {
+        let failed = |fault: Fault| NotSatisfied::Failed(fault.to_string());
+        match witness.verification {
+            [] => self.load_verify(account)?,
+            script => {
+                if self.chain.natives.get(&account.0).is_some() {
+                    return Err(NotSatisfied::Native);
+                }
+                correct(script)?;
+                self.load_script(script, account.0, flags::READ_ONLY, -1, false).map_err(failed)?;
+            }
+        }
+        match witness.invocation {
+            [] => Ok(()),
+            script => {
+                correct(script)?;
+                let hash = UInt160::of_script(script).0;
+                self.load_script(script, hash, flags::NONE, -1, false).map_err(failed)
+            }
+        }
+    }
+
+    /// The method `verify` of the contract that the account is.
+    fn load_verify(&mut self, account: UInt160) -> Result<(), NotSatisfied> {
+        let contract = self.contract(&account.0).ok_or(NotSatisfied::NoContract)?;
+        let method = contract.manifest.method("verify", None);
+        let method = method.filter(|method| method.returns == ParamType::Boolean);
+        let method = method.ok_or(NotSatisfied::NoMethod)?;
+        *self.invocations.entry(account.0).or_insert(0) += 1;
+        let options = LoadOptions {
+            flags: flags::READ_ONLY,
+            results: 1,
+            whitelisted: false,
+            dynamic: false,
+            tag: None,
+        };
+        self.load_contract([0; 20], &contract, method, options)
+            .map_err(|fault| NotSatisfied::Failed(fault.to_string()))
+    }
+
+    /// Runs what was loaded: exactly one item must be left, and be true.
+    fn answer(&mut self) -> Result<u64, NotSatisfied> {
+        if let Some(fault) = self.run_machine() {
+            return Err(NotSatisfied::Failed(fault));
+        }
+        let [item] = self.vm.stack() else { return Err(NotSatisfied::NoAnswer) };
+        match item.to_bool() {
+            Ok(true) => Ok(self.vm.gas_consumed()),
+            Ok(false) => Err(NotSatisfied::No),
+            Err(_) => Err(NotSatisfied::NoAnswer),
+        }
+    }
+}
+
+fn correct(script: &[u8]) -> Result<(), NotSatisfied> {
+    check_script(script).map_err(|error| NotSatisfied::Script(error.to_string()))
+}

@@ -1,0 +1,40 @@
+//! System calls, and the objects that they give to scripts.
+
+pub mod calls;
+pub mod iterator;
+pub mod keys;
+pub mod murmur;
+pub mod runtime;
+pub mod storage;
+pub mod syscalls;
+pub mod witness;
+
+use std::{cell::RefCell, rc::Rc};
+
+use self::iterator::Iteration;
+use super::native::points::Point;
+
+/// An object of the host that a script holds.
+#[derive(Debug)]
+pub enum Interop {
+    /// Where a contract's storage lies, and whether it can be written.
+    Storage {
+        /// The number of the contract.
+        contract: i32,
+        /// Writes fail.
+        read_only: bool,
+    },
+    /// Something that is gone through once.
+    Iterator(RefCell<Iteration>),
+    /// A point of BLS12-381.
+    Point(Box<Point>),
+}
+
+/// Whether two objects are the same; points are, where they have the same place.
+#[must_use]
+pub fn equal(a: &Rc<Interop>, b: &Rc<Interop>) -> bool {
+    match (&**a, &**b) {
+        (Interop::Point(a), Interop::Point(b)) => a == b,
+        _ => Rc::ptr_eq(a, b),
+    }
+}

@@ -1,0 +1,293 @@
+//! Native contracts: what they offer as of each hardfork, and how they are called.
+//!
+//! Their NEF and manifests are state: they are part of the state root from the genesis block on.
+
+pub mod base64;
+mod crypto_lib;
+pub mod gas;
+pub mod ledger;
+pub mod management;
+pub mod neo;
+mod notary;
+mod oracle;
+pub mod points;
+mod points_arithmetic;
+pub mod policy;
+mod roles;
+mod std_json;
+mod std_lib;
+mod std_text;
+mod table;
+mod token;
+mod treasury;
+
+pub(crate) use notary::deposit_of;
+pub(crate) use oracle::{account as oracle_account, answer_script, gas_for_answer};
+pub use table::{Native, Natives};
+
+use num_bigint::BigInt;
+
+use super::{
+    contract::ParamType,
+    encode::{integer_bytes, integer_of},
+    engine::{Engine, Trigger, flags},
+    vm::{Fault, Item},
+};
+use crate::{params::Hardfork, state::State};
+use table::SCRIPT_OF_METHOD;
+
+/// What a method does. None: it goes on later, and then calls [`Engine::finish_native`].
+pub type Run = fn(&mut Engine<'_>, &[Item]) -> Result<Option<Item>, Fault>;
+
+/// A method of a native contract.
+pub struct Method {
+    name: &'static str,
+    parameters: &'static [(&'static str, ParamType)],
+    returns: ParamType,
+    /// Its price: coefficient of the execution fee, and of the storage fee.
+    price: u64,
+    storage: u64,
+    flags: u8,
+    from: Option<Hardfork>,
+    till: Option<Hardfork>,
+    run: Run,
+}
+
+impl Method {
+    const fn new(
+        name: &'static str,
+        parameters: &'static [(&'static str, ParamType)],
+        returns: ParamType,
+        price: u64,
+        flags: u8,
+        run: Run,
+    ) -> Self {
+        let (from, till) = (None, None);
+        Self { name, parameters, returns, price, storage: 0, flags, from, till, run }
+    }
+
+    const fn from(mut self, hardfork: Hardfork) -> Self {
+        self.from = Some(hardfork);
+        self
+    }
+
+    const fn till(mut self, hardfork: Hardfork) -> Self {
+        self.till = Some(hardfork);
+        self
+    }
+
+    const fn storage(mut self, bytes: u64) -> Self {
+        self.storage = bytes;
+        self
+    }
+}
+
+/// An event of a native contract.
+pub struct Event {
+    name: &'static str,
+    parameters: &'static [(&'static str, ParamType)],
+    from: Option<Hardfork>,
+    till: Option<Hardfork>,
+}
+
+impl Event {
+    const fn new(name: &'static str, parameters: &'static [(&'static str, ParamType)]) -> Self {
+        Self { name, parameters, from: None, till: None }
+    }
+
+    const fn from(mut self, hardfork: Hardfork) -> Self {
+        self.from = Some(hardfork);
+        self
+    }
+
+    const fn till(mut self, hardfork: Hardfork) -> Self {
+        self.till = Some(hardfork);
+        self
+    }
+}
+
+/// A native contract.
+pub struct Definition {
+    /// Its name.
+    pub name: &'static str,
+    /// Its number.
+    pub id: i32,
+    /// Since when it is there; none: since the genesis block.
+    pub active_in: Option<Hardfork>,
+    methods: &'static [&'static [Method]],
+    events: &'static [&'static [Event]],
+    /// Standards, and since when it names them.
+    standards: &'static [(&'static str, Option<Hardfork>)],
+    /// What it puts into the state when it is deployed, and at hardforks.
+    initialize: fn(&mut Engine<'_>, Option<Hardfork>) -> Result<(), Fault>,
+    on_persist: fn(&mut Engine<'_>) -> Result<(), Fault>,
+    post_persist: fn(&mut Engine<'_>) -> Result<(), Fault>,
+}
+
+fn nothing(_: &mut Engine<'_>) -> Result<(), Fault> {
+    Ok(())
+}
+
+fn no_state(_: &mut Engine<'_>, _: Option<Hardfork>) -> Result<(), Fault> {
+    Ok(())
+}
+
+static DEFINITIONS: [&Definition; 11] = [
+    &management::DEFINITION,
+    &std_lib::DEFINITION,
+    &crypto_lib::DEFINITION,
+    &ledger::DEFINITION,
+    &neo::DEFINITION,
+    &gas::DEFINITION,
+    &policy::DEFINITION,
+    &roles::DEFINITION,
+    &oracle::DEFINITION,
+    &notary::DEFINITION,
+    &treasury::DEFINITION,
+];
+
+/// `System.Contract.CallNative`: the script of a native contract calls what stands behind it.
+pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
+    if engine.vm.pop_integer()?.low_i64() != 0 {
+        return Err(Fault::Rule("native contract of this version is not active"));
+    }
+    let hash = engine.vm.current_hash();
+    let chain = engine.chain;
+    let native = chain.natives.get(&hash).ok_or(Fault::Rule("native contract not found"))?;
+    if let Some(hardfork) = native.definition.active_in {
+        let first = chain.protocol.hardforks.height(hardfork);
+        if first.is_none_or(|first| engine.height() < first) {
+            return Err(Fault::Rule("native contract is not active yet"));
+        }
+    }
+    let latest = chain.protocol.hardforks.latest(engine.block.header.index);
+    let version = native.version(latest);
+    // the call stands behind the number that it pops
+    let position = engine.vm.position().wrapping_sub(1);
+    let method = position
+        .is_multiple_of(SCRIPT_OF_METHOD)
+        .then(|| version.methods.get(position / SCRIPT_OF_METHOD))
+        .flatten();
+    let method: &'static Method = method.ok_or(Fault::Rule("method not found"))?;
+    let mut required = method.flags;
+    let deploys = native.definition.id == management::ID
+        && (method.name == "deploy" || method.name == "update");
+    if deploys && !engine.is_active(Hardfork::Aspidochelone) {
+        required &= flags::STATES | flags::NOTIFY;
+    }
+    if engine.vm.flags() & required != required {
+        return Err(Fault::Rule("missing call flags for native operation"));
+    }
+    let offset = position as i64;
+    let is_free = engine.is_active(Hardfork::Faun)
+        && policy::whitelisted(engine.state, &hash, offset as u32).is_some();
+    if !is_free {
+        let storage = u128::from(method.storage) * u128::from(engine.storage_fee);
+        let fee = u128::from(method.price) * u128::from(engine.vm.fee_factor());
+        engine.vm.add_gas(fee + storage)?;
+    }
+    let arguments: Vec<Item> = (0..method.parameters.len())
+        .map(|index| engine.vm.peek(index).cloned())
+        .collect::<Result<_, _>>()?;
+    match (method.run)(engine, &arguments)? {
+        Some(result) => engine.finish(method.parameters.len(), method.returns, result),
+        None => Ok(()),
+    }
+}
+
+impl Engine<'_> {
+    /// The end of a method of a native contract: its arguments go, its result comes.
+    fn finish(&mut self, parameters: usize, returns: ParamType, result: Item) -> Result<(), Fault> {
+        for _ in 0..parameters {
+            self.vm.pop()?;
+        }
+        if returns != ParamType::Void {
+            self.vm.push(result);
+        }
+        Ok(())
+    }
+
+    /// The end of a method of a native contract that went on later: the running script is that of
+    /// the contract again.
+    ///
+    /// # Errors
+    ///
+    /// The script is none.
+    pub fn finish_native(&mut self, result: Item) -> Result<(), Fault> {
+        let hash = self.vm.current_hash();
+        let chain = self.chain;
+        let native = chain.natives.get(&hash).ok_or(Fault::Rule("native contract not found"))?;
+        let latest = chain.protocol.hardforks.latest(self.block.header.index);
+        let index = self.vm.position().wrapping_sub(1) / SCRIPT_OF_METHOD;
+        let method = native.version(latest).methods.get(index);
+        let method = method.ok_or(Fault::Rule("method not found"))?;
+        self.finish(method.parameters.len(), method.returns, result)
+    }
+
+    /// The hash of a native contract.
+    #[must_use]
+    pub fn native_hash(&self, id: i32) -> [u8; 20] {
+        self.chain.natives.list[(-1 - id) as usize].hash
+    }
+
+    /// An integer of a native contract's state; zero where there is none.
+    #[must_use]
+    pub fn stored_integer(&self, id: i32, key: &[u8]) -> BigInt {
+        stored_integer(self.state, id, key)
+    }
+
+    /// Puts an integer into a native contract's state.
+    pub fn put_integer(&mut self, id: i32, key: &[u8], value: impl Into<BigInt>) {
+        self.state.put(id, key, integer_bytes(&value.into()));
+    }
+
+    /// Fails unless the committee agrees.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    pub fn need_committee(&mut self) -> Result<(), Fault> {
+        let committee = neo::committee_account(self.state)?;
+        match self.check_witness(&committee)? {
+            true => Ok(()),
+            false => Err(Fault::Rule("invalid committee signature")),
+        }
+    }
+}
+
+/// An integer of a native contract's state; zero where there is none.
+fn stored_integer(state: &State, id: i32, key: &[u8]) -> BigInt {
+    state.get(id, key).map_or(BigInt::ZERO, |value| integer_of(&value))
+}
+
+/// The same as 64 bits.
+fn stored_i64(state: &State, id: i32, key: &[u8]) -> Option<i64> {
+    state.get(id, key).and_then(|value| i64::try_from(integer_of(&value)).ok())
+}
+
+/// `System.Contract.NativeOnPersist`.
+pub fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
+    if engine.trigger != Trigger::OnPersist {
+        return Err(Fault::Rule("onPersist must be triggered by system"));
+    }
+    each_active(engine, |definition| definition.on_persist)
+}
+
+/// `System.Contract.NativePostPersist`.
+pub fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
+    if engine.trigger != Trigger::PostPersist {
+        return Err(Fault::Rule("postPersist must be triggered by system"));
+    }
+    each_active(engine, |definition| definition.post_persist)
+}
+
+type Step = fn(&mut Engine<'_>) -> Result<(), Fault>;
+
+fn each_active(engine: &mut Engine<'_>, step: fn(&Definition) -> Step) -> Result<(), Fault> {
+    for definition in DEFINITIONS {
+        if definition.active_in.is_none_or(|hardfork| engine.is_active(hardfork)) {
+            step(definition)(engine)?;
+        }
+    }
+    Ok(())
+}

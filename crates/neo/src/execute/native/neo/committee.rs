@@ -1,0 +1,162 @@
+//! The committee and the consensus nodes.
+
+use num_bigint::BigInt;
+
+use super::{
+    ID, TOTAL, VOTERS,
+    candidates::{self, is_positive},
+};
+use crate::{
+    execute::{
+        encode::Encoder,
+        engine::Engine,
+        interop::keys,
+        native::stored_integer,
+        vm::{Fault, Heap, Item, serialize},
+    },
+    params::{Hardfork, Protocol},
+    state::State,
+    types::PublicKey,
+};
+
+const COMMITTEE: &[u8] = &[14];
+/// The part of all NEO that has to vote: a fifth.
+const TURNOUT: u8 = 5;
+
+/// Members with the votes that they were elected with.
+pub(super) type Members = Vec<(PublicKey, BigInt)>;
+
+fn encode(members: &Members) -> Vec<u8> {
+    let out = Encoder::default();
+    let out = out.each(members, |out, (key, votes)| out.structure(2).bytes(key).integer(votes));
+    out.done()
+}
+
+/// The committee with its votes, in the order of election.
+pub(super) fn members(state: &State) -> Result<Members, Fault> {
+    let stored = state.get(ID, COMMITTEE).ok_or(Fault::Rule("no committee"))?;
+    let mut heap = Heap::default();
+    let item = serialize::deserialize(&mut heap, &stored)?;
+    let list = item.place().map(|place| heap.list(place)).unwrap_or_default();
+    let member = |item: &Item| {
+        let fields = item.place().map(|place| heap.list(place)).unwrap_or_default();
+        let [key, votes, ..] = fields else { return Err(Fault::Rule("invalid committee")) };
+        Ok((key.to_array()?, votes.to_integer()?.to_big()))
+    };
+    list.iter().map(member).collect()
+}
+
+/// The committee, in the order of election.
+///
+/// # Errors
+///
+/// There is none yet.
+pub fn committee(state: &State) -> Result<Vec<PublicKey>, Fault> {
+    Ok(members(state)?.into_iter().map(|(key, _)| key).collect())
+}
+
+/// The account of the committee.
+pub(crate) fn committee_account(state: &State) -> Result<[u8; 20], Fault> {
+    keys::majority_account(&committee(state)?)
+}
+
+/// Who makes the block at a height, by their keys.
+///
+/// # Errors
+///
+/// There is no committee yet.
+pub fn validators(
+    state: &State,
+    protocol: &Protocol,
+    height: u32,
+) -> Result<Vec<PublicKey>, Fault> {
+    let mut members = committee(state)?;
+    members.truncate(protocol.validator_count(height));
+    keys::sort(&mut members);
+    Ok(members)
+}
+
+/// The committee that would be elected now, for the block at a height (`computeCommitteeMembers`):
+/// the standby committee while fewer than a fifth of all NEO votes, or there are too few
+/// candidates.
+pub(super) fn elect(state: &State, protocol: &Protocol, height: u32) -> Members {
+    let count = protocol.committee_size(height);
+    let voters = stored_integer(state, ID, VOTERS);
+    let turnout: BigInt = voters * TURNOUT / TOTAL;
+    let mut candidates = candidates::all(state, usize::MAX);
+    if !is_positive(&turnout) || candidates.len() < count {
+        let votes = |key: &PublicKey| {
+            let found = candidates.iter().find(|(candidate, _)| candidate == key);
+            found.map_or(BigInt::ZERO, |(_, votes)| votes.clone())
+        };
+        let standby = protocol.standby_committee.iter().take(count);
+        return standby.map(|key| (*key, votes(key))).collect();
+    }
+    candidates::sort(&mut candidates);
+    candidates.truncate(count);
+    candidates
+}
+
+/// The committee as of the block at `height`, after all blocks before it.
+///
+/// # Errors
+///
+/// There is none yet.
+pub fn next_committee(
+    state: &State,
+    protocol: &Protocol,
+    height: u32,
+) -> Result<Vec<PublicKey>, Fault> {
+    if !protocol.updates_committee_at(height) {
+        return committee(state);
+    }
+    Ok(elect(state, protocol, height).into_iter().map(|(key, _)| key).collect())
+}
+
+/// The committee of the genesis block.
+pub(super) fn initialize(engine: &mut Engine<'_>) {
+    let protocol = &engine.chain.protocol;
+    let size = protocol.committee_size(engine.block.header.index);
+    let standby = protocol.standby_committee.iter().take(size);
+    let members: Members = standby.map(|key| (*key, BigInt::ZERO)).collect();
+    engine.state.put(ID, COMMITTEE, encode(&members));
+}
+
+/// Elects the committee anew where its time is over.
+pub(super) fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
+    let protocol = &engine.chain.protocol;
+    let height = engine.block.header.index;
+    if !protocol.updates_committee_at(height) {
+        return Ok(());
+    }
+    let old = committee(engine.state)?;
+    let elected = elect(engine.state, protocol, height);
+    engine.state.put(ID, COMMITTEE, encode(&elected));
+    let new: Vec<PublicKey> = elected.into_iter().map(|(key, _)| key).collect();
+    if engine.is_active(Hardfork::Cockatrice) && old != new {
+        let old = engine.array_of(&old);
+        let new = engine.array_of(&new);
+        let this = engine.native_hash(ID);
+        engine.notify(this, "CommitteeChanged", vec![old, new])?;
+    }
+    Ok(())
+}
+
+/// `getCommittee`.
+pub(super) fn get_committee(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault> {
+    let mut members = committee(engine.state)?;
+    keys::sort(&mut members);
+    Ok(Some(engine.array_of(&members)))
+}
+
+/// `getCommitteeAddress`.
+pub(super) fn get_address(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault> {
+    Ok(Some(Item::bytes(&committee_account(engine.state)?)))
+}
+
+/// `getNextBlockValidators`.
+pub(super) fn get_validators(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault> {
+    let height = engine.block.header.index;
+    let validators = validators(engine.state, &engine.chain.protocol, height)?;
+    Ok(Some(engine.array_of(&validators)))
+}

@@ -1,0 +1,252 @@
+//! JSON of StdLib: numbers are whole, and nothing else has another form.
+
+use crate::execute::{
+    contract::Json,
+    engine::Engine,
+    vm::{Entries, Fault, Heap, Integer, Item, Key, MAX_SIZE, Ref},
+};
+use crate::params::Hardfork;
+use num_bigint::{BigInt, BigUint};
+
+/// The largest number that is written.
+const MAX_NUMBER: i64 = (2 << 53) - 1;
+/// The most levels that are read.
+const MAX_DEPTH: usize = 10;
+/// The most values that are read.
+const MAX_VALUES: usize = 2_048;
+/// Bits of a number that are read exactly: those of a double.
+const PRECISION: u64 = 53;
+
+/// What is still to be written.
+enum Work {
+    Item(Item),
+    /// A compound that started somewhere, from an index on.
+    Next {
+        item: Item,
+        place: Ref,
+        start: usize,
+        index: usize,
+    },
+}
+
+/// `jsonSerialize`.
+pub(super) fn serialize(
+    engine: &mut Engine<'_>,
+    arguments: &[Item],
+) -> Result<Option<Item>, Fault> {
+    write(&engine.vm.heap, &arguments[0]).map(|text| Some(Item::bytes(text.as_bytes())))
+}
+
+fn write(heap: &Heap, item: &Item) -> Result<String, Fault> {
+    let mut out = String::new();
+    // compounds that were written are copied from there; an open one ends in too much text
+    let mut seen: std::collections::HashMap<Ref, (usize, usize)> = Default::default();
+    let mut work = vec![Work::Item(item.clone())];
+    while let Some(next) = work.pop() {
+        match next {
+            Work::Next { item, place, start, index } if index == heap.len(place) => {
+                out.push(if matches!(item, Item::Map(_)) { '}' } else { ']' });
+                seen.insert(place, (start, out.len()));
+            }
+            Work::Next { item, place, start, index } => {
+                if index > 0 {
+                    out.push(',');
+                }
+                let value = part(heap, &item, place, index, &mut out)?;
+                work.push(Work::Next { item, place, start, index: index + 1 });
+                work.push(Work::Item(value));
+            }
+            Work::Item(item) => match item.place() {
+                None => write_plain(&item, &mut out)?,
+                Some(place) => match seen.get(&place) {
+                    Some((start, end)) => {
+                        check(out.len() + end - start)?;
+                        out.extend_from_within(*start..*end);
+                    }
+                    None => {
+                        let start = out.len();
+                        out.push(if matches!(item, Item::Map(_)) { '{' } else { '[' });
+                        work.push(Work::Next { item, place, start, index: 0 });
+                    }
+                },
+            },
+        }
+        check(out.len())?;
+    }
+    Ok(out)
+}
+
+fn check(len: usize) -> Result<(), Fault> {
+    if len > MAX_SIZE { Err(Fault::TooBig(len)) } else { Ok(()) }
+}
+
+/// A value of a compound; the key of a map's is written.
+fn part(
+    heap: &Heap,
+    item: &Item,
+    place: Ref,
+    index: usize,
+    out: &mut String,
+) -> Result<Item, Fault> {
+    if !matches!(item, Item::Map(_)) {
+        return heap.list(place).get(index).cloned().ok_or(Fault::Range("index"));
+    }
+    let (key, value) = heap.map(place)?.get_index(index).ok_or(Fault::Range("index"))?;
+    write_text(&key.0, out)?;
+    out.push(':');
+    Ok(value.clone())
+}
+
+fn write_plain(item: &Item, out: &mut String) -> Result<(), Fault> {
+    match item {
+        Item::Null => out.push_str("null"),
+        Item::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Item::Int(number) if number.unsigned_abs() <= MAX_NUMBER.unsigned_abs() => {
+            out.push_str(&number.to_string());
+        }
+        Item::Int(_) | Item::Big(_) => return Err(Fault::Range("number for JSON")),
+        Item::Short(..) | Item::Bytes(_) | Item::Buffer(_) => write_text(item, out)?,
+        other => return Err(Fault::Unserializable(other.kind())),
+    }
+    Ok(())
+}
+
+/// As Go's `encoding/json` escapes, and plus signs too.
+fn write_text(item: &Item, out: &mut String) -> Result<(), Fault> {
+    out.push('"');
+    for char in item.to_text()?.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '+' => out.push_str("\\u002B"),
+            '<' | '>' | '&' | '\u{0}'..='\u{1f}' | '\u{2028}' | '\u{2029}' => {
+                out.push_str(&format!("\\u{:04x}", char as u32));
+            }
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+    Ok(())
+}
+
+/// `jsonDeserialize`.
+pub(super) fn deserialize(
+    engine: &mut Engine<'_>,
+    arguments: &[Item],
+) -> Result<Option<Item>, Fault> {
+    let bytes = arguments[0].to_bytes()?;
+    let json = Json::parse(&bytes).map_err(|error| Fault::Message(error.to_string()))?;
+    let exact = engine.is_active(Hardfork::Basilisk);
+    read(&mut engine.vm.heap, &json, 0, &mut { MAX_VALUES }, exact).map(Some)
+}
+
+/// It calls itself [`MAX_DEPTH`] times at most.
+fn read(
+    heap: &mut Heap,
+    json: &Json,
+    depth: usize,
+    left: &mut usize,
+    exact: bool,
+) -> Result<Item, Fault> {
+    *left = left.checked_sub(1).ok_or(Fault::TooManyElements)?;
+    if matches!(json, Json::List(_) | Json::Object(_)) && depth == MAX_DEPTH {
+        return Err(Fault::Rule("too deep"));
+    }
+    Ok(match json {
+        Json::Null => Item::Null,
+        Json::Bool(value) => Item::Bool(*value),
+        Json::Text(text) => Item::bytes(text.as_bytes()),
+        Json::Number(digits) => number(digits, exact)?.into(),
+        Json::List(list) => {
+            let mut items = Vec::with_capacity(list.len());
+            for each in list {
+                items.push(read(heap, each, depth + 1, left, exact)?);
+            }
+            heap.new_array(items)
+        }
+        Json::Object(entries) => {
+            let mut map = Entries::with_capacity(entries.len());
+            for (key, value) in entries {
+                let key = Key(Item::bytes(key.as_bytes()));
+                if map.contains_key(&key) {
+                    return Err(Fault::Rule("duplicate object property"));
+                }
+                *left = left.checked_sub(1).ok_or(Fault::TooManyElements)?;
+                let value = read(heap, value, depth + 1, left, exact)?;
+                key.0.check_key()?;
+                map.insert(key, value);
+            }
+            heap.new_map(map)
+        }
+    })
+}
+
+/// A number rounded to a double, which must be whole. `exact`: since Basilisk the double's shortest
+/// decimal form counts, not its bits.
+fn number(digits: &str, exact: bool) -> Result<Integer, Fault> {
+    let not_whole = Fault::Rule("invalid value (integer)");
+    let (mantissa, scale) = decimal(digits).ok_or(not_whole.clone())?;
+    // what is longer than any item ends here, and small fractions too
+    if scale.unsigned_abs() > 2_000 {
+        return if mantissa == BigUint::ZERO { Ok(Integer::Small(0)) } else { Err(not_whole) };
+    }
+    let negative = digits.starts_with('-');
+    let double: f64 = digits.parse().map_err(|_| not_whole.clone())?;
+    let whole = if exact && double.is_finite() {
+        let (mantissa, scale) = decimal(&format!("{double:e}")).ok_or(not_whole.clone())?;
+        scaled(&mantissa, scale).ok_or(not_whole)?
+    } else {
+        rounded(&mantissa, scale).ok_or(not_whole)?
+    };
+    let number = BigInt::from(whole);
+    Integer::checked(if negative { -number } else { number })
+}
+
+/// Digits and power of ten of a number without its sign.
+fn decimal(digits: &str) -> Option<(BigUint, i64)> {
+    let digits = digits.trim_start_matches('-');
+    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent: i64 = exponent.parse().ok()?;
+    let number = BigUint::parse_bytes(format!("{whole}{part}").as_bytes(), 10)?;
+    Some((number, exponent.checked_sub(part.len() as i64)?))
+}
+
+fn scaled(mantissa: &BigUint, scale: i64) -> Option<BigUint> {
+    let power = BigUint::from(10u8).pow(u32::try_from(scale.unsigned_abs()).ok()?);
+    if scale >= 0 {
+        return Some(mantissa * power);
+    }
+    let (whole, rest) = (mantissa / &power, mantissa % &power);
+    (rest == BigUint::ZERO).then_some(whole)
+}
+
+/// The nearest number of 53 bits, even where two are near, if it is whole.
+fn rounded(mantissa: &BigUint, scale: i64) -> Option<BigUint> {
+    let power = BigUint::from(10u8).pow(u32::try_from(scale.unsigned_abs()).ok()?);
+    let (above, below) =
+        if scale >= 0 { (mantissa * power, 1u8.into()) } else { (mantissa.clone(), power) };
+    // so many bits that 53 of them are whole
+    let shift = (PRECISION + 2 + below.bits()).saturating_sub(above.bits());
+    let (mut quotient, rest) = ((&above << shift) / &below, (&above << shift) % &below);
+    let cut = quotient.bits().saturating_sub(PRECISION);
+    let low = &quotient % (BigUint::from(1u8) << cut);
+    quotient >>= cut;
+    let half = BigUint::from(1u8) << cut.saturating_sub(1);
+    let sticky = rest != BigUint::ZERO;
+    let up = cut > 0 && (low > half || low == half && (sticky || quotient.bit(0)));
+    if up {
+        quotient += 1u8;
+    }
+    let exponent = cut as i64 - shift as i64;
+    if exponent >= 0 {
+        return Some(quotient << exponent);
+    }
+    let unit = BigUint::from(1u8) << exponent.unsigned_abs();
+    ((&quotient % &unit) == BigUint::ZERO).then(|| quotient / unit)
+}

@@ -1,0 +1,53 @@
+//! What contracts can ask about blocks before.
+
+use std::sync::Arc;
+
+use crate::types::{Block, SingleTransaction, UInt160, UInt256};
+
+/// How a transaction of a block before ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Its changes stayed.
+    Halt,
+    /// Only its fees stayed.
+    Fault,
+}
+
+/// A transaction of a block before.
+#[derive(Clone, Debug)]
+pub struct PastTransaction {
+    /// The transaction.
+    pub transaction: Arc<SingleTransaction>,
+    /// Its block.
+    pub height: u32,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+type Lookup<K, V> = Box<dyn Fn(K) -> Option<V> + Send + Sync>;
+
+/// Blocks before the one that is executed: who keeps them answers.
+pub struct Past {
+    /// The hash of a block by its height.
+    pub hash: Lookup<u32, UInt256>,
+    /// A block by its hash.
+    pub block: Lookup<UInt256, Arc<Block>>,
+    /// A transaction by its hash.
+    pub transaction: Lookup<UInt256, PastTransaction>,
+    /// The last block with a transaction that names this one as one that conflicts, and has this
+    /// signer.
+    pub conflict: Lookup<(UInt256, UInt160), u32>,
+}
+
+impl Past {
+    /// No blocks: before the genesis block.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self {
+            hash: Box::new(|_| None),
+            block: Box::new(|_| None),
+            transaction: Box::new(|_| None),
+            conflict: Box::new(|_| None),
+        }
+    }
+}

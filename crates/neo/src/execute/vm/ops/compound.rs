@@ -1,0 +1,185 @@
+//! Arrays, structs and maps: making them and taking them apart.
+
+use super::super::{
+    Entries, Fault, Item, Key, MAX_ITEMS, Ref, Type, Vm, copy, frame::Instruction, opcode::*,
+};
+
+impl Vm {
+    pub(super) fn compound(&mut self, instruction: &Instruction) -> Result<(), Fault> {
+        match instruction.op {
+            NEWARRAY0 => {
+                let item = self.heap.new_array(Vec::new());
+                self.push(item);
+            }
+            NEWSTRUCT0 => {
+                let item = self.heap.new_struct(Vec::new());
+                self.push(item);
+            }
+            NEWMAP => {
+                let item = self.heap.new_map(Entries::new());
+                self.push(item);
+            }
+            NEWARRAY | NEWARRAYT | NEWSTRUCT => self.new_filled(instruction)?,
+            PACK | PACKSTRUCT => self.pack(instruction.op)?,
+            PACKMAP => self.pack_map()?,
+            UNPACK => self.unpack()?,
+            KEYS => self.keys()?,
+            VALUES => self.values()?,
+            SIZE => self.size()?,
+            HASKEY => self.has_key()?,
+            PICKITEM => self.pick_item()?,
+            APPEND => self.append()?,
+            SETITEM => self.set_item()?,
+            REVERSEITEMS => self.reverse_items()?,
+            REMOVE => self.remove_item()?,
+            CLEARITEMS => self.clear_items()?,
+            POPITEM => self.pop_item()?,
+            op => return Err(Fault::Opcode(op)),
+        }
+        Ok(())
+    }
+
+    /// Pushes a new array, struct or map, whose content counts already or by `count`.
+    fn push_new(&mut self, item: Item, count: usize) {
+        if let Some(place) = item.place() {
+            self.heap.increment(place);
+        }
+        self.heap.count_more(count);
+        self.push_counted(item);
+    }
+
+    fn new_filled(&mut self, instruction: &Instruction) -> Result<(), Fault> {
+        let len = self.pop_size("wrong number of elements")?;
+        if len > MAX_ITEMS {
+            return Err(Fault::Range("wrong number of elements"));
+        }
+        let kind = match instruction.op {
+            NEWARRAYT => {
+                let number = self.operand_byte(instruction, 0);
+                Type::from_byte(number).ok_or(Fault::Type(number))?
+            }
+            _ => Type::Any,
+        };
+        let first = match kind {
+            Type::Boolean => Item::Bool(false),
+            Type::Integer => Item::Int(0),
+            Type::ByteString => Item::bytes(&[]),
+            _ => Item::Null,
+        };
+        let items = vec![first; len];
+        let item = match instruction.op {
+            NEWSTRUCT => self.heap.new_struct(items),
+            _ => self.heap.new_array(items),
+        };
+        self.push_new(item, len + 1);
+        Ok(())
+    }
+
+    fn pack(&mut self, op: u8) -> Result<(), Fault> {
+        let len = self.pop_size("invalid length")?;
+        if len > self.depth() {
+            return Err(Fault::Range("invalid length"));
+        }
+        let mut items = self.stack.split_off(self.stack.len() - len);
+        items.reverse();
+        let item = match op {
+            PACK => self.heap.new_array(items),
+            _ => self.heap.new_struct(items),
+        };
+        self.push_new(item, 1);
+        Ok(())
+    }
+
+    fn pack_map(&mut self) -> Result<(), Fault> {
+        let len = self.pop_size("invalid length")?;
+        if len * 2 > self.depth() {
+            return Err(Fault::Range("invalid length"));
+        }
+        let mut entries = Entries::with_capacity(len);
+        for _ in 0..len {
+            let key = self.pop_counted()?;
+            let value = self.pop_counted()?;
+            key.check_key()?;
+            if let Some(old) = entries.insert(Key(key), value) {
+                self.heap.count_less(1);
+                self.heap.remove(&old);
+            }
+        }
+        let item = self.heap.new_map(entries);
+        self.push_new(item, 1);
+        Ok(())
+    }
+
+    /// Takes an array, a struct or a map from the stack; whether others refer to it too, so that
+    /// its items keep counting.
+    fn take_compound(&mut self) -> Result<(Item, Ref, bool), Fault> {
+        let item = self.pop_counted()?;
+        let place = item.place().ok_or(Fault::ItemType(item.kind()))?;
+        self.heap.decrement(place);
+        let shared = self.heap.is_referenced(place);
+        Ok((item, place, shared))
+    }
+
+    fn unpack(&mut self) -> Result<(), Fault> {
+        let (item, place, shared) = self.take_compound()?;
+        self.heap.count_less(1);
+        let mut parts = Vec::new();
+        if matches!(item, Item::Map(_)) {
+            for (key, value) in self.heap.map(place)? {
+                parts.push(key.0.clone());
+                parts.push(value.clone());
+            }
+        } else {
+            parts.extend_from_slice(self.heap.list(place));
+        }
+        let len = self.heap.len(place) as i64;
+        for part in parts.into_iter().rev() {
+            if shared {
+                self.push(part);
+            } else {
+                self.push_counted(part);
+            }
+        }
+        self.push(Item::Int(len));
+        Ok(())
+    }
+
+    fn keys(&mut self) -> Result<(), Fault> {
+        let item = self.pop()?;
+        let Item::Map(place) = item else { return Err(Fault::NotMap) };
+        let keys: Vec<Item> = self.heap.map(place)?.keys().map(|key| key.0.clone()).collect();
+        let count = keys.len() + 1;
+        let item = self.heap.new_array(keys);
+        self.push_new(item, count);
+        Ok(())
+    }
+
+    fn values(&mut self) -> Result<(), Fault> {
+        let (item, place, shared) = self.take_compound()?;
+        let parts = if matches!(item, Item::Map(_)) {
+            let parts: Vec<Item> = self.heap.map(place)?.values().cloned().collect();
+            if !shared {
+                // the keys are gone
+                self.heap.count_less(parts.len());
+            }
+            parts
+        } else {
+            self.heap.list(place).to_vec()
+        };
+        let mut values = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let value = copy::value_of(&mut self.heap, part)?;
+            if shared {
+                self.heap.add(&value);
+            } else if matches!(part, Item::Struct(_)) {
+                self.heap.remove(part);
+                self.heap.add(&value);
+            }
+            values.push(value);
+        }
+        // the array counts as the compound did that is gone from the stack
+        let item = self.heap.new_array(values);
+        self.push_new(item, 0);
+        Ok(())
+    }
+}

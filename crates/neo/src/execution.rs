@@ -1,0 +1,201 @@
+//! Level execution: the stage that executes blocks in order, and the tasks that follow it while it
+//! goes on with the next batch.
+
+use crate::batch::Batch;
+use crate::commit::Sink;
+use crate::error::{Rule, Violation};
+use crate::execute::admit::Judge;
+use crate::execute::block::{BlockError, Executed, Executor, machine};
+use crate::execute::engine::Chain;
+use crate::execute::native::Natives;
+use crate::execute::vm::Vm;
+use crate::fault::{Cause, Error};
+use crate::ledger::Ledger;
+use crate::logs::Tokens;
+use crate::options::Options;
+use crate::recent::Recent;
+use crate::state::{Change, State, StateTrie};
+use crate::types::{Block, Header, UInt256};
+use crate::witness::Checked;
+use pipeline::{Flow, Task};
+use std::sync::PoisonError;
+
+/// Changed keys that are kept in memory before they are committed and dropped: some 20 MiB.
+const KEYS: usize = 1 << 17;
+/// Bytes of blocks that are kept in memory, likewise.
+const BLOCK_BYTES: usize = 32 << 20;
+
+/// Executes blocks over the state after the block before.
+pub(crate) struct Execution {
+    executor: Executor,
+    chain: Chain,
+    state: State,
+    recent: Recent,
+    /// The last block's header and hash; none before the first.
+    before: Option<Block>,
+    /// Everything so far will be committed before the next batch comes.
+    flushes: bool,
+}
+
+/// Why a block was not executed.
+enum Refused {
+    Broken(Violation),
+    Failed(Error),
+}
+
+impl Execution {
+    /// Goes on from the last block of the store.
+    fn new(options: &Options, ledger: &Ledger, last: Option<(Header, UInt256)>) -> Self {
+        let protocol = (*options.protocol).clone();
+        let recent = Recent::new(ledger, protocol.state_root_in_header);
+        let past = recent.past();
+        Self {
+            executor: Executor::default(),
+            chain: Chain { protocol, natives: Natives::default(), past },
+            state: State::new(ledger.base()),
+            recent,
+            before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
+            flushes: false,
+        }
+    }
+
+    /// Executes the good blocks of a batch. The first that is refused ends it.
+    ///
+    /// # Errors
+    /// What has nothing to do with the blocks: a store that cannot be read.
+    pub fn run(&mut self, batch: &mut Batch) -> Result<Flow, Error> {
+        if std::mem::take(&mut self.flushes) {
+            // the runs have all of it by now
+            self.state.base_mut().begin_flush();
+            self.state.base_mut().end_flush();
+            self.recent.clear();
+        }
+        let mut vm = machine();
+        let mut done = std::mem::take(&mut batch.executed);
+        let mut tolerated = std::mem::take(&mut batch.tolerated);
+        done.clear();
+        batch.witnesses = [batch.witnesses.iter().sum(), 0];
+        let mut refused = None;
+        let mut from = 0;
+        for index in 0..batch.blocks().len() {
+            let block = &batch.blocks()[index];
+            let count: usize = match block.header.index {
+                0 => 0,
+                _ => block.transactions().map(|each| each.witnesses().len()).sum(),
+            };
+            let own = batch.checked.get(from..from + count).unwrap_or_default();
+            from += count;
+            match self.block(&mut vm, block, own, &mut tolerated) {
+                Ok(executed) => done.push(executed),
+                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::Broken(violation)) => {
+                    refused = Some((index, block.hash, violation));
+                    break;
+                }
+            }
+        }
+        (batch.executed, batch.tolerated) = (done, tolerated);
+        if let Some((index, hash, violation)) = refused {
+            batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
+            batch.cut(index);
+        }
+        self.flushes =
+            self.state.base().changed_keys() >= KEYS || self.recent.bytes() >= BLOCK_BYTES;
+        batch.flushes = self.flushes;
+        Ok(if self.flushes { Flow::Barrier } else { Flow::Continue })
+    }
+
+    fn block(
+        &mut self,
+        vm: &mut Vm,
+        block: &Block,
+        checked: &[Checked],
+        tolerated: &mut Vec<(u32, Violation)>,
+    ) -> Result<Executed, Refused> {
+        let height = block.header.index;
+        if let Some(before) = &self.before {
+            let mut judge = Judge {
+                chain: &self.chain,
+                before,
+                state: &mut self.state,
+                executor: &mut self.executor,
+                vm: &mut *vm,
+            };
+            // a network that stores such blocks was told of this one if it was found out ahead
+            let is_told = tolerated.iter().any(|(at, _)| *at == height);
+            if !is_told && let Err(violation) = judge.admit(block, checked) {
+                match self.chain.protocol.verify_transactions {
+                    true => return Err(Refused::Broken(violation)),
+                    false => tolerated.push((height, violation)),
+                }
+            }
+        }
+        let executed = self.executor.execute(vm, &self.chain, &mut self.state, block);
+        let executed = executed.map_err(|error| match error {
+            BlockError::State { source, .. } => Refused::Failed(source.into()),
+            BlockError::System { trigger, fault, .. } => {
+                let expected = format!("{} without a failure", trigger.name());
+                Refused::Broken(Violation::new(Rule::System, expected, fault))
+            }
+        })?;
+        self.recent.add(block, &executed.executions);
+        let (header, hash) = (block.header.clone(), block.hash);
+        self.before = Some(Block { header, hash, ..Block::default() });
+        Ok(executed)
+    }
+}
+
+/// What level execution adds to the stages: the executor, and the tasks that follow it; nothing at
+/// the other levels.
+pub(crate) fn begin<'a>(
+    options: &Options,
+    sink: &Sink,
+) -> Result<(Option<Execution>, Vec<Task<'a, Batch, Error>>), Error> {
+    let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
+    let last = sink.read_back(options.protocol.state_root_in_header)?;
+    let trie = ledger.trie(options.setting.plan().hasher)?;
+    let tasks = vec![roots(trie), transfers(Tokens::new(ledger.storage()))];
+    Ok((Some(Execution::new(options, ledger, last)), tasks))
+}
+
+/// The task that computes the state roots of a batch's blocks.
+fn roots<'a>(mut trie: StateTrie) -> Task<'a, Batch, Error> {
+    Task::new("state roots", move |batch: &Batch| {
+        let changes: Vec<&[Change]> =
+            batch.executed.iter().map(|executed| &executed.changes[..]).collect();
+        let roots = trie.apply_group(&changes)?;
+        *batch.roots.lock().unwrap_or_else(PoisonError::into_inner) = roots;
+        Ok(Flow::Continue)
+    })
+}
+
+/// The task that finds the transfers in a batch's notifications.
+fn transfers<'a>(mut tokens: Tokens) -> Task<'a, Batch, Error> {
+    Task::new("transfers", move |batch: &Batch| {
+        let told: store::Result<Vec<_>> =
+            batch.executed.iter().map(|executed| tokens.transfers(executed)).collect();
+        *batch.transfers.lock().unwrap_or_else(PoisonError::into_inner) = told?;
+        Ok(Flow::Continue)
+    })
+}
+
+/// Headers that carry state roots carry those of the blocks before them. `before` is the root
+/// before the batch; the root after it takes its place.
+pub(crate) fn check_roots(batch: &mut Batch, before: &mut UInt256) {
+    let roots = std::mem::take(batch.roots.get_mut().unwrap_or_else(PoisonError::into_inner));
+    let mut wrong = None;
+    for (index, (block, root)) in batch.blocks().iter().zip(&roots).enumerate() {
+        let found = block.header.previous_state_root;
+        if let Some(found) = found.filter(|found| found != before) {
+            let violation = Violation::new(Rule::StateRoot, *before, found);
+            wrong = Some((index, block.hash, violation));
+            break;
+        }
+        *before = *root;
+    }
+    if let Some((index, hash, violation)) = wrong {
+        batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
+        batch.cut(index);
+    }
+    *batch.roots.get_mut().unwrap_or_else(PoisonError::into_inner) = roots;
+}

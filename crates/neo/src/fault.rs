@@ -1,0 +1,270 @@
+//! What stops an import: the block, the location on disk, the rule, what was expected and found.
+
+use crate::error::Violation;
+use crate::types::{self, UInt256};
+use archive::Location;
+use chain::{FaultReport, Level, Shortfall, Status};
+use std::fmt;
+
+/// Why a block is not accepted.
+#[derive(Debug)]
+pub enum Cause {
+    /// The dump cannot be read here.
+    Archive(archive::Error),
+    /// The bytes are no block.
+    Decode(types::Error),
+    /// The block, or one of its transactions, breaks a rule of the chain.
+    Rule(Violation),
+}
+
+/// A block that is not accepted. Everything before it has been verified.
+#[derive(Debug)]
+pub struct Fault {
+    /// Its height.
+    pub block: u32,
+    /// Its hash, when its header could be read.
+    pub hash: Option<UInt256>,
+    /// Where it stands.
+    pub location: Option<Location>,
+    /// What is wrong.
+    pub cause: Cause,
+}
+
+impl Fault {
+    /// Does the block break a rule, or are its bytes not what was written there?
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match &self.cause {
+            Cause::Archive(error) => error.status(),
+            Cause::Decode(_) => Status::Damage,
+            Cause::Rule(_) => Status::Fault,
+        }
+    }
+
+    /// What is missing, where that is what the fault is about.
+    fn shortfall(&self) -> Option<Shortfall> {
+        match &self.cause {
+            Cause::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
+            _ => None,
+        }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        let own = match &self.cause {
+            Cause::Archive(error) => error.location(),
+            _ => None,
+        };
+        let location = self.location.as_ref().or(own);
+        let violation = match &self.cause {
+            Cause::Rule(violation) => Some(violation),
+            _ => None,
+        };
+        FaultReport {
+            message: self.to_string(),
+            block: Some(self.block.into()),
+            hash: self.hash.map(|hash| hash.to_string()),
+            file: location.map(|location| location.file.clone()),
+            offset: location.map(|location| location.offset),
+            rule: violation.map(|violation| violation.rule.name().to_owned()),
+            expected: violation.map(|violation| violation.expected.clone()),
+            found: violation.map(|violation| violation.found.clone()),
+            hint: None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "block {}", self.block)?;
+        if let Some(hash) = &self.hash {
+            write!(f, " ({hash})")?;
+        }
+        // an archive error names its location itself
+        if let (Some(location), false) = (&self.location, matches!(self.cause, Cause::Archive(_))) {
+            write!(f, ", {location}")?;
+        }
+        match &self.cause {
+            Cause::Archive(error) => write!(f, ": {error}"),
+            Cause::Decode(error) => write!(f, ": block encoding: {error}"),
+            Cause::Rule(violation) => write!(f, ": {violation}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Why an import ended before its end.
+#[derive(Debug)]
+pub enum Error {
+    /// A block is not accepted.
+    Fault(Box<Fault>),
+    /// The dumps cannot be read at all.
+    Archive(archive::Error),
+    /// The store cannot be read or written.
+    Store(store::Error),
+    /// The store holds another chain or another depth of verification.
+    OtherChain {
+        /// What the store holds.
+        expected: String,
+        /// What was to be imported.
+        found: String,
+    },
+    /// A level was asked for that blocks are not verified to.
+    Level(Level),
+    /// The dumps begin in the middle of the chain, and nothing says who signs the first block.
+    NoBeginning {
+        /// The block that is needed.
+        expected: u32,
+        /// The first block of the dumps.
+        found: u32,
+    },
+    /// The dumps have no block in the range that was asked for.
+    Empty,
+    /// The configuration's first block is none.
+    Genesis(types::Error),
+    /// A block of the store is not what was written there.
+    StoredBlock {
+        /// Its height.
+        number: u64,
+        /// The hash that was committed.
+        expected: UInt256,
+        /// That of what is there now; none where nothing is.
+        found: Option<UInt256>,
+    },
+    /// The state trie cannot be built.
+    Trie(trie::update::Error),
+    /// The state of the store is not what was committed.
+    StoredState {
+        /// The state root that was committed.
+        expected: UInt256,
+        /// That of what is there now.
+        found: UInt256,
+    },
+    /// An application log of the store is none.
+    StoredLog {
+        /// The height of its block.
+        height: u32,
+        /// What is wrong with it.
+        error: types::Error,
+    },
+    /// Every block that was read is good, and something is missing.
+    Incomplete(Vec<Shortfall>),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fault(fault) => fault.fmt(f),
+            Self::Archive(error) => error.fmt(f),
+            Self::Store(error) => error.fmt(f),
+            Self::OtherChain { expected, found } => {
+                write!(f, "a store takes blocks of one chain and one level only: ")?;
+                write!(f, "expected {expected}, found {found}")
+            }
+            Self::Level(level) => {
+                let level = level.name();
+                write!(f, "--level {level}: blocks are executed into a ledger, and others not")
+            }
+            Self::NoBeginning { expected, found } => {
+                write!(
+                    f,
+                    "the dumps begin in the middle of the chain: expected block {expected}, "
+                )?;
+                write!(f, "which names the signers of the next, found block {found} first")
+            }
+            Self::Empty => f.write_str("the dumps have no block in the range asked for"),
+            Self::Genesis(error) => write!(f, "the configuration gives no first block: {error}"),
+            Self::StoredBlock { number, expected, found } => {
+                write!(f, "block {number} of the store is damaged: expected {expected}")?;
+                match found {
+                    Some(found) => write!(f, ", found {found}"),
+                    None => f.write_str(", found nothing"),
+                }
+            }
+            Self::Trie(error) => write!(f, "state trie: {error}"),
+            Self::StoredState { expected, found } => {
+                write!(f, "the state of the store is damaged: expected root {expected}, ")?;
+                write!(f, "found {found}")
+            }
+            Self::StoredLog { height, error } => {
+                write!(f, "the application log of block {height} is damaged: {error}")
+            }
+            Self::Incomplete(shortfalls) => {
+                f.write_str("the dumps are incomplete")?;
+                if let Some(first) = shortfalls.first() {
+                    write!(f, ": {first}")?;
+                }
+                match shortfalls.len() {
+                    0 | 1 => Ok(()),
+                    more => write!(f, "; and {} more", more - 1),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// What the error says of the chain, the dumps, the store or this machine.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Fault(fault) => fault.status(),
+            Self::Archive(error) => error.status(),
+            Self::Store(error) => error.status(),
+            Self::OtherChain { .. } | Self::Level(_) | Self::Genesis(_) => Status::Usage,
+            Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StoredLog { .. } => {
+                Status::Damage
+            }
+            Self::Trie(_) => Status::Unknown,
+            Self::Incomplete(_) | Self::NoBeginning { .. } => Status::Incomplete,
+            Self::Empty => Status::Unknown,
+        }
+    }
+
+    /// What the dumps lack, as far as that is what stopped the run.
+    pub(crate) fn shortfall(&self) -> Option<Shortfall> {
+        match self {
+            Self::Fault(fault) => fault.shortfall(),
+            Self::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
+            _ => None,
+        }
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn report(&self) -> FaultReport {
+        match self {
+            Self::Fault(fault) => fault.report(),
+            Self::Store(error) => error.report(),
+            other => FaultReport::new(other.to_string()),
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+impl From<archive::Error> for Error {
+    fn from(error: archive::Error) -> Self {
+        Self::Archive(error)
+    }
+}
+
+impl From<trie::update::Error> for Error {
+    fn from(error: trie::update::Error) -> Self {
+        Self::Trie(error)
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,3 @@
+//! Headers: the rules between one and the one before it.
+
+pub mod rules;

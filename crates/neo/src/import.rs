@@ -1,0 +1,177 @@
+//! The front door: read, decode, verify, link, write, in order and on one screen.
+
+use crate::Level;
+use crate::batch::{Batch, Checks};
+use crate::commit::{Commit, Sink};
+use crate::execution;
+use crate::fault::Error;
+use crate::header::rules::Parent;
+use crate::link::Link;
+pub use crate::options::Options;
+pub use crate::run::Run;
+use crate::types::{Block, UInt256, hash_blocks};
+use crate::writer::Writer;
+use archive::ChunkLimit;
+use archive::acc::{self, Dumps};
+use chain::Progress;
+use crypto::{KeyTables, ManySha256};
+use pipeline::{Flow, Stages};
+use std::time::Instant;
+use store::ChainStore;
+
+/// The stage that has the most to do; records show it in its parts.
+pub(crate) const CHECK: &str = "check";
+
+/// Imports `dumps` into `sink`. What was verified before a fault is committed; the first value says
+/// what was done in any case.
+pub fn import(
+    dumps: &Dumps,
+    options: &Options,
+    sink: &mut Sink,
+    mut progress: impl FnMut(&Progress) + Send,
+) -> (Run, Result<(), Error>) {
+    let start = Instant::now();
+    let mut run = Run { started_unix: pipeline::record::unix_time(), ..Run::default() };
+    let outcome = stages(dumps, options, sink, &mut progress, &mut run, start);
+    let outcome = run.judge(options.partial, outcome);
+    let sync = Instant::now();
+    let synced = sink.sync();
+    run.sync_s = sync.elapsed().as_secs_f64();
+    run.wall_s = start.elapsed().as_secs_f64();
+    // what is said to be committed was just read
+    let read_back = sink.read_back(options.protocol.state_root_in_header);
+    run.committed = read_back.as_ref().ok().and_then(|tip| tip.as_ref()).and(sink.committed());
+    (run, outcome.and(synced).and(read_back.map(drop)))
+}
+
+fn stages(
+    dumps: &Dumps,
+    options: &Options,
+    sink: &mut Sink,
+    progress: &mut (dyn FnMut(&Progress) + Send),
+    run: &mut Run,
+    start: Instant,
+) -> Result<(), Error> {
+    let (plan, protocol) = (options.setting.plan(), &*options.protocol);
+    let genesis = genesis(options)?;
+    let tip = begin(dumps, options, sink, &genesis)?;
+    run.resumed = (!matches!(sink, Sink::Discard)).then_some(tip).flatten().map(|tip| tip.index);
+    let from = tip.map_or(0, |tip| tip.index.saturating_add(1));
+    let mut reader = acc::Reader::new(dumps, from, options.batch);
+    let mut link = Link::new(protocol, genesis.hash, tip);
+    let tables = KeyTables::new(plan.key_tables);
+    let checks = Checks { protocol, level: options.level, plan, tables: &tables };
+    let commit = Commit { chain: genesis.hash, level: options.level };
+    let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
+    let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
+    let (mut execution, tasks) = execution::begin(options, sink)?;
+    let connected = if execution.is_some() { "link and execute" } else { "link" };
+    let mut writer = Writer::new(options, sink, (tip, commit), run, progress, start);
+
+    let read = |batch: &mut Batch| -> Result<bool, Error> {
+        let clock = Instant::now();
+        let more = reader.read(&mut batch.packed)?;
+        batch.times.read = clock.elapsed();
+        Ok(more && options.until.is_none_or(|until| batch.packed.first() <= until))
+    };
+    let connect = |batch: &mut Batch| -> Result<Flow, Error> {
+        let clock = Instant::now();
+        if let Some(until) = options.until {
+            batch.keep_until(until);
+        }
+        link.extend(batch);
+        let flow = execution.as_mut().map_or(Ok(Flow::Continue), |all| all.run(batch))?;
+        batch.times.link = clock.elapsed();
+        // nothing after a fault counts
+        Ok(if batch.fault.is_some() { Flow::Stop } else { flow })
+    };
+    let ended = Stages::read("read", read)
+        .watched(options.cancel.live())
+        .parallel(CHECK, |batch| checks.check(batch))
+        .serial(connected, connect)
+        .fork(tasks)
+        .write("write", |batch| writer.write(batch))
+        .run(batches, threads);
+    let last = writer.end();
+    run.times = ended.times;
+    run.close(last.as_ref(), ended.outcome)
+}
+
+/// The first block of the network.
+fn genesis(options: &Options) -> Result<Block, Error> {
+    let mut block = Block { raw: options.protocol.genesis_block(), ..Block::default() };
+    let hasher = ManySha256::scalar();
+    block.decode(options.protocol.state_root_in_header, &hasher).map_err(Error::Genesis)?;
+    Ok(block)
+}
+
+/// Finds out after which block to begin: the last stored one, or none. Dumps that begin with
+/// block 1 leave out the first block, which follows from the configuration.
+fn begin(
+    dumps: &Dumps,
+    options: &Options,
+    sink: &Sink,
+    genesis: &Block,
+) -> Result<Option<Parent>, Error> {
+    // what is executed leaves more than a store of blocks keeps, and only that does
+    if matches!(sink, Sink::Ledger(_)) != (options.level >= Level::Execution) {
+        return Err(Error::Level(options.level));
+    }
+    let found = dumps.range().map_or(0, |(first, _)| first);
+    let tip = sink.with(ChainStore::tip).flatten();
+    let Some(tip) = tip else {
+        return match (found, sink) {
+            (0, _) => Ok(None),
+            // a store holds its chain from the first block on
+            (1, Sink::Discard) => Ok(Some(Parent::of(genesis))),
+            (_, Sink::Discard) => Err(Error::NoBeginning { expected: found - 1, found }),
+            (_, Sink::Store(_) | Sink::Ledger(_)) => Err(Error::NoBeginning { expected: 0, found }),
+        };
+    };
+    if UInt256(tip.chain) != genesis.hash {
+        let expected = format!("the chain that begins with {}", UInt256(tip.chain));
+        return Err(Error::OtherChain { expected, found: options.protocol.name.into() });
+    }
+    if tip.level != options.level as u8 {
+        let stored = Level::stored(tip.level).map_or("unknown", Level::name);
+        let expected = format!("blocks of level {stored}");
+        let found = format!("an import at level {}", options.level.name());
+        return Err(Error::OtherChain { expected, found });
+    }
+    let next = u32::try_from(tip.number + 1).unwrap_or(u32::MAX);
+    if found > next {
+        return Err(Error::NoBeginning { expected: next, found });
+    }
+    let last = sink.read_back(options.protocol.state_root_in_header)?;
+    let last = last.map(|(header, hash)| Parent {
+        hash,
+        index: header.index,
+        timestamp: header.timestamp,
+        next_consensus: header.next_consensus,
+    });
+    last.as_ref().map_or(Ok(()), |last| compare(dumps, options, last))?;
+    Ok(last)
+}
+
+/// The last stored block once more, where the dumps have it, so that those of another chain are
+/// noticed.
+fn compare(dumps: &Dumps, options: &Options, last: &Parent) -> Result<(), Error> {
+    let one = ChunkLimit { blocks: 1, bytes: 0 };
+    let (mut batch, mut block) = (acc::Batch::default(), Block::default());
+    let mut reader = acc::Reader::new(dumps, last.index, one);
+    // what cannot be read is told when its turn comes
+    if !matches!(reader.read(&mut batch), Ok(true)) || batch.first() != last.index {
+        return Ok(());
+    }
+    if block.parse_header(batch.block(0), options.protocol.state_root_in_header).is_err() {
+        return Ok(());
+    }
+    hash_blocks(std::slice::from_mut(&mut block), &ManySha256::scalar());
+    match block.hash == last.hash {
+        true => Ok(()),
+        false => {
+            let expected = format!("block {} ({})", last.index, last.hash);
+            Err(Error::OtherChain { expected, found: format!("{} there", block.hash) })
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The store of executed blocks: blocks with their application logs, and tables beside them, all of
+//! which become true with one commit.
+
+use crate::execute::engine::Execution;
+use crate::execute::past::Ended;
+use crate::fault::Error;
+use crate::logs::{TRANSFERS, Told, Transfers, UPDATES, application};
+use crate::state::{Base, Change, StateTrie, StorageKey};
+use crate::types::{Attribute, Block, UInt160, UInt256};
+use crypto::ManySha256;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
+
+/// Contract storage, by id and key.
+pub const STORAGE: &str = "storage";
+/// Where transactions are, by hash.
+pub const TRANSACTIONS: &str = "transactions";
+/// What transactions name as conflicting: hash and signer, and the last height.
+pub const CONFLICTS: &str = "conflicts";
+
+/// What the state of the tables begins with: whose store it is.
+pub(crate) const MARK: &[u8; 4] = b"NEO3";
+
+/// Bytes of memory for each table's changes and for pages that were read.
+const TABLE_MEMORY: usize = 32 << 20;
+/// Changes that are applied at once when a trie is built from the table.
+const LEAVES: usize = 1 << 16;
+
+/// The blocks, shared by who writes them and who looks into the past.
+#[derive(Clone)]
+pub(crate) struct SharedStore(Arc<Mutex<ChainStore>>);
+
+impl SharedStore {
+    pub fn lock(&self) -> MutexGuard<'_, ChainStore> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A store of executed blocks.
+pub struct Ledger {
+    pub(crate) store: SharedStore,
+    storage: Table,
+    transactions: Table,
+    conflicts: Table,
+    transfers: Table,
+    updates: Table,
+    /// The state root after the last block that was put in.
+    root: UInt256,
+    /// The last block that was appended and not committed.
+    pending: Option<store::Tip>,
+}
+
+/// A block to be put in, and what it leaves.
+pub(crate) struct Entry<'a> {
+    pub block: &'a Block,
+    pub executions: &'a [Execution],
+    pub changes: &'a [Change],
+    pub transfers: &'a [Told],
+    /// The state root after it.
+    pub root: UInt256,
+}
+
+impl Ledger {
+    /// Opens the store in a folder, or makes one.
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::open_with`].
+    pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
+        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 5]> {
+            let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
+            Ok([
+                table(STORAGE)?,
+                table(TRANSACTIONS)?,
+                table(CONFLICTS)?,
+                table(TRANSFERS)?,
+                table(UPDATES)?,
+            ])
+        };
+        let ((store, _), tables) = ChainStore::open_with(folder, options, tables)?;
+        let [storage, transactions, conflicts, transfers, updates] = tables;
+        let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
+        let store = SharedStore(Arc::new(Mutex::new(store)));
+        let root = root.unwrap_or_default();
+        Ok(Self {
+            store,
+            storage,
+            transactions,
+            conflicts,
+            transfers,
+            updates,
+            root,
+            pending: None,
+        })
+    }
+
+    /// The state before the next block.
+    pub(crate) fn base(&self) -> Base {
+        Base::over(self.storage.reader())
+    }
+
+    /// Contract storage as of the last commit.
+    pub(crate) fn storage(&self) -> TableReader {
+        self.storage.reader()
+    }
+
+    /// Transactions as of the last commit.
+    pub(crate) fn transactions(&self) -> TableReader {
+        self.transactions.reader()
+    }
+
+    /// Conflicts as of the last commit.
+    pub(crate) fn conflicts(&self) -> TableReader {
+        self.conflicts.reader()
+    }
+
+    /// The state trie as of the last commit, built from contract storage.
+    ///
+    /// # Errors
+    /// Those of reading, and a root that is not the one that was committed.
+    pub(crate) fn trie(&self, hasher: ManySha256) -> Result<StateTrie, Error> {
+        let mut trie = StateTrie::new(hasher)?;
+        let snapshot = self.storage.snapshot();
+        let mut scan = snapshot.scan((std::ops::Bound::Unbounded, std::ops::Bound::Unbounded))?;
+        let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
+        while let Some((key, value)) = scan.next()? {
+            // nothing else is put into this table
+            let Some(key) = StorageKey::from_slice(key) else { continue };
+            leaves.push((key, Some(value.into())));
+            if leaves.len() == LEAVES {
+                trie.apply(&leaves)?;
+                leaves.clear();
+            }
+        }
+        if !leaves.is_empty() {
+            trie.apply(&leaves)?;
+        }
+        match trie.root() == self.root {
+            true => Ok(trie),
+            false => Err(Error::StoredState { expected: self.root, found: trie.root() }),
+        }
+    }
+
+    /// Puts a block's changes into the tables. They count with the next commit.
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub(crate) fn put(&mut self, entry: &Entry<'_>) -> store::Result<()> {
+        // if this fails, what the tables have is not of a whole chunk: nothing may be committed
+        self.pending = None;
+        for (key, value) in entry.changes {
+            match value {
+                Some(value) => self.storage.put(key.as_slice(), value)?,
+                None => self.storage.delete(key.as_slice())?,
+            }
+        }
+        let height = entry.block.header.index;
+        for (index, transaction) in entry.block.transactions().enumerate() {
+            let failed = entry.executions.get(index + 1).is_some_and(|each| each.fault.is_some());
+            let ended = if failed { Ended::Fault } else { Ended::Halt };
+            let position = Position { height, index: index as u32, ended };
+            self.transactions.put(&transaction.hash().0, &position.encode())?;
+            for attribute in transaction.attributes() {
+                let Attribute::Conflicts(other) = attribute else { continue };
+                for signer in transaction.signers() {
+                    let key = conflict_key(other, signer.account());
+                    self.conflicts.put(&key, &height.to_le_bytes())?;
+                }
+            }
+        }
+        let tables = &mut Transfers { transfers: &mut self.transfers, updates: &mut self.updates };
+        tables.add(height, entry.transfers.iter().cloned())?;
+        self.root = entry.root;
+        Ok(())
+    }
+
+    /// Appends a chunk of blocks up to `tip`, which are in the tables by now.
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::append`].
+    pub(crate) fn append(
+        &mut self,
+        blocks: &store::Blocks<'_>,
+        tip: store::Tip,
+    ) -> store::Result<()> {
+        self.store.lock().append(blocks)?;
+        self.pending = Some(tip);
+        Ok(())
+    }
+
+    /// Makes everything that was put in and appended so far true, durably.
+    ///
+    /// # Errors
+    /// Those of [`ChainStore::commit_with`].
+    pub(crate) fn commit(&mut self) -> store::Result<()> {
+        let Some(tip) = self.pending.take() else { return Ok(()) };
+        let state = [&MARK[..], &self.root.0].concat();
+        let mut parts: [CommitPart<'_>; 5] = [
+            (&mut self.storage).into(),
+            (&mut self.transactions).into(),
+            (&mut self.conflicts).into(),
+            (&mut self.transfers).into(),
+            (&mut self.updates).into(),
+        ];
+        self.store.lock().commit_with(&tip, &mut parts, &state)
+    }
+
+    /// Is it time to commit, by the memory that the tables take?
+    pub(crate) fn wants_flush(&self) -> bool {
+        [&self.storage, &self.transactions, &self.conflicts, &self.transfers, &self.updates]
+            .into_iter()
+            .any(Table::wants_flush)
+    }
+
+    /// The executions of a block, as its application log tells them; none where there is no such
+    /// block.
+    ///
+    /// # Errors
+    /// Those of reading; a log or a block that is damaged.
+    pub fn executions(
+        &self,
+        height: u32,
+        state_root: bool,
+    ) -> Result<Option<Vec<Execution>>, Error> {
+        let store = self.store.lock();
+        let damaged = |error| Error::StoredLog { height, error };
+        let Some(block) = stored_block(&store, height.into(), state_root)? else { return Ok(None) };
+        let Some(log) = store.receipts(height.into())? else { return Ok(None) };
+        application::decode(&block, &log).map(Some).map_err(damaged)
+    }
+
+    /// The state root after the last block.
+    #[must_use]
+    pub fn root(&self) -> UInt256 {
+        self.root
+    }
+}
+
+/// The key of a transaction that is named as conflicting, for a signer of who names it.
+pub(crate) fn conflict_key(other: UInt256, signer: UInt160) -> [u8; 52] {
+    let mut key = [0; 52];
+    key[..32].copy_from_slice(&other.0);
+    key[32..].copy_from_slice(&signer.0);
+    key
+}
+
+/// A block of the store; none where it has none of this height, or it cannot be taken apart.
+pub(crate) fn stored_block(
+    store: &ChainStore,
+    height: u64,
+    state_root: bool,
+) -> store::Result<Option<Block>> {
+    let (Some(mut raw), Some(body)) = (store.header(height)?, store.body(height)?) else {
+        return Ok(None);
+    };
+    raw.extend_from_slice(&body);
+    let mut block = Block { raw, ..Block::default() };
+    Ok(block.decode(state_root, &ManySha256::scalar()).ok().map(|()| block))
+}
+
+/// Where a transaction is, and how it ended: 9 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub height: u32,
+    pub index: u32,
+    pub ended: Ended,
+}
+
+impl Position {
+    fn encode(self) -> [u8; 9] {
+        let mut bytes = [0; 9];
+        bytes[..4].copy_from_slice(&self.height.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.index.to_le_bytes());
+        bytes[8] = u8::from(self.ended == Ended::Fault);
+        bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (height, rest) = bytes.split_first_chunk()?;
+        let (index, rest) = rest.split_first_chunk()?;
+        let ended = match rest {
+            [0] => Ended::Halt,
+            [1] => Ended::Fault,
+            _ => return None,
+        };
+        let (height, index) = (u32::from_le_bytes(*height), u32::from_le_bytes(*index));
+        Some(Self { height, index, ended })
+    }
+}

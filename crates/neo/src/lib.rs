@@ -1,0 +1,33 @@
+//! Neo N3: from a block dump to verified blocks, state roots, application logs and transfers.
+//!
+//! [`import`] reads dumps (`.acc`), verifies their blocks against a [`params::Protocol`] and stores
+//! them. Hashes are kept in the byte order of the encoding and show themselves as Neo does.
+
+#![forbid(unsafe_code)]
+
+mod batch;
+pub mod body;
+pub mod commit;
+pub mod error;
+pub mod execute;
+mod execution;
+pub mod fault;
+pub mod header;
+pub mod import;
+pub mod ledger;
+mod link;
+pub mod logs;
+pub mod option_table;
+mod options;
+pub mod params;
+mod recent;
+pub mod record;
+mod run;
+pub mod state;
+pub mod types;
+pub mod witness;
+mod writer;
+
+pub use chain::Level;
+pub use error::{Rule, Violation};
+pub use fault::Error;

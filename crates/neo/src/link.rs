@@ -1,0 +1,109 @@
+//! What needs the block before: the first block of a batch follows the last of the batch before.
+
+use crate::batch::Batch;
+use crate::error::{Rule, Violation};
+use crate::execute::block::Executed;
+use crate::fault::Cause;
+use crate::header::rules::{self, Parent};
+use crate::logs::Told;
+use crate::params::Protocol;
+use crate::types::{Block, UInt256};
+use crate::witness::Checked;
+use std::sync::{MutexGuard, PoisonError};
+
+/// The chain so far.
+pub(crate) struct Link<'a> {
+    protocol: &'a Protocol,
+    genesis: UInt256,
+    /// The last block; none before the first.
+    pub tip: Option<Parent>,
+}
+
+/// Blocks that were verified: only the link makes them.
+pub struct Verified<'a> {
+    batch: &'a Batch,
+}
+
+impl<'a> Verified<'a> {
+    /// The blocks in order.
+    #[must_use]
+    pub fn blocks(&self) -> &'a [Block] {
+        self.batch.blocks()
+    }
+
+    /// What they leave, where they are executed.
+    pub(crate) fn executed(&self) -> &'a [Executed] {
+        &self.batch.executed
+    }
+
+    /// The state root after each of them, likewise.
+    pub(crate) fn roots(&self) -> Vec<UInt256> {
+        self.batch.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The transfers of each of them, likewise.
+    pub(crate) fn transfers(&self) -> MutexGuard<'a, Vec<Vec<Told>>> {
+        self.batch.transfers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All is to be committed after them.
+    pub(crate) fn flushes(&self) -> bool {
+        self.batch.flushes
+    }
+}
+
+/// That the link has verified the good blocks of a batch: nobody else makes one.
+#[derive(Debug)]
+pub(crate) struct Linked(());
+
+impl Batch {
+    /// Its good blocks, if they were linked.
+    pub fn verified(&self) -> Option<Verified<'_>> {
+        self.linked.as_ref().map(|_| Verified { batch: self })
+    }
+}
+
+impl<'a> Link<'a> {
+    pub fn new(protocol: &'a Protocol, genesis: UInt256, tip: Option<Parent>) -> Self {
+        Self { protocol, genesis, tip }
+    }
+
+    /// Verifies the headers of a batch one after the other. The first fault ends it.
+    pub fn extend(&mut self, batch: &mut Batch) {
+        let mut broken = None;
+        for (index, (block, checked)) in batch.blocks().iter().zip(&batch.headers).enumerate() {
+            if let Err(violation) = self.verify(block, checked) {
+                broken = Some((index, block.hash, violation));
+                break;
+            }
+            self.tip = Some(Parent::of(block));
+        }
+        // headers come before bodies, as in neo-go
+        if let (None, Some((block, checked))) = (&broken, batch.suspect())
+            && let Err(violation) = self.verify(block, checked)
+        {
+            broken = Some((batch.blocks().len(), block.hash, violation));
+        }
+        if let Some((index, hash, violation)) = broken {
+            batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
+            batch.cut(index);
+        }
+        batch.linked = Some(Linked(()));
+    }
+
+    /// The rules between the last block and this one.
+    fn verify(&self, block: &Block, checked: &Checked) -> Result<(), Violation> {
+        match &self.tip {
+            None => self.first(block),
+            Some(parent) => rules::verify(self.protocol, parent, &block.header, checked),
+        }
+    }
+
+    /// The first block of the chain.
+    fn first(&self, block: &Block) -> Result<(), Violation> {
+        match block.hash == self.genesis {
+            true => Ok(()),
+            false => Err(Violation::new(Rule::Genesis, self.genesis, block.hash)),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Application logs: what the executions of a block left beside the state.
+
+use crate::execute::engine::{Execution, Notification, Trigger};
+use crate::types::{Block, Error, Reader, UInt160, UInt256, write};
+
+/// The longest name of a notification, text of a fault or item, in bytes: a limit for the reader.
+const MAX_PART: u64 = 1 << 24;
+/// The most items and notifications of an execution.
+const MAX_LIST: u64 = 0xffff;
+
+/// The log of a block, from its executions in order.
+#[must_use]
+pub fn encode(executions: &[Execution]) -> Vec<u8> {
+    let mut log = Vec::with_capacity(256 * executions.len());
+    write::number(&mut log, executions.len() as u64);
+    for execution in executions {
+        log.push(u8::from(execution.fault.is_some()));
+        write::number(&mut log, execution.gas);
+        write::number(&mut log, execution.stack.len() as u64);
+        execution.stack.iter().for_each(|item| write::string(&mut log, item));
+        write::number(&mut log, execution.notifications.len() as u64);
+        for event in &execution.notifications {
+            log.extend_from_slice(&event.contract.0);
+            write::string(&mut log, event.name.as_bytes());
+            write::string(&mut log, &event.state);
+        }
+        if let Some(fault) = &execution.fault {
+            write::string(&mut log, fault.as_bytes());
+        }
+    }
+    log
+}
+
+/// The executions that the log of `block` tells of.
+///
+/// # Errors
+/// The bytes are no log, or one of a block with another number of transactions.
+pub fn decode(block: &Block, log: &[u8]) -> Result<Vec<Execution>, Error> {
+    let mut reader = Reader::new(log);
+    let count = reader.count("executions", MAX_LIST + 2)?;
+    let last = block.transactions.len() + 1;
+    if count != last + 1 {
+        let (at, expected) = (0, "two more than transactions");
+        return Err(Error::Field { at, what: "executions", expected, found: count as u64 });
+    }
+    let mut executions = Vec::with_capacity(count);
+    for index in 0..count {
+        let (container, trigger) = match index {
+            0 => (block.hash, Trigger::OnPersist),
+            index if index == last => (block.hash, Trigger::PostPersist),
+            index => (block.transaction(index - 1).hash(), Trigger::Application),
+        };
+        executions.push(execution(&mut reader, log, container, trigger)?);
+    }
+    match reader.is_empty() {
+        true => Ok(executions),
+        false => Err(Error::Trailing { expected: reader.position(), found: log.len() as u32 }),
+    }
+}
+
+fn execution(
+    reader: &mut Reader<'_>,
+    log: &[u8],
+    container: UInt256,
+    trigger: Trigger,
+) -> Result<Execution, Error> {
+    let failed = reader.byte()? != 0;
+    let gas = reader.number()?;
+    let items = reader.count("items", MAX_LIST)?;
+    let mut stack = Vec::new();
+    for _ in 0..items {
+        stack.push(reader.string("item", MAX_PART)?.of(log).to_vec());
+    }
+    let events = reader.count("notifications", MAX_LIST)?;
+    let mut notifications = Vec::new();
+    for _ in 0..events {
+        let contract = UInt160(*reader.array()?);
+        let name = text(reader, log)?;
+        let state = reader.string("state", MAX_PART)?.of(log).to_vec();
+        notifications.push(Notification { contract, name, state });
+    }
+    let fault = if failed { Some(text(reader, log)?) } else { None };
+    Ok(Execution { container, trigger, gas, stack, notifications, fault })
+}
+
+fn text(reader: &mut Reader<'_>, log: &[u8]) -> Result<String, Error> {
+    let bytes = reader.string("text", MAX_PART)?.of(log);
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}

@@ -1,0 +1,93 @@
+//! Every optimisation of the restore, as a named option (see [`pipeline::options`]).
+
+use crypto::{ManySha256, Signatures};
+pub use pipeline::options::NamedOption;
+use pipeline::options::{self, Rung, Table};
+
+/// Bytes for tables of public keys: some 780 keys.
+const KEY_TABLES: usize = 64 << 20;
+
+/// The options, in the order of the ladder.
+pub const OPTIONS: [NamedOption; 4] = [
+    NamedOption::new(
+        "hashes",
+        &["single", "lanes"],
+        "hash transactions, headers and merkle trees one by one or in the lanes of vector \
+         registers",
+    ),
+    NamedOption::new(
+        "signatures",
+        &["scalar", "avx2", "ifma"],
+        "verify signatures one by one or in the lanes of vector registers",
+    )
+    .only_where(|value| Signatures::named(value).is_some()),
+    NamedOption::new(
+        "keys",
+        &["anew", "tables"],
+        "decode a public key for each signature, or keep tables of those that come again",
+    ),
+    NamedOption::new(
+        "stages",
+        &["serial", "overlapped"],
+        "read, check and write one after the other or at the same time: witnesses of the next \
+         blocks are verified ahead",
+    ),
+];
+
+/// The rungs of the ladder, and what each changes in the one before it.
+pub const RUNGS: [Rung; 1] = [("one by one", &[])];
+
+/// A setting of all options.
+pub type Setting = options::Setting<Neo>;
+
+/// The table of this chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neo;
+
+impl Table for Neo {
+    const OPTIONS: &'static [NamedOption] = &OPTIONS;
+    const RUNGS: &'static [Rung] = &RUNGS;
+    type Plan = Plan;
+
+    fn plan(setting: &Setting) -> Plan {
+        let signatures = setting.get("signatures").and_then(Signatures::named);
+        Plan {
+            hasher: match setting.is("hashes", "lanes") {
+                true => ManySha256::detect(),
+                false => ManySha256::scalar(),
+            },
+            signatures: signatures.unwrap_or_else(Signatures::scalar),
+            key_tables: if setting.is("keys", "tables") { KEY_TABLES } else { 0 },
+            overlapped: setting.is("stages", "overlapped"),
+        }
+    }
+}
+
+/// [`Setting`] as the stages read it.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// How messages are hashed.
+    pub hasher: ManySha256,
+    /// How signatures are verified.
+    pub signatures: Signatures,
+    /// Bytes for tables of public keys.
+    pub key_tables: usize,
+    /// The stages run at the same time.
+    pub overlapped: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_rung_has_all_that_the_machine_has() {
+        let plan = Setting::default().plan();
+        assert!(plan.overlapped && plan.key_tables > 0);
+        assert_eq!(plan.hasher.name(), ManySha256::detect().name());
+        assert_eq!(plan.signatures.variant(), Signatures::detect().variant());
+        let plan = Setting::rung("one by one").unwrap().plan();
+        assert!(!plan.overlapped && plan.key_tables == 0);
+        assert_eq!((plan.hasher.name(), plan.signatures.variant().name()), ("scalar", "scalar"));
+    }
+}

@@ -1,0 +1,46 @@
+//! What a run is asked to do.
+
+use crate::Level;
+use crate::option_table::Setting;
+use crate::params::Protocol;
+use archive::ChunkLimit;
+use pipeline::Cancel;
+use std::sync::Arc;
+
+/// What to verify, and how.
+#[derive(Clone)]
+pub struct Options {
+    /// The network that the dumps must be of.
+    pub protocol: Arc<Protocol>,
+    /// How deep.
+    pub level: Level,
+    /// Settings of the options.
+    pub setting: Setting,
+    /// Threads that decode and verify.
+    pub threads: usize,
+    /// Bounds of a batch.
+    pub batch: ChunkLimit,
+    /// Last block; none for the dumps' last.
+    pub until: Option<u32>,
+    /// Is it right that something is missing?
+    pub partial: bool,
+    /// Set by whoever wants the run to stop.
+    pub cancel: Cancel,
+}
+
+impl Options {
+    /// Everything at its default for this network.
+    #[must_use]
+    pub fn new(protocol: Protocol) -> Self {
+        Self {
+            protocol: Arc::new(protocol),
+            level: Level::Bodies,
+            setting: Setting::default(),
+            threads: 1,
+            batch: ChunkLimit { blocks: 512, bytes: 2 << 20 },
+            until: None,
+            partial: false,
+            cancel: Cancel::new(),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Blocks that contracts can ask about: those since the last commit are in memory, the others in
+//! the store.
+
+use crate::execute::engine::Execution;
+use crate::execute::past::{Ended, Past, PastTransaction};
+use crate::ledger::{self, Ledger, Position, SharedStore, conflict_key};
+use crate::types::{Attribute, Block, SingleTransaction, UInt160, UInt256};
+use crypto::ManySha256;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use store::TableReader;
+
+/// Blocks since the last commit.
+#[derive(Default)]
+struct Blocks {
+    first: u32,
+    /// Their hashes and bytes, by height from the first on.
+    list: Vec<(UInt256, Box<[u8]>)>,
+    heights: HashMap<UInt256, u32>,
+    transactions: HashMap<UInt256, Position>,
+    conflicts: HashMap<(UInt256, UInt160), u32>,
+    bytes: usize,
+}
+
+impl Blocks {
+    fn at(&self, height: u32) -> Option<&(UInt256, Box<[u8]>)> {
+        self.list.get(height.checked_sub(self.first)? as usize)
+    }
+}
+
+/// Blocks since the last commit, and the store below them.
+#[derive(Clone)]
+pub(crate) struct Recent {
+    blocks: Arc<RwLock<Blocks>>,
+    store: SharedStore,
+    transactions: TableReader,
+    conflicts: TableReader,
+    /// Are there state roots in headers?
+    state_root: bool,
+}
+
+impl Recent {
+    pub fn new(ledger: &Ledger, state_root: bool) -> Self {
+        Self {
+            blocks: Arc::default(),
+            store: ledger.store.clone(),
+            transactions: ledger.transactions(),
+            conflicts: ledger.conflicts(),
+            state_root,
+        }
+    }
+
+    fn read<T>(&self, of: impl FnOnce(&Blocks) -> T) -> T {
+        of(&self.blocks.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes in a block that was executed.
+    pub fn add(&self, block: &Block, executions: &[Execution]) {
+        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let height = block.header.index;
+        if blocks.list.is_empty() {
+            blocks.first = height;
+        }
+        for (index, transaction) in block.transactions().enumerate() {
+            let failed = executions.get(index + 1).is_some_and(|each| each.fault.is_some());
+            let ended = if failed { Ended::Fault } else { Ended::Halt };
+            let position = Position { height, index: index as u32, ended };
+            blocks.transactions.insert(transaction.hash(), position);
+            for attribute in transaction.attributes() {
+                let Attribute::Conflicts(other) = attribute else { continue };
+                for signer in transaction.signers() {
+                    blocks.conflicts.insert((other, signer.account()), height);
+                }
+            }
+        }
+        blocks.heights.insert(block.hash, height);
+        blocks.bytes += block.raw.len();
+        blocks.list.push((block.hash, block.raw.as_slice().into()));
+    }
+
+    /// Bytes of the blocks.
+    pub fn bytes(&self) -> usize {
+        self.read(|blocks| blocks.bytes)
+    }
+
+    /// The store has all of them now.
+    pub fn clear(&self) {
+        *self.blocks.write().unwrap_or_else(PoisonError::into_inner) = Blocks::default();
+    }
+
+    /// The answers to what contracts and the rules of transactions ask. What cannot be read counts
+    /// as not there.
+    pub fn past(&self) -> Past {
+        let [a, b, c, d] = [(); 4].map(|()| self.clone());
+        Past {
+            hash: Box::new(move |height| a.hash(height)),
+            block: Box::new(move |hash| b.block(hash)),
+            transaction: Box::new(move |hash| c.transaction(hash)),
+            conflict: Box::new(move |(other, signer)| d.conflict(other, signer)),
+        }
+    }
+
+    fn hash(&self, height: u32) -> Option<UInt256> {
+        let recent = self.read(|blocks| blocks.at(height).map(|(hash, _)| *hash));
+        recent.or_else(|| self.store.lock().hash_of(height.into()).ok().flatten().map(UInt256))
+    }
+
+    fn block(&self, hash: UInt256) -> Option<Arc<Block>> {
+        let recent = self.read(|blocks| blocks.heights.get(&hash).copied());
+        let block = match recent {
+            Some(height) => self.recent_block(height),
+            None => {
+                let store = self.store.lock();
+                let height = store.number_of(&hash.0).ok().flatten()?;
+                ledger::stored_block(&store, height, self.state_root).ok().flatten()
+            }
+        };
+        block.map(Arc::new)
+    }
+
+    fn recent_block(&self, height: u32) -> Option<Block> {
+        let raw = self.read(|blocks| blocks.at(height).map(|(_, raw)| raw.to_vec()))?;
+        let mut block = Block { raw, ..Block::default() };
+        block.decode(self.state_root, &ManySha256::scalar()).ok().map(|()| block)
+    }
+
+    fn transaction(&self, hash: UInt256) -> Option<PastTransaction> {
+        let recent = self.read(|blocks| blocks.transactions.get(&hash).copied());
+        let (position, block) = match recent {
+            Some(position) => (position, self.recent_block(position.height)?),
+            None => {
+                let mut value = Vec::new();
+                let table = self.transactions.snapshot();
+                let live = table.get(&hash.0, &mut value).unwrap_or(false);
+                let position = live.then(|| Position::decode(&value)).flatten()?;
+                let store = self.store.lock();
+                let height = position.height.into();
+                let block = ledger::stored_block(&store, height, self.state_root);
+                (position, block.ok().flatten()?)
+            }
+        };
+        let index = position.index as usize;
+        let raw = (index < block.transactions.len())
+            .then(|| block.transaction(index).bytes().to_vec())?;
+        let transaction = Arc::new(SingleTransaction::decode(raw).ok()?);
+        let Position { height, ended, .. } = position;
+        Some(PastTransaction { transaction, height, ended })
+    }
+
+    fn conflict(&self, other: UInt256, signer: UInt160) -> Option<u32> {
+        let recent = self.read(|blocks| blocks.conflicts.get(&(other, signer)).copied());
+        recent.or_else(|| {
+            let mut value = Vec::new();
+            let table = self.conflicts.snapshot();
+            let live = table.get(&conflict_key(other, signer), &mut value).unwrap_or(false);
+            let height: Option<[u8; 4]> = value.as_slice().try_into().ok();
+            height.filter(|_| live).map(u32::from_le_bytes)
+        })
+    }
+}

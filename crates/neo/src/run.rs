@@ -1,0 +1,125 @@
+//! What a run did.
+
+use crate::batch::Batch;
+use crate::error::Violation;
+use crate::fault::{Cause, Error, Fault};
+use crate::header::rules::Parent;
+use crate::types::UInt256;
+use chain::{Shortfall, Status};
+use pipeline::Times;
+use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use std::time::{Duration, Instant};
+
+/// The phases of a batch.
+pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
+
+/// Violations of a network that stores such blocks that are told one by one.
+const TOLD: usize = 10;
+
+/// What a run did, whether it reached the end or not.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// First and last new block.
+    pub range: Option<(u32, u32)>,
+    /// New blocks.
+    pub blocks: u64,
+    /// Bytes of the dumps that were read.
+    pub bytes: u64,
+    /// The last block of the chain now.
+    pub tip: Option<(u32, UInt256)>,
+    /// The state root after it, where blocks are executed.
+    pub root: Option<UInt256>,
+    /// The block from which an earlier run's store went on.
+    pub resumed: Option<u32>,
+    /// Transactions in the bodies that were checked.
+    pub transactions: u64,
+    /// Witnesses of transactions that were verified.
+    pub witnesses: u64,
+    /// Witnesses of transactions that need the virtual machine, and were not.
+    pub unverified: u64,
+    /// Blocks with transactions that break a rule, where the network stores such blocks.
+    pub tolerated: u64,
+    /// The first of them.
+    pub first_tolerated: Vec<(u32, Violation)>,
+    /// What the dumps lack.
+    pub shortfalls: Vec<Shortfall>,
+    /// The last block that the store holds, as it was read back after the run.
+    pub committed: Option<u64>,
+    /// True when the run was asked to stop.
+    pub stopped: bool,
+    /// Times of each batch.
+    pub chunks: Vec<ChunkTimes>,
+    /// Busy and waiting times of the stages.
+    pub times: Times,
+    /// When it began, in seconds since 1970-01-01T00:00:00Z.
+    pub started_unix: f64,
+    /// From the first read to the last write, in seconds.
+    pub wall_s: f64,
+    /// Of which the last sync to disk.
+    pub sync_s: f64,
+}
+
+impl Run {
+    /// Adds one batch: the time it took to write it.
+    pub(crate) fn add(&mut self, batch: &Batch, written: Duration, start: Instant) {
+        self.tolerated += batch.tolerated.len() as u64;
+        let room = TOLD.saturating_sub(self.first_tolerated.len());
+        self.first_tolerated.extend(batch.tolerated.iter().take(room).cloned());
+        let (Some(first), Some(last)) = (batch.blocks().first(), batch.blocks().last()) else {
+            return;
+        };
+        let (first, last) = (first.header.index, last.header.index);
+        let count = batch.blocks().len() as u64;
+        self.range = Some((self.range.map_or(first, |(first, _)| first), last));
+        self.blocks += count;
+        let transactions = batch.blocks().iter().map(|block| block.transactions.len() as u64);
+        self.transactions += transactions.sum::<u64>();
+        let [verified, unverified] = batch.witnesses;
+        self.witnesses += verified;
+        self.unverified += unverified;
+        let times = &batch.times;
+        self.chunks.push(ChunkTimes {
+            first: first.into(),
+            blocks: count,
+            busy_s: [times.read, times.decode, times.verify + times.link, written]
+                .map(|time| time.as_secs_f64())
+                .to_vec(),
+            end_s: start.elapsed().as_secs_f64(),
+        });
+    }
+
+    /// Takes over what the chain has become.
+    pub(crate) fn close(
+        &mut self,
+        tip: Option<&Parent>,
+        outcome: Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.tip = tip.map(|tip| (tip.index, tip.hash));
+        match outcome {
+            // the reading stage knows the location, this one which block should have stood there
+            Err(Error::Archive(error)) => {
+                let block = tip.map_or(0, |tip| tip.index.saturating_add(1));
+                let location = error.location().cloned();
+                Err(Fault { block, hash: None, location, cause: Cause::Archive(error) }.into())
+            }
+            Ok(()) if self.blocks == 0 && self.resumed.is_none() && !self.stopped => {
+                Err(Error::Empty)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Adds what stopped the run to what the dumps lack; then all of it decides how the run ended,
+    /// unless the user knew.
+    pub(crate) fn judge(&mut self, partial: bool, outcome: Result<(), Error>) -> Result<(), Error> {
+        if let Err(error) = &outcome {
+            self.shortfalls.extend(error.shortfall());
+        }
+        match outcome {
+            Err(error) if partial && error.status() == Status::Incomplete => Ok(()),
+            Ok(()) if self.shortfalls.is_empty() || partial || self.stopped => Ok(()),
+            Ok(()) => Err(Error::Incomplete(self.shortfalls.clone())),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Iteration over the keys of a contract that begin with a prefix, merged over all layers.
+//!
+//! What an iteration gives is the state as it was when it began, as in neo-go
+//! (`storage.MemCachedStore.SeekAsync`): changes of the layers above are copied then, and what lies
+//! below does not change while a block is executed. It is read in pages that grow, so that an
+//! iteration over millions of keys that ends early costs little.
+
+use super::base::{Base, KeyRange, Layer, Merged, changes};
+use super::{StorageKey, Value};
+use std::collections::VecDeque;
+use std::ops::Bound;
+
+/// Pairs of the first page that is read from below, and of the longest.
+const PAGE: (usize, usize) = (16, 4096);
+
+/// The order of an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The least key first.
+    Forwards,
+    /// The greatest key first.
+    Backwards,
+}
+
+impl Direction {
+    pub(super) fn is_before(self, key: &StorageKey, other: &StorageKey) -> bool {
+        match self {
+            Self::Forwards => key < other,
+            Self::Backwards => key > other,
+        }
+    }
+}
+
+/// An iteration; [`super::State::next`] continues it.
+#[derive(Debug)]
+pub struct Find {
+    /// What of the range is not read from below.
+    range: KeyRange,
+    direction: Direction,
+    /// Changes of the upper layers, in order.
+    above: VecDeque<(StorageKey, Option<Value>)>,
+    /// Pairs from below, in order.
+    below: VecDeque<(StorageKey, Value)>,
+    /// There are no more from below.
+    done: bool,
+    page: usize,
+}
+
+/// The range of the keys that begin with `prefix` and do not come before `prefix` and `start` in
+/// this direction.
+fn range(id: i32, prefix: &[u8], start: &[u8], direction: Direction) -> KeyRange {
+    let prefix = [&id.to_le_bytes(), prefix].concat();
+    let from = [&prefix, start].concat();
+    let mut end = prefix.clone();
+    let after = loop {
+        match end.pop() {
+            None => break Bound::Unbounded,
+            Some(0xff) => {}
+            Some(byte) => {
+                end.push(byte + 1);
+                break Bound::Excluded(end);
+            }
+        }
+    };
+    match direction {
+        Direction::Forwards => (Bound::Included(from), after),
+        Direction::Backwards if start.is_empty() => (Bound::Included(prefix), after),
+        Direction::Backwards => (Bound::Included(prefix), Bound::Included(from)),
+    }
+}
+
+impl Find {
+    pub(super) fn new<'a>(
+        (id, prefix, start): (i32, &[u8], &[u8]),
+        direction: Direction,
+        layers: impl Iterator<Item = &'a Layer>,
+    ) -> Self {
+        let range = range(id, prefix, start, direction);
+        let sources = layers.map(|layer| changes(layer, &range, direction)).collect();
+        let above = Merged::new(sources, direction).collect();
+        Self { range, direction, above, below: VecDeque::new(), done: false, page: PAGE.0 }
+    }
+
+    /// The next pair.
+    pub(super) fn next(&mut self, base: &Base) -> store::Result<Option<(StorageKey, Value)>> {
+        loop {
+            if self.below.is_empty() && !self.done {
+                self.read_page(base)?;
+            }
+            let above_first = match (self.above.front(), self.below.front()) {
+                (None, None) => return Ok(None),
+                (None, Some(_)) => false,
+                (Some(_), None) => true,
+                (Some((above, _)), Some((below, _))) => !self.direction.is_before(below, above),
+            };
+            if !above_first {
+                return Ok(self.below.pop_front());
+            }
+            if let Some((key, value)) = self.above.pop_front() {
+                // it replaces what stands below
+                if self.below.front().is_some_and(|(below, _)| *below == key) {
+                    self.below.pop_front();
+                }
+                if let Some(value) = value {
+                    return Ok(Some((key, value)));
+                }
+            }
+        }
+    }
+
+    fn read_page(&mut self, base: &Base) -> store::Result<()> {
+        while self.below.is_empty() && !self.done {
+            let page = base.page(&self.range, self.direction, self.page)?;
+            self.page = (2 * self.page).min(PAGE.1);
+            self.done = page.done;
+            if let Some(last) = page.last {
+                let bound = Bound::Excluded(last.as_slice().to_vec());
+                match self.direction {
+                    Direction::Forwards => self.range.0 = bound,
+                    Direction::Backwards => self.range.1 = bound,
+                }
+            }
+            self.below.extend(page.entries);
+        }
+        Ok(())
+    }
+}

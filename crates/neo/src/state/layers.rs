@@ -1,0 +1,145 @@
+//! The layers of a block that is executed, over what lies below.
+
+use super::base::{Base, Layer};
+use super::find::{Direction, Find};
+use super::{StorageKey, Value};
+use std::sync::OnceLock;
+
+/// A change of a block: a key, and its new value or none where it is deleted.
+pub type Change = (StorageKey, Option<Value>);
+
+/// What contracts keep, as the code that runs now sees it.
+///
+/// A block has a layer; [`State::begin`] puts another one over it, for a transaction or a call
+/// whose changes may have to be given up, and [`State::keep`] or [`State::discard`] ends it.
+///
+/// Reading from disk can fail. An answer is then `None`, and the failure is kept: whoever executes
+/// a block asks [`State::failure`] before its result counts.
+pub struct State {
+    base: Base,
+    /// The block's first, then those over it.
+    layers: Vec<Layer>,
+    failure: OnceLock<store::Error>,
+}
+
+impl State {
+    /// The state before a block.
+    #[must_use]
+    pub fn new(base: Base) -> Self {
+        Self { base, layers: vec![Layer::new()], failure: OnceLock::new() }
+    }
+
+    fn checked<T>(&self, result: store::Result<Option<T>>) -> Option<T> {
+        result.unwrap_or_else(|error| {
+            // the first is the one that counts
+            let _ = self.failure.set(error);
+            None
+        })
+    }
+
+    /// Why an answer since the beginning is not to be trusted.
+    ///
+    /// # Errors
+    /// The first failure of reading.
+    pub fn failure(&mut self) -> store::Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// The value under the key of contract `id`.
+    #[must_use]
+    pub fn get(&self, id: i32, key: &[u8]) -> Option<Value> {
+        let key = StorageKey::new(id, key)?;
+        match self.layers.iter().rev().find_map(|layer| layer.get(&key)) {
+            Some(change) => change.clone(),
+            None => self.checked(self.base.get(&key)),
+        }
+    }
+
+    /// Puts a value under the key of contract `id`. A key that is too long is ignored: who calls
+    /// has refused it.
+    pub fn put(&mut self, id: i32, key: &[u8], value: impl Into<Value>) {
+        self.change(id, key, Some(value.into()));
+    }
+
+    /// Removes the key of contract `id`, whether it is there or not.
+    pub fn delete(&mut self, id: i32, key: &[u8]) {
+        self.change(id, key, None);
+    }
+
+    fn change(&mut self, id: i32, key: &[u8], value: Option<Value>) {
+        if let (Some(key), Some(layer)) = (StorageKey::new(id, key), self.layers.last_mut()) {
+            layer.insert(key, value);
+        }
+    }
+
+    /// Changes go to a new layer from here on. Returns how many there are now, with the
+    /// block's.
+    pub fn begin(&mut self) -> usize {
+        self.layers.push(Layer::new());
+        self.layers.len()
+    }
+
+    /// The changes of the uppermost layer go to the one below it. The block's layer stays.
+    pub fn keep(&mut self) {
+        if let [.., below, upper] = &mut self.layers[..] {
+            match below.is_empty() {
+                true => std::mem::swap(below, upper),
+                // `append` would build the lower one anew, however few changes there are
+                false => below.extend(std::mem::take(upper)),
+            }
+            self.layers.pop();
+        }
+    }
+
+    /// The changes of the uppermost layer are given up; of the block's layer, too.
+    pub fn discard(&mut self) {
+        match &mut self.layers[..] {
+            [block] => block.clear(),
+            _ => drop(self.layers.pop()),
+        }
+    }
+
+    /// Goes through the keys of contract `id` that begin with `prefix`, from `prefix` and `start`
+    /// on, both included; with an empty `start` through all of them.
+    #[must_use]
+    pub fn find(&self, id: i32, prefix: &[u8], start: &[u8], direction: Direction) -> Find {
+        Find::new((id, prefix, start), direction, self.layers.iter().rev())
+    }
+
+    /// The next pair of an iteration, which began in the same block.
+    pub fn next(&self, find: &mut Find) -> Option<(StorageKey, Value)> {
+        self.checked(find.next(&self.base))
+    }
+
+    /// All pairs of an iteration that begins now.
+    pub fn find_all(
+        &self,
+        id: i32,
+        prefix: &[u8],
+        direction: Direction,
+    ) -> impl Iterator<Item = (StorageKey, Value)> {
+        let mut find = self.find(id, prefix, &[], direction);
+        std::iter::from_fn(move || self.next(&mut find))
+    }
+
+    /// The block ends: its changes become part of what lies below, and are returned in the order of
+    /// their keys. Layers that were not ended are given up.
+    pub fn end_block(&mut self) -> Vec<Change> {
+        self.layers.truncate(1);
+        let block = self.layers.first_mut().map(std::mem::take).unwrap_or_default();
+        let changes = block.iter().map(|(key, value)| (*key, value.clone())).collect();
+        self.base.apply(block);
+        changes
+    }
+
+    /// What lies below the block.
+    #[must_use]
+    pub fn base(&self) -> &Base {
+        &self.base
+    }
+
+    /// The same, to flush it between two blocks.
+    pub fn base_mut(&mut self) -> &mut Base {
+        &mut self.base
+    }
+}

@@ -1,0 +1,23 @@
+//! The state: what contracts keep, in layers, and the trie over it.
+//!
+//! From above: the changes of the calls that run (they may fail and leave nothing), of the
+//! transaction, of the block; then the memory, changes of blocks that are not on disk yet; then the
+//! runs of a table on disk. A value is looked for from above, and an iteration merges all layers.
+//! Below the block nothing changes while a block is executed.
+
+mod base;
+mod find;
+mod key;
+mod layers;
+mod mpt;
+
+pub use base::{Base, Layer};
+pub use find::{Direction, Find};
+pub use key::{MAX_STORAGE_KEY, MAX_STORAGE_VALUE, StorageKey};
+pub use layers::{Change, State};
+pub use mpt::StateTrie;
+
+use std::sync::Arc;
+
+/// What stands under a key.
+pub type Value = Arc<[u8]>;

@@ -1,0 +1,217 @@
+//! Conditions of witness rules: which callers a signature is for (NEP of `WitnessRule`;
+//! `transaction/witness_condition.go`).
+//!
+//! They are checked when a transaction is decoded, and read from its bytes again where a rule is
+//! asked.
+
+use super::{Error, Reader, Span, UInt160};
+use crypto::is_p256_key;
+
+/// Conditions inside conditions inside conditions: no deeper.
+pub const MAX_NESTING: u8 = 3;
+/// The most conditions beside each other, rules, contracts or groups of a signer.
+pub const MAX_ITEMS: u64 = 16;
+
+/// A public key as it stands in the encoding: 0x02 (even y) or 0x03 (odd y), then x.
+pub type PublicKey = [u8; 33];
+
+/// When a rule applies.
+#[derive(Clone, Debug)]
+pub enum Condition<'a> {
+    /// Always or never.
+    Boolean(bool),
+    /// When the other does not.
+    Not(Box<Condition<'a>>),
+    /// When all do.
+    And(Conditions<'a>),
+    /// When any does.
+    Or(Conditions<'a>),
+    /// When the contract that asks has this hash.
+    ScriptHash(UInt160),
+    /// When the contract that asks is of the group with this key.
+    Group(&'a PublicKey),
+    /// When the script of the transaction asks, or what it calls directly.
+    CalledByEntry,
+    /// When this contract called the one that asks.
+    CalledByContract(UInt160),
+    /// When a contract of the group with this key called the one that asks.
+    CalledByGroup(&'a PublicKey),
+}
+
+impl Condition<'_> {
+    /// The number of its kind in the encoding.
+    #[must_use]
+    pub fn kind(&self) -> u8 {
+        match self {
+            Self::Boolean(_) => 0x00,
+            Self::Not(_) => 0x01,
+            Self::And(_) => 0x02,
+            Self::Or(_) => 0x03,
+            Self::ScriptHash(_) => 0x18,
+            Self::Group(_) => 0x19,
+            Self::CalledByEntry => 0x20,
+            Self::CalledByContract(_) => 0x28,
+            Self::CalledByGroup(_) => 0x29,
+        }
+    }
+}
+
+/// Conditions that stand beside each other.
+#[derive(Clone, Debug)]
+pub struct Conditions<'a> {
+    reader: Reader<'a>,
+    left: usize,
+}
+
+impl Conditions<'_> {
+    /// How many there are still.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.left
+    }
+
+    /// None left?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
+impl<'a> Iterator for Conditions<'a> {
+    type Item = Condition<'a>;
+
+    fn next(&mut self) -> Option<Condition<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        // they were read when the transaction was decoded, so there is no error here
+        read(&mut self.reader, MAX_NESTING, Points::Known).ok()
+    }
+}
+
+/// The action of a rule, and when it applies (`transaction/witness_rule.go`).
+#[derive(Clone, Debug)]
+pub struct Rule<'a> {
+    /// Does the witness count then?
+    pub allow: bool,
+    /// When the rule applies.
+    pub condition: Condition<'a>,
+}
+
+/// The rules of a signer.
+#[derive(Clone, Debug)]
+pub struct Rules<'a> {
+    reader: Reader<'a>,
+    left: usize,
+}
+
+impl<'a> Rules<'a> {
+    pub(super) fn new(raw: &'a [u8], span: Span, count: usize) -> Self {
+        Self { reader: Reader::of(raw, span), left: count }
+    }
+
+    /// How many there are still.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.left
+    }
+
+    /// None left?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+}
+
+impl<'a> Iterator for Rules<'a> {
+    type Item = Rule<'a>;
+
+    fn next(&mut self) -> Option<Rule<'a>> {
+        self.left = self.left.checked_sub(1)?;
+        rule(&mut self.reader, Points::Known).ok()
+    }
+}
+
+/// Are public keys known to be points of the curve? To find out takes a square root.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Points {
+    Known,
+    Unknown,
+}
+
+/// Reads a rule.
+pub(super) fn rule<'a>(reader: &mut Reader<'a>, points: Points) -> Result<Rule<'a>, Error> {
+    let allow = boolean(reader, "action of a witness rule")?;
+    Ok(Rule { allow, condition: read(reader, MAX_NESTING, points)? })
+}
+
+fn boolean(reader: &mut Reader<'_>, what: &'static str) -> Result<bool, Error> {
+    let at = reader.position();
+    match reader.byte()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        other => Err(Error::Field { at, what, expected: "0 or 1", found: other.into() }),
+    }
+}
+
+fn hash(reader: &mut Reader<'_>) -> Result<UInt160, Error> {
+    reader.array().copied().map(UInt160)
+}
+
+/// Reads a public key, which must be a point of P-256 (`keys.PublicKey.DecodeBinary`). The long
+/// form is refused: Neo decodes it, but never writes it.
+pub(super) fn public_key<'a>(
+    reader: &mut Reader<'a>,
+    points: Points,
+) -> Result<&'a PublicKey, Error> {
+    let at = reader.position();
+    let key = reader.array()?;
+    if points == Points::Unknown && !is_p256_key(key) {
+        let expected = "a compressed point of P-256";
+        return Err(Error::Field { at, what: "public key", expected, found: key[0].into() });
+    }
+    Ok(key)
+}
+
+/// Reads a condition that may hold `depth - 1` levels of others: it calls itself three times at
+/// most.
+fn read<'a>(reader: &mut Reader<'a>, depth: u8, points: Points) -> Result<Condition<'a>, Error> {
+    let at = reader.position();
+    if depth == 0 {
+        let (expected, found) = (u64::from(MAX_NESTING), u64::from(MAX_NESTING) + 1);
+        return Err(Error::TooMany { at, what: "nested witness conditions", expected, found });
+    }
+    Ok(match reader.byte()? {
+        0x00 => Condition::Boolean(boolean(reader, "boolean condition")?),
+        0x01 => Condition::Not(Box::new(read(reader, depth - 1, points)?)),
+        0x02 => Condition::And(several(reader, depth, points)?),
+        0x03 => Condition::Or(several(reader, depth, points)?),
+        0x18 => Condition::ScriptHash(hash(reader)?),
+        0x19 => Condition::Group(public_key(reader, points)?),
+        0x20 => Condition::CalledByEntry,
+        0x28 => Condition::CalledByContract(hash(reader)?),
+        0x29 => Condition::CalledByGroup(public_key(reader, points)?),
+        other => {
+            let expected = "0, 1, 2, 3, 0x18, 0x19, 0x20, 0x28 or 0x29";
+            let what = "kind of a witness condition";
+            return Err(Error::Field { at, what, expected, found: other.into() });
+        }
+    })
+}
+
+/// Reads 1 to 16 conditions, and returns them to be read again.
+fn several<'a>(
+    reader: &mut Reader<'a>,
+    depth: u8,
+    points: Points,
+) -> Result<Conditions<'a>, Error> {
+    let at = reader.position();
+    let left = reader.count("witness conditions", MAX_ITEMS)?;
+    if left == 0 {
+        let expected = "1 or more";
+        return Err(Error::Field { at, what: "witness conditions", expected, found: 0 });
+    }
+    let conditions = Conditions { reader: reader.clone(), left };
+    for _ in 0..left {
+        read(reader, depth - 1, points)?;
+    }
+    Ok(conditions)
+}

@@ -1,0 +1,36 @@
+//! Blocks and transactions taken apart, where they stand in their bytes.
+//!
+//! Nothing is copied out of a block but fields of fixed length. What is refused here is what
+//! neo-go refuses to decode, and two things that it decodes into what it would never write: numbers
+//! that have a shorter form and public keys in the long form. Hashes are made of what stands there,
+//! so a dump with such would have other hashes here than there.
+
+mod address;
+mod attribute;
+mod block;
+mod condition;
+mod error;
+mod hash;
+mod header;
+mod reader;
+mod signer;
+mod span;
+mod transaction;
+mod witness;
+pub mod write;
+
+pub use address::Address;
+pub use attribute::{Attribute, AttributeParts, MAX_ORACLE_RESULT};
+pub use block::{Block, MAX_BLOCK_BYTES, MAX_TRANSACTIONS, hash_blocks};
+pub use condition::{Condition, Conditions, MAX_ITEMS, MAX_NESTING, PublicKey, Rule, Rules};
+pub use error::Error;
+pub use hash::{TextError, UInt160, UInt256};
+pub use header::Header;
+pub use reader::Reader;
+pub use signer::{Scopes, Signer, SignerParts};
+pub use span::Span;
+pub use transaction::{
+    MAX_ATTRIBUTES, MAX_SCRIPT, MAX_TRANSACTION_SIZE, SingleTransaction, Transaction,
+    TransactionParts, Transactions,
+};
+pub use witness::{MAX_WITNESS_SCRIPT, Witness, WitnessParts};

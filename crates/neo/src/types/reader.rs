@@ -1,0 +1,186 @@
+//! The bytes that are not read yet, and Neo's variable-length numbers.
+
+use super::{Error, Span};
+
+/// The bytes of an object that are not read yet. It knows where it stands.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    /// Bytes of the whole object, or where this stretch of it ends.
+    end: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads `raw` from its beginning. Offsets fit in 32 bits, so `raw` has less than 4 GiB.
+    #[must_use]
+    pub fn new(raw: &'a [u8]) -> Self {
+        Self { rest: raw, end: raw.len() }
+    }
+
+    /// Reads the bytes of `span` in `raw`; offsets count from the beginning of `raw`.
+    pub(super) fn of(raw: &'a [u8], span: Span) -> Self {
+        Self { rest: span.of(raw), end: span.end as usize }
+    }
+
+    /// The offset of the next byte.
+    #[must_use]
+    pub fn position(&self) -> u32 {
+        (self.end - self.rest.len()) as u32
+    }
+
+    /// Is everything read?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn truncated(&self, expected: u64) -> Error {
+        Error::Truncated { at: self.position(), expected, found: self.rest.len() as u32 }
+    }
+
+    /// The next `N` bytes.
+    ///
+    /// # Errors
+    /// When there are fewer; this is so for all that follow.
+    #[inline(always)]
+    pub fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
+        match self.rest.split_first_chunk() {
+            Some((array, rest)) => {
+                self.rest = rest;
+                Ok(array)
+            }
+            None => Err(self.truncated(N as u64)),
+        }
+    }
+
+    /// The next byte.
+    ///
+    /// # Errors
+    /// As [`Reader::array`].
+    #[inline(always)]
+    pub fn byte(&mut self) -> Result<u8, Error> {
+        self.array().map(|[byte]| *byte)
+    }
+
+    /// A number of two bytes in little endian, as all numbers are.
+    ///
+    /// # Errors
+    /// As [`Reader::array`].
+    pub fn u16(&mut self) -> Result<u16, Error> {
+        self.array().map(|bytes| u16::from_le_bytes(*bytes))
+    }
+
+    /// A number of four bytes.
+    ///
+    /// # Errors
+    /// As [`Reader::array`].
+    pub fn u32(&mut self) -> Result<u32, Error> {
+        self.array().map(|bytes| u32::from_le_bytes(*bytes))
+    }
+
+    /// A number of eight bytes.
+    ///
+    /// # Errors
+    /// As [`Reader::array`].
+    pub fn u64(&mut self) -> Result<u64, Error> {
+        self.array().map(|bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// A number of 1, 3, 5 or 9 bytes.
+    ///
+    /// # Errors
+    /// When it is cut, or has a shorter form.
+    #[inline]
+    pub fn number(&mut self) -> Result<u64, Error> {
+        let at = self.position();
+        let (expected, found) = match self.byte()? {
+            0xfd => (0xfd, u64::from(self.u16()?)),
+            0xfe => (0x1_0000, u64::from(self.u32()?)),
+            0xff => (0x1_0000_0000, self.u64()?),
+            small => (0, u64::from(small)),
+        };
+        if found < expected {
+            return Err(Error::NotCanonical { at, expected, found });
+        }
+        Ok(found)
+    }
+
+    /// A number that counts `what` and is at most `most`.
+    ///
+    /// # Errors
+    /// When it is more, and as [`Reader::number`].
+    #[inline]
+    pub fn count(&mut self, what: &'static str, most: u64) -> Result<usize, Error> {
+        let at = self.position();
+        match self.number()? {
+            found if found > most => Err(Error::TooMany { at, what, expected: most, found }),
+            found => Ok(found as usize),
+        }
+    }
+
+    /// The length of `what`, at most `most`, and as many bytes.
+    ///
+    /// # Errors
+    /// When it is longer or cut.
+    #[inline]
+    pub fn string(&mut self, what: &'static str, most: u64) -> Result<Span, Error> {
+        let length = self.count(what, most)?;
+        self.skip(length)
+    }
+
+    /// The next `length` bytes.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    #[inline]
+    pub fn skip(&mut self, length: usize) -> Result<Span, Error> {
+        let start = self.position();
+        match self.rest.split_at_checked(length) {
+            Some((_, rest)) => {
+                self.rest = rest;
+                Ok(Span { start, end: self.position() })
+            }
+            None => Err(self.truncated(length as u64)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::write;
+
+    #[test]
+    fn numbers_of_all_lengths_are_read_as_they_were_written() {
+        for number in [0, 1, 0xfc, 0xfd, 0xffff, 0x1_0000, 0xffff_ffff, 0x1_0000_0000, u64::MAX] {
+            let mut bytes = Vec::new();
+            write::number(&mut bytes, number);
+            assert_eq!(bytes.len(), write::number_length(number));
+            let mut reader = Reader::new(&bytes);
+            assert_eq!(reader.number(), Ok(number));
+            assert!(reader.is_empty());
+            for cut in 0..bytes.len() {
+                let error = Reader::new(&bytes[..cut]).number().unwrap_err();
+                assert!(matches!(error, Error::Truncated { .. }), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_with_a_shorter_form_is_refused() {
+        let error = Reader::new(&[0xfd, 0xfc, 0]).number();
+        assert_eq!(error, Err(Error::NotCanonical { at: 0, expected: 0xfd, found: 0xfc }));
+        let error = Reader::new(&[0xfe, 0xff, 0xff, 0, 0]).number();
+        assert_eq!(error, Err(Error::NotCanonical { at: 0, expected: 0x1_0000, found: 0xffff }));
+    }
+
+    #[test]
+    fn a_length_over_the_limit_is_refused_before_anything_is_read() {
+        let error = Reader::new(&[5, 1, 2]).string("script", 4);
+        assert_eq!(error, Err(Error::TooMany { at: 0, what: "script", expected: 4, found: 5 }),);
+        let error = Reader::new(&[4, 1, 2]).string("script", 4);
+        assert_eq!(error, Err(Error::Truncated { at: 1, expected: 4, found: 2 }));
+    }
+}

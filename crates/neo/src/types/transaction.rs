@@ -1,0 +1,312 @@
+//! Transactions (`transaction/transaction.go`): where their parts stand, and the view of one.
+
+use super::attribute::{Attribute, AttributeParts};
+use super::signer::{Signer, SignerParts};
+use super::witness::{Witness, WitnessParts};
+use super::{Error, Reader, Span, UInt160, UInt256};
+use crypto::sha256;
+use std::ops::Range;
+
+/// The longest transaction that a block may have, in bytes.
+pub const MAX_TRANSACTION_SIZE: usize = 102_400;
+/// The most signers and attributes together.
+pub const MAX_ATTRIBUTES: u64 = 16;
+/// The longest script.
+pub const MAX_SCRIPT: u64 = 0xffff;
+
+/// A transaction: its fields, and where its parts stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TransactionParts {
+    /// The whole transaction.
+    pub span: Span,
+    /// What is hashed and signed: all but the witnesses.
+    pub signed: Span,
+    /// A random number, so that hashes differ.
+    pub nonce: u32,
+    /// What execution may cost, in units of 10^-8 GAS; burnt.
+    pub system_fee: i64,
+    /// What size and verification may cost; goes to the consensus nodes.
+    pub network_fee: i64,
+    /// The last height at which it may be in a block.
+    pub valid_until_block: u32,
+    /// The script.
+    pub script: Span,
+    signers: Range<u32>,
+    attributes: Range<u32>,
+    witnesses: Range<u32>,
+}
+
+/// Transactions taken apart. The lists are reused from block to block.
+#[derive(Clone, Debug, Default)]
+pub struct Transactions {
+    list: Vec<TransactionParts>,
+    signers: Vec<SignerParts>,
+    attributes: Vec<AttributeParts>,
+    witnesses: Vec<WitnessParts>,
+    /// The hash of each, once they are hashed.
+    hashes: Vec<UInt256>,
+}
+
+impl Transactions {
+    /// How many.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// None?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Forgets them all.
+    pub fn clear(&mut self) {
+        self.list.clear();
+        self.signers.clear();
+        self.attributes.clear();
+        self.witnesses.clear();
+        self.hashes.clear();
+    }
+
+    /// Where the parts of each stand.
+    #[must_use]
+    pub fn parts(&self) -> &[TransactionParts] {
+        &self.list
+    }
+
+    /// The hash of each.
+    #[must_use]
+    pub fn hashes(&self) -> &[UInt256] {
+        &self.hashes
+    }
+
+    /// Transaction `index` of those in `raw`.
+    ///
+    /// # Panics
+    /// When there are not so many, or they are not hashed.
+    #[must_use]
+    pub fn get<'a>(&'a self, raw: &'a [u8], index: usize) -> Transaction<'a> {
+        Transaction { raw, lists: self, parts: &self.list[index], hash: &self.hashes[index] }
+    }
+
+    /// What is hashed of each.
+    pub(super) fn signed<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        self.list.iter().map(|each| each.signed.of(raw))
+    }
+
+    /// The hashes of what [`Transactions::signed`] gives.
+    pub(super) fn set_hashes(&mut self, hashes: &[[u8; 32]]) {
+        self.hashes.clear();
+        self.hashes.extend(hashes.iter().copied().map(UInt256));
+    }
+
+    /// Reads one more transaction.
+    pub(super) fn read(&mut self, reader: &mut Reader<'_>) -> Result<(), Error> {
+        let start = reader.position();
+        let mut parts = read_fixed(reader)?;
+        parts.signers = self.read_signers(reader)?;
+        parts.attributes = self.read_attributes(reader, parts.signers.len())?;
+        let at = reader.position();
+        parts.script = reader.string("script", MAX_SCRIPT)?;
+        if parts.script.is_empty() {
+            let expected = "1 byte or more";
+            return Err(Error::Field { at, what: "script", expected, found: 0 });
+        }
+        parts.signed = Span { start, end: reader.position() };
+        let at = reader.position();
+        let count = reader.count("witnesses", MAX_ATTRIBUTES)?;
+        if count != parts.signers.len() {
+            let expected = "as many as signers";
+            return Err(Error::Field { at, what: "witnesses", expected, found: count as u64 });
+        }
+        let first = self.witnesses.len() as u32;
+        for _ in 0..count {
+            self.witnesses.push(WitnessParts::read(reader)?);
+        }
+        parts.witnesses = first..self.witnesses.len() as u32;
+        parts.span = Span { start, end: reader.position() };
+        self.list.push(parts);
+        Ok(())
+    }
+
+    fn read_signers(&mut self, reader: &mut Reader<'_>) -> Result<Range<u32>, Error> {
+        let at = reader.position();
+        let count = reader.count("signers", MAX_ATTRIBUTES)?;
+        if count == 0 {
+            let expected = "1 or more";
+            return Err(Error::Field { at, what: "signers", expected, found: 0 });
+        }
+        let first = self.signers.len();
+        for _ in 0..count {
+            let at = reader.position();
+            let signer = SignerParts::read(reader)?;
+            if self.signers[first..].iter().any(|other| other.account == signer.account) {
+                let found = signer.account.address().to_string();
+                return Err(Error::Repeated { at, what: "signers", found });
+            }
+            self.signers.push(signer);
+        }
+        Ok(first as u32..self.signers.len() as u32)
+    }
+
+    fn read_attributes(
+        &mut self,
+        reader: &mut Reader<'_>,
+        signers: usize,
+    ) -> Result<Range<u32>, Error> {
+        let count = reader.count("attributes", MAX_ATTRIBUTES - signers as u64)?;
+        let first = self.attributes.len();
+        for _ in 0..count {
+            let at = reader.position();
+            let attribute = AttributeParts::read(reader)?;
+            let same = |other: &AttributeParts| other.kind() == attribute.kind();
+            if !attribute.may_repeat() && self.attributes[first..].iter().any(same) {
+                let found = format!("type {:#04x}", attribute.kind());
+                return Err(Error::Repeated { at, what: "attributes", found });
+            }
+            self.attributes.push(attribute);
+        }
+        Ok(first as u32..self.attributes.len() as u32)
+    }
+}
+
+/// Version, nonce, fees and height (`decodeHashableFields`, `isValid`).
+fn read_fixed(reader: &mut Reader<'_>) -> Result<TransactionParts, Error> {
+    let at = reader.position();
+    let version = reader.byte()?;
+    if version != 0 {
+        let what = "version of a transaction";
+        return Err(Error::Field { at, what, expected: "0", found: version.into() });
+    }
+    let nonce = reader.u32()?;
+    let at = reader.position();
+    let (system_fee, network_fee) = (reader.u64()? as i64, reader.u64()? as i64);
+    for (what, fee) in [("system fee", system_fee), ("network fee", network_fee)] {
+        if fee < 0 {
+            let expected = "no negative number";
+            return Err(Error::Field { at, what, expected, found: fee as u64 });
+        }
+    }
+    if system_fee.checked_add(network_fee).is_none() {
+        let found = system_fee as u64 + network_fee as u64;
+        return Err(Error::Field { at, what: "both fees", expected: "less than 2^63", found });
+    }
+    let valid_until_block = reader.u32()?;
+    Ok(TransactionParts { nonce, system_fee, network_fee, valid_until_block, ..<_>::default() })
+}
+
+/// A transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction<'a> {
+    raw: &'a [u8],
+    lists: &'a Transactions,
+    parts: &'a TransactionParts,
+    hash: &'a UInt256,
+}
+
+fn slice<'a, T>(list: &'a [T], range: &Range<u32>) -> &'a [T] {
+    &list[range.start as usize..range.end as usize]
+}
+
+impl<'a> Transaction<'a> {
+    /// SHA-256 of all but the witnesses.
+    #[must_use]
+    pub fn hash(self) -> UInt256 {
+        *self.hash
+    }
+
+    /// Its fields of fixed length.
+    #[must_use]
+    pub fn fields(self) -> &'a TransactionParts {
+        self.parts
+    }
+
+    /// Its encoding.
+    #[must_use]
+    pub fn bytes(self) -> &'a [u8] {
+        self.parts.span.of(self.raw)
+    }
+
+    /// The bytes that are hashed and signed.
+    #[must_use]
+    pub fn signed_bytes(self) -> &'a [u8] {
+        self.parts.signed.of(self.raw)
+    }
+
+    /// Bytes of its encoding.
+    #[must_use]
+    pub fn size(self) -> usize {
+        self.parts.span.len()
+    }
+
+    /// The script.
+    #[must_use]
+    pub fn script(self) -> &'a [u8] {
+        self.parts.script.of(self.raw)
+    }
+
+    /// Who pays: the first signer.
+    #[must_use]
+    pub fn sender(self) -> UInt160 {
+        self.signer_parts()[0].account
+    }
+
+    fn signer_parts(self) -> &'a [SignerParts] {
+        slice(&self.lists.signers, &self.parts.signers)
+    }
+
+    /// The signers in order; at least one.
+    pub fn signers(self) -> impl ExactSizeIterator<Item = Signer<'a>> + use<'a> {
+        let raw = self.raw;
+        self.signer_parts().iter().map(move |parts| Signer { raw, parts })
+    }
+
+    /// The attributes in order.
+    pub fn attributes(self) -> impl ExactSizeIterator<Item = Attribute<'a>> + use<'a> {
+        let raw = self.raw;
+        let parts = slice(&self.lists.attributes, &self.parts.attributes);
+        parts.iter().map(move |parts| Attribute::new(raw, parts))
+    }
+
+    /// The witnesses, one for each signer in their order.
+    pub fn witnesses(self) -> impl ExactSizeIterator<Item = Witness<'a>> + use<'a> {
+        let raw = self.raw;
+        let parts = slice(&self.lists.witnesses, &self.parts.witnesses);
+        parts.iter().map(move |parts| Witness::new(raw, parts))
+    }
+}
+
+/// A transaction that stands alone.
+#[derive(Clone, Debug)]
+pub struct SingleTransaction {
+    raw: Vec<u8>,
+    lists: Transactions,
+}
+
+impl SingleTransaction {
+    /// Takes apart and hashes the transaction that `raw` is.
+    ///
+    /// # Errors
+    /// When `raw` is no complete transaction and nothing else.
+    pub fn decode(raw: Vec<u8>) -> Result<Self, Error> {
+        if raw.len() > MAX_TRANSACTION_SIZE {
+            return Err(Error::TooLong { expected: MAX_TRANSACTION_SIZE, found: raw.len() });
+        }
+        let mut reader = Reader::new(&raw);
+        let mut lists = Transactions::default();
+        lists.read(&mut reader)?;
+        if !reader.is_empty() {
+            let (expected, found) = (reader.position(), raw.len() as u32);
+            return Err(Error::Trailing { expected, found });
+        }
+        lists.hashes.push(UInt256(sha256(lists.list[0].signed.of(&raw))));
+        Ok(Self { raw, lists })
+    }
+
+    /// The transaction.
+    #[must_use]
+    pub fn get(&self) -> Transaction<'_> {
+        self.lists.get(&self.raw, 0)
+    }
+}

@@ -1,0 +1,51 @@
+//! What proves that an account agrees: two scripts (`transaction/witness.go`).
+
+use super::{Error, Reader, Span, UInt160, write};
+
+/// The longest invocation script, and the longest verification script.
+pub const MAX_WITNESS_SCRIPT: u64 = 1024;
+
+/// A witness: where its scripts stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WitnessParts {
+    /// The script that pushes signatures.
+    pub invocation: Span,
+    /// The script that checks them; empty for a contract on the chain.
+    pub verification: Span,
+}
+
+impl WitnessParts {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            invocation: reader.string("invocation script", MAX_WITNESS_SCRIPT)?,
+            verification: reader.string("verification script", MAX_WITNESS_SCRIPT)?,
+        })
+    }
+}
+
+/// A witness of a transaction or a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Witness<'a> {
+    /// The script that pushes signatures.
+    pub invocation: &'a [u8],
+    /// The script that checks them; empty for a contract on the chain.
+    pub verification: &'a [u8],
+}
+
+impl<'a> Witness<'a> {
+    pub(super) fn new(raw: &'a [u8], parts: &WitnessParts) -> Self {
+        Self { invocation: parts.invocation.of(raw), verification: parts.verification.of(raw) }
+    }
+
+    /// The hash of the script that checks: the account that it speaks for.
+    #[must_use]
+    pub fn script_hash(self) -> UInt160 {
+        UInt160::of_script(self.verification)
+    }
+
+    /// Writes it as it is read.
+    pub fn write(self, into: &mut Vec<u8>) {
+        write::string(into, self.invocation);
+        write::string(into, self.verification);
+    }
+}

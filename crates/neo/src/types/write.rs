@@ -1,0 +1,37 @@
+//! Writing Neo's encoding: what [`super::Reader`] reads.
+
+/// How many bytes [`number`] writes.
+#[must_use]
+pub fn number_length(number: u64) -> usize {
+    match number {
+        0..0xfd => 1,
+        0xfd..0x1_0000 => 3,
+        0x1_0000..0x1_0000_0000 => 5,
+        _ => 9,
+    }
+}
+
+/// A number of variable length.
+pub fn number(into: &mut Vec<u8>, number: u64) {
+    match number {
+        0..0xfd => into.push(number as u8),
+        0xfd..0x1_0000 => {
+            into.push(0xfd);
+            into.extend_from_slice(&(number as u16).to_le_bytes());
+        }
+        0x1_0000..0x1_0000_0000 => {
+            into.push(0xfe);
+            into.extend_from_slice(&(number as u32).to_le_bytes());
+        }
+        _ => {
+            into.push(0xff);
+            into.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
+/// The length of `bytes`, then the bytes.
+pub fn string(into: &mut Vec<u8>, bytes: &[u8]) {
+    number(into, bytes.len() as u64);
+    into.extend_from_slice(bytes);
+}

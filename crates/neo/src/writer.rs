@@ -1,0 +1,94 @@
+//! The last stage: verified blocks go to where they are kept, and the run is told of them.
+
+use crate::Level;
+use crate::batch::Batch;
+use crate::commit::{Commit, Sink};
+use crate::execution;
+use crate::fault::Error;
+use crate::header::rules::Parent;
+use crate::options::Options;
+use crate::run::Run;
+use crate::types::UInt256;
+use chain::Progress;
+use pipeline::Flow;
+use std::time::Instant;
+
+/// Bytes of dumps after which the store is made durable, so that a start after a power loss has
+/// little to check again.
+const SYNC_EVERY: u64 = 1 << 30;
+
+/// Who is told how far the run came.
+type Told<'a> = &'a mut (dyn FnMut(&Progress) + Send);
+
+/// Writes batches one after the other.
+pub(crate) struct Writer<'a> {
+    options: &'a Options,
+    sink: &'a mut Sink,
+    commit: Commit,
+    run: &'a mut Run,
+    progress: Told<'a>,
+    start: Instant,
+    /// The last block that was written, or stored before.
+    last: Option<Parent>,
+    /// The state root after it, where blocks are executed.
+    root: UInt256,
+    /// Bytes of dumps up to the last time that the store was made durable.
+    synced_at: u64,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(
+        options: &'a Options,
+        sink: &'a mut Sink,
+        (last, commit): (Option<Parent>, Commit),
+        run: &'a mut Run,
+        progress: Told<'a>,
+        start: Instant,
+    ) -> Self {
+        let root = sink.root();
+        Self { options, sink, commit, run, progress, start, last, root, synced_at: 0 }
+    }
+
+    /// Writes the good blocks of a batch; then its fault ends the run.
+    pub fn write(&mut self, batch: &mut Batch) -> Result<Flow, Error> {
+        let clock = Instant::now();
+        self.run.bytes += batch.packed.disk_bytes();
+        if self.executes() {
+            execution::check_roots(batch, &mut self.root);
+        }
+        if let Some(verified) = batch.verified() {
+            self.sink.write(&self.commit, &verified)?;
+            self.last = verified.blocks().last().map(Parent::of).or(self.last);
+        }
+        self.run.add(batch, clock.elapsed(), self.start);
+        if self.run.bytes - self.synced_at >= SYNC_EVERY {
+            self.synced_at = self.run.bytes;
+            self.sink.sync()?;
+        }
+        (self.progress)(&Progress {
+            number: self.last.map_or(0, |last| last.index.into()),
+            blocks: self.run.blocks,
+            bytes: self.run.bytes,
+            total_bytes: None,
+            committed: self.sink.committed(),
+        });
+        match batch.fault.take() {
+            Some(fault) => Err(fault.into()),
+            None if self.options.cancel.is_cancelled() => {
+                self.run.stopped = true;
+                Ok(Flow::Stop)
+            }
+            None => Ok(Flow::Continue),
+        }
+    }
+
+    fn executes(&self) -> bool {
+        self.options.level >= Level::Execution
+    }
+
+    /// The last block of the chain now.
+    pub fn end(self) -> Option<Parent> {
+        self.run.root = self.executes().then_some(self.root);
+        self.last
+    }
+}

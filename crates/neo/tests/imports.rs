@@ -1,0 +1,258 @@
+//! Imports of neo-go's dumps, whole, resumed, cut, and changed in every way that a rule forbids.
+
+mod dumps;
+
+use archive::acc::{self, DumpWriter, Head};
+use blockmill_neo::Level;
+use blockmill_neo::commit::Sink;
+use blockmill_neo::error::Rule;
+use blockmill_neo::fault::{Cause, Error};
+use blockmill_neo::import::{Options, Run, import};
+use blockmill_neo::option_table::Setting;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::types::UInt256;
+use chain::Status;
+use dumps::{Dump, records};
+use std::path::{Path, PathBuf};
+use store::ChainStore;
+
+fn options(dump: Dump) -> Options {
+    let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
+    Options { threads: 2, ..Options::new(Protocol::from_yaml(&text).unwrap()) }
+}
+
+fn run(path: &Path, options: &Options, sink: &mut Sink) -> (Run, Result<(), Error>) {
+    let dumps = acc::open(&[path.to_path_buf()]).unwrap();
+    import(&dumps, options, sink, |_| {})
+}
+
+fn verify(path: &Path, options: &Options) -> (Run, Result<(), Error>) {
+    run(path, options, &mut Sink::Discard)
+}
+
+fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
+    let path = folder.join("changed.acc");
+    let _ = std::fs::remove_file(&path);
+    let head = Head { first: 0, count: blocks.len() as u32, incremental: false };
+    let mut writer = DumpWriter::create(&path, head, false).unwrap();
+    blocks.iter().for_each(|block| writer.append(block).unwrap());
+    writer.finish().unwrap();
+    path
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn every_dump_is_verified_with_every_option() {
+    for dump in Dump::ALL {
+        let tip = dumps::blocks(dump).last().unwrap().hash;
+        let default = Setting::default();
+        let others = default.neighbours().map(|(_, _, setting)| setting);
+        let settings: Vec<Setting> = [default].into_iter().chain(others).collect();
+        // the largest one only as it is meant
+        let settings = if dump.transactions > 1000 { &settings[..1] } else { &settings[..] };
+        for setting in settings {
+            for level in [Level::Headers, Level::Bodies] {
+                let options = Options { setting: *setting, level, ..options(dump) };
+                let (run, outcome) = verify(&testkit::fixture(dump.file), &options);
+                outcome.unwrap_or_else(|error| panic!("{}: {error}", dump.name));
+                assert_eq!(run.blocks, dump.blocks as u64);
+                assert_eq!(run.tip, Some((dump.blocks as u32 - 1, tip)));
+                if level == Level::Bodies {
+                    assert_eq!(run.transactions, dump.transactions as u64);
+                    assert!(run.witnesses > 0 && run.tolerated == 0);
+                }
+            }
+        }
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_goes_on_where_it_ended_and_holds_what_was_verified() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let (data, path) = (folder.path().join("data"), testkit::fixture(dump.file));
+    let blocks = dumps::blocks(dump);
+    for until in [Some(7), Some(30), None, None] {
+        let options = Options { until, ..options(dump) };
+        let (store, _) = ChainStore::open(&data, &store::Options::default()).unwrap();
+        let before = store.tip().map(|tip| tip.number);
+        let mut sink = Sink::Store(Box::new(store));
+        let (run, outcome) = run(&path, &options, &mut sink);
+        outcome.unwrap();
+        let last = until.unwrap_or(50);
+        assert_eq!(run.committed, Some(last.into()));
+        assert_eq!(run.resumed.map(u64::from), before);
+        assert_eq!(run.blocks, u64::from(last) + 1 - before.map_or(0, |before| before + 1));
+    }
+    assert!(blockmill_neo::commit::holds_neo(&data));
+    let (store, _) = ChainStore::open_read_only(&data).unwrap();
+    for block in &blocks {
+        let number = u64::from(block.header.index);
+        let header = store.header(number).unwrap().unwrap();
+        let body = store.body(number).unwrap().unwrap();
+        assert_eq!([header, body].concat(), block.raw);
+        assert_eq!(store.number_of(&block.hash.0).unwrap(), Some(number));
+    }
+    // another chain, and another level
+    let mut sink = Sink::Store(Box::new(ChainStore::open(&data, &<_>::default()).unwrap().0));
+    let other = testkit::fixture(Dump::EMPTY.file);
+    let (_, outcome) = run(&other, &options(Dump::EMPTY), &mut sink);
+    assert!(matches!(outcome, Err(Error::OtherChain { .. })));
+    let headers = Options { level: Level::Headers, ..options(dump) };
+    let (_, outcome) = run(&path, &headers, &mut sink);
+    assert!(matches!(outcome, Err(Error::OtherChain { .. })));
+}
+
+/// The rule that stops a changed chain, and the height.
+fn broken(folder: &Path, options: &Options, blocks: &[Vec<u8>]) -> (u32, Rule, u64) {
+    let (run, outcome) = verify(&write(folder, blocks), options);
+    match outcome {
+        Err(Error::Fault(fault)) => match fault.cause {
+            Cause::Rule(violation) => {
+                assert_eq!(fault.location.unwrap().file, folder.join("changed.acc"));
+                (fault.block, violation.rule, run.blocks)
+            }
+            cause => panic!("{cause:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_changed_header_is_refused_by_the_rule_that_it_breaks() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let (records, options) = (records(dump), options(dump));
+    let change = |height: usize, at: usize| {
+        let mut blocks = records.clone();
+        blocks[height][at] ^= 1;
+        blocks
+    };
+    // version, hash before, merkle root, time, nonce, primary, next consensus: all are signed
+    for (at, rule) in [
+        (0, Rule::BlockWitness),
+        (4, Rule::PreviousHash),
+        (36, Rule::BlockWitness),
+        (76, Rule::BlockWitness),
+        (88, Rule::BlockWitness),
+        (89, Rule::BlockWitness),
+    ] {
+        for height in [1, 20, 50] {
+            let found = broken(folder.path(), &options, &change(height, at));
+            assert_eq!(found, (height as u32, rule, height as u64), "byte {at} of {height}");
+        }
+    }
+    // bodies are not signed: a transaction that is dropped shows in the root
+    let mut bodiless = records.clone();
+    let height =
+        dumps::blocks(dump).iter().rposition(|block| block.transactions.len() == 1).unwrap();
+    let block = &dumps::blocks(dump)[height];
+    bodiless[height].truncate(block.header_length());
+    bodiless[height].push(0);
+    assert_eq!(broken(folder.path(), &options, &bodiless).1, Rule::MerkleRoot);
+    let mut later = change(20, 0);
+    later[20] = records[20].clone();
+    // 128 is no consensus node; an hour of 2^40 ms is not later than the next block's
+    later[20][88] = 128;
+    assert_eq!(broken(folder.path(), &options, &later).1, Rule::PrimaryIndex);
+    later[20] = records[20].clone();
+    later[20][68..76].copy_from_slice(&[0; 8]);
+    assert_eq!(broken(folder.path(), &options, &later).1, Rule::Timestamp);
+    assert_eq!(broken(folder.path(), &options, &change(0, 80)).1, Rule::Genesis);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_changed_witness_is_refused() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let (records, options) = (records(dump), options(dump));
+    let blocks = dumps::blocks(dump);
+    let (mut of_blocks, mut of_transactions) = (0, 0);
+    for (height, block) in blocks.iter().enumerate().skip(1).step_by(7) {
+        let mut changed = records.clone();
+        let start = block.header.witness.invocation.start as usize;
+        changed[height][start + 10] ^= 1;
+        assert_eq!(broken(folder.path(), &options, &changed).1, Rule::BlockWitness);
+        let mut changed = records.clone();
+        let start = block.header.witness.verification.start as usize;
+        changed[height][start + 10] ^= 1;
+        assert_eq!(broken(folder.path(), &options, &changed).1, Rule::BlockAccount);
+        of_blocks += 1;
+        for transaction in block.transactions() {
+            let Some(witness) = transaction.witnesses().next() else { continue };
+            if witness.invocation.is_empty() {
+                continue;
+            }
+            // witnesses are not hashed, so nothing else changes
+            let at = witness.invocation.as_ptr() as usize - block.raw.as_ptr() as usize;
+            let mut changed = records.clone();
+            changed[height][at + 10] ^= 1;
+            let found = broken(folder.path(), &options, &changed);
+            assert_eq!(found, (height as u32, Rule::Witness, height as u64));
+            let lenient = Protocol { verify_transactions: false, ..(*options.protocol).clone() };
+            let lenient = Options { protocol: lenient.into(), ..options.clone() };
+            let (run, outcome) = verify(&folder.path().join("changed.acc"), &lenient);
+            outcome.unwrap();
+            assert_eq!((run.tolerated, run.first_tolerated.len()), (1, 1));
+            of_transactions += 1;
+        }
+    }
+    assert!(of_blocks > 3 && of_transactions > 3, "{of_blocks} {of_transactions}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn another_network_is_told_by_its_signatures() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let options = options(dump);
+    let other = Protocol { magic: 43, ..(*options.protocol).clone() };
+    let other = Options { protocol: other.into(), ..options };
+    assert_eq!(broken(folder.path(), &other, &records(dump)), (1, Rule::BlockWitness, 1));
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_cut_dump_is_verified_up_to_its_end_and_incomplete() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let bytes = testkit::read(dump.file);
+    let path = folder.path().join("cut.acc");
+    std::fs::write(&path, &bytes[..bytes.len() - 100]).unwrap();
+    let options = options(dump);
+    let (run, outcome) = verify(&path, &options);
+    assert_eq!(run.blocks, 50);
+    let error = outcome.unwrap_err();
+    assert_eq!(error.status(), Status::Incomplete, "{error}");
+    assert!(error.to_string().starts_with("block 50"), "{error}");
+    let (run, outcome) = verify(&path, &Options { partial: true, ..options });
+    outcome.unwrap();
+    assert_eq!((run.blocks, run.shortfalls.len()), (50, 1));
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn dumps_from_the_middle_need_the_block_before() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let records = records(dump);
+    let incremental = |first: usize, end: usize| {
+        let path = folder.path().join(format!("{first}.acc"));
+        let (number, count) = (first as u32, (end - first) as u32);
+        let head = Head { first: number, count, incremental: true };
+        let mut writer = DumpWriter::create(&path, head, true).unwrap();
+        records[first..end].iter().for_each(|block| writer.append(block).unwrap());
+        writer.finish().unwrap();
+        path
+    };
+    let options = options(dump);
+    let (_, outcome) = verify(&incremental(20, 51), &options);
+    assert!(matches!(outcome, Err(Error::NoBeginning { expected: 19, found: 20 })));
+    // the first block follows from the configuration
+    let (run, outcome) = verify(&incremental(1, 20), &options);
+    outcome.unwrap();
+    assert_eq!(run.blocks, 19);
+    incremental(0, 5);
+    let dumps = acc::open(&[folder.path().to_path_buf()]).unwrap();
+    let (run, outcome) = import(&dumps, &options, &mut Sink::Discard, |_| {});
+    outcome.unwrap();
+    let tip: UInt256 = dumps::blocks(dump)[50].hash;
+    assert_eq!((run.blocks, run.tip), (51, Some((50, tip))));
+}

@@ -1,0 +1,213 @@
+//! neo-go's dumps imported at level execution: application logs and state roots are its own, also
+//! where the import is stopped and goes on; and what must not be accepted is not.
+
+mod dumps;
+
+use archive::acc::{self, DumpWriter, Head};
+use blockmill_neo::Level;
+use blockmill_neo::commit::Sink;
+use blockmill_neo::error::Rule;
+use blockmill_neo::execute::engine::Execution;
+use blockmill_neo::fault::{Cause, Error};
+use blockmill_neo::import::{Options, Run, import};
+use blockmill_neo::ledger::Ledger;
+use blockmill_neo::option_table::Setting;
+use blockmill_neo::params::Protocol;
+use blockmill_neo::types::UInt256;
+use dumps::{Dump, oracle, records};
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+fn options(dump: Dump, threads: usize) -> Options {
+    let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
+    let protocol = Protocol::from_yaml(&text).unwrap();
+    Options { threads, level: Level::Execution, ..Options::new(protocol) }
+}
+
+fn ledger(data: &Path) -> Ledger {
+    Ledger::open(data, &store::Options::default()).unwrap()
+}
+
+fn run(path: &Path, options: &Options, data: &Path) -> (Run, Result<(), Error>) {
+    let dumps = acc::open(&[path.to_path_buf()]).unwrap();
+    let mut sink = Sink::Ledger(Box::new(ledger(data)));
+    import(&dumps, options, &mut sink, |_| {})
+}
+
+/// The gas, the end and the notifications' names of an execution, as in the oracle's log.
+fn compare(expected: &Value, found: &Execution, what: &str) {
+    assert_eq!(expected["gasconsumed"], found.gas.to_string(), "{what}");
+    let end = if found.fault.is_none() { "HALT" } else { "FAULT" };
+    assert_eq!(expected["vmstate"], end, "{what}");
+    let exception = expected["exception"].as_str();
+    assert_eq!(exception, found.fault.as_deref(), "{what}");
+    let notifications = expected["notifications"].as_array().unwrap();
+    assert_eq!(notifications.len(), found.notifications.len(), "{what}");
+    for (expected, found) in notifications.iter().zip(&found.notifications) {
+        assert_eq!(expected["contract"], found.contract.to_string(), "{what}");
+        assert_eq!(expected["eventname"], found.name, "{what}");
+    }
+    assert_eq!(expected["stack"].as_array().unwrap().len(), found.stack.len(), "{what}");
+}
+
+/// The application logs in the store are the oracle's.
+fn compare_logs(dump: Dump, data: &Path) {
+    let ledger = ledger(data);
+    let file = testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
+    let mut blocks = 0;
+    for (height, line) in BufReader::new(GzDecoder::new(&file[..])).lines().enumerate() {
+        let log: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let expected = log["executions"].as_array().unwrap();
+        let found = ledger.executions(height as u32, dump.state_root).unwrap().unwrap();
+        assert_eq!(expected.len(), found.len());
+        for execution in &found {
+            let what = format!("{} {height} {}", dump.name, execution.container);
+            let same = |each: &&Value| {
+                each["container"] == execution.container.to_string()
+                    && each["trigger"] == execution.trigger.name()
+            };
+            compare(expected.iter().find(same).expect(&what), execution, &what);
+        }
+        blocks += 1;
+    }
+    assert_eq!(blocks, dump.blocks);
+}
+
+fn root_of(dump: Dump, height: usize) -> UInt256 {
+    oracle::roots(dump)[height]
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn dumps_are_executed_as_by_neo_go() {
+    for dump in Dump::ALL {
+        for threads in [1, 2] {
+            let folder = tempfile::tempdir().unwrap();
+            let (path, options) = (testkit::fixture(dump.file), options(dump, threads));
+            let (run, outcome) = run(&path, &options, folder.path());
+            outcome.unwrap_or_else(|error| panic!("{}: {error}", dump.name));
+            assert_eq!(run.root, Some(root_of(dump, dump.blocks - 1)));
+            assert_eq!((run.blocks, run.unverified), (dump.blocks as u64, 0));
+            assert_eq!((run.transactions, run.tolerated), (dump.transactions as u64, 0));
+            compare_logs(dump, folder.path());
+        }
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn every_option_gives_the_same_state() {
+    let dump = Dump::CHAIN50;
+    let default = Setting::default();
+    for (_, _, setting) in default.neighbours() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { setting, ..options(dump, 2) };
+        let (run, outcome) = run(&testkit::fixture(dump.file), &options, folder.path());
+        outcome.unwrap();
+        assert_eq!(run.root, Some(root_of(dump, 50)));
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn an_import_goes_on_from_the_state_that_it_committed() {
+    for (dump, stops) in [(Dump::CHAIN50, vec![0, 7, 30]), (Dump::EMPTY, vec![1, 777])] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = testkit::fixture(dump.file);
+        let mut before = None;
+        for until in stops.into_iter().map(Some).chain([None]) {
+            let options = Options { until, ..options(dump, 2) };
+            let (run, outcome) = run(&path, &options, folder.path());
+            outcome.unwrap();
+            let last = until.map_or(dump.blocks - 1, |until| until as usize);
+            assert_eq!(run.root, Some(root_of(dump, last)), "{} {last}", dump.name);
+            assert_eq!((run.resumed, run.committed), (before, Some(last as u64)));
+            before = Some(last as u32);
+        }
+        compare_logs(dump, folder.path());
+    }
+}
+
+fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
+    let path = folder.join("changed.acc");
+    let _ = std::fs::remove_file(&path);
+    let head = Head { first: 0, count: blocks.len() as u32, incremental: false };
+    let mut writer = DumpWriter::create(&path, head, false).unwrap();
+    blocks.iter().for_each(|block| writer.append(block).unwrap());
+    writer.finish().unwrap();
+    path
+}
+
+/// Imports changed blocks: the height and the rule that stop it; the blocks before stay.
+fn broken(options: &Options, blocks: &[Vec<u8>]) -> (u32, Rule) {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, outcome) = run(&write(folder.path(), blocks), options, &folder.path().join("data"));
+    let Err(Error::Fault(fault)) = outcome else { panic!("{outcome:?}") };
+    let Cause::Rule(violation) = fault.cause else { panic!("{:?}", fault.cause) };
+    assert_eq!(run.committed, fault.block.checked_sub(1).map(u64::from));
+    (fault.block, violation.rule)
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn another_witness_is_refused_and_the_blocks_before_stay() {
+    let dump = Dump::CHAIN50;
+    let blocks = dumps::blocks(dump);
+    let mut seen = 0;
+    for (height, block) in blocks.iter().enumerate().skip(20).step_by(9) {
+        let Some(transaction) = block.transactions().next() else { continue };
+        let Some(witness) = transaction.witnesses().find(|each| !each.invocation.is_empty()) else {
+            continue;
+        };
+        let at = witness.invocation.as_ptr() as usize - block.raw.as_ptr() as usize;
+        let mut changed = records(dump);
+        changed[height][at + 10] ^= 1;
+        assert_eq!(broken(&options(dump, 2), &changed), (height as u32, Rule::Witness));
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_state_root_of_another_configuration_is_refused() {
+    // the first block of the network is the same, what native contracts begin with is not
+    let dump = Dump::EMPTY;
+    let options = options(dump, 2);
+    let mut protocol = (*options.protocol).clone();
+    protocol.initial_gas += 1;
+    let options = Options { protocol: protocol.into(), ..options };
+    assert_eq!(broken(&options, &records(dump)), (1, Rule::StateRoot));
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_sender_without_the_fees_is_refused() {
+    // the first block is the same, and gives to the consensus nodes less than they spend
+    let dump = Dump::CHAIN50;
+    let options = options(dump, 2);
+    let first = dumps::blocks(dump).iter().position(|each| each.transactions.len() > 0).unwrap();
+    let protocol = Protocol { initial_gas: 1000, ..(*options.protocol).clone() };
+    let poor = Options { protocol: protocol.into(), ..options.clone() };
+    assert_eq!(broken(&poor, &records(dump)), (first as u32, Rule::Funds));
+    // a network that stores such blocks tells of them
+    let protocol = Protocol { verify_transactions: false, ..(*poor.protocol).clone() };
+    let lenient = Options { protocol: protocol.into(), until: Some(first as u32), ..poor };
+    let folder = tempfile::tempdir().unwrap();
+    let (run, _) = run(&testkit::fixture(dump.file), &lenient, folder.path());
+    assert!(run.tolerated >= 1 || run.blocks == first as u64, "{run:?}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_transaction_that_is_valid_for_too_long_is_refused() {
+    let dump = Dump::CHAIN50;
+    let options = options(dump, 2);
+    let mut protocol = (*options.protocol).clone();
+    protocol.max_valid_until_block_increment = 1;
+    protocol.genesis.max_valid_until_block_increment = 1;
+    let options = Options { protocol: protocol.into(), ..options };
+    assert_eq!(broken(&options, &records(dump)).1, Rule::ValidUntilIncrement);
+}

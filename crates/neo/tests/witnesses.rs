@@ -1,0 +1,138 @@
+//! Standard witnesses, many at once, against one signature after the other.
+
+use blockmill_neo::types::{PublicKey, UInt160, UInt256, Witness};
+use blockmill_neo::witness::{Signed, Verdict, Verifier, multisig_script, signature_script};
+use crypto::{KeyTables, ManySha256, Signatures, Variant, sha256};
+use p256::ecdsa::signature::hazmat::PrehashSigner;
+use p256::ecdsa::{Signature, SigningKey};
+use testkit::Random;
+
+const MAGIC: u32 = 0x334f_454e;
+
+/// Keys in the order of scripts, and who signs with them.
+fn signers(random: &mut Random, count: usize) -> Vec<(PublicKey, SigningKey)> {
+    let mut signers: Vec<_> = (0..count)
+        .map(|_| {
+            let key = SigningKey::from_slice(&random.array::<32>()).unwrap();
+            let point = key.verifying_key().to_encoded_point(true);
+            (PublicKey::try_from(point.as_bytes()).unwrap(), key)
+        })
+        .collect();
+    signers.sort_by_key(|(key, _)| key[1..].to_vec());
+    signers
+}
+
+fn sign(key: &SigningKey, magic: u32, hash: UInt256) -> Vec<u8> {
+    let digest = sha256(&[&magic.to_le_bytes()[..], &hash.0].concat());
+    let signature: Signature = key.sign_prehash(&digest).unwrap();
+    [&[0x0c, 64][..], &signature.to_bytes()].concat()
+}
+
+/// A witness and what it is worth.
+struct Case {
+    hash: UInt256,
+    invocation: Vec<u8>,
+    verification: Vec<u8>,
+    expected: Verdict,
+}
+
+/// A witness of `count` keys of which `wanted` must sign: valid, or spoilt in some way.
+fn case(random: &mut Random, count: usize, wanted: usize) -> Case {
+    let signers = signers(random, count);
+    let keys: Vec<PublicKey> = signers.iter().map(|(key, _)| *key).collect();
+    let single = count == 1 && random.coin();
+    let verification =
+        if single { signature_script(&keys[0]) } else { multisig_script(wanted, &keys) };
+    let hash = UInt256(random.array());
+    let mut chosen: Vec<usize> = (0..count).collect();
+    random.shuffle(&mut chosen);
+    chosen.truncate(wanted);
+    chosen.sort_unstable();
+    let mut signatures: Vec<Vec<u8>> =
+        chosen.iter().map(|at| sign(&signers[*at].1, MAGIC, hash)).collect();
+    // the price of two pushes for each signature and key, and of each verification
+    let (numbers, checks) = if single { (0, 1) } else { (2, count) };
+    let units = (8 * (wanted + checks) + numbers + (checks << 15)) as u32;
+    let expected = match random.below(8_u8) {
+        0 => {
+            let bit = 8 * (2 + random.below(64_usize)) + random.below(8_usize);
+            let at = random.below(wanted);
+            signatures[at][bit / 8] ^= 1 << (bit % 8);
+            Verdict::Invalid
+        }
+        1 if wanted > 1 => {
+            // the order of keys counts
+            signatures.swap(0, wanted - 1);
+            Verdict::Invalid
+        }
+        2 => {
+            signatures[0] = sign(&signers[chosen[0]].1, MAGIC + 1, hash);
+            Verdict::Invalid
+        }
+        3 if wanted > 1 => {
+            // nobody signs twice
+            signatures[1] = signatures[0].clone();
+            Verdict::Invalid
+        }
+        // too few, or of another length: what then happens the machine knows
+        4 => {
+            signatures.pop();
+            Verdict::Machine
+        }
+        5 => {
+            signatures[0].push(0x21);
+            Verdict::Machine
+        }
+        _ => Verdict::Valid { units },
+    };
+    Case { hash, invocation: signatures.concat(), verification, expected }
+}
+
+#[test]
+fn every_way_to_verify_gives_the_verdict_of_one_signature_after_the_other() {
+    let mut random = Random::new_each_run("every_way_to_verify_gives_the_verdict");
+    let mut cases: Vec<Case> = Vec::new();
+    for _ in 0..150 {
+        let count = random.pick(&[1, 1, 2, 3, 4, 7, 21, 28]);
+        let wanted = 1 + random.below(count);
+        // a script of 28 keys of which all sign is longer than a witness may be, not than this is
+        cases.push(case(&mut random, count, wanted));
+    }
+    let valid = cases.iter().filter(|case| matches!(case.expected, Verdict::Valid { .. })).count();
+    assert!(valid > 20 && valid < 120, "{valid}");
+    let signed: Vec<Signed<'_>> = cases
+        .iter()
+        .map(|case| Signed {
+            hash: case.hash,
+            witness: Witness { invocation: &case.invocation, verification: &case.verification },
+        })
+        .collect();
+    for signatures in Variant::ALL.into_iter().filter_map(Signatures::with) {
+        for tables in [KeyTables::new(0), KeyTables::new(16 << 20)] {
+            let hasher = ManySha256::detect();
+            let verifier = Verifier { magic: MAGIC, signatures, tables: &tables, hasher };
+            let together = verifier.verify(&signed);
+            for ((case, checked), each) in cases.iter().zip(&together).zip(&signed) {
+                assert_eq!(checked.verdict, case.expected);
+                assert_eq!(checked.script_hash, UInt160::of_script(&case.verification));
+                assert_eq!(verifier.verify(&[*each]), [*checked]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_contract_has_no_script_and_needs_the_machine() {
+    let tables = KeyTables::new(0);
+    let verifier = Verifier {
+        magic: MAGIC,
+        signatures: Signatures::scalar(),
+        tables: &tables,
+        hasher: ManySha256::scalar(),
+    };
+    let witness = Witness { invocation: &[], verification: &[] };
+    let checked = verifier.verify(&[Signed { hash: UInt256::ZERO, witness }]);
+    assert_eq!(checked[0].verdict, Verdict::Machine);
+    assert_eq!(checked[0].script_hash, UInt160::ZERO);
+    assert!(verifier.verify(&[]).is_empty());
+}

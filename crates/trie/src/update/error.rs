@@ -1,0 +1,55 @@
+//! What can be wrong with an update or a read.
+
+/// Why a trie could not be read or changed. After an error in an update the tries are in no
+/// defined state: the forest is to be dropped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The way leads through a node, or a deletion merges with one, of which only the hash is
+    /// known: the trie was made of the nodes of a witness, and this one is not among them.
+    #[error("trie node 0x{} is not known", hex(.0))]
+    Unknown([u8; 32]),
+    /// The nodes need more memory than they may have or than their addresses reach.
+    #[error("the tries need {needed} bytes, which is more than {limit}")]
+    Full {
+        /// Bytes that the nodes may take.
+        limit: usize,
+        /// Bytes that they would take.
+        needed: usize,
+    },
+    /// More tries or changes than 32-bit numbers count.
+    #[error("more than 2^32 tries or changes")]
+    TooMany,
+    /// A key is longer than the codec allows.
+    #[error("a key of {found} bytes, at most {limit} are possible")]
+    KeyTooLong {
+        /// The most that is possible.
+        limit: usize,
+        /// What the key has.
+        found: usize,
+    },
+    /// A value that the codec cannot hold.
+    #[error("a value of {found} bytes, from {least} to {most} are possible")]
+    ValueLength {
+        /// The fewest bytes of a value.
+        least: usize,
+        /// The most.
+        most: usize,
+        /// What the value has.
+        found: usize,
+    },
+    /// No trie has this number.
+    #[error("there is no trie {0}")]
+    NoTrie(u32),
+    /// A node of a witness that is none.
+    #[error("the node 0x{} of a witness is damaged: {reason}", hex(.hash))]
+    Damaged {
+        /// Hash of the node.
+        hash: [u8; 32],
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,127 @@
+//! Addresses of nodes and the names that their parents have for them.
+
+/// Address of a node: what it is, and the place of its record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Node(u32);
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// There is none.
+    None,
+    /// Only its hash is known, which its parent holds.
+    Unknown,
+    /// A key and its value.
+    Leaf,
+    /// Where keys part.
+    Branch,
+    /// What all keys below a branch have in common.
+    Extension,
+}
+
+impl Node {
+    /// No node.
+    pub const NONE: Self = Self(0);
+    /// A node of which only the hash is known.
+    pub const UNKNOWN: Self = Self(4);
+
+    /// The leaf at `place`, which is below 2^30.
+    pub fn leaf(place: u32) -> Self {
+        Self(place << 2 | 1)
+    }
+
+    /// The branch at `place`.
+    pub fn branch(place: u32) -> Self {
+        Self(place << 2 | 2)
+    }
+
+    /// The extension at `place`.
+    pub fn extension(place: u32) -> Self {
+        Self(place << 2 | 3)
+    }
+
+    /// From a record.
+    #[inline(always)]
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// For a record.
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// What it is.
+    #[inline(always)]
+    pub fn kind(self) -> Kind {
+        match self.0 & 3 {
+            1 => Kind::Leaf,
+            2 => Kind::Branch,
+            3 => Kind::Extension,
+            _ if self.0 == 0 => Kind::None,
+            _ => Kind::Unknown,
+        }
+    }
+
+    /// True for leaves, branches and extensions.
+    #[inline(always)]
+    pub fn has_record(self) -> bool {
+        self.0 & 3 != 0
+    }
+
+    /// Where its record begins in the heap.
+    #[inline(always)]
+    pub fn place(self) -> u32 {
+        self.0 >> 2
+    }
+}
+
+/// What the 32 bytes of a [`Reference`] are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing: there is no node.
+    #[default]
+    None,
+    /// The hash of the node.
+    Hash,
+    /// The node itself, which is shorter than a hash.
+    Inline,
+    /// A ticket (`u32`, little endian) for a hash that is yet to be computed.
+    Pending,
+}
+
+/// How a parent names a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// As `form` says; zeros behind what is shorter.
+    pub bytes: [u8; 32],
+    /// What the bytes are.
+    pub form: Form,
+}
+
+impl Reference {
+    /// A node by its hash.
+    pub fn hash(bytes: [u8; 32]) -> Self {
+        Self { bytes, form: Form::Hash }
+    }
+
+    /// A node of fewer than 32 bytes.
+    pub fn inline(node: &[u8]) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..node.len()].copy_from_slice(node);
+        Self { bytes, form: Form::Inline }
+    }
+
+    /// A node whose hash is to be computed.
+    pub fn pending(ticket: u32) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..4].copy_from_slice(&ticket.to_le_bytes());
+        Self { bytes, form: Form::Pending }
+    }
+}
+
+/// The ticket that the bytes of a pending reference are.
+pub fn ticket(bytes: &[u8]) -> usize {
+    bytes.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize)
+}
