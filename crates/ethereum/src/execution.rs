@@ -8,6 +8,7 @@ use crate::batch::Batch;
 use crate::commit::Sink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
 use crate::error::{Rule, Violation};
+use crate::execute::evm::MachineOptions;
 use crate::execute::receipts::Receipts;
 use crate::execute::{
     self, Evm, Executed, ExecutionError, PreparedBlock, Replay, verify_state_root,
@@ -56,6 +57,7 @@ pub(crate) struct Execution<'c> {
     hasher: ManyKeccak,
     /// What is kept of what blocks change.
     log: LogValues,
+    machine: MachineOptions,
 }
 
 impl<'c> Execution<'c> {
@@ -86,7 +88,7 @@ impl<'c> Execution<'c> {
             Sink::Executed(_) => plan.log,
             _ => LogValues::None,
         };
-        Ok(Some(Self { spec, state, tries, hasher, log }))
+        Ok(Some(Self { spec, state, tries, hasher, log, machine: plan.machine }))
     }
 
     /// Adds the stages of execution, where there is one.
@@ -94,12 +96,15 @@ impl<'c> Execution<'c> {
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
     ) -> Stages<'a, Batch, Error> {
-        let Some(Self { spec, state, tries, hasher, log }) = execution else { return stages };
-        let (spec, hasher, log) = (*spec, *hasher, *log);
+        let Some(Self { spec, state, tries, hasher, log, machine }) = execution else {
+            return stages;
+        };
+        let (spec, hasher, log, machine) = (*spec, *hasher, *log, *machine);
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
-                executing = executing && execute_chunk(spec, state, batch);
+                let evm = Evm::new(state, spec.chain_id).with(machine);
+                executing = executing && execute_chunk(spec, evm, batch);
                 Ok(Flow::Continue)
             })
             .serial("root", move |batch| {
@@ -115,10 +120,9 @@ impl<'c> Execution<'c> {
 
 /// Executes the new blocks of a chunk. False when one was not executed to its end: then the state
 /// is that of no block, and nothing more can be executed.
-fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool {
+fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
     batch.executed.clear();
-    let mut evm = Evm::new(state, spec.chain_id);
     for i in range {
         let mut done = ExecutedBlock::default();
         let block = &batch.prepared[i];

@@ -1,12 +1,13 @@
 //! Every optimisation of the import, as a named option (see [`pipeline::options`]).
 
 use crate::durable::LogValues;
+use crate::execute::evm::MachineOptions;
 use crypto::Signatures;
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 14] = [
+pub const OPTIONS: [NamedOption; 16] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -69,6 +70,16 @@ pub const OPTIONS: [NamedOption; 14] = [
         "change the tries of the state key by key, or all keys of a block together in one arena",
     ),
     NamedOption::new(
+        "evm-keccak",
+        &["revm", "ours"],
+        "the hash of KECCAK256: that of the virtual machine's library, or ours",
+    ),
+    NamedOption::new(
+        "journal",
+        &["transaction", "block"],
+        "take over what transactions change one by one, or all of a block together",
+    ),
+    NamedOption::new(
         "log",
         &["off", "redo", "redo+undo"],
         "keep what each block changes: nothing, new values, or old ones too for the way back",
@@ -123,6 +134,10 @@ impl Table for Ethereum {
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             arena_tries: setting.is("state-trie", "arena"),
+            machine: MachineOptions {
+                our_keccak: setting.is("evm-keccak", "ours"),
+                journal_of_block: setting.is("journal", "block"),
+            },
             log: match setting.get("log") {
                 Some("off") => LogValues::None,
                 Some("redo") => LogValues::New,
@@ -149,6 +164,7 @@ pub struct Plan {
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
     pub arena_tries: bool,
+    pub machine: MachineOptions,
     pub log: LogValues,
     pub overlapped: bool,
 }
