@@ -16,7 +16,7 @@ use crate::execute::{
 use crate::fault::{Cause, Error};
 use crate::options::Options;
 use crate::params::ChainSpec;
-use crate::state::{State, StateError, Tries};
+use crate::state::{Changes, State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
@@ -26,6 +26,9 @@ use store::ChainStore;
 /// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
 /// on short archives, and wait little for each other.
 const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 64 << 10 };
+
+/// Changes of a block that changes little: with more of them the lanes are full without others.
+const SMALL: usize = 20;
 
 /// The bounds of a chunk.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {
@@ -58,6 +61,8 @@ pub(crate) struct Execution<'c> {
     /// What is kept of what blocks change.
     log: LogValues,
     machine: MachineOptions,
+    /// Most blocks whose roots are made together.
+    root_group: usize,
 }
 
 impl<'c> Execution<'c> {
@@ -88,7 +93,8 @@ impl<'c> Execution<'c> {
             Sink::Executed(_) => plan.log,
             _ => LogValues::None,
         };
-        Ok(Some(Self { spec, state, tries, hasher, log, machine: plan.machine }))
+        let (machine, root_group) = (plan.machine, plan.root_group);
+        Ok(Some(Self { spec, state, tries, hasher, log, machine, root_group }))
     }
 
     /// Adds the stages of execution, where there is one.
@@ -96,10 +102,10 @@ impl<'c> Execution<'c> {
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
     ) -> Stages<'a, Batch, Error> {
-        let Some(Self { spec, state, tries, hasher, log, machine }) = execution else {
-            return stages;
-        };
-        let (spec, hasher, log, machine) = (*spec, *hasher, *log, *machine);
+        let Some(execution) = execution else { return stages };
+        let Self { spec, state, tries, hasher, log, machine, root_group } = execution;
+        let (spec, hasher, log) = (*spec, *hasher, *log);
+        let (machine, root_group) = (*machine, *root_group);
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
@@ -108,7 +114,7 @@ impl<'c> Execution<'c> {
                 Ok(Flow::Continue)
             })
             .serial("root", move |batch| {
-                rooting = rooting && root_chunk(tries, batch);
+                rooting = rooting && root_chunk(tries, root_group, batch);
                 Ok(Flow::Continue)
             })
             .parallel("receipts", move |batch| {
@@ -140,21 +146,21 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool 
     true
 }
 
-/// Puts the changes of the blocks into the tries and compares the state roots. False when one is
-/// wrong: then the tries are those of no right block.
-fn root_chunk(tries: &mut Tries, batch: &mut Batch) -> bool {
+/// Puts the changes of the blocks into the tries, those of small blocks together, and compares the
+/// state roots. False when one is wrong: then the tries are those of no right block.
+fn root_chunk(tries: &mut Tries, most: usize, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
     let mut executed = std::mem::take(&mut batch.executed);
     let mut failure = None;
-    for (i, done) in range.zip(&mut executed) {
-        let block = &batch.prepared[i];
-        if block.header.number == 0 {
-            continue;
-        }
-        if let Err(error) = root(tries, block, done) {
-            failure = Some((i, error));
+    let (first, mut at) = (range.start, 0);
+    while at < executed.len() {
+        let end = at + group(&executed[at..], most);
+        let blocks = &batch.prepared[first + at..first + end];
+        if let Err((behind, error)) = root(tries, blocks, &mut executed[at..end]) {
+            failure = Some((first + at + behind, error));
             break;
         }
+        at = end;
     }
     batch.executed = executed;
     let Some((i, error)) = failure else { return true };
@@ -162,16 +168,40 @@ fn root_chunk(tries: &mut Tries, batch: &mut Batch) -> bool {
     false
 }
 
+/// How many of these blocks have their roots made together: one, or some that change little.
+fn group(executed: &[ExecutedBlock], most: usize) -> usize {
+    let changes = |done: &ExecutedBlock| {
+        let all = done.executed.steps.iter().chain([&done.executed.changes]);
+        all.map(|changes| changes.accounts.len() + changes.slots.len()).sum::<usize>()
+    };
+    let small = executed.iter().take(most).take_while(|done| changes(done) <= SMALL);
+    small.count().max(1)
+}
+
+/// The roots of some blocks; the index of the one at fault.
 fn root(
     tries: &mut Tries,
-    block: &PreparedBlock,
-    done: &mut ExecutedBlock,
-) -> Result<(), ExecutionError> {
-    for step in &done.executed.steps {
-        done.roots.push(tries.apply(step)?);
+    blocks: &[PreparedBlock],
+    executed: &mut [ExecutedBlock],
+) -> Result<(), (usize, ExecutionError)> {
+    let all = |done: &ExecutedBlock| done.executed.steps.len() + 1;
+    let versions: Vec<&Changes> = executed
+        .iter()
+        .flat_map(|done| done.executed.steps.iter().chain([&done.executed.changes]))
+        .collect();
+    let roots = tries.apply_group(&versions).map_err(|error| (0, error.into()))?;
+    let mut roots = roots.into_iter();
+    for (i, (block, done)) in blocks.iter().zip(executed).enumerate() {
+        let count = all(done);
+        done.roots = roots.by_ref().take(count - 1).collect();
+        let Some(root) = roots.next() else { break };
+        // the genesis block is what it is
+        if block.header.number > 0 {
+            verify_state_root(&block.header.state_root, &root)
+                .map_err(|violation| (i, violation.into()))?;
+        }
     }
-    let root = tries.apply(&done.executed.changes)?;
-    Ok(verify_state_root(&block.header.state_root, &root)?)
+    Ok(())
 }
 
 /// Compares receipts roots and blooms.

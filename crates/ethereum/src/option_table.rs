@@ -7,7 +7,7 @@ pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 16] = [
+pub const OPTIONS: [NamedOption; 17] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -68,6 +68,11 @@ pub const OPTIONS: [NamedOption; 16] = [
         "state-trie",
         &["pointers", "arena"],
         "change the tries of the state key by key, or all keys of a block together in one arena",
+    ),
+    NamedOption::new(
+        "root-group",
+        &["1", "8"],
+        "hash the tries of one block, or those of so many small blocks together",
     ),
     NamedOption::new(
         "evm-keccak",
@@ -134,6 +139,7 @@ impl Table for Ethereum {
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             arena_tries: setting.is("state-trie", "arena"),
+            root_group: if setting.is("root-group", "8") { 8 } else { 1 },
             machine: MachineOptions {
                 our_keccak: setting.is("evm-keccak", "ours"),
                 journal_of_block: setting.is("journal", "block"),
@@ -164,6 +170,7 @@ pub struct Plan {
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
     pub arena_tries: bool,
+    pub root_group: usize,
     pub machine: MachineOptions,
     pub log: LogValues,
     pub overlapped: bool,

@@ -291,14 +291,16 @@ impl<'s> Evm<'s> {
                 nonce = nonce.saturating_sub(1);
             }
             let after = Account { nonce, balance, code_hash };
-            let ended = account.status.contains(state::AccountStatus::SelfDestructed);
+            // one that another transaction of the block came to after it ended began anew
+            let ended = account.status.contains(state::AccountStatus::SelfDestructedLocal);
             if ended || clear_empty && after.is_empty() {
                 let id = state.set_account(address, None, None)?;
                 state.clear_slots(id);
                 continue;
             }
             let id = state.set_account(address, Some(after), info.code.map(Code))?;
-            if account.status.contains(state::AccountStatus::Created) {
+            let anew = state::AccountStatus::Created | state::AccountStatus::SelfDestructed;
+            if account.status.intersects(anew) {
                 // whatever stood at this address before is no part of the new contract
                 state.clear_slots(id);
             }
