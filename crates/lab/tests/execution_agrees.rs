@@ -47,8 +47,12 @@ const CHANGES: [(&str, Change); 25] = [
     ("nonce", |header| header.nonce[7] ^= 1),
     ("base fee", |header| header.base_fee = header.base_fee.map(|fee| fee + U256::ONE)),
     ("withdrawals root", |header| flip(&mut header.withdrawals_root)),
-    ("blob gas used", |header| header.blob_gas_used = header.blob_gas_used.map(|gas| gas + 131_072)),
-    ("excess blob gas", |header| header.excess_blob_gas = header.excess_blob_gas.map(|gas| gas + 1)),
+    ("blob gas used", |header| {
+        header.blob_gas_used = header.blob_gas_used.map(|gas| gas + 131_072)
+    }),
+    ("excess blob gas", |header| {
+        header.excess_blob_gas = header.excess_blob_gas.map(|gas| gas + 1)
+    }),
     ("beacon root", |header| flip(&mut header.parent_beacon_root)),
     ("requests hash", |header| flip(&mut header.requests_hash)),
 ];

@@ -138,9 +138,7 @@ impl State {
         let entry = &mut self.entries[id as usize];
         let value = entry.slots.get(slot);
         match (&self.nodes, &mut entry.unread) {
-            (Some((nodes, _)), Some(unread))
-                if value.is_zero() && !unread.zeros.contains(slot) =>
-            {
+            (Some((nodes, _)), Some(unread)) if value.is_zero() && !unread.zeros.contains(slot) => {
                 let value = nodes.slot(&unread.root, slot)?;
                 put(&mut entry.slots, &mut entry.unread, *slot, value);
                 Ok(value)

@@ -159,7 +159,8 @@ mod tests {
         let (mut removed, mut changed) = (0, 0);
         for round in 0..200_000u64 {
             // a range that grows, so that keys come again, are removed and come back
-            let key = U256::from(draw(&mut random) % (10 + round / 100)) << (64 * (round % 4) as usize);
+            let key =
+                U256::from(draw(&mut random) % (10 + round / 100)) << (64 * (round % 4) as usize);
             let value = U256::from(draw(&mut random) % 3);
             let before = match value.is_zero() {
                 true => oracle.remove(&key),

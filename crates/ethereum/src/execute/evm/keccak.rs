@@ -5,7 +5,7 @@ use revm::interpreter::interpreter_types::{MemoryTr, StackTr};
 use revm::interpreter::{
     Host, InstructionContext, InstructionExecResult, InstructionResult, InterpreterTypes,
 };
-use revm::primitives::{B256, U256};
+use revm::primitives::U256;
 
 /// The hash of no bytes costs what it costs the machine's own instruction: all of the gas and the
 /// memory are its.
@@ -29,6 +29,6 @@ pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
         resize_memory(gas, memory, host.gas_params(), from, length)?;
         crypto::keccak256(memory.slice_len(from, length).as_ref())
     };
-    *top = U256::from(B256::from(hash));
+    *top = U256::from_be_bytes(hash);
     Ok(())
 }

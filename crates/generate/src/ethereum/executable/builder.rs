@@ -105,9 +105,10 @@ impl<'c> Builder<'c> {
             let next = rules.difficulty.next(timestamp, &Parent::from(&parent));
             header.difficulty = next.unwrap_or(U256::MAX);
         }
-        header.base_fee = self.parent.base_fee.and_then(|fee| {
-            next_base_fee(fee, self.parent.gas_used, self.parent.gas_limit)
-        });
+        header.base_fee = self
+            .parent
+            .base_fee
+            .and_then(|fee| next_base_fee(fee, self.parent.gas_used, self.parent.gas_limit));
         if let Some(blobs) = &rules.blobs {
             header.excess_blob_gas =
                 Some(u64::try_from(next_excess_blob_gas(fork, blobs, &parent)).unwrap_or(u64::MAX));

@@ -167,8 +167,8 @@ pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -
     let mut builder = Builder::new(&spec, random.clone())?;
     let mut source = Source::new(recipe, &signers, random)?;
     for number in 1..=recipe.blocks {
-        let block = builder.begin();
-        let drafts = source.block(&block, &mut builder)?;
+        let mut block = builder.begin();
+        let drafts = source.block(&mut block, &builder)?;
         let (header, body) = builder.finish(block, &drafts, &signers)?;
         chunk.headers.push(&header);
         chunk.bodies.push(&body);

@@ -80,11 +80,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
 }
 
 /// A chain that can be executed.
-fn executable(
-    settings: &mut Settings,
-    folder: &Path,
-    tell: &mut dyn FnMut(&str),
-) -> Result<()> {
+fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
     use generated::executable::{FILE, FORKS, Recipe, Work, generate};
     let work = setting(settings, "work")?;
     let work = Work::named(work).with_context(|| format!("work = '{work}': there is none"))?;
