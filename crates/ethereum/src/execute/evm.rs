@@ -6,7 +6,7 @@
 //! blocks; a slot's original value is that of the transaction, not of the block; and what EIP-161
 //! removes is removed by whoever takes the result over, which is `Evm::commit`.
 
-mod keccak;
+mod instructions;
 mod values;
 
 pub use values::{Code, Environment, Log, Outcome};
@@ -24,14 +24,10 @@ use revm::context_interface::cfg::gas_params::GasId;
 use revm::database_interface::{DBErrorMarker, Database};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::{Handler, MainnetHandler};
-use revm::interpreter::instructions::host::sstore_with_gas_accounting;
-use revm::interpreter::{
-    Host, Instruction, InstructionContext, InstructionExecResult, InstructionResult,
-    InterpreterTypes,
-};
+use revm::interpreter::Instruction;
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{self, B256, Bytes, TxKind};
-use revm::state::{self, AccountInfo, EvmState};
+use revm::state::{self, AccountInfo, EvmState, EvmStorage};
 use revm::{ExecuteEvm, MainBuilder, MainContext, MainnetEvm};
 
 /// Who makes system calls (EIP-4788).
@@ -39,6 +35,9 @@ const SYSTEM: primitives::Address =
     primitives::address!("0xfffffffffffffffffffffffffffffffffffffffe");
 /// Gas of a system call (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
 const SYSTEM_GAS: u64 = 30_000_000;
+
+/// Slots of a storage whose memory is kept from block to block.
+const ROOM: std::ops::Range<usize> = 64..1 << 16;
 
 impl DBErrorMarker for StateError {}
 
@@ -113,6 +112,8 @@ pub struct Evm<'s> {
     machine: Machine<'s>,
     fork: Option<Fork>,
     options: MachineOptions,
+    /// Memory of the largest storage that was journaled, and whose that was.
+    room: Option<(primitives::Address, EvmStorage)>,
 }
 
 /// What a machine may do in the plain way or in a fast one.
@@ -121,7 +122,8 @@ pub struct MachineOptions {
     /// KECCAK256 takes our hash, not that of the machine's library.
     pub our_keccak: bool,
     /// What transactions change is taken over into the state at the end of their block, not after
-    /// each of them; from Byzantium on, when no receipt has a state root any more.
+    /// each of them, and the memory of large storage is used again; from Byzantium on, when no
+    /// receipt has a state root any more.
     pub journal_of_block: bool,
 }
 
@@ -137,7 +139,7 @@ impl<'s> Evm<'s> {
             // transactions from before EIP-155 name no chain; the others were verified
             cfg.tx_chain_id_check = false;
         });
-        Self { machine, fork: None, options: MachineOptions::default() }
+        Self { machine, fork: None, options: MachineOptions::default(), room: None }
     }
 
     /// The same in another way.
@@ -169,7 +171,7 @@ impl<'s> Evm<'s> {
                 self.meter_net_changes();
             }
             if self.options.our_keccak {
-                let keccak = Instruction::new(keccak::keccak256);
+                let keccak = Instruction::new(instructions::keccak256);
                 self.machine.instruction.insert_instruction(opcode::KECCAK256, keccak, 30);
             }
         }
@@ -206,7 +208,7 @@ impl<'s> Evm<'s> {
             (GasId::sstore_reset_refund(), 5_000 - SLOAD),
         ];
         self.machine.ctx.modify_cfg(|cfg| cfg.gas_params.override_gas(gas));
-        let sstore = Instruction::new(sstore_of_net_changes);
+        let sstore = Instruction::new(instructions::sstore_of_net_changes);
         self.machine.instruction.insert_instruction(opcode::SSTORE, sstore, 0);
     }
 
@@ -218,6 +220,7 @@ impl<'s> Evm<'s> {
     /// Executes a transaction; its result is in the state at [`Evm::settle`] at the latest.
     pub fn transact(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
         let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
+        self.lend_room()?;
         let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
         let result = if self.waits() {
             result?
@@ -232,6 +235,23 @@ impl<'s> Evm<'s> {
             gas_used: result.tx_gas_used(),
             logs: result.into_logs().into_iter().map(Log).collect(),
         })
+    }
+
+    /// Gives an account that had much storage in the block before memory for it from the start, as
+    /// the journal grows it step by step. The account is as one that nobody came to.
+    fn lend_room(&mut self) -> Result<(), StateError> {
+        let journal = &mut self.machine.ctx.journaled_state;
+        if !journal.inner.state.is_empty() {
+            return Ok(());
+        }
+        let Some((address, storage)) = self.room.take() else { return Ok(()) };
+        if let Some(info) = journal.database.basic(address)? {
+            let mut account = state::Account::from(info);
+            account.storage = storage;
+            account.mark_cold();
+            journal.inner.state.insert(address, account);
+        }
+        Ok(())
     }
 
     /// Takes over what the transactions of a block changed, where that waits.
@@ -280,11 +300,19 @@ impl<'s> Evm<'s> {
         // a slot's original value is that of the last transaction that came to it
         let all_slots = self.waits();
         let View { state, storage_only } = self.machine.ctx.db_mut();
-        for (address, account) in changed {
+        let mut room = self.room.take();
+        for (key, mut account) in changed {
+            let capacity = account.storage.capacity();
+            let most = room.as_ref().map_or(ROOM.start, |(_, storage)| storage.capacity() + 1);
+            let is_room = all_slots && (most..ROOM.end).contains(&capacity);
             if !account.is_touched() {
+                if is_room {
+                    account.storage.clear();
+                    room = Some((key, account.storage));
+                }
                 continue;
             }
-            let address = &address.0.0;
+            let address = &key.0.0;
             let info = account.info;
             let (mut nonce, balance, code_hash) = (info.nonce, info.balance, info.code_hash.0);
             if storage_only.contains(address) {
@@ -304,33 +332,19 @@ impl<'s> Evm<'s> {
                 // whatever stood at this address before is no part of the new contract
                 state.clear_slots(id);
             }
-            for (slot, value) in account.storage {
+            for (slot, value) in account.storage.drain() {
                 if all_slots || value.present_value != value.original_value {
                     state.set_slot(id, slot, value.present_value);
                 }
             }
+            if is_room {
+                room = Some((key, account.storage));
+            }
         }
         storage_only.clear();
+        self.room = room;
         Ok(())
     }
-}
-
-/// SSTORE with the gas of net changes: see [`Evm::meter_net_changes`].
-fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
-    context: InstructionContext<'_, H, W>,
-) -> InstructionExecResult {
-    sstore_with_gas_accounting(context, |context, _, change| {
-        let gas = context.host.gas_params();
-        let (cost, refund) = (
-            gas.sstore_dynamic_gas(true, &change.data, false),
-            gas.sstore_refund(true, &change.data),
-        );
-        if !context.interpreter.gas.record_regular_cost(cost) {
-            return Err(InstructionResult::OutOfGas);
-        }
-        context.interpreter.gas.record_refund(refund);
-        Ok(())
-    })
 }
 
 /// The machine's name of a fork; none of one that it does not know as it was.

@@ -19,8 +19,8 @@ const WITHDRAWALS_EVERY: u64 = 3;
 /// Most blobs of one transaction.
 const BLOBS: u64 = 3;
 
-/// Inputs of precompiled contracts in hexadecimal, by the contract's number: each is accepted, where
-/// the contract is there.
+/// Inputs of precompiled contracts in hexadecimal, by the contract's number: each is accepted,
+/// where the contract is there.
 const INPUTS: [(u16, &str); 12] = [
     // points on the curve and their sums (EIP-196): (1, 2) twice; 3 times (1, 2)
     (

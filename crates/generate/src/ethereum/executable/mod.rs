@@ -9,6 +9,7 @@ mod builder;
 mod contracts;
 mod draft;
 mod genesis;
+mod instructions;
 mod mixed;
 mod program;
 mod work;

@@ -1,5 +1,6 @@
-//! KECCAK256 with the hash of this program, which takes a third of the time of the machine's own.
+//! Instructions that take the place of those of the machine.
 
+use revm::interpreter::instructions::host::sstore_with_gas_accounting;
 use revm::interpreter::interpreter::resize_memory;
 use revm::interpreter::interpreter_types::{MemoryTr, StackTr};
 use revm::interpreter::{
@@ -7,8 +8,7 @@ use revm::interpreter::{
 };
 use revm::primitives::U256;
 
-/// The hash of no bytes costs what it costs the machine's own instruction: all of the gas and the
-/// memory are its.
+/// KECCAK256 with the hash of this program; gas and memory are those of the machine's instruction.
 pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
     context: InstructionContext<'_, H, W>,
 ) -> InstructionExecResult {
@@ -31,4 +31,22 @@ pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
     };
     *top = U256::from_be_bytes(hash);
     Ok(())
+}
+
+/// SSTORE with the gas of net changes: see `Evm::meter_net_changes`.
+pub(super) fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
+    context: InstructionContext<'_, H, W>,
+) -> InstructionExecResult {
+    sstore_with_gas_accounting(context, |context, _, change| {
+        let gas = context.host.gas_params();
+        let (cost, refund) = (
+            gas.sstore_dynamic_gas(true, &change.data, false),
+            gas.sstore_refund(true, &change.data),
+        );
+        if !context.interpreter.gas.record_regular_cost(cost) {
+            return Err(InstructionResult::OutOfGas);
+        }
+        context.interpreter.gas.record_refund(refund);
+        Ok(())
+    })
 }
