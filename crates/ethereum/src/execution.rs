@@ -8,7 +8,6 @@ use crate::batch::Batch;
 use crate::commit::Sink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
 use crate::error::{Rule, Violation};
-use crate::execute::evm::MachineOptions;
 use crate::execute::receipts::Receipts;
 use crate::execute::{
     self, Evm, Executed, ExecutionError, PreparedBlock, Replay, verify_state_root,
@@ -16,7 +15,7 @@ use crate::execute::{
 use crate::fault::{Cause, Error};
 use crate::options::Options;
 use crate::params::ChainSpec;
-use crate::state::{Changes, State, StateError, Tries};
+use crate::state::{State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
@@ -26,9 +25,6 @@ use store::ChainStore;
 /// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
 /// on short archives, and wait little for each other.
 const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 64 << 10 };
-
-/// Changes of a block that changes little: with more of them the lanes are full without others.
-const SMALL: usize = 20;
 
 /// The bounds of a chunk.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {
@@ -60,9 +56,6 @@ pub(crate) struct Execution<'c> {
     hasher: ManyKeccak,
     /// What is kept of what blocks change.
     log: LogValues,
-    machine: MachineOptions,
-    /// Most blocks whose roots are made together.
-    root_group: usize,
 }
 
 impl<'c> Execution<'c> {
@@ -93,8 +86,7 @@ impl<'c> Execution<'c> {
             Sink::Executed(_) => plan.log,
             _ => LogValues::None,
         };
-        let (machine, root_group) = (plan.machine, plan.root_group);
-        Ok(Some(Self { spec, state, tries, hasher, log, machine, root_group }))
+        Ok(Some(Self { spec, state, tries, hasher, log }))
     }
 
     /// Adds the stages of execution, where there is one.
@@ -102,19 +94,16 @@ impl<'c> Execution<'c> {
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
     ) -> Stages<'a, Batch, Error> {
-        let Some(execution) = execution else { return stages };
-        let Self { spec, state, tries, hasher, log, machine, root_group } = execution;
+        let Some(Self { spec, state, tries, hasher, log }) = execution else { return stages };
         let (spec, hasher, log) = (*spec, *hasher, *log);
-        let (machine, root_group) = (*machine, *root_group);
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
-                let evm = Evm::new(state, spec.chain_id).with(machine);
-                executing = executing && execute_chunk(spec, evm, batch);
+                executing = executing && execute_chunk(spec, state, batch);
                 Ok(Flow::Continue)
             })
             .serial("root", move |batch| {
-                rooting = rooting && root_chunk(tries, root_group, batch);
+                rooting = rooting && root_chunk(tries, batch);
                 Ok(Flow::Continue)
             })
             .parallel("receipts", move |batch| {
@@ -126,9 +115,10 @@ impl<'c> Execution<'c> {
 
 /// Executes the new blocks of a chunk. False when one was not executed to its end: then the state
 /// is that of no block, and nothing more can be executed.
-fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
+fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
     batch.executed.clear();
+    let mut evm = Evm::new(state, spec.chain_id);
     for i in range {
         let mut done = ExecutedBlock::default();
         let block = &batch.prepared[i];
@@ -146,21 +136,21 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool 
     true
 }
 
-/// Puts the changes of the blocks into the tries, those of small blocks together, and compares the
-/// state roots. False when one is wrong: then the tries are those of no right block.
-fn root_chunk(tries: &mut Tries, most: usize, batch: &mut Batch) -> bool {
+/// Puts the changes of the blocks into the tries and compares the state roots. False when one is
+/// wrong: then the tries are those of no right block.
+fn root_chunk(tries: &mut Tries, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
     let mut executed = std::mem::take(&mut batch.executed);
     let mut failure = None;
-    let (first, mut at) = (range.start, 0);
-    while at < executed.len() {
-        let end = at + group(&executed[at..], most);
-        let blocks = &batch.prepared[first + at..first + end];
-        if let Err((behind, error)) = root(tries, blocks, &mut executed[at..end]) {
-            failure = Some((first + at + behind, error));
+    for (i, done) in range.zip(&mut executed) {
+        let block = &batch.prepared[i];
+        if block.header.number == 0 {
+            continue;
+        }
+        if let Err(error) = root(tries, block, done) {
+            failure = Some((i, error));
             break;
         }
-        at = end;
     }
     batch.executed = executed;
     let Some((i, error)) = failure else { return true };
@@ -168,40 +158,16 @@ fn root_chunk(tries: &mut Tries, most: usize, batch: &mut Batch) -> bool {
     false
 }
 
-/// How many of these blocks have their roots made together: one, or some that change little.
-fn group(executed: &[ExecutedBlock], most: usize) -> usize {
-    let changes = |done: &ExecutedBlock| {
-        let all = done.executed.steps.iter().chain([&done.executed.changes]);
-        all.map(|changes| changes.accounts.len() + changes.slots.len()).sum::<usize>()
-    };
-    let small = executed.iter().take(most).take_while(|done| changes(done) <= SMALL);
-    small.count().max(1)
-}
-
-/// The roots of some blocks; the index of the one at fault.
 fn root(
     tries: &mut Tries,
-    blocks: &[PreparedBlock],
-    executed: &mut [ExecutedBlock],
-) -> Result<(), (usize, ExecutionError)> {
-    let all = |done: &ExecutedBlock| done.executed.steps.len() + 1;
-    let versions: Vec<&Changes> = executed
-        .iter()
-        .flat_map(|done| done.executed.steps.iter().chain([&done.executed.changes]))
-        .collect();
-    let roots = tries.apply_group(&versions).map_err(|error| (0, error.into()))?;
-    let mut roots = roots.into_iter();
-    for (i, (block, done)) in blocks.iter().zip(executed).enumerate() {
-        let count = all(done);
-        done.roots = roots.by_ref().take(count - 1).collect();
-        let Some(root) = roots.next() else { break };
-        // the genesis block is what it is
-        if block.header.number > 0 {
-            verify_state_root(&block.header.state_root, &root)
-                .map_err(|violation| (i, violation.into()))?;
-        }
+    block: &PreparedBlock,
+    done: &mut ExecutedBlock,
+) -> Result<(), ExecutionError> {
+    for step in &done.executed.steps {
+        done.roots.push(tries.apply(step)?);
     }
-    Ok(())
+    let root = tries.apply(&done.executed.changes)?;
+    Ok(verify_state_root(&block.header.state_root, &root)?)
 }
 
 /// Compares receipts roots and blooms.

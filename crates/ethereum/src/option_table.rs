@@ -1,13 +1,12 @@
 //! Every optimisation of the import, as a named option (see [`pipeline::options`]).
 
 use crate::durable::LogValues;
-use crate::execute::evm::MachineOptions;
 use crypto::Signatures;
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 17] = [
+pub const OPTIONS: [NamedOption; 14] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -70,21 +69,6 @@ pub const OPTIONS: [NamedOption; 17] = [
         "change the tries of the state key by key, or all keys of a block together in one arena",
     ),
     NamedOption::new(
-        "root-group",
-        &["1", "8"],
-        "hash the tries of one block, or those of so many small blocks together",
-    ),
-    NamedOption::new(
-        "evm-keccak",
-        &["revm", "ours"],
-        "the hash of KECCAK256: that of the virtual machine's library, or ours",
-    ),
-    NamedOption::new(
-        "journal",
-        &["transaction", "block"],
-        "take over what transactions change one by one, or all of a block together",
-    ),
-    NamedOption::new(
         "log",
         &["off", "redo", "redo+undo"],
         "keep what each block changes: nothing, new values, or old ones too for the way back",
@@ -139,11 +123,6 @@ impl Table for Ethereum {
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             arena_tries: setting.is("state-trie", "arena"),
-            root_group: if setting.is("root-group", "8") { 8 } else { 1 },
-            machine: MachineOptions {
-                our_keccak: setting.is("evm-keccak", "ours"),
-                journal_of_block: setting.is("journal", "block"),
-            },
             log: match setting.get("log") {
                 Some("off") => LogValues::None,
                 Some("redo") => LogValues::New,
@@ -170,8 +149,6 @@ pub struct Plan {
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
     pub arena_tries: bool,
-    pub root_group: usize,
-    pub machine: MachineOptions,
     pub log: LogValues,
     pub overlapped: bool,
 }

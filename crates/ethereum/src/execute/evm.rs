@@ -4,9 +4,8 @@
 //! does lies in a table that does not follow the configuration, so a new table is made where the
 //! fork changes; an `Evm` cannot be sent to another thread, so one is made for each stretch of
 //! blocks; a slot's original value is that of the transaction, not of the block; and what EIP-161
-//! removes is removed by whoever takes the result over, which is `Evm::commit`.
+//! removes is removed by whoever takes the result over, which is [`Evm::commit`].
 
-mod instructions;
 mod values;
 
 pub use values::{Code, Environment, Log, Outcome};
@@ -24,10 +23,14 @@ use revm::context_interface::cfg::gas_params::GasId;
 use revm::database_interface::{DBErrorMarker, Database};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::{Handler, MainnetHandler};
-use revm::interpreter::Instruction;
+use revm::interpreter::instructions::host::sstore_with_gas_accounting;
+use revm::interpreter::{
+    Host, Instruction, InstructionContext, InstructionExecResult, InstructionResult,
+    InterpreterTypes,
+};
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{self, B256, Bytes, TxKind};
-use revm::state::{self, AccountInfo, EvmState, EvmStorage};
+use revm::state::{self, AccountInfo, EvmState};
 use revm::{ExecuteEvm, MainBuilder, MainContext, MainnetEvm};
 
 /// Who makes system calls (EIP-4788).
@@ -35,9 +38,6 @@ const SYSTEM: primitives::Address =
     primitives::address!("0xfffffffffffffffffffffffffffffffffffffffe");
 /// Gas of a system call (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
 const SYSTEM_GAS: u64 = 30_000_000;
-
-/// Slots of a storage whose memory is kept from block to block.
-const ROOM: std::ops::Range<usize> = 64..1 << 16;
 
 impl DBErrorMarker for StateError {}
 
@@ -111,20 +111,6 @@ type Machine<'s> = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, View<'s>>>;
 pub struct Evm<'s> {
     machine: Machine<'s>,
     fork: Option<Fork>,
-    options: MachineOptions,
-    /// Memory of the largest storage that was journaled, and whose that was.
-    room: Option<(primitives::Address, EvmStorage)>,
-}
-
-/// What a machine may do in the plain way or in a fast one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MachineOptions {
-    /// KECCAK256 takes our hash, not that of the machine's library.
-    pub our_keccak: bool,
-    /// What transactions change is taken over into the state at the end of their block, not after
-    /// each of them, and the memory of large storage is used again; from Byzantium on, when no
-    /// receipt has a state root any more.
-    pub journal_of_block: bool,
 }
 
 impl<'s> Evm<'s> {
@@ -139,14 +125,7 @@ impl<'s> Evm<'s> {
             // transactions from before EIP-155 name no chain; the others were verified
             cfg.tx_chain_id_check = false;
         });
-        Self { machine, fork: None, options: MachineOptions::default(), room: None }
-    }
-
-    /// The same in another way.
-    #[must_use]
-    pub fn with(mut self, options: MachineOptions) -> Self {
-        self.options = options;
-        self
+        Self { machine, fork: None }
     }
 
     /// The state.
@@ -169,10 +148,6 @@ impl<'s> Evm<'s> {
             self.machine.instruction = EthInstructions::new_mainnet_with_spec(spec);
             if terms.fork == Fork::Constantinople {
                 self.meter_net_changes();
-            }
-            if self.options.our_keccak {
-                let keccak = Instruction::new(instructions::keccak256);
-                self.machine.instruction.insert_instruction(opcode::KECCAK256, keccak, 30);
             }
         }
         let blobs = match terms.blob_fee {
@@ -208,62 +183,22 @@ impl<'s> Evm<'s> {
             (GasId::sstore_reset_refund(), 5_000 - SLOAD),
         ];
         self.machine.ctx.modify_cfg(|cfg| cfg.gas_params.override_gas(gas));
-        let sstore = Instruction::new(instructions::sstore_of_net_changes);
+        let sstore = Instruction::new(sstore_of_net_changes);
         self.machine.instruction.insert_instruction(opcode::SSTORE, sstore, 0);
     }
 
-    /// Whether changes wait for the end of the block.
-    fn waits(&self) -> bool {
-        self.options.journal_of_block && self.fork.is_some_and(|fork| fork >= Fork::Byzantium)
-    }
-
-    /// Executes a transaction; its result is in the state at [`Evm::settle`] at the latest.
+    /// Executes a transaction and takes its result over into the state.
     pub fn transact(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
         let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
-        self.lend_room()?;
         let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
-        let result = if self.waits() {
-            result?
-        } else {
-            let changed = self.machine.finalize();
-            let result = result?;
-            self.commit(changed)?;
-            result
-        };
+        let changed = self.machine.finalize();
+        let result = result?;
+        self.commit(changed)?;
         Ok(Outcome {
             success: result.is_success(),
             gas_used: result.tx_gas_used(),
             logs: result.into_logs().into_iter().map(Log).collect(),
         })
-    }
-
-    /// Gives an account that had much storage in the block before memory for it from the start, as
-    /// the journal grows it step by step. The account is as one that nobody came to.
-    fn lend_room(&mut self) -> Result<(), StateError> {
-        let journal = &mut self.machine.ctx.journaled_state;
-        if !journal.inner.state.is_empty() {
-            return Ok(());
-        }
-        let Some((address, storage)) = self.room.take() else { return Ok(()) };
-        if let Some(info) = journal.database.basic(address)? {
-            let mut account = state::Account::from(info);
-            account.storage = storage;
-            account.mark_cold();
-            journal.inner.state.insert(address, account);
-        }
-        Ok(())
-    }
-
-    /// Takes over what the transactions of a block changed, where that waits.
-    ///
-    /// # Errors
-    /// What is not known of the state.
-    pub fn settle(&mut self) -> Result<(), StateError> {
-        if !self.waits() {
-            return Ok(());
-        }
-        let changed = self.machine.finalize();
-        self.commit(changed)
     }
 
     /// Calls a system contract; its output where it succeeded.
@@ -297,54 +232,56 @@ impl<'s> Evm<'s> {
     /// Takes over what a transaction changed.
     fn commit(&mut self, changed: EvmState) -> Result<(), StateError> {
         let clear_empty = self.clears_empty();
-        // a slot's original value is that of the last transaction that came to it
-        let all_slots = self.waits();
         let View { state, storage_only } = self.machine.ctx.db_mut();
-        let mut room = self.room.take();
-        for (key, mut account) in changed {
-            let capacity = account.storage.capacity();
-            let most = room.as_ref().map_or(ROOM.start, |(_, storage)| storage.capacity() + 1);
-            let is_room = all_slots && (most..ROOM.end).contains(&capacity);
+        for (address, account) in changed {
             if !account.is_touched() {
-                if is_room {
-                    account.storage.clear();
-                    room = Some((key, account.storage));
-                }
                 continue;
             }
-            let address = &key.0.0;
+            let address = &address.0.0;
             let info = account.info;
             let (mut nonce, balance, code_hash) = (info.nonce, info.balance, info.code_hash.0);
             if storage_only.contains(address) {
                 nonce = nonce.saturating_sub(1);
             }
             let after = Account { nonce, balance, code_hash };
-            // one that another transaction of the block came to after it ended began anew
-            let ended = account.status.contains(state::AccountStatus::SelfDestructedLocal);
+            let ended = account.status.contains(state::AccountStatus::SelfDestructed);
             if ended || clear_empty && after.is_empty() {
                 let id = state.set_account(address, None, None)?;
                 state.clear_slots(id);
                 continue;
             }
             let id = state.set_account(address, Some(after), info.code.map(Code))?;
-            let anew = state::AccountStatus::Created | state::AccountStatus::SelfDestructed;
-            if account.status.intersects(anew) {
+            if account.status.contains(state::AccountStatus::Created) {
                 // whatever stood at this address before is no part of the new contract
                 state.clear_slots(id);
             }
-            for (slot, value) in account.storage.drain() {
-                if all_slots || value.present_value != value.original_value {
+            for (slot, value) in account.storage {
+                if value.present_value != value.original_value {
                     state.set_slot(id, slot, value.present_value);
                 }
             }
-            if is_room {
-                room = Some((key, account.storage));
-            }
         }
         storage_only.clear();
-        self.room = room;
         Ok(())
     }
+}
+
+/// SSTORE with the gas of net changes: see [`Evm::meter_net_changes`].
+fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
+    context: InstructionContext<'_, H, W>,
+) -> InstructionExecResult {
+    sstore_with_gas_accounting(context, |context, _, change| {
+        let gas = context.host.gas_params();
+        let (cost, refund) = (
+            gas.sstore_dynamic_gas(true, &change.data, false),
+            gas.sstore_refund(true, &change.data),
+        );
+        if !context.interpreter.gas.record_regular_cost(cost) {
+            return Err(InstructionResult::OutOfGas);
+        }
+        context.interpreter.gas.record_refund(refund);
+        Ok(())
+    })
 }
 
 /// The machine's name of a fork; none of one that it does not know as it was.
