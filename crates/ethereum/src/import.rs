@@ -9,7 +9,7 @@ use crate::link::Link;
 pub use crate::options::Options;
 use crate::overlap;
 use crate::resume;
-pub use crate::run::Run;
+pub use crate::run::{Run, Setup};
 use archive::{Archive, Reader, Want};
 use chain::Progress;
 use crypto::ManyKeccak;
@@ -73,6 +73,8 @@ fn stages(
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let mut execution = Execution::begin(options, sink)?;
+    let (wall_s, cpu) = (start.elapsed().as_secs_f64(), pipeline::usage::cpu_times());
+    run.setup = execution.is_some().then_some(Setup { wall_s, cpu });
     if execution.is_none() && options.level >= Level::Execution {
         // asked to stop before there was a state to go on with
         run.stopped = true;

@@ -2,7 +2,9 @@
 
 mod notes;
 
+use crate::Level;
 use crate::fault::Error;
+use crate::header::HeaderView;
 use crate::import::CHECK;
 use crate::link::BlockId;
 use crate::options::Options;
@@ -49,6 +51,14 @@ pub fn of(
     record.stages = stages(run);
     record.threads = run.times.threads.iter().map(Into::into).collect();
     record.result = result(run, outcome);
+    if options.level >= Level::Execution
+        && let Some(tip) = &run.tip
+        && let Ok(header) = HeaderView::decode(&tip.header)
+    {
+        record.answer.insert("state_root".into(), Hex(header.state_root).to_string());
+        record.facts.count("gas", run.gas);
+        record.facts.count("transactions", run.transactions);
+    }
     record.notes = notes::of(run, archive, options);
     record
 }

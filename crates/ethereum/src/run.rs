@@ -9,10 +9,20 @@ use archive::{Archive, Survey};
 use chain::{Shortfall, ShortfallKind, Status};
 use pipeline::Times;
 use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
+use pipeline::usage::CpuTimes;
 use std::time::{Duration, Instant};
 
 /// The phases of a chunk; linking is part of the validation.
 pub(crate) const PHASES: [&str; 4] = ["read", "decode", VALIDATION, WRITE];
+
+/// What it took until there was a state to go on with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup {
+    /// Seconds on the clock on the wall.
+    pub wall_s: f64,
+    /// CPU time of the process until then.
+    pub cpu: CpuTimes,
+}
 
 /// What a run did, whether it reached the end or not.
 #[derive(Debug, Default)]
@@ -31,6 +41,10 @@ pub struct Run {
     pub anchor: Option<BlockId>,
     /// Trusted blocks that were met.
     pub trusted: Vec<BlockId>,
+    /// At level execution, what came before the first block.
+    pub setup: Option<Setup>,
+    /// Gas of the blocks that were executed.
+    pub gas: u64,
     /// Seals that were checked.
     pub seals_checked: u64,
     /// Headers under proof of work whose seals were not checked.
@@ -118,6 +132,8 @@ impl Run {
         start: Instant,
     ) {
         let batch = verified.batch;
+        let executed = verified.range().zip(&batch.executed);
+        self.gas += executed.map(|(i, _)| batch.prepared[i].header.gas_used).sum::<u64>();
         self.seals_checked += batch.seals_checked;
         self.transactions += batch.transactions;
         self.senders += batch.senders;

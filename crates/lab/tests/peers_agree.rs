@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 static HEAP: CountingAllocator = CountingAllocator;
 
 /// Settings in which these runs are smaller than those of the definitions.
-const LITTLE: [(&str, &str); 8] = [
+const LITTLE: [(&str, &str); 11] = [
     ("headers", "5000"),
     ("gb", "0.02"),
     ("inputs", "2000"),
@@ -23,6 +23,9 @@ const LITTLE: [(&str, &str); 8] = [
     ("samples", "3"),
     ("min-ms", "0"),
     ("page-cache", "warm"),
+    ("blocks", "5"),
+    ("accounts", "200"),
+    ("slots", "4096"),
 ];
 
 /// The last of the first 16,383 headers of the main network.
@@ -59,6 +62,10 @@ fn built() -> HashMap<String, Ready> {
 fn little(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     for (name, value) in LITTLE {
+        // blocks of other chains are small
+        if name == "blocks" && !settings.contains_key("work") {
+            continue;
+        }
         settings.entry(name.into()).and_modify(|known| value.clone_into(known));
     }
     if let Some(coins) = settings.get_mut("coins").filter(|coins| !coins.is_empty()) {
@@ -77,9 +84,12 @@ fn prepared(definition: &Definition, settings: &Settings, folder: &Path) -> Sett
         settings.insert("from".into(), chain["paths"].clone());
     }
     if settings.contains_key("paths") {
-        let headers = definition_of("headers");
-        let chain = prepared(&headers, &headers.settings, folder);
-        settings.insert("paths".into(), chain["paths"].clone());
+        let executes = settings["level"] == "execution";
+        let given = definition_of(if executes { "execution-erc20" } else { "headers" });
+        let chain = prepared(&given, &given.settings, folder);
+        for name in ["paths", "genesis"] {
+            settings.insert(name.into(), chain[name].clone());
+        }
     }
     kind.prepare(&mut settings, folder, &mut |_| {}).unwrap();
     settings

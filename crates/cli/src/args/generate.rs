@@ -2,7 +2,9 @@
 
 use super::{Outputs, target};
 use archive::Target;
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum, value_parser};
+use generate::ethereum::executable::{FORKS, Work};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
@@ -19,6 +21,12 @@ pub struct GenerateEthereum {
     #[arg(long, value_name = "N", requires = "transfers")]
     #[arg(value_parser = value_parser!(u64).range(1..))]
     pub block_transfers: Option<u64>,
+    /// Generate a chain that can be executed instead, whose transactions do this: an RLP export
+    /// and its genesis.json, in a folder
+    #[arg(long, value_parser = work(), conflicts_with_all = ["headers", "format", "transfers"])]
+    pub work: Option<String>,
+    #[command(flatten)]
+    pub executable: Executable,
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
@@ -30,6 +38,37 @@ pub struct GenerateEthereum {
     pub out: PathBuf,
     #[command(flatten)]
     pub outputs: Outputs,
+}
+
+/// How large a chain is that can be executed, and under which rules.
+#[derive(Args, Clone, Debug)]
+pub struct Executable {
+    /// The rules of all its blocks
+    #[arg(long, value_parser = fork(), default_value = "osaka", requires = "work")]
+    pub fork: String,
+    /// Blocks after the genesis block [default: by the kind of work, like the next two]
+    #[arg(long, value_name = "N", requires = "work")]
+    pub blocks: Option<u64>,
+    /// The most transactions in a block
+    #[arg(long, value_name = "N", requires = "work")]
+    #[arg(value_parser = value_parser!(u64).range(1..))]
+    pub block_transactions: Option<u64>,
+    /// Accounts that sign transactions; tokens belong to them
+    #[arg(long, value_name = "N", requires = "work")]
+    #[arg(value_parser = value_parser!(u64).range(16..=1 << 24))]
+    pub accounts: Option<u64>,
+    /// Slots of the contract that --work storage calls, rounded up to a power of two
+    #[arg(long, value_name = "N", requires = "work", default_value_t = 1 << 20)]
+    #[arg(value_parser = value_parser!(u64).range(1..=1 << 28))]
+    pub slots: u64,
+}
+
+fn work() -> PossibleValuesParser {
+    PossibleValuesParser::new(Work::ALL.map(|(name, _)| name))
+}
+
+fn fork() -> PossibleValuesParser {
+    PossibleValuesParser::new(FORKS.map(|(name, ..)| name))
 }
 
 #[derive(Args, Clone, Debug)]

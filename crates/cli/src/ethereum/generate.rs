@@ -1,12 +1,13 @@
-//! `generate ethereum`: headers, or blocks of transfers.
+//! `generate ethereum`: headers, blocks of transfers, or chains that can be executed.
 
 use crate::answer::Answer;
 use crate::args::GenerateEthereum;
 use crate::generate::write;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use archive::Output;
 use archive::output::Shape;
-use chain::grouped;
+use chain::{Hex, grouped};
+use generate::ethereum::executable::{self, FORKS, Made, Recipe, Work};
 use generate::ethereum::transfers as transfer_chains;
 use generate::ethereum::{self as header_chains, generate};
 use serde_json::{Value, json};
@@ -20,6 +21,9 @@ pub fn run(args: &GenerateEthereum, json: bool) -> Result<Answer> {
     let (out, seed) = (args.out.display().to_string(), args.seed);
     let is_of_headers = args.transfers.is_none() && args.format.name == "headers";
     let document = |last| json!({ "out": out, "last": last, "seed": seed });
+    if let Some(work) = &args.work {
+        return work_of(args, work, json);
+    }
     let (document, text) = match args.transfers {
         None => {
             headers(args, json)?;
@@ -42,6 +46,47 @@ pub fn run(args: &GenerateEthereum, json: bool) -> Result<Answer> {
     let level = if is_of_headers { "" } else { " --level bodies, as nothing leads to their state" };
     println!("they obey every rule but the seal: verify them with --seal off{level}");
     Ok(Answer::ok())
+}
+
+/// Writes a chain that can be executed.
+fn work_of(args: &GenerateEthereum, work: &str, json: bool) -> Result<Answer> {
+    let recipe = recipe(args, work)?;
+    let shape = Shape::Folder(is_of_transfers);
+    let most = recipe.blocks.saturating_mul(recipe.block_transactions);
+    let bytes = most.saturating_mul(LEAST_TRANSFER);
+    let made = write(&args.out, (shape, bytes), args.outputs, (recipe.blocks, json), |bar| {
+        executable::generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
+    })?;
+    let Made { last, transactions, gas, .. } = made;
+    let (hash, root) = (Hex(&made.hash).to_string(), Hex(&made.state_root).to_string());
+    let out = args.out.display();
+    if json {
+        return Answer::ok().with(json!({
+            "out": out.to_string(), "last": last, "seed": args.seed, "work": work,
+            "transactions": transactions, "gas": gas, "hash": hash, "state_root": root,
+        }));
+    }
+    let [blocks, transactions, gas] = [last, transactions, gas].map(grouped);
+    println!("wrote blocks 0 to {blocks} to {out}, and a genesis.json");
+    println!("they have {transactions} transactions, which use {gas} gas");
+    println!("the last block is {hash}, the state root behind it {root}");
+    println!("execute them with --level execution --seal off");
+    Ok(Answer::ok())
+}
+
+fn recipe(args: &GenerateEthereum, work: &str) -> Result<Recipe> {
+    let asked = &args.executable;
+    let usual = Recipe::of(Work::named(work).context("--work: a kind that there is not")?);
+    let fork = FORKS.iter().find(|(name, ..)| *name == asked.fork);
+    Ok(Recipe {
+        fork: fork.context("--fork: one that there is not")?.1,
+        blocks: asked.blocks.unwrap_or(usual.blocks),
+        block_transactions: asked.block_transactions.unwrap_or(usual.block_transactions),
+        accounts: asked.accounts.unwrap_or(usual.accounts),
+        slots: asked.slots.next_power_of_two(),
+        seed: args.seed,
+        ..usual
+    })
 }
 
 /// Writes a chain of headers, with a progress bar.

@@ -10,6 +10,7 @@ mod ancestors;
 mod block;
 mod dao;
 pub mod evm;
+mod produce;
 pub mod receipts;
 mod replay;
 mod requests;

@@ -50,6 +50,18 @@ impl Receipts {
         Ok(())
     }
 
+    /// Receipts root and logs bloom of a block that was executed; `roots` as for
+    /// [`Receipts::verify`].
+    pub fn make(
+        &mut self,
+        block: &PreparedBlock,
+        outcomes: &[Outcome],
+        roots: &[Hash],
+    ) -> (Hash, [u8; 256]) {
+        let bloom = self.encode(block, outcomes, roots);
+        (self.root(), bloom.0)
+    }
+
     /// The root of the receipts that were encoded last.
     fn root(&mut self) -> Hash {
         if self.ends.is_empty() {

@@ -12,11 +12,11 @@ use crypto::ManyKeccak;
 
 /// A state, its tries, and what is needed to go on.
 pub struct Replay<'c> {
-    spec: &'c ChainSpec,
+    pub(super) spec: &'c ChainSpec,
     /// The state behind the last block.
     pub state: State,
-    tries: Tries,
-    receipts: Receipts,
+    pub(super) tries: Tries,
+    pub(super) receipts: Receipts,
 }
 
 impl<'c> Replay<'c> {

@@ -56,18 +56,19 @@ fn deposit_data(data: &[u8]) -> Result<&[u8], ExecutionError> {
     Err(ExecutionError::Rule(Violation::new(Rule::DepositEvent, expected, found)))
 }
 
-/// Compares the requests with the header's hash of them (EIP-7685): SHA-256 over the SHA-256 of
-/// each, in the order of types.
-pub(super) fn verify_requests(
-    expected: Option<&Hash>,
-    requests: &[Vec<u8>],
-) -> Result<(), Violation> {
-    let Some(expected) = expected else { return Ok(()) };
+/// SHA-256 over the SHA-256 of each request, in the order of types (EIP-7685).
+pub(super) fn requests_hash(requests: &[Vec<u8>]) -> Hash {
     let mut all = crypto::Sha256::new();
     requests.iter().for_each(|request| all.update(&crypto::sha256(request)));
-    let found = all.finalize();
-    if found != *expected {
-        return Err(Violation::new(Rule::Requests, Hex(expected), Hex(&found)));
+    all.finalize()
+}
+
+/// Compares the hash of the requests with the header's, where that has one (EIP-7685).
+pub(super) fn verify_requests(expected: Option<&Hash>, found: &Hash) -> Result<(), Violation> {
+    match expected {
+        Some(expected) if expected != found => {
+            Err(Violation::new(Rule::Requests, Hex(expected), Hex(found)))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }

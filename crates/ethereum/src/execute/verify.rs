@@ -3,6 +3,7 @@
 use super::block::PreparedBlock;
 use super::evm::{Evm, Outcome};
 use super::{dao, requests, rewards, system};
+use crate::Hash;
 use crate::error::{Rule, Violation};
 use crate::params::{ChainSpec, Fork};
 use crate::state::{Changes, StateError};
@@ -30,9 +31,17 @@ pub enum ExecutionError {
     State(#[from] StateError),
 }
 
-/// Executes a block on the state behind its parent: system calls, transactions, requests,
-/// withdrawals and rewards, in their order; gas used and requests are compared with the header. The
-/// state then is the one behind the block. Receipts and state root are for the caller
+/// What a header says of its block besides roots and bloom, as execution finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// Gas of all transactions.
+    pub gas_used: u64,
+    /// The hash of the requests (EIP-7685), from Prague on.
+    pub requests_hash: Option<Hash>,
+}
+
+/// Executes a block on the state behind its parent and compares gas used and requests with the
+/// header. The state then is the one behind the block. Receipts and state root are for the caller
 /// ([`super::receipts`], [`crate::state::Tries`]).
 ///
 /// # Errors
@@ -45,6 +54,31 @@ pub fn execute(
     block: &PreparedBlock,
     executed: &mut Executed,
 ) -> Result<(), ExecutionError> {
+    let found = run(spec, evm, block, executed)?;
+    if found.gas_used != block.header.gas_used {
+        return Err(Violation::new(Rule::ReceiptsGas, block.header.gas_used, found.gas_used).into());
+    }
+    if let Some(hash) = &found.requests_hash {
+        requests::verify_requests(block.header.requests_hash.as_ref(), hash)?;
+    }
+    let state = evm.state();
+    state.ancestors.push(block.header.number, block.hash);
+    executed.changes = state.take_changes();
+    Ok(())
+}
+
+/// Executes a block: system calls, transactions, requests, withdrawals and rewards, in their order.
+/// What its header says of the result is not looked at, and the changes behind the last step are
+/// not taken from the state.
+///
+/// # Errors
+/// Those of [`execute`].
+pub(super) fn run(
+    spec: &ChainSpec,
+    evm: &mut Evm<'_>,
+    block: &PreparedBlock,
+    executed: &mut Executed,
+) -> Result<Totals, ExecutionError> {
     let fork = block.terms.fork;
     evm.begin(&block.terms).ok_or_else(|| unknown_rules(block))?;
     refund_and_keep(spec, evm, block)?;
@@ -66,22 +100,16 @@ pub fn execute(
             executed.steps.push(evm.state().take_changes());
         }
     }
-    let used = block.header.gas_limit - gas_left;
-    if used != block.header.gas_used {
-        return Err(Violation::new(Rule::ReceiptsGas, block.header.gas_used, used).into());
-    }
+    let mut requests_hash = None;
     if fork >= Fork::Prague {
         let deposits = requests::deposits(&spec.deposit_contract, &executed.outcomes)?;
         let mut all: Vec<_> = deposits.into_iter().collect();
         all.extend(system::collect_requests(evm)?);
-        requests::verify_requests(block.header.requests_hash.as_ref(), &all)?;
+        requests_hash = Some(requests::requests_hash(&all));
     }
     rewards::pay_withdrawals(evm, block)?;
     rewards::pay_rewards(evm, block)?;
-    let state = evm.state();
-    state.ancestors.push(block.header.number, block.hash);
-    executed.changes = state.take_changes();
-    Ok(())
+    Ok(Totals { gas_used: block.header.gas_limit - gas_left, requests_hash })
 }
 
 /// What a block does before its transactions.

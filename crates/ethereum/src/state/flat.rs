@@ -4,8 +4,9 @@ use super::{Account, AccountChange, AccountId, Changes, NodeSet, SlotChange, Sta
 use crate::execute::{Ancestors, Code};
 use crate::params::genesis::GenesisAccount;
 use crate::state::EMPTY_CODE;
+use crate::state::slots::Slots;
 use crate::{Address, Hash, U256};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// An account and its storage.
 #[derive(Debug, Default)]
@@ -14,12 +15,20 @@ struct Entry {
     account: Option<Account>,
     /// Its code, where it is known and not empty.
     code: Option<Code>,
-    /// Slots that are not 0; where not the whole state is known, also some that are.
-    slots: HashMap<U256, U256>,
-    /// Root of the storage that is not in `slots` yet, where not the whole state is known.
-    unread: Option<Hash>,
+    /// Slots that are not 0.
+    slots: Slots,
+    /// The storage that is not in `slots` yet, where not the whole state is known.
+    unread: Option<Box<Unread>>,
     /// The list of changes that it is in, and where.
     listed: (u64, u32),
+}
+
+/// Storage that is read from the nodes of its trie.
+#[derive(Debug)]
+struct Unread {
+    root: Hash,
+    /// Slots that are known to be 0.
+    zeros: HashSet<U256>,
 }
 
 /// An account that exists: its index, what it owns, and its code where that is at hand.
@@ -99,7 +108,7 @@ impl State {
             && let Some((account, storage)) = nodes.account(root, address)?
         {
             entry.account = Some(account);
-            entry.unread = Some(storage);
+            entry.unread = Some(Box::new(Unread { root: storage, zeros: HashSet::default() }));
         }
         self.entries.push(entry);
         self.index.insert(*address, id);
@@ -127,16 +136,14 @@ impl State {
     #[inline]
     pub fn slot(&mut self, id: AccountId, slot: &U256) -> Result<U256, StateError> {
         let entry = &mut self.entries[id as usize];
-        if let Some(value) = entry.slots.get(slot) {
-            return Ok(*value);
-        }
-        match (&self.nodes, &entry.unread) {
-            (Some((nodes, _)), Some(root)) => {
-                let value = nodes.slot(root, slot)?;
-                entry.slots.insert(*slot, value);
+        let value = entry.slots.get(slot);
+        match (&self.nodes, &mut entry.unread) {
+            (Some((nodes, _)), Some(unread)) if value.is_zero() && !unread.zeros.contains(slot) => {
+                let value = nodes.slot(&unread.root, slot)?;
+                put(&mut entry.slots, &mut entry.unread, *slot, value);
                 Ok(value)
             }
-            _ => Ok(U256::ZERO),
+            _ => Ok(value),
         }
     }
 
@@ -145,7 +152,7 @@ impl State {
     pub fn has_slots(&self, id: AccountId) -> bool {
         let entry = &self.entries[id as usize];
         match &entry.unread {
-            Some(root) => *root != trie::EMPTY_ROOT,
+            Some(unread) => unread.root != trie::EMPTY_ROOT,
             None => !entry.slots.is_empty(),
         }
     }
@@ -171,7 +178,7 @@ impl State {
 
     /// The slots of an account that are known and not 0, in no order.
     pub fn slots(&self, id: AccountId) -> impl Iterator<Item = (&U256, &U256)> {
-        self.entries[id as usize].slots.iter().filter(|(_, value)| !value.is_zero())
+        self.entries[id as usize].slots.iter()
     }
 
     /// Puts an account on the list of changes, as it is now.
@@ -220,13 +227,8 @@ impl State {
 
     /// Sets a slot of an account. The old value must be known: it was asked for before.
     pub fn set_slot(&mut self, id: AccountId, slot: U256, value: U256) {
-        let keep_zeros = self.nodes.is_some();
-        let slots = &mut self.entries[id as usize].slots;
-        let before = match value.is_zero() && !keep_zeros {
-            true => slots.remove(&slot),
-            false => slots.insert(slot, value),
-        };
-        let before = before.unwrap_or_default();
+        let Entry { slots, unread, .. } = &mut self.entries[id as usize];
+        let before = put(slots, unread, slot, value);
         if before != value {
             self.list(id);
             self.changes.slots.push(SlotChange { id, slot, before, after: value });
@@ -242,8 +244,10 @@ impl State {
         let slots = std::mem::take(&mut entry.slots);
         self.list(id);
         self.changes.cleared.push(id);
-        let ended = slots.into_iter().filter(|(_, value)| !value.is_zero());
-        let ended = ended.map(|(slot, before)| SlotChange { id, slot, before, after: U256::ZERO });
+        let ended = slots.iter().map(|(slot, before)| {
+            let (slot, before) = (*slot, *before);
+            SlotChange { id, slot, before, after: U256::ZERO }
+        });
         self.changes.slots.extend(ended);
     }
 
@@ -337,15 +341,12 @@ impl State {
     #[must_use]
     pub fn slot_at(&self, address: &Address, slot: &U256) -> U256 {
         let Some(id) = self.index.get(address) else { return U256::ZERO };
-        self.entries[*id as usize].slots.get(slot).copied().unwrap_or_default()
+        self.entries[*id as usize].slots.get(slot)
     }
 
     fn put_slot(&mut self, id: AccountId, slot: U256, value: U256) {
-        let slots = &mut self.entries[id as usize].slots;
-        match value.is_zero() {
-            true => slots.remove(&slot),
-            false => slots.insert(slot, value),
-        };
+        let Entry { slots, unread, .. } = &mut self.entries[id as usize];
+        put(slots, unread, slot, value);
     }
 
     fn put_account(&mut self, id: AccountId, account: Option<Account>) {
@@ -353,4 +354,16 @@ impl State {
         entry.account = account;
         entry.code = account.and_then(|account| self.codes.get(&account.code_hash).cloned());
     }
+}
+
+/// Sets a slot, which is known from now on; its value before.
+fn put(slots: &mut Slots, unread: &mut Option<Box<Unread>>, slot: U256, value: U256) -> U256 {
+    if let Some(unread) = unread {
+        if value.is_zero() {
+            unread.zeros.insert(slot);
+        } else {
+            unread.zeros.remove(&slot);
+        }
+    }
+    slots.set(slot, value)
 }

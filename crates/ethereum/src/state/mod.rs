@@ -9,6 +9,7 @@ mod arena;
 mod changes;
 mod flat;
 pub mod nodes;
+mod slots;
 mod sparse;
 mod tries;
 

@@ -1,12 +1,14 @@
 //! Deterministic Ethereum chains of any length that obey every rule of the main network but the
 //! seal.
 //!
-//! Three kinds: bare headers, whose roots are pseudo-random (the benchmark's chain: the same seed
+//! Four kinds: bare headers, whose roots are pseudo-random (the benchmark's chain: the same seed
 //! gives the bytes that go-ethereum's own rules give for the same random choices, which a test
 //! compares), whole blocks, whose roots are those of generated transactions and receipts, and
-//! whole blocks full of [`transfers`], on a chain of their own.
+//! whole blocks full of [`transfers`], on a chain of their own, and [`executable`] chains, whose
+//! state roots are those of what their blocks do.
 
 mod blocks;
+pub mod executable;
 mod headers;
 mod signers;
 pub mod transfers;

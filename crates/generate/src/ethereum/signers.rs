@@ -5,7 +5,7 @@
 use anyhow::{Context, Result};
 use ethereum::signing::address_of;
 use ethereum::transactions::{Transaction, TransactionType};
-use ethereum::{Address, U256};
+use ethereum::{Address, Hash, U256};
 use rlp::Encode;
 use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
 use secp256k1::{Message, PublicKey, SecretKey};
@@ -21,6 +21,15 @@ struct Account {
     nonce: u64,
 }
 
+/// A signature as transactions have it.
+#[derive(Clone, Copy, Debug)]
+pub struct Signature {
+    /// Whether the y coordinate of its point is odd: 0 or 1.
+    pub y_parity: u64,
+    pub r: U256,
+    pub s: U256,
+}
+
 /// All accounts of a chain.
 pub struct Signers {
     accounts: Vec<Account>,
@@ -29,6 +38,11 @@ pub struct Signers {
 impl Signers {
     /// The same seed gives the same accounts.
     pub fn new(seed: u64) -> Result<Self> {
+        Self::of(seed, ACCOUNTS)
+    }
+
+    /// The same, so many of them.
+    pub fn of(seed: u64, count: u64) -> Result<Self> {
         let account = |i: u64| {
             let source = [seed.to_be_bytes(), i.to_be_bytes()].concat();
             let key = SecretKey::from_secret_bytes(crypto::keccak256(&source));
@@ -36,12 +50,17 @@ impl Signers {
             let [_form, public @ ..] = PublicKey::from_secret_key(&key).serialize_uncompressed();
             Ok(Account { key, address: address_of(&public), nonce: 0 })
         };
-        Ok(Self { accounts: (0..ACCOUNTS).map(account).collect::<Result<_>>()? })
+        Ok(Self { accounts: (0..count).map(account).collect::<Result<_>>()? })
     }
 
     /// How many accounts.
     pub fn len(&self) -> u64 {
-        ACCOUNTS
+        self.accounts.len() as u64
+    }
+
+    /// Where account `i` is.
+    pub fn address(&self, i: usize) -> Address {
+        self.accounts[i].address
     }
 
     /// Where they are.
@@ -52,19 +71,29 @@ impl Signers {
     /// The legacy transaction as account `i` signs it next, encoded; for one chain only where an
     /// id is given (EIP-155).
     pub fn sign(&mut self, i: u64, unsigned: Transaction<'_>, chain_id: Option<u64>) -> Vec<u8> {
-        let account = &mut self.accounts[(i % ACCOUNTS) as usize];
+        let at = (i % self.len()) as usize;
+        let account = &mut self.accounts[at];
         let mut signed = Transaction { nonce: account.nonce, ..unsigned };
         account.nonce += 1;
         debug_assert_eq!(signed.kind, TransactionType::Legacy);
-        let message = Message::from_digest(signed.signing(chain_id).hash());
-        let signature = RecoverableSignature::sign_ecdsa_recoverable(message, &account.key);
+        let signature = self.signature(at, signed.signing(chain_id).hash());
+        signed.v = U256::from(chain_id.map_or(27, |id| 35 + 2 * id) + signature.y_parity);
+        (signed.r, signed.s) = (signature.r, signature.s);
+        signed.encode()
+    }
+
+    /// The signature of account `i` for what has this hash.
+    pub fn signature(&self, i: usize, digest: Hash) -> Signature {
+        let message = Message::from_digest(digest);
+        let key = &self.accounts[i].key;
+        let signature = RecoverableSignature::sign_ecdsa_recoverable(message, key);
         let (id, numbers) = signature.serialize_compact();
         let (r, s) = numbers.split_at(32);
-        let parity = u64::from(id == RecoveryId::One);
-        signed.v = U256::from(chain_id.map_or(27, |id| 35 + 2 * id) + parity);
-        signed.r = U256::from_be_slice(r);
-        signed.s = U256::from_be_slice(s);
-        signed.encode()
+        Signature {
+            y_parity: u64::from(id == RecoveryId::One),
+            r: U256::from_be_slice(r),
+            s: U256::from_be_slice(s),
+        }
     }
 }
 

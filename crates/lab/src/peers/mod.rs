@@ -119,12 +119,22 @@ impl Ready {
     /// When the client refuses its input, with its reason; when it cannot be run, prints something
     /// else than a measured run, or is of another version than `engines.toml` says.
     pub fn run(&self, settings: &Settings, folder: &Path) -> Result<RunRecord> {
+        self.run_with(&[], settings, folder)
+    }
+
+    /// The same with more arguments behind those of `engines.toml`.
+    ///
+    /// # Errors
+    /// Those of [`Ready::run`].
+    pub fn run_with(&self, more: &[&str], settings: &Settings, folder: &Path) -> Result<RunRecord> {
         let Engine { label, version, .. } = &self.engine;
         let mut values = settings.clone();
         for (name, path) in [("program", &*self.program), ("folder", &folder.join("peer"))] {
             values.insert(name.to_owned(), utf8(path)?);
         }
-        let mut line = engines::fill(&self.engine.run, &values)?;
+        let more = more.iter().map(|argument| (*argument).to_owned());
+        let asked: Vec<_> = self.engine.run.iter().cloned().chain(more).collect();
+        let mut line = engines::fill(&asked, &values)?;
         let (program, arguments) = line.split_first().context("empty run command")?;
         let started_unix = unix_time();
         let ended = process::watch(Command::new(program).args(arguments))

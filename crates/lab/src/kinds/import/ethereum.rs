@@ -5,17 +5,19 @@ use super::{PATHS, data, paths};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
 use ::ethereum::commit::Sink;
+use ::ethereum::durable::{ExecutedStore, Limits};
 use ::ethereum::ethash::Caches;
-use ::ethereum::import::{Options, import};
+use ::ethereum::import::{Options, Setup, import};
 use ::ethereum::option_table::Setting;
 use ::ethereum::params::ChainSpec;
 use ::ethereum::seal::{SealMode, SealPolicy};
 use ::ethereum::{Level, record};
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Format};
+use chain::Hex;
 use generate::ethereum as generated;
 use pipeline::Cancel;
-use pipeline::record::RunRecord;
+use pipeline::record::{CPU_SYS_S, CPU_USER_S, RunRecord};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,9 +55,12 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
             settings.insert("genesis".into(), text(&made.path.join("genesis.json"))?);
             settings.insert(PATHS.into(), text(&made.path.join(generated::transfers::FILE))?);
         }
+        "executable" => executable(settings, folder, tell)?,
         "files" => drop(setting(settings, PATHS)?),
-        other => bail!("data = '{other}'; available: headers, transfers, files"),
+        other => bail!("data = '{other}'; available: headers, transfers, executable, files"),
     }
+    // what peers that execute ask for
+    settings.entry("genesis".into()).or_insert_with(|| MAINNET.into());
     let input = match Archive::open(&paths(settings)?)?.format() {
         Format::Era1 => "era",
         Format::HeaderStream => "stream",
@@ -74,20 +79,49 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
     Ok(())
 }
 
+/// A chain that can be executed.
+fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)) -> Result<()> {
+    use generated::executable::{FILE, FORKS, Recipe, Work, generate};
+    let work = setting(settings, "work")?;
+    let work = Work::named(work).with_context(|| format!("work = '{work}': there is none"))?;
+    let fork = setting(settings, "fork")?;
+    let known = FORKS.iter().find(|(name, ..)| *name == fork);
+    let recipe = Recipe {
+        work,
+        fork: known.with_context(|| format!("fork = '{fork}': there is none"))?.1,
+        blocks: parsed(settings, "blocks")?,
+        block_transactions: parsed(settings, "block-transactions")?,
+        accounts: parsed(settings, "accounts")?,
+        slots: parsed(settings, "slots")?,
+        seed: parsed(settings, "seed")?,
+    };
+    let made = data::made(folder, "ethereum-executable", &format!("{recipe:?}"), tell, |path| {
+        generate(&recipe, path, |_| {}).map(|made| Some(Hex(&made.hash).to_string()))
+    })?;
+    settings.insert("genesis".into(), text(&made.path.join("genesis.json"))?);
+    settings.insert(PATHS.into(), text(&made.path.join(FILE))?);
+    settings.insert("tip".into(), made.tip.unwrap_or_default());
+    Ok(())
+}
+
 fn text(path: &Path) -> Result<String> {
     let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
     anyhow::ensure!(!text.contains(','), "{text}: a path with a comma cannot be given to a run");
     Ok(text.to_owned())
 }
 
+/// The chain of archives that come without a genesis.json.
+const MAINNET: &str = "mainnet";
+
 /// Imports the archive; the record of the run.
 pub fn measure(job: &Job) -> Result<RunRecord> {
-    let spec = match job.settings.get("genesis") {
-        Some(path) => {
+    let path = job.setting("genesis")?;
+    let spec = match ChainSpec::by_name(path) {
+        Some(spec) => spec,
+        None => {
             let genesis = fs::read_to_string(path);
             ChainSpec::from_genesis_json(&genesis.with_context(|| format!("cannot read {path}"))?)?
         }
-        None => ChainSpec::by_name("mainnet").context("mainnet is not built in")?,
     };
     let seal = SealPolicy { mode: job.setting("seal")?.parse()?, seed: SEAL_SEED };
     let caches = Caches::new(job.settings.get("caches").map(PathBuf::from), 2);
@@ -113,22 +147,40 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         cancel: Cancel::new(),
     };
     let plan = setting.plan();
-    let mut sink = match Earlier::is_described_by(&plan) {
-        true => Sink::Design(Box::new(Earlier::open(&job.folder, plan)?)),
-        false => {
-            let (store, _) = ChainStore::open(&job.folder, &store::Options::default())?;
-            Sink::Segments(Box::new(store))
-        }
+    let store = store::Options::default();
+    let mut sink = if options.level >= Level::Execution {
+        let (store, _) = ExecutedStore::open(&job.folder, &store, Limits::default())?;
+        Sink::Executed(Box::new(store))
+    } else if Earlier::is_described_by(&plan) {
+        Sink::Design(Box::new(Earlier::open(&job.folder, plan)?))
+    } else {
+        Sink::Segments(Box::new(ChainStore::open(&job.folder, &store)?.0))
     };
     let (run, outcome) = import(&archive, &options, &mut sink, |_| {});
-    let record = record::of(&run, &outcome, &archive, &options, program::this(), &job.label);
+    let mut record = record::of(&run, &outcome, &archive, &options, program::this(), &job.label);
     drop(sink);
     outcome?;
+    if let Some(setup) = run.setup {
+        leave_out(&mut record, &setup);
+    }
     Ok(record)
 }
 
+/// Takes what came before the first block off the times: the state that the chain begins with. The
+/// peers make it before their clocks start, too.
+fn leave_out(record: &mut RunRecord, setup: &Setup) {
+    let wall = record.wall_s() - setup.wall_s;
+    record.took(wall);
+    record.facts.set("setup_s", setup.wall_s);
+    for (name, before) in [(CPU_USER_S, setup.cpu.user_s), (CPU_SYS_S, setup.cpu.sys_s)] {
+        let all = record.facts.of(name);
+        record.facts.set(name, (all - before).max(0.0));
+    }
+    record.facts.set("mgas_per_s", record.facts.of("gas") / 1e6 / wall);
+}
+
 fn level(name: &str) -> Result<Level> {
-    let known = [Level::Headers, Level::Bodies];
+    let known = [Level::Headers, Level::Bodies, Level::Execution];
     let found = known.into_iter().find(|level| level.name() == name);
-    found.with_context(|| format!("level = '{name}'; available: headers, bodies"))
+    found.with_context(|| format!("level = '{name}'; available: headers, bodies, execution"))
 }

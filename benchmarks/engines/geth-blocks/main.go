@@ -1,0 +1,71 @@
+// The program geth-blocks imports whole blocks through go-ethereum's BlockChain.InsertChain, with
+// the database and the caches of `geth import`, and prints what it cost as one line of JSON.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/log"
+)
+
+// version is that of the client, as go.mod pins it.
+const version = "v1.17.10"
+
+// options are the flags.
+type options struct {
+	Genesis  string   // a genesis.json, or "mainnet"
+	RLP      string   // an RLP export
+	Eras     []string // or era1 files, in order
+	Dir      string   // folder for the database
+	Prefetch bool     // execute blocks ahead to warm caches
+	Try      string   // an RLP file of blocks that are each tried on the head of the chain
+}
+
+func main() {
+	handler := log.NewTerminalHandlerWithLevel(os.Stderr, slog.LevelError+1, false)
+	log.SetDefault(log.NewLogger(handler))
+	o, err := parse()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	if err := measure(o); err != nil {
+		line := map[string]any{"version": line(), "error": err.Error()}
+		json.NewEncoder(os.Stdout).Encode(line)
+		os.Exit(1)
+	}
+}
+
+// line is the version as it is printed.
+func line() string { return version + ", " + runtime.Version() }
+
+func parse() (options, error) {
+	var o options
+	flag.StringVar(&o.Genesis, "genesis", "mainnet", "genesis.json, or mainnet")
+	flag.StringVar(&o.RLP, "rlp", "", "RLP export")
+	eras := flag.String("era", "", "era1 files, separated by commas")
+	flag.StringVar(&o.Dir, "dir", "", "empty or new folder for the database")
+	prefetch := flag.String("prefetch", "on", "execute blocks ahead to warm caches: on, off")
+	flag.StringVar(&o.Try, "try", "", "blocks that are each tried on the head of the chain")
+	flag.Parse()
+	if *eras != "" {
+		o.Eras = strings.Split(*eras, ",")
+	}
+	o.Prefetch = *prefetch == "on"
+	switch {
+	case (len(o.Eras) == 0) == (o.RLP == ""):
+		return o, errors.New("one of -era and -rlp is needed")
+	case o.Dir == "":
+		return o, errors.New("-dir is needed")
+	case !o.Prefetch && *prefetch != "off":
+		return o, fmt.Errorf("-prefetch %s: on or off expected", *prefetch)
+	}
+	return o, nil
+}

@@ -1,0 +1,99 @@
+//! The genesis.json of a chain.
+
+use ethereum::params::Fork;
+use ethereum::params::genesis::GenesisAccount;
+use std::fmt::Write;
+
+/// The number that transactions are signed for.
+pub const CHAIN_ID: u64 = 1_337;
+/// Gas limit of every block.
+pub const GAS_LIMIT: u64 = 60_000_000;
+/// The time of the first block: long ago for every clock, as proof-of-work blocks must not be from
+/// the future.
+pub const FIRST_TIME: u64 = 1_700_000_000;
+/// Where deposits are made.
+pub const DEPOSITS: [u8; 20] = [0xde; 20];
+
+/// The forks that a chain can begin with, oldest first, each with its name and what it adds to the
+/// `config` of a genesis.json. Constantinople is not among them: for go-ethereum it comes with
+/// Petersburg.
+pub const FORKS: [(&str, Fork, &[&str]); 14] = [
+    ("frontier", Fork::Frontier, &[]),
+    ("homestead", Fork::Homestead, &["homesteadBlock"]),
+    ("tangerine-whistle", Fork::TangerineWhistle, &["eip150Block"]),
+    ("spurious-dragon", Fork::SpuriousDragon, &["eip155Block", "eip158Block"]),
+    ("byzantium", Fork::Byzantium, &["byzantiumBlock"]),
+    ("petersburg", Fork::Petersburg, &["constantinopleBlock", "petersburgBlock"]),
+    ("istanbul", Fork::Istanbul, &["istanbulBlock"]),
+    ("berlin", Fork::Berlin, &["muirGlacierBlock", "berlinBlock"]),
+    ("london", Fork::London, &["londonBlock"]),
+    (
+        "paris",
+        Fork::Paris,
+        &["arrowGlacierBlock", "grayGlacierBlock", "mergeNetsplitBlock", "terminalTotalDifficulty"],
+    ),
+    ("shanghai", Fork::Shanghai, &["shanghaiTime"]),
+    ("cancun", Fork::Cancun, &["cancunTime"]),
+    ("prague", Fork::Prague, &["pragueTime"]),
+    ("osaka", Fork::Osaka, &["osakaTime"]),
+];
+
+/// Blob numbers of EIP-4844 and EIP-7691, which go-ethereum asks for.
+const BLOBS: &str = ",\n    \"blobSchedule\": {\n      \
+    \"cancun\": { \"target\": 3, \"max\": 6, \"baseFeeUpdateFraction\": 3338477 },\n      \
+    \"prague\": { \"target\": 6, \"max\": 9, \"baseFeeUpdateFraction\": 5007716 }\n    }";
+
+/// The file of a chain that begins with a fork and these accounts; none for a fork that is not
+/// among [`FORKS`].
+pub fn text(fork: Fork, accounts: &[GenesisAccount]) -> Option<String> {
+    FORKS.iter().find(|(_, known, _)| *known == fork)?;
+    let mut text = String::new();
+    // writing into a string cannot fail
+    let _ = write!(text, "{{\n  \"config\": {{\n    \"chainId\": {CHAIN_ID}");
+    let keys = FORKS.iter().filter(|(_, known, _)| *known <= fork).flat_map(|(.., keys)| *keys);
+    for key in keys {
+        let _ = write!(text, ",\n    \"{key}\": 0");
+    }
+    if fork >= Fork::Cancun {
+        text.push_str(BLOBS);
+    }
+    if fork >= Fork::Prague {
+        let _ = write!(text, ",\n    \"depositContractAddress\": \"0x{}\"", hex(&DEPOSITS));
+    }
+    let difficulty = if fork >= Fork::Paris { 0 } else { 131_072 };
+    let _ = write!(text, "\n  }},\n  \"timestamp\": {FIRST_TIME},\n  \"gasLimit\": {GAS_LIMIT},");
+    let _ = write!(text, "\n  \"difficulty\": {difficulty},\n  \"alloc\": {{");
+    for (i, account) in accounts.iter().enumerate() {
+        text.push_str(if i == 0 { "\n    " } else { ",\n    " });
+        write_account(&mut text, account);
+    }
+    text.push_str("\n  }\n}\n");
+    Some(text)
+}
+
+fn write_account(text: &mut String, account: &GenesisAccount) {
+    let (address, balance, nonce) = (hex(&account.address), account.balance, account.nonce);
+    let _ = write!(text, "\"{address}\": {{ \"balance\": \"{balance:#x}\"");
+    if nonce > 0 {
+        let _ = write!(text, ", \"nonce\": {nonce}");
+    }
+    if !account.code.is_empty() {
+        let _ = write!(text, ", \"code\": \"0x{}\"", hex(&account.code));
+    }
+    if !account.storage.is_empty() {
+        text.push_str(", \"storage\": {");
+        for (i, (slot, value)) in account.storage.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            let _ = write!(text, "{comma}\n      \"0x{}\": \"0x{}\"", hex(slot), hex(value));
+        }
+        text.push_str("\n    }");
+    }
+    text.push_str(" }");
+}
+
+/// Bytes in hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}

@@ -1,0 +1,189 @@
+//! Chains that can be executed: every header says what its block does to the state, as this
+//! program's own execution finds it, on top of a genesis.json with the accounts that they need.
+//!
+//! A chain has one kind of [`Work`], the rules of one fork from its first block on, and a state of
+//! any size. Other clients take it: they find the same roots.
+
+mod accounts;
+mod builder;
+mod contracts;
+mod draft;
+mod genesis;
+mod instructions;
+mod mixed;
+mod program;
+mod work;
+
+pub use genesis::FORKS;
+
+use super::signers::Signers;
+use crate::random::Random;
+use anyhow::{Context, Result, bail, ensure};
+use archive::output::OutputFolder;
+use archive::{ArchiveWriter, Chunk, Format, WriteOptions};
+use builder::Builder;
+use ethereum::Hash;
+use ethereum::params::{ChainSpec, Fork};
+use std::fs;
+use std::path::Path;
+use work::Source;
+
+/// The file of blocks in the folder that [`generate`] writes: an RLP export.
+pub const FILE: &str = "chain.rlp";
+
+/// Bytes of blocks that are handed to the writer together.
+const CHUNK: usize = 1 << 20;
+
+/// What the transactions do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Ether moves from account to account.
+    Transfers,
+    /// Balances of a token move (ERC-20); one receiver in twenty is new.
+    Erc20,
+    /// One contract reads and writes its slots in no order, until its gas is nearly used up.
+    Storage,
+    /// Hashes, arithmetic and memory until the gas is nearly used up.
+    Compute,
+    /// Contracts are made, called and destroyed.
+    Contracts,
+    /// Everything that the fork knows: random programs, all types of transactions, precompiled
+    /// contracts, withdrawals, requests, ommers.
+    Mixed,
+}
+
+impl Work {
+    /// Every kind with its name.
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("transfers", Self::Transfers),
+        ("erc20", Self::Erc20),
+        ("storage", Self::Storage),
+        ("compute", Self::Compute),
+        ("contracts", Self::Contracts),
+        ("mixed", Self::Mixed),
+    ];
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, work)| *work)
+    }
+
+    /// The fork that its contracts need.
+    fn least_fork(self) -> Fork {
+        match self {
+            Self::Erc20 | Self::Storage | Self::Compute => Fork::Petersburg,
+            _ => Fork::Frontier,
+        }
+    }
+
+    /// Blocks, transactions in each, and accounts, unless something else is asked for.
+    fn usual(self) -> (u64, u64, u64) {
+        match self {
+            Self::Transfers => (500, 200, 20_000),
+            Self::Erc20 => (300, 200, 50_000),
+            Self::Storage => (200, 2, 64),
+            Self::Compute => (100, 3, 64),
+            Self::Contracts => (100, 50, 64),
+            Self::Mixed => (100, 40, 64),
+        }
+    }
+}
+
+/// What to generate.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// What the transactions do.
+    pub work: Work,
+    /// The rules, one of [`FORKS`].
+    pub fork: Fork,
+    /// Blocks after the genesis block.
+    pub blocks: u64,
+    /// The most transactions in a block, if its gas goes for so many.
+    pub block_transactions: u64,
+    /// Accounts that sign transactions.
+    pub accounts: u64,
+    /// Slots of [`Work::Storage`], a power of two.
+    pub slots: u64,
+    /// The same seed gives the same bytes.
+    pub seed: u64,
+}
+
+impl Recipe {
+    /// That of some work under the newest fork, of the usual size.
+    #[must_use]
+    pub fn of(work: Work) -> Self {
+        let (blocks, block_transactions, accounts) = work.usual();
+        let fork = Fork::Osaka;
+        Self { work, fork, blocks, block_transactions, accounts, slots: 1 << 20, seed: 1 }
+    }
+
+    fn check(&self) -> Result<()> {
+        let (work, least) = (self.work, self.work.least_fork());
+        ensure!(self.fork >= least, "{:?}: {work:?} needs {least:?} or a later fork", self.fork);
+        ensure!(self.slots.is_power_of_two(), "{} slots: expected a power of two", self.slots);
+        ensure!(self.accounts > draft::AUTHORITIES, "{} accounts: too few", self.accounts);
+        ensure!(self.block_transactions > 0, "blocks of 0 transactions: expected at least one");
+        Ok(())
+    }
+}
+
+/// What was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Number of the last block.
+    pub last: u64,
+    /// Its hash.
+    pub hash: Hash,
+    /// The state root behind it.
+    pub state_root: Hash,
+    /// Transactions of all blocks.
+    pub transactions: u64,
+    /// Their gas.
+    pub gas: u64,
+}
+
+/// Writes the blocks and the genesis.json of `recipe` to `folder`. `progress` gets the number of
+/// blocks so far.
+pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -> Result<Made> {
+    recipe.check()?;
+    let output = OutputFolder::create(folder)?;
+    let folder = output.path();
+    let signers = Signers::of(recipe.seed, recipe.accounts)?;
+    let mut random = Random(recipe.seed ^ 0x0065_7865_6375_7465);
+    let alloc = accounts::alloc(recipe, &signers, &mut random)?;
+    let Some(genesis) = genesis::text(recipe.fork, &alloc) else {
+        bail!("{:?}: no chain can begin with this fork", recipe.fork)
+    };
+    drop(alloc);
+    let spec = ChainSpec::from_genesis_json(&genesis)?;
+    let path = folder.join("genesis.json");
+    fs::write(&path, genesis).with_context(|| format!("cannot write {}", path.display()))?;
+
+    let options = WriteOptions { gzip: false, network: spec.name.clone(), replace: false };
+    let mut writer = ArchiveWriter::create(Format::RlpExport, &folder.join(FILE), &options)?;
+    let mut chunk = Chunk::new();
+    chunk.headers.push(&spec.genesis.raw);
+    chunk.bodies.push(builder::EMPTY_BODY);
+    let mut builder = Builder::new(&spec, random.clone())?;
+    let mut source = Source::new(recipe, &signers, random)?;
+    for number in 1..=recipe.blocks {
+        let mut block = builder.begin();
+        let drafts = source.block(&mut block, &builder)?;
+        let (header, body) = builder.finish(block, &drafts, &signers)?;
+        chunk.headers.push(&header);
+        chunk.bodies.push(&body);
+        progress(number);
+        if chunk.bodies.bytes.len() > CHUNK {
+            writer.append(&chunk)?;
+            chunk.clear();
+        }
+    }
+    writer.append(&chunk)?;
+    writer.finish()?;
+    output.finish()?;
+    Ok(builder.made())
+}
+
+#[cfg(test)]
+mod tests;

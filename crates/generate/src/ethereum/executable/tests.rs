@@ -1,0 +1,112 @@
+use super::*;
+use archive::{Archive, ChunkLimit, Packed, Want};
+use ethereum::body::BodyView;
+use ethereum::execute::{PreparedBlock, Replay};
+use ethereum::header::HeaderView;
+use ethereum::state::Tries;
+use ethereum::transactions::TransactionType;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+fn small(work: Work, fork: Fork) -> Recipe {
+    let (blocks, block_transactions, accounts, slots) = match work {
+        Work::Mixed => (24, 24, 24, 1),
+        Work::Storage | Work::Compute => (2, 1, 16, 1 << 10),
+        _ => (4, 12, 24, 1),
+    };
+    Recipe { fork, blocks, block_transactions, accounts, slots, ..Recipe::of(work) }
+}
+
+/// Executes every block of a chain anew, with every check; the types of its transactions.
+fn execute(folder: &Path, made: &Made) -> BTreeSet<TransactionType> {
+    let spec = fs::read_to_string(folder.join("genesis.json")).unwrap();
+    let spec = ChainSpec::from_genesis_json(&spec).unwrap();
+    let mut replay = Replay::from_genesis(&spec, Tries::pointers()).unwrap();
+    let archive = Archive::open(&[folder.join(FILE)]).unwrap();
+    let want = Want { bodies: true, receipts: false };
+    let mut reader = archive.reader(want, ChunkLimit::default(), 1..=u64::MAX).unwrap();
+    let (mut packed, mut chunk) = (Packed::new(), Chunk::new());
+    let (mut last, mut types) = (None, BTreeSet::new());
+    while reader.read(&mut packed).unwrap() {
+        packed.unpack(&mut chunk).unwrap();
+        for i in 0..chunk.blocks() {
+            let header = HeaderView::decode(chunk.headers.get(i)).unwrap();
+            if header.number == 0 {
+                continue;
+            }
+            let body = BodyView::decode(chunk.bodies.get(i)).unwrap();
+            types.extend(body.transaction_types());
+            let block = PreparedBlock::verified(&spec, &header, &body).unwrap();
+            replay.execute(&block).unwrap_or_else(|error| panic!("{}: {error}", header.number));
+            last = Some((header.number, header.hash(), header.to_owned().state_root));
+        }
+    }
+    assert_eq!(last, Some((made.last, made.hash, made.state_root)));
+    types
+}
+
+fn make(recipe: &Recipe, folder: &Path) -> (PathBuf, Made) {
+    let out = folder.join(format!("{:?}-{:?}-{}", recipe.work, recipe.fork, recipe.seed));
+    let made = generate(recipe, &out, |_| {}).unwrap();
+    assert_eq!(made.last, recipe.blocks);
+    (out, made)
+}
+
+#[test]
+fn every_work_executes_and_does_something() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, work) in Work::ALL {
+        let recipe = small(work, Fork::Osaka);
+        let (out, made) = make(&recipe, folder.path());
+        execute(&out, &made);
+        assert_eq!(made.transactions, recipe.blocks * recipe.block_transactions, "{name}");
+        let least = match work {
+            Work::Storage => 14_900_000,
+            Work::Compute => 9_900_000,
+            Work::Transfers => 21_000,
+            Work::Erc20 => 30_000,
+            Work::Contracts => 60_000,
+            Work::Mixed => 30_000,
+        };
+        assert!(made.gas / made.transactions >= least, "{name}: {made:?}");
+    }
+}
+
+#[test]
+fn mixed_chains_of_every_fork_execute_with_all_types_of_transactions() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, fork, _) in FORKS {
+        let (out, made) = make(&small(Work::Mixed, fork), folder.path());
+        let types = execute(&out, &made).len();
+        let expected = match fork {
+            fork if fork >= Fork::Prague => 5,
+            fork if fork >= Fork::Cancun => 4,
+            fork if fork >= Fork::London => 3,
+            fork if fork >= Fork::Berlin => 2,
+            _ => 1,
+        };
+        assert_eq!(types, expected, "{name}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str, seed| {
+        let recipe = Recipe { seed, ..small(Work::Mixed, Fork::Prague) };
+        let out = folder.path().join(name);
+        generate(&recipe, &out, |_| {}).unwrap();
+        [FILE, "genesis.json"].map(|file| fs::read(out.join(file)).unwrap())
+    };
+    assert_eq!(read("a", 1), read("b", 1));
+    assert_ne!(read("c", 1)[0], read("d", 2)[0]);
+}
+
+#[test]
+fn contracts_that_a_fork_cannot_run_are_refused() {
+    let refused = |recipe: Recipe| generate(&recipe, Path::new("never-written"), |_| {}).is_err();
+    assert!(refused(small(Work::Storage, Fork::Byzantium)));
+    assert!(refused(Recipe { slots: 3, ..small(Work::Storage, Fork::Osaka) }));
+    assert!(refused(Recipe { accounts: 8, ..small(Work::Transfers, Fork::Osaka) }));
+    assert!(refused(small(Work::Mixed, Fork::Constantinople)));
+}
