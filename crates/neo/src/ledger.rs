@@ -1,12 +1,14 @@
 //! The store of executed blocks: blocks with their application logs, and tables beside them, all of
 //! which become true with one commit.
 
+use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::execute::past::Ended;
 use crate::fault::Error;
-use crate::logs::{TRANSFERS, Told, Transfers, UPDATES, application};
+use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::state::{Base, Change, StateTrie, StorageKey};
-use crate::types::{Attribute, Block, UInt160, UInt256};
+use crate::tasks::{Kept, Left};
+use crate::types::{Block, UInt160, UInt256};
 use crypto::ManySha256;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,16 +51,6 @@ pub struct Ledger {
     root: UInt256,
     /// The last block that was appended and not committed.
     pending: Option<store::Tip>,
-}
-
-/// A block to be put in, and what it leaves.
-pub(crate) struct Entry<'a> {
-    pub block: &'a Block,
-    pub executions: &'a [Execution],
-    pub changes: &'a [Change],
-    pub transfers: &'a [Told],
-    /// The state root after it.
-    pub root: UInt256,
 }
 
 impl Ledger {
@@ -141,37 +133,44 @@ impl Ledger {
         }
     }
 
-    /// Puts a block's changes into the tables. They count with the next commit.
+    /// Puts what the first `count` blocks of a batch leave into the tables. It counts with the next
+    /// commit.
     ///
     /// # Errors
     /// Those of the tables.
-    pub(crate) fn put(&mut self, entry: &Entry<'_>) -> store::Result<()> {
+    pub(crate) fn put(
+        &mut self,
+        executed: &[Executed],
+        left: &Left,
+        count: usize,
+    ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
-        for (key, value) in entry.changes {
+        for (key, value) in executed.iter().take(count).flat_map(|each| &each.changes) {
             match value {
                 Some(value) => self.storage.put(key.as_slice(), value)?,
                 None => self.storage.delete(key.as_slice())?,
             }
         }
-        let height = entry.block.header.index;
-        for (index, transaction) in entry.block.transactions().enumerate() {
-            let failed = entry.executions.get(index + 1).is_some_and(|each| each.fault.is_some());
-            let ended = if failed { Ended::Fault } else { Ended::Halt };
-            let position = Position { height, index: index as u32, ended };
-            self.transactions.put(&transaction.hash().0, &position.encode())?;
-            for attribute in transaction.attributes() {
-                let Attribute::Conflicts(other) = attribute else { continue };
-                for signer in transaction.signers() {
-                    let key = conflict_key(other, signer.account());
-                    self.conflicts.put(&key, &height.to_le_bytes())?;
-                }
+        for cache in &left.caches() {
+            for (kept, key, value) in cache.of_first(count) {
+                self.table(kept).put(key, value)?;
             }
         }
-        let tables = &mut Transfers { transfers: &mut self.transfers, updates: &mut self.updates };
-        tables.add(height, entry.transfers.iter().cloned())?;
-        self.root = entry.root;
+        self.root = count
+            .checked_sub(1)
+            .and_then(|last| left.roots().get(last).copied())
+            .unwrap_or(self.root);
         Ok(())
+    }
+
+    fn table(&mut self, kept: Kept) -> &mut Table {
+        match kept {
+            Kept::Transactions => &mut self.transactions,
+            Kept::Conflicts => &mut self.conflicts,
+            Kept::Transfers => &mut self.transfers,
+            Kept::Updates => &mut self.updates,
+        }
     }
 
     /// Appends a chunk of blocks up to `tip`, which are in the tables by now.
@@ -267,7 +266,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    fn encode(self) -> [u8; 9] {
+    pub fn encode(self) -> [u8; 9] {
         let mut bytes = [0; 9];
         bytes[..4].copy_from_slice(&self.height.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.index.to_le_bytes());
