@@ -63,7 +63,8 @@ impl Sink {
                 }
             }
             Self::Ledger(ledger) => {
-                ledger.put(verified.executed(), verified.left(), verified.blocks().len())?;
+                let range = (verified.blocks()[0].header.index, verified.blocks().len());
+                ledger.put(range, verified.executed(), verified.left())?;
                 let (columns, logs) = (verified.left().columns(), verified.left().logs());
                 let mut blocks = Self::blocks(verified, &columns, commit.level);
                 blocks.receipts = Some(logs.items(verified.blocks().len()));

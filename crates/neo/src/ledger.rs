@@ -21,6 +21,9 @@ pub const TRANSACTIONS: &str = "transactions";
 /// What transactions name as conflicting: hash and signer, and the last height.
 pub const CONFLICTS: &str = "conflicts";
 
+/// The state root after each block, by its height in big endian.
+pub const ROOTS: &str = "roots";
+
 /// What the state of the tables begins with: whose store it is.
 pub(crate) const MARK: &[u8; 4] = b"NEO3";
 
@@ -47,6 +50,7 @@ pub struct Ledger {
     conflicts: Table,
     transfers: Table,
     updates: Table,
+    roots: Table,
     /// The state root after the last block that was put in.
     root: UInt256,
     /// The last block that was appended and not committed.
@@ -59,7 +63,7 @@ impl Ledger {
     /// # Errors
     /// Those of [`ChainStore::open_with`].
     pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
-        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 5]> {
+        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 6]> {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             Ok([
                 table(STORAGE)?,
@@ -67,10 +71,11 @@ impl Ledger {
                 table(CONFLICTS)?,
                 table(TRANSFERS)?,
                 table(UPDATES)?,
+                table(ROOTS)?,
             ])
         };
         let ((store, _), tables) = ChainStore::open_with(folder, options, tables)?;
-        let [storage, transactions, conflicts, transfers, updates] = tables;
+        let [storage, transactions, conflicts, transfers, updates, roots] = tables;
         let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
         let store = SharedStore(Arc::new(Mutex::new(store)));
         let root = root.unwrap_or_default();
@@ -81,6 +86,7 @@ impl Ledger {
             conflicts,
             transfers,
             updates,
+            roots,
             root,
             pending: None,
         })
@@ -133,16 +139,16 @@ impl Ledger {
         }
     }
 
-    /// Puts what the first `count` blocks of a batch leave into the tables. It counts with the next
-    /// commit.
+    /// Puts what `count` blocks of a batch, from the first on, leave into the tables. It counts with
+    /// the next commit.
     ///
     /// # Errors
     /// Those of the tables.
     pub(crate) fn put(
         &mut self,
+        (first, count): (u32, usize),
         executed: &[Executed],
         left: &Left,
-        count: usize,
     ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
@@ -157,10 +163,10 @@ impl Ledger {
                 self.table(kept).put(key, value)?;
             }
         }
-        self.root = count
-            .checked_sub(1)
-            .and_then(|last| left.roots().get(last).copied())
-            .unwrap_or(self.root);
+        for (height, root) in (first..).zip(left.roots().iter().take(count)) {
+            self.roots.put(&height.to_be_bytes(), &root.0)?;
+            self.root = *root;
+        }
         Ok(())
     }
 
@@ -194,21 +200,21 @@ impl Ledger {
     pub(crate) fn commit(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
         let state = [&MARK[..], &self.root.0].concat();
-        let mut parts: [CommitPart<'_>; 5] = [
+        let mut parts: [CommitPart<'_>; 6] = [
             (&mut self.storage).into(),
             (&mut self.transactions).into(),
             (&mut self.conflicts).into(),
             (&mut self.transfers).into(),
             (&mut self.updates).into(),
+            (&mut self.roots).into(),
         ];
         self.store.lock().commit_with(&tip, &mut parts, &state)
     }
 
     /// Is it time to commit, by the memory that the tables take?
     pub(crate) fn wants_flush(&self) -> bool {
-        [&self.storage, &self.transactions, &self.conflicts, &self.transfers, &self.updates]
-            .into_iter()
-            .any(Table::wants_flush)
+        let tables = [&self.storage, &self.transactions, &self.conflicts, &self.transfers];
+        tables.into_iter().chain([&self.updates, &self.roots]).any(Table::wants_flush)
     }
 
     /// The executions of a block, as its application log tells them; none where there is no such
