@@ -206,6 +206,18 @@ pub struct Inspect {
     /// Read and decode every record; of Bitcoin blocks check all that needs no coins
     #[arg(long)]
     pub deep: bool,
+    /// Store of Neo blocks: a block, its transactions, the state root after it
+    #[arg(long, value_name = "HEIGHT")]
+    pub block: Option<u32>,
+    /// Store of executed Neo blocks: a transaction and its application log
+    #[arg(long, value_name = "HASH")]
+    pub transaction: Option<String>,
+    /// Store of executed Neo blocks: what an account has, and its transfers
+    #[arg(long, value_name = "ADDRESS|HASH")]
+    pub account: Option<String>,
+    /// --account: the network whose rules contracts are asked by [default: detected, else mainnet]
+    #[arg(long, value_name = "NAME|FILE", requires = "account")]
+    pub chain: Option<String>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -10,6 +10,7 @@ use crate::state::{Base, Change, StateTrie, StorageKey};
 use crate::tasks::{Kept, Left};
 use crate::types::{Block, UInt160, UInt256};
 use crypto::ManySha256;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
@@ -28,7 +29,7 @@ pub const ROOTS: &str = "roots";
 pub(crate) const MARK: &[u8; 4] = b"NEO3";
 
 /// Bytes of memory for each table's changes and for pages that were read.
-const TABLE_MEMORY: usize = 32 << 20;
+pub(crate) const TABLE_MEMORY: usize = 32 << 20;
 /// Changes that are applied at once when a trie is built from the table.
 const LEAVES: usize = 1 << 16;
 
@@ -117,22 +118,7 @@ impl Ledger {
     /// # Errors
     /// Those of reading, and a root that is not the one that was committed.
     pub(crate) fn trie(&self, hasher: ManySha256) -> Result<StateTrie, Error> {
-        let mut trie = StateTrie::new(hasher)?;
-        let snapshot = self.storage.snapshot();
-        let mut scan = snapshot.scan((std::ops::Bound::Unbounded, std::ops::Bound::Unbounded))?;
-        let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
-        while let Some((key, value)) = scan.next()? {
-            // nothing else is put into this table
-            let Some(key) = StorageKey::from_slice(key) else { continue };
-            leaves.push((key, Some(value.into())));
-            if leaves.len() == LEAVES {
-                trie.apply(&leaves)?;
-                leaves.clear();
-            }
-        }
-        if !leaves.is_empty() {
-            trie.apply(&leaves)?;
-        }
+        let trie = trie_of(&self.storage.reader(), hasher)?;
         match trie.root() == self.root {
             true => Ok(trie),
             false => Err(Error::StoredState { expected: self.root, found: trie.root() }),
@@ -239,6 +225,29 @@ impl Ledger {
     pub fn root(&self) -> UInt256 {
         self.root
     }
+}
+
+/// The state trie, built from contract storage.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn trie_of(storage: &TableReader, hasher: ManySha256) -> Result<StateTrie, Error> {
+    let mut trie = StateTrie::new(hasher)?;
+    let mut scan = storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?;
+    let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
+    while let Some((key, value)) = scan.next()? {
+        // nothing else is put into this table
+        let Some(key) = StorageKey::from_slice(key) else { continue };
+        leaves.push((key, Some(value.into())));
+        if leaves.len() == LEAVES {
+            trie.apply(&leaves)?;
+            leaves.clear();
+        }
+    }
+    if !leaves.is_empty() {
+        trie.apply(&leaves)?;
+    }
+    Ok(trie)
 }
 
 /// The key of a transaction that is named as conflicting, for a signer of who names it.

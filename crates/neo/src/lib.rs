@@ -7,6 +7,7 @@
 
 mod batch;
 pub mod body;
+pub mod check;
 mod columns;
 pub mod commit;
 pub mod error;
@@ -25,6 +26,7 @@ mod recent;
 pub mod record;
 mod run;
 pub mod state;
+pub mod stored;
 mod tasks;
 pub mod types;
 pub mod witness;

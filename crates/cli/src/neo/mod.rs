@@ -1,5 +1,7 @@
 //! Neo: dumps of blocks.
 
+pub mod check;
 pub mod import;
 pub mod inspect;
+pub mod look;
 mod network;
