@@ -154,11 +154,12 @@ pub struct Verification {
     /// Bitcoin: take the scripts of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
-    /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it
+    /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it.
+    /// Neo: MiB for blocks and changes of the state before they are committed, at most 64
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,
-    /// Bitcoin: the most seconds between two commits of what is verified
+    /// Bitcoin and Neo: the most seconds between two commits of what is verified
     #[arg(long, default_value_t = 300, value_name = "SECONDS")]
     #[arg(value_parser = value_parser!(u64).range(1..=1 << 32))]
     pub commit_every: u64,

@@ -6,6 +6,10 @@ use crate::params::Protocol;
 use archive::ChunkLimit;
 use pipeline::Cancel;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of memory for what is not committed yet, unless less is asked for: more gains nothing.
+pub const MEMORY: usize = 64 << 20;
 
 /// What to verify, and how.
 #[derive(Clone)]
@@ -20,6 +24,10 @@ pub struct Options {
     pub threads: usize,
     /// Bounds of a batch.
     pub batch: ChunkLimit,
+    /// Bytes of memory for blocks and changes of the state before they are committed.
+    pub memory: usize,
+    /// The most time between two commits of executed blocks.
+    pub commit_every: Duration,
     /// Last block; none for the dumps' last.
     pub until: Option<u32>,
     /// Is it right that something is missing?
@@ -38,6 +46,8 @@ impl Options {
             setting: Setting::default(),
             threads: 1,
             batch: ChunkLimit { blocks: 512, bytes: 2 << 20 },
+            memory: MEMORY,
+            commit_every: Duration::from_secs(300),
             until: None,
             partial: false,
             cancel: Cancel::new(),

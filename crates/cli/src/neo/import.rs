@@ -13,12 +13,13 @@ use archive::acc::{self, Dumps};
 use neo::commit::Sink;
 use neo::error::Rule;
 use neo::fault::Cause;
-use neo::import::{Options, import as engine};
+use neo::import::{MEMORY, Options, import as engine};
 use neo::ledger::Ledger;
 use neo::option_table::Setting;
 use neo::{Error, Level, record};
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use store::ChainStore;
 
 /// `blockmill import` of dumps.
@@ -77,6 +78,8 @@ impl Job {
             level,
             setting,
             threads: args.threads.unwrap_or_else(host::cores),
+            memory: usize::try_from(args.cache << 20).unwrap_or(MEMORY).min(MEMORY),
+            commit_every: Duration::from_secs(args.commit_every),
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
             cancel,

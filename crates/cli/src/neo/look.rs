@@ -5,13 +5,13 @@ use crate::answer::Answer;
 use crate::args::Inspect;
 use anyhow::{Context, Result, anyhow, ensure};
 use chain::{Digits, Level, grouped};
+use neo::execute::encode::integer_of;
 use neo::execute::engine::Execution;
 use neo::execute::vm::{Heap, json, serialize};
 use neo::logs::{Standard, Transfer};
 use neo::params::Protocol;
 use neo::stored::{Balance, Stored};
 use neo::types::{Address, Block, UInt160, UInt256};
-use num_bigint::BigInt;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -170,7 +170,7 @@ fn balance(balance: &Balance) -> Value {
         "contract": balance.contract.map(|hash| hash.to_string()),
         "name": balance.name,
         "token": balance.token.as_ref().map(|token| Digits(token).to_string()),
-        "amount": balance.amount.as_ref().map(BigInt::to_string),
+        "amount": balance.amount.as_ref().map(ToString::to_string),
         "updated": balance.updated,
     })
 }
@@ -193,7 +193,7 @@ fn transfer(stored: &Stored, transfer: &Transfer) -> Result<Value> {
         "transaction": block.as_ref().and_then(hash),
         "asset": transfer.asset,
         "token": token,
-        "amount": BigInt::from_signed_bytes_le(&transfer.amount).to_string(),
+        "amount": integer_of(&transfer.amount).to_string(),
         "to_or_from": (other != UInt160::ZERO).then(|| other.address().to_string()),
         "outgoing": transfer.outgoing,
     }))
