@@ -3,9 +3,9 @@
 mod program;
 
 use archive::acc::{DumpWriter, Head};
+use chain::Status;
 use neo::ledger::{CONFLICTS, ROOTS, STORAGE, TRANSACTIONS};
 use neo::logs::{TRANSFERS, UPDATES};
-use chain::Status;
 use program::{
     Random, Scratch, blockmill, document, read_store, run, succeed, succeed_json, tip_of, wait,
 };
@@ -178,11 +178,9 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
         blocks[height][at] ^= 1;
         write(&folder, 0, &blocks)
     };
-    for (height, at, rule) in [
-        (20, 4, "hash of the block before"),
-        (20, 36, "block witness"),
-        (7, 76, "block witness"),
-    ] {
+    for (height, at, rule) in
+        [(20, 4, "hash of the block before"), (20, 36, "block witness"), (7, 76, "block witness")]
+    {
         let (status, error) = refused(&scratch, &change(height, at), &[]);
         assert_eq!((status, error["block"].as_u64()), (Status::Fault, Some(height as u64)));
         assert_eq!(error["rule"], rule, "{error}");
@@ -279,9 +277,8 @@ fn a_store_tells_blocks_transactions_and_accounts_and_is_checked() {
         .lines()
         .map(|line| line.split_once(' ').unwrap().1.trim_start_matches("0x").to_owned())
         .collect();
-    let root = |value: &serde_json::Value| {
-        value.as_str().unwrap().trim_start_matches("0x").to_owned()
-    };
+    let root =
+        |value: &serde_json::Value| value.as_str().unwrap().trim_start_matches("0x").to_owned();
     let all = inspect(&[]);
     assert_eq!((all["height"].as_u64(), root(&all["state_root"])), (Some(50), roots[50].clone()));
     let (mut transactions, mut accounts) = (0, vec![]);
@@ -339,9 +336,8 @@ fn a_store_tells_blocks_transactions_and_accounts_and_is_checked() {
         std::fs::write(&path, good).unwrap();
     }
     let run_file = std::fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
-    let mut runs = run_file.filter(|path| {
-        path.file_name().unwrap().to_string_lossy().starts_with("storage")
-    });
+    let mut runs =
+        run_file.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("storage"));
     let path = runs.next().expect("a run of contract storage");
     let mut bad = std::fs::read(&path).unwrap();
     bad[100] ^= 1;
