@@ -120,3 +120,18 @@ fn nearly_empty_blocks_are_executed_as_by_neo_go() {
 fn mixed_blocks_are_executed_as_by_neo_go() {
     assert_eq!(execute(Dump::MIXED), Dump::MIXED.transactions);
 }
+
+#[testkit::needs(fixtures)]
+#[test]
+fn the_first_block_of_the_main_network_has_its_state_root() {
+    // fixtures/README.md
+    let root = "0x58a5157b7e99eeabf631291f1747ec8eb12ab89461cda888492b17a301de81e8";
+    let protocol = Protocol::by_name("mainnet").unwrap();
+    let mut block = Block { raw: protocol.genesis_block(), ..Block::default() };
+    block.decode(protocol.state_root_in_header, &ManySha256::detect()).unwrap();
+    let chain = Chain { protocol, natives: Natives::default(), past: Past::nothing() };
+    let mut state = State::new(Base::default());
+    let executed = Executor::default().execute(&mut machine(), &chain, &mut state, &block);
+    let mut trie = StateTrie::new(ManySha256::detect()).unwrap();
+    assert_eq!(trie.apply(&executed.unwrap().changes).unwrap(), root.parse().unwrap());
+}
