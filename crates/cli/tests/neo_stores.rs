@@ -260,8 +260,15 @@ fn a_dump_from_block_1_is_executed_as_one_from_the_first() {
     let good = records(&small_dump());
     let [whole, later] = ["whole", "later"].map(|name| scratch.path(name));
     succeed(&mut import(&whole, &write(&scratch.path("a"), 0, &good)));
-    succeed(&mut import(&later, &write(&scratch.path("b"), 1, &good[1..])));
+    // without block 0, as an incremental dump and as a whole one
+    let incremental = write(&scratch.path("b"), 1, &good[1..]);
+    succeed(&mut import(&later, &incremental));
     Whole::of(&later).assert_same(&Whole::of(&whole));
+    let bytes = std::fs::read(&incremental).unwrap();
+    std::fs::write(&incremental, &bytes[4..]).unwrap();
+    let again = scratch.path("again");
+    succeed(&mut import(&again, &incremental));
+    Whole::of(&again).assert_same(&Whole::of(&whole));
 }
 
 #[testkit::needs(fixtures)]
