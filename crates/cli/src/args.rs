@@ -187,6 +187,9 @@ pub struct Import {
     /// Folder of the store
     #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
     pub data: PathBuf,
+    /// Neo, level execution: keep the state as of every block, not only of the last one
+    #[arg(long)]
+    pub history: bool,
     /// Ethereum, level execution: blocks that `unwind` can take back at least
     #[arg(long, default_value_t = 10_000, value_name = "BLOCKS")]
     #[arg(value_parser = value_parser!(u64).range(1..))]

@@ -5,6 +5,7 @@ use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::execute::past::Ended;
 use crate::fault::Error;
+use crate::history::{self, HISTORY};
 use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::state::{Base, Change, StateTrie, StorageKey};
 use crate::tasks::{Kept, Left};
@@ -52,6 +53,8 @@ pub struct Ledger {
     transfers: Table,
     updates: Table,
     roots: Table,
+    /// Contract storage as of every block, where that is kept.
+    history: Option<Table>,
     /// The state root after the last block that was put in.
     root: UInt256,
     /// The last block that was appended and not committed.
@@ -59,13 +62,44 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the store in a folder, or makes one.
+    /// Opens the store in a folder, or makes one, which keeps the state as of the last block only.
     ///
     /// # Errors
     /// Those of [`ChainStore::open_with`].
     pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
+        Self::open_or_make(folder, options, false)
+    }
+
+    /// The same, but a new store keeps the state as of every block.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`]; a store that has not kept it from its first block on.
+    pub fn open_with_history(folder: &Path, options: &store::Options) -> Result<Self, Error> {
+        let ledger = Self::open_or_make(folder, options, true)?;
+        match &ledger.history {
+            Some(_) => Ok(ledger),
+            None => {
+                let expected = "a store that keeps the state as of every block".into();
+                let found = "one that began without".into();
+                Err(Error::OtherChain { expected, found })
+            }
+        }
+    }
+
+    fn open_or_make(
+        folder: &Path,
+        options: &store::Options,
+        wants_history: bool,
+    ) -> store::Result<Self> {
+        // a store keeps what it has kept from its first block on
+        let keeps_history = match ChainStore::open_read_only(folder) {
+            Ok((store, _)) if store.count() > 0 => store.parts_besides().contains(&HISTORY),
+            _ => wants_history,
+        };
+        let mut history = None;
         let tables = |opening: &mut store::Opening| -> store::Result<[Table; 6]> {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
+            history = if keeps_history { Some(table(HISTORY)?) } else { None };
             Ok([
                 table(STORAGE)?,
                 table(TRANSACTIONS)?,
@@ -88,6 +122,7 @@ impl Ledger {
             transfers,
             updates,
             roots,
+            history,
             root,
             pending: None,
         })
@@ -144,6 +179,11 @@ impl Ledger {
                 None => self.storage.delete(key.as_slice())?,
             }
         }
+        if let Some(history) = &mut self.history {
+            for (height, executed) in (first..).zip(executed.iter().take(count)) {
+                history::put(history, height, &executed.changes)?;
+            }
+        }
         for cache in &left.caches() {
             for (kept, key, value) in cache.of_first(count) {
                 self.table(kept).put(key, value)?;
@@ -186,7 +226,7 @@ impl Ledger {
     pub(crate) fn commit(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
         let state = [&MARK[..], &self.root.0].concat();
-        let mut parts: [CommitPart<'_>; 6] = [
+        let mut parts: Vec<CommitPart<'_>> = vec![
             (&mut self.storage).into(),
             (&mut self.transactions).into(),
             (&mut self.conflicts).into(),
@@ -194,13 +234,15 @@ impl Ledger {
             (&mut self.updates).into(),
             (&mut self.roots).into(),
         ];
+        parts.extend(self.history.as_mut().map(CommitPart::from));
         self.store.lock().commit_with(&tip, &mut parts, &state)
     }
 
     /// Is it time to commit, by the memory that the tables take?
     pub(crate) fn wants_flush(&self) -> bool {
         let tables = [&self.storage, &self.transactions, &self.conflicts, &self.transfers];
-        tables.into_iter().chain([&self.updates, &self.roots]).any(Table::wants_flush)
+        let others = [&self.updates, &self.roots].into_iter().chain(&self.history);
+        tables.into_iter().chain(others).any(Table::wants_flush)
     }
 
     /// The executions of a block, as its application log tells them; none where there is no such

@@ -15,6 +15,7 @@ pub mod execute;
 mod execution;
 pub mod fault;
 pub mod header;
+pub mod history;
 pub mod import;
 pub mod ledger;
 mod link;

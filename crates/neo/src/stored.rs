@@ -7,12 +7,13 @@ pub use balances::Balance;
 
 use crate::execute::engine::Execution;
 use crate::fault::Error;
+use crate::history::{self, HISTORY};
 use crate::ledger::{self, MARK, Position, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
 use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application};
-use crate::state::{Base, State};
+use crate::state::{Base, State, StateTrie, StorageKey};
 use crate::types::{Block, Header, Reader, UInt160, UInt256};
 use chain::Level;
-use crypto::sha256;
+use crypto::{ManySha256, sha256};
 use std::path::Path;
 use store::{ChainStore, Table, TableOptions, Tip};
 
@@ -31,6 +32,8 @@ struct Tables {
     transfers: Table,
     updates: Table,
     roots: Table,
+    /// Contract storage as of every block, where that is kept.
+    history: Option<Table>,
     /// The state root after the last block.
     root: UInt256,
 }
@@ -51,8 +54,11 @@ impl Stored {
         if !executed {
             return Ok(Self { store, tables: None, state_root });
         }
+        let keeps_history = store.parts_besides().contains(&HISTORY);
+        let mut history = None;
         let parts = |opening: &mut store::Opening| -> store::Result<[Table; 5]> {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
+            history = if keeps_history { Some(table(HISTORY)?) } else { None };
             Ok([
                 table(STORAGE)?,
                 table(TRANSACTIONS)?,
@@ -65,7 +71,7 @@ impl Stored {
         let [storage, transactions, transfers, updates, roots] = tables;
         let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
         let root = root.unwrap_or_default();
-        let tables = Tables { storage, transactions, transfers, updates, roots, root };
+        let tables = Tables { storage, transactions, transfers, updates, roots, history, root };
         Ok(Self { store, tables: Some(tables), state_root })
     }
 
@@ -160,6 +166,36 @@ impl Stored {
         match &self.tables {
             None => Ok(vec![]),
             Some(tables) => logs::last_updates(&tables.updates.reader(), account),
+        }
+    }
+
+    /// What contract `id` has under a key after a block; only where the state as of every block is
+    /// kept.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn value_at(&self, height: u32, id: i32, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let history = self.tables.as_ref().and_then(|tables| tables.history.as_ref());
+        let (Some(history), Some(key)) = (history, StorageKey::new(id, key)) else {
+            return Ok(None);
+        };
+        Ok(history::value_at(&history.snapshot(), &key, height)?)
+    }
+
+    /// The state trie after a block, built again; none where the state as of every block is not
+    /// kept.
+    ///
+    /// # Errors
+    /// Those of reading; a root that is another than the one of that block.
+    pub fn trie_at(&self, height: u32) -> Result<Option<StateTrie>, Error> {
+        let history = self.tables.as_ref().and_then(|tables| tables.history.as_ref());
+        let (Some(history), Some(expected)) = (history, self.root_at(height)?) else {
+            return Ok(None);
+        };
+        let trie = history::trie_at(&history.snapshot(), height, ManySha256::detect())?;
+        match trie.root() == expected {
+            true => Ok(Some(trie)),
+            false => Err(Error::StoredState { expected, found: trie.root() }),
         }
     }
 

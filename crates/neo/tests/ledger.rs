@@ -182,6 +182,39 @@ fn an_import_goes_on_from_the_state_that_it_committed() {
     }
 }
 
+#[testkit::needs(fixtures)]
+#[test]
+fn the_state_as_of_every_block_is_kept_on_request() {
+    let dump = Dump::CHAIN50;
+    let folder = tempfile::tempdir().unwrap();
+    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
+    let open = || Ledger::open_with_history(folder.path(), &store::Options::default());
+    for until in [Some(20), None] {
+        let mut sink = Sink::Ledger(Box::new(open().unwrap()));
+        let options = Options { until, ..options(dump, 2) };
+        import(&dumps, &options, &mut sink, |_| {}).1.unwrap();
+    }
+    compare_with_oracle(dump, folder.path());
+    let stored = Stored::open(folder.path()).unwrap();
+    let mut storage: BTreeMap<_, Option<Vec<u8>>> = BTreeMap::new();
+    for (height, changes) in (0..).zip(oracle::changes(dump)) {
+        let value = |value: Option<blockmill_neo::state::Value>| value.map(|all| all.to_vec());
+        storage.extend(changes.into_iter().map(|(key, changed)| (key, value(changed))));
+        for (key, expected) in &storage {
+            let found = stored.value_at(height, key.id(), key.key()).unwrap();
+            assert_eq!(found, *expected, "{height} {key:?}");
+        }
+        let trie = stored.trie_at(height).unwrap().unwrap();
+        assert_eq!(Some(trie.root()), stored.root_at(height).unwrap());
+    }
+    // a store that began without it cannot have it
+    let folder = tempfile::tempdir().unwrap();
+    run(&testkit::fixture(dump.file), &options(dump, 2), folder.path()).1.unwrap();
+    let without = Ledger::open_with_history(folder.path(), &store::Options::default());
+    assert!(matches!(without, Err(Error::OtherChain { .. })));
+    assert!(Stored::open(folder.path()).unwrap().trie_at(5).unwrap().is_none());
+}
+
 fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {
     let path = folder.join("changed.acc");
     let _ = std::fs::remove_file(&path);

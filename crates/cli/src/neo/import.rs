@@ -7,7 +7,7 @@ use crate::data_folder;
 use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use archive::Family;
 use archive::acc::{self, Dumps};
 use neo::commit::Sink;
@@ -27,9 +27,19 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Neo)?;
     // nor is a store created for what is no dump
     let job = Job::prepare(&args.verification, run.cancel.clone())?;
-    let sink = sink(&args.data, job.options.level);
+    let sink = match args.history {
+        true if job.options.level < Level::Execution => bail!("--history: blocks are not executed"),
+        true => history(&args.data),
+        false => sink(&args.data, job.options.level).map_err(Into::into),
+    };
     let sink = sink.with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(sink, run)
+}
+
+/// The store in a folder, with the state as of every block.
+fn history(folder: &Path) -> Result<Sink> {
+    let ledger = Ledger::open_with_history(folder, &store::Options::default())?;
+    Ok(Sink::Ledger(Box::new(ledger)))
 }
 
 /// The store in a folder, for blocks of this level.
