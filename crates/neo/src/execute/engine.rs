@@ -39,6 +39,9 @@ struct Call {
     from_native: bool,
 }
 
+/// Contracts that are kept decoded: more than blocks call again.
+const KNOWN_CONTRACTS: usize = 1024;
+
 /// Contracts that were read before, with the bytes that they were read from.
 #[derive(Default)]
 pub struct Contracts {
@@ -297,6 +300,9 @@ impl<'a> Engine<'a> {
             return Some(Arc::clone(contract));
         }
         let contract = Arc::new(Contract::decode(&value).ok()?);
+        if self.contracts.known.len() >= KNOWN_CONTRACTS {
+            self.contracts.known.clear();
+        }
         self.contracts.known.insert(*hash, (value, Arc::clone(&contract)));
         Some(contract)
     }
