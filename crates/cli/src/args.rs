@@ -148,7 +148,7 @@ pub struct Verification {
     /// Threads that verify [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
-    /// Headers in a chunk
+    /// Headers in a chunk; Neo: blocks, at most 512
     #[arg(long, default_value_t = 2048, value_name = "N", value_parser = chunk())]
     pub chunk: usize,
     /// Bitcoin: take the scripts of this block and of those before it as valid

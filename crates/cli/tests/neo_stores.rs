@@ -20,6 +20,8 @@ use store::{ChainStore, Table, TableOptions};
 const KILLS: u32 = 50;
 /// Runs that may be over, or not begun, when the signal comes, before the test gives up.
 const MAX_MISSES: u32 = 1_000;
+/// The last block of an import that is killed: 8,000 transactions.
+const UNTIL: &str = "40";
 
 const TABLES: [&str; 6] = [STORAGE, TRANSACTIONS, CONFLICTS, TRANSFERS, UPDATES, ROOTS];
 
@@ -80,7 +82,12 @@ fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
     let dump = dump();
     let undisturbed = scratch.path("undisturbed");
     let start = Instant::now();
-    succeed(&mut import(&undisturbed, &dump));
+    let import = |store: &Path| {
+        let mut command = import(store, &dump);
+        command.args(["--until", UNTIL]);
+        command
+    };
+    succeed(&mut import(&undisturbed));
     let (time, expected) = (start.elapsed(), Whole::of(&undisturbed));
     let last = tip_of(&undisturbed).unwrap();
     let (mut random, mut hits, mut misses, mut completed) = (Random::new(15), 0, 0, 0);
@@ -89,9 +96,10 @@ fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
         let _ = std::fs::remove_dir_all(&store);
         let (mut committed, mut limit) = (None, time / 4);
         while hits < KILLS && committed != Some(last) {
-            let mut command = import(&store, &dump);
-            // little memory: it is committed often
-            command.args(["--cache", random.pick(&["1", "2", "64"])]);
+            let mut command = import(&store);
+            // little memory, and little at a time: it is committed often
+            command.args(["--cache", random.pick(&["1", "2"])]);
+            command.args(["--chunk", random.pick(&["1", "3", "8"])]);
             command.args(["--threads", random.pick(&["1", "2", "5"])]);
             for option in ["stages=serial", "tasks=1", "tasks=2", "caches=shared", "roots=with"] {
                 if random.below(3) == 0 {
@@ -115,7 +123,7 @@ fn an_import_that_is_killed_again_and_again_ends_with_the_same_state() {
             }
             committed = now;
         }
-        succeed(&mut import(&store, &dump));
+        succeed(&mut import(&store));
         Whole::of(&store).assert_same(&expected);
         completed += 1;
     }

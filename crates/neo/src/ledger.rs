@@ -160,8 +160,8 @@ impl Ledger {
         }
     }
 
-    /// Puts what `count` blocks of a batch, from the first on, leave into the tables. It counts with
-    /// the next commit.
+    /// Puts what `count` blocks of a batch, from the first on, leave into the tables. It counts
+    /// with the next commit.
     ///
     /// # Errors
     /// Those of the tables.

@@ -8,8 +8,8 @@ use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
 use anyhow::{Context, Result, bail, ensure};
-use archive::Family;
 use archive::acc::{self, Dumps};
+use archive::{ChunkLimit, Family};
 use neo::commit::Sink;
 use neo::error::Rule;
 use neo::fault::Cause;
@@ -84,8 +84,11 @@ impl Job {
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");
         ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");
+        let defaults = Options::new(network::detect(args.chain.as_deref(), &dumps)?);
+        let batch = ChunkLimit { blocks: args.chunk.min(defaults.batch.blocks), ..defaults.batch };
         let options = Options {
             level,
+            batch,
             setting,
             threads: args.threads.unwrap_or_else(host::cores),
             memory: usize::try_from(args.cache << 20).unwrap_or(MEMORY).min(MEMORY),
@@ -93,7 +96,7 @@ impl Job {
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
             cancel,
-            ..Options::new(network::detect(args.chain.as_deref(), &dumps)?)
+            ..defaults
         };
         Ok(Self { dumps, options })
     }
