@@ -52,7 +52,8 @@ pub(crate) fn value_at(
     height: u32,
 ) -> store::Result<Option<Vec<u8>>> {
     let (first, last) = (key_at(key, 0), key_at(key, height));
-    let found = runs.last((Bound::Included(&first), Bound::Included(&last)), 1)?;
+    let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+    let found = runs.last(range, 1)?;
     Ok(found.first().and_then(|(_, entry)| value_of(entry)).map(<[u8]>::to_vec))
 }
 
