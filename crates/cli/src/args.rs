@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use check::Check;
 pub use execution::{Test, Unwind, Witness};
-pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
+pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
 
@@ -260,6 +260,9 @@ pub enum Generate {
     Ethereum(GenerateEthereum),
     /// A regtest chain with signed spends of every kind, in block files; Bitcoin Core accepts it
     Bitcoin(GenerateBitcoin),
+    /// A private network of Neo N3: a block dump and its configuration, in a folder; neo-go
+    /// accepts it
+    Neo(GenerateNeo),
 }
 
 /// Depths of verification, and what each is.
