@@ -6,14 +6,13 @@ use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::fault::{Cause, Fault};
 use crate::link::Linked;
-use crate::logs::Told;
 use crate::option_table::Plan;
 use crate::params::Protocol;
+use crate::tasks::Left;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::witness::{Checked, Signed, Verdict, Verifier};
 use archive::acc;
 use crypto::KeyTables;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Blocks on their way through the stages. Each stage fills its part; buffers are used again.
@@ -43,10 +42,8 @@ pub(crate) struct Batch {
     pub executed: Vec<Executed>,
     /// All is to be committed after this batch: the execution waits for it.
     pub flushes: bool,
-    /// The state root after each block, of the task that computes them.
-    pub roots: Mutex<Vec<UInt256>>,
-    /// The transfers of each block, of the task that finds them.
-    pub transfers: Mutex<Vec<Vec<Told>>>,
+    /// What follows the execution leaves here.
+    pub left: Left,
     pub times: Times,
 }
 

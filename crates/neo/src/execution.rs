@@ -11,14 +11,13 @@ use crate::execute::native::Natives;
 use crate::execute::vm::Vm;
 use crate::fault::{Cause, Error};
 use crate::ledger::Ledger;
-use crate::logs::Tokens;
 use crate::options::Options;
 use crate::recent::Recent;
-use crate::state::{Change, State, StateTrie};
+use crate::state::State;
+use crate::tasks::{self, Follow, Following};
 use crate::types::{Block, Header, UInt256};
 use crate::witness::Checked;
 use pipeline::{Flow, Task};
-use std::sync::PoisonError;
 
 /// Changed keys that are kept in memory before they are committed and dropped: some 20 MiB.
 const KEYS: usize = 1 << 17;
@@ -26,7 +25,7 @@ const KEYS: usize = 1 << 17;
 const BLOCK_BYTES: usize = 32 << 20;
 
 /// Executes blocks over the state after the block before.
-pub(crate) struct Execution {
+pub(crate) struct Execution<'a> {
     executor: Executor,
     chain: Chain,
     state: State,
@@ -35,6 +34,8 @@ pub(crate) struct Execution {
     before: Option<Block>,
     /// Everything so far will be committed before the next batch comes.
     flushes: bool,
+    /// What else is done with a batch before the next one is executed.
+    with: Vec<Follow<'a>>,
 }
 
 /// Why a block was not executed.
@@ -43,9 +44,13 @@ enum Refused {
     Failed(Error),
 }
 
-impl Execution {
+impl<'a> Execution<'a> {
     /// Goes on from the last block of the store.
-    fn new(options: &Options, ledger: &Ledger, last: Option<(Header, UInt256)>) -> Self {
+    fn new(
+        options: &Options,
+        ledger: &Ledger,
+        (last, with): (Option<(Header, UInt256)>, Vec<Follow<'a>>),
+    ) -> Self {
         let protocol = (*options.protocol).clone();
         let recent = Recent::new(ledger, protocol.state_root_in_header);
         let past = recent.past();
@@ -56,6 +61,7 @@ impl Execution {
             recent,
             before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
             flushes: false,
+            with,
         }
     }
 
@@ -99,6 +105,8 @@ impl Execution {
             batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
             batch.cut(index);
         }
+        batch.left.clear();
+        self.with.iter_mut().try_for_each(|follow| follow(batch))?;
         self.flushes =
             self.state.base().changed_keys() >= KEYS || self.recent.bytes() >= BLOCK_BYTES;
         batch.flushes = self.flushes;
@@ -150,52 +158,9 @@ impl Execution {
 pub(crate) fn begin<'a>(
     options: &Options,
     sink: &Sink,
-) -> Result<(Option<Execution>, Vec<Task<'a, Batch, Error>>), Error> {
+) -> Result<(Option<Execution<'a>>, Vec<Task<'a, Batch, Error>>), Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
-    let trie = ledger.trie(options.setting.plan().hasher)?;
-    let tasks = vec![roots(trie), transfers(Tokens::new(ledger.storage()))];
-    Ok((Some(Execution::new(options, ledger, last)), tasks))
-}
-
-/// The task that computes the state roots of a batch's blocks.
-fn roots<'a>(mut trie: StateTrie) -> Task<'a, Batch, Error> {
-    Task::new("state roots", move |batch: &Batch| {
-        let changes: Vec<&[Change]> =
-            batch.executed.iter().map(|executed| &executed.changes[..]).collect();
-        let roots = trie.apply_group(&changes)?;
-        *batch.roots.lock().unwrap_or_else(PoisonError::into_inner) = roots;
-        Ok(Flow::Continue)
-    })
-}
-
-/// The task that finds the transfers in a batch's notifications.
-fn transfers<'a>(mut tokens: Tokens) -> Task<'a, Batch, Error> {
-    Task::new("transfers", move |batch: &Batch| {
-        let told: store::Result<Vec<_>> =
-            batch.executed.iter().map(|executed| tokens.transfers(executed)).collect();
-        *batch.transfers.lock().unwrap_or_else(PoisonError::into_inner) = told?;
-        Ok(Flow::Continue)
-    })
-}
-
-/// Headers that carry state roots carry those of the blocks before them. `before` is the root
-/// before the batch; the root after it takes its place.
-pub(crate) fn check_roots(batch: &mut Batch, before: &mut UInt256) {
-    let roots = std::mem::take(batch.roots.get_mut().unwrap_or_else(PoisonError::into_inner));
-    let mut wrong = None;
-    for (index, (block, root)) in batch.blocks().iter().zip(&roots).enumerate() {
-        let found = block.header.previous_state_root;
-        if let Some(found) = found.filter(|found| found != before) {
-            let violation = Violation::new(Rule::StateRoot, *before, found);
-            wrong = Some((index, block.hash, violation));
-            break;
-        }
-        *before = *root;
-    }
-    if let Some((index, hash, violation)) = wrong {
-        batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
-        batch.cut(index);
-    }
-    *batch.roots.get_mut().unwrap_or_else(PoisonError::into_inner) = roots;
+    let Following { with, after } = tasks::lay_out(&options.setting.plan(), ledger)?;
+    Ok((Some(Execution::new(options, ledger, (last, with))), after))
 }

@@ -149,6 +149,8 @@ pub enum Error {
         /// What is wrong with it.
         error: types::Error,
     },
+    /// The application logs of a batch are longer than the store takes at a time.
+    LongLog(u32),
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
 }
@@ -191,6 +193,9 @@ impl fmt::Display for Error {
             Self::StoredLog { height, error } => {
                 write!(f, "the application log of block {height} is damaged: {error}")
             }
+            Self::LongLog(height) => {
+                write!(f, "the application logs up to block {height} are longer than 4 GiB")
+            }
             Self::Incomplete(shortfalls) => {
                 f.write_str("the dumps are incomplete")?;
                 if let Some(first) = shortfalls.first() {
@@ -219,7 +224,7 @@ impl Error {
             Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StoredLog { .. } => {
                 Status::Damage
             }
-            Self::Trie(_) => Status::Unknown,
+            Self::Trie(_) | Self::LongLog(_) => Status::Unknown,
             Self::Incomplete(_) | Self::NoBeginning { .. } => Status::Incomplete,
             Self::Empty => Status::Unknown,
         }

@@ -1,12 +1,14 @@
 //! The store of executed blocks: blocks with their application logs, and tables beside them, all of
 //! which become true with one commit.
 
+use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::execute::past::Ended;
 use crate::fault::Error;
-use crate::logs::{TRANSFERS, Told, Transfers, UPDATES, application};
+use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::state::{Base, Change, StateTrie, StorageKey};
-use crate::types::{Attribute, Block, UInt160, UInt256};
+use crate::tasks::{Kept, Left};
+use crate::types::{Block, UInt160, UInt256};
 use crypto::ManySha256;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +20,9 @@ pub const STORAGE: &str = "storage";
 pub const TRANSACTIONS: &str = "transactions";
 /// What transactions name as conflicting: hash and signer, and the last height.
 pub const CONFLICTS: &str = "conflicts";
+
+/// The state root after each block, by its height in big endian.
+pub const ROOTS: &str = "roots";
 
 /// What the state of the tables begins with: whose store it is.
 pub(crate) const MARK: &[u8; 4] = b"NEO3";
@@ -45,20 +50,11 @@ pub struct Ledger {
     conflicts: Table,
     transfers: Table,
     updates: Table,
+    roots: Table,
     /// The state root after the last block that was put in.
     root: UInt256,
     /// The last block that was appended and not committed.
     pending: Option<store::Tip>,
-}
-
-/// A block to be put in, and what it leaves.
-pub(crate) struct Entry<'a> {
-    pub block: &'a Block,
-    pub executions: &'a [Execution],
-    pub changes: &'a [Change],
-    pub transfers: &'a [Told],
-    /// The state root after it.
-    pub root: UInt256,
 }
 
 impl Ledger {
@@ -67,7 +63,7 @@ impl Ledger {
     /// # Errors
     /// Those of [`ChainStore::open_with`].
     pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
-        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 5]> {
+        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 6]> {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             Ok([
                 table(STORAGE)?,
@@ -75,10 +71,11 @@ impl Ledger {
                 table(CONFLICTS)?,
                 table(TRANSFERS)?,
                 table(UPDATES)?,
+                table(ROOTS)?,
             ])
         };
         let ((store, _), tables) = ChainStore::open_with(folder, options, tables)?;
-        let [storage, transactions, conflicts, transfers, updates] = tables;
+        let [storage, transactions, conflicts, transfers, updates, roots] = tables;
         let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
         let store = SharedStore(Arc::new(Mutex::new(store)));
         let root = root.unwrap_or_default();
@@ -89,6 +86,7 @@ impl Ledger {
             conflicts,
             transfers,
             updates,
+            roots,
             root,
             pending: None,
         })
@@ -141,37 +139,44 @@ impl Ledger {
         }
     }
 
-    /// Puts a block's changes into the tables. They count with the next commit.
+    /// Puts what `count` blocks of a batch, from the first on, leave into the tables. It counts with
+    /// the next commit.
     ///
     /// # Errors
     /// Those of the tables.
-    pub(crate) fn put(&mut self, entry: &Entry<'_>) -> store::Result<()> {
+    pub(crate) fn put(
+        &mut self,
+        (first, count): (u32, usize),
+        executed: &[Executed],
+        left: &Left,
+    ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
-        for (key, value) in entry.changes {
+        for (key, value) in executed.iter().take(count).flat_map(|each| &each.changes) {
             match value {
                 Some(value) => self.storage.put(key.as_slice(), value)?,
                 None => self.storage.delete(key.as_slice())?,
             }
         }
-        let height = entry.block.header.index;
-        for (index, transaction) in entry.block.transactions().enumerate() {
-            let failed = entry.executions.get(index + 1).is_some_and(|each| each.fault.is_some());
-            let ended = if failed { Ended::Fault } else { Ended::Halt };
-            let position = Position { height, index: index as u32, ended };
-            self.transactions.put(&transaction.hash().0, &position.encode())?;
-            for attribute in transaction.attributes() {
-                let Attribute::Conflicts(other) = attribute else { continue };
-                for signer in transaction.signers() {
-                    let key = conflict_key(other, signer.account());
-                    self.conflicts.put(&key, &height.to_le_bytes())?;
-                }
+        for cache in &left.caches() {
+            for (kept, key, value) in cache.of_first(count) {
+                self.table(kept).put(key, value)?;
             }
         }
-        let tables = &mut Transfers { transfers: &mut self.transfers, updates: &mut self.updates };
-        tables.add(height, entry.transfers.iter().cloned())?;
-        self.root = entry.root;
+        for (height, root) in (first..).zip(left.roots().iter().take(count)) {
+            self.roots.put(&height.to_be_bytes(), &root.0)?;
+            self.root = *root;
+        }
         Ok(())
+    }
+
+    fn table(&mut self, kept: Kept) -> &mut Table {
+        match kept {
+            Kept::Transactions => &mut self.transactions,
+            Kept::Conflicts => &mut self.conflicts,
+            Kept::Transfers => &mut self.transfers,
+            Kept::Updates => &mut self.updates,
+        }
     }
 
     /// Appends a chunk of blocks up to `tip`, which are in the tables by now.
@@ -195,21 +200,21 @@ impl Ledger {
     pub(crate) fn commit(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
         let state = [&MARK[..], &self.root.0].concat();
-        let mut parts: [CommitPart<'_>; 5] = [
+        let mut parts: [CommitPart<'_>; 6] = [
             (&mut self.storage).into(),
             (&mut self.transactions).into(),
             (&mut self.conflicts).into(),
             (&mut self.transfers).into(),
             (&mut self.updates).into(),
+            (&mut self.roots).into(),
         ];
         self.store.lock().commit_with(&tip, &mut parts, &state)
     }
 
     /// Is it time to commit, by the memory that the tables take?
     pub(crate) fn wants_flush(&self) -> bool {
-        [&self.storage, &self.transactions, &self.conflicts, &self.transfers, &self.updates]
-            .into_iter()
-            .any(Table::wants_flush)
+        let tables = [&self.storage, &self.transactions, &self.conflicts, &self.transfers];
+        tables.into_iter().chain([&self.updates, &self.roots]).any(Table::wants_flush)
     }
 
     /// The executions of a block, as its application log tells them; none where there is no such
@@ -267,7 +272,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    fn encode(self) -> [u8; 9] {
+    pub fn encode(self) -> [u8; 9] {
         let mut bytes = [0; 9];
         bytes[..4].copy_from_slice(&self.height.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.index.to_le_bytes());

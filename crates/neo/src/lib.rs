@@ -7,6 +7,7 @@
 
 mod batch;
 pub mod body;
+mod columns;
 pub mod commit;
 pub mod error;
 pub mod execute;
@@ -24,6 +25,7 @@ mod recent;
 pub mod record;
 mod run;
 pub mod state;
+mod tasks;
 pub mod types;
 pub mod witness;
 mod writer;

@@ -66,9 +66,9 @@ impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
         let setting = Setting::default().with(&args.with)?;
         let dumps = acc::open(&args.paths)?;
-        // the state begins with the first block
+        // the state begins with the first block, which follows from the configuration
         let first = dumps.range().map_or(0, |(first, _)| first);
-        let deepest = if first == 0 { Level::Execution } else { Level::Bodies };
+        let deepest = if first <= 1 { Level::Execution } else { Level::Bodies };
         let level = args.level.unwrap_or(deepest);
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");

@@ -1,7 +1,7 @@
 //! The execution of a block.
 
 use super::{
-    engine::{Chain, Contracts, Engine, Execution, NotSatisfied, Shared, Trigger},
+    engine::{Between, Chain, Contracts, Engine, Execution, NotSatisfied, Shared, Trigger},
     interop::syscalls::number,
     vm::{Rules, Vm, opcode},
 };
@@ -104,7 +104,8 @@ impl Executor {
     }
 
     /// Runs the scripts of a witness of `account` over the state after `before`, the last block,
-    /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took.
+    /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took. `between`
+    /// goes from one witness of the transaction to the next.
     ///
     /// # Errors
     ///
@@ -115,14 +116,14 @@ impl Executor {
         (chain, before): (&Chain, &Block),
         state: &mut State,
         (transaction, account, witness): (Transaction<'_>, UInt160, Witness<'_>),
-        gas: u64,
+        (gas, between): (u64, &mut Between),
     ) -> Result<u64, NotSatisfied> {
         let shared = Shared { chain, state, contracts: &mut self.contracts, block: before };
         let trigger = Trigger::Verification;
         let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
         // the block before is stored by now
         engine.persisted = true;
-        engine.satisfy(account, witness)
+        engine.satisfy(account, witness, between)
     }
 
     fn system(

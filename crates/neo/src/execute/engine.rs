@@ -21,7 +21,7 @@ use crate::{
 
 pub use calls::CallOptions;
 pub use outcome::{Event, Execution, Notification, Trigger, flags};
-pub use satisfy::NotSatisfied;
+pub use satisfy::{Between, NotSatisfied};
 
 /// The most notifications of a transaction, since Echidna.
 const MAX_NOTIFICATIONS: usize = 512;
@@ -76,7 +76,7 @@ pub struct Engine<'a> {
     /// The state.
     pub state: &'a mut State,
     contracts: &'a mut Contracts,
-    /// The block that is executed.
+    /// The block that is executed; where a witness is verified, the last one that was.
     pub block: &'a Block,
     /// The transaction, if one is executed or verified.
     pub transaction: Option<Transaction<'a>>,
@@ -114,10 +114,13 @@ impl<'a> Engine<'a> {
         gas: Option<u64>,
     ) -> Self {
         let Shared { chain, state, contracts, block } = shared;
-        let genesis = block.header.index == 0;
+        let verifies = trigger == Trigger::Verification;
+        // a witness is verified over the state after the block, whichever that is
+        let genesis = block.header.index == 0 && !verifies;
         let fee_factor = native::policy::exec_fee_factor(state, genesis);
         let storage_fee = native::policy::storage_fee(state, genesis);
-        let gorgon = chain.protocol.hardforks.holds(Hardfork::Gorgon, block.header.index);
+        let next = block.header.index + u32::from(verifies);
+        let gorgon = chain.protocol.hardforks.holds(Hardfork::Gorgon, next);
         let gas_limit = gas.map(|gas| u128::from(gas) * PICO);
         vm.reset(Rules { fee_factor, gas_limit, gorgon });
         state.begin();
@@ -125,8 +128,10 @@ impl<'a> Engine<'a> {
         if let Some(transaction) = transaction {
             nonce.copy_from_slice(&transaction.hash().0[..16]);
         }
-        for (byte, other) in nonce.iter_mut().zip(block.header.nonce.to_le_bytes()) {
-            *byte ^= other;
+        if !verifies {
+            for (byte, other) in nonce.iter_mut().zip(block.header.nonce.to_le_bytes()) {
+                *byte ^= other;
+            }
         }
         Self {
             vm,
@@ -152,7 +157,20 @@ impl<'a> Engine<'a> {
     /// Whether a hardfork is active in the block.
     #[must_use]
     pub fn is_active(&self, hardfork: Hardfork) -> bool {
-        self.chain.protocol.hardforks.holds(hardfork, self.block.header.index)
+        self.chain.protocol.hardforks.holds(hardfork, self.next_height())
+    }
+
+    /// The height whose rules count (`Context.persistingBlockHeight`): that of the block, but where
+    /// a witness is verified the block is the one before.
+    #[must_use]
+    pub fn next_height(&self) -> u32 {
+        let verifies = self.trigger == Trigger::Verification;
+        self.block.header.index.saturating_add(verifies.into())
+    }
+
+    /// The newest hardfork that is active.
+    pub(super) fn latest_hardfork(&self) -> Option<Hardfork> {
+        self.chain.protocol.hardforks.latest(self.next_height())
     }
 
     /// The height of the last block that counts as stored. Before the genesis block it is the

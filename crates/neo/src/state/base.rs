@@ -148,29 +148,33 @@ impl Base {
         direction: Direction,
         limit: usize,
     ) -> store::Result<(Vec<Change>, bool)> {
-        let mut found = std::collections::VecDeque::new();
+        let mut found = Vec::new();
         let Some(table) = self.table.as_ref().filter(|_| !is_empty(range)) else {
-            return Ok((found.into(), true));
+            return Ok((found, true));
         };
-        let mut is_whole = true;
-        let mut scan = table.snapshot().scan(borrowed(range))?;
-        while let Some((key, value)) = scan.next()? {
-            // nothing else is put into this table
-            let Some(key) = StorageKey::from_slice(key) else { continue };
-            if found.len() == limit {
-                is_whole = false;
-                match direction {
-                    Direction::Forwards => break,
-                    // runs are read forwards only, so the last ones are those that remain
-                    Direction::Backwards => found.pop_front(),
-                };
-            }
-            found.push_back((key, Some(Value::from(value))));
-        }
+        let runs = table.snapshot();
+        // nothing else is put into this table
+        let change = |key: &[u8], value: &[u8]| {
+            StorageKey::from_slice(key).map(|key| (key, Some(Value::from(value))))
+        };
+        // one more than asked for tells whether there are others
         match direction {
-            Direction::Forwards => Ok((found.into(), is_whole)),
-            Direction::Backwards => Ok((found.into_iter().rev().collect(), is_whole)),
+            Direction::Forwards => {
+                let mut scan = runs.scan(borrowed(range))?;
+                while found.len() <= limit
+                    && let Some((key, value)) = scan.next()?
+                {
+                    found.extend(change(key, value));
+                }
+            }
+            Direction::Backwards => {
+                let last = runs.last(borrowed(range), limit + 1)?;
+                found.extend(last.iter().filter_map(|(key, value)| change(key, value)));
+            }
         }
+        let is_whole = found.len() <= limit;
+        found.truncate(limit);
+        Ok((found, is_whole))
     }
 }
 

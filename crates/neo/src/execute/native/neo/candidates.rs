@@ -216,7 +216,7 @@ pub(super) fn unregister(
 
 /// Sorts candidates for an election: most votes first, then by their points.
 pub(super) fn sort(list: &mut [(PublicKey, BigInt)]) {
-    list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0[1..].cmp(&b.0[1..])).then(a.0[0].cmp(&b.0[0])));
+    list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| keys::compare(&a.0, &b.0)));
 }
 
 /// Whether votes count.
