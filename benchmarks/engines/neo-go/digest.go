@@ -15,12 +15,14 @@ import (
 	"github.com/nspcc-dev/neo-go/pkg/vm/vmstate"
 )
 
-// digest is SHA-256 over the state root and the application logs of every block: what was done
-// before its transactions, by each of them, and after them. Lengths and counts are four bytes,
-// little endian, as all numbers are.
+// digest goes over the blocks up to the last one: of each it is SHA-256 of the digest so far, the
+// state root and the application logs of what was done before the block's transactions, by each of
+// them, and after them. Numbers are little endian, lengths and counts of four bytes.
 func digest(chain *core.Blockchain) (string, error) {
-	d := digester{sha256.New()}
+	var so [sha256.Size]byte
 	for height := range chain.BlockHeight() + 1 {
+		d := digester{sha256.New()}
+		d.Write(so[:])
 		block, err := chain.GetBlock(chain.GetHeaderHash(height))
 		if err != nil {
 			return "", fmt.Errorf("block %d: %w", height, err)
@@ -51,8 +53,9 @@ func digest(chain *core.Blockchain) (string, error) {
 		if err := logs(block.Hash(), trigger.PostPersist); err != nil {
 			return "", err
 		}
+		d.Sum(so[:0])
 	}
-	return "sha256:" + hex.EncodeToString(d.Sum(nil)), nil
+	return hex.EncodeToString(so[:]), nil
 }
 
 type digester struct{ hash.Hash }

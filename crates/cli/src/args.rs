@@ -151,7 +151,7 @@ pub struct Verification {
     /// Headers in a chunk
     #[arg(long, default_value_t = 2048, value_name = "N", value_parser = chunk())]
     pub chunk: usize,
-    /// Bitcoin: take the scripts of this block and of those before it as valid
+    /// Bitcoin, Neo: take the scripts or witnesses of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
     /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it

@@ -3,6 +3,7 @@
 use crate::Level;
 use crate::option_table::Setting;
 use crate::params::Protocol;
+use crate::types::UInt256;
 use archive::ChunkLimit;
 use pipeline::Cancel;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct Options {
     pub batch: ChunkLimit,
     /// Last block; none for the dumps' last.
     pub until: Option<u32>,
+    /// Witnesses and rules of transactions of this block and of those before it are not checked.
+    pub assume_valid: Option<UInt256>,
     /// Is it right that something is missing?
     pub partial: bool,
     /// Set by whoever wants the run to stop.
@@ -39,6 +42,7 @@ impl Options {
             threads: 1,
             batch: ChunkLimit { blocks: 512, bytes: 2 << 20 },
             until: None,
+            assume_valid: None,
             partial: false,
             cancel: Cancel::new(),
         }

@@ -70,7 +70,6 @@ impl Job {
         let first = dumps.range().map_or(0, |(first, _)| first);
         let deepest = if first <= 1 { Level::Execution } else { Level::Bodies };
         let level = args.level.unwrap_or(deepest);
-        ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");
         ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");
         let options = Options {
@@ -79,6 +78,7 @@ impl Job {
             threads: args.threads.unwrap_or_else(host::cores),
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
+            assume_valid: args.assume_valid.as_deref().map(str::parse).transpose()?,
             cancel,
             ..Options::new(network::detect(args.chain.as_deref(), &dumps)?)
         };
