@@ -24,12 +24,7 @@ pub(crate) fn height(dumps: &Dumps, options: &Options, from: u32) -> Result<Opti
     }
 }
 
-fn find(
-    dumps: &Dumps,
-    options: &Options,
-    from: u32,
-    hash: UInt256,
-) -> Result<Option<u32>, Error> {
+fn find(dumps: &Dumps, options: &Options, from: u32, hash: UInt256) -> Result<Option<u32>, Error> {
     let hasher = options.setting.plan().hasher;
     let mut reader = acc::Reader::new(dumps, from, TOGETHER);
     let (mut batch, mut blocks) = (acc::Batch::default(), Vec::<Block>::new());
@@ -38,8 +33,7 @@ fn find(
         let mut count = 0;
         for (at, block) in blocks.iter_mut().enumerate().take(batch.len()) {
             // what is no header is told when its turn comes
-            if block.parse_header(batch.block(at), options.protocol.state_root_in_header).is_err()
-            {
+            if block.parse_header(batch.block(at), options.protocol.state_root_in_header).is_err() {
                 break;
             }
             count += 1;

@@ -28,8 +28,9 @@ pub fn run(args: &GenerateNeo, json: bool) -> Result<Answer> {
     let blocks = u64::from(recipe.all_blocks());
     let full = u64::from(args.blocks / args.every.max(1));
     let bytes = blocks * LEAST_BLOCK + full * u64::from(args.txs) * LEAST_TRANSFER;
-    let made = write(&args.out, (Shape::Folder(is_of_chain), bytes), args.outputs, (blocks, json), {
-        |bar| generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
+    let shape = (Shape::Folder(is_of_chain), bytes);
+    let made = write(&args.out, shape, args.outputs, (blocks, json), |bar| {
+        generate(&recipe, &args.out, |blocks| bar.set_position(blocks))
     })?;
     let out = args.out.display().to_string();
     if json {

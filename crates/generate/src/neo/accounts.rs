@@ -101,10 +101,8 @@ mod tests {
     #[test]
     fn witnesses_are_verified_at_the_cost_that_was_told() {
         let keys = (0..4).map(|number| key(1, "test", number).unwrap());
-        let accounts = [
-            Account::of(key(1, "test", 9).unwrap()),
-            Account::of_several(3, keys.collect()),
-        ];
+        let accounts =
+            [Account::of(key(1, "test", 9).unwrap()), Account::of_several(3, keys.collect())];
         for account in accounts {
             let mut witness = vec![];
             account.sign(7, &[3; 32], &mut witness).unwrap();

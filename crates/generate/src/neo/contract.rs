@@ -133,10 +133,13 @@ fn manifest(name: &str, code: &Script) -> Result<Vec<u8>> {
         )?;
         write!(methods, r#""returntype":"{returns}","safe":{safe}}}"#)?;
     }
-    Ok(format!(
-        r#"{{"name":"{name}","groups":[],"features":{{}},"supportedstandards":["NEP-17"],"abi":{{"methods":[{methods}],"events":[{EVENTS}]}},"permissions":[{{"contract":"*","methods":"*"}}],"trusts":[],"extra":null}}"#
-    )
-    .into_bytes())
+    let parts = [
+        format!(r#"{{"name":"{name}","groups":[],"features":{{}},"#),
+        format!(r#""supportedstandards":["NEP-17"],"abi":{{"methods":[{methods}],"#),
+        format!(r#""events":[{EVENTS}]}},"permissions":[{{"contract":"*","methods":"*"}}],"#),
+        r#""trusts":[],"extra":null}"#.to_owned(),
+    ];
+    Ok(parts.concat().into_bytes())
 }
 
 fn code(version: u8) -> Script {

@@ -1,7 +1,7 @@
 //! Transactions: what they are to do, and how they are signed.
 
 use super::accounts::Account;
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use crypto::sha256;
 use neo::types::{Scopes, UInt160, write};
 use std::num::NonZero;
@@ -78,20 +78,21 @@ impl Desk<'_> {
     pub fn sign(&self, drafts: &[Draft]) -> Result<Vec<Vec<u8>>> {
         let threads = available_parallelism().map_or(1, NonZero::get);
         let share = drafts.len().div_ceil(threads).max(1);
-        let signed = scope(|scope| {
-            let part = |(at, drafts): (usize, &'_ [Draft])| {
-                let each = |(more, draft)| self.one(draft, (at * share + more) as u32);
-                drafts.iter().enumerate().map(each).collect::<Result<Vec<_>>>()
-            };
+        let parts: Vec<Result<Vec<Vec<u8>>>> = scope(|scope| {
             let parts = drafts.chunks(share).enumerate();
             let threads: Vec<_> =
-                parts.map(|each| scope.spawn(move || part(each))).collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                thread.join().ok().context("a thread that signs has failed")?
-            };
-            threads.into_iter().map(join).collect::<Result<Vec<Vec<Vec<u8>>>>>()
-        })?;
-        Ok(signed.into_iter().flatten().collect())
+                parts.map(|(at, part)| scope.spawn(move || self.part(part, at * share))).collect();
+            let failed = || Err(anyhow!("a thread that signs has failed"));
+            threads.into_iter().map(|each| each.join().unwrap_or_else(|_| failed())).collect()
+        });
+        let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(parts.into_iter().flatten().collect())
+    }
+
+    /// Signs some, which begin with this one of all.
+    fn part(&self, drafts: &[Draft], first: usize) -> Result<Vec<Vec<u8>>> {
+        let each = |(number, draft)| self.one(draft, number as u32);
+        (first..).zip(drafts).map(each).collect()
     }
 
     fn one(&self, draft: &Draft, number: u32) -> Result<Vec<u8>> {

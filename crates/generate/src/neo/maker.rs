@@ -103,11 +103,7 @@ impl Maker {
             nonce: u64::from(height).wrapping_mul(0x9e37_79b9_7f4a_7c15),
             index: height,
             next_consensus: validators.hash,
-            previous_state_root: self
-                .chain
-                .protocol
-                .state_root_in_header
-                .then(|| self.trie.root()),
+            previous_state_root: self.chain.protocol.state_root_in_header.then(|| self.trie.root()),
             ..Header::default()
         };
         let mut block = vec![];
@@ -124,8 +120,7 @@ impl Maker {
         self.writer.append(&raw)?;
         let mut block = Block { raw, ..Block::default() };
         block.decode(self.chain.protocol.state_root_in_header, &self.hasher)?;
-        let executed =
-            self.executor.execute(&mut self.vm, &self.chain, &mut self.state, &block)?;
+        let executed = self.executor.execute(&mut self.vm, &self.chain, &mut self.state, &block)?;
         self.trie.apply(&executed.changes)?;
         let failed = executed.executions.iter().filter(|each| each.fault.is_some());
         self.counts[0] += block.transactions.len() as u64;

@@ -35,8 +35,8 @@ pub struct Mixture {
     natives: Natives,
     /// The one that all accounts have some of.
     token: [u8; 20],
-    /// That and others.
-    contracts: Vec<[u8; 20]>,
+    /// That and others, with their names.
+    contracts: Vec<([u8; 20], String)>,
     deployments: u32,
     /// Requests that wait for an answer.
     requests: Vec<u64>,
@@ -52,7 +52,8 @@ impl Mixture {
             notary: native_hash("Notary"),
             policy: native_hash("PolicyContract"),
         };
-        let contracts = vec![token];
+        // another name than its own: it stays as it is
+        let contracts = vec![(token, "Another".to_owned())];
         let random = Random(seed ^ 0x6d69_7865_6421);
         Self { random, natives, token, contracts, deployments: 0, requests: vec![] }
     }
@@ -72,9 +73,8 @@ impl Mixture {
     /// Takes in what became of a block.
     pub fn learn(&mut self, executed: &Executed) {
         let told = executed.executions.iter().flat_map(|each| &each.notifications);
-        let asked = told.filter(|each| {
-            each.contract.0 == self.natives.oracle && each.name == "OracleRequest"
-        });
+        let asked = told
+            .filter(|each| each.contract.0 == self.natives.oracle && each.name == "OracleRequest");
         self.requests.extend(asked.filter_map(|each| first_number(&each.state)));
     }
 
@@ -95,7 +95,11 @@ impl Mixture {
     }
 
     fn contract(&mut self) -> [u8; 20] {
-        self.contracts[self.random.below(self.contracts.len() as u64) as usize]
+        self.contract_and_name().0
+    }
+
+    fn contract_and_name(&mut self) -> ([u8; 20], String) {
+        self.contracts[self.random.below(self.contracts.len() as u64) as usize].clone()
     }
 
     fn draft(&mut self, people: &People, height: u32) -> Result<Draft> {
@@ -132,7 +136,7 @@ impl Mixture {
                 let contract = self.contract();
                 let is_main = contract == self.token;
                 let method = if is_main { "decimals" } else { "destroy" };
-                self.contracts.retain(|each| is_main || *each != contract);
+                self.contracts.retain(|(each, _)| is_main || *each != contract);
                 simple(from, &contract, method, &[], GAS)
             }
             176..182 => self.vote(people, from),
@@ -230,7 +234,8 @@ impl Mixture {
             1 => ("put", deeper.to_vec()),
             2 => ("nothing of this name", vec![]),
             _ => {
-                let again = [Value::Bytes(&inner), Value::Bytes(b"put"), Value::Array(deeper.into())];
+                let again =
+                    [Value::Bytes(&inner), Value::Bytes(b"put"), Value::Array(deeper.into())];
                 ("forward", again.to_vec())
             }
         };
@@ -249,10 +254,10 @@ impl Mixture {
         let owner = people.hash(OWNER);
         let contract = deployment.hash(&owner);
         match self.contracts.len() < CONTRACTS {
-            true => self.contracts.push(contract),
+            true => self.contracts.push((contract, name)),
             false => {
                 let place = 1 + self.random.below(CONTRACTS as u64 - 1) as usize;
-                self.contracts[place] = contract;
+                self.contracts[place] = (contract, name);
             }
         }
         let script = super::deployed(&self.natives.management, &deployment, &owner);
@@ -261,11 +266,9 @@ impl Mixture {
 
     /// Another version of a contract in its place. The one that all depends on stays as it is.
     fn update(&mut self) -> Result<Draft> {
-        let contract = self.contract();
-        let version = self.random.below(100) as u8;
-        // the name may not change, and only deployments know theirs: a wrong one fails
-        let name = format!("Mill {}", 1 + self.random.below(u64::from(self.deployments.max(1))));
-        let other = Deployment::new(&name, version)?;
+        let (contract, name) = self.contract_and_name();
+        // the name may not change: a wrong one fails
+        let other = Deployment::new(&name, self.random.below(100) as u8)?;
         let values = [Value::Bytes(&other.code), Value::Bytes(&other.manifest)];
         Ok(simple(OWNER, &contract, "update", &values, 10 * GAS))
     }
@@ -367,13 +370,7 @@ impl Mixture {
 }
 
 /// One call, whose answer does not matter.
-fn simple(
-    from: usize,
-    contract: &[u8; 20],
-    method: &str,
-    values: &[Value<'_>],
-    fee: i64,
-) -> Draft {
+fn simple(from: usize, contract: &[u8; 20], method: &str, values: &[Value<'_>], fee: i64) -> Draft {
     Draft::new(from, call(contract, method, values, false), fee)
 }
 
@@ -392,5 +389,6 @@ fn first_number(array: &[u8]) -> Option<u64> {
     // array, its length, integer, its length, the integer
     let [0x40, _, 0x21, length, rest @ ..] = array else { return None };
     let digits = rest.get(..usize::from(*length))?;
-    (digits.len() <= 8).then(|| digits.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
+    (digits.len() <= 8)
+        .then(|| digits.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)))
 }

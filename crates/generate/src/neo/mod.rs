@@ -5,7 +5,6 @@
 //! are executed by this program's own engine, so headers can have state roots.
 
 mod accounts;
-
 mod configuration;
 mod contract;
 mod draft;
@@ -18,9 +17,9 @@ use crate::random::Random;
 use anyhow::{Context, Result, ensure};
 use archive::acc::{DumpWriter, Head};
 use archive::output::OutputFolder;
-use maker::Maker;
 use contract::Deployment;
 use draft::{Draft, GAS};
+use maker::Maker;
 use mixture::{Mixture, payment};
 use neo::execute::contract::native_hash;
 use neo::params::Protocol;
@@ -198,20 +197,13 @@ impl Work<'_> {
         let script = deployed(&native_hash("ContractManagement"), &deployment, &owner);
         self.add_good(&[Draft::new(OWNER, script, 30 * GAS)])?;
 
-        let mut receivers: Vec<usize> = (OTHERS..self.people.accounts.len()).collect();
+        let receivers: Vec<usize> = (OTHERS..self.people.accounts.len()).collect();
+        let mut gifts: Vec<Vec<usize>> =
+            receivers.chunks(GIVEN_AT_ONCE).map(<[usize]>::to_vec).collect();
         // two more fit into the last gift
-        let gifts: Vec<Vec<usize>> = match receivers.len() {
-            0 => vec![],
-            _ => {
-                let mut gifts: Vec<Vec<usize>> =
-                    receivers.chunks(GIVEN_AT_ONCE).map(<[usize]>::to_vec).collect();
-                if let Some(last) = gifts.last_mut().filter(|_| self.recipe.mixed) {
-                    last.extend([SHARED, ORACLES]);
-                }
-                gifts
-            }
-        };
-        receivers.clear();
+        if let Some(last) = gifts.last_mut().filter(|_| self.recipe.mixed) {
+            last.extend([SHARED, ORACLES]);
+        }
         for block in gifts.chunks(GIFTS_OF_A_BLOCK) {
             let drafts: Vec<Draft> =
                 block.iter().map(|receivers| self.gift(receivers, &token)).collect();
@@ -292,10 +284,7 @@ impl Work<'_> {
 
 /// The script that deploys a contract for an owner.
 fn deployed(management: &[u8; 20], deployment: &Deployment, owner: &[u8; 20]) -> Vec<u8> {
-    let values = [
-        Value::Bytes(&deployment.code),
-        Value::Bytes(&deployment.manifest),
-        Value::Bytes(owner),
-    ];
+    let values =
+        [Value::Bytes(&deployment.code), Value::Bytes(&deployment.manifest), Value::Bytes(owner)];
     call(management, "deploy", &values, false)
 }
