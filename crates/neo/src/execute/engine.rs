@@ -212,9 +212,25 @@ impl<'a> Engine<'a> {
         results: i32,
         dynamic: bool,
     ) -> Result<(), Fault> {
+        let script = Arc::new(Script { code: code.into(), hash });
+        self.load_prepared(script, flags, results, dynamic)
+    }
+
+    /// Loads a script that was made before.
+    ///
+    /// # Errors
+    ///
+    /// Too many frames.
+    pub(super) fn load_prepared(
+        &mut self,
+        script: Arc<Script>,
+        flags: u8,
+        results: i32,
+        dynamic: bool,
+    ) -> Result<(), Fault> {
         let caller = self.vm.current_hash();
         self.vm.load(Load {
-            script: Arc::new(Script { code: code.into(), hash }),
+            script,
             offset: 0,
             results,
             caller,
