@@ -76,6 +76,7 @@ func restore(o options) (line, error) {
 		"close_s":        closed.Seconds(),
 		"transactions":   float64(transactions),
 		"blocks_per_s":   float64(result.Tip.Number+1) / wall,
+		"rps":            float64(transactions) / added.Seconds(),
 		"tps":            float64(transactions) / wall,
 	}
 	return result, nil
