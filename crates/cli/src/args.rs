@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use check::Check;
 pub use execution::{Test, Unwind, Witness};
-pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
+pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
 
@@ -151,7 +151,7 @@ pub struct Verification {
     /// Headers in a chunk; Neo: blocks, at most 512
     #[arg(long, default_value_t = 2048, value_name = "N", value_parser = chunk())]
     pub chunk: usize,
-    /// Bitcoin: take the scripts of this block and of those before it as valid
+    /// Bitcoin, Neo: take the scripts or witnesses of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
     /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it.
@@ -276,6 +276,9 @@ pub enum Generate {
     Ethereum(GenerateEthereum),
     /// A regtest chain with signed spends of every kind, in block files; Bitcoin Core accepts it
     Bitcoin(GenerateBitcoin),
+    /// A private network of Neo N3: a block dump and its configuration, in a folder; neo-go
+    /// accepts it
+    Neo(GenerateNeo),
 }
 
 /// Depths of verification, and what each is.

@@ -39,6 +39,8 @@ pub(crate) struct Execution<'a> {
     commit_every: Duration,
     /// When the last commit was asked for.
     committed: Instant,
+    /// Transactions of the blocks up to this height are taken for valid.
+    assumed: Option<u32>,
     /// What else is done with a batch before the next one is executed.
     with: Vec<Follow<'a>>,
 }
@@ -55,6 +57,7 @@ impl<'a> Execution<'a> {
         options: &Options,
         ledger: &Ledger,
         (last, with): (Option<(Header, UInt256)>, Vec<Follow<'a>>),
+        assumed: Option<u32>,
     ) -> Self {
         let protocol = (*options.protocol).clone();
         let recent = Recent::new(ledger, protocol.state_root_in_header);
@@ -69,6 +72,7 @@ impl<'a> Execution<'a> {
             memory: options.memory,
             commit_every: options.commit_every,
             committed: Instant::now(),
+            assumed,
             with,
         }
     }
@@ -132,7 +136,8 @@ impl<'a> Execution<'a> {
         tolerated: &mut Vec<(u32, Violation)>,
     ) -> Result<Executed, Refused> {
         let height = block.header.index;
-        if let Some(before) = &self.before {
+        let is_assumed = self.assumed.is_some_and(|last| height <= last);
+        if let Some(before) = self.before.as_ref().filter(|_| !is_assumed) {
             let mut judge = Judge {
                 chain: &self.chain,
                 before,
@@ -169,9 +174,10 @@ impl<'a> Execution<'a> {
 pub(crate) fn begin<'a>(
     options: &Options,
     sink: &Sink,
+    assumed: Option<u32>,
 ) -> Result<(Option<Execution<'a>>, Vec<Task<'a, Batch, Error>>), Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
     let Following { with, after } = tasks::lay_out(&options.setting.plan(), ledger)?;
-    Ok((Some(Execution::new(options, ledger, (last, with))), after))
+    Ok((Some(Execution::new(options, ledger, (last, with), assumed)), after))
 }

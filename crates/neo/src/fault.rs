@@ -120,6 +120,8 @@ pub enum Error {
         /// The first block of the dumps.
         found: u32,
     },
+    /// The block that is to be taken for valid is not in the dumps.
+    NotThere(UInt256),
     /// The dumps have no block in the range that was asked for.
     Empty,
     /// The configuration's first block is none.
@@ -176,6 +178,9 @@ impl fmt::Display for Error {
                 )?;
                 write!(f, "which names the signers of the next, found block {found} first")
             }
+            Self::NotThere(hash) => {
+                write!(f, "--assume-valid {hash}: the dumps have no new block with this hash")
+            }
             Self::Empty => f.write_str("the dumps have no block in the range asked for"),
             Self::Genesis(error) => write!(f, "the configuration gives no first block: {error}"),
             Self::StoredBlock { number, expected, found } => {
@@ -220,7 +225,9 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Level(_) | Self::Genesis(_) => Status::Usage,
+            Self::OtherChain { .. } | Self::Level(_) | Self::Genesis(_) | Self::NotThere(_) => {
+                Status::Usage
+            }
             Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StoredLog { .. } => {
                 Status::Damage
             }

@@ -1,6 +1,7 @@
 //! The front door: read, decode, verify, link, write, in order and on one screen.
 
 use crate::Level;
+use crate::assumed;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
 use crate::execution;
@@ -60,11 +61,12 @@ fn stages(
     let mut reader = acc::Reader::new(dumps, from, options.batch);
     let mut link = Link::new(protocol, genesis.hash, tip);
     let tables = KeyTables::new(plan.key_tables);
-    let checks = Checks { protocol, level: options.level, plan, tables: &tables };
+    let assumed = assumed::height(dumps, options, from)?;
+    let checks = Checks { protocol, level: options.level, plan, tables: &tables, assumed };
     let commit = Commit { chain: genesis.hash, level: options.level };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
-    let (mut execution, tasks) = execution::begin(options, sink)?;
+    let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
     let connected = if execution.is_some() { "link and execute" } else { "link" };
     let mut writer = Writer::new(options, sink, (tip, commit), run, progress, start);
 

@@ -1,6 +1,8 @@
 //! The store of executed blocks: blocks with their application logs, and tables beside them, all of
 //! which become true with one commit.
 
+mod digest;
+
 use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::execute::past::Ended;

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assumed;
 mod batch;
 pub mod body;
 pub mod check;

@@ -3,6 +3,7 @@
 use crate::Level;
 use crate::option_table::Setting;
 use crate::params::Protocol;
+use crate::types::UInt256;
 use archive::ChunkLimit;
 use pipeline::Cancel;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Options {
     pub commit_every: Duration,
     /// Last block; none for the dumps' last.
     pub until: Option<u32>,
+    /// Witnesses and rules of transactions of this block and of those before it are not checked.
+    pub assume_valid: Option<UInt256>,
     /// Is it right that something is missing?
     pub partial: bool,
     /// Set by whoever wants the run to stop.
@@ -49,6 +52,7 @@ impl Options {
             memory: MEMORY,
             commit_every: Duration::from_secs(300),
             until: None,
+            assume_valid: None,
             partial: false,
             cancel: Cancel::new(),
         }

@@ -81,7 +81,6 @@ impl Job {
         let first = dumps.range().map_or(0, |(first, _)| first);
         let deepest = if first <= 1 { Level::Execution } else { Level::Bodies };
         let level = args.level.unwrap_or(deepest);
-        ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");
         ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");
         let defaults = Options::new(network::detect(args.chain.as_deref(), &dumps)?);
@@ -95,6 +94,7 @@ impl Job {
             commit_every: Duration::from_secs(args.commit_every),
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
+            assume_valid: args.assume_valid.as_deref().map(str::parse).transpose()?,
             cancel,
             ..defaults
         };

@@ -39,14 +39,19 @@ struct Call {
     from_native: bool,
 }
 
-/// Contracts that are kept decoded: more than blocks call again.
-const KNOWN_CONTRACTS: usize = 1024;
-
 /// Contracts that were read before, with the bytes that they were read from.
 #[derive(Default)]
 pub struct Contracts {
     known: HashMap<[u8; 20], (Value, Arc<Contract>)>,
+    /// What was answered since something of ContractManagement changed; most who are asked for are
+    /// accounts, and no contracts.
+    answers: HashMap<[u8; 20], Option<Arc<Contract>>>,
+    /// When that was.
+    version: u64,
 }
+
+/// Contracts that are kept in memory, and answers, at most.
+const KEPT: usize = 1 << 16;
 
 /// What does not change from execution to execution of a chain.
 pub struct Chain {
@@ -207,9 +212,25 @@ impl<'a> Engine<'a> {
         results: i32,
         dynamic: bool,
     ) -> Result<(), Fault> {
+        let script = Arc::new(Script { code: code.into(), hash });
+        self.load_prepared(script, flags, results, dynamic)
+    }
+
+    /// Loads a script that was made before.
+    ///
+    /// # Errors
+    ///
+    /// Too many frames.
+    pub(super) fn load_prepared(
+        &mut self,
+        script: Arc<Script>,
+        flags: u8,
+        results: i32,
+        dynamic: bool,
+    ) -> Result<(), Fault> {
         let caller = self.vm.current_hash();
         self.vm.load(Load {
-            script: Arc::new(Script { code: code.into(), hash }),
+            script,
             offset: 0,
             results,
             caller,
@@ -293,6 +314,20 @@ impl<'a> Engine<'a> {
     /// A contract by its hash.
     #[must_use]
     pub fn contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
+        let version = self.state.version(&[native::management::ID]);
+        if self.contracts.version != version || self.contracts.answers.len() >= KEPT {
+            self.contracts.answers.clear();
+            self.contracts.version = version;
+        }
+        if let Some(answer) = self.contracts.answers.get(hash) {
+            return answer.clone();
+        }
+        let answer = self.stored_contract(hash);
+        self.contracts.answers.insert(*hash, answer.clone());
+        answer
+    }
+
+    fn stored_contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
         let value = native::management::stored(self.state, hash)?;
         if let Some((known, contract)) = self.contracts.known.get(hash)
             && (Arc::ptr_eq(known, &value) || *known == value)
@@ -300,7 +335,7 @@ impl<'a> Engine<'a> {
             return Some(Arc::clone(contract));
         }
         let contract = Arc::new(Contract::decode(&value).ok()?);
-        if self.contracts.known.len() >= KNOWN_CONTRACTS {
+        if self.contracts.known.len() >= KEPT {
             self.contracts.known.clear();
         }
         self.contracts.known.insert(*hash, (value, Arc::clone(&contract)));
