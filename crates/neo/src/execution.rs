@@ -18,11 +18,11 @@ use crate::tasks::{self, Follow, Following};
 use crate::types::{Block, Header, UInt256};
 use crate::witness::Checked;
 use pipeline::{Flow, Task};
+use std::time::{Duration, Instant};
 
-/// Changed keys that are kept in memory before they are committed and dropped: some 20 MiB.
-const KEYS: usize = 1 << 17;
-/// Bytes of blocks that are kept in memory, likewise.
-const BLOCK_BYTES: usize = 32 << 20;
+/// Bytes that a changed key takes in memory, at most, until it is committed: its entry with a short
+/// value, the changes of the block on their way to the store, and the store's own.
+const KEY_BYTES: usize = 512;
 
 /// Executes blocks over the state after the block before.
 pub(crate) struct Execution<'a> {
@@ -34,6 +34,11 @@ pub(crate) struct Execution<'a> {
     before: Option<Block>,
     /// Everything so far will be committed before the next batch comes.
     flushes: bool,
+    /// Bytes of memory for what is not committed, and the most time between two commits.
+    memory: usize,
+    commit_every: Duration,
+    /// When the last commit was asked for.
+    committed: Instant,
     /// Transactions of the blocks up to this height are taken for valid.
     assumed: Option<u32>,
     /// What else is done with a batch before the next one is executed.
@@ -64,6 +69,9 @@ impl<'a> Execution<'a> {
             recent,
             before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
             flushes: false,
+            memory: options.memory,
+            commit_every: options.commit_every,
+            committed: Instant::now(),
             assumed,
             with,
         }
@@ -111,8 +119,11 @@ impl<'a> Execution<'a> {
         }
         batch.left.clear();
         self.with.iter_mut().try_for_each(|follow| follow(batch))?;
-        self.flushes =
-            self.state.base().changed_keys() >= KEYS || self.recent.bytes() >= BLOCK_BYTES;
+        let bytes = self.state.base().changed_keys() * KEY_BYTES + 2 * self.recent.bytes();
+        self.flushes = bytes >= self.memory || self.committed.elapsed() >= self.commit_every;
+        if self.flushes {
+            self.committed = Instant::now();
+        }
         batch.flushes = self.flushes;
         Ok(if self.flushes { Flow::Barrier } else { Flow::Continue })
     }

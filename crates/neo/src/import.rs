@@ -8,7 +8,7 @@ use crate::execution;
 use crate::fault::Error;
 use crate::header::rules::Parent;
 use crate::link::Link;
-pub use crate::options::Options;
+pub use crate::options::{MEMORY, Options};
 pub use crate::run::Run;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::writer::Writer;

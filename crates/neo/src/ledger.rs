@@ -7,11 +7,13 @@ use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::execute::past::Ended;
 use crate::fault::Error;
+use crate::history::{self, HISTORY};
 use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::state::{Base, Change, StateTrie, StorageKey};
 use crate::tasks::{Kept, Left};
 use crate::types::{Block, UInt160, UInt256};
 use crypto::ManySha256;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
@@ -30,7 +32,7 @@ pub const ROOTS: &str = "roots";
 pub(crate) const MARK: &[u8; 4] = b"NEO3";
 
 /// Bytes of memory for each table's changes and for pages that were read.
-const TABLE_MEMORY: usize = 32 << 20;
+pub(crate) const TABLE_MEMORY: usize = 32 << 20;
 /// Changes that are applied at once when a trie is built from the table.
 const LEAVES: usize = 1 << 16;
 
@@ -53,6 +55,8 @@ pub struct Ledger {
     transfers: Table,
     updates: Table,
     roots: Table,
+    /// Contract storage as of every block, where that is kept.
+    history: Option<Table>,
     /// The state root after the last block that was put in.
     root: UInt256,
     /// The last block that was appended and not committed.
@@ -60,13 +64,44 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens the store in a folder, or makes one.
+    /// Opens the store in a folder, or makes one, which keeps the state as of the last block only.
     ///
     /// # Errors
     /// Those of [`ChainStore::open_with`].
     pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
+        Self::open_or_make(folder, options, false)
+    }
+
+    /// The same, but a new store keeps the state as of every block.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`]; a store that has not kept it from its first block on.
+    pub fn open_with_history(folder: &Path, options: &store::Options) -> Result<Self, Error> {
+        let ledger = Self::open_or_make(folder, options, true)?;
+        match &ledger.history {
+            Some(_) => Ok(ledger),
+            None => {
+                let expected = "a store that keeps the state as of every block".into();
+                let found = "one that began without".into();
+                Err(Error::OtherChain { expected, found })
+            }
+        }
+    }
+
+    fn open_or_make(
+        folder: &Path,
+        options: &store::Options,
+        wants_history: bool,
+    ) -> store::Result<Self> {
+        // a store keeps what it has kept from its first block on
+        let keeps_history = match ChainStore::open_read_only(folder) {
+            Ok((store, _)) if store.count() > 0 => store.parts_besides().contains(&HISTORY),
+            _ => wants_history,
+        };
+        let mut history = None;
         let tables = |opening: &mut store::Opening| -> store::Result<[Table; 6]> {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
+            history = if keeps_history { Some(table(HISTORY)?) } else { None };
             Ok([
                 table(STORAGE)?,
                 table(TRANSACTIONS)?,
@@ -89,6 +124,7 @@ impl Ledger {
             transfers,
             updates,
             roots,
+            history,
             root,
             pending: None,
         })
@@ -119,30 +155,15 @@ impl Ledger {
     /// # Errors
     /// Those of reading, and a root that is not the one that was committed.
     pub(crate) fn trie(&self, hasher: ManySha256) -> Result<StateTrie, Error> {
-        let mut trie = StateTrie::new(hasher)?;
-        let snapshot = self.storage.snapshot();
-        let mut scan = snapshot.scan((std::ops::Bound::Unbounded, std::ops::Bound::Unbounded))?;
-        let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
-        while let Some((key, value)) = scan.next()? {
-            // nothing else is put into this table
-            let Some(key) = StorageKey::from_slice(key) else { continue };
-            leaves.push((key, Some(value.into())));
-            if leaves.len() == LEAVES {
-                trie.apply(&leaves)?;
-                leaves.clear();
-            }
-        }
-        if !leaves.is_empty() {
-            trie.apply(&leaves)?;
-        }
+        let trie = trie_of(&self.storage.reader(), hasher)?;
         match trie.root() == self.root {
             true => Ok(trie),
             false => Err(Error::StoredState { expected: self.root, found: trie.root() }),
         }
     }
 
-    /// Puts what `count` blocks of a batch, from the first on, leave into the tables. It counts with
-    /// the next commit.
+    /// Puts what `count` blocks of a batch, from the first on, leave into the tables. It counts
+    /// with the next commit.
     ///
     /// # Errors
     /// Those of the tables.
@@ -158,6 +179,11 @@ impl Ledger {
             match value {
                 Some(value) => self.storage.put(key.as_slice(), value)?,
                 None => self.storage.delete(key.as_slice())?,
+            }
+        }
+        if let Some(history) = &mut self.history {
+            for (height, executed) in (first..).zip(executed.iter().take(count)) {
+                history::put(history, height, &executed.changes)?;
             }
         }
         for cache in &left.caches() {
@@ -202,7 +228,7 @@ impl Ledger {
     pub(crate) fn commit(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
         let state = [&MARK[..], &self.root.0].concat();
-        let mut parts: [CommitPart<'_>; 6] = [
+        let mut parts: Vec<CommitPart<'_>> = vec![
             (&mut self.storage).into(),
             (&mut self.transactions).into(),
             (&mut self.conflicts).into(),
@@ -210,13 +236,15 @@ impl Ledger {
             (&mut self.updates).into(),
             (&mut self.roots).into(),
         ];
+        parts.extend(self.history.as_mut().map(CommitPart::from));
         self.store.lock().commit_with(&tip, &mut parts, &state)
     }
 
     /// Is it time to commit, by the memory that the tables take?
     pub(crate) fn wants_flush(&self) -> bool {
         let tables = [&self.storage, &self.transactions, &self.conflicts, &self.transfers];
-        tables.into_iter().chain([&self.updates, &self.roots]).any(Table::wants_flush)
+        let others = [&self.updates, &self.roots].into_iter().chain(&self.history);
+        tables.into_iter().chain(others).any(Table::wants_flush)
     }
 
     /// The executions of a block, as its application log tells them; none where there is no such
@@ -241,6 +269,29 @@ impl Ledger {
     pub fn root(&self) -> UInt256 {
         self.root
     }
+}
+
+/// The state trie, built from contract storage.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn trie_of(storage: &TableReader, hasher: ManySha256) -> Result<StateTrie, Error> {
+    let mut trie = StateTrie::new(hasher)?;
+    let mut scan = storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?;
+    let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
+    while let Some((key, value)) = scan.next()? {
+        // nothing else is put into this table
+        let Some(key) = StorageKey::from_slice(key) else { continue };
+        leaves.push((key, Some(value.into())));
+        if leaves.len() == LEAVES {
+            trie.apply(&leaves)?;
+            leaves.clear();
+        }
+    }
+    if !leaves.is_empty() {
+        trie.apply(&leaves)?;
+    }
+    Ok(trie)
 }
 
 /// The key of a transaction that is named as conflicting, for a signer of who names it.

@@ -9,7 +9,8 @@
 
 mod cache;
 
-pub(crate) use cache::{Cache, Kept};
+pub(crate) use cache::Cache;
+pub use cache::Kept;
 
 use crate::batch::Batch;
 use crate::columns::{Bytes, Columns};

@@ -209,8 +209,8 @@ impl<'a> Input<'a> {
 
     fn take(&mut self, len: usize, expected: &'static str) -> Result<&'a [u8], Malformed> {
         let found = self.bytes.get(self.offset..).and_then(|rest| rest.get(..len));
-        let found = found
-            .ok_or_else(|| self.malformed(expected, format!("{} bytes left", self.left())))?;
+        let found =
+            found.ok_or_else(|| self.malformed(expected, format!("{} bytes left", self.left())))?;
         self.offset += len;
         Ok(found)
     }

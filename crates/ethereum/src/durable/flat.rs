@@ -2,15 +2,15 @@
 //! each is read after what it needs.
 
 use super::block_changes::{Input, put_account, put_word};
-use super::{BlockChanges, Malformed, Parts, log};
 use super::facts::Facts;
+use super::{BlockChanges, Malformed, Parts, log};
 use crate::execute::Code;
 use crate::fault::Error;
 use crate::state::{Account, State};
 use crate::{Address, Hash, U256};
 use pipeline::Cancel;
-use store::{MANIFEST, Table};
 use std::path::Path;
+use store::{MANIFEST, Table};
 
 /// What a key begins with.
 const CODE: u8 = 0;
@@ -178,7 +178,10 @@ fn bad_entry(dir: &Path, key: &[u8], expected: &'static str) -> Error {
 ///
 /// # Errors
 /// More accounts than can be named.
-pub(super) fn redo(state: &mut State, block: &BlockChanges) -> Result<(), crate::state::StateError> {
+pub(super) fn redo(
+    state: &mut State,
+    block: &BlockChanges,
+) -> Result<(), crate::state::StateError> {
     for code in &block.codes {
         state.restore_code(Code::new(code.clone()));
     }
@@ -193,7 +196,10 @@ pub(super) fn redo(state: &mut State, block: &BlockChanges) -> Result<(), crate:
 ///
 /// # Errors
 /// More accounts than can be named.
-pub(super) fn undo(state: &mut State, block: &BlockChanges) -> Result<(), crate::state::StateError> {
+pub(super) fn undo(
+    state: &mut State,
+    block: &BlockChanges,
+) -> Result<(), crate::state::StateError> {
     for account in &block.accounts {
         let id = state.restore_account(&account.address, account.before)?;
         account.slots.iter().for_each(|slot| state.restore_slot(id, slot.slot, slot.before));

@@ -24,8 +24,8 @@ pub use facts::Facts;
 pub(crate) use recover::{execute_stored, unusable};
 pub use unwind::Unwound;
 
-use crate::fault::Error;
 use crate::Hash;
+use crate::fault::Error;
 use std::path::Path;
 use store::{
     ChainStore, CommitPart, Compression, Opening, Options, Recovery, Segment, Table, TableOptions,

@@ -1,8 +1,8 @@
 //! The state of a store that was opened: checkpoint, log, and the stored blocks behind it.
 
 use super::{BlockChanges, ExecutedStore, LogValues, flat, log};
-use crate::execute::{PreparedBlock, Replay};
 use crate::body::BodyView;
+use crate::execute::{PreparedBlock, Replay};
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::params::ChainSpec;
@@ -36,8 +36,8 @@ impl ExecutedStore {
     ) -> Result<Option<Replay<'c>>, Error> {
         let mut replay = match &self.facts {
             None => {
-                let (replay, changes) = Replay::of_genesis(spec, tries)
-                    .map_err(|error| unusable(0, &error))?;
+                let (replay, changes) =
+                    Replay::of_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
                 let hash = spec.genesis.hash;
                 self.log_steps(0, hash, [&changes], values)?;
                 replay

@@ -1,12 +1,12 @@
 //! The state on disk: what a kill, a power loss or damage leaves of it, and the way back.
 
 use crate::imports::{options, published, run};
+use archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::option_table::Setting;
-use archive::{Archive, ChunkLimit};
 use chain::Status;
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};

@@ -106,8 +106,8 @@ impl Executor {
     }
 
     /// Runs the scripts of a witness of `account` over the state after `before`, the last block,
-    /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took. `between`
-    /// goes from one witness of the transaction to the next.
+    /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took.
+    /// `between` goes from one witness of the transaction to the next.
     ///
     /// # Errors
     ///
