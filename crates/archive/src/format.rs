@@ -312,7 +312,7 @@ static DUMPS: Properties = Properties {
             name: "acc",
             help: "What `neo-go db dump` writes; incremental with --from",
             files: Files::One,
-            least_block: acc::MIN_BLOCK as u64,
+            least_block: crate::acc::MIN_BLOCK as u64,
             names_network: false,
             output: Output::Dump(false),
         },
