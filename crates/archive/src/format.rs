@@ -307,7 +307,24 @@ static DUMPS: Properties = Properties {
     noun: "Neo block dump",
     family: Family::Neo,
     document: "docs/formats/acc.md",
-    targets: &[],
+    targets: &[
+        Target {
+            name: "acc",
+            help: "What `neo-go db dump` writes; incremental with --from",
+            files: Files::One,
+            least_block: crate::acc::MIN_BLOCK as u64,
+            names_network: false,
+            output: Output::Dump(false),
+        },
+        Target {
+            name: "acc-gz",
+            help: "The same, compressed",
+            files: Files::One,
+            least_block: LEAST_PACKED,
+            names_network: false,
+            output: Output::Dump(true),
+        },
+    ],
 };
 
 impl Format {

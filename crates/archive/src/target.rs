@@ -43,6 +43,8 @@ pub enum Output {
     BlockFiles,
     /// A datadir of Bitcoin Core: block files, undo data and databases.
     CoreDatadir,
+    /// [`DumpWriter`](crate::acc::DumpWriter), with gzip or without.
+    Dump(Gzip),
 }
 
 /// Is an output compressed?

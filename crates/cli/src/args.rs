@@ -17,7 +17,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use check::Check;
 pub use execution::{Test, Unwind, Witness};
-pub use generate::{GenerateBitcoin, GenerateEthereum, Order};
+pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
 
@@ -148,17 +148,18 @@ pub struct Verification {
     /// Threads that verify [default: one for each core]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
-    /// Headers in a chunk
+    /// Headers in a chunk; Neo: blocks, at most 512
     #[arg(long, default_value_t = 2048, value_name = "N", value_parser = chunk())]
     pub chunk: usize,
-    /// Bitcoin: take the scripts of this block and of those before it as valid
+    /// Bitcoin, Neo: take the scripts or witnesses of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
-    /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it
+    /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it.
+    /// Neo: MiB for blocks and changes of the state before they are committed, at most 64
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,
-    /// Bitcoin: the most seconds between two commits of what is verified
+    /// Bitcoin and Neo: the most seconds between two commits of what is verified
     #[arg(long, default_value_t = 300, value_name = "SECONDS")]
     #[arg(value_parser = value_parser!(u64).range(1..=1 << 32))]
     pub commit_every: u64,
@@ -186,6 +187,9 @@ pub struct Import {
     /// Folder of the store
     #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
     pub data: PathBuf,
+    /// Neo, level execution: keep the state as of every block, not only of the last one
+    #[arg(long)]
+    pub history: bool,
     /// Ethereum, level execution: blocks that `unwind` can take back at least
     #[arg(long, default_value_t = 10_000, value_name = "BLOCKS")]
     #[arg(value_parser = value_parser!(u64).range(1..))]
@@ -206,6 +210,18 @@ pub struct Inspect {
     /// Read and decode every record; of Bitcoin blocks check all that needs no coins
     #[arg(long)]
     pub deep: bool,
+    /// Store of Neo blocks: a block, its transactions, the state root after it
+    #[arg(long, value_name = "HEIGHT")]
+    pub block: Option<u32>,
+    /// Store of executed Neo blocks: a transaction and its application log
+    #[arg(long, value_name = "HASH")]
+    pub transaction: Option<String>,
+    /// Store of executed Neo blocks: what an account has, and its transfers
+    #[arg(long, value_name = "ADDRESS|HASH")]
+    pub account: Option<String>,
+    /// --account: the network whose rules contracts are asked by [default: detected, else mainnet]
+    #[arg(long, value_name = "NAME|FILE", requires = "account")]
+    pub chain: Option<String>,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -260,6 +276,9 @@ pub enum Generate {
     Ethereum(GenerateEthereum),
     /// A regtest chain with signed spends of every kind, in block files; Bitcoin Core accepts it
     Bitcoin(GenerateBitcoin),
+    /// A private network of Neo N3: a block dump and its configuration, in a folder; neo-go
+    /// accepts it
+    Neo(GenerateNeo),
 }
 
 /// Depths of verification, and what each is.

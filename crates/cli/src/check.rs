@@ -3,8 +3,8 @@
 use crate::answer::Answer;
 use crate::args::Check;
 use crate::progress::Display;
-use crate::{bitcoin, data_folder, ethereum, host, stop};
-use anyhow::{Result, bail};
+use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
+use anyhow::Result;
 use archive::Family;
 use chain::{FaultReport, Status};
 use pipeline::Cancel;
@@ -38,7 +38,7 @@ pub struct DamagedPart {
 /// What a store holds and what is wrong with it: the `result` of `--json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checked {
-    /// `ethereum` or `bitcoin`.
+    /// `ethereum`, `bitcoin` or `neo`.
     pub family: &'static str,
     /// The chain or network, where it is a known one.
     pub chain: Option<String>,
@@ -73,9 +73,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
         None => return Ok(unknown(args)),
         Some(Family::Ethereum) => ethereum::check::check(data, threads, args.repair, watch)?,
         Some(Family::Bitcoin) => (bitcoin::check::check(data, watch)?, false),
-        Some(Family::Neo) => {
-            bail!("{}: stores of Neo blocks cannot be checked yet", data.display())
-        }
+        Some(Family::Neo) => (neo::check::check(data, threads, watch)?, false),
     };
     if !json {
         print(&checked);

@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::args::Convert;
 use crate::bitcoin::convert::{block_files, datadir};
-use crate::{bitcoin, ethereum, outputs};
+use crate::{bitcoin, ethereum, neo, outputs};
 use anyhow::Result;
 use archive::Output;
 use chain::grouped;
@@ -20,6 +20,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         Output::Blocks(format, gzip) => ethereum::convert::run(args, (format, gzip), json, cancel),
         Output::BlockFiles => bitcoin::convert::run(args, block_files, json, cancel),
         Output::CoreDatadir => bitcoin::convert::run(args, datadir, json, cancel),
+        Output::Dump(gzip) => neo::convert::run(args, gzip, json, cancel),
     }?;
     if answer.status != Status::Interrupted {
         claim.done()?;

@@ -3,7 +3,7 @@
 
 use crate::answer::Answer;
 use crate::args::{Generate, Outputs};
-use crate::{bitcoin, ethereum, outputs, stop};
+use crate::{bitcoin, ethereum, neo, outputs, stop};
 use anyhow::{Context, Result};
 use archive::output::{Claim, Shape};
 use indicatif::ProgressBar;
@@ -14,6 +14,7 @@ pub fn run(command: &Generate, json: bool) -> Result<Answer> {
     match command {
         Generate::Ethereum(args) => ethereum::generate::run(args, json),
         Generate::Bitcoin(args) => bitcoin::generate::run(args, json),
+        Generate::Neo(args) => neo::generate::run(args, json),
     }
 }
 

@@ -16,10 +16,12 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
         let name = store.display();
         ensure!(args.paths.len() == 1, "{name} is a store: inspect it alone, found other paths");
         return match is_of(&store, Family::Neo) {
-            true => neo::inspect::of_store(store, json),
+            true => neo::look::of_store(store, args, json),
             false => bitcoin::coins::run(store, json),
         };
     }
+    let asks = args.block.is_some() || args.transaction.is_some() || args.account.is_some();
+    ensure!(!asks, "--block, --transaction and --account are for the store of a Neo import");
     match Family::of(&args.paths) {
         Family::Ethereum => ethereum::inspect::run(args, json),
         Family::Bitcoin => bitcoin::inspect::run(args, json),

@@ -87,7 +87,7 @@ fn a_definition_that_is_wrong_is_refused_by_its_name() {
     for (from, to, reason) in [
         ("measures = \"import\"", "measures = \"magic\"", "measures = 'magic'; available: import"),
         ("title", "titel", "unknown field `titel`"),
-        ("chain = \"ethereum\"", "chain = \"neo\"", "chain = 'neo'; available: ethereum, bitcoin"),
+        ("chain = \"ethereum\"", "chain = \"other\"", "chain = 'other'; available: ethereum, "),
         ("level = \"headers\"", "level = \"all\"", "level = 'all'; available: headers, bodies"),
     ] {
         let folder = benchmarks(&scratch, "planted.toml", &PLANTED.replace(from, to));

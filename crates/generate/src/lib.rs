@@ -2,4 +2,5 @@
 
 pub mod bitcoin;
 pub mod ethereum;
+pub mod neo;
 pub mod random;

@@ -28,6 +28,10 @@ const LITTLE: [(&str, &str); 11] = [
     ("slots", "4096"),
 ];
 
+/// The same of Neo, whose settings have names of their own there.
+const LITTLE_NEO: [(&str, &str); 4] =
+    [("blocks", "30"), ("txs", "20"), ("accounts", "150"), ("digest", "true")];
+
 /// The last of the first 16,383 headers of the main network.
 const HASH: &str = "0x05c64fc4842734317f8f1dfe29a7e16f676575ad82a7dae37cef1379cf8500b5";
 
@@ -67,6 +71,9 @@ fn little(settings: &Settings) -> Settings {
             continue;
         }
         settings.entry(name.into()).and_modify(|known| value.clone_into(known));
+    }
+    if settings.get("chain").is_some_and(|chain| chain == "neo") {
+        settings.extend(LITTLE_NEO.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
     if let Some(coins) = settings.get_mut("coins").filter(|coins| !coins.is_empty()) {
         *coins = "3000".into();
@@ -235,5 +242,54 @@ fn bitcoin_core_ends_with_the_coins_that_we_have() {
         assert_eq!(stages, ["open", "load", "connect", "close"]);
         let busy: f64 = record.stages.iter().map(|stage| stage.busy_s).sum();
         assert!((busy - record.wall_s()).abs() < 1e-6 && record.facts.of("index_s") > 0.0);
+    }
+}
+
+/// neo-go restores mixed chains of ours, and has our state roots and application logs, block by
+/// block.
+#[testkit::needs(peers)]
+#[test]
+fn neo_go_finds_in_generated_chains_what_we_find() {
+    let definition = definition_of("restore-mixed");
+    let ready = &built()["neo-go"];
+    for seed in ["11", "12", "13"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = definition.settings.clone();
+        let own = [
+            ("blocks", "60"),
+            ("txs", "80"),
+            ("accounts", "120"),
+            ("seed", seed),
+            ("threads", "2"),
+        ];
+        settings.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let kind = kinds::by_name("import").unwrap();
+        kind.prepare(&mut settings, &folder.path().join("data"), &mut |_| {}).unwrap();
+        let ours = ours(kind, &settings, folder.path());
+        let record = ready.run(&settings, &folder.path().join("peer")).unwrap();
+        let case = format!("seed {seed}");
+        assert_eq!(agree(&record, &ours, &case), 4, "number and hash, root and digest");
+        assert!(ours.facts.of("transactions") > 4_000.0);
+    }
+}
+
+/// We restore what neo-go generated, and so does it.
+#[testkit::needs(fixtures, peers)]
+#[test]
+fn chains_of_neo_go_are_restored_alike() {
+    let ready = &built()["neo-go"];
+    let mut settings = definition_of("restore-mixed").settings;
+    for name in ["mix200x200-sr", "empty2000-sr"] {
+        let folder = tempfile::tempdir().unwrap();
+        // neo-go reads what is not compressed
+        let dump = folder.path().join("chain.acc");
+        std::fs::write(&dump, testkit::read(format!("neo/gen/{name}.acc.zst"))).unwrap();
+        let config = testkit::fixture(format!("neo/gen/{name}.yml"));
+        for (setting, path) in [("paths", &dump), ("config", &config)] {
+            settings.insert(setting.into(), path.to_str().unwrap().into());
+        }
+        let ours = ours(kinds::by_name("import").unwrap(), &settings, folder.path());
+        let record = ready.run(&settings, &folder.path().join("peer")).unwrap();
+        assert_eq!(agree(&record, &ours, name), 4, "number and hash, root and digest");
     }
 }

@@ -1,14 +1,14 @@
 //! Where verified blocks go: nowhere, or a store of blocks.
 
 use crate::Level;
+use crate::columns::Columns;
 use crate::fault::Error;
-use crate::ledger::{Entry, Ledger, MARK};
+use crate::ledger::{Ledger, MARK};
 use crate::link::Verified;
-use crate::logs::application;
 use crate::types::{Header, Reader, UInt256};
 use crypto::sha256;
 use std::path::Path;
-use store::{Blocks, ChainStore, Items};
+use store::{Blocks, ChainStore};
 
 /// The receiver of an import.
 pub enum Sink {
@@ -49,26 +49,12 @@ impl Sink {
             level: commit.level as u8,
             ..store::Tip::default()
         };
-        let first = verified.blocks()[0].header.index.into();
-        let (mut headers, mut bodies) = (Bytes::default(), Bytes::default());
-        let mut hashes = Vec::with_capacity(verified.blocks().len());
-        for block in verified.blocks() {
-            let (header, body) = block.raw.split_at(block.header_length());
-            headers.push(header);
-            bodies.push(body);
-            hashes.push(block.hash.0);
-        }
-        let bodies = (commit.level >= Level::Bodies).then_some(&bodies);
-        let mut blocks = Blocks {
-            first,
-            hashes: &hashes,
-            headers: headers.items(),
-            bodies: bodies.map(Bytes::items),
-            receipts: None,
-        };
         match self {
             Self::Discard => {}
             Self::Store(store) => {
+                let mut columns = Columns::default();
+                columns.fill(verified.blocks());
+                let blocks = Self::blocks(verified, &columns, commit.level);
                 store.append(&blocks)?;
                 match store.state_of_parts().starts_with(MARK) {
                     true => store.commit(&tip)?,
@@ -77,8 +63,11 @@ impl Sink {
                 }
             }
             Self::Ledger(ledger) => {
-                let logs = Self::put(ledger, verified)?;
-                blocks.receipts = Some(logs.items());
+                let range = (verified.blocks()[0].header.index, verified.blocks().len());
+                ledger.put(range, verified.executed(), verified.left())?;
+                let (columns, logs) = (verified.left().columns(), verified.left().logs());
+                let mut blocks = Self::blocks(verified, &columns, commit.level);
+                blocks.receipts = Some(logs.items(verified.blocks().len()));
                 ledger.append(&blocks, tip)?;
                 if verified.flushes() || ledger.wants_flush() {
                     ledger.commit()?;
@@ -88,17 +77,16 @@ impl Sink {
         Ok(())
     }
 
-    /// Puts what the blocks leave into the tables, and returns their application logs.
-    fn put(ledger: &mut Ledger, verified: &Verified<'_>) -> store::Result<Bytes> {
-        let mut logs = Bytes::default();
-        let (roots, transfers) = (verified.roots(), verified.transfers());
-        let left = verified.executed().iter().zip(&roots).zip(transfers.iter());
-        for (block, ((executed, root), transfers)) in verified.blocks().iter().zip(left) {
-            let (executions, changes) = (&executed.executions[..], &executed.changes[..]);
-            ledger.put(&Entry { block, executions, changes, transfers, root: *root })?;
-            logs.push(&application::encode(executions));
+    /// The blocks as the store takes them; `columns` may go on behind them.
+    fn blocks<'a>(verified: &Verified<'_>, columns: &'a Columns, level: Level) -> Blocks<'a> {
+        let count = verified.blocks().len();
+        Blocks {
+            first: verified.blocks().first().map_or(0, |block| block.header.index.into()),
+            hashes: &columns.hashes[..count.min(columns.hashes.len())],
+            headers: columns.headers.items(count),
+            bodies: (level >= Level::Bodies).then(|| columns.bodies.items(count)),
+            receipts: None,
         }
-        Ok(logs)
     }
 
     /// Asks the store of blocks; none where nothing is kept.
@@ -153,22 +141,4 @@ fn read_back(store: &ChainStore, state_root: bool) -> Result<Option<(Header, UIn
         return Err(damaged(None));
     }
     Ok(Some((header, found)))
-}
-
-/// Items back to back, for the store.
-#[derive(Default)]
-struct Bytes {
-    bytes: Vec<u8>,
-    ends: Vec<u32>,
-}
-
-impl Bytes {
-    fn push(&mut self, item: &[u8]) {
-        self.bytes.extend_from_slice(item);
-        self.ends.push(self.bytes.len() as u32);
-    }
-
-    fn items(&self) -> Items<'_> {
-        Items { bytes: &self.bytes, ends: &self.ends }
-    }
 }

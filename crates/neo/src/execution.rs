@@ -11,19 +11,18 @@ use crate::execute::native::Natives;
 use crate::execute::vm::Vm;
 use crate::fault::{Cause, Error};
 use crate::ledger::Ledger;
-use crate::logs::Tokens;
 use crate::options::Options;
 use crate::recent::Recent;
-use crate::state::{Change, State, StateTrie};
+use crate::state::State;
+use crate::tasks::{self, Follow, Following};
 use crate::types::{Block, Header, UInt256};
 use crate::witness::Checked;
 use pipeline::{Flow, Task};
-use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
-/// Changed keys that are kept in memory before they are committed and dropped: some 20 MiB.
-const KEYS: usize = 1 << 17;
-/// Bytes of blocks that are kept in memory, likewise.
-const BLOCK_BYTES: usize = 32 << 20;
+/// Bytes that a changed key takes in memory, at most, until it is committed: its entry with a short
+/// value, the changes of the block on their way to the store, and the store's own.
+const KEY_BYTES: usize = 512;
 
 /// Executes blocks over the state after the block before.
 pub(crate) struct Execution {
@@ -35,6 +34,15 @@ pub(crate) struct Execution {
     before: Option<Block>,
     /// Everything so far will be committed before the next batch comes.
     flushes: bool,
+    /// Bytes of memory for what is not committed, and the most time between two commits.
+    memory: usize,
+    commit_every: Duration,
+    /// When the last commit was asked for.
+    committed: Instant,
+    /// Transactions of the blocks up to this height are taken for valid.
+    assumed: Option<u32>,
+    /// What else is done with a batch before the next one is executed.
+    with: Vec<Follow>,
 }
 
 /// Why a block was not executed.
@@ -45,7 +53,12 @@ enum Refused {
 
 impl Execution {
     /// Goes on from the last block of the store.
-    fn new(options: &Options, ledger: &Ledger, last: Option<(Header, UInt256)>) -> Self {
+    fn new(
+        options: &Options,
+        ledger: &Ledger,
+        (last, with): (Option<(Header, UInt256)>, Vec<Follow>),
+        assumed: Option<u32>,
+    ) -> Self {
         let protocol = (*options.protocol).clone();
         let recent = Recent::new(ledger, protocol.state_root_in_header);
         let past = recent.past();
@@ -56,6 +69,11 @@ impl Execution {
             recent,
             before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
             flushes: false,
+            memory: options.memory,
+            commit_every: options.commit_every,
+            committed: Instant::now(),
+            assumed,
+            with,
         }
     }
 
@@ -99,8 +117,13 @@ impl Execution {
             batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
             batch.cut(index);
         }
-        self.flushes =
-            self.state.base().changed_keys() >= KEYS || self.recent.bytes() >= BLOCK_BYTES;
+        batch.left.clear();
+        self.with.iter_mut().try_for_each(|follow| follow(batch))?;
+        let bytes = self.state.base().changed_keys() * KEY_BYTES + 2 * self.recent.bytes();
+        self.flushes = bytes >= self.memory || self.committed.elapsed() >= self.commit_every;
+        if self.flushes {
+            self.committed = Instant::now();
+        }
         batch.flushes = self.flushes;
         Ok(if self.flushes { Flow::Barrier } else { Flow::Continue })
     }
@@ -113,7 +136,8 @@ impl Execution {
         tolerated: &mut Vec<(u32, Violation)>,
     ) -> Result<Executed, Refused> {
         let height = block.header.index;
-        if let Some(before) = &self.before {
+        let is_assumed = self.assumed.is_some_and(|last| height <= last);
+        if let Some(before) = self.before.as_ref().filter(|_| !is_assumed) {
             let mut judge = Judge {
                 chain: &self.chain,
                 before,
@@ -150,52 +174,10 @@ impl Execution {
 pub(crate) fn begin<'a>(
     options: &Options,
     sink: &Sink,
+    assumed: Option<u32>,
 ) -> Result<(Option<Execution>, Vec<Task<'a, Batch, Error>>), Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
-    let trie = ledger.trie(options.setting.plan().hasher)?;
-    let tasks = vec![roots(trie), transfers(Tokens::new(ledger.storage()))];
-    Ok((Some(Execution::new(options, ledger, last)), tasks))
-}
-
-/// The task that computes the state roots of a batch's blocks.
-fn roots<'a>(mut trie: StateTrie) -> Task<'a, Batch, Error> {
-    Task::new("state roots", move |batch: &Batch| {
-        let changes: Vec<&[Change]> =
-            batch.executed.iter().map(|executed| &executed.changes[..]).collect();
-        let roots = trie.apply_group(&changes)?;
-        *batch.roots.lock().unwrap_or_else(PoisonError::into_inner) = roots;
-        Ok(Flow::Continue)
-    })
-}
-
-/// The task that finds the transfers in a batch's notifications.
-fn transfers<'a>(mut tokens: Tokens) -> Task<'a, Batch, Error> {
-    Task::new("transfers", move |batch: &Batch| {
-        let told: store::Result<Vec<_>> =
-            batch.executed.iter().map(|executed| tokens.transfers(executed)).collect();
-        *batch.transfers.lock().unwrap_or_else(PoisonError::into_inner) = told?;
-        Ok(Flow::Continue)
-    })
-}
-
-/// Headers that carry state roots carry those of the blocks before them. `before` is the root
-/// before the batch; the root after it takes its place.
-pub(crate) fn check_roots(batch: &mut Batch, before: &mut UInt256) {
-    let roots = std::mem::take(batch.roots.get_mut().unwrap_or_else(PoisonError::into_inner));
-    let mut wrong = None;
-    for (index, (block, root)) in batch.blocks().iter().zip(&roots).enumerate() {
-        let found = block.header.previous_state_root;
-        if let Some(found) = found.filter(|found| found != before) {
-            let violation = Violation::new(Rule::StateRoot, *before, found);
-            wrong = Some((index, block.hash, violation));
-            break;
-        }
-        *before = *root;
-    }
-    if let Some((index, hash, violation)) = wrong {
-        batch.fault = Some(batch.fault_of(index, Some(hash), Cause::Rule(violation)));
-        batch.cut(index);
-    }
-    *batch.roots.get_mut().unwrap_or_else(PoisonError::into_inner) = roots;
+    let Following { with, after } = tasks::lay_out(&options.setting.plan(), ledger)?;
+    Ok((Some(Execution::new(options, ledger, (last, with), assumed)), after))
 }

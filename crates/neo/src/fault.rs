@@ -120,6 +120,8 @@ pub enum Error {
         /// The first block of the dumps.
         found: u32,
     },
+    /// The block that is to be taken for valid is not in the dumps.
+    NotThere(UInt256),
     /// The dumps have no block in the range that was asked for.
     Empty,
     /// The configuration's first block is none.
@@ -149,6 +151,8 @@ pub enum Error {
         /// What is wrong with it.
         error: types::Error,
     },
+    /// The application logs of a batch are longer than the store takes at a time.
+    LongLog(u32),
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
 }
@@ -174,6 +178,9 @@ impl fmt::Display for Error {
                 )?;
                 write!(f, "which names the signers of the next, found block {found} first")
             }
+            Self::NotThere(hash) => {
+                write!(f, "--assume-valid {hash}: the dumps have no new block with this hash")
+            }
             Self::Empty => f.write_str("the dumps have no block in the range asked for"),
             Self::Genesis(error) => write!(f, "the configuration gives no first block: {error}"),
             Self::StoredBlock { number, expected, found } => {
@@ -190,6 +197,9 @@ impl fmt::Display for Error {
             }
             Self::StoredLog { height, error } => {
                 write!(f, "the application log of block {height} is damaged: {error}")
+            }
+            Self::LongLog(height) => {
+                write!(f, "the application logs up to block {height} are longer than 4 GiB")
             }
             Self::Incomplete(shortfalls) => {
                 f.write_str("the dumps are incomplete")?;
@@ -215,11 +225,13 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Level(_) | Self::Genesis(_) => Status::Usage,
+            Self::OtherChain { .. } | Self::Level(_) | Self::Genesis(_) | Self::NotThere(_) => {
+                Status::Usage
+            }
             Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StoredLog { .. } => {
                 Status::Damage
             }
-            Self::Trie(_) => Status::Unknown,
+            Self::Trie(_) | Self::LongLog(_) => Status::Unknown,
             Self::Incomplete(_) | Self::NoBeginning { .. } => Status::Incomplete,
             Self::Empty => Status::Unknown,
         }

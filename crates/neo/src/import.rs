@@ -1,13 +1,14 @@
 //! The front door: read, decode, verify, link, write, in order and on one screen.
 
 use crate::Level;
+use crate::assumed;
 use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
 use crate::execution;
 use crate::fault::Error;
 use crate::header::rules::Parent;
 use crate::link::Link;
-pub use crate::options::Options;
+pub use crate::options::{MEMORY, Options};
 pub use crate::run::Run;
 use crate::types::{Block, UInt256, hash_blocks};
 use crate::writer::Writer;
@@ -54,22 +55,27 @@ fn stages(
 ) -> Result<(), Error> {
     let (plan, protocol) = (options.setting.plan(), &*options.protocol);
     let genesis = genesis(options)?;
-    let tip = begin(dumps, options, sink, &genesis)?;
+    let (tip, mut first) = begin(dumps, options, sink, &genesis)?;
     run.resumed = (!matches!(sink, Sink::Discard)).then_some(tip).flatten().map(|tip| tip.index);
     let from = tip.map_or(0, |tip| tip.index.saturating_add(1));
     let mut reader = acc::Reader::new(dumps, from, options.batch);
     let mut link = Link::new(protocol, genesis.hash, tip);
     let tables = KeyTables::new(plan.key_tables);
-    let checks = Checks { protocol, level: options.level, plan, tables: &tables };
+    let assumed = assumed::height(dumps, options, from)?;
+    let checks = Checks { protocol, level: options.level, plan, tables: &tables, assumed };
     let commit = Commit { chain: genesis.hash, level: options.level };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
-    let (mut execution, tasks) = execution::begin(options, sink)?;
+    let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
     let connected = if execution.is_some() { "link and execute" } else { "link" };
     let mut writer = Writer::new(options, sink, (tip, commit), run, progress, start);
 
     let read = |batch: &mut Batch| -> Result<bool, Error> {
         let clock = Instant::now();
+        if let Some(block) = first.take() {
+            batch.packed.put(0, &block);
+            return Ok(true);
+        }
         let more = reader.read(&mut batch.packed)?;
         batch.times.read = clock.elapsed();
         Ok(more && options.until.is_none_or(|until| batch.packed.first() <= until))
@@ -106,13 +112,14 @@ fn genesis(options: &Options) -> Result<Block, Error> {
 }
 
 /// Finds out after which block to begin: the last stored one, or none. Dumps that begin with
-/// block 1 leave out the first block, which follows from the configuration.
+/// block 1 leave out the first block, which follows from the configuration: the second value is
+/// it, where it has to be executed or stored.
 fn begin(
     dumps: &Dumps,
     options: &Options,
     sink: &Sink,
     genesis: &Block,
-) -> Result<Option<Parent>, Error> {
+) -> Result<(Option<Parent>, Option<Vec<u8>>), Error> {
     // what is executed leaves more than a store of blocks keeps, and only that does
     if matches!(sink, Sink::Ledger(_)) != (options.level >= Level::Execution) {
         return Err(Error::Level(options.level));
@@ -121,9 +128,10 @@ fn begin(
     let tip = sink.with(ChainStore::tip).flatten();
     let Some(tip) = tip else {
         return match (found, sink) {
-            (0, _) => Ok(None),
+            (0, _) => Ok((None, None)),
+            (1, Sink::Discard) => Ok((Some(Parent::of(genesis)), None)),
             // a store holds its chain from the first block on
-            (1, Sink::Discard) => Ok(Some(Parent::of(genesis))),
+            (1, Sink::Store(_) | Sink::Ledger(_)) => Ok((None, Some(genesis.raw.clone()))),
             (_, Sink::Discard) => Err(Error::NoBeginning { expected: found - 1, found }),
             (_, Sink::Store(_) | Sink::Ledger(_)) => Err(Error::NoBeginning { expected: 0, found }),
         };
@@ -150,7 +158,7 @@ fn begin(
         next_consensus: header.next_consensus,
     });
     last.as_ref().map_or(Ok(()), |last| compare(dumps, options, last))?;
-    Ok(last)
+    Ok((last, None))
 }
 
 /// The last stored block once more, where the dumps have it, so that those of another chain are

@@ -1,13 +1,19 @@
 //! The store of executed blocks: blocks with their application logs, and tables beside them, all of
 //! which become true with one commit.
 
+mod digest;
+
+use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::execute::past::Ended;
 use crate::fault::Error;
-use crate::logs::{TRANSFERS, Told, Transfers, UPDATES, application};
+use crate::history::{self, HISTORY};
+use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::state::{Base, Change, StateTrie, StorageKey};
-use crate::types::{Attribute, Block, UInt160, UInt256};
+use crate::tasks::{Kept, Left};
+use crate::types::{Block, UInt160, UInt256};
 use crypto::ManySha256;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
@@ -19,11 +25,14 @@ pub const TRANSACTIONS: &str = "transactions";
 /// What transactions name as conflicting: hash and signer, and the last height.
 pub const CONFLICTS: &str = "conflicts";
 
+/// The state root after each block, by its height in big endian.
+pub const ROOTS: &str = "roots";
+
 /// What the state of the tables begins with: whose store it is.
 pub(crate) const MARK: &[u8; 4] = b"NEO3";
 
 /// Bytes of memory for each table's changes and for pages that were read.
-const TABLE_MEMORY: usize = 32 << 20;
+pub(crate) const TABLE_MEMORY: usize = 32 << 20;
 /// Changes that are applied at once when a trie is built from the table.
 const LEAVES: usize = 1 << 16;
 
@@ -45,40 +54,65 @@ pub struct Ledger {
     conflicts: Table,
     transfers: Table,
     updates: Table,
+    roots: Table,
+    /// Contract storage as of every block, where that is kept.
+    history: Option<Table>,
     /// The state root after the last block that was put in.
     root: UInt256,
     /// The last block that was appended and not committed.
     pending: Option<store::Tip>,
 }
 
-/// A block to be put in, and what it leaves.
-pub(crate) struct Entry<'a> {
-    pub block: &'a Block,
-    pub executions: &'a [Execution],
-    pub changes: &'a [Change],
-    pub transfers: &'a [Told],
-    /// The state root after it.
-    pub root: UInt256,
-}
-
 impl Ledger {
-    /// Opens the store in a folder, or makes one.
+    /// Opens the store in a folder, or makes one, which keeps the state as of the last block only.
     ///
     /// # Errors
     /// Those of [`ChainStore::open_with`].
     pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
-        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 5]> {
+        Self::open_or_make(folder, options, false)
+    }
+
+    /// The same, but a new store keeps the state as of every block.
+    ///
+    /// # Errors
+    /// As [`Ledger::open`]; a store that has not kept it from its first block on.
+    pub fn open_with_history(folder: &Path, options: &store::Options) -> Result<Self, Error> {
+        let ledger = Self::open_or_make(folder, options, true)?;
+        match &ledger.history {
+            Some(_) => Ok(ledger),
+            None => {
+                let expected = "a store that keeps the state as of every block".into();
+                let found = "one that began without".into();
+                Err(Error::OtherChain { expected, found })
+            }
+        }
+    }
+
+    fn open_or_make(
+        folder: &Path,
+        options: &store::Options,
+        wants_history: bool,
+    ) -> store::Result<Self> {
+        // a store keeps what it has kept from its first block on
+        let keeps_history = match ChainStore::open_read_only(folder) {
+            Ok((store, _)) if store.count() > 0 => store.parts_besides().contains(&HISTORY),
+            _ => wants_history,
+        };
+        let mut history = None;
+        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 6]> {
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
+            history = if keeps_history { Some(table(HISTORY)?) } else { None };
             Ok([
                 table(STORAGE)?,
                 table(TRANSACTIONS)?,
                 table(CONFLICTS)?,
                 table(TRANSFERS)?,
                 table(UPDATES)?,
+                table(ROOTS)?,
             ])
         };
         let ((store, _), tables) = ChainStore::open_with(folder, options, tables)?;
-        let [storage, transactions, conflicts, transfers, updates] = tables;
+        let [storage, transactions, conflicts, transfers, updates, roots] = tables;
         let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
         let store = SharedStore(Arc::new(Mutex::new(store)));
         let root = root.unwrap_or_default();
@@ -89,6 +123,8 @@ impl Ledger {
             conflicts,
             transfers,
             updates,
+            roots,
+            history,
             root,
             pending: None,
         })
@@ -119,59 +155,56 @@ impl Ledger {
     /// # Errors
     /// Those of reading, and a root that is not the one that was committed.
     pub(crate) fn trie(&self, hasher: ManySha256) -> Result<StateTrie, Error> {
-        let mut trie = StateTrie::new(hasher)?;
-        let snapshot = self.storage.snapshot();
-        let mut scan = snapshot.scan((std::ops::Bound::Unbounded, std::ops::Bound::Unbounded))?;
-        let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
-        while let Some((key, value)) = scan.next()? {
-            // nothing else is put into this table
-            let Some(key) = StorageKey::from_slice(key) else { continue };
-            leaves.push((key, Some(value.into())));
-            if leaves.len() == LEAVES {
-                trie.apply(&leaves)?;
-                leaves.clear();
-            }
-        }
-        if !leaves.is_empty() {
-            trie.apply(&leaves)?;
-        }
+        let trie = trie_of(&self.storage.reader(), hasher)?;
         match trie.root() == self.root {
             true => Ok(trie),
             false => Err(Error::StoredState { expected: self.root, found: trie.root() }),
         }
     }
 
-    /// Puts a block's changes into the tables. They count with the next commit.
+    /// Puts what `count` blocks of a batch, from the first on, leave into the tables. It counts
+    /// with the next commit.
     ///
     /// # Errors
     /// Those of the tables.
-    pub(crate) fn put(&mut self, entry: &Entry<'_>) -> store::Result<()> {
+    pub(crate) fn put(
+        &mut self,
+        (first, count): (u32, usize),
+        executed: &[Executed],
+        left: &Left,
+    ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
-        for (key, value) in entry.changes {
+        for (key, value) in executed.iter().take(count).flat_map(|each| &each.changes) {
             match value {
                 Some(value) => self.storage.put(key.as_slice(), value)?,
                 None => self.storage.delete(key.as_slice())?,
             }
         }
-        let height = entry.block.header.index;
-        for (index, transaction) in entry.block.transactions().enumerate() {
-            let failed = entry.executions.get(index + 1).is_some_and(|each| each.fault.is_some());
-            let ended = if failed { Ended::Fault } else { Ended::Halt };
-            let position = Position { height, index: index as u32, ended };
-            self.transactions.put(&transaction.hash().0, &position.encode())?;
-            for attribute in transaction.attributes() {
-                let Attribute::Conflicts(other) = attribute else { continue };
-                for signer in transaction.signers() {
-                    let key = conflict_key(other, signer.account());
-                    self.conflicts.put(&key, &height.to_le_bytes())?;
-                }
+        if let Some(history) = &mut self.history {
+            for (height, executed) in (first..).zip(executed.iter().take(count)) {
+                history::put(history, height, &executed.changes)?;
             }
         }
-        let tables = &mut Transfers { transfers: &mut self.transfers, updates: &mut self.updates };
-        tables.add(height, entry.transfers.iter().cloned())?;
-        self.root = entry.root;
+        for cache in &left.caches() {
+            for (kept, key, value) in cache.of_first(count) {
+                self.table(kept).put(key, value)?;
+            }
+        }
+        for (height, root) in (first..).zip(left.roots().iter().take(count)) {
+            self.roots.put(&height.to_be_bytes(), &root.0)?;
+            self.root = *root;
+        }
         Ok(())
+    }
+
+    fn table(&mut self, kept: Kept) -> &mut Table {
+        match kept {
+            Kept::Transactions => &mut self.transactions,
+            Kept::Conflicts => &mut self.conflicts,
+            Kept::Transfers => &mut self.transfers,
+            Kept::Updates => &mut self.updates,
+        }
     }
 
     /// Appends a chunk of blocks up to `tip`, which are in the tables by now.
@@ -195,21 +228,23 @@ impl Ledger {
     pub(crate) fn commit(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
         let state = [&MARK[..], &self.root.0].concat();
-        let mut parts: [CommitPart<'_>; 5] = [
+        let mut parts: Vec<CommitPart<'_>> = vec![
             (&mut self.storage).into(),
             (&mut self.transactions).into(),
             (&mut self.conflicts).into(),
             (&mut self.transfers).into(),
             (&mut self.updates).into(),
+            (&mut self.roots).into(),
         ];
+        parts.extend(self.history.as_mut().map(CommitPart::from));
         self.store.lock().commit_with(&tip, &mut parts, &state)
     }
 
     /// Is it time to commit, by the memory that the tables take?
     pub(crate) fn wants_flush(&self) -> bool {
-        [&self.storage, &self.transactions, &self.conflicts, &self.transfers, &self.updates]
-            .into_iter()
-            .any(Table::wants_flush)
+        let tables = [&self.storage, &self.transactions, &self.conflicts, &self.transfers];
+        let others = [&self.updates, &self.roots].into_iter().chain(&self.history);
+        tables.into_iter().chain(others).any(Table::wants_flush)
     }
 
     /// The executions of a block, as its application log tells them; none where there is no such
@@ -234,6 +269,29 @@ impl Ledger {
     pub fn root(&self) -> UInt256 {
         self.root
     }
+}
+
+/// The state trie, built from contract storage.
+///
+/// # Errors
+/// Those of reading.
+pub(crate) fn trie_of(storage: &TableReader, hasher: ManySha256) -> Result<StateTrie, Error> {
+    let mut trie = StateTrie::new(hasher)?;
+    let mut scan = storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?;
+    let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
+    while let Some((key, value)) = scan.next()? {
+        // nothing else is put into this table
+        let Some(key) = StorageKey::from_slice(key) else { continue };
+        leaves.push((key, Some(value.into())));
+        if leaves.len() == LEAVES {
+            trie.apply(&leaves)?;
+            leaves.clear();
+        }
+    }
+    if !leaves.is_empty() {
+        trie.apply(&leaves)?;
+    }
+    Ok(trie)
 }
 
 /// The key of a transaction that is named as conflicting, for a signer of who names it.
@@ -267,7 +325,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    fn encode(self) -> [u8; 9] {
+    pub fn encode(self) -> [u8; 9] {
         let mut bytes = [0; 9];
         bytes[..4].copy_from_slice(&self.height.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.index.to_le_bytes());

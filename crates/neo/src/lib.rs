@@ -5,14 +5,18 @@
 
 #![forbid(unsafe_code)]
 
+mod assumed;
 mod batch;
 pub mod body;
+pub mod check;
+mod columns;
 pub mod commit;
 pub mod error;
 pub mod execute;
 mod execution;
 pub mod fault;
 pub mod header;
+pub mod history;
 pub mod import;
 pub mod ledger;
 mod link;
@@ -24,6 +28,8 @@ mod recent;
 pub mod record;
 mod run;
 pub mod state;
+pub mod stored;
+mod tasks;
 pub mod types;
 pub mod witness;
 mod writer;

@@ -5,11 +5,10 @@ use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::fault::Cause;
 use crate::header::rules::{self, Parent};
-use crate::logs::Told;
 use crate::params::Protocol;
+use crate::tasks::Left;
 use crate::types::{Block, UInt256};
 use crate::witness::Checked;
-use std::sync::{MutexGuard, PoisonError};
 
 /// The chain so far.
 pub(crate) struct Link<'a> {
@@ -36,14 +35,9 @@ impl<'a> Verified<'a> {
         &self.batch.executed
     }
 
-    /// The state root after each of them, likewise.
-    pub(crate) fn roots(&self) -> Vec<UInt256> {
-        self.batch.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The transfers of each of them, likewise.
-    pub(crate) fn transfers(&self) -> MutexGuard<'a, Vec<Vec<Told>>> {
-        self.batch.transfers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What followed their execution, likewise; of blocks behind these, too.
+    pub(crate) fn left(&self) -> &'a Left {
+        &self.batch.left
     }
 
     /// All is to be committed after them.

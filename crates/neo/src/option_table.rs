@@ -8,7 +8,7 @@ use pipeline::options::{self, Rung, Table};
 const KEY_TABLES: usize = 64 << 20;
 
 /// The options, in the order of the ladder.
-pub const OPTIONS: [NamedOption; 4] = [
+pub const OPTIONS: [NamedOption; 7] = [
     NamedOption::new(
         "hashes",
         &["single", "lanes"],
@@ -32,10 +32,32 @@ pub const OPTIONS: [NamedOption; 4] = [
         "read, check and write one after the other or at the same time: witnesses of the next \
          blocks are verified ahead",
     ),
+    NamedOption::new(
+        "tasks",
+        &["1", "2", "3"],
+        "store blocks and transactions, and process results and transfers, with the execution, in \
+         one task beside it, or in two (neo-go, commit 49be753850)",
+    ),
+    NamedOption::new(
+        "caches",
+        &["shared", "separate"],
+        "these tasks put entries into one cache behind a lock, or each into its own, which the \
+         commit joins (the same)",
+    ),
+    NamedOption::new(
+        "roots",
+        &["with", "behind"],
+        "compute the state root of each block before the next one is executed, or those of many \
+         blocks together, in a task behind the execution",
+    ),
 ];
 
 /// The rungs of the ladder, and what each changes in the one before it.
-pub const RUNGS: [Rung; 1] = [("one by one", &[])];
+pub const RUNGS: [Rung; 3] = [
+    ("one by one", &[]),
+    ("two tasks", &[("stages", "overlapped"), ("tasks", "2"), ("caches", "separate")]),
+    ("three tasks", &[("tasks", "3")]),
+];
 
 /// A setting of all options.
 pub type Setting = options::Setting<Neo>;
@@ -59,6 +81,13 @@ impl Table for Neo {
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             key_tables: if setting.is("keys", "tables") { KEY_TABLES } else { 0 },
             overlapped: setting.is("stages", "overlapped"),
+            tasks: match setting.get("tasks") {
+                Some("1") => Tasks::One,
+                Some("2") => Tasks::Two,
+                _ => Tasks::Three,
+            },
+            separate_caches: setting.is("caches", "separate"),
+            roots_behind: setting.is("roots", "behind"),
         }
     }
 }
@@ -74,6 +103,24 @@ pub struct Plan {
     pub key_tables: usize,
     /// The stages run at the same time.
     pub overlapped: bool,
+    /// How many tasks a block has at a time.
+    pub tasks: Tasks,
+    /// Each task has a cache of its own.
+    pub separate_caches: bool,
+    /// State roots are computed behind the execution, of many blocks together.
+    pub roots_behind: bool,
+}
+
+/// How many tasks a block has at a time, the execution included; state roots that are computed
+/// behind it are one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tasks {
+    /// All in one.
+    One,
+    /// Execution; blocks and results.
+    Two,
+    /// Execution; blocks; results.
+    Three,
 }
 
 #[cfg(test)]

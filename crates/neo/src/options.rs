@@ -3,9 +3,14 @@
 use crate::Level;
 use crate::option_table::Setting;
 use crate::params::Protocol;
+use crate::types::UInt256;
 use archive::ChunkLimit;
 use pipeline::Cancel;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of memory for what is not committed yet, unless less is asked for: more gains nothing.
+pub const MEMORY: usize = 64 << 20;
 
 /// What to verify, and how.
 #[derive(Clone)]
@@ -20,8 +25,14 @@ pub struct Options {
     pub threads: usize,
     /// Bounds of a batch.
     pub batch: ChunkLimit,
+    /// Bytes of memory for blocks and changes of the state before they are committed.
+    pub memory: usize,
+    /// The most time between two commits of executed blocks.
+    pub commit_every: Duration,
     /// Last block; none for the dumps' last.
     pub until: Option<u32>,
+    /// Witnesses and rules of transactions of this block and of those before it are not checked.
+    pub assume_valid: Option<UInt256>,
     /// Is it right that something is missing?
     pub partial: bool,
     /// Set by whoever wants the run to stop.
@@ -38,7 +49,10 @@ impl Options {
             setting: Setting::default(),
             threads: 1,
             batch: ChunkLimit { blocks: 512, bytes: 2 << 20 },
+            memory: MEMORY,
+            commit_every: Duration::from_secs(300),
             until: None,
+            assume_valid: None,
             partial: false,
             cancel: Cancel::new(),
         }

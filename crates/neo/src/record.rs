@@ -36,6 +36,14 @@ pub fn of(
     record.level = options.level.name().into();
     record.options = options.setting.to_map();
     record.facts.count("transactions", run.transactions);
+    if run.wall_s > 0.0 {
+        let taken = (run.wall_s - run.sync_s).max(f64::MIN_POSITIVE);
+        record.facts.set("rps", run.transactions as f64 / taken);
+        record.facts.set("tps", run.transactions as f64 / run.wall_s);
+    }
+    if let Some(root) = run.root {
+        record.answer.insert("root".into(), root.to_string());
+    }
     record.series.push(Series::of_chunks(&run.chunks, &PHASES));
     record.series.push(Series::of_slices(&run.times.timeline));
     record.took(run.wall_s);
@@ -93,6 +101,11 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
     let mut notes = vec![];
     if let Some(height) = run.resumed {
         notes.push(format!("resumed after height {}", grouped(height.into())));
+    }
+    if let Some(hash) = options.assume_valid {
+        notes.push(format!(
+            "witnesses and rules of transactions up to block {hash} were not checked"
+        ));
     }
     if options.level >= Level::Bodies && run.blocks > 0 {
         let (transactions, witnesses) = (grouped(run.transactions), grouped(run.witnesses));

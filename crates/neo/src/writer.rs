@@ -3,11 +3,11 @@
 use crate::Level;
 use crate::batch::Batch;
 use crate::commit::{Commit, Sink};
-use crate::execution;
 use crate::fault::Error;
 use crate::header::rules::Parent;
 use crate::options::Options;
 use crate::run::Run;
+use crate::tasks;
 use crate::types::UInt256;
 use chain::Progress;
 use pipeline::Flow;
@@ -54,7 +54,7 @@ impl<'a> Writer<'a> {
         let clock = Instant::now();
         self.run.bytes += batch.packed.disk_bytes();
         if self.executes() {
-            execution::check_roots(batch, &mut self.root);
+            tasks::check_roots(batch, &mut self.root);
         }
         if let Some(verified) = batch.verified() {
             self.sink.write(&self.commit, &verified)?;

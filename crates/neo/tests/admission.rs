@@ -7,6 +7,7 @@ use blockmill_neo::execute::{
     admit::Judge,
     block::{Executor, machine},
     engine::Chain,
+    interop::syscalls::number,
     native::Natives,
     past::{Ended, Past, PastTransaction},
 };
@@ -25,6 +26,8 @@ const PUSH2: u8 = 0x12;
 const ABORT: u8 = 0x38;
 const PUSHDATA1: u8 = 0x0c;
 const INITSLOT: u8 = 0x57;
+const SYSCALL: u8 = 0x41;
+const DROP: u8 = 0x45;
 /// The types of attributes.
 const HIGH_PRIORITY: &[u8] = &[0x01];
 const CONFLICTS: u8 = 0x21;
@@ -131,6 +134,13 @@ fn witnesses_of_any_form_are_run() {
     assert_eq!(with(&[], &[0x21]), wrong, "and none");
     assert_eq!(with(&[], &[PUSHDATA1, 7]), wrong, "a script that is cut short");
     assert_eq!(with(&[INITSLOT], &[PUSH1]), wrong);
+    // there is no block whose time it could be; what needs none is answered
+    let asks = |what: &str| {
+        let call = [&[SYSCALL][..], &number(what).to_le_bytes(), &[DROP, PUSH1]].concat();
+        with(&[], &call)
+    };
+    assert_eq!(asks("System.Runtime.GetTime"), wrong);
+    assert_eq!(asks("System.Runtime.GetNetwork"), RIGHT);
     // a contract that is not there; a native one, which verifies only what it is for
     let nobody =
         Draft { verification: vec![], account: Some(UInt160([7; 20])), ..Draft::default() };

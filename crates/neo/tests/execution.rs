@@ -12,15 +12,14 @@ use blockmill_neo::execute::{
     engine::{Chain, Execution, Trigger},
     native::Natives,
     past::{Ended, Past, PastTransaction},
-    vm::{Heap, json, serialize},
 };
 use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, Change, State, StateTrie};
 use blockmill_neo::types::{Block, SingleTransaction, UInt256};
 use crypto::ManySha256;
-use dumps::{Dump, oracle};
+use dumps::{Dump, oracle, shown};
 use flate2::read::GzDecoder;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Blocks that were executed.
 #[derive(Default)]
@@ -52,44 +51,6 @@ fn past(known: &Arc<Mutex<Known>>) -> Past {
         block: Box::new(move |hash| b.lock().unwrap().blocks.get(&hash).cloned()),
         transaction: Box::new(move |hash| c.lock().unwrap().transactions.get(&hash).cloned()),
         conflict: Box::new(|_| None),
-    }
-}
-
-/// An execution as neo-go's application log shows it.
-fn shown(execution: &Execution) -> Value {
-    let item = |bytes: &[u8]| -> Value {
-        let mut heap = Heap::default();
-        let item = serialize::deserialize(&mut heap, bytes).unwrap();
-        serde_json::from_str(&json::with_types(&heap, &item).unwrap()).unwrap()
-    };
-    let notifications: Vec<Value> = execution
-        .notifications
-        .iter()
-        .map(|event| {
-            json!({
-                "contract": event.contract.to_string(),
-                "eventname": event.name,
-                "state": item(&event.state),
-            })
-        })
-        .collect();
-    json!({
-        "container": execution.container.to_string(),
-        "trigger": execution.trigger.name(),
-        "vmstate": if execution.fault.is_none() { "HALT" } else { "FAULT" },
-        "gasconsumed": execution.gas.to_string(),
-        "stack": execution.stack.iter().map(|bytes| shown_item(bytes, &item)).collect::<Vec<_>>(),
-        "notifications": notifications,
-        "exception": execution.fault,
-        "invocations": null,
-    })
-}
-
-/// Objects of the host have no value; all others are as in notifications.
-fn shown_item(bytes: &[u8], item: &dyn Fn(&[u8]) -> Value) -> Value {
-    match bytes {
-        [0x60] => json!({ "type": "InteropInterface" }),
-        bytes => item(bytes),
     }
 }
 
@@ -131,7 +92,7 @@ fn execute(dump: Dump) -> usize {
                     && each["trigger"] == execution.trigger.name()
             };
             let expected = expected.iter().find(same).expect(&what);
-            let found = shown(execution);
+            let found = shown::execution(execution);
             assert!(*expected == found, "{what}: expected\n{expected}\nfound\n{found}");
             executions += usize::from(execution.trigger == Trigger::Application);
         }
@@ -158,4 +119,19 @@ fn nearly_empty_blocks_are_executed_as_by_neo_go() {
 #[test]
 fn mixed_blocks_are_executed_as_by_neo_go() {
     assert_eq!(execute(Dump::MIXED), Dump::MIXED.transactions);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn the_first_block_of_the_main_network_has_its_state_root() {
+    // fixtures/README.md
+    let root = "0x58a5157b7e99eeabf631291f1747ec8eb12ab89461cda888492b17a301de81e8";
+    let protocol = Protocol::by_name("mainnet").unwrap();
+    let mut block = Block { raw: protocol.genesis_block(), ..Block::default() };
+    block.decode(protocol.state_root_in_header, &ManySha256::detect()).unwrap();
+    let chain = Chain { protocol, natives: Natives::default(), past: Past::nothing() };
+    let mut state = State::new(Base::default());
+    let executed = Executor::default().execute(&mut machine(), &chain, &mut state, &block);
+    let mut trie = StateTrie::new(ManySha256::detect()).unwrap();
+    assert_eq!(trie.apply(&executed.unwrap().changes).unwrap(), root.parse().unwrap());
 }

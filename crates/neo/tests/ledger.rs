@@ -7,18 +7,21 @@ use archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
 use blockmill_neo::error::Rule;
-use blockmill_neo::execute::engine::Execution;
 use blockmill_neo::fault::{Cause, Error};
 use blockmill_neo::import::{Options, Run, import};
-use blockmill_neo::ledger::Ledger;
+use blockmill_neo::ledger::{CONFLICTS, Ledger, ROOTS, STORAGE, TRANSACTIONS};
+use blockmill_neo::logs::{TRANSFERS, UPDATES};
 use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
+use blockmill_neo::stored::Stored;
 use blockmill_neo::types::UInt256;
-use dumps::{Dump, oracle, records};
+use dumps::{Dump, oracle, records, shown};
 use flate2::read::GzDecoder;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use store::{ChainStore, Table, TableOptions};
 
 fn options(dump: Dump, threads: usize) -> Options {
     let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
@@ -36,31 +39,15 @@ fn run(path: &Path, options: &Options, data: &Path) -> (Run, Result<(), Error>) 
     import(&dumps, options, &mut sink, |_| {})
 }
 
-/// The gas, the end and the notifications' names of an execution, as in the oracle's log.
-fn compare(expected: &Value, found: &Execution, what: &str) {
-    assert_eq!(expected["gasconsumed"], found.gas.to_string(), "{what}");
-    let end = if found.fault.is_none() { "HALT" } else { "FAULT" };
-    assert_eq!(expected["vmstate"], end, "{what}");
-    let exception = expected["exception"].as_str();
-    assert_eq!(exception, found.fault.as_deref(), "{what}");
-    let notifications = expected["notifications"].as_array().unwrap();
-    assert_eq!(notifications.len(), found.notifications.len(), "{what}");
-    for (expected, found) in notifications.iter().zip(&found.notifications) {
-        assert_eq!(expected["contract"], found.contract.to_string(), "{what}");
-        assert_eq!(expected["eventname"], found.name, "{what}");
-    }
-    assert_eq!(expected["stack"].as_array().unwrap().len(), found.stack.len(), "{what}");
-}
-
-/// The application logs in the store are the oracle's.
-fn compare_logs(dump: Dump, data: &Path) {
-    let ledger = ledger(data);
+/// Application logs, state roots and contract storage of the store are the oracle's.
+fn compare_with_oracle(dump: Dump, data: &Path) {
+    let stored = Stored::open(data).unwrap();
     let file = testkit::read(format!("neo/oracle/{}.applog.jsonl.gz", dump.name));
     let mut blocks = 0;
-    for (height, line) in BufReader::new(GzDecoder::new(&file[..])).lines().enumerate() {
+    for (height, line) in (0..).zip(BufReader::new(GzDecoder::new(&file[..])).lines()) {
         let log: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let expected = log["executions"].as_array().unwrap();
-        let found = ledger.executions(height as u32, dump.state_root).unwrap().unwrap();
+        let found = stored.executions(height).unwrap().unwrap();
         assert_eq!(expected.len(), found.len());
         for execution in &found {
             let what = format!("{} {height} {}", dump.name, execution.container);
@@ -68,11 +55,48 @@ fn compare_logs(dump: Dump, data: &Path) {
                 each["container"] == execution.container.to_string()
                     && each["trigger"] == execution.trigger.name()
             };
-            compare(expected.iter().find(same).expect(&what), execution, &what);
+            let expected = expected.iter().find(same).expect(&what);
+            let found = shown::execution(execution);
+            assert!(*expected == found, "{what}: expected\n{expected}\nfound\n{found}");
         }
         blocks += 1;
     }
     assert_eq!(blocks, dump.blocks);
+    for (height, root) in (0..).zip(oracle::roots(dump)) {
+        assert_eq!(stored.root_at(height).unwrap(), Some(root), "{} {height}", dump.name);
+    }
+    let mut storage = BTreeMap::new();
+    for (key, value) in oracle::changes(dump).into_iter().flatten() {
+        match value {
+            Some(value) => storage.insert(key.as_slice().to_vec(), value.to_vec()),
+            None => storage.remove(key.as_slice()),
+        };
+    }
+    assert!(tables(data).swap_remove(0) == storage, "{}: contract storage", dump.name);
+}
+
+/// All entries of the tables, contract storage first.
+fn tables(data: &Path) -> Vec<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let names = [STORAGE, TRANSACTIONS, CONFLICTS, TRANSFERS, UPDATES, ROOTS];
+    let parts = |opening: &mut store::Opening| {
+        let open = |name| opening.table(name, &TableOptions::new(1 << 20));
+        names.into_iter().map(open).collect::<store::Result<Vec<Table>>>()
+    };
+    let (_, tables) = ChainStore::open_read_only_with(data, parts).unwrap();
+    let entries = |table: &Table| {
+        let (mut found, mut scan) = (BTreeMap::new(), table.iter().unwrap());
+        while let Some((key, value)) = scan.next().unwrap() {
+            found.insert(key.to_vec(), value.to_vec());
+        }
+        found
+    };
+    tables.iter().map(entries).collect()
+}
+
+/// The application logs of the blocks, as they are stored.
+fn logs(data: &Path) -> Vec<Vec<u8>> {
+    let (store, _) = ChainStore::open_read_only(data).unwrap();
+    (0..store.count()).map(|height| store.receipts(height).unwrap().unwrap()).collect()
 }
 
 fn root_of(dump: Dump, height: usize) -> UInt256 {
@@ -91,23 +115,51 @@ fn dumps_are_executed_as_by_neo_go() {
             assert_eq!(run.root, Some(root_of(dump, dump.blocks - 1)));
             assert_eq!((run.blocks, run.unverified), (dump.blocks as u64, 0));
             assert_eq!((run.transactions, run.tolerated), (dump.transactions as u64, 0));
-            compare_logs(dump, folder.path());
+            compare_with_oracle(dump, folder.path());
         }
     }
 }
 
 #[testkit::needs(fixtures)]
 #[test]
-fn every_option_gives_the_same_state() {
+fn every_option_gives_the_same_roots_logs_and_transfers() {
     let dump = Dump::CHAIN50;
     let default = Setting::default();
-    for (_, _, setting) in default.neighbours() {
+    let neighbours = default.neighbours().map(|(_, _, setting)| setting);
+    // all ways to cut the work into tasks
+    let mut settings: Vec<Setting> = [default].into_iter().chain(neighbours).collect();
+    for tasks in ["tasks=1", "tasks=2", "tasks=3"] {
+        for caches in ["caches=shared", "caches=separate"] {
+            for roots in ["roots=with", "roots=behind"] {
+                settings.push(default.with(&[tasks, caches, roots].map(String::from)).unwrap());
+            }
+        }
+    }
+    let mut expected = None;
+    for setting in settings {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { setting, ..options(dump, 2) };
+        let batch = archive::ChunkLimit { blocks: 7, bytes: 2 << 20 };
+        let options = Options { setting, batch, memory: 1 << 16, ..options(dump, 2) };
         let (run, outcome) = run(&testkit::fixture(dump.file), &options, folder.path());
         outcome.unwrap();
         assert_eq!(run.root, Some(root_of(dump, 50)));
+        let found = (tables(folder.path()), logs(folder.path()));
+        assert!(found.0[3].len() > 100, "transfers");
+        assert!(*expected.get_or_insert_with(|| found.clone()) == found, "{setting:?}");
     }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn little_memory_and_one_block_at_a_time_give_the_same() {
+    let dump = Dump::MIXED;
+    let folder = tempfile::tempdir().unwrap();
+    let batch = archive::ChunkLimit { blocks: 3, bytes: 1 << 20 };
+    let options = Options { batch, memory: 1 << 16, ..options(dump, 2) };
+    let (run, outcome) = run(&testkit::fixture(dump.file), &options, folder.path());
+    outcome.unwrap();
+    assert_eq!(run.root, Some(root_of(dump, dump.blocks - 1)));
+    compare_with_oracle(dump, folder.path());
 }
 
 #[testkit::needs(fixtures)]
@@ -126,8 +178,41 @@ fn an_import_goes_on_from_the_state_that_it_committed() {
             assert_eq!((run.resumed, run.committed), (before, Some(last as u64)));
             before = Some(last as u32);
         }
-        compare_logs(dump, folder.path());
+        compare_with_oracle(dump, folder.path());
     }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn the_state_as_of_every_block_is_kept_on_request() {
+    let dump = Dump::CHAIN50;
+    let folder = tempfile::tempdir().unwrap();
+    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
+    let open = || Ledger::open_with_history(folder.path(), &store::Options::default());
+    for until in [Some(20), None] {
+        let mut sink = Sink::Ledger(Box::new(open().unwrap()));
+        let options = Options { until, ..options(dump, 2) };
+        import(&dumps, &options, &mut sink, |_| {}).1.unwrap();
+    }
+    compare_with_oracle(dump, folder.path());
+    let stored = Stored::open(folder.path()).unwrap();
+    let mut storage: BTreeMap<_, Option<Vec<u8>>> = BTreeMap::new();
+    for (height, changes) in (0..).zip(oracle::changes(dump)) {
+        let value = |value: Option<blockmill_neo::state::Value>| value.map(|all| all.to_vec());
+        storage.extend(changes.into_iter().map(|(key, changed)| (key, value(changed))));
+        for (key, expected) in &storage {
+            let found = stored.value_at(height, key.id(), key.key()).unwrap();
+            assert_eq!(found, *expected, "{height} {key:?}");
+        }
+        let trie = stored.trie_at(height).unwrap().unwrap();
+        assert_eq!(Some(trie.root()), stored.root_at(height).unwrap());
+    }
+    // a store that began without it cannot have it
+    let folder = tempfile::tempdir().unwrap();
+    run(&testkit::fixture(dump.file), &options(dump, 2), folder.path()).1.unwrap();
+    let without = Ledger::open_with_history(folder.path(), &store::Options::default());
+    assert!(matches!(without, Err(Error::OtherChain { .. })));
+    assert!(Stored::open(folder.path()).unwrap().trie_at(5).unwrap().is_none());
 }
 
 fn write(folder: &Path, blocks: &[Vec<u8>]) -> PathBuf {

@@ -2,9 +2,7 @@
 
 mod dumps;
 
-use blockmill_neo::logs::{
-    self, Event, Movement, Standard, TRANSFERS, Transfers, UPDATES, transfer_of,
-};
+use blockmill_neo::logs::{self, Event, Kept, Movement, Standard, TRANSFERS, UPDATES, transfer_of};
 use blockmill_neo::state::{Base, Direction, State};
 use blockmill_neo::types::{UInt160, write};
 use dumps::{Dump, oracle};
@@ -122,8 +120,14 @@ fn transfers_add_up_to_the_balances_in_storage() {
         let mut count = 0;
         for (height, movements) in (0..).zip(blocks(dump)) {
             count += movements.len();
-            let mut tables = Transfers { transfers: &mut transfers, updates: &mut updates };
-            tables.add(height, movements).unwrap();
+            logs::entries(height, movements, |kept, key, value| {
+                let table = match kept {
+                    Kept::Transfers => &mut transfers,
+                    Kept::Updates => &mut updates,
+                    other => panic!("{other:?}"),
+                };
+                table.put(key, value).unwrap();
+            });
             if height % 16 == 0 {
                 let parts = &mut [(&mut transfers).into(), (&mut updates).into()];
                 store.commit(parts, &[]).unwrap();

@@ -101,6 +101,25 @@ fn assert_same_ranges(table: &Table, state: &State, random: &mut Random, keys: &
     }
 }
 
+/// Compares the last pairs of random ranges with what was committed.
+fn assert_same_last(table: &Table, committed: &State, random: &mut Random, keys: &Keys) {
+    for _ in 0..10 {
+        let (one, other) = (keys.any(random), keys.any(random));
+        let (low, high) = (one.min(other), one.max(other));
+        let low = &low[..random.below(37)];
+        let (limit, snapshot) = (random.below(30), table.snapshot());
+        let expected = |range: (Bound<&[u8]>, Bound<&[u8]>)| -> Vec<_> {
+            let pairs = committed.range::<[u8], _>(range).rev().take(limit);
+            pairs.map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        for end in [Bound::Unbounded, Bound::Included(&high[..]), Bound::Excluded(&high[..])] {
+            for start in [Bound::Unbounded, Bound::Included(low)] {
+                assert_eq!(snapshot.last((start, end), limit).unwrap(), expected((start, end)));
+            }
+        }
+    }
+}
+
 /// One history. `chains` is how many ids begin alike.
 fn history(seed: u64, steps: u64, chains: u64, options: &TableOptions) {
     let dir = folder();
@@ -136,6 +155,9 @@ fn history(seed: u64, steps: u64, chains: u64, options: &TableOptions) {
                 committed = state.clone();
                 if random.below(2) == 0 {
                     open.table.wait_for_merge();
+                }
+                if random.below(4) == 0 {
+                    assert_same_last(&open.table, &committed, &mut random, &keys);
                 }
             }
             97 if random.below(60) == 0 => {

@@ -33,7 +33,8 @@ impl Head {
         let number = |at: usize| bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b));
         let (one, two) = (number(0)?, number(4)?);
         let head = match number(8)? {
-            0 => Self { first: 0, count: one, incremental: false },
+            // block 0 may be left out: it follows from the configuration
+            0 => Self { first: height_of(bytes.get(8..)?)?.min(1), count: one, incremental: false },
             _ => Self { first: one, count: two, incremental: true },
         };
         let at = head.length() as usize;

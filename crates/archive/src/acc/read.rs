@@ -74,6 +74,16 @@ impl Batch {
         self.blocks.clear();
         self.disk_bytes = 0;
     }
+
+    /// Puts in one block that stands in no file, instead of what was there: the first one of a
+    /// network follows from its configuration.
+    pub fn put(&mut self, height: u32, block: &[u8]) {
+        self.clear();
+        self.bytes.clear();
+        self.bytes.extend_from_slice(block);
+        self.blocks.push((0, block.len() as u32));
+        (self.file, self.unpacked, self.offset, self.first) = (None, false, 0, height);
+    }
 }
 
 /// Reads dumps one after the other, from a height on.

@@ -72,7 +72,7 @@ const LIMITS: [ChunkLimit; 3] = [
 #[test]
 fn what_is_written_is_read_again_in_every_compression() {
     let folder = tempfile::tempdir().unwrap();
-    for (first, incremental) in [(0, false), (0, true), (15, true)] {
+    for (first, incremental) in [(0, false), (1, false), (0, true), (15, true)] {
         let blocks = blocks(first, 40);
         let head = Head { first, count: 40, incremental };
         let path = folder.path().join(format!("{first}-{incremental}.acc"));

@@ -22,10 +22,10 @@ impl DumpWriter {
     /// When the file cannot be made, and when a dump that does not say where it begins is not to
     /// begin with the first block.
     pub fn create(path: &Path, head: Head, gzip: bool) -> Result<Self, Error> {
-        if !head.incremental && head.first != 0 {
+        if !head.incremental && head.first > 1 {
             return Err(Error::Unwritable {
                 path: path.to_path_buf(),
-                expected: "block 0 first in a dump that is not incremental".into(),
+                expected: "block 0 or 1 first in a dump that is not incremental".into(),
                 found: format!("block {}", head.first),
             });
         }

@@ -122,6 +122,40 @@ pub struct GenerateBitcoin {
     pub outputs: Outputs,
 }
 
+#[derive(Args, Clone, Debug)]
+pub struct GenerateNeo {
+    /// Blocks of load; the first block and those that give every account something come on top
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub blocks: u32,
+    /// Transactions of a block
+    #[arg(long, default_value_t = 500, value_name = "M")]
+    pub txs: u32,
+    /// Put transactions into one block of so many; the others are empty
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(value_parser = value_parser!(u32).range(1..))]
+    pub every: u32,
+    /// Accounts that send and get
+    #[arg(long, default_value_t = 10_000, value_name = "A")]
+    #[arg(value_parser = value_parser!(u32).range(1..=2_000_000))]
+    pub accounts: u32,
+    /// All kinds of transactions instead of transfers of GAS: contracts that are deployed, called,
+    /// updated and destroyed, faults, votes, oracle requests and their answers, deposits for
+    /// notaries, settings
+    #[arg(long)]
+    pub mixed: bool,
+    /// Put state roots into headers
+    #[arg(long)]
+    pub state_roots: bool,
+    /// The same seed gives the same bytes
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Folder for chain.acc and chain.yml
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub outputs: Outputs,
+}
+
 /// The order of blocks in block files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {

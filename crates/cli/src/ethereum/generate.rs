@@ -92,7 +92,7 @@ fn recipe(args: &GenerateEthereum, work: &str) -> Result<Recipe> {
 /// Writes a chain of headers, with a progress bar.
 pub fn headers(args: &GenerateEthereum, quiet: bool) -> Result<()> {
     let Output::Blocks(format, gzip) = args.format.output else {
-        anyhow::bail!("--format: blk and core are formats of Bitcoin")
+        anyhow::bail!("--format: {} is a format of another family", args.format.name)
     };
     let recipe = header_chains::Recipe { last: args.headers, seed: args.seed, format, gzip };
     let (shape, least) = (args.format.shape_alone(), args.format.least_block);

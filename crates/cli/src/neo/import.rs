@@ -7,18 +7,19 @@ use crate::data_folder;
 use crate::host;
 use crate::import::{Ending, Run};
 use crate::progress::Display;
-use anyhow::{Context, Result, ensure};
-use archive::Family;
+use anyhow::{Context, Result, bail, ensure};
 use archive::acc::{self, Dumps};
+use archive::{ChunkLimit, Family};
 use neo::commit::Sink;
 use neo::error::Rule;
 use neo::fault::Cause;
-use neo::import::{Options, import as engine};
+use neo::import::{MEMORY, Options, import as engine};
 use neo::ledger::Ledger;
 use neo::option_table::Setting;
 use neo::{Error, Level, record};
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use store::ChainStore;
 
 /// `blockmill import` of dumps.
@@ -26,9 +27,19 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Neo)?;
     // nor is a store created for what is no dump
     let job = Job::prepare(&args.verification, run.cancel.clone())?;
-    let sink = sink(&args.data, job.options.level);
+    let sink = match args.history {
+        true if job.options.level < Level::Execution => bail!("--history: blocks are not executed"),
+        true => history(&args.data),
+        false => sink(&args.data, job.options.level).map_err(Into::into),
+    };
     let sink = sink.with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(sink, run)
+}
+
+/// The store in a folder, with the state as of every block.
+fn history(folder: &Path) -> Result<Sink> {
+    let ledger = Ledger::open_with_history(folder, &store::Options::default())?;
+    Ok(Sink::Ledger(Box::new(ledger)))
 }
 
 /// The store in a folder, for blocks of this level.
@@ -66,21 +77,26 @@ impl Job {
     fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
         let setting = Setting::default().with(&args.with)?;
         let dumps = acc::open(&args.paths)?;
-        // the state begins with the first block
+        // the state begins with the first block, which follows from the configuration
         let first = dumps.range().map_or(0, |(first, _)| first);
-        let deepest = if first == 0 { Level::Execution } else { Level::Bodies };
+        let deepest = if first <= 1 { Level::Execution } else { Level::Bodies };
         let level = args.level.unwrap_or(deepest);
-        ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin");
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");
         ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");
+        let defaults = Options::new(network::detect(args.chain.as_deref(), &dumps)?);
+        let batch = ChunkLimit { blocks: args.chunk.min(defaults.batch.blocks), ..defaults.batch };
         let options = Options {
             level,
+            batch,
             setting,
             threads: args.threads.unwrap_or_else(host::cores),
+            memory: usize::try_from(args.cache << 20).unwrap_or(MEMORY).min(MEMORY),
+            commit_every: Duration::from_secs(args.commit_every),
             until: args.until.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
+            assume_valid: args.assume_valid.as_deref().map(str::parse).transpose()?,
             cancel,
-            ..Options::new(network::detect(args.chain.as_deref(), &dumps)?)
+            ..defaults
         };
         Ok(Self { dumps, options })
     }

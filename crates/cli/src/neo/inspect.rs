@@ -1,4 +1,4 @@
-//! What Neo dumps hold, and stores of their blocks, for a person or as JSON.
+//! What Neo dumps hold, for a person or as JSON.
 
 use super::network;
 use crate::answer::Answer;
@@ -6,11 +6,9 @@ use crate::args::Inspect;
 use anyhow::Result;
 use archive::acc::{self, Batch, Dumps};
 use archive::{Damage, FileReport, Inspection};
-use chain::{Level, ShortfallKind, Status, grouped};
-use neo::types::{Block, UInt256};
-use serde_json::{Value, json};
-use std::path::Path;
-use store::ChainStore;
+use chain::{ShortfallKind, Status, grouped};
+use neo::types::Block;
+use serde_json::Value;
 
 /// Looks at dumps.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
@@ -108,27 +106,4 @@ fn print_file(file: &FileReport) {
     println!("  acc{network}, {range}, {} bytes, {}", grouped(file.bytes), file.compression);
     file.notes.iter().for_each(|note| println!("  note: {note}"));
     file.damage.iter().for_each(|damage| println!("  DAMAGE: {}", damage.text));
-}
-
-/// Looks at the store of an import.
-pub fn of_store(folder: &Path, json: bool) -> Result<Answer> {
-    let (store, _) = ChainStore::open_read_only(folder)?;
-    let tip = store.tip();
-    if json {
-        return Answer::ok().with(json!({
-            "store": folder.display().to_string(),
-            "first": store.first(),
-            "height": tip.map(|tip| tip.number),
-            "tip": tip.map(|tip| UInt256(tip.hash).to_string()),
-            "level": tip.and_then(|tip| Level::stored(tip.level)).map(Level::name),
-        }));
-    }
-    println!("store {}: Neo blocks", folder.display());
-    if let (Some(first), Some(tip)) = (store.first(), tip) {
-        let level = Level::stored(tip.level).map_or("unknown", Level::name);
-        println!("  heights {} to {}, level {level}", grouped(first), grouped(tip.number));
-        println!("  tip     {}", UInt256(tip.hash));
-        println!("  chain   begins with {}", UInt256(tip.chain));
-    }
-    Ok(Answer::ok())
 }

@@ -1,5 +1,9 @@
 //! Neo: dumps of blocks.
 
+pub mod check;
+pub mod convert;
+pub mod generate;
 pub mod import;
 pub mod inspect;
+pub mod look;
 mod network;

@@ -3,8 +3,9 @@
 use anyhow::{Context, Result, bail};
 use archive::ChunkLimit;
 use archive::acc::{Batch, Dumps, Reader};
+use crypto::ManySha256;
 use neo::params::Protocol;
-use neo::types::Block;
+use neo::types::{Block, UInt256, hash_blocks};
 use std::path::{Path, PathBuf};
 
 /// Finds the network: what the user says, else a configuration beside the first dump, else the
@@ -28,7 +29,7 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps) -> Result<Protocol> {
 }
 
 /// A built-in network, or a configuration of neo-go.
-fn named(chain: &str) -> Result<Protocol> {
+pub fn named(chain: &str) -> Result<Protocol> {
     match Protocol::by_name(chain) {
         Some(protocol) => Ok(protocol),
         None if Path::new(chain).is_file() => from_file(Path::new(chain)),
@@ -62,8 +63,22 @@ fn by_first_block(dumps: &Dumps) -> Option<Protocol> {
         return None;
     }
     block.parse_header(batch.block(0), false).ok()?;
-    let networks = Protocol::NETWORKS.into_iter().filter_map(Protocol::by_name);
     let signed = block.signed_bytes();
-    let mut networks = networks.filter(|network| network.genesis_block().starts_with(signed));
-    networks.next()
+    let mut networks = networks();
+    networks.find(|network| network.genesis_block().starts_with(signed))
+}
+
+fn networks() -> impl Iterator<Item = Protocol> {
+    Protocol::NETWORKS.into_iter().filter_map(Protocol::by_name)
+}
+
+/// The built-in network whose first block has this hash.
+pub fn by_genesis(hash: UInt256) -> Option<Protocol> {
+    networks().find(|network| {
+        let (mut block, raw) = (Block::default(), network.genesis_block());
+        block.parse_header(&raw, network.state_root_in_header).is_ok() && {
+            hash_blocks(std::slice::from_mut(&mut block), &ManySha256::scalar());
+            block.hash == hash
+        }
+    })
 }

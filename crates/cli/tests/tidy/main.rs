@@ -67,13 +67,16 @@ const IMPORTS: [(&str, &[&str]); 19] = [
     ("neo", &["chain", "crypto", "archive", "trie", "store", "pipeline"]),
     (
         "generate",
-        &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum", "bitcoin"],
+        &[
+            "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
+            "bitcoin", "neo",
+        ],
     ),
     (
         "lab",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "generate", "program",
+            "bitcoin", "neo", "generate", "program",
         ],
     ),
     ("report", &["chain", "pipeline", "lab"]),

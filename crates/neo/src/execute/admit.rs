@@ -7,7 +7,11 @@
 mod pool;
 mod rules;
 
-use super::{block::Executor, engine::Chain, vm::Vm};
+use super::{
+    block::Executor,
+    engine::{Between, Chain},
+    vm::Vm,
+};
 use crate::{
     error::{Rule, Violation},
     state::State,
@@ -71,9 +75,9 @@ impl Judge<'_> {
         checked: &[Checked],
         mut gas: u64,
     ) -> Result<(), Violation> {
-        let genesis = self.before.header.index == 0;
-        let factor = super::native::policy::exec_fee_factor(self.state, genesis);
+        let factor = super::native::policy::exec_fee_factor(self.state, false);
         let signers = transaction.signers().zip(transaction.witnesses()).zip(checked);
+        let mut between = Between::default();
         for ((signer, witness), checked) in signers {
             let limit = gas.min(MAX_VERIFICATION_GAS);
             let account = signer.account();
@@ -95,6 +99,7 @@ impl Judge<'_> {
                     let ground = (self.chain, self.before);
                     let signed = (transaction, account, witness);
                     let vm = &mut *self.vm;
+                    let limit = (limit, &mut between);
                     let outcome = self.executor.satisfies(vm, ground, self.state, signed, limit);
                     outcome.map_err(|why| {
                         let expected = format!("the agreement of {}", account.address());

@@ -1,14 +1,15 @@
 //! The execution of a block.
 
 use super::{
-    engine::{Chain, Contracts, Engine, Execution, NotSatisfied, Shared, Trigger},
+    engine::{Between, Chain, Contracts, Engine, Execution, NotSatisfied, Shared, Trigger, flags},
     interop::syscalls::number,
-    vm::{Rules, Vm, opcode},
+    vm::{Rules, Script, Vm, opcode},
 };
 use crate::{
     state::{Change, State},
     types::{Block, Transaction, UInt160, Witness},
 };
+use std::sync::Arc;
 
 /// A block whose own part fails: no valid block does.
 #[derive(Debug, thiserror::Error)]
@@ -46,8 +47,8 @@ pub struct Executed {
 /// items are counted without atomics, so who executes a batch of blocks makes one.
 pub struct Executor {
     contracts: Contracts,
-    on_persist: Vec<u8>,
-    post_persist: Vec<u8>,
+    on_persist: Arc<Script>,
+    post_persist: Arc<Script>,
 }
 
 impl Default for Executor {
@@ -55,7 +56,8 @@ impl Default for Executor {
         let script = |name: &str| {
             let mut script = vec![opcode::SYSCALL];
             script.extend_from_slice(&number(name).to_le_bytes());
-            script
+            let hash = UInt160::of_script(&script).0;
+            Arc::new(Script { code: script.into(), hash })
         };
         Self {
             contracts: Contracts::default(),
@@ -105,6 +107,7 @@ impl Executor {
 
     /// Runs the scripts of a witness of `account` over the state after `before`, the last block,
     /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took.
+    /// `between` goes from one witness of the transaction to the next.
     ///
     /// # Errors
     ///
@@ -115,14 +118,14 @@ impl Executor {
         (chain, before): (&Chain, &Block),
         state: &mut State,
         (transaction, account, witness): (Transaction<'_>, UInt160, Witness<'_>),
-        gas: u64,
+        (gas, between): (u64, &mut Between),
     ) -> Result<u64, NotSatisfied> {
         let shared = Shared { chain, state, contracts: &mut self.contracts, block: before };
         let trigger = Trigger::Verification;
         let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
         // the block before is stored by now
         engine.persisted = true;
-        engine.satisfy(account, witness)
+        engine.satisfy(account, witness, between)
     }
 
     fn system(
@@ -138,7 +141,8 @@ impl Executor {
             Trigger::OnPersist => &self.on_persist,
             _ => &self.post_persist,
         };
-        let _ = engine.load_entry(script);
+        // the first script always loads
+        let _ = engine.load_prepared(Arc::clone(script), flags::ALL, -1, false);
         let execution = engine.run();
         match execution.fault {
             None => Ok(execution),

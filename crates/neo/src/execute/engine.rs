@@ -21,7 +21,7 @@ use crate::{
 
 pub use calls::CallOptions;
 pub use outcome::{Event, Execution, Notification, Trigger, flags};
-pub use satisfy::NotSatisfied;
+pub use satisfy::{Between, NotSatisfied};
 
 /// The most notifications of a transaction, since Echidna.
 const MAX_NOTIFICATIONS: usize = 512;
@@ -43,7 +43,15 @@ struct Call {
 #[derive(Default)]
 pub struct Contracts {
     known: HashMap<[u8; 20], (Value, Arc<Contract>)>,
+    /// What was answered since something of ContractManagement changed; most who are asked for are
+    /// accounts, and no contracts.
+    answers: HashMap<[u8; 20], Option<Arc<Contract>>>,
+    /// When that was.
+    version: u64,
 }
+
+/// Contracts that are kept in memory, and answers, at most.
+const KEPT: usize = 1 << 16;
 
 /// What does not change from execution to execution of a chain.
 pub struct Chain {
@@ -76,7 +84,7 @@ pub struct Engine<'a> {
     /// The state.
     pub state: &'a mut State,
     contracts: &'a mut Contracts,
-    /// The block that is executed.
+    /// The block that is executed; where a witness is verified, the last one that was.
     pub block: &'a Block,
     /// The transaction, if one is executed or verified.
     pub transaction: Option<Transaction<'a>>,
@@ -114,10 +122,13 @@ impl<'a> Engine<'a> {
         gas: Option<u64>,
     ) -> Self {
         let Shared { chain, state, contracts, block } = shared;
-        let genesis = block.header.index == 0;
+        let verifies = trigger == Trigger::Verification;
+        // a witness is verified over the state after the block, whichever that is
+        let genesis = block.header.index == 0 && !verifies;
         let fee_factor = native::policy::exec_fee_factor(state, genesis);
         let storage_fee = native::policy::storage_fee(state, genesis);
-        let gorgon = chain.protocol.hardforks.holds(Hardfork::Gorgon, block.header.index);
+        let next = block.header.index + u32::from(verifies);
+        let gorgon = chain.protocol.hardforks.holds(Hardfork::Gorgon, next);
         let gas_limit = gas.map(|gas| u128::from(gas) * PICO);
         vm.reset(Rules { fee_factor, gas_limit, gorgon });
         state.begin();
@@ -125,8 +136,10 @@ impl<'a> Engine<'a> {
         if let Some(transaction) = transaction {
             nonce.copy_from_slice(&transaction.hash().0[..16]);
         }
-        for (byte, other) in nonce.iter_mut().zip(block.header.nonce.to_le_bytes()) {
-            *byte ^= other;
+        if !verifies {
+            for (byte, other) in nonce.iter_mut().zip(block.header.nonce.to_le_bytes()) {
+                *byte ^= other;
+            }
         }
         Self {
             vm,
@@ -152,7 +165,20 @@ impl<'a> Engine<'a> {
     /// Whether a hardfork is active in the block.
     #[must_use]
     pub fn is_active(&self, hardfork: Hardfork) -> bool {
-        self.chain.protocol.hardforks.holds(hardfork, self.block.header.index)
+        self.chain.protocol.hardforks.holds(hardfork, self.next_height())
+    }
+
+    /// The height whose rules count (`Context.persistingBlockHeight`): that of the block, but where
+    /// a witness is verified the block is the one before.
+    #[must_use]
+    pub fn next_height(&self) -> u32 {
+        let verifies = self.trigger == Trigger::Verification;
+        self.block.header.index.saturating_add(verifies.into())
+    }
+
+    /// The newest hardfork that is active.
+    pub(super) fn latest_hardfork(&self) -> Option<Hardfork> {
+        self.chain.protocol.hardforks.latest(self.next_height())
     }
 
     /// The height of the last block that counts as stored. Before the genesis block it is the
@@ -186,9 +212,25 @@ impl<'a> Engine<'a> {
         results: i32,
         dynamic: bool,
     ) -> Result<(), Fault> {
+        let script = Arc::new(Script { code: code.into(), hash });
+        self.load_prepared(script, flags, results, dynamic)
+    }
+
+    /// Loads a script that was made before.
+    ///
+    /// # Errors
+    ///
+    /// Too many frames.
+    pub(super) fn load_prepared(
+        &mut self,
+        script: Arc<Script>,
+        flags: u8,
+        results: i32,
+        dynamic: bool,
+    ) -> Result<(), Fault> {
         let caller = self.vm.current_hash();
         self.vm.load(Load {
-            script: Arc::new(Script { code: code.into(), hash }),
+            script,
             offset: 0,
             results,
             caller,
@@ -272,6 +314,20 @@ impl<'a> Engine<'a> {
     /// A contract by its hash.
     #[must_use]
     pub fn contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
+        let version = self.state.version(&[native::management::ID]);
+        if self.contracts.version != version || self.contracts.answers.len() >= KEPT {
+            self.contracts.answers.clear();
+            self.contracts.version = version;
+        }
+        if let Some(answer) = self.contracts.answers.get(hash) {
+            return answer.clone();
+        }
+        let answer = self.stored_contract(hash);
+        self.contracts.answers.insert(*hash, answer.clone());
+        answer
+    }
+
+    fn stored_contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
         let value = native::management::stored(self.state, hash)?;
         if let Some((known, contract)) = self.contracts.known.get(hash)
             && (Arc::ptr_eq(known, &value) || *known == value)
@@ -279,6 +335,9 @@ impl<'a> Engine<'a> {
             return Some(Arc::clone(contract));
         }
         let contract = Arc::new(Contract::decode(&value).ok()?);
+        if self.contracts.known.len() >= KEPT {
+            self.contracts.known.clear();
+        }
         self.contracts.known.insert(*hash, (value, Arc::clone(&contract)));
         Some(contract)
     }

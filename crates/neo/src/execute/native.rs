@@ -160,8 +160,7 @@ pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
             return Err(Fault::Rule("native contract is not active yet"));
         }
     }
-    let latest = chain.protocol.hardforks.latest(engine.block.header.index);
-    let version = native.version(latest);
+    let version = native.version(engine.latest_hardfork());
     // the call stands behind the number that it pops
     let position = engine.vm.position().wrapping_sub(1);
     let method = position
@@ -217,7 +216,7 @@ impl Engine<'_> {
         let hash = self.vm.current_hash();
         let chain = self.chain;
         let native = chain.natives.get(&hash).ok_or(Fault::Rule("native contract not found"))?;
-        let latest = chain.protocol.hardforks.latest(self.block.header.index);
+        let latest = self.latest_hardfork();
         let index = self.vm.position().wrapping_sub(1) / SCRIPT_OF_METHOD;
         let method = native.version(latest).methods.get(index);
         let method = method.ok_or(Fault::Rule("method not found"))?;

@@ -7,9 +7,10 @@ mod read;
 mod tokens;
 mod transfers;
 
+pub use crate::tasks::Kept;
 pub use read::{Event, transfer_of};
 pub use tokens::{Tokens, Told};
 pub use transfers::{
-    Movement, Place, Standard, TRANSFERS, Transfer, TransferError, Transfers, UPDATES,
-    last_updates, of_account,
+    Movement, Place, Standard, TRANSFERS, Transfer, TransferError, UPDATES, entries, last_updates,
+    of_account,
 };

@@ -4,8 +4,9 @@
 //! Here each is an entry of its own under a key that ends with its place in the chain: nothing is
 //! read to add one, and a block's entries are written in one sorted run.
 
+use crate::tasks::Kept;
 use crate::types::{Error, Reader, UInt160, write};
-use store::{Table, TableReader};
+use store::TableReader;
 
 /// Name of the table of transfers in a store.
 pub const TRANSFERS: &str = "transfers";
@@ -131,55 +132,34 @@ impl Transfer {
     }
 }
 
-/// The two tables, while blocks are added.
-pub struct Transfers<'a> {
-    /// [`TRANSFERS`].
-    pub transfers: &'a mut Table,
-    /// [`UPDATES`].
-    pub updates: &'a mut Table,
-}
-
-impl Transfers<'_> {
-    /// Adds the transfers of a block, in their order: of each the execution, the contract's id and
-    /// what the notification says. They count with the next commit of the tables.
-    ///
-    /// # Errors
-    /// Those of the tables.
-    pub fn add(
-        &mut self,
-        height: u32,
-        movements: impl IntoIterator<Item = (u32, i32, Movement)>,
-    ) -> store::Result<()> {
-        for (number, (execution, asset, movement)) in (0..).zip(movements) {
-            let Movement { from, to, amount, standard } = movement;
-            let place = Place { height, number };
-            // a transfer to oneself has two entries, as in neo-go: they differ in their number
-            let mut transfer = Transfer {
-                place: Place { number: 2 * place.number, ..place },
-                asset,
-                outgoing: true,
-                counterparty: to,
-                execution,
-                amount,
-                standard,
-            };
-            if from != UInt160::ZERO {
-                self.put(from, &transfer)?;
-            }
-            if to != UInt160::ZERO {
-                transfer.place.number += 1;
-                (transfer.outgoing, transfer.counterparty) = (false, from);
-                self.put(to, &transfer)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, account: UInt160, transfer: &Transfer) -> store::Result<()> {
+/// The entries of a block's transfers in their order: of each transfer the execution, the
+/// contract's id and what the notification says. `put` takes table, key and value.
+pub fn entries(
+    height: u32,
+    movements: impl IntoIterator<Item = (u32, i32, Movement)>,
+    mut put: impl FnMut(Kept, &[u8], &[u8]),
+) {
+    let mut put = |account: UInt160, transfer: &Transfer| {
         let standard = transfer.standard.number();
-        self.transfers.put(&key(account, standard, transfer.place), &transfer.value())?;
+        put(Kept::Transfers, &key(account, standard, transfer.place), &transfer.value());
         let update = [&account.0[..], &transfer.asset.to_le_bytes()].concat();
-        self.updates.put(&update, &transfer.place.height.to_le_bytes())
+        put(Kept::Updates, &update, &transfer.place.height.to_le_bytes());
+    };
+    for (number, (execution, asset, movement)) in (0..).zip(movements) {
+        let Movement { from, to, amount, standard } = movement;
+        // a transfer to oneself has two entries, as in neo-go: they differ in their number
+        let place = Place { height, number: 2 * number };
+        let (outgoing, counterparty) = (true, to);
+        let mut transfer =
+            Transfer { place, asset, outgoing, counterparty, execution, amount, standard };
+        if from != UInt160::ZERO {
+            put(from, &transfer);
+        }
+        if to != UInt160::ZERO {
+            transfer.place.number += 1;
+            (transfer.outgoing, transfer.counterparty) = (false, from);
+            put(to, &transfer);
+        }
     }
 }
 

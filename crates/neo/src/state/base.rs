@@ -2,7 +2,8 @@
 
 use super::find::Direction;
 use super::{Change, StorageKey, Value};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 use store::TableReader;
@@ -18,7 +19,13 @@ pub struct Base {
     /// Changes that are being written to disk. They count until the table has them.
     flushing: Option<Arc<Layer>>,
     table: Option<TableReader>,
+    /// The newest values, as far as they were asked for or changed: one look instead of a search
+    /// through all of these, also for keys that there are not.
+    newest: RefCell<HashMap<StorageKey, Option<Value>>>,
 }
+
+/// The most newest values: some 30 MiB.
+const NEWEST: usize = 1 << 17;
 
 /// A range of keys, of id and key in one.
 pub(super) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -78,7 +85,15 @@ impl Base {
 
     /// Takes in the changes of a block.
     pub fn apply(&mut self, changes: Layer) {
-        self.memory.extend(changes);
+        let newest = self.newest.get_mut();
+        if newest.len() + changes.len() > NEWEST {
+            newest.clear();
+        }
+        newest.extend(changes.iter().map(|(key, value)| (*key, value.clone())));
+        match self.memory.is_empty() {
+            true => self.memory = changes,
+            false => self.memory.extend(changes),
+        }
     }
 
     /// A flush begins: what has changed so far, to be put into the table and committed.
@@ -102,6 +117,20 @@ impl Base {
     /// # Errors
     /// Those of reading the table.
     pub fn get(&self, key: &StorageKey) -> store::Result<Option<Value>> {
+        if let Some(newest) = self.newest.borrow().get(key) {
+            return Ok(newest.clone());
+        }
+        let value = self.search(key)?;
+        let mut newest = self.newest.borrow_mut();
+        if newest.len() >= NEWEST {
+            newest.clear();
+        }
+        newest.insert(*key, value.clone());
+        Ok(value)
+    }
+
+    /// The value under a key, from the uppermost layer that has one.
+    fn search(&self, key: &StorageKey) -> store::Result<Option<Value>> {
         let memory = [Some(&self.memory), self.flushing.as_deref()];
         if let Some(change) = memory.into_iter().flatten().find_map(|layer| layer.get(key)) {
             return Ok(change.clone());
@@ -148,29 +177,33 @@ impl Base {
         direction: Direction,
         limit: usize,
     ) -> store::Result<(Vec<Change>, bool)> {
-        let mut found = std::collections::VecDeque::new();
+        let mut found = Vec::new();
         let Some(table) = self.table.as_ref().filter(|_| !is_empty(range)) else {
-            return Ok((found.into(), true));
+            return Ok((found, true));
         };
-        let mut is_whole = true;
-        let mut scan = table.snapshot().scan(borrowed(range))?;
-        while let Some((key, value)) = scan.next()? {
-            // nothing else is put into this table
-            let Some(key) = StorageKey::from_slice(key) else { continue };
-            if found.len() == limit {
-                is_whole = false;
-                match direction {
-                    Direction::Forwards => break,
-                    // runs are read forwards only, so the last ones are those that remain
-                    Direction::Backwards => found.pop_front(),
-                };
-            }
-            found.push_back((key, Some(Value::from(value))));
-        }
+        let runs = table.snapshot();
+        // nothing else is put into this table
+        let change = |key: &[u8], value: &[u8]| {
+            StorageKey::from_slice(key).map(|key| (key, Some(Value::from(value))))
+        };
+        // one more than asked for tells whether there are others
         match direction {
-            Direction::Forwards => Ok((found.into(), is_whole)),
-            Direction::Backwards => Ok((found.into_iter().rev().collect(), is_whole)),
+            Direction::Forwards => {
+                let mut scan = runs.scan(borrowed(range))?;
+                while found.len() <= limit
+                    && let Some((key, value)) = scan.next()?
+                {
+                    found.extend(change(key, value));
+                }
+            }
+            Direction::Backwards => {
+                let last = runs.last(borrowed(range), limit + 1)?;
+                found.extend(last.iter().filter_map(|(key, value)| change(key, value)));
+            }
         }
+        let is_whole = found.len() <= limit;
+        found.truncate(limit);
+        Ok((found, is_whole))
     }
 }
 

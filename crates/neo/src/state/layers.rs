@@ -2,6 +2,7 @@
 
 use super::base::{Base, Layer};
 use super::find::{Direction, Find};
+use super::remembered::{Known, Versions};
 use super::{StorageKey, Value};
 use std::sync::OnceLock;
 
@@ -20,13 +21,21 @@ pub struct State {
     /// The block's first, then those over it.
     layers: Vec<Layer>,
     failure: OnceLock<store::Error>,
+    versions: Versions,
+    known: Known,
 }
 
 impl State {
     /// The state before a block.
     #[must_use]
     pub fn new(base: Base) -> Self {
-        Self { base, layers: vec![Layer::new()], failure: OnceLock::new() }
+        Self {
+            base,
+            layers: vec![Layer::new()],
+            failure: OnceLock::new(),
+            versions: Versions::default(),
+            known: Known::default(),
+        }
     }
 
     fn checked<T>(&self, result: store::Result<Option<T>>) -> Option<T> {
@@ -67,6 +76,7 @@ impl State {
     }
 
     fn change(&mut self, id: i32, key: &[u8], value: Option<Value>) {
+        self.versions.changed(id);
         if let (Some(key), Some(layer)) = (StorageKey::new(id, key), self.layers.last_mut()) {
             layer.insert(key, value);
         }
@@ -93,10 +103,25 @@ impl State {
 
     /// The changes of the uppermost layer are given up; of the block's layer, too.
     pub fn discard(&mut self) {
+        let is_native = |layer: &Layer| layer.keys().any(|key| key.id() < 0);
+        if self.layers.last().is_some_and(is_native) {
+            self.versions.all_changed();
+        }
         match &mut self.layers[..] {
             [block] => block.clear(),
             _ => drop(self.layers.pop()),
         }
+    }
+
+    /// A number that is another one whenever something of one of these native contracts changed.
+    #[must_use]
+    pub fn version(&self, ids: &[i32]) -> u64 {
+        self.versions.of(ids)
+    }
+
+    /// What was found out about native contracts, by those who know their storage.
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
     }
 
     /// Goes through the keys of contract `id` that begin with `prefix`, from `prefix` and `start`
@@ -125,6 +150,9 @@ impl State {
     /// The block ends: its changes become part of what lies below, and are returned in the order of
     /// their keys. Layers that were not ended are given up.
     pub fn end_block(&mut self) -> Vec<Change> {
+        if self.layers.len() > 1 {
+            self.versions.all_changed();
+        }
         self.layers.truncate(1);
         let block = self.layers.first_mut().map(std::mem::take).unwrap_or_default();
         let changes = block.iter().map(|(key, value)| (*key, value.clone())).collect();

@@ -10,6 +10,7 @@ mod find;
 mod key;
 mod layers;
 mod mpt;
+mod remembered;
 
 pub use base::{Base, Layer};
 pub use find::{Direction, Find};

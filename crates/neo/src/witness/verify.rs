@@ -128,6 +128,17 @@ impl Verifier<'_> {
         }
     }
 
+    /// What witnesses are worth that are taken for valid: they cost nothing, and speak for who
+    /// they say.
+    #[must_use]
+    pub fn assume(&self, signed: &[Signed<'_>]) -> Vec<Checked> {
+        let mut checked = script_hashes(signed, &self.hasher);
+        for each in &mut checked {
+            each.verdict = Verdict::Valid { units: 0 };
+        }
+        checked
+    }
+
     /// The witnesses of standard form; they count as valid until they are found not to be.
     fn open<'a>(&self, signed: &[Signed<'a>], checked: &mut [Checked]) -> Vec<Open<'a>> {
         let mut open = Vec::with_capacity(signed.len());

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod oracle;
+pub mod shown;
 
 use blockmill_neo::types::Block;
 use crypto::ManySha256;

@@ -21,6 +21,7 @@ mod check;
 mod cursor;
 mod fetch;
 mod key;
+mod last;
 mod memtable;
 mod merge;
 mod page;

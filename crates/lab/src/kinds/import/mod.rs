@@ -4,6 +4,7 @@ mod bitcoin;
 mod data;
 mod designs;
 mod ethereum;
+mod neo;
 
 use super::Kind;
 use crate::definition::Settings;
@@ -29,6 +30,7 @@ impl Kind for Import {
         Ok(match chain(settings)? {
             Chain::Ethereum => options_of::<::ethereum::option_table::Ethereum>(),
             Chain::Bitcoin => options_of::<::bitcoin::option_table::Bitcoin>(),
+            Chain::Neo => options_of::<::neo::option_table::Neo>(),
         })
     }
 
@@ -41,6 +43,7 @@ impl Kind for Import {
         match chain(settings)? {
             Chain::Ethereum => ethereum::prepare(settings, folder, tell),
             Chain::Bitcoin => bitcoin::prepare(settings, folder, tell),
+            Chain::Neo => neo::prepare(settings, folder, tell),
         }
     }
 
@@ -48,6 +51,7 @@ impl Kind for Import {
         match chain(&job.settings)? {
             Chain::Ethereum => ethereum::measure(job),
             Chain::Bitcoin => bitcoin::measure(job),
+            Chain::Neo => neo::measure(job),
         }
     }
 
@@ -59,13 +63,15 @@ impl Kind for Import {
 enum Chain {
     Ethereum,
     Bitcoin,
+    Neo,
 }
 
 fn chain(settings: &Settings) -> Result<Chain> {
     match setting(settings, "chain")? {
         "ethereum" => Ok(Chain::Ethereum),
         "bitcoin" => Ok(Chain::Bitcoin),
-        other => bail!("chain = '{other}'; available: ethereum, bitcoin"),
+        "neo" => Ok(Chain::Neo),
+        other => bail!("chain = '{other}'; available: ethereum, bitcoin, neo"),
     }
 }
 

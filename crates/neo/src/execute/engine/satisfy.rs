@@ -9,6 +9,16 @@ use crate::{
     },
     types::{UInt160, Witness},
 };
+use std::collections::HashMap;
+
+/// What the witnesses of a transaction leave for those after them: in neo-go they share a context
+/// (`Blockchain.verifyTxWitnesses`).
+#[derive(Debug, Default)]
+pub struct Between {
+    invocations: HashMap<[u8; 20], u32>,
+    random_count: u32,
+    nonce: Option<[u8; 16]>,
+}
 
 /// Why a witness does not count.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,11 +54,21 @@ impl Engine<'_> {
     /// # Errors
     ///
     /// Why the witness does not count.
-    pub fn satisfy(mut self, account: UInt160, witness: Witness<'_>) -> Result<u64, NotSatisfied> {
+    pub fn satisfy(
+        mut self,
+        account: UInt160,
+        witness: Witness<'_>,
+        between: &mut Between,
+    ) -> Result<u64, NotSatisfied> {
+        self.invocations = std::mem::take(&mut between.invocations);
+        self.random_count = between.random_count;
+        self.nonce = between.nonce.unwrap_or(self.nonce);
         let answer = self.load_witness(account, witness).and_then(|()| self.answer());
         for _ in 0..self.layers {
             self.state.discard();
         }
+        let Self { invocations, random_count, nonce, .. } = self;
+        *between = Between { invocations, random_count, nonce: Some(nonce) };
         answer
     }
 

@@ -5,7 +5,7 @@ use num_bigint::BigUint;
 use super::{keys, murmur::murmur128};
 use crate::{
     execute::{
-        engine::{Engine, Event},
+        engine::{Engine, Event, Trigger},
         native::ledger,
         vm::{Fault, Item, MAX_ITEMS, copy, serialize},
     },
@@ -78,8 +78,12 @@ pub(super) fn trigger(engine: &mut Engine<'_>) -> Result<(), Fault> {
     push(engine, i64::from(trigger))
 }
 
-/// `System.Runtime.GetTime`.
+/// `System.Runtime.GetTime`. While a witness is verified there is no block that has one: neo-go and
+/// the C# node fail then, too.
 pub(super) fn time(engine: &mut Engine<'_>) -> Result<(), Fault> {
+    if engine.trigger == Trigger::Verification {
+        return Err(Fault::Rule("no block"));
+    }
     let item = Item::integer(engine.block.header.timestamp.into())?;
     push(engine, item)
 }

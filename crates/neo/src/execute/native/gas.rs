@@ -4,7 +4,7 @@ use num_bigint::{BigInt, Sign};
 
 use super::{
     Definition, Method, neo, nothing, policy,
-    token::{self, EVENTS, burn, mint_quietly},
+    token::{self, EVENTS, burn_of_supply, change_supply, mint_quietly},
 };
 use crate::{
     execute::{
@@ -100,11 +100,13 @@ fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     if block.transactions.is_empty() {
         return Ok(());
     }
-    let mut fees = BigInt::ZERO;
+    let (mut fees, mut burnt) = (BigInt::ZERO, BigInt::ZERO);
     for transaction in block.transactions() {
         let fields = transaction.fields();
         let fee = BigInt::from(fields.system_fee) + fields.network_fee;
-        burn(engine, transaction.sender().0, fee)?;
+        // the supply is written once for all of them
+        burnt -= &fee;
+        burn_of_supply(engine, transaction.sender().0, fee)?;
         fees += fields.network_fee;
         let keys = transaction.attributes().find_map(|attribute| match attribute {
             Attribute::NotaryAssisted(keys) => Some(keys),
@@ -115,6 +117,7 @@ fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
             fees -= (i64::from(keys) + 1) * i64::from(fee);
         }
     }
+    change_supply(engine, ID, &burnt);
     let validators = neo::validators(engine.state, &engine.chain.protocol, block.header.index)?;
     let primary = validators.get(usize::from(block.header.primary));
     let primary = primary.ok_or(Fault::Range("primary index"))?;

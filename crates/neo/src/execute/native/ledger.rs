@@ -70,7 +70,7 @@ fn current_index(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fa
 /// Whether contracts still see a block.
 fn is_traceable(engine: &Engine<'_>, index: u32) -> bool {
     let protocol = &engine.chain.protocol;
-    let traceable = policy::traceable_blocks(engine.state, protocol, engine.block.header.index);
+    let traceable = policy::traceable_blocks(engine.state, protocol, engine.next_height());
     let height = engine.height();
     index <= height && index.wrapping_add(traceable) > height
 }

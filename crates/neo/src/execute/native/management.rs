@@ -102,6 +102,11 @@ pub(crate) fn stored(state: &State, hash: &[u8; 20]) -> Option<Value> {
     state.get(ID, &contract_key(hash))
 }
 
+/// The hash of the contract with an id, native ones included.
+pub(crate) fn hash_of(state: &State, id: i32) -> Option<[u8; 20]> {
+    state.get(ID, &id_key(id)).and_then(|hash| hash[..].try_into().ok())
+}
+
 /// A stored contract as an item.
 fn item_of(engine: &mut Engine<'_>, hash: &[u8; 20]) -> Result<Item, Fault> {
     match stored(engine.state, hash) {
@@ -117,8 +122,7 @@ fn get_contract(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<It
 
 fn get_contract_by_id(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
     let id = arguments[0].to_integer()?.to_i32()?;
-    let hash = engine.state.get(ID, &id_key(id));
-    match hash.and_then(|hash| hash[..].try_into().ok()) {
+    match hash_of(engine.state, id) {
         Some(hash) => item_of(engine, &hash).map(Some),
         None => Ok(Some(Item::Null)),
     }

@@ -238,7 +238,7 @@ fn get_delta(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault>
 fn set_delta(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {
     let value = u32_of(&arguments[0])?;
     let protocol = &engine.chain.protocol;
-    let height = engine.block.header.index;
+    let height = engine.next_height();
     let most = policy::valid_until_increment(engine.state, protocol, height) / 2;
     let least = protocol.validator_count(engine.height());
     if value > most || (value as usize) < least {

@@ -123,7 +123,10 @@ fn blocked_key(account: &[u8; 20]) -> [u8; 21] {
 
 /// Whether an account is blocked.
 pub(crate) fn is_blocked(state: &State, account: &[u8; 20]) -> bool {
-    state.get(ID, &blocked_key(account)).is_some()
+    // nearly always nobody is
+    let any = || state.find_all(ID, &[BLOCKED], Direction::Forwards).next().is_some();
+    state.known().blocks_any.of(state.version(&[ID]), any)
+        && state.get(ID, &blocked_key(account)).is_some()
 }
 
 fn is_blocked_call(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, Fault> {

@@ -189,10 +189,22 @@ pub(super) fn mint_quietly(
 
 /// Burns GAS.
 pub(super) fn burn(engine: &mut Engine<'_>, from: [u8; 20], amount: BigInt) -> Result<(), Fault> {
+    let less = -&amount;
+    burn_of_supply(engine, from, amount)?;
+    change_supply(engine, gas::ID, &less);
+    Ok(())
+}
+
+/// Burns GAS that is taken from the supply by who calls.
+pub(super) fn burn_of_supply(
+    engine: &mut Engine<'_>,
+    from: [u8; 20],
+    amount: BigInt,
+) -> Result<(), Fault> {
     if amount.sign() == Sign::NoSign {
         return Ok(());
     }
-    add_tokens(engine, gas::ID, &from, &-&amount)?;
+    change_account(engine, gas::ID, &from, &-&amount)?;
     let moved = Moved { id: gas::ID, from: Some(from), to: None, amount };
     after_transfer(engine, &moved, Item::Null, false, Box::new(|_| Ok(())))
 }
@@ -203,13 +215,30 @@ fn add_tokens(
     account: &[u8; 20],
     amount: &BigInt,
 ) -> Result<(), Fault> {
+    change_account(engine, id, account, amount)?;
+    change_supply(engine, id, amount);
+    Ok(())
+}
+
+fn change_account(
+    engine: &mut Engine<'_>,
+    id: i32,
+    account: &[u8; 20],
+    amount: &BigInt,
+) -> Result<(), Fault> {
     let key = account_key(account);
     let old = engine.state.get(id, &key);
     let (new, _) = changed(engine, id, account, old.as_deref(), amount, None)?;
     store(engine, id, &key, new);
-    let supply = supply(engine.state, id) + amount;
-    engine.state.put(id, TOTAL_SUPPLY, integer_bytes(&supply));
     Ok(())
+}
+
+/// There is more of a token, or less.
+pub(super) fn change_supply(engine: &mut Engine<'_>, id: i32, amount: &BigInt) {
+    if amount.sign() != Sign::NoSign {
+        let supply = supply(engine.state, id) + amount;
+        engine.state.put(id, TOTAL_SUPPLY, integer_bytes(&supply));
+    }
 }
 
 fn store(engine: &mut Engine<'_>, id: i32, key: &[u8], value: Option<Vec<u8>>) {

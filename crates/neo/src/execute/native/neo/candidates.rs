@@ -66,6 +66,14 @@ pub(super) fn all(state: &State, max: usize) -> Vec<(PublicKey, BigInt)> {
     electable.take(max).collect()
 }
 
+/// The votes of a candidate that can be voted for; none of another one.
+pub(super) fn votes_for(state: &State, candidate: &PublicKey) -> BigInt {
+    let place = key(candidate);
+    let stored = StorageKey::new(ID, &place).zip(state.get(ID, &place));
+    let electable = stored.and_then(|(key, value)| is_electable(state, &key, &value));
+    electable.map_or(BigInt::ZERO, |(_, votes)| votes)
+}
+
 /// `getCandidates`.
 pub(super) fn get_candidates(engine: &mut Engine<'_>, _: &[Item]) -> Result<Option<Item>, Fault> {
     let mut items = Vec::new();
@@ -216,7 +224,7 @@ pub(super) fn unregister(
 
 /// Sorts candidates for an election: most votes first, then by their points.
 pub(super) fn sort(list: &mut [(PublicKey, BigInt)]) {
-    list.sort_by(|a, b| b.1.cmp(&a.1).then(a.0[1..].cmp(&b.0[1..])).then(a.0[0].cmp(&b.0[0])));
+    list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| keys::compare(&a.0, &b.0)));
 }
 
 /// Whether votes count.

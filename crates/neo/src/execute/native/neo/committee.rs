@@ -83,14 +83,17 @@ pub(super) fn elect(state: &State, protocol: &Protocol, height: u32) -> Members 
     let count = protocol.committee_size(height);
     let voters = stored_integer(state, ID, VOTERS);
     let turnout: BigInt = voters * TURNOUT / TOTAL;
-    let mut candidates = candidates::all(state, usize::MAX);
-    if !is_positive(&turnout) || candidates.len() < count {
-        let votes = |key: &PublicKey| {
-            let found = candidates.iter().find(|(candidate, _)| candidate == key);
-            found.map_or(BigInt::ZERO, |(_, votes)| votes.clone())
-        };
+    let standby = || {
         let standby = protocol.standby_committee.iter().take(count);
-        return standby.map(|key| (*key, votes(key))).collect();
+        standby.map(|key| (*key, candidates::votes_for(state, key))).collect()
+    };
+    // before any vote, there is no need to look at all candidates
+    if !is_positive(&turnout) {
+        return standby();
+    }
+    let mut candidates = candidates::all(state, usize::MAX);
+    if candidates.len() < count {
+        return standby();
     }
     candidates::sort(&mut candidates);
     candidates.truncate(count);

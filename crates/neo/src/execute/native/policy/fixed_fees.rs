@@ -40,6 +40,11 @@ impl Fixed {
 
 /// The fixed fee of the method at an offset, in units of 10^-8 GAS.
 pub(crate) fn whitelisted(state: &State, contract: &[u8; 20], offset: u32) -> Option<u64> {
+    // nearly always there is none
+    let any = || state.find_all(ID, &[FIXED], Direction::Forwards).next().is_some();
+    if !state.known().fixes_any.of(state.version(&[ID]), any) {
+        return None;
+    }
     let stored = state.get(ID, &key(contract, offset))?;
     Fixed::decode(&stored).ok().map(|fixed| fixed.fee.unsigned_abs())
 }

@@ -1,0 +1,99 @@
+// The program neo-go restores a dump of blocks with neo-go, as its own `db restore` does, and
+// prints what it cost as one line of JSON.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+)
+
+// options are the flags of a run.
+type options struct {
+	dump   string // file of blocks, not compressed
+	config string // neo-go's configuration of the network
+	dir    string // new folder for the database
+	db     string // kind of database
+	verify bool   // are blocks, witnesses and transactions verified?
+	digest bool   // answer with a digest of all state roots and application logs, too
+	until  uint   // last block, if it is not that of the dump
+	dumpTo string // write the chain to a dump, read from the database
+}
+
+// line is what a run prints: the part of a run record that it alone knows.
+type line struct {
+	Version string             `json:"version"`
+	Facts   map[string]float64 `json:"facts"`
+	Answer  map[string]string  `json:"answer"`
+	Tip     tip                `json:"tip"`
+	Notes   []string           `json:"notes"`
+}
+
+// tip is the last block.
+type tip struct {
+	Number uint32 `json:"number"`
+	Hash   string `json:"hash"`
+}
+
+func main() {
+	o, err := parse()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	line, err := restore(o)
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(line)
+	}
+	if err != nil {
+		failure := map[string]string{"version": version(), "error": err.Error()}
+		json.NewEncoder(os.Stdout).Encode(failure)
+		os.Exit(1)
+	}
+}
+
+// parse reads the flags, or says which one makes no sense.
+func parse() (options, error) {
+	var o options
+	var verify string
+	flag.StringVar(&o.dump, "dump", "", "dump of blocks (.acc)")
+	flag.StringVar(&o.config, "config", "", "configuration of the network (YAML)")
+	flag.StringVar(&o.dir, "dir", "", "new folder for the database")
+	flag.StringVar(&o.db, "db", "leveldb", "database: leveldb or boltdb")
+	flag.StringVar(&verify, "verify", "full", "full: blocks and transactions; none: they are only executed")
+	flag.BoolVar(&o.digest, "digest", false, "answer with a digest of all state roots and application logs")
+	flag.UintVar(&o.until, "until", 0, "last block (default: that of the dump)")
+	flag.StringVar(&o.dumpTo, "dump-to", "", "write the chain to this file, too")
+	flag.Parse()
+	o.verify = verify == "full"
+	switch {
+	case o.dump == "" || o.config == "" || o.dir == "":
+		return o, errors.New("-dump, -config and -dir are needed")
+	case verify != "full" && verify != "none":
+		return o, fmt.Errorf("-verify %s: full or none expected", verify)
+	case o.db != "leveldb" && o.db != "boltdb":
+		return o, fmt.Errorf("-db %s: leveldb or boltdb expected", o.db)
+	case flag.NArg() > 0:
+		return o, fmt.Errorf("%s: no argument is expected", flag.Arg(0))
+	}
+	if entries, err := os.ReadDir(o.dir); err == nil && len(entries) > 0 {
+		return o, fmt.Errorf("-dir %s is not empty", o.dir)
+	}
+	return o, nil
+}
+
+// version names neo-go and Go as the program was built.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/nspcc-dev/neo-go" {
+				return "neo-go " + module.Version + ", " + runtime.Version()
+			}
+		}
+	}
+	return "neo-go, " + runtime.Version()
+}

@@ -1,0 +1,166 @@
+//! `convert` to a dump: any range of dumps, or of a store of Neo blocks.
+
+use crate::answer::Answer;
+use crate::args::Convert;
+use crate::convert::{expect_room, status, written};
+use crate::data_folder;
+use crate::stop;
+use anyhow::{Context, Result, ensure};
+use archive::acc::{self, Batch, DumpWriter, Dumps, Head, Reader};
+use archive::{ChunkLimit, Family};
+use chain::{FaultReport, Shortfall, Status};
+use pipeline::Cancel;
+use store::ChainStore;
+
+/// Where blocks come from.
+enum Source {
+    Dumps(Dumps),
+    Store(Box<ChainStore>),
+}
+
+/// How a copy ended.
+enum Copied {
+    Whole,
+    Stopped,
+    /// The dumps lack this block and what follows it.
+    Lacks(u32, Shortfall),
+}
+
+/// `blockmill convert --to acc`. What does not begin with the first block is an incremental dump,
+/// and so is whatever `--from` asks for.
+pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Answer> {
+    let source = Source::open(args)?;
+    let (mut first, mut last) = source.range()?;
+    if let Some(from) = args.from {
+        first = first.max(u32::try_from(from).unwrap_or(u32::MAX));
+    }
+    if let Some(until) = args.until {
+        last = last.min(u32::try_from(until).unwrap_or(u32::MAX));
+    }
+    ensure!(first <= last, "no block is in the range that was asked for");
+    let incremental = args.from.is_some() || first > 0;
+    let out = args.out.display();
+    stop::leaves(format!("nothing was written to {out}"));
+    stop::writes(&args.out, source.bytes());
+    let room = expect_room(args, u64::from(last - first + 1) * args.to.least_block);
+    room.with_context(|| format!("cannot write {out}"))?;
+
+    let head = |last: u32| Head { first, count: last - first + 1, incremental };
+    let mut shortfalls = vec![];
+    let mut copied = source.copy(args, head(last), gzip, &cancel)?;
+    if let Copied::Lacks(missing, shortfall) = copied {
+        shortfalls.push(shortfall);
+        if !args.partial || missing <= first {
+            let message = format!("nothing was written: the dumps lack block {missing}");
+            let error = Some(FaultReport::new(message));
+            return Ok(Answer { error, shortfalls, ..Answer::of(Status::Incomplete) });
+        }
+        last = missing - 1;
+        // how many there are stands at the beginning
+        copied = source.copy(args, head(last), gzip, &cancel)?;
+    }
+    if let Copied::Stopped = copied {
+        return Ok(Answer::of(Status::Interrupted));
+    }
+    let answer = Answer { shortfalls, ..Answer::ok() };
+    let answer = Answer { status: status(&answer.shortfalls, args.partial), ..answer };
+    written(args, answer, (first.into(), last.into()), "heights, not the chain", json)
+}
+
+impl Source {
+    fn open(args: &Convert) -> Result<Self> {
+        let is_store = |path| data_folder::family_of(path) == Some(Family::Neo);
+        match &args.paths[..] {
+            [path] if is_store(path) => {
+                Ok(Self::Store(Box::new(ChainStore::open_read_only(path)?.0)))
+            }
+            paths => Ok(Self::Dumps(acc::open(paths)?)),
+        }
+    }
+
+    /// Heights of the first and of the last block.
+    fn range(&self) -> Result<(u32, u32)> {
+        match self {
+            Self::Dumps(dumps) => dumps.range().context("the dumps have no block"),
+            Self::Store(store) => {
+                let range = store.first().zip(store.tip()).context("the store has no block")?;
+                Ok((u32::try_from(range.0)?, u32::try_from(range.1.number)?))
+            }
+        }
+    }
+
+    /// Bytes that will be written, about.
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Dumps(dumps) => dumps.disk_bytes(),
+            Self::Store(_) => 0,
+        }
+    }
+
+    /// Writes the blocks that `head` tells of.
+    fn copy(&self, args: &Convert, head: Head, gzip: bool, cancel: &Cancel) -> Result<Copied> {
+        let mut writer = DumpWriter::create(&args.out, head, gzip)?;
+        let copied = match self {
+            Self::Dumps(dumps) => from_dumps(dumps, head, &mut writer, cancel)?,
+            Self::Store(store) => from_store(store, head, &mut writer, cancel)?,
+        };
+        if let Copied::Whole = copied {
+            writer.finish()?;
+        }
+        Ok(copied)
+    }
+}
+
+fn from_dumps(
+    dumps: &Dumps,
+    head: Head,
+    writer: &mut DumpWriter,
+    cancel: &Cancel,
+) -> Result<Copied> {
+    let mut reader = Reader::new(dumps, head.first, ChunkLimit::default());
+    let mut batch = Batch::default();
+    let mut next = head.first;
+    loop {
+        let more = match reader.read(&mut batch) {
+            Ok(more) => more,
+            Err(error) if error.status() == Status::Incomplete => {
+                return Ok(Copied::Lacks(next, (&error).into()));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for at in 0..batch.len() {
+            if next > head.last() {
+                break;
+            }
+            writer.append(batch.block(at))?;
+            next += 1;
+        }
+        if next > head.last() {
+            return Ok(Copied::Whole);
+        }
+        ensure!(more, "the dumps end before block {next}");
+        if cancel.is_cancelled() {
+            return Ok(Copied::Stopped);
+        }
+    }
+}
+
+fn from_store(
+    store: &ChainStore,
+    head: Head,
+    writer: &mut DumpWriter,
+    cancel: &Cancel,
+) -> Result<Copied> {
+    for height in head.first..=head.last() {
+        let parts = store.header(height.into())?.zip(store.body(height.into())?);
+        let (mut block, body) = parts.with_context(|| {
+            format!("the store has no body of block {height}: it was made at level headers")
+        })?;
+        block.extend_from_slice(&body);
+        writer.append(&block)?;
+        if cancel.is_cancelled() {
+            return Ok(Copied::Stopped);
+        }
+    }
+    Ok(Copied::Whole)
+}

@@ -1,0 +1,244 @@
+//! What a store of Neo blocks holds: its range, a block, a transaction, an account.
+
+use super::network;
+use crate::answer::Answer;
+use crate::args::Inspect;
+use anyhow::{Context, Result, anyhow, ensure};
+use chain::{Digits, Level, grouped};
+use neo::execute::encode::integer_of;
+use neo::execute::engine::Execution;
+use neo::execute::vm::{Heap, json, serialize};
+use neo::logs::{Standard, Transfer};
+use neo::params::Protocol;
+use neo::stored::{Balance, Stored};
+use neo::types::{Address, Block, UInt160, UInt256};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Transfers and transactions that are printed; JSON has all.
+const SHOWN: usize = 20;
+
+/// Looks at the store of an import.
+pub fn of_store(folder: &Path, args: &Inspect, json: bool) -> Result<Answer> {
+    let stored = Stored::open(folder)?;
+    let document = if let Some(height) = args.block {
+        block(&stored, height)?
+    } else if let Some(hash) = &args.transaction {
+        transaction(&stored, hash)?
+    } else if let Some(account) = &args.account {
+        account_of(&stored, account, args.chain.as_deref())?
+    } else {
+        summary(&stored, folder)
+    };
+    if json {
+        return Answer::ok().with(document);
+    }
+    print(&document, 0);
+    Ok(Answer::ok())
+}
+
+fn summary(stored: &Stored, folder: &Path) -> Value {
+    let tip = stored.tip();
+    let chain = tip.map(|tip| UInt256(tip.chain));
+    let name = chain.and_then(network::by_genesis).map(|protocol| protocol.name);
+    json!({
+        "store": folder.display().to_string(),
+        "chain": name.unwrap_or("a chain of its own"),
+        "genesis": chain.map(|hash| hash.to_string()),
+        "first": stored.first(),
+        "height": tip.map(|tip| tip.number),
+        "tip": tip.map(|tip| UInt256(tip.hash).to_string()),
+        "level": tip.and_then(|tip| Level::stored(tip.level)).map(Level::name),
+        "state_root": stored.root().map(|root| root.to_string()),
+    })
+}
+
+fn block(stored: &Stored, height: u32) -> Result<Value> {
+    let tip = stored.tip().map_or(0, |tip| tip.number);
+    let missing = || anyhow!("--block {height}: expected a block up to {tip} with its body");
+    let block = stored.block(height)?.ok_or_else(missing)?;
+    let header = &block.header;
+    let executions = stored.executions(height)?.unwrap_or_default();
+    let transactions = block.transactions().map(|each| each.hash().to_string());
+    let system = executions.iter().filter(|each| each.container == block.hash);
+    Ok(json!({
+        "height": height,
+        "hash": block.hash.to_string(),
+        "previous": header.previous.to_string(),
+        "merkle_root": header.merkle_root.to_string(),
+        "timestamp": header.timestamp,
+        "primary": header.primary,
+        "next_consensus": header.next_consensus.address().to_string(),
+        "state_root": stored.root_at(height)?.map(|root| root.to_string()),
+        "executions": system.map(execution).collect::<Vec<_>>(),
+        "transactions": transactions.collect::<Vec<_>>(),
+    }))
+}
+
+fn transaction(stored: &Stored, text: &str) -> Result<Value> {
+    let hash: UInt256 = text.parse().with_context(|| format!("--transaction {text}"))?;
+    let place = stored.transaction(hash)?;
+    let (height, index) = place.with_context(|| {
+        format!("--transaction {text}: expected one of the executed blocks of this store")
+    })?;
+    let block = stored.block(height)?.context("its block is not there")?;
+    ensure!((index as usize) < block.transactions.len(), "its block has fewer transactions");
+    let transaction = block.transaction(index as usize);
+    let fields = transaction.fields();
+    let executions = stored.executions(height)?.unwrap_or_default();
+    let own = executions.iter().find(|each| each.container == hash);
+    Ok(json!({
+        "hash": hash.to_string(),
+        "height": height,
+        "index": index,
+        "sender": transaction.sender().address().to_string(),
+        "system_fee": fields.system_fee,
+        "network_fee": fields.network_fee,
+        "valid_until_block": fields.valid_until_block,
+        "bytes": transaction.size(),
+        "execution": own.map(execution),
+    }))
+}
+
+/// An execution as neo-go's application log shows it.
+fn execution(execution: &Execution) -> Value {
+    let notifications = execution.notifications.iter().map(|event| {
+        json!({
+            "contract": event.contract.to_string(),
+            "eventname": event.name,
+            "state": item(&event.state),
+        })
+    });
+    json!({
+        "trigger": execution.trigger.name(),
+        "vmstate": if execution.fault.is_none() { "HALT" } else { "FAULT" },
+        "gasconsumed": execution.gas.to_string(),
+        "exception": execution.fault,
+        "stack": execution.stack.iter().map(|bytes| item(bytes)).collect::<Vec<_>>(),
+        "notifications": notifications.collect::<Vec<_>>(),
+    })
+}
+
+/// A stack item with its type; objects of the host have no value.
+fn item(bytes: &[u8]) -> Value {
+    let mut heap = Heap::default();
+    let text = serialize::deserialize(&mut heap, bytes)
+        .and_then(|item| json::with_types(&heap, &item))
+        .ok();
+    let value = text.and_then(|text| serde_json::from_str(&text).ok());
+    value.unwrap_or_else(|| json!({ "type": "InteropInterface" }))
+}
+
+fn account_of(stored: &Stored, text: &str, chain: Option<&str>) -> Result<Value> {
+    let account = match text.parse::<Address>() {
+        Ok(Address(account)) => account,
+        Err(error) => text
+            .parse::<UInt160>()
+            .map_err(|_| error)
+            .with_context(|| format!("--account {text}"))?,
+    };
+    let protocol = match chain {
+        Some(chain) => network::named(chain)?,
+        None => {
+            let genesis = stored.tip().map(|tip| UInt256(tip.chain));
+            let found = genesis.and_then(network::by_genesis);
+            found.or_else(|| Protocol::by_name("mainnet")).context("no network")?
+        }
+    };
+    let balances = stored.balances(account, &protocol)?;
+    let mut transfers = vec![];
+    for standard in [17, 11] {
+        stored.transfers(account, standard, |transfer| {
+            transfers.push(transfer);
+            true
+        })?;
+    }
+    transfers.sort_by_key(|transfer| transfer.place);
+    Ok(json!({
+        "account": account.to_string(),
+        "address": account.address().to_string(),
+        "balances": balances.iter().map(balance).collect::<Vec<_>>(),
+        "transfers": transfers
+            .iter()
+            .map(|each| transfer(stored, each))
+            .collect::<Result<Vec<_>>>()?,
+    }))
+}
+
+fn balance(balance: &Balance) -> Value {
+    json!({
+        "contract": balance.contract.map(|hash| hash.to_string()),
+        "name": balance.name,
+        "token": balance.token.as_ref().map(|token| Digits(token).to_string()),
+        "amount": balance.amount.as_ref().map(ToString::to_string),
+        "updated": balance.updated,
+    })
+}
+
+fn transfer(stored: &Stored, transfer: &Transfer) -> Result<Value> {
+    let height = transfer.place.height;
+    let block = stored.block(height)?;
+    // executions: what comes before the transactions is the first
+    let hash = |block: &Block| {
+        let index = (transfer.execution as usize).checked_sub(1)?;
+        (index < block.transactions.len()).then(|| block.transaction(index).hash().to_string())
+    };
+    let token = match &transfer.standard {
+        Standard::Nep17 => None,
+        Standard::Nep11(token) => Some(Digits(token).to_string()),
+    };
+    let other = transfer.counterparty;
+    Ok(json!({
+        "height": height,
+        "transaction": block.as_ref().and_then(hash),
+        "asset": transfer.asset,
+        "token": token,
+        "amount": integer_of(&transfer.amount).to_string(),
+        "to_or_from": (other != UInt160::ZERO).then(|| other.address().to_string()),
+        "outgoing": transfer.outgoing,
+    }))
+}
+
+/// A document for a person: names and values, what stands in another one behind two more spaces.
+fn print(value: &Value, depth: usize) {
+    let Value::Object(fields) = value else { return };
+    for (name, value) in fields {
+        let name = name.replace('_', " ");
+        let space = " ".repeat(2 * depth);
+        match value {
+            Value::Null => {}
+            Value::Array(items) => {
+                println!("{space}{name} ({})", grouped(items.len() as u64));
+                for item in items.iter().take(SHOWN) {
+                    match item {
+                        Value::Object(_) => println!("{space}  {}", line(item)),
+                        other => println!("{space}  {}", plain(other)),
+                    }
+                }
+                if items.len() > SHOWN {
+                    println!("{space}  and {} more: see --json", items.len() - SHOWN);
+                }
+            }
+            Value::Object(_) => {
+                println!("{space}{name}");
+                print(value, depth + 1);
+            }
+            other => println!("{space}{name:<18} {}", plain(other)),
+        }
+    }
+}
+
+/// An object in one line.
+fn line(value: &Value) -> String {
+    let Value::Object(fields) = value else { return plain(value) };
+    let known = fields.iter().filter(|(_, value)| !value.is_null());
+    let parts = known.map(|(name, value)| format!("{}: {}", name.replace('_', " "), plain(value)));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

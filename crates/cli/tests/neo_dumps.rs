@@ -1,0 +1,104 @@
+//! Dumps of Neo: generated, imported, and written again from dumps and stores.
+
+mod program;
+
+use program::{Scratch, blockmill, run, succeed, succeed_json};
+use std::fs;
+use std::path::Path;
+
+/// Exit code of an archive that lacks something.
+const INCOMPLETE: i32 = 3;
+
+fn generate(folder: &Path, seed: u32) -> serde_json::Value {
+    let recipe = format!("--blocks 12 --txs 15 --accounts 30 --mixed --state-roots --seed {seed}");
+    let mut command = blockmill("generate neo");
+    succeed_json(command.args(recipe.split(' ')).arg("--out").arg(folder))
+}
+
+/// Converts `from`, and returns what was written.
+fn convert(from: &Path, words: &str, out: &Path) -> Vec<u8> {
+    let mut command = blockmill("convert");
+    succeed(command.arg(from).args(words.split(' ')).arg("--out").arg(out));
+    fs::read(out).expect("a file")
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let scratch = Scratch::new("neo-seeds");
+    let made = ["a", "b", "c"].map(|name| scratch.path(name));
+    let told: Vec<_> =
+        made.iter().zip([5, 5, 6]).map(|(path, seed)| generate(path, seed)).collect();
+    let bytes = made.map(|path| fs::read(path.join("chain.acc")).expect("a dump"));
+    assert_eq!(bytes[0], bytes[1]);
+    assert_ne!(bytes[0], bytes[2]);
+    assert_eq!(told[0]["root"], told[1]["root"]);
+    assert_eq!(told[0]["last"], 16);
+    assert!(told[0]["faults"].as_u64() > Some(0) && told[0]["transactions"].as_u64() > Some(180));
+}
+
+#[test]
+fn a_generated_chain_is_executed_to_the_root_that_was_told() {
+    let scratch = Scratch::new("neo-generated");
+    let (chain, store) = (scratch.path("chain"), scratch.path("store"));
+    let told = generate(&chain, 7);
+    let mut command = blockmill("import --threads 2");
+    let record = succeed_json(command.arg(chain.join("chain.acc")).arg("--data").arg(&store));
+    assert_eq!(record["answer"]["root"], told["root"], "{record}");
+    assert_eq!(record["result"]["tip_hash"], told["tip"]);
+    // taken for valid, it has the same state
+    let tip = told["tip"].as_str().expect("a hash");
+    let mut command = blockmill("verify --assume-valid");
+    let record = succeed_json(command.arg(tip).arg(chain.join("chain.acc")));
+    assert_eq!(record["answer"]["root"], told["root"]);
+    let mut command = blockmill("verify --assume-valid");
+    let other = "11".repeat(32);
+    let ended = run(command.arg(&other).arg(chain.join("chain.acc")));
+    assert_ne!(ended.code, Some(0));
+    assert!(ended.stderr.contains("no new block with this hash"), "{}", ended.stderr);
+}
+
+#[test]
+fn any_range_of_a_dump_or_of_a_store_is_written() {
+    let scratch = Scratch::new("neo-conversions");
+    let (chain, store) = (scratch.path("chain"), scratch.path("store"));
+    generate(&chain, 8);
+    let dump = chain.join("chain.acc");
+    let whole = fs::read(&dump).expect("a dump");
+    succeed(blockmill("import --data").arg(&store).arg(&dump));
+    for source in [&dump, &store] {
+        let out = |name: &str| scratch.path(name);
+        assert_eq!(convert(source, "--to acc --force", &out("whole.acc")), whole);
+        let packed = convert(source, "--to acc-gz --force", &out("packed.acc.gz"));
+        assert!(packed.len() < whole.len());
+        let unpacked = convert(&out("packed.acc.gz"), "--to acc --force", &out("unpacked.acc"));
+        assert_eq!(unpacked, whole);
+        // both halves together are the chain again
+        let first = convert(source, "--to acc --until 9 --force", &out("first.acc"));
+        assert_eq!(first[..4], 10_u32.to_le_bytes());
+        let rest = convert(source, "--to acc --from 10 --force", &out("rest.acc"));
+        assert_eq!((&rest[..4], &rest[4..8]), (&[10, 0, 0, 0][..], &[7, 0, 0, 0][..]));
+        assert_eq!([&first[4..], &rest[8..]].concat(), whole[4..]);
+    }
+}
+
+#[test]
+fn a_dump_that_ends_early_is_written_only_when_said() {
+    let scratch = Scratch::new("neo-cut-dump");
+    let chain = scratch.path("chain");
+    generate(&chain, 9);
+    let dump = chain.join("chain.acc");
+    let whole = fs::read(&dump).expect("a dump");
+    fs::write(&dump, &whole[..whole.len() - 100]).expect("a dump that is cut");
+    let out = scratch.path("out.acc");
+    let command = || {
+        let mut command = blockmill("convert --to acc");
+        command.arg(&dump).arg("--out").arg(&out);
+        command
+    };
+    assert_eq!(run(&mut command()).code, Some(INCOMPLETE));
+    assert!(!out.exists());
+    assert_eq!(run(command().arg("--partial")).code, Some(0));
+    let written = fs::read(&out).expect("a dump");
+    assert_eq!(written[..4], 16_u32.to_le_bytes());
+    assert_eq!(written[4..], whole[4..written.len()]);
+}

@@ -1,0 +1,127 @@
+//! Accounts that sign generated transactions and blocks.
+//!
+//! The only secrets of this program: keys that anybody can derive from the seed.
+
+use anyhow::{Context, Result};
+use crypto::sha256;
+use neo::execute::vm::opcode::PUSHDATA1;
+use neo::types::{PublicKey, UInt160, write};
+use neo::witness::{Standard, multisig_script, signature_script};
+use p256::ecdsa::signature::hazmat::PrehashSigner;
+use p256::ecdsa::{Signature, SigningKey};
+
+/// A push of a signature: two bytes, then r and s.
+const SIGNATURE_PUSH: usize = 66;
+/// What instructions cost, in units of the price of the cheapest: pushes, and the check of a
+/// signature.
+const PUSH_UNITS: u64 = 8;
+const CHECK_UNITS: u64 = 1 << 15;
+
+/// The key of this name and number.
+pub fn key(seed: u64, name: &str, number: u32) -> Result<SigningKey> {
+    let text = format!("blockmill neo {seed} {name} {number}");
+    SigningKey::from_slice(&sha256(text.as_bytes())).context("a hash that is no key")
+}
+
+/// The compressed public key.
+pub fn public(key: &SigningKey) -> PublicKey {
+    let mut public = [0; 33];
+    public.copy_from_slice(key.verifying_key().to_encoded_point(true).as_bytes());
+    public
+}
+
+/// An account, and the keys of those who must sign.
+pub struct Account {
+    /// In the order of the script.
+    keys: Vec<SigningKey>,
+    script: Vec<u8>,
+    /// Its script hash.
+    pub hash: UInt160,
+}
+
+impl Account {
+    /// Of one key.
+    pub fn of(key: SigningKey) -> Self {
+        let script = signature_script(&public(&key));
+        let hash = UInt160::of_script(&script);
+        Self { keys: vec![key], script, hash }
+    }
+
+    /// Of several keys, so many of which must sign.
+    pub fn of_several(signatures: usize, keys: Vec<SigningKey>) -> Self {
+        let publics: Vec<PublicKey> = keys.iter().map(public).collect();
+        let script = multisig_script(signatures, &publics);
+        let hash = UInt160::of_script(&script);
+        let mut keys: Vec<_> = publics.into_iter().zip(keys).collect();
+        keys.sort_by_key(|([sign, x @ ..], _)| (*x, *sign));
+        let keys = keys.into_iter().map(|(_, key)| key).take(signatures).collect();
+        Self { keys, script, hash }
+    }
+
+    /// Signs the hash of a transaction or a block of the network with this number: a witness.
+    pub fn sign(&self, magic: u32, hash: &[u8; 32], into: &mut Vec<u8>) -> Result<()> {
+        // `hash.GetSignedData`
+        let mut message = [0; 36];
+        message[..4].copy_from_slice(&magic.to_le_bytes());
+        message[4..].copy_from_slice(hash);
+        let digest = sha256(&message);
+        let mut invocation = Vec::with_capacity(self.keys.len() * SIGNATURE_PUSH);
+        for key in &self.keys {
+            let signature: Signature = key.sign_prehash(&digest)?;
+            invocation.extend_from_slice(&[PUSHDATA1, 64]);
+            invocation.extend_from_slice(&signature.to_bytes());
+        }
+        write::string(into, &invocation);
+        write::string(into, &self.script);
+        Ok(())
+    }
+
+    /// Bytes of its witnesses.
+    pub fn witness_length(&self) -> usize {
+        let invocation = self.keys.len() * SIGNATURE_PUSH;
+        let with_length = |length: usize| write::number_length(length as u64) + length;
+        with_length(invocation) + with_length(self.script.len())
+    }
+
+    /// What its witnesses cost, in units.
+    pub fn witness_units(&self) -> u64 {
+        let keys = Standard::of(&self.script).map_or(0, Standard::key_count) as u64;
+        // two more for the numbers of a script of several
+        (self.keys.len() as u64 + keys) * PUSH_UNITS + 2 + keys * CHECK_UNITS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crypto::{KeyTables, ManySha256, Signatures};
+    use neo::types::{UInt256, Witness};
+    use neo::witness::{Signed, Verdict, Verifier};
+
+    #[test]
+    fn witnesses_are_verified_at_the_cost_that_was_told() {
+        let keys = (0..4).map(|number| key(1, "test", number).unwrap());
+        let accounts =
+            [Account::of(key(1, "test", 9).unwrap()), Account::of_several(3, keys.collect())];
+        for account in accounts {
+            let mut witness = vec![];
+            account.sign(7, &[3; 32], &mut witness).unwrap();
+            assert_eq!(witness.len(), account.witness_length());
+            let verification = &witness[witness.len() - account.script.len()..];
+            let length = account.keys.len() * SIGNATURE_PUSH;
+            let invocation = &witness[witness.len() - verification.len() - 1 - length..];
+            let witness = Witness { invocation: &invocation[..length], verification };
+            let verifier = Verifier {
+                magic: 7,
+                signatures: Signatures::scalar(),
+                tables: &KeyTables::new(0),
+                hasher: ManySha256::scalar(),
+            };
+            let checked = verifier.verify(&[Signed { hash: UInt256([3; 32]), witness }]);
+            assert_eq!(checked[0].script_hash, account.hash);
+            let Verdict::Valid { units } = checked[0].verdict else { panic!("{checked:?}") };
+            let told = account.witness_units();
+            assert!((u64::from(units)..=u64::from(units) + 2).contains(&told), "{units} {told}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The configuration of a generated network, as neo-go reads it.
+
+use chain::Digits;
+use neo::params::Hardfork;
+use neo::types::PublicKey;
+use std::fmt::Write;
+
+/// The network's number.
+const MAGIC: u32 = 5_000_111;
+
+/// The text: one consensus node, all stable hardforks from the first block on, and limits that no
+/// generated block meets.
+pub fn of(committee: &PublicKey, state_roots: bool) -> String {
+    let mut text = format!(
+        "# Written by blockmill generate neo.
+ProtocolConfiguration:
+  Magic: {MAGIC}
+  MaxTraceableBlocks: 2102400
+  MaxValidUntilBlockIncrement: 86400
+  MaxTransactionsPerBlock: 65535
+  MaxBlockSize: 67108864
+  MaxBlockSystemFee: 16000000000000
+  MemPoolSize: 70000
+  TimePerBlock: 1s
+  StandbyCommittee:
+    - {}
+  ValidatorsCount: 1
+  SeedList: []
+  StateRootInHeader: {state_roots}
+  VerifyTransactions: true
+  P2PSigExtensions: false
+  Hardforks:
+",
+        Digits(committee)
+    );
+    for hardfork in Hardfork::ALL.into_iter().filter(|each| *each <= Hardfork::LATEST_STABLE) {
+        // writing into a string cannot fail
+        let _ = writeln!(text, "    {hardfork}: 0");
+    }
+    text.push_str(
+        "ApplicationConfiguration:
+  SkipBlockVerification: false
+  DBConfiguration:
+    Type: \"inmemory\"
+",
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neo::people::People;
+    use neo::params::Protocol;
+
+    #[test]
+    fn the_configuration_is_read_back() {
+        for state_roots in [false, true] {
+            let key = People::committee_key(1).unwrap();
+            let protocol = Protocol::from_yaml(&of(&key, state_roots)).unwrap();
+            assert_eq!(protocol.standby_committee, [key]);
+            assert_eq!(protocol.state_root_in_header, state_roots);
+            assert!(protocol.verify_transactions);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Transactions: what they are to do, and how they are signed.
+
+use super::accounts::Account;
+use anyhow::{Result, anyhow};
+use crypto::sha256;
+use neo::types::{Scopes, UInt160, write};
+use std::num::NonZero;
+use std::thread::{available_parallelism, scope};
+
+/// Fees by which a generated chain pays, the highest that it lets its committee set: for a byte,
+/// and for a unit of what scripts cost.
+pub const FEE_PER_BYTE: u64 = 1_000;
+pub const UNIT_FEE: u64 = 30;
+/// For a contract that is asked whether it agrees: more than any of ours takes.
+const CONTRACT_FEE: u64 = 10_000_000;
+/// Blocks for which a transaction stays valid.
+const VALID_FOR: u32 = 1_000;
+
+/// One GAS, in its smallest units.
+pub const GAS: i64 = 100_000_000;
+
+/// Who signs.
+#[derive(Clone, Copy, Debug)]
+pub enum Who {
+    /// The account with this number.
+    Account(usize),
+    /// A contract, which is asked.
+    Contract(UInt160),
+}
+
+/// A transaction that is not signed yet.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub script: Vec<u8>,
+    pub system_fee: i64,
+    /// The first one pays.
+    pub signers: Vec<(Who, Scopes)>,
+    /// Encoded.
+    pub attributes: Vec<Vec<u8>>,
+    /// The network fee, where it is not what the witnesses need.
+    pub network_fee: Option<i64>,
+}
+
+impl Draft {
+    /// A transaction of one account, whose witness counts for what the script calls.
+    pub fn new(account: usize, script: Vec<u8>, system_fee: i64) -> Self {
+        let signers = vec![(Who::Account(account), Scopes::CALLED_BY_ENTRY)];
+        Self { script, system_fee, signers, attributes: vec![], network_fee: None }
+    }
+
+    /// With one more signer.
+    #[must_use]
+    pub fn with(mut self, who: Who, scopes: Scopes) -> Self {
+        self.signers.push((who, scopes));
+        self
+    }
+
+    /// With an attribute.
+    #[must_use]
+    pub fn attribute(mut self, attribute: Vec<u8>) -> Self {
+        self.attributes.push(attribute);
+        self
+    }
+}
+
+/// Where and how transactions are signed.
+pub struct Desk<'a> {
+    pub magic: u32,
+    pub accounts: &'a [Account],
+    /// The block in which they will be.
+    pub height: u32,
+    /// Number of the first one, of all: no two are the same.
+    pub nonce: u32,
+}
+
+impl Desk<'_> {
+    /// Signs all of them, on all cores.
+    pub fn sign(&self, drafts: &[Draft]) -> Result<Vec<Vec<u8>>> {
+        let threads = available_parallelism().map_or(1, NonZero::get);
+        let share = drafts.len().div_ceil(threads).max(1);
+        let parts: Vec<Result<Vec<Vec<u8>>>> = scope(|scope| {
+            let parts = drafts.chunks(share).enumerate();
+            let threads: Vec<_> =
+                parts.map(|(at, part)| scope.spawn(move || self.part(part, at * share))).collect();
+            let failed = || Err(anyhow!("a thread that signs has failed"));
+            threads.into_iter().map(|each| each.join().unwrap_or_else(|_| failed())).collect()
+        });
+        let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(parts.into_iter().flatten().collect())
+    }
+
+    /// Signs some, which begin with this one of all.
+    fn part(&self, drafts: &[Draft], first: usize) -> Result<Vec<Vec<u8>>> {
+        let each = |(number, draft)| self.one(draft, number as u32);
+        (first..).zip(drafts).map(each).collect()
+    }
+
+    fn one(&self, draft: &Draft, number: u32) -> Result<Vec<u8>> {
+        let nonce = self.nonce.wrapping_add(number);
+        let length = self.signed_bytes(draft, nonce, 0).len() + self.witness_length(draft);
+        let fee = match draft.network_fee {
+            Some(fee) => fee,
+            None => (length as u64 * FEE_PER_BYTE + self.witness_fee(draft)) as i64,
+        };
+        let mut bytes = self.signed_bytes(draft, nonce, fee);
+        let hash = sha256(&bytes);
+        write::number(&mut bytes, draft.signers.len() as u64);
+        for (who, _) in &draft.signers {
+            match who {
+                Who::Account(account) => {
+                    self.accounts[*account].sign(self.magic, &hash, &mut bytes)?;
+                }
+                // both scripts are empty
+                Who::Contract(_) => bytes.extend_from_slice(&[0, 0]),
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn signed_bytes(&self, draft: &Draft, nonce: u32, network_fee: i64) -> Vec<u8> {
+        let mut bytes = vec![0];
+        bytes.extend_from_slice(&nonce.to_le_bytes());
+        bytes.extend_from_slice(&draft.system_fee.to_le_bytes());
+        bytes.extend_from_slice(&network_fee.to_le_bytes());
+        bytes.extend_from_slice(&(self.height + VALID_FOR).to_le_bytes());
+        write::number(&mut bytes, draft.signers.len() as u64);
+        for (who, scopes) in &draft.signers {
+            bytes.extend_from_slice(&self.hash(*who).0);
+            bytes.push(scopes.0);
+        }
+        write::number(&mut bytes, draft.attributes.len() as u64);
+        draft.attributes.iter().for_each(|each| bytes.extend_from_slice(each));
+        write::string(&mut bytes, &draft.script);
+        bytes
+    }
+
+    fn hash(&self, who: Who) -> UInt160 {
+        match who {
+            Who::Account(account) => self.accounts[account].hash,
+            Who::Contract(hash) => hash,
+        }
+    }
+
+    /// Bytes of all witnesses and of their number.
+    fn witness_length(&self, draft: &Draft) -> usize {
+        let length = |(who, _): &(Who, Scopes)| match who {
+            Who::Account(account) => self.accounts[*account].witness_length(),
+            Who::Contract(_) => 2,
+        };
+        1 + draft.signers.iter().map(length).sum::<usize>()
+    }
+
+    fn witness_fee(&self, draft: &Draft) -> u64 {
+        let fee = |(who, _): &(Who, Scopes)| match who {
+            Who::Account(account) => self.accounts[*account].witness_units() * UNIT_FEE,
+            Who::Contract(_) => CONTRACT_FEE,
+        };
+        draft.signers.iter().map(fee).sum()
+    }
+}

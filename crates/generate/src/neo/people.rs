@@ -1,0 +1,98 @@
+//! Who sends transactions: the committee, an owner whom it gives all it has, oracle nodes, an
+//! account of several, and any number of others.
+
+use super::accounts::{Account, key, public};
+use super::draft::{Draft, GAS, Who};
+use super::script::{Value, call};
+use crate::random::Random;
+use anyhow::Result;
+use neo::execute::contract::native_hash;
+use neo::types::{PublicKey, Scopes};
+use std::num::NonZero;
+use std::thread::{available_parallelism, scope};
+
+/// Numbers of accounts with a part of their own; the others follow.
+pub const COMMITTEE: usize = 0;
+pub const OWNER: usize = 1;
+pub const ORACLES: usize = 2;
+pub const SHARED: usize = 3;
+pub const OTHERS: usize = 4;
+/// Those of the others that become candidates, at most.
+const CANDIDATES: u32 = 5;
+
+/// All accounts of a chain.
+pub struct People {
+    pub accounts: Vec<Account>,
+    /// Public keys of the oracle nodes.
+    pub oracles: Vec<PublicKey>,
+    /// Account and public key of each candidate.
+    pub candidates: Vec<(usize, PublicKey)>,
+}
+
+impl People {
+    /// The same seed gives the same people.
+    pub fn new(seed: u64, others: u32) -> Result<Self> {
+        let keys = |name: &str, count: u32| {
+            (0..count).map(|number| key(seed, name, number)).collect::<Result<Vec<_>>>()
+        };
+        let oracles = keys("oracle", 4)?;
+        let oracle_keys = oracles.iter().map(public).collect();
+        let mut accounts = vec![
+            Account::of_several(1, keys("committee", 1)?),
+            Account::of(key(seed, "owner", 0)?),
+            Account::of_several(3, oracles),
+            Account::of_several(2, keys("shared", 3)?),
+        ];
+        let candidates = keys("account", others.min(CANDIDATES))?;
+        let candidates = candidates.iter().map(public).enumerate();
+        let candidates = candidates.map(|(at, key)| (OTHERS + at, key)).collect();
+        accounts.extend(made(seed, others)?);
+        Ok(Self { accounts, oracles: oracle_keys, candidates })
+    }
+
+    /// The committee's only key, which is also that of the consensus nodes.
+    pub fn committee_key(seed: u64) -> Result<PublicKey> {
+        Ok(public(&key(seed, "committee", 0)?))
+    }
+
+    pub fn hash(&self, account: usize) -> [u8; 20] {
+        self.accounts[account].hash.0
+    }
+
+    /// One of the others.
+    pub fn any(&self, random: &mut Random) -> usize {
+        OTHERS + random.below((self.accounts.len() - OTHERS) as u64) as usize
+    }
+
+    /// One of the candidates' keys.
+    pub fn candidate(&self, random: &mut Random) -> PublicKey {
+        self.candidates[random.below(self.candidates.len() as u64) as usize].1
+    }
+
+    /// A candidate comes or goes, and the owner pays.
+    pub fn candidacy(&self, number: usize, method: &str) -> Draft {
+        let (account, key) = &self.candidates[number];
+        let neo = native_hash("NeoToken");
+        let script = call(&neo, method, &[Value::Bytes(key)], false);
+        let draft = Draft::new(OWNER, script, 1_010 * GAS);
+        draft.with(Who::Account(*account), Scopes::CALLED_BY_ENTRY)
+    }
+}
+
+/// The other accounts, made on all cores.
+fn made(seed: u64, count: u32) -> Result<Vec<Account>> {
+    let threads = available_parallelism().map_or(1, NonZero::get) as u32;
+    let share = count.div_ceil(threads).max(1);
+    let part = |first: u32| {
+        let numbers = first..count.min(first.saturating_add(share));
+        numbers.map(|number| Ok(Account::of(key(seed, "account", number)?))).collect()
+    };
+    let parts: Vec<Result<Vec<Account>>> = scope(|scope| {
+        let firsts = (0..count).step_by(share as usize);
+        let threads: Vec<_> = firsts.map(|first| scope.spawn(move || part(first))).collect();
+        let failed = || Err(anyhow::anyhow!("a thread that makes keys has failed"));
+        threads.into_iter().map(|each| each.join().unwrap_or_else(|_| failed())).collect()
+    });
+    let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
+    Ok(parts.into_iter().flatten().collect())
+}

@@ -1,0 +1,163 @@
+//! Is a store what was verified? Every header against its hash and the block before, every body
+//! against the merkle root, every application log against its block, contract storage against the
+//! state root.
+//!
+//! That the bytes are those that were written is for [`ChainStore::check`] to say; blocks whose
+//! bytes are not are left out here.
+
+use crate::Level;
+use crate::body::merkle;
+use crate::fault::Error;
+use crate::ledger::{self, MARK, STORAGE, TABLE_MEMORY};
+use crate::logs::application;
+use crate::stored;
+use crate::types::{Block, UInt256};
+use crypto::ManySha256;
+use std::path::Path;
+use store::{ChainStore, TableOptions};
+
+/// Blocks between two looks at whether to stop.
+const STRETCH: u64 = 256;
+
+/// A block that is not what its hash or its header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its height.
+    pub block: u64,
+    /// What does not fit.
+    pub what: &'static str,
+    /// What was expected.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+}
+
+/// What checking every block came to.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Blocks that were held to their hashes.
+    pub blocks: u64,
+    /// What does not fit, in the order of blocks.
+    pub findings: Vec<Finding>,
+    /// The check was ended early.
+    pub stopped: bool,
+}
+
+impl Checked {
+    fn add(&mut self, block: u64, what: &'static str, expected: UInt256, found: UInt256) {
+        let (expected, found) = (expected.to_string(), found.to_string());
+        self.findings.push(Finding { block, what, expected, found });
+    }
+
+    fn broken(&mut self, block: u64, what: &'static str, found: &impl ToString) {
+        let (expected, found) = ("one that can be read".into(), found.to_string());
+        self.findings.push(Finding { block, what, expected, found });
+    }
+}
+
+/// Checks every block of a store. `watch` gets the bytes that were read now and then; when it says
+/// no, the check ends.
+///
+/// # Errors
+/// When the system refuses to read. Damage is no error.
+pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<Checked, Error> {
+    let mut checked = Checked::default();
+    let (Some(first), Some(tip)) = (store.first(), store.tip()) else { return Ok(checked) };
+    let state_root = match stored::has_state_roots(store) {
+        Ok(state_root) => state_root,
+        Err(Error::StoredBlock { number, expected, .. }) => {
+            checked.broken(number, "last block", &format!("another than {expected}"));
+            return Ok(checked);
+        }
+        // the other check has told it
+        Err(Error::Store(store::Error::Damaged { .. })) => return Ok(checked),
+        Err(error) => return Err(error),
+    };
+    let (hasher, level) = (ManySha256::detect(), Level::stored(tip.level));
+    let level = level.unwrap_or(Level::Headers);
+    let (mut before, mut bytes) = (None, 0);
+    for number in first..=tip.number {
+        match one(store, number, (level, state_root), &hasher, before, &mut checked) {
+            Ok((hash, read)) => (before, bytes) = (hash, bytes + read),
+            Err(store::Error::Damaged { .. }) => before = None,
+            Err(error) => return Err(error.into()),
+        }
+        if number % STRETCH == 0 && !watch(std::mem::take(&mut bytes)) {
+            checked.stopped = true;
+            return Ok(checked);
+        }
+    }
+    checked.stopped = !watch(bytes);
+    Ok(checked)
+}
+
+/// Checks a block; its hash, for the one after it, and the bytes that were read.
+fn one(
+    store: &ChainStore,
+    number: u64,
+    (level, state_root): (Level, bool),
+    hasher: &ManySha256,
+    before: Option<UInt256>,
+    checked: &mut Checked,
+) -> store::Result<(Option<UInt256>, u64)> {
+    let mut raw = store.header(number)?.unwrap_or_default();
+    let stated = UInt256(store.hash_of(number)?.unwrap_or_default());
+    let header_bytes = raw.len();
+    if level >= Level::Bodies {
+        raw.extend(store.body(number)?.unwrap_or_default());
+    }
+    let mut read = raw.len() as u64;
+    let mut block = Block { raw, ..Block::default() };
+    let decoded = match level {
+        Level::Headers => {
+            let raw = std::mem::take(&mut block.raw);
+            block.parse_header(&raw, state_root)
+        }
+        _ => block.parse(state_root),
+    };
+    if let Err(error) = decoded {
+        checked.broken(number, "block", &error);
+        return Ok((None, read));
+    }
+    crate::types::hash_blocks(std::slice::from_mut(&mut block), hasher);
+    checked.blocks += 1;
+    if block.hash != stated {
+        checked.add(number, "hash", stated, block.hash);
+    }
+    if block.header_length() != header_bytes {
+        checked.broken(number, "header", &"one of another length");
+    }
+    if let Some(before) = before.filter(|before| *before != block.header.previous) {
+        checked.add(number, "hash of the block before", before, block.header.previous);
+    }
+    if level >= Level::Bodies {
+        let root = merkle::root_with(block.transactions.hashes(), hasher);
+        if root != block.header.merkle_root {
+            checked.add(number, "merkle root", block.header.merkle_root, root);
+        }
+    }
+    if level >= Level::Execution {
+        let log = store.receipts(number)?.unwrap_or_default();
+        read += log.len() as u64;
+        if let Err(error) = application::decode(&block, &log) {
+            checked.broken(number, "application log", &error);
+        }
+    }
+    Ok((Some(block.hash), read))
+}
+
+/// Builds the state trie of a store of executed blocks from contract storage: the root that was
+/// committed, and the one that was found where that is another.
+///
+/// # Errors
+/// Those of reading.
+pub fn check_state(folder: &Path) -> Result<Option<(UInt256, Option<UInt256>)>, Error> {
+    let parts =
+        |opening: &mut store::Opening| opening.table(STORAGE, &TableOptions::new(TABLE_MEMORY));
+    let ((store, _), storage) = ChainStore::open_read_only_with(folder, parts)?;
+    let executed = store.tip().is_some_and(|tip| tip.level >= Level::Execution as u8);
+    let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
+    let Some(expected) = root.filter(|_| executed) else { return Ok(None) };
+    let found = ledger::trie_of(&storage.reader(), ManySha256::detect())?.root();
+    Ok(Some((expected, (found != expected).then_some(found))))
+}

@@ -1,0 +1,58 @@
+//! Blocks and logs as the store takes them: items back to back.
+
+use crate::types::Block;
+use store::Items;
+
+/// Items back to back.
+#[derive(Debug, Default)]
+pub(crate) struct Bytes {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl Bytes {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds an item. False where it would be beyond what ends count: 4 GiB.
+    #[must_use]
+    pub fn push(&mut self, item: &[u8]) -> bool {
+        let Ok(end) = u32::try_from(self.bytes.len() + item.len()) else { return false };
+        self.bytes.extend_from_slice(item);
+        self.ends.push(end);
+        true
+    }
+
+    /// The first `count` items.
+    pub fn items(&self, count: usize) -> Items<'_> {
+        let ends = &self.ends[..count.min(self.ends.len())];
+        let end = ends.last().map_or(0, |end| *end as usize);
+        Items { bytes: &self.bytes[..end], ends }
+    }
+}
+
+/// The columns of blocks: headers, and what follows them in their blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub headers: Bytes,
+    pub bodies: Bytes,
+    pub hashes: Vec<[u8; 32]>,
+}
+
+impl Columns {
+    /// Takes in the blocks of a batch instead of what was there; a batch is bounded, far below what
+    /// ends count.
+    pub fn fill(&mut self, blocks: &[Block]) {
+        self.headers.clear();
+        self.bodies.clear();
+        self.hashes.clear();
+        for block in blocks {
+            let (header, body) = block.raw.split_at(block.header_length());
+            if self.headers.push(header) && self.bodies.push(body) {
+                self.hashes.push(block.hash.0);
+            }
+        }
+    }
+}
