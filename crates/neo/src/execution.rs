@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const KEY_BYTES: usize = 512;
 
 /// Executes blocks over the state after the block before.
-pub(crate) struct Execution<'a> {
+pub(crate) struct Execution {
     executor: Executor,
     chain: Chain,
     state: State,
@@ -42,7 +42,7 @@ pub(crate) struct Execution<'a> {
     /// Transactions of the blocks up to this height are taken for valid.
     assumed: Option<u32>,
     /// What else is done with a batch before the next one is executed.
-    with: Vec<Follow<'a>>,
+    with: Vec<Follow>,
 }
 
 /// Why a block was not executed.
@@ -51,12 +51,12 @@ enum Refused {
     Failed(Error),
 }
 
-impl<'a> Execution<'a> {
+impl Execution {
     /// Goes on from the last block of the store.
     fn new(
         options: &Options,
         ledger: &Ledger,
-        (last, with): (Option<(Header, UInt256)>, Vec<Follow<'a>>),
+        (last, with): (Option<(Header, UInt256)>, Vec<Follow>),
         assumed: Option<u32>,
     ) -> Self {
         let protocol = (*options.protocol).clone();
@@ -171,11 +171,11 @@ impl<'a> Execution<'a> {
 
 /// What level execution adds to the stages: the executor, and the tasks that follow it; nothing at
 /// the other levels.
-pub(crate) fn begin<'a>(
+pub(crate) fn begin(
     options: &Options,
     sink: &Sink,
     assumed: Option<u32>,
-) -> Result<(Option<Execution<'a>>, Vec<Task<'a, Batch, Error>>), Error> {
+) -> Result<(Option<Execution>, Vec<Task<'static, Batch, Error>>), Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
     let Following { with, after } = tasks::lay_out(&options.setting.plan(), ledger)?;

@@ -26,7 +26,7 @@ use pipeline::{Flow, Task};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One of the things that follow.
-pub(crate) type Follow<'a> = Box<dyn FnMut(&Batch) -> Result<(), Error> + Send + 'a>;
+pub(crate) type Follow = Box<dyn FnMut(&Batch) -> Result<(), Error> + Send>;
 
 /// What the tasks leave in a batch.
 #[derive(Default)]
@@ -94,17 +94,17 @@ impl<'a> Putter<'a> {
 }
 
 /// What runs in the stage that executes, and the tasks that have a batch after it.
-pub(crate) struct Following<'a> {
-    pub with: Vec<Follow<'a>>,
-    pub after: Vec<Task<'a, Batch, Error>>,
+pub(crate) struct Following {
+    pub with: Vec<Follow>,
+    pub after: Vec<Task<'static, Batch, Error>>,
 }
 
 /// Lays the work out as the options say.
-pub(crate) fn lay_out<'a>(plan: &Plan, ledger: &Ledger) -> Result<Following<'a>, Error> {
+pub(crate) fn lay_out(plan: &Plan, ledger: &Ledger) -> Result<Following, Error> {
     let (mut with, mut after) = (vec![], vec![]);
-    let roots: Follow<'a> = roots(ledger.trie(plan.hasher)?, plan.roots_behind);
-    let blocks: Follow<'a> = blocks(plan.separate_caches);
-    let results: Follow<'a> = results(Tokens::new(ledger.storage()), plan.separate_caches);
+    let roots: Follow = roots(ledger.trie(plan.hasher)?, plan.roots_behind);
+    let blocks: Follow = blocks(plan.separate_caches);
+    let results: Follow = results(Tokens::new(ledger.storage()), plan.separate_caches);
     match plan.roots_behind {
         true => after.push(task("state roots", vec![roots])),
         false => with.push(roots),
@@ -120,7 +120,7 @@ pub(crate) fn lay_out<'a>(plan: &Plan, ledger: &Ledger) -> Result<Following<'a>,
     Ok(Following { with, after })
 }
 
-fn task<'a>(name: &'static str, mut each: Vec<Follow<'a>>) -> Task<'a, Batch, Error> {
+fn task(name: &'static str, mut each: Vec<Follow>) -> Task<'static, Batch, Error> {
     Task::new(name, move |batch: &Batch| {
         each.iter_mut().try_for_each(|follow| follow(batch))?;
         Ok(Flow::Continue)
@@ -128,7 +128,7 @@ fn task<'a>(name: &'static str, mut each: Vec<Follow<'a>>) -> Task<'a, Batch, Er
 }
 
 /// Computes the state roots: block by block as neo-go does, or of all blocks of the batch together.
-fn roots<'a>(mut trie: StateTrie, together: bool) -> Follow<'a> {
+fn roots(mut trie: StateTrie, together: bool) -> Follow {
     Box::new(move |batch: &Batch| {
         let changes: Vec<&[Change]> =
             batch.executed.iter().map(|executed| &executed.changes[..]).collect();
@@ -142,7 +142,7 @@ fn roots<'a>(mut trie: StateTrie, together: bool) -> Follow<'a> {
 }
 
 /// Stores blocks and transactions: columns, where transactions are, what they conflict with.
-fn blocks<'a>(separate: bool) -> Follow<'a> {
+fn blocks(separate: bool) -> Follow {
     Box::new(move |batch: &Batch| {
         batch.left.columns().fill(batch.blocks());
         let mut putter = Putter::new(&batch.left, 0, separate);
@@ -169,7 +169,7 @@ fn blocks<'a>(separate: bool) -> Follow<'a> {
 }
 
 /// Processes results: application logs, transfers by account.
-fn results<'a>(mut tokens: Tokens, separate: bool) -> Follow<'a> {
+fn results(mut tokens: Tokens, separate: bool) -> Follow {
     Box::new(move |batch: &Batch| {
         let mut logs = batch.left.logs();
         logs.clear();
