@@ -175,7 +175,7 @@ pub(crate) fn begin(
     options: &Options,
     sink: &Sink,
     assumed: Option<u32>,
-) -> Result<(Option<Execution>, Vec<Task<'static, Batch, Error>>), Error> {
+) -> Result<(Option<Execution>, Vec<Task<'a, Batch, Error>>), Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
     let Following { with, after } = tasks::lay_out(&options.setting.plan(), ledger)?;

@@ -94,9 +94,9 @@ impl<'a> Putter<'a> {
 }
 
 /// What runs in the stage that executes, and the tasks that have a batch after it.
-pub(crate) struct Following {
+pub(crate) struct Following<'a> {
     pub with: Vec<Follow>,
-    pub after: Vec<Task<'static, Batch, Error>>,
+    pub after: Vec<Task<'a, Batch, Error>>,
 }
 
 /// Lays the work out as the options say.
@@ -120,7 +120,7 @@ pub(crate) fn lay_out(plan: &Plan, ledger: &Ledger) -> Result<Following, Error> 
     Ok(Following { with, after })
 }
 
-fn task(name: &'static str, mut each: Vec<Follow>) -> Task<'static, Batch, Error> {
+fn task<'a>(name: &'static str, mut each: Vec<Follow>) -> Task<'a, Batch, Error> {
     Task::new(name, move |batch: &Batch| {
         each.iter_mut().try_for_each(|follow| follow(batch))?;
         Ok(Flow::Continue)
