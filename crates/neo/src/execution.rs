@@ -171,7 +171,7 @@ impl Execution {
 
 /// What level execution adds to the stages: the executor, and the tasks that follow it; nothing at
 /// the other levels.
-pub(crate) fn begin(
+pub(crate) fn begin<'a>(
     options: &Options,
     sink: &Sink,
     assumed: Option<u32>,

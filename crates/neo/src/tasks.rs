@@ -100,7 +100,7 @@ pub(crate) struct Following<'a> {
 }
 
 /// Lays the work out as the options say.
-pub(crate) fn lay_out(plan: &Plan, ledger: &Ledger) -> Result<Following, Error> {
+pub(crate) fn lay_out<'a>(plan: &Plan, ledger: &Ledger) -> Result<Following<'a>, Error> {
     let (mut with, mut after) = (vec![], vec![]);
     let roots: Follow = roots(ledger.trie(plan.hasher)?, plan.roots_behind);
     let blocks: Follow = blocks(plan.separate_caches);
