@@ -13,8 +13,8 @@ use crate::open::ReadBlocks;
 use crate::target::{Files, Output, Target};
 use crate::write::WriteBlocks;
 use crate::{
-    ChunkLimit, Error, FileReport, Survey, Want, WriteOptions, acc, blkdat, block_store, era1,
-    freezer, headers, rlp_export, stream,
+    ChunkLimit, Error, FileReport, Survey, Want, WriteOptions, blkdat, block_store, era1, freezer,
+    headers, rlp_export, stream,
 };
 
 /// A format that [`Archive`](crate::Archive) reads. The order is that of the table.
