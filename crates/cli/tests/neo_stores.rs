@@ -2,7 +2,7 @@
 
 mod program;
 
-use archive::acc::{DumpWriter, Head};
+use archive::acc::Head;
 use chain::Status;
 use neo::ledger::{CONFLICTS, ROOTS, STORAGE, TRANSACTIONS};
 use neo::logs::{TRANSFERS, UPDATES};
@@ -149,9 +149,13 @@ fn write(folder: &Path, first: u32, blocks: &[Vec<u8>]) -> PathBuf {
     std::fs::create_dir_all(folder).unwrap();
     let path = folder.join("dump.acc");
     let head = Head { first, count: blocks.len() as u32, incremental: first > 0 };
-    let mut writer = DumpWriter::create(&path, head, true).unwrap();
-    blocks.iter().for_each(|block| writer.append(block).unwrap());
-    writer.finish().unwrap();
+    // by hand: a writer takes blocks in order only
+    let mut bytes = head.bytes();
+    for block in blocks {
+        bytes.extend((block.len() as u32).to_le_bytes());
+        bytes.extend(block);
+    }
+    std::fs::write(&path, bytes).unwrap();
     let config = testkit::fixture("neo/chain50x2.yml");
     std::fs::copy(config, folder.join("dump.yml")).unwrap();
     path
@@ -211,8 +215,10 @@ fn a_bad_dump_is_refused_with_block_rule_expected_and_found() {
     let (status, error) = refused(&scratch, &path, &["--chain", "mainnet"]);
     assert_eq!((status, error["rule"].as_str()), (Status::Fault, Some("genesis block")), "{error}");
     // whole again: it goes on from the blocks that stayed
+    refused(&scratch, &change(20, 76), &[]);
     let path = write(&folder, 0, &good);
     let store = scratch.path("refused");
+    assert_eq!(tip_of(&store), Some(19));
     succeed(&mut import(&store, &path));
     assert_eq!(tip_of(&store), Some(50));
 }
@@ -297,9 +303,9 @@ fn a_store_tells_blocks_transactions_and_accounts_and_is_checked() {
     let all = inspect(&[]);
     assert_eq!((all["height"].as_u64(), root(&all["state_root"])), (Some(50), roots[50].clone()));
     let (mut transactions, mut accounts) = (0, vec![]);
-    for height in 0..=50 {
+    for (height, expected) in roots.iter().enumerate() {
         let block = inspect(&["--block", &height.to_string()]);
-        assert_eq!(root(&block["state_root"]), roots[height]);
+        assert_eq!(root(&block["state_root"]), *expected);
         for hash in block["transactions"].as_array().unwrap().iter().take(1) {
             let found = inspect(&["--transaction", hash.as_str().unwrap()]);
             assert_eq!(found["height"], height);
