@@ -71,23 +71,20 @@ func (d digester) execution(result *state.AppExecResult) {
 	d.bytes([]byte(result.FaultException))
 	d.count(len(result.Stack))
 	for _, item := range result.Stack {
-		d.item(item)
+		d.item(item, true)
 	}
 	d.count(len(result.Events))
 	for _, event := range result.Events {
 		d.Write(event.ScriptHash[:])
 		d.bytes([]byte(event.Name))
-		d.item(event.Item)
+		d.item(event.Item, false)
 	}
 }
 
-// item adds an item, or nothing in its place where it has no serialized form.
-func (d digester) item(item stackitem.Item) {
-	if item == nil {
-		d.count(0)
-		return
-	}
-	bytes, err := stackitem.Serialize(item)
+// item adds an item as the application log has it: where it is protected, one that has no
+// serialized form leaves a mark.
+func (d digester) item(item stackitem.Item, protected bool) {
+	bytes, err := stackitem.NewSerializationContext().Serialize(item, protected)
 	if err != nil {
 		bytes = nil
 	}

@@ -44,7 +44,7 @@ func restore(o options) (line, error) {
 	addUser, addSys := cpuSeconds()
 
 	// the clock stands still while others look at what is there
-	result := line{Version: version(), Answer: map[string]string{}, Tip: last(chain)}
+	result := line{Version: version(), Answer: map[string]string{}, Tip: last(chain), Notes: []string{}}
 	root := chain.GetStateModule().CurrentLocalStateRoot()
 	result.Answer["root"] = "0x" + root.StringLE()
 	if o.digest {

@@ -283,7 +283,7 @@ fn chains_of_neo_go_are_restored_alike() {
         let folder = tempfile::tempdir().unwrap();
         // neo-go reads what is not compressed
         let dump = folder.path().join("chain.acc");
-        std::fs::write(&dump, testkit::read(format!("neo/gen/{name}.acc.zst"))).unwrap();
+        std::fs::write(&dump, &*testkit::read(format!("neo/gen/{name}.acc.zst"))).unwrap();
         let config = testkit::fixture(format!("neo/gen/{name}.yml"));
         for (setting, path) in [("paths", &dump), ("config", &config)] {
             settings.insert(setting.into(), path.to_str().unwrap().into());

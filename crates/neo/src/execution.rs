@@ -169,13 +169,16 @@ impl Execution {
     }
 }
 
+/// The executor, and the tasks that follow it.
+type Added<'a> = (Option<Execution>, Vec<Task<'a, Batch, Error>>);
+
 /// What level execution adds to the stages: the executor, and the tasks that follow it; nothing at
 /// the other levels.
 pub(crate) fn begin<'a>(
     options: &Options,
     sink: &Sink,
     assumed: Option<u32>,
-) -> Result<(Option<Execution>, Vec<Task<'a, Batch, Error>>), Error> {
+) -> Result<Added<'a>, Error> {
     let Sink::Ledger(ledger) = sink else { return Ok((None, vec![])) };
     let last = sink.read_back(options.protocol.state_root_in_header)?;
     let Following { with, after } = tasks::lay_out(&options.setting.plan(), ledger)?;

@@ -48,7 +48,7 @@ impl Options {
             level: Level::Bodies,
             setting: Setting::default(),
             threads: 1,
-            batch: ChunkLimit { blocks: 512, bytes: 2 << 20 },
+            batch: ChunkLimit { blocks: 512, bytes: 512 << 10 },
             memory: MEMORY,
             commit_every: Duration::from_secs(300),
             until: None,

@@ -273,7 +273,7 @@ fn a_sender_without_the_fees_is_refused() {
     // the first block is the same, and gives to the consensus nodes less than they spend
     let dump = Dump::CHAIN50;
     let options = options(dump, 2);
-    let first = dumps::blocks(dump).iter().position(|each| each.transactions.len() > 0).unwrap();
+    let first = dumps::blocks(dump).iter().position(|each| !each.transactions.is_empty()).unwrap();
     let protocol = Protocol { initial_gas: 1000, ..(*options.protocol).clone() };
     let poor = Options { protocol: protocol.into(), ..options.clone() };
     assert_eq!(broken(&poor, &records(dump)), (first as u32, Rule::Funds));

@@ -96,7 +96,7 @@ impl Executor {
             let trigger = Trigger::Application;
             let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
             // the first script always loads
-            let _ = engine.load_entry(transaction.script());
+            let _ = engine.load_transaction(transaction);
             executions.push(engine.run());
         }
         executions.push(self.system(vm, (chain, block), state, Trigger::PostPersist)?);

@@ -189,7 +189,7 @@ impl<'a> Engine<'a> {
         if self.persisted { index } else { index.wrapping_sub(1) }
     }
 
-    /// Loads the script of a transaction or of the system.
+    /// Loads a script of the host's own.
     ///
     /// # Errors
     ///
@@ -197,6 +197,16 @@ impl<'a> Engine<'a> {
     pub fn load_entry(&mut self, code: &[u8]) -> Result<(), Fault> {
         let hash = UInt160::of_script(code).0;
         self.load_script(code, hash, flags::ALL, -1, false)
+    }
+
+    /// Loads the script of a transaction.
+    ///
+    /// # Errors
+    ///
+    /// None for the first script.
+    pub fn load_transaction(&mut self, transaction: Transaction<'_>) -> Result<(), Fault> {
+        let hash = transaction.script_hash().0;
+        self.load_script(transaction.script(), hash, flags::ALL, -1, false)
     }
 
     /// Loads a script that is not a contract's. `dynamic`: it was made by a contract.

@@ -175,7 +175,11 @@ pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
         required &= flags::STATES | flags::NOTIFY;
     }
     if engine.vm.flags() & required != required {
-        return Err(Fault::Rule("missing call flags for native operation"));
+        let (name, allowed) = (method.name, engine.vm.flags());
+        return Err(Fault::Message(format!(
+            "missing call flags for native 0 `{name}` operation call: \
+             {allowed:05b} vs {required:05b}"
+        )));
     }
     let offset = position as i64;
     let is_free = engine.is_active(Hardfork::Faun)
@@ -183,12 +187,17 @@ pub fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
     if !is_free {
         let storage = u128::from(method.storage) * u128::from(engine.storage_fee);
         let fee = u128::from(method.price) * u128::from(engine.vm.fee_factor());
-        engine.vm.add_gas(fee + storage)?;
+        let (name, count) = (method.name, method.parameters.len());
+        engine.vm.add_gas(fee + storage).map_err(|fault| {
+            let contract = chain::Reversed(&hash);
+            Fault::Message(format!("{fault} executing {contract}/{name}/{count}"))
+        })?;
     }
     let arguments: Vec<Item> = (0..method.parameters.len())
         .map(|index| engine.vm.peek(index).cloned())
         .collect::<Result<_, _>>()?;
-    match (method.run)(engine, &arguments)? {
+    let result = (method.run)(engine, &arguments);
+    match result.map_err(|fault| Fault::Panicked(fault.to_string()))? {
         Some(result) => engine.finish(method.parameters.len(), method.returns, result),
         None => Ok(()),
     }

@@ -3,7 +3,7 @@
 use super::find::Direction;
 use super::{Change, StorageKey, Value};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 use store::TableReader;
@@ -14,18 +14,25 @@ pub type Layer = BTreeMap<StorageKey, Option<Value>>;
 /// What lies below the block that is executed.
 #[derive(Default)]
 pub struct Base {
-    /// Changes of blocks since the last flush began.
-    memory: Layer,
+    /// Keys that blocks changed since the last flush began, for iterations.
+    changed: BTreeSet<StorageKey>,
     /// Changes that are being written to disk. They count until the table has them.
     flushing: Option<Arc<Layer>>,
     table: Option<TableReader>,
-    /// The newest values, as far as they were asked for or changed: one look instead of a search
+    /// The newest values, as far as they were changed or asked for: one look instead of a search
     /// through all of these, also for keys that there are not.
-    newest: RefCell<HashMap<StorageKey, Option<Value>>>,
+    newest: RefCell<HashMap<StorageKey, Newest>>,
 }
 
-/// The most newest values: some 30 MiB.
-const NEWEST: usize = 1 << 17;
+/// A newest value.
+struct Newest {
+    value: Option<Value>,
+    /// Since the last flush began; otherwise what lies below has it, too.
+    is_changed: bool,
+}
+
+/// The most values that are only kept because they were asked for.
+const ASKED: usize = 1 << 16;
 
 /// A range of keys, of id and key in one.
 pub(super) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -80,19 +87,17 @@ impl Base {
     /// How many keys have changed since the last flush began.
     #[must_use]
     pub fn changed_keys(&self) -> usize {
-        self.memory.len()
+        self.changed.len()
     }
 
     /// Takes in the changes of a block.
     pub fn apply(&mut self, changes: Layer) {
         let newest = self.newest.get_mut();
-        if newest.len() + changes.len() > NEWEST {
-            newest.clear();
-        }
-        newest.extend(changes.iter().map(|(key, value)| (*key, value.clone())));
-        match self.memory.is_empty() {
-            true => self.memory = changes,
-            false => self.memory.extend(changes),
+        for (key, value) in changes {
+            let before = newest.insert(key, Newest { value, is_changed: true });
+            if before.is_none_or(|before| !before.is_changed) {
+                self.changed.insert(key);
+            }
         }
     }
 
@@ -102,7 +107,14 @@ impl Base {
     /// When the flush before has not ended.
     pub fn begin_flush(&mut self) -> Arc<Layer> {
         assert!(self.flushing.is_none(), "one flush at a time");
-        let layer = Arc::new(std::mem::take(&mut self.memory));
+        let newest = self.newest.get_mut();
+        let changed = std::mem::take(&mut self.changed).into_iter();
+        let layer = changed.filter_map(|key| {
+            let newest = newest.get_mut(&key)?;
+            newest.is_changed = false;
+            Some((key, newest.value.clone()))
+        });
+        let layer = Arc::new(layer.collect::<Layer>());
         self.flushing = Some(Arc::clone(&layer));
         layer
     }
@@ -118,21 +130,20 @@ impl Base {
     /// Those of reading the table.
     pub fn get(&self, key: &StorageKey) -> store::Result<Option<Value>> {
         if let Some(newest) = self.newest.borrow().get(key) {
-            return Ok(newest.clone());
+            return Ok(newest.value.clone());
         }
         let value = self.search(key)?;
         let mut newest = self.newest.borrow_mut();
-        if newest.len() >= NEWEST {
-            newest.clear();
+        if newest.len() >= self.changed.len() + ASKED {
+            newest.retain(|_, newest| newest.is_changed);
         }
-        newest.insert(*key, value.clone());
+        newest.insert(*key, Newest { value: value.clone(), is_changed: false });
         Ok(value)
     }
 
-    /// The value under a key, from the uppermost layer that has one.
+    /// The value under a key that did not change since the last flush began.
     fn search(&self, key: &StorageKey) -> store::Result<Option<Value>> {
-        let memory = [Some(&self.memory), self.flushing.as_deref()];
-        if let Some(change) = memory.into_iter().flatten().find_map(|layer| layer.get(key)) {
+        if let Some(change) = self.flushing.as_deref().and_then(|layer| layer.get(key)) {
             return Ok(change.clone());
         }
         let Some(table) = &self.table else { return Ok(None) };
@@ -150,8 +161,10 @@ impl Base {
     ) -> store::Result<Page> {
         let (on_disk, is_whole) = self.on_disk(range, direction, limit)?;
         let disk: Changes<'_> = Box::new(on_disk.into_iter());
-        let memory = [Some(&self.memory), self.flushing.as_deref()].into_iter().flatten();
-        let sources = memory.map(|layer| changes(layer, range, direction)).chain([disk]).collect();
+        let newest = self.newest.borrow();
+        let memory = self.in_memory(&newest, range, direction);
+        let flushing = self.flushing.as_deref().map(|layer| changes(layer, range, direction));
+        let sources = [memory].into_iter().chain(flushing).chain([disk]).collect();
         let mut merged = Merged::new(sources, direction);
         let (mut entries, mut last) = (Vec::new(), None);
         loop {
@@ -167,6 +180,25 @@ impl Base {
             if entries.len() == limit {
                 return Ok(Page { entries, last, done: false });
             }
+        }
+    }
+
+    /// What blocks changed in a range since the last flush began.
+    fn in_memory<'a>(
+        &'a self,
+        newest: &'a HashMap<StorageKey, Newest>,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Changes<'a> {
+        if is_empty(range) {
+            return Box::new(std::iter::empty());
+        }
+        let keys = self.changed.range::<[u8], _>(borrowed(range));
+        let change =
+            |key: &StorageKey| (*key, newest.get(key).and_then(|newest| newest.value.clone()));
+        match direction {
+            Direction::Forwards => Box::new(keys.map(change)),
+            Direction::Backwards => Box::new(keys.rev().map(change)),
         }
     }
 

@@ -117,18 +117,23 @@ impl Block {
     }
 }
 
-/// Hashes the headers and the transactions of all these blocks together: alone, a block without
+/// Hashes the headers, the transactions and their scripts of all these blocks together: alone, a block without
 /// transactions would leave the lanes empty.
 pub fn hash_blocks(blocks: &mut [Block], hasher: &ManySha256) {
     let mut messages: Vec<&[u8]> = blocks.iter().map(Block::signed_bytes).collect();
     messages.extend(blocks.iter().flat_map(|block| block.transactions.signed(&block.raw)));
+    messages.extend(blocks.iter().flat_map(|block| block.transactions.scripts(&block.raw)));
     let mut digests = vec![[0; 32]; messages.len()];
     hasher.sha256(&messages, &mut digests);
-    let (headers, mut transactions) = digests.split_at(blocks.len());
+    let (headers, transactions) = digests.split_at(blocks.len());
+    let (mut transactions, mut scripts) = transactions.split_at(transactions.len() / 2);
     for (block, hash) in blocks.iter_mut().zip(headers) {
         block.hash = UInt256(*hash);
         let (own, others) = transactions.split_at(block.transactions.len());
         block.transactions.set_hashes(own);
         transactions = others;
+        let (own, others) = scripts.split_at(block.transactions.len());
+        block.transactions.set_script_hashes(own);
+        scripts = others;
     }
 }

@@ -45,6 +45,8 @@ pub struct Transactions {
     witnesses: Vec<WitnessParts>,
     /// The hash of each, once they are hashed.
     hashes: Vec<UInt256>,
+    /// That of its script, where they were hashed together.
+    script_hashes: Vec<UInt160>,
 }
 
 impl Transactions {
@@ -67,6 +69,7 @@ impl Transactions {
         self.attributes.clear();
         self.witnesses.clear();
         self.hashes.clear();
+        self.script_hashes.clear();
     }
 
     /// Where the parts of each stand.
@@ -87,12 +90,25 @@ impl Transactions {
     /// When there are not so many, or they are not hashed.
     #[must_use]
     pub fn get<'a>(&'a self, raw: &'a [u8], index: usize) -> Transaction<'a> {
-        Transaction { raw, lists: self, parts: &self.list[index], hash: &self.hashes[index] }
+        let script_hash = self.script_hashes.get(index);
+        let (parts, hash) = (&self.list[index], &self.hashes[index]);
+        Transaction { raw, lists: self, parts, hash, script_hash }
     }
 
     /// What is hashed of each.
     pub(super) fn signed<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         self.list.iter().map(|each| each.signed.of(raw))
+    }
+
+    /// The script of each.
+    pub(super) fn scripts<'a>(&self, raw: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        self.list.iter().map(|each| each.script.of(raw))
+    }
+
+    /// The SHA-256 of what [`Transactions::scripts`] gives.
+    pub(super) fn set_script_hashes(&mut self, digests: &[[u8; 32]]) {
+        self.script_hashes.clear();
+        self.script_hashes.extend(digests.iter().map(UInt160::of_digest));
     }
 
     /// The hashes of what [`Transactions::signed`] gives.
@@ -203,6 +219,7 @@ pub struct Transaction<'a> {
     lists: &'a Transactions,
     parts: &'a TransactionParts,
     hash: &'a UInt256,
+    script_hash: Option<&'a UInt160>,
 }
 
 fn slice<'a, T>(list: &'a [T], range: &Range<u32>) -> &'a [T] {
@@ -244,6 +261,12 @@ impl<'a> Transaction<'a> {
     #[must_use]
     pub fn script(self) -> &'a [u8] {
         self.parts.script.of(self.raw)
+    }
+
+    /// The hash of the script.
+    #[must_use]
+    pub fn script_hash(self) -> UInt160 {
+        self.script_hash.copied().unwrap_or_else(|| UInt160::of_script(self.script()))
     }
 
     /// Who pays: the first signer.

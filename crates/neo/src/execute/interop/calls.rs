@@ -42,7 +42,8 @@ pub(super) fn call(engine: &mut Engine<'_>) -> Result<(), Fault> {
         return Err(Fault::Rule("invalid method name (starts with '_')"));
     }
     let method = contract.manifest.method(&name, Some(arguments.len()));
-    let method = method.ok_or(Fault::Rule("method not found"))?;
+    let method = method
+        .ok_or_else(|| Fault::Message(format!("method not found: {name}/{}", arguments.len())))?;
     let returns = method.returns != ParamType::Void;
     let options = CallOptions { flags, returns, dynamic: true, continuation: None };
     engine.call_checked(&contract, method, arguments, options)

@@ -109,7 +109,10 @@ pub fn call(engine: &mut Engine<'_>, number: u32) -> Result<(), Fault> {
         return Err(Fault::Message(format!("{number} failed: syscall not found")));
     };
     let result = run(engine, syscall);
-    result.map_err(|fault| Fault::Message(format!("{} failed: {fault}", syscall.name)))
+    result.map_err(|fault| match fault {
+        Fault::Panicked(text) => Fault::Message(text),
+        other => Fault::Message(format!("{} failed: {other}", syscall.name)),
+    })
 }
 
 fn run(engine: &mut Engine<'_>, syscall: &Syscall) -> Result<(), Fault> {

@@ -118,8 +118,13 @@ fn on_payment(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item
     let height = engine.height();
     let old = load(engine.state, &to)?;
     let mut till = u32_of(till)?;
-    if till < height + 2 || old.as_ref().is_some_and(|old| till < old.till) {
-        return Err(Fault::Rule("`till` is too low"));
+    if till < height + 2 {
+        let least = format!("the chain's height + 1 ({} at min)", height + 2);
+        return Err(Fault::Message(format!("`till` shouldn't be less than {least}")));
+    }
+    if let Some(old) = old.as_ref().filter(|old| till < old.till) {
+        let least = format!("the previous value {}", old.till);
+        return Err(Fault::Message(format!("`till` shouldn't be less than {least}")));
     }
     let deposit = match old {
         None => {

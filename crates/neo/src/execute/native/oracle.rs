@@ -192,16 +192,26 @@ fn request(engine: &mut Engine<'_>, arguments: &[Item]) -> Result<Option<Item>, 
     };
     let method = arguments[2].to_text()?.into_bytes();
     let gas = arguments[4].to_i64()?;
-    engine.charge_gas(price(engine.state).unsigned_abs())?;
+    let this = engine.native_hash(ID);
+    engine.charge_gas(price(engine.state).unsigned_abs()).map_err(|fault| {
+        Fault::Message(format!("{fault} executing {}/request", chain::Reversed(&this)))
+    })?;
     let too_long = url.len() > MAX_URL
         || filter.as_ref().is_some_and(|filter| filter.len() > MAX_FILTER)
         || method.len() > MAX_CALLBACK;
-    if too_long || gas < LEAST_GAS || method.starts_with(b"_") {
+    if too_long {
         return Err(Fault::Rule("some of the arguments are invalid"));
     }
-    engine.charge_gas(gas.unsigned_abs())?;
+    if gas < LEAST_GAS {
+        return Err(Fault::Rule("not enough gas for response"));
+    }
+    if method.starts_with(b"_") {
+        return Err(Fault::Rule("disallowed callback method (starts with '_')"));
+    }
+    engine
+        .charge_gas(gas.unsigned_abs())
+        .map_err(|fault| Fault::Message(format!("{fault} minting reward for Oracle request")))?;
     let contract = engine.vm.calling_hash();
-    let this = engine.native_hash(ID);
     mint_quietly(engine, gas::ID, this, gas.into())?;
     let id = engine.stored_integer(ID, NEXT_ID);
     engine.put_integer(ID, NEXT_ID, &id + 1);

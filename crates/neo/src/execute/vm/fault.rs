@@ -75,6 +75,9 @@ pub enum Fault {
     Unhandled(String),
     #[error("{0}")]
     Message(String),
+    /// A native contract of the reference client panics: its log names no system call before it.
+    #[error("{0}")]
+    Panicked(String),
     #[error("{0}")]
     Rule(&'static str),
 }
