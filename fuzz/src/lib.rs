@@ -7,7 +7,6 @@
 mod archives;
 mod chain_files;
 mod decoders;
-mod execution;
 mod files;
 mod input;
 mod neo_blocks;
@@ -22,7 +21,6 @@ mod writers;
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
 pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
-pub use execution::{state_log, state_test, witness};
 pub use files::{ethash_cache, store};
 pub use neo_blocks::{acc, neo_block, neo_transaction};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
@@ -48,7 +46,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 37] = [
+pub const TARGETS: [Target; 34] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -81,9 +79,6 @@ pub const TARGETS: [Target; 37] = [
     target("acc", acc, 1000),
     target("neo_block", neo_block, 20_000),
     target("neo_transaction", neo_transaction, 20_000),
-    target("witness", witness, 3000),
-    target("state_test", state_test, 1000),
-    target("state_log", state_log, 20_000),
     target("table", table, 60),
     target("table_files", table_files, 1000),
 ];

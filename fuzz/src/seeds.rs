@@ -1,7 +1,6 @@
 //! Good inputs to begin with, made here: small chains in every encoding and format.
 
 mod chain_files;
-mod execution;
 mod neo_blocks;
 
 use crate::archives::{TABLE_FILES, frame};
@@ -51,9 +50,6 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "acc" => neo_blocks::dumps(),
         "neo_block" => neo_blocks::blocks(),
         "neo_transaction" => neo_blocks::transactions(),
-        "witness" => vec![execution::witness()],
-        "state_test" => vec![execution::state_test()],
-        "state_log" => execution::log_records(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],

@@ -15,6 +15,29 @@ pub(crate) fn crate_of(name: &str) -> &str {
     name.split([':', ' ', '<', '>']).next().unwrap_or_default()
 }
 
+/// Is this a function through which others are called, of which nobody wants to know? Closures
+/// among them: where one is inlined its name does not say of what.
+pub(crate) fn is_plumbing(name: &str) -> bool {
+    const OF_CALLS: [&str; 6] = [
+        "call",
+        "call_mut",
+        "call_once",
+        "catch_unwind",
+        "do_call",
+        "__rust_begin_short_backtrace",
+    ];
+    const OF_STARTS: [&str; 6] =
+        ["_start", "__libc_start", "start_thread", "thread_start", "clone3", "__clone"];
+    let plain = plain(name);
+    let last = plain.rsplit("::").next().unwrap_or_default();
+    last.starts_with('{')
+        || OF_CALLS.contains(&last)
+        || OF_STARTS.iter().any(|start| name.starts_with(start))
+        || ["std::rt::", "std::panic", "core::ops::function::"]
+            .iter()
+            .any(|of| name.starts_with(of))
+}
+
 /// A path without what stands between angle brackets. Of a method of a trait, `<type as trait>`,
 /// the type stays.
 fn plain(name: &str) -> String {
@@ -23,6 +46,11 @@ fn plain(name: &str) -> String {
     let mut rest = of_type;
     while let Some(letter) = rest.chars().next() {
         match letter {
+            // no bracket: what a function gives
+            '-' if rest.starts_with("->") => {
+                rest = &rest[2..];
+                continue;
+            }
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
             ' ' if depth == 0 && rest.starts_with(" as ") => depth += 1,
@@ -47,11 +75,25 @@ mod tests {
             ("alloc::vec::Vec<T,A>::push", "Vec::push"),
             ("a::b::{{closure}}", "a::b::{{closure}}"),
             ("memcpy", "memcpy"),
+            ("answer<fn(a::Task) -> core::option::Option<u8>, b::C>", "answer"),
             ("", ""),
         ] {
             assert_eq!(short(long), expected, "{long}");
         }
         assert_eq!(crate_of("<blockmill_rlp::List as core::Iterator>::next"), "blockmill_rlp");
         assert_eq!(crate_of("memcpy"), "memcpy");
+    }
+
+    #[test]
+    fn functions_that_only_call_others_are_plumbing() {
+        let plumbing = "_start __libc_start_main_impl std::rt::lang_start_internal {closure#0}<u8> \
+                        std::panicking::catch_unwind::do_call::<A> call_once<fn()> a::{{closure}}";
+        for name in plumbing.split(' ') {
+            assert!(is_plumbing(name), "{name}");
+        }
+        for name in ["main", "memcpy", "calls", "a::b::recover<T>", "<a::Vec<T> as Fold>::fold", ""]
+        {
+            assert!(!is_plumbing(name), "{name}");
+        }
     }
 }

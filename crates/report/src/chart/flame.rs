@@ -49,15 +49,19 @@ impl Chart {
     }
 }
 
-/// The stacks of a profile as one tree. What all of them have in common above the first fork tells
-/// nothing and is left out.
+/// The stacks of a profile as one tree, without the plumbing between functions. What all of them
+/// have in common above the first fork tells nothing and is left out.
 fn calls(profile: &Profile) -> Call {
     let mut root = Call { name: "all".into(), samples: profile.samples, calls: vec![] };
     for stack in &profile.stacks {
         let mut at = &mut root;
-        for function in stack.functions.iter().take(COMMON + DEEPEST) {
-            at = at.called(profile.name(*function));
-            at.samples += stack.samples;
+        let names = stack.functions.iter().map(|function| profile.name(*function));
+        for name in names.filter(|name| !symbol::is_plumbing(name)).take(COMMON + DEEPEST) {
+            // a function inlined into one of its own name says nothing more
+            if symbol::short(&at.name) != symbol::short(name) {
+                at = at.called(name);
+                at.samples += stack.samples;
+            }
         }
     }
     while let [only] = &mut root.calls[..]
@@ -146,7 +150,7 @@ mod tests {
     fn profile() -> Profile {
         let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let stacks = [
-            ("main run crypto::keccak::hash", 60),
+            ("main std::rt::lang_start run {closure#0} crypto::keccak::hash", 60),
             ("main run rlp::decode", 30),
             ("main run rlp::decode x", 1),
             ("main run y", 9),

@@ -55,6 +55,7 @@ impl Chart {
             body: Body::Ratios(RatioChart {
                 rows: if rows.is_empty() { return None } else { rows },
                 sides: if speed { ("slower", "faster") } else { ("more", "less") },
+                one_contest: true,
             }),
         })
     }
@@ -67,7 +68,11 @@ impl Chart {
             title: "All results".into(),
             subtitle: "the main comparison of each contest · lines are intervals of 95 %".into(),
             keys: vec![],
-            body: Body::Ratios(RatioChart { rows, sides: ("slower", "faster") }),
+            body: Body::Ratios(RatioChart {
+                rows,
+                sides: ("slower", "faster"),
+                one_contest: false,
+            }),
         })
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct RatioChart {
     pub rows: Vec<Ratio>,
     /// What is left of 1, and what is right of it.
     pub sides: (&'static str, &'static str),
+    /// Are all of one contest, so that one noise holds for them?
+    pub one_contest: bool,
 }
 
 impl RatioChart {
@@ -41,8 +43,11 @@ impl RatioChart {
         )
     }
 
-    /// The largest noise of the rows; 0 where it is not known.
+    /// The largest noise of the rows; 0 where it is not known, and where each has its own.
     fn noise(&self) -> f64 {
+        if !self.one_contest {
+            return 0.0;
+        }
         let all = self.rows.iter().map(|row| row.found.noise);
         all.filter(|noise| noise.is_finite()).fold(0.0, f64::max)
     }
@@ -53,6 +58,7 @@ impl RatioChart {
             noise if noise > 0.0 => {
                 format!("grey band: noise of this machine, {}", percent_of_noise(noise))
             }
+            _ if !self.one_contest => "each contest has a noise of its own".to_owned(),
             _ => "the noise of this machine is not known".to_owned(),
         }
     }
