@@ -57,8 +57,8 @@ fn past(known: &Arc<Mutex<Known>>) -> Past {
 fn check_changes(expected: &[Change], found: &[Change], what: &str) {
     for (key, value) in expected {
         let same = found.iter().find(|(other, _)| other == key);
-        let found = same.map(|(_, value)| value.as_ref().map(|value| testkit::hex::encode(value)));
-        let value = value.as_ref().map(|value| testkit::hex::encode(value));
+        let found = same.map(|(_, value)| value.as_ref().map(testkit::hex::encode));
+        let value = value.as_ref().map(testkit::hex::encode);
         assert_eq!(found, Some(value), "{what}: {key:?}");
     }
     for (key, value) in found {

@@ -36,7 +36,7 @@ fn every_witness_gives_the_state_root_of_its_header() {
         match witness.execute(&spec) {
             Ok(done) => {
                 assert_eq!(Some(done.number), json["number"].as_u64(), "{name}");
-                let hash = format!("0x{}", testkit::hex::encode(&done.hash));
+                let hash = format!("0x{}", testkit::hex::encode(done.hash));
                 assert_eq!(Some(&hash[..]), json["hash"].as_str(), "{name}");
             }
             Err(error) => failures.push(format!("{name}: {error}")),

@@ -46,11 +46,7 @@ impl Run {
             Some(Pause::Syscall(0x7777_7777 | 0x5555_5555)) => {
                 self.vm.push(Item::interop(Interop::Storage { contract: 0, read_only: true }));
             }
-            Some(Pause::Syscall(0xADDE_ADDE)) => {
-                if self.vm.throw(Item::bytes(b"error")).is_err() {
-                    self.state = "FAULT";
-                }
-            }
+            Some(Pause::Syscall(0xADDE_ADDE)) if self.vm.throw(Item::bytes(b"error")).is_ok() => {}
             Some(_) => self.state = "FAULT",
         }
     }
