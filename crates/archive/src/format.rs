@@ -373,36 +373,4 @@ fn first_of_stream(format: Format, file: &Path) -> Result<Range, Error> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_format_has_the_row_of_its_name() {
-        for (format, name) in [
-            (Format::Era1, "era1"),
-            (Format::Freezer, "freezer"),
-            (Format::Store, "store"),
-            (Format::RlpExport, "rlp"),
-            (Format::HeaderStream, "headers"),
-        ] {
-            assert_eq!((format.row().format, format.name()), (format, name));
-        }
-        assert_eq!(
-            any_of_them(),
-            "an era1 file, a store, an ancient folder, an RLP export, a header stream, Bitcoin \
-             block files or a Neo block dump"
-        );
-    }
-
-    #[test]
-    fn names_are_unique_and_documents_are_there() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for format in all() {
-            assert_eq!(all().filter(|other| other.name == format.name).count(), 1);
-            assert!(root.join(format.document).is_file(), "{}", format.document);
-            for target in format.targets {
-                assert_eq!(Target::all().filter(|other| other.name == target.name).count(), 1);
-            }
-        }
-    }
-}
+mod tests;

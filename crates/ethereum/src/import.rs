@@ -60,7 +60,6 @@ fn stages(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let plan = options.setting.plan();
     let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
@@ -70,8 +69,7 @@ fn stages(
     let checks = checks(options, want);
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, cancel: &options.cancel };
-    let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
-    let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
+    let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
     let (wall_s, cpu) = (start.elapsed().as_secs_f64(), pipeline::usage::cpu_times());
     run.setup = execution.is_some().then_some(Setup { wall_s, cpu });
@@ -123,6 +121,13 @@ fn stages(
     run.times = ended.times;
     link.tip = tip;
     run.close(link, ended.outcome, options)
+}
+
+/// Threads beside the one that reads, and the batches that go round.
+fn workers(options: &Options) -> (usize, Vec<Batch>) {
+    let overlapped = options.setting.plan().overlapped;
+    let threads = if overlapped { options.threads.max(1) } else { 0 };
+    (threads, (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect())
 }
 
 fn read(reader: &mut Reader, batch: &mut Batch) -> Result<bool, Error> {

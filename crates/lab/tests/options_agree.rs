@@ -28,6 +28,7 @@ fn run(file: &Path, label: &str, with: &[String]) -> Result<RunRecord, String> {
     let scratch = tempfile::tempdir().unwrap();
     let mut settings: Settings = definition().settings;
     settings.insert("paths".into(), file.to_str().unwrap().into());
+    settings.insert("genesis".into(), "mainnet".into());
     let job = Job {
         measures: "import".into(),
         label: label.to_string(),

@@ -61,7 +61,7 @@ const IMPORTS: [(&str, &[&str]); 19] = [
     ("store", &["system", "chain"]),
     ("program", &["chain", "pipeline"]),
     ("pipeline", &["system", "chain"]),
-    ("ethereum", &["chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
+    ("ethereum", &["system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),
     ("interpreter", &[]),
     ("bitcoin", &["system", "chain", "crypto", "interpreter", "archive", "store", "pipeline"]),
     ("neo", &["chain", "crypto", "archive", "trie", "store", "pipeline"]),

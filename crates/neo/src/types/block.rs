@@ -117,8 +117,8 @@ impl Block {
     }
 }
 
-/// Hashes the headers, the transactions and their scripts of all these blocks together: alone, a block without
-/// transactions would leave the lanes empty.
+/// Hashes the headers, the transactions and their scripts of all these blocks together: alone, a
+/// block without transactions would leave the lanes empty.
 pub fn hash_blocks(blocks: &mut [Block], hasher: &ManySha256) {
     let mut messages: Vec<&[u8]> = blocks.iter().map(Block::signed_bytes).collect();
     messages.extend(blocks.iter().flat_map(|block| block.transactions.signed(&block.raw)));

@@ -17,8 +17,15 @@ use ethereum::{Address, Hash, U256};
 use rlp::ethereum::Withdrawal;
 use rlp::{Encode, OnePass, Write};
 
-/// A body without transactions, as before Shanghai.
-pub const EMPTY_BODY: &[u8] = &[0xc2, 0xc0, 0xc0];
+/// The body of a genesis block: two empty lists, and a third where its header commits to
+/// withdrawals.
+pub fn genesis_body(header: &Header) -> &'static [u8] {
+    match header.withdrawals_root {
+        None => &[0xc2, 0xc0, 0xc0],
+        Some(_) => &[0xc3, 0xc0, 0xc0, 0xc0],
+    }
+}
+
 /// Seconds between blocks.
 const STEP: u64 = 13;
 /// Wei of a gwei.

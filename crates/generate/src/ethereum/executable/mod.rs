@@ -164,7 +164,7 @@ pub fn generate(recipe: &Recipe, folder: &Path, mut progress: impl FnMut(u64)) -
     let mut writer = ArchiveWriter::create(Format::RlpExport, &folder.join(FILE), &options)?;
     let mut chunk = Chunk::new();
     chunk.headers.push(&spec.genesis.raw);
-    chunk.bodies.push(builder::EMPTY_BODY);
+    chunk.bodies.push(builder::genesis_body(&spec.genesis.header));
     let mut builder = Builder::new(&spec, random.clone())?;
     let mut source = Source::new(recipe, &signers, random)?;
     for number in 1..=recipe.blocks {

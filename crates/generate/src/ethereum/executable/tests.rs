@@ -1,3 +1,5 @@
+//! Generated chains are executed anew, and are what was asked for.
+
 use super::*;
 use archive::{Archive, ChunkLimit, Packed, Want};
 use ethereum::body::BodyView;

@@ -22,8 +22,8 @@ pub fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
     text
 }
 
-/// Reads what [`encode`] writes. Line ends anywhere do not matter, nor do the bits of the last digit
-/// that no byte uses.
+/// Reads what [`encode`] writes. Line ends anywhere do not matter, nor do the bits of the last
+/// digit that no byte uses.
 #[must_use]
 pub fn decode(text: &str, alphabet: &[u8; 64]) -> Option<Vec<u8>> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();

@@ -1,0 +1,52 @@
+//! Contracts by their hash, decoded once.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{Contract, Engine, Value, native};
+
+/// Contracts that were read before, with the bytes that they were read from.
+#[derive(Default)]
+pub struct Contracts {
+    known: HashMap<[u8; 20], (Value, Arc<Contract>)>,
+    /// What was answered since something of ContractManagement changed; most who are asked for are
+    /// accounts, and no contracts.
+    answers: HashMap<[u8; 20], Option<Arc<Contract>>>,
+    /// When that was.
+    version: u64,
+}
+
+/// Contracts that are kept in memory, and answers, at most.
+const KEPT: usize = 1 << 16;
+
+impl Engine<'_> {
+    /// A contract by its hash.
+    #[must_use]
+    pub fn contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
+        let version = self.state.version(&[native::management::ID]);
+        if self.contracts.version != version || self.contracts.answers.len() >= KEPT {
+            self.contracts.answers.clear();
+            self.contracts.version = version;
+        }
+        if let Some(answer) = self.contracts.answers.get(hash) {
+            return answer.clone();
+        }
+        let answer = self.stored_contract(hash);
+        self.contracts.answers.insert(*hash, answer.clone());
+        answer
+    }
+
+    fn stored_contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
+        let value = native::management::stored(self.state, hash)?;
+        if let Some((known, contract)) = self.contracts.known.get(hash)
+            && (Arc::ptr_eq(known, &value) || *known == value)
+        {
+            return Some(Arc::clone(contract));
+        }
+        let contract = Arc::new(Contract::decode(&value).ok()?);
+        if self.contracts.known.len() >= KEPT {
+            self.contracts.known.clear();
+        }
+        self.contracts.known.insert(*hash, (value, Arc::clone(&contract)));
+        Some(contract)
+    }
+}
