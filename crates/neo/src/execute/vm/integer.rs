@@ -92,7 +92,7 @@ impl Integer {
         }
     }
 
-    /// Reads little-endian two's complement of at most [`MAX_BYTES`].
+    /// Reads little-endian two's complement of at most 32 bytes.
     ///
     /// # Errors
     ///

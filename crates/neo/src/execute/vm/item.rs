@@ -42,7 +42,7 @@ pub enum Item {
     Int(i64),
     /// An integer that needs more than 64 bits.
     Big(Rc<BigInt>),
-    /// A byte string of up to [`INLINE`] bytes: length and bytes.
+    /// A byte string of up to `INLINE` bytes: length and bytes.
     Short(u8, [u8; INLINE]),
     /// A longer byte string.
     Bytes(Rc<[u8]>),
