@@ -8,11 +8,13 @@ use crate::batch::Batch;
 use crate::commit::Sink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
 use crate::error::{Rule, Violation};
+use crate::execute::evm::MachineOptions;
 use crate::execute::receipts::Receipts;
 use crate::execute::{
     self, Evm, Executed, ExecutionError, PreparedBlock, Replay, verify_state_root,
 };
 use crate::fault::{Cause, Error};
+use crate::option_table::Plan;
 use crate::options::Options;
 use crate::params::ChainSpec;
 use crate::state::{Changes, State, StateError, Tries};
@@ -26,6 +28,9 @@ use store::ChainStore;
 /// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
 /// on short archives, and wait little for each other.
 const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 64 << 10 };
+
+/// Changes of a block that changes little: with more of them the lanes are full without others.
+const SMALL: usize = 20;
 
 /// The bounds of a chunk: at least the blocks that have a root together.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {
@@ -63,6 +68,9 @@ pub(crate) struct Execution<'c> {
     root_every: usize,
     /// What is kept of what blocks change.
     log: LogValues,
+    machine: MachineOptions,
+    /// Most blocks whose roots are made together.
+    root_group: usize,
 }
 
 impl<'c> Execution<'c> {
@@ -93,8 +101,8 @@ impl<'c> Execution<'c> {
             Sink::Executed(_) => plan.log,
             _ => LogValues::None,
         };
-        let root_every = plan.root_every;
-        Ok(Some(Self { spec, state, tries, hasher, root_every, log }))
+        let Plan { root_every, root_group, machine, .. } = plan;
+        Ok(Some(Self { spec, state, tries, hasher, root_every, root_group, log, machine }))
     }
 
     /// Adds the stages of execution, where there is one.
@@ -102,19 +110,19 @@ impl<'c> Execution<'c> {
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
     ) -> Stages<'a, Batch, Error> {
-        let Some(Self { spec, state, tries, hasher, root_every, log }) = execution else {
-            return stages;
-        };
-        let (spec, hasher, root_every, log) = (*spec, *hasher, *root_every, *log);
+        let Some(execution) = execution else { return stages };
+        let together = (execution.root_every, execution.root_group);
+        let Self { spec, state, tries, hasher, log, machine, .. } = execution;
+        let (spec, hasher, log, machine) = (*spec, *hasher, *log, *machine);
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
-                batch.executed.clear();
-                executing = executing && execute_chunk(spec, state, batch);
+                let evm = Evm::new(state, spec.chain_id).with(machine);
+                executing = executing && execute_chunk(spec, evm, batch);
                 Ok(Flow::Continue)
             })
             .serial("root", move |batch| {
-                rooting = rooting && root_chunk(tries, root_every, batch);
+                rooting = rooting && root_chunk(tries, together, batch);
                 Ok(Flow::Continue)
             })
             .parallel("receipts", move |batch| {
@@ -126,9 +134,9 @@ impl<'c> Execution<'c> {
 
 /// Executes the new blocks of a chunk. False when one was not executed to its end: then the state
 /// is that of no block, and nothing more can be executed.
-fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool {
+fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
-    let mut evm = Evm::new(state, spec.chain_id);
+    batch.executed.clear();
     for i in range {
         let mut done = ExecutedBlock::default();
         let block = &batch.prepared[i];
@@ -148,9 +156,11 @@ fn execute_chunk(spec: &ChainSpec, state: &mut State, batch: &mut Batch) -> bool
     true
 }
 
-/// Puts the changes of the blocks into the tries and compares the state roots, of `every` blocks
-/// that of the last one. False when one is wrong: then the tries are those of no right block.
-fn root_chunk(tries: &mut Tries, every: usize, batch: &mut Batch) -> bool {
+/// Puts the changes of the blocks into the tries and compares the state roots: of as many blocks as
+/// `together` says first that of the last one, of as many small blocks as it says then each, made
+/// together. False when one is wrong: then the tries are those of no right block.
+fn root_chunk(tries: &mut Tries, together: (usize, usize), batch: &mut Batch) -> bool {
+    let (every, most) = together;
     let range = batch.verified().range();
     let mut executed = std::mem::take(&mut batch.executed);
     // the genesis block's changes are in the tries
@@ -158,13 +168,18 @@ fn root_chunk(tries: &mut Tries, every: usize, batch: &mut Batch) -> bool {
     let mut failure = None;
     let end = executed.len().min(range.len());
     while at < end && failure.is_none() {
+        let clock = Instant::now();
         let rest = &mut executed[at..end];
-        // before Byzantium, receipts have roots of their own
-        let whole = rest.iter().take(every).take_while(|done| done.executed.steps.is_empty());
-        let count = whole.count().max(1);
+        let count = if every > 1 { whole(rest, every) } else { group(rest, most) };
         let blocks = &batch.prepared[range.start + at..][..count];
-        let outcome = root_together(tries, blocks, &mut rest[..count]);
+        let done = &mut rest[..count];
+        let outcome = match every {
+            1 => root(tries, blocks, done),
+            _ => root_of_last(tries, blocks, done),
+        };
         failure = outcome.err().map(|(i, error)| (range.start + at + i, error));
+        let each = clock.elapsed() / count as u32;
+        done.iter_mut().for_each(|done| done.busy[1] = each);
         at += count;
     }
     batch.executed = executed;
@@ -173,44 +188,66 @@ fn root_chunk(tries: &mut Tries, every: usize, batch: &mut Batch) -> bool {
     false
 }
 
+/// How many of these blocks have one root compared. Before Byzantium, receipts have roots of their
+/// own, and each block's is.
+fn whole(executed: &[ExecutedBlock], most: usize) -> usize {
+    let whole = executed.iter().take(most).take_while(|done| done.executed.steps.is_empty());
+    whole.count().max(1)
+}
+
 /// Compares the state root behind several blocks. When it is wrong, the first of them whose own
-/// root is wrong is found; its place and the rule are the error.
-fn root_together(
+/// root is wrong is found; its index and the rule are the error.
+fn root_of_last(
     tries: &mut Tries,
     blocks: &[PreparedBlock],
     done: &mut [ExecutedBlock],
 ) -> Result<(), (usize, ExecutionError)> {
-    let clock = Instant::now();
-    let last = blocks.len() - 1;
-    let mut apart = blocks.len() == 1;
-    if !apart {
+    if let [_, .., last] = blocks {
         let changes = Changes::together(done.iter().map(|done| &done.executed.changes));
         let root = tries.apply(&changes).map_err(|error| (0, error.into()))?;
-        if verify_state_root(&blocks[last].header.state_root, &root).is_err() {
-            tries.apply(&changes.reversed()).map_err(|error| (0, error.into()))?;
-            apart = true;
+        if verify_state_root(&last.header.state_root, &root).is_ok() {
+            return Ok(());
         }
+        tries.apply(&changes.reversed()).map_err(|error| (0, error.into()))?;
     }
-    if apart {
-        for (i, (block, done)) in blocks.iter().zip(done.iter_mut()).enumerate() {
-            root(tries, block, done).map_err(|error| (i, error))?;
-        }
+    for (i, (block, done)) in blocks.iter().zip(done.iter_mut()).enumerate() {
+        let alone = (std::slice::from_ref(block), std::slice::from_mut(done));
+        root(tries, alone.0, alone.1).map_err(|(_, error)| (i, error))?;
     }
-    let each = clock.elapsed() / blocks.len() as u32;
-    done.iter_mut().for_each(|done| done.busy[1] = each);
     Ok(())
 }
 
+/// How many of these blocks have their roots made together: one, or some that change little.
+fn group(executed: &[ExecutedBlock], most: usize) -> usize {
+    let changes = |done: &ExecutedBlock| {
+        let all = done.executed.steps.iter().chain([&done.executed.changes]);
+        all.map(|changes| changes.accounts.len() + changes.slots.len()).sum::<usize>()
+    };
+    let small = executed.iter().take(most).take_while(|done| changes(done) <= SMALL);
+    small.count().max(1)
+}
+
+/// The roots of some blocks; the index of the one at fault.
 fn root(
     tries: &mut Tries,
-    block: &PreparedBlock,
-    done: &mut ExecutedBlock,
-) -> Result<(), ExecutionError> {
-    for step in &done.executed.steps {
-        done.roots.push(tries.apply(step)?);
+    blocks: &[PreparedBlock],
+    executed: &mut [ExecutedBlock],
+) -> Result<(), (usize, ExecutionError)> {
+    let all = |done: &ExecutedBlock| done.executed.steps.len() + 1;
+    let versions: Vec<&Changes> = executed
+        .iter()
+        .flat_map(|done| done.executed.steps.iter().chain([&done.executed.changes]))
+        .collect();
+    let roots = tries.apply_group(&versions).map_err(|error| (0, error.into()))?;
+    let mut roots = roots.into_iter();
+    for (i, (block, done)) in blocks.iter().zip(executed).enumerate() {
+        let count = all(done);
+        done.roots = roots.by_ref().take(count - 1).collect();
+        let Some(root) = roots.next() else { break };
+        verify_state_root(&block.header.state_root, &root)
+            .map_err(|violation| (i, violation.into()))?;
     }
-    let root = tries.apply(&done.executed.changes)?;
-    Ok(verify_state_root(&block.header.state_root, &root)?)
+    Ok(())
 }
 
 /// Compares receipts roots and blooms.

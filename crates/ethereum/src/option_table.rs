@@ -1,12 +1,13 @@
 //! Every optimisation of the import, as a named option (see [`pipeline::options`]).
 
 use crate::durable::LogValues;
+use crate::execute::evm::MachineOptions;
 use crypto::Signatures;
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 15] = [
+pub const OPTIONS: [NamedOption; 18] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -74,6 +75,21 @@ pub const OPTIONS: [NamedOption; 15] = [
         "compare the state root of every 64th, of every 8th or of each block",
     ),
     NamedOption::new(
+        "root-group",
+        &["1", "8"],
+        "hash the tries of one block, or those of so many small blocks together",
+    ),
+    NamedOption::new(
+        "evm-keccak",
+        &["revm", "ours"],
+        "the hash of KECCAK256: that of the virtual machine's library, or ours",
+    ),
+    NamedOption::new(
+        "journal",
+        &["transaction", "block"],
+        "take over what transactions change one by one, or all of a block together",
+    ),
+    NamedOption::new(
         "log",
         &["off", "redo", "redo+undo"],
         "keep what each block changes: nothing, new values, or old ones too for the way back",
@@ -133,6 +149,11 @@ impl Table for Ethereum {
                 Some("8") => 8,
                 _ => 1,
             },
+            root_group: if setting.is("root-group", "8") { 8 } else { 1 },
+            machine: MachineOptions {
+                our_keccak: setting.is("evm-keccak", "ours"),
+                journal_of_block: setting.is("journal", "block"),
+            },
             log: match setting.get("log") {
                 Some("off") => LogValues::None,
                 Some("redo") => LogValues::New,
@@ -160,6 +181,8 @@ pub struct Plan {
     pub signatures: Signatures,
     pub arena_tries: bool,
     pub root_every: usize,
+    pub root_group: usize,
+    pub machine: MachineOptions,
     pub log: LogValues,
     pub overlapped: bool,
 }

@@ -4,8 +4,9 @@
 //! does lies in a table that does not follow the configuration, so a new table is made where the
 //! fork changes; an `Evm` cannot be sent to another thread, so one is made for each stretch of
 //! blocks; a slot's original value is that of the transaction, not of the block; and what EIP-161
-//! removes is removed by whoever takes the result over, which is [`Evm::commit`].
+//! removes is removed by whoever takes the result over, which is `Evm::commit`.
 
+mod keccak;
 mod values;
 
 pub use values::{Code, Environment, Log, Outcome};
@@ -111,6 +112,17 @@ type Machine<'s> = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, View<'s>>>;
 pub struct Evm<'s> {
     machine: Machine<'s>,
     fork: Option<Fork>,
+    options: MachineOptions,
+}
+
+/// What a machine may do in the plain way or in a fast one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineOptions {
+    /// KECCAK256 takes our hash, not that of the machine's library.
+    pub our_keccak: bool,
+    /// What transactions change is taken over into the state at the end of their block, not after
+    /// each of them; from Byzantium on, when no receipt has a state root any more.
+    pub journal_of_block: bool,
 }
 
 impl<'s> Evm<'s> {
@@ -125,7 +137,14 @@ impl<'s> Evm<'s> {
             // transactions from before EIP-155 name no chain; the others were verified
             cfg.tx_chain_id_check = false;
         });
-        Self { machine, fork: None }
+        Self { machine, fork: None, options: MachineOptions::default() }
+    }
+
+    /// The same in another way.
+    #[must_use]
+    pub fn with(mut self, options: MachineOptions) -> Self {
+        self.options = options;
+        self
     }
 
     /// The state.
@@ -148,6 +167,10 @@ impl<'s> Evm<'s> {
             self.machine.instruction = EthInstructions::new_mainnet_with_spec(spec);
             if terms.fork == Fork::Constantinople {
                 self.meter_net_changes();
+            }
+            if self.options.our_keccak {
+                let keccak = Instruction::new(keccak::keccak256);
+                self.machine.instruction.insert_instruction(opcode::KECCAK256, keccak, 30);
             }
         }
         let blobs = match terms.blob_fee {
@@ -187,18 +210,40 @@ impl<'s> Evm<'s> {
         self.machine.instruction.insert_instruction(opcode::SSTORE, sstore, 0);
     }
 
-    /// Executes a transaction and takes its result over into the state.
+    /// Whether changes wait for the end of the block.
+    fn waits(&self) -> bool {
+        self.options.journal_of_block && self.fork.is_some_and(|fork| fork >= Fork::Byzantium)
+    }
+
+    /// Executes a transaction; its result is in the state at [`Evm::settle`] at the latest.
     pub fn transact(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
         let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
         let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
-        let changed = self.machine.finalize();
-        let result = result?;
-        self.commit(changed)?;
+        let result = if self.waits() {
+            result?
+        } else {
+            let changed = self.machine.finalize();
+            let result = result?;
+            self.commit(changed)?;
+            result
+        };
         Ok(Outcome {
             success: result.is_success(),
             gas_used: result.tx_gas_used(),
             logs: result.into_logs().into_iter().map(Log).collect(),
         })
+    }
+
+    /// Takes over what the transactions of a block changed, where that waits.
+    ///
+    /// # Errors
+    /// What is not known of the state.
+    pub fn settle(&mut self) -> Result<(), StateError> {
+        if !self.waits() {
+            return Ok(());
+        }
+        let changed = self.machine.finalize();
+        self.commit(changed)
     }
 
     /// Calls a system contract; its output where it succeeded.
@@ -232,6 +277,8 @@ impl<'s> Evm<'s> {
     /// Takes over what a transaction changed.
     fn commit(&mut self, changed: EvmState) -> Result<(), StateError> {
         let clear_empty = self.clears_empty();
+        // a slot's original value is that of the last transaction that came to it
+        let all_slots = self.waits();
         let View { state, storage_only } = self.machine.ctx.db_mut();
         for (address, account) in changed {
             if !account.is_touched() {
@@ -244,19 +291,21 @@ impl<'s> Evm<'s> {
                 nonce = nonce.saturating_sub(1);
             }
             let after = Account { nonce, balance, code_hash };
-            let ended = account.status.contains(state::AccountStatus::SelfDestructed);
+            // one that another transaction of the block came to after it ended began anew
+            let ended = account.status.contains(state::AccountStatus::SelfDestructedLocal);
             if ended || clear_empty && after.is_empty() {
                 let id = state.set_account(address, None, None)?;
                 state.clear_slots(id);
                 continue;
             }
             let id = state.set_account(address, Some(after), info.code.map(Code))?;
-            if account.status.contains(state::AccountStatus::Created) {
+            let anew = state::AccountStatus::Created | state::AccountStatus::SelfDestructed;
+            if account.status.intersects(anew) {
                 // whatever stood at this address before is no part of the new contract
                 state.clear_slots(id);
             }
             for (slot, value) in account.storage {
-                if value.present_value != value.original_value {
+                if all_slots || value.present_value != value.original_value {
                     state.set_slot(id, slot, value.present_value);
                 }
             }

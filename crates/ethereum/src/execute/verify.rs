@@ -100,6 +100,7 @@ pub(super) fn run(
             executed.steps.push(evm.state().take_changes());
         }
     }
+    evm.settle()?;
     let mut requests_hash = None;
     if fork >= Fork::Prague {
         let deposits = requests::deposits(&spec.deposit_contract, &executed.outcomes)?;

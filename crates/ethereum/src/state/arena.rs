@@ -5,6 +5,7 @@
 use super::{AccountId, Changes, StateError};
 use crate::Hash;
 use crypto::ManyKeccak;
+use hashbrown::HashMap;
 use rlp::Encode;
 use rlp::ethereum::Account as Leaf;
 use trie::EMPTY_ROOT;
@@ -47,9 +48,64 @@ impl ArenaTries {
     /// The state root after `changes`.
     pub fn apply(&mut self, changes: &Changes) -> Result<Hash, StateError> {
         self.learn(changes);
-        self.apply_slots(changes)?;
-        self.apply_accounts(changes)?;
+        let slots = self.slots(changes)?;
+        if !slots.wiped.is_empty() || !slots.tries.is_empty() {
+            let updates = slots.updates();
+            self.storage.update(&update::Changes { wiped: &slots.wiped, updates: &updates })?;
+        }
+        let leaves = self.leaves(changes, |storage, trie| storage.root(trie))?;
+        let updates = updates_of(self.state, &leaves);
+        self.accounts.update(&update::Changes { wiped: &[], updates: &updates })?;
         self.root()
+    }
+
+    /// The state roots after each of several small changes; the nodes of all of them are hashed
+    /// together.
+    pub fn apply_group(&mut self, group: &[&Changes]) -> Result<Vec<Hash>, StateError> {
+        let mut slots = Vec::with_capacity(group.len());
+        for changes in group {
+            self.learn(changes);
+            slots.push(self.slots(changes)?);
+        }
+        let before = self.roots_before(&slots)?;
+        let updates: Vec<_> = slots.iter().map(SlotUpdates::updates).collect();
+        let versions = slots.iter().zip(&updates);
+        let versions: Vec<_> = versions
+            .map(|(slots, updates)| update::Changes { wiped: &slots.wiped, updates })
+            .collect();
+        let roots = self.storage.update_group(&versions)?;
+
+        let mut current = before;
+        let mut leaves = Vec::with_capacity(group.len());
+        for (changes, roots) in group.iter().zip(roots) {
+            current.extend(roots);
+            leaves.push(self.leaves(changes, |storage, trie| match current.get(&trie) {
+                Some(root) => Ok(*root),
+                None => storage.root(trie),
+            })?);
+        }
+        let updates: Vec<_> = leaves.iter().map(|leaves| updates_of(self.state, leaves)).collect();
+        let versions = updates.iter().map(|updates| update::Changes { wiped: &[], updates });
+        let mut last = self.root()?;
+        let roots = self.accounts.update_group(&versions.collect::<Vec<_>>())?;
+        Ok(roots
+            .into_iter()
+            .map(|changed| {
+                last = changed.last().map_or(last, |(_, root)| *root);
+                last
+            })
+            .collect())
+    }
+
+    /// The roots of the storage tries that a group changes, before the group.
+    fn roots_before(&self, group: &[SlotUpdates]) -> Result<HashMap<TrieId, Hash>, StateError> {
+        let mut roots = HashMap::new();
+        for slots in group {
+            for trie in slots.wiped.iter().chain(&slots.tries) {
+                roots.insert(*trie, self.storage.root(*trie)?);
+            }
+        }
+        Ok(roots)
     }
 
     /// Hashes the addresses that were not met before.
@@ -76,36 +132,39 @@ impl ArenaTries {
         }
     }
 
-    fn apply_slots(&mut self, changes: &Changes) -> Result<(), StateError> {
+    /// What changes in the storage tries.
+    fn slots(&mut self, changes: &Changes) -> Result<SlotUpdates, StateError> {
         if changes.slots.is_empty() && changes.cleared.is_empty() {
-            return Ok(());
+            return Ok(SlotUpdates::default());
         }
         let slots: Vec<Hash> = changes.slots.iter().map(|s| s.slot.to_be_bytes()).collect();
         let messages: Vec<&[u8]> = slots.iter().map(|slot| &slot[..]).collect();
         let mut keys = vec![[0; 32]; slots.len()];
         self.hasher.keccak256(&messages, &mut keys);
         let values = changes.slots.iter();
-        let values: Vec<_> =
-            values.map(|s| (!s.after.is_zero()).then(|| s.after.encode())).collect();
+        let values = values.map(|s| (!s.after.is_zero()).then(|| s.after.encode())).collect();
         let mut wiped = vec![];
         for id in &changes.cleared {
             wiped.push(self.storage_of(*id)?);
         }
-        let mut updates = Vec::with_capacity(keys.len());
-        for ((change, key), value) in changes.slots.iter().zip(&keys).zip(&values) {
-            let trie = self.storage_of(change.id)?;
-            updates.push(Update { trie, key, value: value.as_deref() });
+        let mut tries = Vec::with_capacity(keys.len());
+        for change in &changes.slots {
+            tries.push(self.storage_of(change.id)?);
         }
-        self.storage.update(&update::Changes { wiped: &wiped, updates: &updates })?;
-        Ok(())
+        Ok(SlotUpdates { wiped, tries, keys, values })
     }
 
-    fn apply_accounts(&mut self, changes: &Changes) -> Result<(), StateError> {
+    /// The accounts that change, as their trie holds them, by key.
+    fn leaves(
+        &self,
+        changes: &Changes,
+        storage_root: impl Fn(&Forest<Ethereum>, TrieId) -> Result<Hash, update::Error>,
+    ) -> Result<Vec<(Hash, Option<Vec<u8>>)>, StateError> {
         let mut leaves = Vec::with_capacity(changes.accounts.len());
         for change in &changes.accounts {
             let Known { key, storage } = self.known[change.id as usize];
             let storage_root = match storage {
-                Some(trie) => self.storage.root(trie)?,
+                Some(trie) => storage_root(&self.storage, trie)?,
                 None => EMPTY_ROOT,
             };
             let leaf = change.after.map(|account| {
@@ -115,11 +174,28 @@ impl ArenaTries {
             });
             leaves.push((key.unwrap_or_default(), leaf));
         }
-        let trie = self.state;
-        let updates = leaves.iter();
-        let updates: Vec<_> =
-            updates.map(|(key, leaf)| Update { trie, key, value: leaf.as_deref() }).collect();
-        self.accounts.update(&update::Changes { wiped: &[], updates: &updates })?;
-        Ok(())
+        Ok(leaves)
     }
+}
+
+/// Changes of storage tries, encoded.
+#[derive(Default)]
+struct SlotUpdates {
+    wiped: Vec<TrieId>,
+    tries: Vec<TrieId>,
+    keys: Vec<Hash>,
+    values: Vec<Option<Vec<u8>>>,
+}
+
+impl SlotUpdates {
+    fn updates(&self) -> Vec<Update<'_>> {
+        let all = self.tries.iter().zip(&self.keys).zip(&self.values);
+        all.map(|((trie, key), value)| Update { trie: *trie, key, value: value.as_deref() })
+            .collect()
+    }
+}
+
+fn updates_of(trie: TrieId, leaves: &[(Hash, Option<Vec<u8>>)]) -> Vec<Update<'_>> {
+    let updates = leaves.iter();
+    updates.map(|(key, leaf)| Update { trie, key, value: leaf.as_deref() }).collect()
 }

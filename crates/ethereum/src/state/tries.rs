@@ -53,6 +53,18 @@ impl Tries {
         }
     }
 
+    /// The state roots after each of several changes, one after the other. In arenas the nodes of
+    /// all of them are hashed together, which pays where each changes little.
+    ///
+    /// # Errors
+    /// Those of [`Tries::apply`].
+    pub fn apply_group(&mut self, group: &[&Changes]) -> Result<Vec<Hash>, StateError> {
+        match &mut self.0 {
+            Kind::Arena(tries) if group.len() > 1 => tries.apply_group(group),
+            _ => group.iter().map(|changes| self.apply(changes)).collect(),
+        }
+    }
+
     /// The state root.
     ///
     /// # Errors
