@@ -10,6 +10,7 @@ mod decoders;
 mod files;
 mod input;
 mod neo_blocks;
+mod neo_contracts;
 mod pairs;
 pub mod seeds;
 mod signatures;
@@ -23,6 +24,7 @@ pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan}
 pub use decoders::{body, header, receipts, rlp, transaction};
 pub use files::{ethash_cache, store};
 pub use neo_blocks::{acc, neo_block, neo_transaction};
+pub use neo_contracts::{neo_manifest, neo_nef, neo_script};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
 pub use signatures::signatures;
 pub use tables::{table, table_files};
@@ -46,7 +48,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 34] = [
+pub const TARGETS: [Target; 37] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -79,6 +81,9 @@ pub const TARGETS: [Target; 34] = [
     target("acc", acc, 1000),
     target("neo_block", neo_block, 20_000),
     target("neo_transaction", neo_transaction, 20_000),
+    target("neo_nef", neo_nef, 20_000),
+    target("neo_manifest", neo_manifest, 20_000),
+    target("neo_script", neo_script, 500),
     target("table", table, 60),
     target("table_files", table_files, 1000),
 ];

@@ -2,6 +2,7 @@
 
 mod chain_files;
 mod neo_blocks;
+mod neo_contracts;
 
 use crate::archives::{TABLE_FILES, frame};
 use crate::files::STORE_FILES;
@@ -50,6 +51,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "acc" => neo_blocks::dumps(),
         "neo_block" => neo_blocks::blocks(),
         "neo_transaction" => neo_blocks::transactions(),
+        "neo_nef" => neo_contracts::nefs(),
+        "neo_manifest" => neo_contracts::manifests(),
+        "neo_script" => neo_contracts::scripts(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],

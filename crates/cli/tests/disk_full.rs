@@ -250,6 +250,23 @@ fn a_bitcoin_import_goes_on_when_there_is_room() {
     each_size(&scratch, &line, coins, &["stays"]);
 }
 
+#[testkit::needs(fixtures)]
+#[test]
+fn a_neo_import_goes_on_when_there_is_room() {
+    let scratch = Scratch::new("full-neo-import");
+    let dump = testkit::fixture("neo/gen/empty2000-sr.acc.zst");
+    let line = format!("import {} --data @/data --cache 1", dump.display());
+    let root = |disk: &Disk| {
+        let data = disk.folder().join("data");
+        let ended = disk.blockmill(&format!("inspect {} --json", data.display()));
+        assert_eq!(ended.code, Some(GOOD), "{}", ended.stderr);
+        let document: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+        let found = &document["result"];
+        format!("{} {}", found["height"], found["state_root"])
+    };
+    each_size(&scratch, &line, root, &["stays"]);
+}
+
 #[test]
 fn ethereum_conversions_begin_again_when_there_is_room() {
     let scratch = Scratch::new("full-ethereum-convert");

@@ -1,0 +1,7 @@
+//! Any bytes as a manifest of Neo.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    blockmill_fuzz::neo_manifest(data);
+});
