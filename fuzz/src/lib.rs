@@ -7,6 +7,7 @@
 mod archives;
 mod chain_files;
 mod decoders;
+mod execution;
 mod files;
 mod input;
 mod neo_blocks;
@@ -22,6 +23,7 @@ mod writers;
 pub use archives::{era1, era1_records, freezer, gzip, header_stream, rlp_export};
 pub use chain_files::{bitcoin_block, bitcoin_scripts, bitcoin_undo, blkdat_scan};
 pub use decoders::{body, header, receipts, rlp, transaction};
+pub use execution::{state_log, state_test, witness};
 pub use files::{ethash_cache, store};
 pub use neo_blocks::{acc, neo_block, neo_transaction};
 pub use neo_contracts::{neo_manifest, neo_nef, neo_script};
@@ -48,7 +50,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 37] = [
+pub const TARGETS: [Target; 40] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -84,6 +86,9 @@ pub const TARGETS: [Target; 37] = [
     target("neo_nef", neo_nef, 20_000),
     target("neo_manifest", neo_manifest, 20_000),
     target("neo_script", neo_script, 500),
+    target("witness", witness, 3000),
+    target("state_test", state_test, 1000),
+    target("state_log", state_log, 20_000),
     target("table", table, 60),
     target("table_files", table_files, 1000),
 ];

@@ -1,6 +1,7 @@
 //! Good inputs to begin with, made here: small chains in every encoding and format.
 
 mod chain_files;
+mod execution;
 mod neo_blocks;
 mod neo_contracts;
 
@@ -54,6 +55,9 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "neo_nef" => neo_contracts::nefs(),
         "neo_manifest" => neo_contracts::manifests(),
         "neo_script" => neo_contracts::scripts(),
+        "witness" => vec![execution::witness()],
+        "state_test" => vec![execution::state_test()],
+        "state_log" => execution::log_records(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],
