@@ -1,8 +1,8 @@
-//! `demo`: the main job on a small chain of our own, from nothing to a report.
+//! `demo`: the main job on small chains of our own, from nothing to reports.
 
 use crate::answer::Answer;
 use crate::args::{Cli, Command, Demo};
-use crate::{bitcoin, convert, ethereum, generate, import, inspect, outputs, report, stop};
+use crate::{bitcoin, convert, ethereum, generate, import, inspect, neo, outputs, report, stop};
 use anyhow::{Context, Result, ensure};
 use chain::Status;
 use chain::grouped;
@@ -19,7 +19,7 @@ use std::path::Path;
 const MARK: &str = ".blockmill-demo";
 
 /// What a demo creates in its folder, and the next one replaces.
-const CREATED: [&str; 14] = [
+const CREATED: [&str; 25] = [
     "ancient",
     "block-store",
     "blocks.json",
@@ -32,8 +32,25 @@ const CREATED: [&str; 14] = [
     "bitcoin-store",
     "bitcoin.json",
     "bitcoin-damaged",
+    "executable",
+    "executed",
+    "executed.json",
+    "neo",
+    "neo-store",
+    "neo.json",
+    "neo-damaged",
     "report",
     "bitcoin-report",
+    "executed-report",
+    "neo-report",
+];
+
+/// Run records, and the folders of the pages that show them.
+const REPORTS: [(&str, &str); 4] = [
+    ("headers.json", "report"),
+    ("executed.json", "executed-report"),
+    ("bitcoin.json", "bitcoin-report"),
+    ("neo.json", "neo-report"),
 ];
 
 /// `blockmill demo`.
@@ -47,14 +64,16 @@ pub fn run(args: &Demo, json: bool) -> Result<Answer> {
     let demo = Steps { out, kept, json, documents: RefCell::default() };
     ethereum::demo::run(&demo, args)?;
     bitcoin::demo::run(&demo, out)?;
+    neo::demo::run(&demo, out)?;
 
-    demo.good("report @headers.json --out @report")?;
-    demo.good("report @bitcoin.json --out @bitcoin-report")?;
-    let [page, bitcoin_page] = ["report", "bitcoin-report"].map(|name| out.join(name));
-    let [page, bitcoin_page] = [page.display(), bitcoin_page.display()];
+    for (record, page) in REPORTS {
+        demo.good(&format!("report @{record} --out @{page}"))?;
+    }
     demo.say(&format!("\n{} headers verified and stored.", grouped(args.headers)));
-    demo.say(&format!("Open {page}/index.html and {bitcoin_page}/index.html to see where the"));
-    demo.say("time went.");
+    demo.say("Open these pages to see where the time went:");
+    for (_, page) in REPORTS {
+        demo.say(&format!("  {}", out.join(page).join("index.html").display()));
+    }
     if json { Answer::ok().with(demo.documents.into_inner()) } else { Ok(Answer::ok()) }
 }
 
@@ -127,6 +146,7 @@ impl Steps<'_> {
             Command::Import(args) => import::run_import(args, self.json, stop::cancel()),
             Command::Verify(args) => import::run_verify(args, self.json, stop::cancel()),
             Command::Report(args) => report::run(args, self.json),
+            Command::Unwind(args) => ethereum::unwind::run(args, self.json, &stop::cancel()),
             _ => Ok(Answer::ok()),
         }
     }

@@ -33,7 +33,19 @@ pub fn run(demo: &Steps<'_>, args: &Demo) -> Result<()> {
         is_found,
         "expected the damaged copy to be found damaged, found its verdict to be: {exit}"
     );
-    Ok(())
+    execute(demo)
+}
+
+/// Executes a chain of random programs, takes blocks of it back, and executes them once more.
+fn execute(demo: &Steps<'_>) -> Result<()> {
+    demo.say("\nExecution: 100 blocks of random programs, every state root of which is checked.");
+    let chain = "--work mixed --blocks 100 --block-transactions 40 --accounts 64";
+    demo.good(&format!("generate ethereum {chain} --out @executable"))?;
+    let archive = "@executable/chain.rlp --chain @executable/genesis.json --seal off";
+    let store = "--data @executed";
+    demo.good(&format!("import {archive} {store} --label executed --record @executed.json"))?;
+    demo.good("unwind @executed --to 60")?;
+    demo.good(&format!("import {archive} {store}"))
 }
 
 /// Copies a file and flips one bit in the middle.

@@ -1,0 +1,48 @@
+//! The Neo part of the demo: a dump of mixed load, restored, and a copy with a wrong signature.
+
+use crate::demo::{Steps, flip};
+use anyhow::{Context, Result, ensure};
+use chain::Status;
+use generate::neo::{CONFIGURATION, FILE};
+use std::fs;
+use std::path::Path;
+
+/// Generates a dump in `out`, restores it, and has a damaged copy refused.
+pub fn run(demo: &Steps<'_>, out: &Path) -> Result<()> {
+    demo.say("\nNeo: 60 blocks of transfers, contracts, votes, oracle requests and faults.");
+    demo.good("generate neo --blocks 60 --txs 20 --accounts 40 --mixed --out @neo")?;
+    demo.good("inspect @neo/chain.acc")?;
+    let record = "--label neo --record @neo.json";
+    demo.good(&format!("import @neo/chain.acc --data @neo-store {record}"))?;
+    demo.good("inspect @neo-store")?;
+
+    damage(&out.join("neo"), &out.join("neo-damaged"))?;
+    demo.say("\nIn a copy, one bit of the last transaction's signature is flipped:");
+    let exit = demo.run("verify @neo-damaged/chain.acc")?;
+    ensure!(
+        exit == Status::Fault,
+        "expected a fault in the damaged copy, found its verdict to be: {exit}"
+    );
+    Ok(())
+}
+
+/// Copies a dump and its configuration, and flips a bit of the last signature in it.
+fn damage(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("cannot create {}", to.display()))?;
+    for name in [FILE, CONFIGURATION] {
+        let copied = fs::copy(from.join(name), to.join(name));
+        copied.with_context(|| format!("cannot copy {name}"))?;
+    }
+    let dump = to.join(FILE);
+    let bytes = fs::read(&dump)?;
+    let signed = bytes.windows(SIGNED.len() + SIGNATURE + BY_KEY.len());
+    let last = signed.rposition(|part| part.starts_with(SIGNED) && part.ends_with(BY_KEY));
+    let last = last.context("no transaction of the generated dump has a signature")?;
+    flip(&dump, (last + SIGNED.len() + SIGNATURE / 2) as u64)
+}
+
+/// Before a signature: a script of 66 bytes that pushes 64.
+const SIGNED: &[u8] = &[66, 0x0c, 64];
+const SIGNATURE: usize = 64;
+/// And behind it: a script of 40 bytes that pushes a key of 33.
+const BY_KEY: &[u8] = &[40, 0x0c, 33];
