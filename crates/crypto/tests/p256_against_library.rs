@@ -202,7 +202,7 @@ fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
         // not while a key has been seen less than 32 times
         assert_eq!(tables.keys(), 0);
         // 16 tables are made at once; a few keys that are left may go to the library, without any
-        for _ in 0..300 {
+        for _ in 0..if in_lanes { 300 } else { rounds(300) } {
             assert!(verify(&fastest, &one_each, &tables).iter().all(|valid| *valid));
         }
         assert_eq!(tables.keys(), most, "{bytes} bytes");
@@ -255,7 +255,7 @@ fn many_threads_share_the_tables() {
                 let (checks, expected, tables) = (&checks, &expected, &tables);
                 scope.spawn(move || {
                     let signatures = Signatures::detect();
-                    for round in 0..8 {
+                    for round in 0..rounds(8) {
                         let from = (thread * 97 + round * 31) % 1_000;
                         let found = verify(&signatures, &checks[from..], tables);
                         assert_eq!(found, expected[from..]);
