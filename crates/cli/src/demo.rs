@@ -19,7 +19,7 @@ use std::path::Path;
 const MARK: &str = ".blockmill-demo";
 
 /// What a demo creates in its folder, and the next one replaces.
-const CREATED: [&str; 25] = [
+const CREATED: [&str; 23] = [
     "ancient",
     "block-store",
     "blocks.json",

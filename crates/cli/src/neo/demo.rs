@@ -35,7 +35,7 @@ fn damage(from: &Path, to: &Path) -> Result<()> {
     }
     let dump = to.join(FILE);
     let bytes = fs::read(&dump)?;
-    let signed = bytes.windows(SIGNED.len() + SIGNATURE + BY_KEY.len());
+    let mut signed = bytes.windows(SIGNED.len() + SIGNATURE + BY_KEY.len());
     let last = signed.rposition(|part| part.starts_with(SIGNED) && part.ends_with(BY_KEY));
     let last = last.context("no transaction of the generated dump has a signature")?;
     flip(&dump, (last + SIGNED.len() + SIGNATURE / 2) as u64)

@@ -159,7 +159,7 @@ impl ArenaTries {
         &self,
         changes: &Changes,
         storage_root: impl Fn(&Forest<Ethereum>, TrieId) -> Result<Hash, update::Error>,
-    ) -> Result<Vec<(Hash, Option<Vec<u8>>)>, StateError> {
+    ) -> Result<Vec<EncodedAccount>, StateError> {
         let mut leaves = Vec::with_capacity(changes.accounts.len());
         for change in &changes.accounts {
             let Known { key, storage } = self.known[change.id as usize];
@@ -178,6 +178,9 @@ impl ArenaTries {
     }
 }
 
+/// An account's key, and what its trie holds there; nothing where there is none.
+type EncodedAccount = (Hash, Option<Vec<u8>>);
+
 /// Changes of storage tries, encoded.
 #[derive(Default)]
 struct SlotUpdates {
@@ -195,7 +198,7 @@ impl SlotUpdates {
     }
 }
 
-fn updates_of(trie: TrieId, leaves: &[(Hash, Option<Vec<u8>>)]) -> Vec<Update<'_>> {
+fn updates_of(trie: TrieId, leaves: &[EncodedAccount]) -> Vec<Update<'_>> {
     let updates = leaves.iter();
     updates.map(|(key, leaf)| Update { trie, key, value: leaf.as_deref() }).collect()
 }
