@@ -14,7 +14,7 @@ pub struct BlockChanges {
     pub has_old: bool,
     /// In the order of addresses.
     pub accounts: Vec<AccountRecord>,
-    /// Codes that were not known before.
+    /// Codes that were not known before, in the order of their hashes.
     pub codes: Vec<Vec<u8>>,
 }
 
@@ -96,8 +96,11 @@ impl BlockChanges {
                     }
                 }
             }
-            codes.extend(step.codes.iter().map(|(_, code)| code.bytes().to_vec()));
+            codes.extend(&step.codes);
         }
+        // they came in the order in which the machine lists accounts
+        codes.sort_unstable_by_key(|(hash, _)| *hash);
+        let codes = codes.into_iter().map(|(_, code)| code.bytes().to_vec()).collect();
         for account in &mut accounts {
             account.slots.retain(|slot| slot.before != slot.after);
             account.slots.sort_unstable_by_key(|slot| slot.slot);
