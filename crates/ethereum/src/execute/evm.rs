@@ -115,14 +115,21 @@ pub struct Evm<'s> {
     options: MachineOptions,
 }
 
-/// What a machine may do in the plain way or in a fast one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a machine may do in the plain way or in a fast one; all fast by default, so that the public
+/// suites judge what imports use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineOptions {
     /// KECCAK256 takes our hash, not that of the machine's library.
     pub our_keccak: bool,
     /// What transactions change is taken over into the state at the end of their block, not after
     /// each of them; from Byzantium on, when no receipt has a state root any more.
     pub journal_of_block: bool,
+}
+
+impl Default for MachineOptions {
+    fn default() -> Self {
+        Self { our_keccak: true, journal_of_block: true }
+    }
 }
 
 impl<'s> Evm<'s> {

@@ -123,6 +123,7 @@ fn run_one(spec: &ChainSpec, header: &Header, raw: &[u8]) -> Result<Done, Execut
         },
         Err(violation) => Err(violation),
     };
+    evm.settle()?;
     // the runner of go-ethereum credits nothing, so that the beneficiary is touched
     let clear = evm.clears_empty();
     evm.state().credit(&header.beneficiary, U256::ZERO, clear)?;
