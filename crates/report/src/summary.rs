@@ -125,13 +125,15 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What an Ethereum run proves, and what it believes.
+/// What a run over numbered blocks proves, and what it believes.
 fn proofs(record: &RunRecord) -> Vec<(&'static str, String)> {
     let (mut facts, result) = (vec![], &record.result);
     if let Some(difficulty) = &result.total_difficulty {
         facts.push(("difficulty", format!("{difficulty} in total")));
     }
-    facts.push(("seals", seals(record)));
+    if record.settings.contains_key("seal") {
+        facts.push(("seals", seals(record)));
+    }
     if let Some(anchor) = &result.anchor {
         facts.push(("anchor", format!("{}, believed without proof", named(anchor))));
     } else {
