@@ -17,6 +17,9 @@ pub(crate) const CODE: &str = concat!(
     "5533ff"
 );
 
+/// Wei for a unit of gas that the transaction of the witness pays.
+pub(crate) const GAS_PRICE: u64 = 2_000_000_000;
+
 /// The number that transactions sign.
 pub(crate) const CHAIN_ID: u64 = 5;
 
@@ -46,11 +49,11 @@ pub(crate) fn call(gas_price: u64) -> (Transaction<'static>, Address) {
     unreachable!("every second number is that of a point")
 }
 
-/// The chain of the witnesses: under proof of stake, the sender of [`call`] has some ether.
+/// The chain of the witnesses: under proof of stake, the sender of the witness has some ether.
 pub(crate) fn chain() -> &'static ChainSpec {
     static CHAIN: OnceLock<ChainSpec> = OnceLock::new();
     CHAIN.get_or_init(|| {
-        let (_, sender) = call(0);
+        let (_, sender) = call(GAS_PRICE);
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let (sender, contract) = (hex(&sender), hex(&CONTRACT));
         let forks = [

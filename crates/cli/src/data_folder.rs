@@ -22,10 +22,17 @@ pub fn family_of(folder: &Path) -> Option<Family> {
     bitcoin::data_folder::holds_bitcoin(folder).then_some(Family::Bitcoin)
 }
 
+/// A store in which no block is committed, and nothing beside blocks: whoever comes next may have
+/// it.
+fn is_new(folder: &Path) -> bool {
+    let is_empty = |store: &ChainStore| store.count() == 0 && store.parts_besides().is_empty();
+    ChainStore::open_read_only(folder).is_ok_and(|(store, _)| is_empty(&store))
+}
+
 /// Refuses to put blocks beside the store of another family, before anything is written.
 pub fn expect(folder: &Path, family: Family) -> Result<()> {
     let name = folder.display();
-    let found = family_of(folder);
+    let found = family_of(folder).filter(|_| !is_new(folder));
     match (family, found) {
         (Family::Ethereum, Some(other @ (Family::Bitcoin | Family::Neo))) => {
             let expected = format!("more of the {} chain in {name}", name_of(other));

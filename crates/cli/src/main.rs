@@ -48,6 +48,7 @@ const STACK: usize = 384 << 10;
 
 fn main() -> ExitCode {
     counting::when_exhausted(stop::end_without_memory);
+    stop::watch_threads();
     take_stack();
     pipeline::disk::report_file_size_limit();
     let args: Vec<OsString> = std::env::args_os().collect();

@@ -11,6 +11,7 @@ use chain::{FaultReport, Status};
 use pipeline::Cancel;
 use pipeline::disk::{free_bytes, tells_full};
 use std::io::{self, Write};
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -155,8 +156,24 @@ static COMMAND: OnceLock<(String, bool)> = OnceLock::new();
 /// Ends the process because there is no memory left. No lock is waited for, because the thread may
 /// hold it.
 pub fn end_without_memory(bytes: usize) -> ! {
-    let message =
-        format!("this machine has no memory left: {} more were needed", counted(bytes as u64));
+    without_memory(&format!("{} more were needed", counted(bytes as u64)))
+}
+
+/// A new thread that finds no memory for the stack of its signal handlers panics in the standard
+/// library, before anything of ours runs in it: that is no fault of the program either.
+pub fn watch_threads() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panicked| {
+        let text = panicked.payload_as_str().unwrap_or_default();
+        if text.starts_with("failed to allocate an alternative stack") {
+            without_memory("a thread could not begin");
+        }
+        usual(panicked);
+    }));
+}
+
+fn without_memory(what: &str) -> ! {
+    let message = format!("this machine has no memory left: {what}");
     let kept = LEFT.try_lock().ok().map(|left| left.words.clone());
     let (error, status) = (Some(FaultReport::new(&*message)), Status::Trouble);
     if let Some((command, true)) = COMMAND.get() {

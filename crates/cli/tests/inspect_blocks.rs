@@ -320,12 +320,16 @@ fn demo_refuses_its_damaged_block_and_names_place_and_rule() {
     let out = scratch.path("demo");
     let ended = run(blockmill("demo --headers 2000 --out").arg(&out));
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
-    let error = ended.stderr.lines().rfind(|line| line.starts_with("error: ")).unwrap();
-    for word in ["block ", "bitcoin-damaged", " at byte ", "expected", "found", "bad-"] {
-        assert!(error.contains(word), "no {word:?} in {error}");
+    for (copy, rule) in [("bitcoin-damaged", "bad-"), ("neo-damaged", "witness")] {
+        let mut errors = ended.stderr.lines().filter(|line| line.starts_with("error: "));
+        let error = errors.find(|line| line.contains(copy)).unwrap();
+        for word in ["block ", " at byte ", "expected", "found", rule] {
+            assert!(error.contains(word), "no {word:?} in {error}");
+        }
     }
     assert!(ended.stdout.contains("one byte of a signature in block "), "{}", ended.stdout);
-    for page in ["report/index.html", "bitcoin-report/index.html"] {
-        assert!(fs::metadata(out.join(page)).unwrap().len() > 1000, "{page}");
+    for chain in ["", "executed-", "bitcoin-", "neo-"] {
+        let page = format!("{chain}report/index.html");
+        assert!(fs::metadata(out.join(&page)).unwrap().len() > 1000, "{page}");
     }
 }

@@ -287,7 +287,7 @@ fn a_dump_from_block_1_is_executed_as_one_from_the_first() {
 
 #[testkit::needs(fixtures)]
 #[test]
-fn a_store_tells_blocks_transactions_and_accounts_and_is_checked() {
+fn a_store_tells_blocks_transactions_and_accounts() {
     let scratch = Scratch::new("neo-inspect");
     let store = scratch.path("store");
     succeed(&mut import(&store, &small_dump()));
@@ -340,6 +340,14 @@ fn a_store_tells_blocks_transactions_and_accounts_and_is_checked() {
         }
     }
     succeed(blockmill("inspect").arg(&store));
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn check_finds_a_changed_byte_of_a_block_and_of_the_state() {
+    let scratch = Scratch::new("neo-check");
+    let store = scratch.path("store");
+    succeed(&mut import(&store, &small_dump()));
     let checked = succeed_json(blockmill("check").arg(&store));
     assert_eq!((checked["family"].as_str(), checked["tip"].as_u64()), (Some("neo"), Some(50)));
     // a byte of a block, and one of the state

@@ -3,7 +3,7 @@
 use crate::Level;
 use crate::columns::Columns;
 use crate::fault::Error;
-use crate::ledger::{Ledger, MARK};
+use crate::ledger::{Ledger, MARK, ROOTS};
 use crate::link::Verified;
 use crate::types::{Header, Reader, UInt256};
 use crypto::sha256;
@@ -21,12 +21,15 @@ pub enum Sink {
     Ledger(Box<Ledger>),
 }
 
-/// Does a folder hold a store of Neo blocks? One that cannot be opened is none.
+/// Does a folder hold a store of Neo blocks? One that cannot be opened is none; one that has no
+/// block yet is told by its tables.
 #[must_use]
 pub fn holds_neo(folder: &Path) -> bool {
+    let is_ours = |store: &ChainStore| {
+        store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS)
+    };
     ChainStore::is_in(folder)
-        && ChainStore::open_read_only(folder)
-            .is_ok_and(|(store, _)| store.state_of_parts().starts_with(MARK))
+        && ChainStore::open_read_only(folder).is_ok_and(|(store, _)| is_ours(&store))
 }
 
 /// What stays the same for all commits of one run.

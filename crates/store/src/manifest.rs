@@ -143,6 +143,12 @@ impl Manifest {
         (fits && counts).then_some(Manifest { sequence, base, salt, next, parts, state })
     }
 
+    /// Would these bytes be a manifest with the right magic?
+    fn is_whole_but_for_magic(bytes: &[u8]) -> bool {
+        let rest = bytes.get(MAGIC.len()..).unwrap_or_default();
+        Manifest::decode(&[MAGIC, rest].concat()).is_some()
+    }
+
     /// Is it that of a durable commit?
     pub fn is_durable(&self) -> bool {
         self.sequence == self.base
@@ -166,7 +172,10 @@ impl Manifest {
             let bytes = read_file(disk, &dir.join(OLD_NAME))?.unwrap_or_default();
             return old(OLD_NAME, &bytes).map_or(Ok(None), Err);
         };
-        if let Some(error) = old(NAME, &bytes) {
+        // one of this format whose name a damaged byte turned into an older one is damaged
+        if !Manifest::is_whole_but_for_magic(&bytes)
+            && let Some(error) = old(NAME, &bytes)
+        {
             return Err(error);
         }
         let found = || format!("{} other bytes", bytes.len());

@@ -281,6 +281,20 @@ fn a_run_of_the_index_in_the_place_of_another_is_damage() {
 }
 
 #[test]
+fn a_manifest_with_the_magic_of_an_older_format_alone_is_damaged() {
+    let dir = folder();
+    make(dir.path(), FIRST + 6, FIRST + 6);
+    let path = dir.path().join("manifest");
+    let mut bytes = fs::read(&path).unwrap();
+    // one bit makes a 1 of the 5
+    bytes[7] ^= 4;
+    assert!(bytes.starts_with(b"BMSTORE1"));
+    fs::write(&path, &bytes).unwrap();
+    let error = ChainStore::open_read_only(dir.path()).err();
+    assert!(!matches!(error, Some(Error::OtherFormat { .. })), "{error:?}");
+}
+
+#[test]
 fn a_store_of_an_older_format_is_refused_by_name() {
     let dir = folder();
     make(dir.path(), FIRST + 6, FIRST + 6);
@@ -298,6 +312,8 @@ fn a_store_of_an_older_format_is_refused_by_name() {
         _ = fs::remove_file(dir.path().join("manifest"));
         let mut bytes = whole.clone();
         bytes[..8].copy_from_slice(magic);
+        // the rest is not what this format would have
+        bytes[12] ^= 1;
         fs::write(dir.path().join(name), &bytes).unwrap();
         let before = data_files(dir.path());
         for opened in

@@ -1,7 +1,7 @@
 //! A witness and a state test, with roots that the program itself finds: it says what it expected
 //! and found, and the text is changed until nothing is left to say.
 
-use crate::execution::{CHAIN_ID, CODE, CONTRACT, call, chain};
+use crate::execution::{CHAIN_ID, CODE, CONTRACT, GAS_PRICE, call, chain};
 use ethereum::durable::{AccountRecord, BlockChanges, SlotRecord};
 use ethereum::error::Rule;
 use ethereum::execute::ExecutionError;
@@ -69,7 +69,7 @@ pub(super) fn witness() -> Vec<u8> {
 }
 
 fn witness_of(header: &Header) -> String {
-    let (tx, _) = call(2_000_000_000);
+    let (tx, _) = call(GAS_PRICE);
     let withdrawal = Withdrawal { index: 0, validator: 0, address: &[0x11; 20], amount: 7 };
     let mut block = OnePass::default();
     block.list(|block| {

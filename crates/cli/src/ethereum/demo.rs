@@ -41,7 +41,7 @@ fn execute(demo: &Steps<'_>) -> Result<()> {
     demo.say("\nExecution: 100 blocks of random programs, every state root of which is checked.");
     let chain = "--work mixed --blocks 100 --block-transactions 40 --accounts 64";
     demo.good(&format!("generate ethereum {chain} --out @executable"))?;
-    let archive = "@executable/chain.rlp --chain @executable/genesis.json --seal off";
+    let archive = "@executable/chain.rlp --seal off";
     let store = "--data @executed";
     demo.good(&format!("import {archive} {store} --label executed --record @executed.json"))?;
     demo.good("unwind @executed --to 60")?;

@@ -106,6 +106,7 @@ fn document(file: &Path, case: &Case) -> Value {
         Verdict::Skipped { reason } => (None, Some((*reason).to_owned())),
     };
     let root = case.state_root.map(|root| Hex(&root).to_string());
+    let file = file.display().to_string();
     json!({
         "file": file, "name": case.name, "pass": pass, "stateRoot": root, "fork": case.network,
         "error": error,

@@ -35,7 +35,7 @@ pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
         println!("now            up to block {} ({state})", grouped(done.to));
     }
     Answer::ok().with(json!({
-        "data": data,
+        "data": data.display().to_string(),
         "from": done.from,
         "to": done.to,
         "with_state": done.with_state,

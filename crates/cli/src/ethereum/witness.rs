@@ -64,7 +64,7 @@ fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answ
 
 fn document(file: &Path, done: &Stateless) -> Value {
     json!({
-        "file": file,
+        "file": file.display().to_string(),
         "block": done.number,
         "hash": Hex(&done.hash).to_string(),
         "state_root": Hex(&done.state_root).to_string(),
