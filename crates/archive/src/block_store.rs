@@ -89,7 +89,6 @@ pub(crate) fn inspect(folder: &Path, deep: bool, report: &mut FileReport) {
 pub(crate) struct Reader {
     store: ChainStore,
     want: Want,
-    limit: ChunkLimit,
     next: u64,
     /// The number after the last one.
     end: u64,
@@ -102,29 +101,21 @@ impl std::fmt::Debug for Reader {
 }
 
 impl Reader {
-    pub fn new(
-        folder: &Path,
-        want: Want,
-        limit: ChunkLimit,
-        range: RangeInclusive<u64>,
-    ) -> Result<Self, Error> {
+    pub fn new(folder: &Path, want: Want, range: RangeInclusive<u64>) -> Result<Self, Error> {
         let store = open(folder)?;
         let after = store.tip().map_or(0, |tip| tip.number + 1);
         let first = store.first().unwrap_or(after);
         let next = (*range.start()).clamp(first, after);
         let end = range.end().saturating_add(1).clamp(next, after);
-        Ok(Self { store, want, limit, next, end })
+        Ok(Self { store, want, next, end })
     }
 
     /// Reads the next chunk. False at the end.
-    pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
+    pub fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error> {
         into.clear();
         into.first = self.next;
         let mut bytes = 0;
-        while self.next < self.end
-            && into.hashes.len() < self.limit.blocks
-            && bytes < self.limit.bytes
-        {
+        while self.next < self.end && into.hashes.len() < limit.blocks && bytes < limit.bytes {
             let number = self.next;
             let receipts = match self.want.receipts {
                 true => self.store.receipts(number)?,
@@ -153,8 +144,8 @@ impl Reader {
 }
 
 impl ReadBlocks for Reader {
-    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
-        into.fill(|packed| self.read(packed))
+    fn read(&mut self, limit: ChunkLimit, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(limit, packed))
     }
 }
 

@@ -13,8 +13,8 @@ use crate::open::ReadBlocks;
 use crate::target::{Files, Output, Target};
 use crate::write::WriteBlocks;
 use crate::{
-    ChunkLimit, Error, FileReport, Survey, Want, WriteOptions, blkdat, block_store, era1, freezer,
-    headers, rlp_export, stream,
+    Error, FileReport, Survey, Want, WriteOptions, blkdat, block_store, era1, freezer, headers,
+    rlp_export, stream,
 };
 
 /// A format that [`Archive`](crate::Archive) reads. The order is that of the table.
@@ -70,8 +70,7 @@ pub(crate) enum Recognise {
 /// First and, where it is cheap to tell, last block.
 pub(crate) type Range = Option<(u64, Option<u64>)>;
 /// Opens files, in the order of their blocks, for the blocks in a range.
-type Open =
-    fn(Vec<PathBuf>, Want, ChunkLimit, RangeInclusive<u64>) -> Result<Box<dyn ReadBlocks>, Error>;
+type Open = fn(Vec<PathBuf>, Want, RangeInclusive<u64>) -> Result<Box<dyn ReadBlocks>, Error>;
 
 /// Begins an archive.
 type Create = fn(&Path, &WriteOptions) -> Result<Box<dyn WriteBlocks>, Error>;
@@ -137,9 +136,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         range: |file| Ok(first_and_last(era1::block_range(file)?)),
         kept: |_| Ok(Kept { bodies: true, receipts: true, chain: None }),
         jumps: true,
-        open: |files, want, limit, range| {
-            Ok(Box::new(era1::Reader::new(files, want, limit, range)?))
-        },
+        open: |files, want, range| Ok(Box::new(era1::Reader::new(files, want, range)?)),
         inspect: era1::inspect,
         survey: |file, _, survey| survey.notes.extend(era1::notes(file)),
         create: Some(|path, options| {
@@ -164,8 +161,8 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         range: |folder| Ok(first_and_last(block_store::block_range(folder)?)),
         kept: block_store::kept,
         jumps: false,
-        open: |files, want, limit, range| {
-            Ok(Box::new(block_store::Reader::new(only(&files), want, limit, range)?))
+        open: |files, want, range| {
+            Ok(Box::new(block_store::Reader::new(only(&files), want, range)?))
         },
         inspect: block_store::inspect,
         survey: |folder, _, survey| survey.notes.extend(block_store::notes(folder)),
@@ -193,9 +190,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         range: |tables| Ok(first_and_last(freezer::block_range(tables)?)),
         kept: |_| Ok(Kept { bodies: true, receipts: true, chain: None }),
         jumps: false,
-        open: |files, want, limit, range| {
-            Ok(Box::new(freezer::Reader::new(only(&files), want, limit, range)?))
-        },
+        open: |files, want, range| Ok(Box::new(freezer::Reader::new(only(&files), want, range)?)),
         inspect: freezer::inspect,
         survey: freezer::survey,
         create: Some(|path, _| Ok(Box::new(freezer::Writer::create(path)?))),
@@ -230,9 +225,9 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         range: |file| first_of_stream(Format::RlpExport, file),
         kept: |_| Ok(Kept { bodies: true, ..Kept::default() }),
         jumps: false,
-        open: |files, want, limit, range| {
+        open: |files, want, range| {
             let format = Format::RlpExport;
-            Ok(Box::new(stream::Reader::new(format, files, want, limit, range)))
+            Ok(Box::new(stream::Reader::new(format, files, want, range)))
         },
         inspect: |file, deep, report| stream::inspect(Format::RlpExport, file, deep, report),
         survey: |_, _, _| {},
@@ -261,9 +256,9 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         range: |file| first_of_stream(Format::HeaderStream, file),
         kept: |_| Ok(Kept::default()),
         jumps: false,
-        open: |files, want, limit, range| {
+        open: |files, want, range| {
             let format = Format::HeaderStream;
-            Ok(Box::new(stream::Reader::new(format, files, want, limit, range)))
+            Ok(Box::new(stream::Reader::new(format, files, want, range)))
         },
         inspect: |file, deep, report| stream::inspect(Format::HeaderStream, file, deep, report),
         survey: |_, _, _| {},

@@ -133,7 +133,7 @@ impl Archive {
         range: RangeInclusive<u64>,
     ) -> Result<Reader, Error> {
         let open = self.format.row().open;
-        Ok(Reader { source: open(self.files.clone(), want, limit.clamped(), range)? })
+        Ok(Reader { source: open(self.files.clone(), want, range)?, limit: limit.clamped() })
     }
 }
 
@@ -167,18 +167,24 @@ pub(crate) fn disk_bytes(path: &Path) -> u64 {
 /// Reads archives of one format.
 pub(crate) trait ReadBlocks: fmt::Debug + Send {
     /// Reads the next chunk. False at the end.
-    fn read(&mut self, into: &mut Packed) -> Result<bool, Error>;
+    fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error>;
 }
 
 /// Reads an archive from its first to its last chunk.
 #[derive(Debug)]
 pub struct Reader {
     source: Box<dyn ReadBlocks>,
+    limit: ChunkLimit,
 }
 
 impl Reader {
     /// Reads the next chunk into `into`, whose buffers are reused. Returns false at the end.
     pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
-        self.source.read(into)
+        self.source.read(self.limit, into)
+    }
+
+    /// Changes how many blocks a chunk has at most, from the next one on.
+    pub fn limit_blocks(&mut self, blocks: usize) {
+        self.limit = ChunkLimit { blocks, ..self.limit }.clamped();
     }
 }

@@ -16,12 +16,14 @@ use crate::execute::{
 use crate::fault::{Cause, Error};
 use crate::option_table::Plan;
 use crate::options::Options;
+use crate::pace::Pace;
 use crate::params::ChainSpec;
 use crate::state::{Changes, State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
 use pipeline::{Cancel, Flow, Stages};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::ChainStore;
 
@@ -71,6 +73,7 @@ pub(crate) struct Execution<'c> {
     machine: MachineOptions,
     /// Most blocks whose roots are made together.
     root_group: usize,
+    pace: Arc<Pace>,
 }
 
 impl<'c> Execution<'c> {
@@ -102,7 +105,13 @@ impl<'c> Execution<'c> {
             _ => LogValues::None,
         };
         let Plan { root_every, root_group, machine, .. } = plan;
-        Ok(Some(Self { spec, state, tries, hasher, root_every, root_group, log, machine }))
+        let pace = Arc::new(Pace::new(root_every, chunk(options).blocks));
+        Ok(Some(Self { spec, state, tries, hasher, root_every, root_group, log, machine, pace }))
+    }
+
+    /// How many blocks to read at a time.
+    pub fn pace(&self) -> Arc<Pace> {
+        Arc::clone(&self.pace)
     }
 
     /// Adds the stages of execution, where there is one.
@@ -112,13 +121,15 @@ impl<'c> Execution<'c> {
     ) -> Stages<'a, Batch, Error> {
         let Some(execution) = execution else { return stages };
         let together = (execution.root_every, execution.root_group);
-        let Self { spec, state, tries, hasher, log, machine, .. } = execution;
+        let Self { spec, state, tries, hasher, log, machine, pace, .. } = execution;
         let (spec, hasher, log, machine) = (*spec, *hasher, *log, *machine);
         let (mut executing, mut rooting) = (true, true);
         stages
             .serial("execute", move |batch| {
                 let evm = Evm::new(state, spec.chain_id).with(machine);
                 executing = executing && execute_chunk(spec, evm, batch);
+                let busy = batch.executed.iter().map(|done| done.busy[0]).sum();
+                pace.took(batch.executed.len(), busy);
                 Ok(Flow::Continue)
             })
             .serial("root", move |batch| {

@@ -80,7 +80,11 @@ fn stages(
     }
     let mut synced_at = 0;
 
-    let read = |batch: &mut Batch| read(&mut reader, batch);
+    let pace = execution.as_ref().map(Execution::pace);
+    let read = |batch: &mut Batch| {
+        pace.iter().for_each(|pace| reader.limit_blocks(pace.blocks()));
+        read(&mut reader, batch)
+    };
     let mut tip = link.tip.clone();
     let connect = |batch: &mut Batch| -> Result<Flow, Error> {
         link.extend_later(&checks, batch);

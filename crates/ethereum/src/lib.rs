@@ -17,6 +17,7 @@ pub mod fault;
 pub mod header;
 pub mod import;
 pub mod option_table;
+mod pace;
 pub mod params;
 pub mod record;
 pub mod state;

@@ -33,7 +33,6 @@ pub(crate) struct Reader {
     files: std::vec::IntoIter<PathBuf>,
     current: Option<Current>,
     want: Want,
-    limit: ChunkLimit,
     range: RangeInclusive<u64>,
     /// Number that the next file must begin with, and the file before it.
     follows: Option<(u64, Arc<Path>)>,
@@ -49,18 +48,13 @@ struct Current {
 
 impl Reader {
     /// Reads `files`, which are in the order of their blocks.
-    pub fn new(
-        files: Vec<PathBuf>,
-        want: Want,
-        limit: ChunkLimit,
-        range: RangeInclusive<u64>,
-    ) -> Result<Self, Error> {
+    pub fn new(files: Vec<PathBuf>, want: Want, range: RangeInclusive<u64>) -> Result<Self, Error> {
         let files = files.into_iter();
-        Ok(Self { files, current: None, want, limit, range, follows: None })
+        Ok(Self { files, current: None, want, range, follows: None })
     }
 
     /// Reads the next chunk, which never spans two files. False at the end.
-    pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
+    pub fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error> {
         while self.current.as_ref().is_none_or(|current| current.next == current.end) {
             let Some(path) = self.files.next() else {
                 return Ok(false);
@@ -68,7 +62,7 @@ impl Reader {
             self.open(&path)?;
         }
         if let Some(current) = &mut self.current {
-            let to = current.chunk_end(self.limit);
+            let to = current.chunk_end(limit);
             into.fill(current, to, self.want)?;
             current.next = to;
         }
@@ -147,8 +141,8 @@ impl PackedBlocks for Packed {
 }
 
 impl ReadBlocks for Reader {
-    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
-        into.fill(|packed| self.read(packed))
+    fn read(&mut self, limit: ChunkLimit, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(limit, packed))
     }
 }
 

@@ -27,17 +27,11 @@ pub(crate) struct Reader {
     tables: [Option<Table>; TABLES.len()],
     next: u64,
     end: u64,
-    limit: ChunkLimit,
 }
 
 impl Reader {
     /// Opens the tables in `folder` that are wanted.
-    pub fn new(
-        folder: &Path,
-        want: Want,
-        limit: ChunkLimit,
-        range: RangeInclusive<u64>,
-    ) -> Result<Self, Error> {
+    pub fn new(folder: &Path, want: Want, range: RangeInclusive<u64>) -> Result<Self, Error> {
         let wanted = [true, true, true, want.bodies, want.receipts, want.bodies];
         let mut tables = [const { None }; TABLES.len()];
         for ((slot, spec), wanted) in tables.iter_mut().zip(TABLES).zip(wanted) {
@@ -46,17 +40,17 @@ impl Reader {
         let headers = tables[0].as_ref().map_or(0..0, Table::range);
         let next = (*range.start()).clamp(headers.start, headers.end);
         let end = range.end().saturating_add(1).clamp(next, headers.end);
-        Ok(Self { tables, next, end, limit })
+        Ok(Self { tables, next, end })
     }
 
     /// Reads the next chunk. False at the end.
-    pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
+    pub fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error> {
         if self.next == self.end {
             return Ok(false);
         }
         let first = self.next;
         let (mut end, mut active) = (self.end, [false; TABLES.len()]);
-        end = end.min(first.saturating_add(self.limit.blocks as u64));
+        end = end.min(first.saturating_add(limit.blocks as u64));
         for (table, active) in self.tables.iter().zip(&mut active) {
             let range = table.as_ref().map_or(0..0, Table::range);
             *active = range.contains(&first);
@@ -77,7 +71,7 @@ impl Reader {
         for (table, packed) in &mut tables {
             table.read_entries(first, count, &mut packed.entries)?;
         }
-        count = blocks_within(tables.iter().map(|(_, packed)| &**packed), count, self.limit.bytes);
+        count = blocks_within(tables.iter().map(|(_, packed)| &**packed), count, limit.bytes);
         for (table, packed) in tables {
             packed.read_items(table, first, count)?;
         }
@@ -238,8 +232,8 @@ impl PackedBlocks for Packed {
 }
 
 impl ReadBlocks for Reader {
-    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
-        into.fill(|packed| self.read(packed))
+    fn read(&mut self, limit: ChunkLimit, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(limit, packed))
     }
 }
 

@@ -15,7 +15,6 @@ pub(crate) struct Reader {
     files: std::vec::IntoIter<PathBuf>,
     current: Option<Items>,
     want: Want,
-    limit: ChunkLimit,
     range: RangeInclusive<u64>,
     /// Number and file of the last block that was read.
     last: Option<(u64, PathBuf)>,
@@ -29,18 +28,17 @@ impl Reader {
         format: Format,
         files: Vec<PathBuf>,
         want: Want,
-        limit: ChunkLimit,
         range: RangeInclusive<u64>,
     ) -> Self {
         let files = files.into_iter();
-        Self { format, files, current: None, want, limit, range, last: None, at_start: true }
+        Self { format, files, current: None, want, range, last: None, at_start: true }
     }
 
     /// Reads the next chunk; false at the end.
     ///
     /// Numbers are compared where files join. Inside a file they are looked at only when a range
     /// is asked for: the verifier of the headers compares each with the one before anyway.
-    pub fn read(&mut self, into: &mut Packed) -> Result<bool, Error> {
+    pub fn read(&mut self, limit: ChunkLimit, into: &mut Packed) -> Result<bool, Error> {
         loop {
             let Some(items) = &mut self.current else {
                 let Some(path) = self.files.next() else {
@@ -51,7 +49,7 @@ impl Reader {
                 self.at_start = true;
                 continue;
             };
-            if !items.read(self.limit, into)? {
+            if !items.read(limit, into)? {
                 self.current = None;
                 continue;
             }
@@ -141,7 +139,7 @@ impl Reader {
 }
 
 impl ReadBlocks for Reader {
-    fn read(&mut self, into: &mut crate::Packed) -> Result<bool, Error> {
-        into.fill(|packed| self.read(packed))
+    fn read(&mut self, limit: ChunkLimit, into: &mut crate::Packed) -> Result<bool, Error> {
+        into.fill(|packed| self.read(limit, packed))
     }
 }

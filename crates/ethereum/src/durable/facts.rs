@@ -28,9 +28,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of a state of which the genesis block is the first record.
+    /// Of the state that a chain begins with, which is in the table.
     pub(crate) fn of_genesis(hash: Hash) -> Self {
-        Self { block: 0, hash, checkpoint: None, first: [0; 2], start: 0, active: 0 }
+        Self { block: 0, hash, checkpoint: Some(0), first: [1, 0], start: 0, active: 0 }
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

@@ -27,6 +27,10 @@ fn slot_key(address: &Address, slot: &U256) -> Vec<u8> {
     [&[ACCOUNT][..], address, &slot.to_be_bytes::<32>()].concat()
 }
 
+fn put_code_in_table(table: &mut Table, hash: &Hash, code: &[u8]) -> Result<(), Error> {
+    Ok(table.put(&[&[CODE][..], hash].concat(), code)?)
+}
+
 /// Sets an account in the table, or removes it.
 pub(super) fn put_in_table(
     table: &mut Table,
@@ -56,6 +60,23 @@ pub(super) fn put_slot_in_table(
     Ok(table.put(&key, &bytes)?)
 }
 
+/// Puts a whole state into the table, on disk: a large one would keep the first blocks waiting.
+///
+/// # Errors
+/// Those of the table.
+pub(super) fn put_all_in_table(table: &mut Table, state: &State) -> Result<(), Error> {
+    for (hash, code) in state.codes() {
+        put_code_in_table(table, hash, code.bytes())?;
+    }
+    for (id, address, account) in state.accounts() {
+        put_in_table(table, address, Some(account))?;
+        for (slot, value) in state.slots(id) {
+            put_slot_in_table(table, address, slot, *value)?;
+        }
+    }
+    Ok(table.write_ahead()?)
+}
+
 /// Puts what the log says since the last checkpoint into the table.
 ///
 /// # Errors
@@ -67,7 +88,7 @@ pub(super) fn checkpoint(parts: &mut Parts, facts: &Facts) -> Result<(), Error> 
     while at < log.len() {
         let (block, end) = log::read_from(log, at)?;
         for code in &block.codes {
-            table.put(&[&[CODE][..], &crypto::keccak256(code)].concat(), code)?;
+            put_code_in_table(table, &crypto::keccak256(code), code)?;
         }
         for account in &block.accounts {
             put_in_table(table, &account.address, account.after.as_ref())?;

@@ -52,7 +52,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             depth: 10_000,
-            least_log: 64 << 20,
+            least_log: 256 << 20,
             share: 2,
             file_bytes: 1 << 30,
             memory_bytes: 64 << 20,
@@ -163,15 +163,15 @@ impl ExecutedStore {
     /// # Errors
     /// [`store::Error::Mismatch`] where the block does not follow the last one; those of the store.
     pub(crate) fn log(&mut self, number: u64, hash: Hash, record: &[u8]) -> Result<(), Error> {
-        let expected = self.facts.map_or(0, |facts| facts.block + 1);
-        if number != expected {
+        let next = |facts: &&mut Facts| facts.block + 1 == number;
+        let Some(facts) = self.facts.as_mut().filter(next) else {
+            let expected = self.facts.map_or("none".into(), |f| (f.block + 1).to_string());
             return Err(Error::Store(store::Error::Mismatch {
                 what: "block of a state log",
-                expected: expected.to_string(),
+                expected,
                 found: number.to_string(),
             }));
-        }
-        let facts = self.facts.get_or_insert_with(|| Facts::of_genesis(hash));
+        };
         log::append(&mut self.parts.logs[facts.active], record)?;
         (facts.block, facts.hash) = (number, hash);
         Ok(())
@@ -189,7 +189,11 @@ impl ExecutedStore {
         let blocks = facts.block - facts.checkpoint.unwrap_or(0);
         if grown < self.limits.least_log.max(share) && blocks < self.limits.depth {
             let state = facts.encode();
-            self.blocks.commit_light_with(tip, &mut self.parts.logs(), &state)?;
+            match self.parts.table.has_changed() {
+                false => self.blocks.commit_light_with(tip, &mut self.parts.logs(), &state)?,
+                // the state that the chain begins with
+                true => self.blocks.commit_with(tip, &mut self.parts.all(), &state)?,
+            }
             return Ok(());
         }
         flat::checkpoint(&mut self.parts, facts)?;

@@ -1,6 +1,6 @@
 //! The state of a store that was opened: checkpoint, log, and the stored blocks behind it.
 
-use super::{BlockChanges, ExecutedStore, LogValues, flat, log};
+use super::{BlockChanges, ExecutedStore, Facts, LogValues, flat, log};
 use crate::body::BodyView;
 use crate::execute::{PreparedBlock, Replay};
 use crate::fault::Error;
@@ -36,10 +36,12 @@ impl ExecutedStore {
     ) -> Result<Option<Replay<'c>>, Error> {
         let mut replay = match &self.facts {
             None => {
-                let (replay, changes) =
-                    Replay::of_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
-                let hash = spec.genesis.hash;
-                self.log_steps(0, hash, [&changes], values)?;
+                let replay =
+                    Replay::from_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
+                if values != LogValues::None {
+                    flat::put_all_in_table(&mut self.parts.table, &replay.state)?;
+                    self.facts = Some(Facts::of_genesis(spec.genesis.hash));
+                }
                 replay
             }
             Some(_) => {

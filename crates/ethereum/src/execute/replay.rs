@@ -24,31 +24,19 @@ impl<'c> Replay<'c> {
     ///
     /// # Errors
     /// Accounts that do not decode, or that are not those of the genesis header.
-    pub fn from_genesis(spec: &'c ChainSpec, tries: Tries) -> Result<Self, ExecutionError> {
-        Ok(Self::of_genesis(spec, tries)?.0)
-    }
-
-    /// The same, and the accounts that the chain begins with as the changes of block 0.
-    ///
-    /// # Errors
-    /// Those of [`Replay::from_genesis`].
-    pub fn of_genesis(
-        spec: &'c ChainSpec,
-        mut tries: Tries,
-    ) -> Result<(Self, Changes), ExecutionError> {
+    pub fn from_genesis(spec: &'c ChainSpec, mut tries: Tries) -> Result<Self, ExecutionError> {
         let accounts = spec
             .genesis
             .accounts()
             .map_err(|error| Violation::new(Rule::Genesis, "accounts of a built-in file", error))?;
         let mut state = State::of_accounts(&accounts)?;
-        let changes = state.take_changes();
-        let root = tries.apply(&changes)?;
+        let root = tries.apply(&state.take_changes())?;
         let expected = &spec.genesis.header.state_root;
         if root != *expected {
             return Err(Violation::new(Rule::Genesis, Hex(expected), Hex(&root)).into());
         }
         state.ancestors.push(spec.genesis.header.number, spec.genesis.hash);
-        Ok((Self::new(spec, state, tries), changes))
+        Ok(Self::new(spec, state, tries))
     }
 
     /// Any state, with its tries.

@@ -168,6 +168,11 @@ impl State {
         self.codes.get(hash).cloned().ok_or(StateError::MissingCode { hash: *hash })
     }
 
+    /// The codes that are known, under their hashes, in no order.
+    pub fn codes(&self) -> impl Iterator<Item = (&Hash, &Code)> {
+        self.codes.iter()
+    }
+
     /// The accounts that exist, in no order.
     pub fn accounts(&self) -> impl Iterator<Item = (AccountId, &Address, &Account)> {
         let entries = self.entries.iter().enumerate();

@@ -139,6 +139,7 @@ impl Table {
             merge: None,
             memory_bytes: options.memory_bytes,
             pending: None,
+            is_ahead: false,
         })
     }
 
@@ -148,9 +149,39 @@ impl Table {
         facts.runs.iter().map(|run| run.number).collect()
     }
 
-    /// Are there changes since the last commit?
-    pub(crate) fn has_changed(&self) -> bool {
-        self.changes.entries() > 0
+    /// Are there changes since the last commit, in memory or written ahead?
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.is_ahead || self.changes.entries() > 0
+    }
+
+    /// Writes the changes out now, so that the next commit only has to name them: for many that are
+    /// known before there is something to commit. Until then they are lost with the process, as
+    /// all changes are.
+    ///
+    /// # Errors
+    /// Those of writing.
+    pub fn write_ahead(&mut self) -> Result<()> {
+        if self.changes.entries() == 0 {
+            return Ok(());
+        }
+        let mut runs = self.runs.runs.clone();
+        runs.insert(0, Arc::new(self.flush()?));
+        self.runs = self.runs_of(runs, true);
+        self.is_ahead = true;
+        self.changes.clear(self.room());
+        Ok(())
+    }
+
+    /// These runs as the newest.
+    fn runs_of(&self, runs: Vec<Arc<Run>>, flushed: bool) -> Arc<Runs> {
+        Arc::new(Runs {
+            generation: self.runs.generation + u64::from(flushed),
+            runs,
+            salt: self.folder.salt,
+            shape: self.shape.clone(),
+            cache: self.runs.cache.clone(),
+        })
     }
 
     /// Writes all changes out as one run, and says what there will be.
@@ -173,13 +204,8 @@ impl Table {
     /// What was prepared counts.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let Some(Pending { runs, away, flushed }) = self.pending.take() else { return Ok(()) };
-        self.runs = Arc::new(Runs {
-            generation: self.runs.generation + u64::from(flushed),
-            runs,
-            salt: self.folder.salt,
-            shape: self.shape.clone(),
-            cache: self.runs.cache.clone(),
-        });
+        self.runs = self.runs_of(runs, flushed);
+        self.is_ahead = false;
         self.reader.publish(Arc::clone(&self.runs));
         for number in away {
             self.folder.remove(&path_of(&self.folder.dir, &self.shape.table, number))?;

@@ -77,6 +77,8 @@ pub struct Table {
     pub(crate) memory_bytes: usize,
     /// What a commit has written that does not count yet.
     pub(crate) pending: Option<Pending>,
+    /// The newest run is one that no commit names yet.
+    pub(crate) is_ahead: bool,
 }
 
 impl Table {

@@ -1,0 +1,69 @@
+//! How many blocks are executed at a time: as many as keep the stages busy side by side.
+//!
+//! Blocks of a chain differ by four orders of magnitude in what they cost, which nobody knows
+//! before they are executed. A chunk of few cheap ones is spent on handing it on, one of dear ones
+//! keeps the stages behind it waiting, and the state roots of the last chunk have no work beside
+//! them. So the stage that executes says how long it took, and the one that reads follows.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What the execution of a chunk is to take.
+const TARGET: Duration = Duration::from_millis(10);
+/// Blocks of the first chunk.
+const FIRST: usize = 8;
+
+/// Blocks of the next chunk, as the stages tell each other.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    blocks: AtomicUsize,
+    least: usize,
+    most: usize,
+}
+
+impl Pace {
+    /// Between `least` and `most` blocks.
+    pub fn new(least: usize, most: usize) -> Self {
+        let most = most.max(1);
+        let least = least.clamp(1, most);
+        Self { blocks: AtomicUsize::new(FIRST.clamp(least, most)), least, most }
+    }
+
+    /// Blocks of the next chunk.
+    pub fn blocks(&self) -> usize {
+        self.blocks.load(Ordering::Relaxed)
+    }
+
+    /// What the execution of so many blocks took. The next chunk has at most twice as many: one
+    /// cheap chunk says little of the next.
+    pub fn took(&self, blocks: usize, busy: Duration) {
+        if blocks == 0 {
+            return;
+        }
+        let fit = TARGET.as_nanos() * blocks as u128 / busy.as_nanos().max(1);
+        let fit = usize::try_from(fit).unwrap_or(usize::MAX).min(blocks.saturating_mul(2));
+        self.blocks.store(fit.clamp(self.least, self.most), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_follow_what_blocks_cost() {
+        let pace = Pace::new(1, 64);
+        let mut seen = vec![];
+        for each in [1, 1, 1, 1, 1, 20_000, 20_000, 1_000, 1_000, 1_000, 1_000, 1_000] {
+            let blocks = pace.blocks();
+            seen.push(blocks);
+            pace.took(blocks, Duration::from_micros(each) * blocks as u32);
+        }
+        assert_eq!(seen, [8, 16, 32, 64, 64, 64, 1, 1, 2, 4, 8, 10]);
+        let together = Pace::new(100, 64);
+        together.took(64, Duration::from_secs(9));
+        assert_eq!(together.blocks(), 64);
+        together.took(0, Duration::ZERO);
+        assert_eq!(together.blocks(), 64);
+    }
+}
