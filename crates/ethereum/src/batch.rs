@@ -6,6 +6,7 @@ mod bodies;
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
+use crate::execute::evm::Ahead;
 use crate::execution::ExecutedBlock;
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
@@ -43,6 +44,8 @@ pub struct BatchTimes {
     pub validate: Duration,
     /// Of which hashing what was signed, and recovering the keys.
     pub senders: Duration,
+    /// Executing transactions before their turn.
+    pub ahead: Duration,
 }
 
 /// Buffers of one chunk; they circulate through the stages and are never freed in between.
@@ -77,6 +80,8 @@ pub struct Batch {
     body_memory: BodyMemory,
     /// At level execution, what is executed: at least the blocks up to `good`.
     pub(crate) prepared: Vec<PreparedBlock>,
+    /// What was executed of the new ones before its turn.
+    pub(crate) ahead: Vec<Vec<Option<Box<Ahead>>>>,
     /// What the link made of it, until it is written.
     pub(crate) linked: Linked,
     /// At level execution, what the new blocks did.

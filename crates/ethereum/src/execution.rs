@@ -8,8 +8,9 @@ use crate::batch::Batch;
 use crate::commit::Sink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
 use crate::error::{Rule, Violation};
-use crate::execute::evm::MachineOptions;
+use crate::execute::evm::{MachineOptions, Tally};
 use crate::execute::receipts::Receipts;
+use crate::execute::speculation::{Account, Speculate, speculate};
 use crate::execute::{
     self, Evm, Executed, ExecutionError, PreparedBlock, Replay, verify_state_root,
 };
@@ -23,7 +24,7 @@ use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
 use pipeline::{Cancel, Flow, Stages};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use store::ChainStore;
 
@@ -59,11 +60,19 @@ pub(crate) struct ExecutedBlock {
     pub(crate) busy: [Duration; 3],
 }
 
+impl ExecutedBlock {
+    /// What became of transactions that were executed before their turn.
+    pub fn tally(&self) -> &Tally {
+        &self.executed.tally
+    }
+}
+
 /// What the stages keep: the state behind the last block that was executed, and the tries behind
 /// the last one that has a root.
 pub(crate) struct Execution<'c> {
     spec: &'c ChainSpec,
-    state: State,
+    /// Others read it between the chunks that are executed.
+    state: RwLock<State>,
     tries: Tries,
     hasher: ManyKeccak,
     /// Blocks of which only the last one's state root is compared.
@@ -74,6 +83,13 @@ pub(crate) struct Execution<'c> {
     /// Most blocks whose roots are made together.
     root_group: usize,
     pace: Arc<Pace>,
+    speculation: Speculation,
+}
+
+/// What is executed before its turn, and how it went.
+struct Speculation {
+    which: Speculate,
+    account: Account,
 }
 
 impl<'c> Execution<'c> {
@@ -106,7 +122,23 @@ impl<'c> Execution<'c> {
         };
         let Plan { root_every, root_group, machine, .. } = plan;
         let pace = Arc::new(Pace::new(root_every, chunk(options).blocks));
-        Ok(Some(Self { spec, state, tries, hasher, root_every, root_group, log, machine, pace }))
+        // one thread alone would gain nothing
+        let alone = !plan.overlapped || options.threads < 2;
+        let which = if alone { Speculate::Off } else { plan.speculate };
+        let speculation = Speculation { which, account: Account::default() };
+        let state = RwLock::new(state);
+        Ok(Some(Self {
+            spec,
+            state,
+            tries,
+            hasher,
+            root_every,
+            root_group,
+            log,
+            machine,
+            pace,
+            speculation,
+        }))
     }
 
     /// How many blocks to read at a time.
@@ -121,15 +153,34 @@ impl<'c> Execution<'c> {
     ) -> Stages<'a, Batch, Error> {
         let Some(execution) = execution else { return stages };
         let together = (execution.root_every, execution.root_group);
-        let Self { spec, state, tries, hasher, log, machine, pace, .. } = execution;
+        let Self { spec, state, tries, hasher, log, machine, pace, speculation, .. } = execution;
+        let (state, speculation) = (&*state, &*speculation);
         let (spec, hasher, log, machine) = (*spec, *hasher, *log, *machine);
         let (mut executing, mut rooting) = (true, true);
+        let stages = match speculation.which {
+            Speculate::Off => stages,
+            which => stages.parallel("speculate", move |batch| {
+                let clock = Instant::now();
+                batch.ahead.clear();
+                if speculation.account.allows() {
+                    let blocks = &batch.prepared[batch.verified().range()];
+                    batch.ahead = speculate(which, spec, state, machine, blocks);
+                }
+                batch.times.ahead = clock.elapsed();
+            }),
+        };
         stages
             .serial("execute", move |batch| {
-                let evm = Evm::new(state, spec.chain_id).with(machine);
+                // a panic ends the run elsewhere
+                let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+                let evm = Evm::new(&mut state, spec.chain_id).with(machine);
                 executing = executing && execute_chunk(spec, evm, batch);
-                let busy = batch.executed.iter().map(|done| done.busy[0]).sum();
-                pace.took(batch.executed.len(), busy);
+                let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
+                pace.took(batch.executed.len(), busy + batch.times.ahead);
+                for (i, done) in batch.verified().range().zip(&batch.executed) {
+                    let gas = batch.prepared[i].header.gas_used;
+                    speculation.account.settle(&done.executed.tally, gas);
+                }
                 Ok(Flow::Continue)
             })
             .serial("root", move |batch| {
@@ -148,7 +199,9 @@ impl<'c> Execution<'c> {
 fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool {
     let range = batch.verified().range();
     batch.executed.clear();
+    let mut ahead = std::mem::take(&mut batch.ahead).into_iter();
     for i in range {
+        evm.expect(ahead.next().unwrap_or_default());
         let mut done = ExecutedBlock::default();
         let block = &batch.prepared[i];
         let clock = Instant::now();

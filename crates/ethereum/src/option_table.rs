@@ -2,12 +2,13 @@
 
 use crate::durable::LogValues;
 use crate::execute::evm::MachineOptions;
+use crate::execute::speculation::Speculate;
 use crypto::Signatures;
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 18] = [
+pub const OPTIONS: [NamedOption; 19] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -90,6 +91,11 @@ pub const OPTIONS: [NamedOption; 18] = [
         "take over what transactions change one by one, or all of a block together",
     ),
     NamedOption::new(
+        "speculate",
+        &["off", "all", "heavy"],
+        "execute no transaction before its turn, all, or those of much gas, while a core is idle",
+    ),
+    NamedOption::new(
         "log",
         &["off", "redo", "redo+undo"],
         "keep what each block changes: nothing, new values, or old ones too for the way back",
@@ -154,6 +160,11 @@ impl Table for Ethereum {
                 our_keccak: setting.is("evm-keccak", "ours"),
                 journal_of_block: setting.is("journal", "block"),
             },
+            speculate: match setting.get("speculate") {
+                Some("off") => Speculate::Off,
+                Some("all") => Speculate::All,
+                _ => Speculate::Heavy,
+            },
             log: match setting.get("log") {
                 Some("off") => LogValues::None,
                 Some("redo") => LogValues::New,
@@ -183,6 +194,7 @@ pub struct Plan {
     pub root_every: usize,
     pub root_group: usize,
     pub machine: MachineOptions,
+    pub speculate: Speculate,
     pub log: LogValues,
     pub overlapped: bool,
 }

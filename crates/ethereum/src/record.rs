@@ -57,6 +57,9 @@ pub fn of(
     {
         record.answer.insert("state_root".into(), Hex(header.state_root).to_string());
         record.facts.count("gas", run.gas);
+        record.facts.count("ahead_taken", run.ahead.taken);
+        record.facts.count("ahead_refused", run.ahead.refused);
+        record.facts.count("ahead_refused_gas", run.ahead.refused_gas);
         record.facts.count("transactions", run.transactions);
     }
     record.notes = notes::of(run, archive, options);

@@ -2,6 +2,7 @@
 
 use crate::Hash;
 use crate::block_times::{BlockTime, BlockTimes};
+use crate::execute::evm::Tally;
 use crate::fault::{Cause, Error, Fault};
 use crate::link::{BlockId, Link, Tip, Verified};
 use crate::options::Options;
@@ -45,6 +46,8 @@ pub struct Run {
     pub setup: Option<Setup>,
     /// Gas of the blocks that were executed.
     pub gas: u64,
+    /// What became of transactions that were executed before their turn.
+    pub ahead: Tally,
     /// Seals that were checked.
     pub seals_checked: u64,
     /// Headers under proof of work whose seals were not checked.
@@ -134,6 +137,9 @@ impl Run {
         let batch = verified.batch;
         let executed = verified.range().zip(&batch.executed);
         self.gas += executed.map(|(i, _)| batch.prepared[i].header.gas_used).sum::<u64>();
+        for done in batch.executed.iter().take(verified.range().len()) {
+            self.ahead.add(done.tally());
+        }
         self.seals_checked += batch.seals_checked;
         self.transactions += batch.transactions;
         self.senders += batch.senders;

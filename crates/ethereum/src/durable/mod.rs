@@ -222,7 +222,10 @@ impl ExecutedStore {
         let Some(tip) = self.blocks.tip() else { return Ok(self.blocks.sync()?) };
         let Some(facts) = &self.facts else { return Ok(self.blocks.sync()?) };
         let state = facts.encode();
-        self.blocks.commit_with(&tip, &mut self.parts.logs(), &state)?;
+        match self.parts.table.has_changed() {
+            false => self.blocks.commit_with(&tip, &mut self.parts.logs(), &state)?,
+            true => self.blocks.commit_with(&tip, &mut self.parts.all(), &state)?,
+        }
         Ok(())
     }
 }

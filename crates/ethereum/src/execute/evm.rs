@@ -6,33 +6,28 @@
 //! blocks; a slot's original value is that of the transaction, not of the block; and what EIP-161
 //! removes is removed by whoever takes the result over, which is `Evm::commit`.
 
+mod ahead;
 mod keccak;
+mod rules;
 mod values;
 
+pub use ahead::{Ahead, Speculator};
 pub use values::{Code, Environment, Log, Outcome};
 
 use super::block::BlockTerms;
 use super::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
-use crate::state::{Account, AccountId, State, StateError};
+use crate::state::{Account, AccountId, EMPTY_CODE, Found, State, StateError};
 use crate::{Address, U256};
-use revm::bytecode::{Bytecode, opcode};
+use revm::ExecuteEvm;
+use revm::bytecode::Bytecode;
 use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
-use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, ContextTr, TxEnv};
-use revm::context_interface::block::BlobExcessGasAndPrice;
-use revm::context_interface::cfg::gas_params::GasId;
+use revm::context::{ContextSetters, ContextTr, TxEnv};
 use revm::database_interface::{DBErrorMarker, Database};
-use revm::handler::instructions::EthInstructions;
 use revm::handler::{Handler, MainnetHandler};
-use revm::interpreter::instructions::host::sstore_with_gas_accounting;
-use revm::interpreter::{
-    Host, Instruction, InstructionContext, InstructionExecResult, InstructionResult,
-    InterpreterTypes,
-};
-use revm::primitives::hardfork::SpecId;
 use revm::primitives::{self, B256, Bytes, TxKind};
 use revm::state::{self, AccountInfo, EvmState};
-use revm::{ExecuteEvm, MainBuilder, MainContext, MainnetEvm};
+use rules::{Machine, Rules};
 
 /// Who makes system calls (EIP-4788).
 const SYSTEM: primitives::Address =
@@ -57,26 +52,14 @@ impl Database for View<'_> {
 
     #[inline]
     fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
-        let Some((id, mut account, code)) = self.state.account(&address.0.0)? else {
+        let Some(mut info) = self.state.account(&address.0.0)?.map(info_of) else {
             return Ok(None);
         };
-        let code = match code {
-            Some(code) => Some(code.0.clone()),
-            None if account.code_hash == crate::state::EMPTY_CODE => Some(Bytecode::default()),
-            None => None,
-        };
-        let no_contract = account.nonce == 0 && account.code_hash == crate::state::EMPTY_CODE;
-        if no_contract && self.state.has_slots(id) {
-            account.nonce = 1;
+        if is_storage_only(self.state, &info) {
+            info.nonce = 1;
             self.storage_only.push(address.0.0);
         }
-        Ok(Some(AccountInfo {
-            balance: account.balance,
-            nonce: account.nonce,
-            code_hash: account.code_hash.into(),
-            account_id: state::AccountId::new(id as usize),
-            code,
-        }))
+        Ok(Some(info))
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, StateError> {
@@ -106,13 +89,59 @@ impl Database for View<'_> {
     }
 }
 
-type Machine<'s> = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, View<'s>>>;
+/// An account as the machine takes it.
+#[inline]
+fn info_of((id, account, code): Found<'_>) -> AccountInfo {
+    AccountInfo {
+        balance: account.balance,
+        nonce: account.nonce,
+        code_hash: account.code_hash.into(),
+        account_id: state::AccountId::new(id as usize),
+        code: match code {
+            Some(code) => Some(code.0.clone()),
+            None if account.code_hash == EMPTY_CODE => Some(Bytecode::default()),
+            None => None,
+        },
+    }
+}
+
+/// Whether an account owns storage and nothing else: see [`View`].
+#[inline]
+fn is_storage_only(state: &State, info: &AccountInfo) -> bool {
+    let no_contract = info.nonce == 0 && info.code_hash.0 == EMPTY_CODE;
+    no_contract && info.account_id.is_some_and(|id| state.has_slots(id.get() as AccountId))
+}
+
+/// What became of transactions that were executed before their turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Those that were taken over.
+    pub taken: u64,
+    /// Those that had read what was no longer so.
+    pub refused: u64,
+    /// Gas of the first.
+    pub taken_gas: u64,
+    /// Gas of the second, executed in vain.
+    pub refused_gas: u64,
+}
+
+impl Tally {
+    /// Adds what became of others.
+    pub fn add(&mut self, other: &Self) {
+        self.taken += other.taken;
+        self.refused += other.refused;
+        self.taken_gas += other.taken_gas;
+        self.refused_gas += other.refused_gas;
+    }
+}
 
 /// A virtual machine over a state, for blocks one after the other.
 pub struct Evm<'s> {
-    machine: Machine<'s>,
-    fork: Option<Fork>,
-    options: MachineOptions,
+    machine: Machine<View<'s>>,
+    rules: Rules,
+    /// What was executed before its turn of this block, for each transaction from the next one on.
+    ahead: std::vec::IntoIter<Option<Box<Ahead>>>,
+    tally: Tally,
 }
 
 /// What a machine may do in the plain way or in a fast one; all fast by default, so that the public
@@ -135,22 +164,19 @@ impl Default for MachineOptions {
 impl<'s> Evm<'s> {
     /// A machine of the chain with this id.
     pub fn new(state: &'s mut State, chain_id: u64) -> Self {
-        let mut machine = {
-            let view = View { state, storage_only: vec![] };
-            Context::mainnet().with_db(view).build_mainnet()
-        };
-        machine.ctx.modify_cfg(|cfg| {
-            cfg.chain_id = chain_id;
-            // transactions from before EIP-155 name no chain; the others were verified
-            cfg.tx_chain_id_check = false;
-        });
-        Self { machine, fork: None, options: MachineOptions::default() }
+        let machine = rules::machine(View { state, storage_only: vec![] }, chain_id);
+        Self {
+            machine,
+            rules: Rules::default(),
+            ahead: vec![].into_iter(),
+            tally: Tally::default(),
+        }
     }
 
     /// The same in another way.
     #[must_use]
     pub fn with(mut self, options: MachineOptions) -> Self {
-        self.options = options;
+        self.rules.options = options;
         self
     }
 
@@ -161,69 +187,66 @@ impl<'s> Evm<'s> {
 
     /// Whether empty accounts are removed when they are touched (EIP-161).
     pub fn clears_empty(&self) -> bool {
-        self.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
+        self.rules.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
     }
 
     /// Begins a block. None where its fork is one that the machine does not know, or a fee exceeds
     /// what the machine can count.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
-        let spec = spec_of(terms.fork)?;
-        if self.fork != Some(terms.fork) {
-            self.fork = Some(terms.fork);
-            self.machine.ctx.modify_cfg(|cfg| cfg.set_spec_and_mainnet_gas_params(spec));
-            self.machine.instruction = EthInstructions::new_mainnet_with_spec(spec);
-            if terms.fork == Fork::Constantinople {
-                self.meter_net_changes();
-            }
-            if self.options.our_keccak {
-                let keccak = Instruction::new(keccak::keccak256);
-                self.machine.instruction.insert_instruction(opcode::KECCAK256, keccak, 30);
-            }
-        }
-        let blobs = match terms.blob_fee {
-            Some((excess_blob_gas, fee)) => {
-                let blob_gasprice = fee.try_into().ok()?;
-                Some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice })
-            }
-            None => None,
-        };
-        self.machine.ctx.set_block(BlockEnv {
-            number: U256::from(terms.number),
-            beneficiary: terms.beneficiary.into(),
-            timestamp: U256::from(terms.timestamp),
-            gas_limit: terms.gas_limit,
-            basefee: terms.base_fee.try_into().ok()?,
-            difficulty: terms.difficulty,
-            prevrandao: (spec >= SpecId::MERGE).then_some(terms.mix_hash.into()),
-            blob_excess_gas_and_price: blobs,
-            slot_num: 0,
-        });
-        Some(())
-    }
-
-    /// The gas of SSTORE by EIP-1283, which Constantinople had and Petersburg took back: that of
-    /// EIP-2200 with SLOAD at 200 and without the check of the gas that is left.
-    fn meter_net_changes(&mut self) {
-        const SLOAD: u64 = 200;
-        let gas = [
-            (GasId::sstore_static(), SLOAD),
-            (GasId::sstore_set_without_load_cost(), 20_000 - SLOAD),
-            (GasId::sstore_reset_without_cold_load_cost(), 5_000 - SLOAD),
-            (GasId::sstore_set_refund(), 20_000 - SLOAD),
-            (GasId::sstore_reset_refund(), 5_000 - SLOAD),
-        ];
-        self.machine.ctx.modify_cfg(|cfg| cfg.gas_params.override_gas(gas));
-        let sstore = Instruction::new(sstore_of_net_changes);
-        self.machine.instruction.insert_instruction(opcode::SSTORE, sstore, 0);
+        self.rules.begin(&mut self.machine, terms)
     }
 
     /// Whether changes wait for the end of the block.
     fn waits(&self) -> bool {
-        self.options.journal_of_block && self.fork.is_some_and(|fork| fork >= Fork::Byzantium)
+        self.rules.options.journal_of_block
+            && self.rules.fork.is_some_and(|fork| fork >= Fork::Byzantium)
+    }
+
+    /// Gives what was executed of the next block before its turn, for each of its transactions.
+    pub fn expect(&mut self, ahead: Vec<Option<Box<Ahead>>>) {
+        self.ahead = ahead.into_iter();
+    }
+
+    /// What became of that since the last call.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+
+    /// Takes over what a transaction led to before its turn, if it would lead to the same now.
+    fn take_over(
+        &mut self,
+        mut ahead: Box<Ahead>,
+        environment: &TxEnv,
+    ) -> Result<Option<Outcome>, StateError> {
+        // what the transactions before it changed belongs to what it may have read
+        self.settle()?;
+        let gas = ahead.outcome.gas_used;
+        let view = self.machine.ctx.db_mut();
+        let sender = view.basic(environment.caller)?.filter(|sender| pays(sender, environment));
+        let Some(sender) = sender.filter(|_| ahead.holds(view) == Ok(true)) else {
+            view.storage_only.clear();
+            self.tally.refused += 1;
+            self.tally.refused_gas += gas;
+            return Ok(None);
+        };
+        ahead.pay(&environment.caller.0.0, sender.balance);
+        let Ahead { outcome, changed, fee, .. } = *ahead;
+        self.commit(changed)?;
+        let (beneficiary, clear) = (self.machine.ctx.block().beneficiary, self.clears_empty());
+        self.state().credit(&beneficiary.0.0, fee, clear)?;
+        self.tally.taken += 1;
+        self.tally.taken_gas += gas;
+        Ok(Some(outcome))
     }
 
     /// Executes a transaction; its result is in the state at [`Evm::settle`] at the latest.
     pub fn transact(&mut self, tx: &PreparedTransaction) -> Result<Outcome, Refusal> {
+        if let Some(ahead) = self.ahead.next().flatten()
+            && let Some(environment) = &tx.environment
+            && let Some(outcome) = self.take_over(ahead, &environment.0)?
+        {
+            return Ok(outcome);
+        }
         let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
         let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
         let result = if self.waits() {
@@ -322,43 +345,12 @@ impl<'s> Evm<'s> {
     }
 }
 
-/// SSTORE with the gas of net changes: see [`Evm::meter_net_changes`].
-fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
-    context: InstructionContext<'_, H, W>,
-) -> InstructionExecResult {
-    sstore_with_gas_accounting(context, |context, _, change| {
-        let gas = context.host.gas_params();
-        let (cost, refund) = (
-            gas.sstore_dynamic_gas(true, &change.data, false),
-            gas.sstore_refund(true, &change.data),
-        );
-        if !context.interpreter.gas.record_regular_cost(cost) {
-            return Err(InstructionResult::OutOfGas);
-        }
-        context.interpreter.gas.record_refund(refund);
-        Ok(())
-    })
-}
-
-/// The machine's name of a fork; none of one that it does not know as it was.
-fn spec_of(fork: Fork) -> Option<SpecId> {
-    Some(match fork {
-        Fork::Frontier => SpecId::FRONTIER,
-        Fork::Homestead => SpecId::HOMESTEAD,
-        Fork::TangerineWhistle => SpecId::TANGERINE,
-        Fork::SpuriousDragon => SpecId::SPURIOUS_DRAGON,
-        Fork::Byzantium => SpecId::BYZANTIUM,
-        Fork::Constantinople | Fork::Petersburg => SpecId::PETERSBURG,
-        Fork::Istanbul | Fork::MuirGlacier => SpecId::ISTANBUL,
-        Fork::Berlin => SpecId::BERLIN,
-        Fork::London | Fork::ArrowGlacier | Fork::GrayGlacier => SpecId::LONDON,
-        Fork::Paris => SpecId::MERGE,
-        Fork::Shanghai => SpecId::SHANGHAI,
-        Fork::Cancun => SpecId::CANCUN,
-        Fork::Prague => SpecId::PRAGUE,
-        Fork::Osaka => SpecId::OSAKA,
-        Fork::Amsterdam => return None,
-    })
+/// Whether a sender may send a transaction without blobs and delegations, and can pay for it.
+fn pays(sender: &AccountInfo, tx: &TxEnv) -> bool {
+    let fee = U256::from(tx.gas_limit).checked_mul(U256::from(tx.gas_price));
+    let cost = fee.and_then(|fee| fee.checked_add(tx.value));
+    let may = sender.nonce == tx.nonce && sender.code_hash.0 == EMPTY_CODE;
+    may && cost.is_some_and(|cost| cost <= sender.balance)
 }
 
 /// The machine's reason for not executing a transaction. Those that need no state were verified

@@ -15,6 +15,7 @@ pub mod receipts;
 mod replay;
 mod requests;
 mod rewards;
+pub mod speculation;
 mod system;
 mod transaction;
 mod verify;

@@ -1,7 +1,7 @@
 //! One block: executed, and held to what its header says of it.
 
 use super::block::PreparedBlock;
-use super::evm::{Evm, Outcome};
+use super::evm::{Evm, Outcome, Tally};
 use super::{dao, requests, rewards, system};
 use crate::Hash;
 use crate::error::{Rule, Violation};
@@ -18,6 +18,8 @@ pub struct Executed {
     pub steps: Vec<Changes>,
     /// What each transaction led to.
     pub outcomes: Vec<Outcome>,
+    /// What became of transactions that were executed before their turn.
+    pub tally: Tally,
 }
 
 /// Why a block is not executed to its end.
@@ -101,6 +103,7 @@ pub(super) fn run(
         }
     }
     evm.settle()?;
+    executed.tally = evm.take_tally();
     let mut requests_hash = None;
     if fork >= Fork::Prague {
         let deposits = requests::deposits(&spec.deposit_contract, &executed.outcomes)?;

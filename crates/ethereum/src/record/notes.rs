@@ -2,6 +2,7 @@
 
 use crate::Level;
 use crate::body::senders::BATCH;
+use crate::execute::evm::Tally;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 use crate::options::Options;
@@ -53,6 +54,15 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }
     notes.extend(run.blocks_executed.notes(run.wall_s));
+    if run.ahead != Tally::default() {
+        let Tally { taken, refused, refused_gas, .. } = run.ahead;
+        notes.push(format!(
+            "{} transactions were executed before their turn and taken over, {} in vain ({} gas)",
+            grouped(taken),
+            grouped(refused),
+            grouped(refused_gas)
+        ));
+    }
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
             "every trusted hash was found: all blocks up to the last of them are the trusted ones"

@@ -120,13 +120,18 @@ impl State {
     /// # Errors
     /// A trie node that is not known.
     pub fn account(&mut self, address: &Address) -> Result<Option<Found<'_>>, StateError> {
-        let id = match self.index.get(address) {
-            Some(id) => *id,
-            None if self.nodes.is_none() => return Ok(None),
-            None => self.id(address)?,
-        };
+        if self.nodes.is_some() {
+            self.id(address)?;
+        }
+        Ok(self.found(address))
+    }
+
+    /// The same in a state of which all is known.
+    #[must_use]
+    pub fn found(&self, address: &Address) -> Option<Found<'_>> {
+        let id = *self.index.get(address)?;
         let entry = &self.entries[id as usize];
-        Ok(entry.account.map(|account| (id, account, entry.code.as_ref())))
+        entry.account.map(|account| (id, account, entry.code.as_ref()))
     }
 
     /// The value of an account's slot, 0 where it has none.
@@ -345,8 +350,13 @@ impl State {
     /// The value of a slot in a state of which all is known; 0 where it has none.
     #[must_use]
     pub fn slot_at(&self, address: &Address, slot: &U256) -> U256 {
-        let Some(id) = self.index.get(address) else { return U256::ZERO };
-        self.entries[*id as usize].slots.get(slot)
+        self.index.get(address).map_or(U256::ZERO, |id| self.slot_of(*id, slot))
+    }
+
+    /// The same of an account with this index.
+    #[must_use]
+    pub fn slot_of(&self, id: AccountId, slot: &U256) -> U256 {
+        self.entries[id as usize].slots.get(slot)
     }
 
     fn put_slot(&mut self, id: AccountId, slot: U256, value: U256) {

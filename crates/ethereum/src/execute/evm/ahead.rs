@@ -1,0 +1,293 @@
+//! A transaction executed before its turn, on whatever the state is then, and taken over at its
+//! turn if everything that it read is still so.
+//!
+//! Three things are not compared by value, because they would hardly ever be the same. The *sender*
+//! has any wealth and the nonce that the transaction names; what it pays is taken off at its turn,
+//! when it must own enough. A contract that asks for its balance ends the speculation. The
+//! *beneficiary* is not touched; the fee is added at the turn. And a *slot that was written once
+//! and never loaded* needs a value before of the same kind, not the same value: all that it decides
+//! is the gas of the write (EIP-2200).
+
+use super::rules::{Machine, Rules, Surroundings, machine};
+use super::values::{Log, Outcome};
+use super::{MachineOptions, View, info_of, is_storage_only};
+use crate::execute::block::BlockTerms;
+use crate::execute::transaction::PreparedTransaction;
+use crate::params::Fork;
+use crate::state::{AccountId, EMPTY_CODE, State, StateError};
+use crate::{Address, U256};
+use hashbrown::HashMap;
+use revm::ExecuteEvm;
+use revm::bytecode::opcode;
+use revm::context::result::EVMError;
+use revm::context::{ContextSetters, ContextTr, JournalTr, Transaction};
+use revm::database_interface::Database;
+use revm::handler::{EvmTr, EvmTrError, FrameResult, FrameTr, Handler};
+use revm::interpreter::instructions::{gas_table_spec, host};
+use revm::interpreter::interpreter::EthInterpreter;
+use revm::interpreter::interpreter_action::FrameInit;
+use revm::interpreter::interpreter_types::InputsTr;
+use revm::interpreter::{Instruction, InstructionContext, InstructionExecResult};
+use revm::primitives::{self, B256};
+use revm::state::{self, AccountInfo, EvmState};
+use std::marker::PhantomData;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+/// What a sender owns in a speculation: more wei than there are, and far from the end of a word.
+const RICHES: U256 = U256::ONE.wrapping_shl(200);
+
+/// How often a transaction loaded and stored a slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    loads: u32,
+    stores: u32,
+}
+
+/// What a transaction read of the state.
+#[derive(Debug, Default)]
+struct Reads {
+    accounts: Vec<(primitives::Address, Option<AccountInfo>)>,
+    slots: Vec<(primitives::Address, U256, U256)>,
+    uses: HashMap<(primitives::Address, U256), Uses>,
+    /// It asked for what only its turn can say.
+    asked_too_much: bool,
+}
+
+/// What a transaction led to before its turn.
+#[derive(Debug)]
+pub struct Ahead {
+    pub(super) outcome: Outcome,
+    pub(super) changed: EvmState,
+    /// For the beneficiary, in wei.
+    pub(super) fee: U256,
+    reads: Reads,
+}
+
+impl Ahead {
+    /// Whether the transaction would do the same on this state.
+    pub(super) fn holds(&self, view: &mut View<'_>) -> Result<bool, StateError> {
+        for (address, before) in &self.reads.accounts {
+            if view.basic(*address)? != *before {
+                return Ok(false);
+            }
+        }
+        for (address, slot, before) in &self.reads.slots {
+            let now = view.storage(*address, *slot)?;
+            if now != *before && !self.overwrites(*address, *slot, [*before, now]) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a slot was only written, once, with the same gas over each of these values.
+    fn overwrites(&self, address: primitives::Address, slot: U256, values: [U256; 2]) -> bool {
+        let uses = self.reads.uses.get(&(address, slot)).copied().unwrap_or_default();
+        if (uses.loads, uses.stores) != (0, 1) {
+            return false;
+        }
+        let account = self.changed.get(&address);
+        let Some(slot) = account.and_then(|account| account.storage.get(&slot)) else {
+            return false;
+        };
+        let written = slot.present_value;
+        !written.is_zero() && values.iter().all(|value| !value.is_zero() && *value != written)
+    }
+
+    /// What the sender is after the transaction, if it is this before it.
+    pub(super) fn pay(&mut self, sender: &Address, balance: U256) {
+        if let Some(account) = self.changed.get_mut(&primitives::Address::from(*sender)) {
+            let after = account.info.balance;
+            account.info.balance = balance.wrapping_add(after).wrapping_sub(RICHES);
+        }
+    }
+}
+
+/// The state as a speculation reads it, which others change meanwhile: one read is true, two
+/// together need not be. What was read is compared in the end.
+struct Observed<'s> {
+    state: &'s RwLock<State>,
+    sender: primitives::Address,
+    nonce: u64,
+    reads: Reads,
+}
+
+impl Observed<'_> {
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        // a panic ends the run elsewhere
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Database for Observed<'_> {
+    type Error = StateError;
+
+    fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
+        let info = {
+            let state = self.state();
+            state.found(&address.0.0).map(|found| {
+                let mut info = info_of(found);
+                if is_storage_only(&state, &info) {
+                    info.nonce = 1;
+                }
+                info
+            })
+        };
+        if address == self.sender {
+            let id = info.as_ref().and_then(|info| info.account_id);
+            self.reads.asked_too_much |= info.is_some_and(|info| info.code_hash.0 != EMPTY_CODE);
+            let (balance, nonce) = (RICHES, self.nonce);
+            return Ok(Some(AccountInfo { balance, nonce, account_id: id, ..Default::default() }));
+        }
+        let read = info.clone().map(|info| AccountInfo { code: None, ..info });
+        self.reads.accounts.push((address, read));
+        Ok(info)
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<revm::bytecode::Bytecode, StateError> {
+        self.state().code(&hash.0).map(|code| code.0)
+    }
+
+    fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
+        let value = self.state().slot_at(&address.0.0, &slot);
+        self.reads.slots.push((address, slot, value));
+        Ok(value)
+    }
+
+    fn storage_by_account_id(
+        &mut self,
+        address: primitives::Address,
+        id: state::AccountId,
+        slot: U256,
+    ) -> Result<U256, StateError> {
+        let value = self.state().slot_of(id.get() as AccountId, &slot);
+        self.reads.slots.push((address, slot, value));
+        Ok(value)
+    }
+
+    fn block_hash(&mut self, number: u64) -> Result<B256, StateError> {
+        // that of a block that is there stays; one that is not there yet ends the speculation
+        let hash = self.state().ancestors.hash_of(number);
+        hash.map(B256::from).ok_or(StateError::MissingBlockHash { number })
+    }
+}
+
+/// Executes transactions before their turn.
+pub struct Speculator<'s> {
+    machine: Machine<Observed<'s>>,
+    rules: Rules,
+}
+
+impl<'s> Speculator<'s> {
+    /// One of the chain with this id, over a state that others change. All of the state is known.
+    pub fn new(state: &'s RwLock<State>, chain_id: u64, options: MachineOptions) -> Self {
+        let (sender, nonce) = (primitives::Address::ZERO, 0);
+        let observed = Observed { state, sender, nonce, reads: Reads::default() };
+        let rules = Rules { options, ..Rules::default() };
+        Self { machine: machine(observed, chain_id), rules }
+    }
+
+    /// Begins a block. None where its rules are not known here; those before Petersburg are not:
+    /// their receipts have state roots, or their gas is that of other writes.
+    pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
+        if terms.fork < Fork::Petersburg {
+            return None;
+        }
+        let before = self.rules.fork;
+        self.rules.begin(&mut self.machine, terms)?;
+        if before != self.rules.fork {
+            self.observe();
+        }
+        Some(())
+    }
+
+    /// Has the machine tell which slots are loaded and stored, and who asks for the sender's balance.
+    fn observe(&mut self) {
+        let gas = gas_table_spec(self.machine.ctx.cfg().spec);
+        let instructions: [(u8, fn(Call<'_, '_>) -> InstructionExecResult); 3] =
+            [(opcode::SLOAD, sload), (opcode::SSTORE, sstore), (opcode::BALANCE, balance)];
+        for (code, run) in instructions {
+            let costs = gas[usize::from(code)];
+            self.machine.instruction.insert_instruction(code, Instruction::new(run), costs);
+        }
+    }
+
+    /// Executes a transaction of the block; none where that cannot be of use.
+    pub fn execute(&mut self, tx: &PreparedTransaction) -> Option<Box<Ahead>> {
+        let environment = &tx.environment.as_ref()?.0;
+        let base_fee = u128::from(self.machine.ctx.block().basefee);
+        let burnt = if self.rules.fork >= Some(Fork::London) { base_fee } else { 0 };
+        let price = environment.effective_gas_price(base_fee).saturating_sub(burnt);
+        let observed = self.machine.ctx.db_mut();
+        (observed.sender, observed.nonce) = (environment.caller, environment.nonce);
+        observed.reads = Reads::default();
+        self.machine.ctx.set_tx(environment.clone());
+        let result = WithoutFee::default().run(&mut self.machine);
+        let changed = self.machine.finalize();
+        let reads = std::mem::take(&mut self.machine.ctx.db_mut().reads);
+        let result: Result<_, EVMError<StateError>> = result;
+        let result = result.ok().filter(|_| !reads.asked_too_much)?;
+        let fee = U256::from(price) * U256::from(result.tx_gas_used());
+        let outcome = Outcome {
+            success: result.is_success(),
+            gas_used: result.tx_gas_used(),
+            logs: result.into_logs().into_iter().map(Log).collect(),
+        };
+        Some(Box::new(Ahead { outcome, changed, fee, reads }))
+    }
+}
+
+/// What an instruction works on.
+type Call<'a, 's> = InstructionContext<'a, Surroundings<Observed<'s>>, EthInterpreter>;
+
+/// The word on top of the stack.
+fn top(call: &mut Call<'_, '_>) -> Option<U256> {
+    call.interpreter.stack.top().map(|word| *word)
+}
+
+fn uses<'a>(call: &'a mut Call<'_, '_>) -> Option<&'a mut Uses> {
+    let slot = top(call)?;
+    let target = call.interpreter.input.target_address();
+    Some(call.host.db_mut().reads.uses.entry((target, slot)).or_default())
+}
+
+fn sload(mut call: Call<'_, '_>) -> InstructionExecResult {
+    uses(&mut call).into_iter().for_each(|uses| uses.loads += 1);
+    host::sload(call)
+}
+
+fn sstore(mut call: Call<'_, '_>) -> InstructionExecResult {
+    uses(&mut call).into_iter().for_each(|uses| uses.stores += 1);
+    host::sstore(call)
+}
+
+fn balance(mut call: Call<'_, '_>) -> InstructionExecResult {
+    let asked = top(&mut call).map(|word| primitives::Address::from_word(word.into()));
+    let observed = call.host.db_mut();
+    observed.reads.asked_too_much |= asked == Some(observed.sender);
+    host::balance(call)
+}
+
+/// How a transaction is executed, but the beneficiary gets nothing.
+struct WithoutFee<M, E>(PhantomData<(M, E)>);
+
+impl<M, E> Default for WithoutFee<M, E> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<M, E, F> Handler for WithoutFee<M, E>
+where
+    M: EvmTr<Context: ContextTr<Journal: JournalTr<State = EvmState>>, Frame = F>,
+    E: EvmTrError<M>,
+    F: FrameTr<FrameResult = FrameResult, FrameInit = FrameInit>,
+{
+    type Evm = M;
+    type Error = E;
+    type HaltReason = revm::context::result::HaltReason;
+
+    fn reward_beneficiary(&self, _: &mut M, _: &mut FrameResult) -> Result<(), E> {
+        Ok(())
+    }
+}

@@ -1,0 +1,141 @@
+//! A machine under the rules of a block.
+
+use super::super::block::BlockTerms;
+use super::{MachineOptions, keccak};
+use crate::U256;
+use crate::params::Fork;
+use revm::bytecode::opcode;
+use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, TxEnv};
+use revm::context_interface::block::BlobExcessGasAndPrice;
+use revm::context_interface::cfg::gas_params::GasId;
+use revm::database_interface::Database;
+use revm::handler::instructions::EthInstructions;
+use revm::interpreter::instructions::host::sstore_with_gas_accounting;
+use revm::interpreter::{
+    Host, Instruction, InstructionContext, InstructionExecResult, InstructionResult,
+    InterpreterTypes,
+};
+use revm::primitives::hardfork::SpecId;
+use revm::{MainBuilder, MainContext, MainnetEvm};
+
+/// What a machine works on.
+pub(super) type Surroundings<D> = Context<BlockEnv, TxEnv, CfgEnv, D>;
+/// A machine over some state.
+pub(super) type Machine<D> = MainnetEvm<Surroundings<D>>;
+
+/// A machine of the chain with this id.
+pub(super) fn machine<D: Database>(database: D, chain_id: u64) -> Machine<D> {
+    let mut machine = Context::mainnet().with_db(database).build_mainnet();
+    machine.ctx.modify_cfg(|cfg| {
+        cfg.chain_id = chain_id;
+        // transactions from before EIP-155 name no chain; the others were verified
+        cfg.tx_chain_id_check = false;
+    });
+    machine
+}
+
+/// The rules that a machine has been set to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rules {
+    /// None before the first block.
+    pub fork: Option<Fork>,
+    pub options: MachineOptions,
+}
+
+impl Rules {
+    /// Sets a machine to those of a block. None where its fork is one that the machine does not
+    /// know, or a fee exceeds what the machine can count.
+    pub fn begin<D: Database>(
+        &mut self,
+        machine: &mut Machine<D>,
+        terms: &BlockTerms,
+    ) -> Option<()> {
+        let spec = spec_of(terms.fork)?;
+        if self.fork != Some(terms.fork) {
+            self.fork = Some(terms.fork);
+            machine.ctx.modify_cfg(|cfg| cfg.set_spec_and_mainnet_gas_params(spec));
+            machine.instruction = EthInstructions::new_mainnet_with_spec(spec);
+            if terms.fork == Fork::Constantinople {
+                meter_net_changes(machine);
+            }
+            if self.options.our_keccak {
+                let keccak = Instruction::new(keccak::keccak256);
+                machine.instruction.insert_instruction(opcode::KECCAK256, keccak, 30);
+            }
+        }
+        let blobs = match terms.blob_fee {
+            Some((excess_blob_gas, fee)) => {
+                let blob_gasprice = fee.try_into().ok()?;
+                Some(BlobExcessGasAndPrice { excess_blob_gas, blob_gasprice })
+            }
+            None => None,
+        };
+        machine.ctx.set_block(BlockEnv {
+            number: U256::from(terms.number),
+            beneficiary: terms.beneficiary.into(),
+            timestamp: U256::from(terms.timestamp),
+            gas_limit: terms.gas_limit,
+            basefee: terms.base_fee.try_into().ok()?,
+            difficulty: terms.difficulty,
+            prevrandao: (spec >= SpecId::MERGE).then_some(terms.mix_hash.into()),
+            blob_excess_gas_and_price: blobs,
+            slot_num: 0,
+        });
+        Some(())
+    }
+}
+
+/// The gas of SSTORE by EIP-1283, which Constantinople had and Petersburg took back: that of
+/// EIP-2200 with SLOAD at 200 and without the check of the gas that is left.
+fn meter_net_changes<D: Database>(machine: &mut Machine<D>) {
+    const SLOAD: u64 = 200;
+    let gas = [
+        (GasId::sstore_static(), SLOAD),
+        (GasId::sstore_set_without_load_cost(), 20_000 - SLOAD),
+        (GasId::sstore_reset_without_cold_load_cost(), 5_000 - SLOAD),
+        (GasId::sstore_set_refund(), 20_000 - SLOAD),
+        (GasId::sstore_reset_refund(), 5_000 - SLOAD),
+    ];
+    machine.ctx.modify_cfg(|cfg| cfg.gas_params.override_gas(gas));
+    let sstore = Instruction::new(sstore_of_net_changes);
+    machine.instruction.insert_instruction(opcode::SSTORE, sstore, 0);
+}
+
+/// SSTORE with the gas of net changes: see [`meter_net_changes`].
+fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
+    context: InstructionContext<'_, H, W>,
+) -> InstructionExecResult {
+    sstore_with_gas_accounting(context, |context, _, change| {
+        let gas = context.host.gas_params();
+        let (cost, refund) = (
+            gas.sstore_dynamic_gas(true, &change.data, false),
+            gas.sstore_refund(true, &change.data),
+        );
+        if !context.interpreter.gas.record_regular_cost(cost) {
+            return Err(InstructionResult::OutOfGas);
+        }
+        context.interpreter.gas.record_refund(refund);
+        Ok(())
+    })
+}
+
+/// The machine's name of a fork; none of one that it does not know as it was.
+pub(super) fn spec_of(fork: Fork) -> Option<SpecId> {
+    Some(match fork {
+        Fork::Frontier => SpecId::FRONTIER,
+        Fork::Homestead => SpecId::HOMESTEAD,
+        Fork::TangerineWhistle => SpecId::TANGERINE,
+        Fork::SpuriousDragon => SpecId::SPURIOUS_DRAGON,
+        Fork::Byzantium => SpecId::BYZANTIUM,
+        Fork::Constantinople | Fork::Petersburg => SpecId::PETERSBURG,
+        Fork::Istanbul | Fork::MuirGlacier => SpecId::ISTANBUL,
+        Fork::Berlin => SpecId::BERLIN,
+        Fork::London | Fork::ArrowGlacier | Fork::GrayGlacier => SpecId::LONDON,
+        Fork::Paris => SpecId::MERGE,
+        Fork::Shanghai => SpecId::SHANGHAI,
+        Fork::Cancun => SpecId::CANCUN,
+        Fork::Prague => SpecId::PRAGUE,
+        Fork::Osaka => SpecId::OSAKA,
+        Fork::Amsterdam => return None,
+    })
+}
