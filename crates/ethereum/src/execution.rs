@@ -161,11 +161,9 @@ impl<'c> Execution<'c> {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
                 let clock = Instant::now();
-                batch.ahead.clear();
-                if speculation.account.allows() {
-                    let blocks = &batch.prepared[batch.verified().range()];
-                    batch.ahead = speculate(which, spec, state, machine, blocks);
-                }
+                let blocks = &batch.prepared[batch.verified().range()];
+                let which = (which, &speculation.account);
+                batch.ahead = speculate(which, spec, state, machine, blocks);
                 batch.times.ahead = clock.elapsed();
             }),
         };

@@ -121,6 +121,8 @@ pub struct Tally {
     pub refused: u64,
     /// Gas of the first.
     pub taken_gas: u64,
+    /// The most gas that these might have used.
+    pub taken_limit: u64,
     /// Gas of the second, executed in vain.
     pub refused_gas: u64,
 }
@@ -131,6 +133,7 @@ impl Tally {
         self.taken += other.taken;
         self.refused += other.refused;
         self.taken_gas += other.taken_gas;
+        self.taken_limit += other.taken_limit;
         self.refused_gas += other.refused_gas;
     }
 }
@@ -236,6 +239,7 @@ impl<'s> Evm<'s> {
         self.state().credit(&beneficiary.0.0, fee, clear)?;
         self.tally.taken += 1;
         self.tally.taken_gas += gas;
+        self.tally.taken_limit += environment.gas_limit;
         Ok(Some(outcome))
     }
 
@@ -334,11 +338,10 @@ impl<'s> Evm<'s> {
                 // whatever stood at this address before is no part of the new contract
                 state.clear_slots(id);
             }
-            for (slot, value) in account.storage {
-                if all_slots || value.present_value != value.original_value {
-                    state.set_slot(id, slot, value.present_value);
-                }
-            }
+            let slots = account.storage.into_iter();
+            let slots = slots.filter(|(_, value)| all_slots || value.is_changed());
+            let slots: Vec<_> = slots.map(|(slot, value)| (slot, value.present_value)).collect();
+            state.set_slots(id, &slots);
         }
         storage_only.clear();
         Ok(())

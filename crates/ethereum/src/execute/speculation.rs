@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Gas from which on a transaction is worth it.
 const HEAVY: u64 = 1_000_000;
-/// Gas that may be executed in vain before there was any success, and at most.
-const CREDIT: i64 = 50_000_000;
-/// What was taken over counts for so much less than what was in vain.
+/// Gas that may be on its way or in vain at a time.
+const CREDIT: i64 = 200_000_000;
+/// What was taken over earns this part of its gas again.
 const GAIN: u64 = 4;
-/// And what was executed at its turn for so much less: once in a while it is tried again.
-const REGAIN: u64 = 64;
+/// And what was executed at its turn this part: once in a while it is tried again.
+const REGAIN: u64 = 32;
 
 /// Which transactions are executed before their turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,26 +54,28 @@ impl Default for Account {
 }
 
 impl Account {
-    /// Whether more may be tried.
-    pub fn allows(&self) -> bool {
-        self.credit.load(Ordering::Relaxed) > 0
+    /// Takes so much gas for a try, if there is some left.
+    fn take(&self, gas: u64) -> bool {
+        let gas = i64::try_from(gas).unwrap_or(i64::MAX);
+        let take = |credit: i64| (credit > 0).then(|| credit.saturating_sub(gas));
+        self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
     }
 
-    /// Takes in what became of the speculations of some blocks that used so much gas.
+    /// Takes in what became of the tries in a block that used so much gas: those that were of use
+    /// give back what they took.
     pub fn settle(&self, tally: &Tally, gas: u64) {
-        let gain = tally.taken_gas / GAIN + gas.saturating_sub(tally.taken_gas) / REGAIN;
-        let change = i64::try_from(gain).unwrap_or(i64::MAX)
-            - i64::try_from(tally.refused_gas).unwrap_or(i64::MAX);
-        let _ = self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |credit| {
-            Some(credit.saturating_add(change).min(CREDIT))
-        });
+        let rest = gas.saturating_sub(tally.taken_gas);
+        let gain = tally.taken_limit + tally.taken_gas / GAIN + rest / REGAIN;
+        let gain = i64::try_from(gain).unwrap_or(i64::MAX);
+        let give = |credit: i64| Some(credit.saturating_add(gain).min(CREDIT));
+        let _ = self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, give);
     }
 }
 
-/// Executes transactions of blocks on whatever the state is now; for each transaction of each
-/// block what it led to, where that was tried.
+/// Executes transactions of blocks on whatever the state is now, as far as the account goes; for
+/// each transaction of each block what it led to, where that was tried.
 pub fn speculate(
-    which: Speculate,
+    (which, account): (Speculate, &Account),
     spec: &ChainSpec,
     state: &RwLock<State>,
     options: MachineOptions,
@@ -90,9 +92,9 @@ pub fn speculate(
         if machine.begin(&block.terms).is_none() {
             continue;
         }
-        let results = block.transactions.iter().map(|tx| match which.wants(tx) {
-            true => machine.execute(tx),
-            false => None,
+        let results = block.transactions.iter().map(|tx| {
+            let is_tried = which.wants(tx) && account.take(tx.gas_limit);
+            if is_tried { machine.execute(tx) } else { None }
         });
         if let Some(last) = all.last_mut() {
             last.extend(results);
@@ -108,19 +110,22 @@ mod tests {
     #[test]
     fn what_is_in_vain_is_bounded_by_what_is_of_use_and_a_share_of_the_rest() {
         let account = Account::default();
-        let in_vain = |gas| Tally { refused: 1, refused_gas: gas, ..Tally::default() };
+        let (gas, limit) = (14_000_000, 15_000_000);
         let mut wasted = 0;
         for _ in 0..10_000 {
-            let gas = 15_000_000;
-            let tally = if account.allows() { in_vain(gas) } else { Tally::default() };
-            wasted += tally.refused_gas;
-            account.settle(&tally, gas);
+            let refused = u64::from(account.take(limit));
+            wasted += refused * gas;
+            account.settle(&Tally { refused, ..Tally::default() }, gas);
         }
-        let all = 10_000 * 15_000_000u64;
-        assert!(wasted <= CREDIT as u64 + 15_000_000 + all / REGAIN, "{wasted}");
+        let all = 10_000 * gas;
+        assert!(wasted <= CREDIT as u64 + limit + all / REGAIN, "{wasted}");
         assert!(wasted >= all / REGAIN / 2, "{wasted}: it is tried again");
-        let of_use = Tally { taken: 1, taken_gas: 1 << 40, ..Tally::default() };
-        account.settle(&of_use, 1 << 40);
+        // what is of use is tried without end, and pays for what was not
+        for _ in 0..100 {
+            account.take(limit);
+            let (taken_gas, taken_limit) = (gas, limit);
+            account.settle(&Tally { taken: 1, taken_gas, taken_limit, ..Tally::default() }, gas);
+        }
         assert_eq!(account.credit.load(Ordering::Relaxed), CREDIT);
     }
 }

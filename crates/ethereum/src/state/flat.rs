@@ -8,6 +8,9 @@ use crate::state::slots::Slots;
 use crate::{Address, Hash, U256};
 use hashbrown::{HashMap, HashSet};
 
+/// Slots that are fetched while another is set.
+const AHEAD: usize = 12;
+
 /// An account and its storage.
 #[derive(Debug, Default)]
 struct Entry {
@@ -242,6 +245,17 @@ impl State {
         if before != value {
             self.list(id);
             self.changes.slots.push(SlotChange { id, slot, before, after: value });
+        }
+    }
+
+    /// Sets some slots of an account in the same way. Their places are fetched ahead: those of a
+    /// large account lie far apart.
+    pub fn set_slots(&mut self, id: AccountId, slots: &[(U256, U256)]) {
+        for (at, (slot, value)) in slots.iter().enumerate() {
+            if let Some((ahead, _)) = slots.get(at + AHEAD) {
+                self.entries[id as usize].slots.touch(ahead);
+            }
+            self.set_slot(id, *slot, *value);
         }
     }
 

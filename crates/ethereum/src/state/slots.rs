@@ -4,6 +4,7 @@
 use crate::U256;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
+use system::memory::prefetch;
 
 /// A slot that is not 0; a value of 0 marks a free place.
 #[derive(Clone, Copy, Debug, Default)]
@@ -51,6 +52,14 @@ impl Slots {
                 return slot.value;
             }
             at = (at + 1) & last;
+        }
+    }
+
+    /// Has the CPU fetch what a look-up of a slot will need.
+    #[inline]
+    pub fn touch(&self, key: &U256) {
+        if let Some(last) = self.places.len().checked_sub(1) {
+            prefetch(&self.places[hash(key) & last]);
         }
     }
 

@@ -2,13 +2,21 @@
 
 use super::*;
 use archive::{Archive, ChunkLimit, Packed, Want};
+use ethereum::Level;
 use ethereum::body::BodyView;
+use ethereum::commit::Sink;
+use ethereum::ethash::Caches;
 use ethereum::execute::{PreparedBlock, Replay};
 use ethereum::header::HeaderView;
+use ethereum::import::{Options, Run, import};
+use ethereum::option_table::Setting;
+use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::state::Tries;
 use ethereum::transactions::TransactionType;
+use pipeline::Cancel;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 fn small(work: Work, fork: Fork) -> Recipe {
     let (blocks, block_transactions, accounts, slots) = match work {
@@ -89,6 +97,52 @@ fn mixed_chains_of_every_fork_execute_with_all_types_of_transactions() {
         };
         assert_eq!(types, expected, "{name}");
     }
+}
+
+/// An import through the stages, which must come to the same end.
+fn import_all(folder: &Path, made: &Made, with: &str) -> Run {
+    let spec = fs::read_to_string(folder.join("genesis.json")).unwrap();
+    let options = Options {
+        spec: Arc::new(ChainSpec::from_genesis_json(&spec).unwrap()),
+        level: Level::Execution,
+        seal: SealPolicy { mode: SealMode::Off, seed: 0 },
+        setting: Setting::default().with(&[with.to_owned()]).unwrap(),
+        threads: 2,
+        chunk: ChunkLimit::default(),
+        from: None,
+        until: None,
+        partial: false,
+        trust: vec![],
+        caches: Caches::new(None, 1),
+        now: None,
+        cancel: Cancel::default(),
+    };
+    let archive = Archive::open(&[folder.join(FILE)]).unwrap();
+    let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
+    outcome.unwrap_or_else(|error| panic!("{with}: {error}"));
+    assert_eq!(run.tip.as_ref().map(|tip| tip.id.hash), Some(made.hash), "{with}");
+    run
+}
+
+#[test]
+fn transactions_before_their_turn_are_taken_over_where_that_is_right_and_only_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut taken, mut refused) = (0, 0);
+    for (name, fork, _) in FORKS.into_iter().filter(|(_, fork, _)| *fork >= Fork::Petersburg) {
+        for seed in 1..4 {
+            let (out, made) = make(&Recipe { seed, ..small(Work::Mixed, fork) }, folder.path());
+            let run = import_all(&out, &made, "speculate=all");
+            assert!(run.ahead.taken > 0, "{name}: {:?}", run.ahead);
+            taken += run.ahead.taken;
+            refused += run.ahead.refused;
+            assert_eq!(import_all(&out, &made, "speculate=off").ahead.taken, 0);
+        }
+    }
+    assert!(refused > 20, "{taken} taken over, {refused} refused");
+    let compute = Recipe { blocks: 12, block_transactions: 2, ..small(Work::Compute, Fork::Osaka) };
+    let (out, made) = make(&compute, folder.path());
+    let ahead = import_all(&out, &made, "speculate=heavy").ahead;
+    assert!(ahead.taken > 12, "{ahead:?}");
 }
 
 #[test]
