@@ -5,6 +5,7 @@
 //! run that goes on there executes them once more.
 
 use crate::batch::Batch;
+use crate::block_times::BlockTime;
 use crate::commit::Sink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
 use crate::error::{Rule, Violation};
@@ -53,8 +54,23 @@ pub(crate) struct ExecutedBlock {
     roots: Vec<Hash>,
     /// Its record in the log of the state; empty where there is none.
     pub(crate) record: Vec<u8>,
-    /// What it took to execute it, to root it, to make its receipts.
-    pub(crate) busy: [Duration; 3],
+    /// What it took in each of [`crate::block_times::PHASES`].
+    pub(crate) busy: [Duration; 4],
+}
+
+impl ExecutedBlock {
+    /// What it did and what it took, for the record of the run.
+    pub(crate) fn time(&self, block: &PreparedBlock) -> BlockTime {
+        let all = self.executed.steps.iter().chain([&self.executed.changes]);
+        BlockTime {
+            number: block.header.number,
+            transactions: block.transactions.len() as u64,
+            gas: block.header.gas_used,
+            reads: self.executed.reads,
+            changed: all.map(Changes::len).sum::<usize>() as u64,
+            busy: self.busy,
+        }
+    }
 }
 
 /// What the stages keep: the state behind the last block that was executed, and the tries behind
@@ -221,7 +237,7 @@ fn root_of_last(
 fn group(executed: &[ExecutedBlock], most: usize) -> usize {
     let changes = |done: &ExecutedBlock| {
         let all = done.executed.steps.iter().chain([&done.executed.changes]);
-        all.map(|changes| changes.accounts.len() + changes.slots.len()).sum::<usize>()
+        all.map(Changes::len).sum::<usize>()
     };
     let small = executed.iter().take(most).take_while(|done| changes(done) <= SMALL);
     small.count().max(1)
@@ -292,9 +308,11 @@ fn make_records(log: LogValues, batch: &mut Batch) {
     for (number, done) in numbers.into_iter().zip(&mut batch.executed) {
         // the genesis block was the first record
         if number > 0 {
+            let clock = Instant::now();
             let Executed { steps, changes, .. } = &done.executed;
             let changes = BlockChanges::of(number, steps.iter().chain([changes]));
             changes.encode(log == LogValues::Both, &mut done.record);
+            done.busy[3] = clock.elapsed();
         }
     }
 }

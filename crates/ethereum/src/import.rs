@@ -102,6 +102,7 @@ fn stages(
             bytes: run.bytes,
             total_bytes: None,
             committed: sink.committed(),
+            execution: run.blocks_executed.sum(),
         });
         match batch.fault.take() {
             Some(fault) => Err(fault.into()),

@@ -56,7 +56,6 @@ pub fn of(
         && let Ok(header) = HeaderView::decode(&tip.header)
     {
         record.answer.insert("state_root".into(), Hex(header.state_root).to_string());
-        record.facts.count("gas", run.gas);
         record.facts.count("transactions", run.transactions);
     }
     record.notes = notes::of(run, archive, options);

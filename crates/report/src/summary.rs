@@ -6,6 +6,7 @@ use chain::Status;
 use pipeline::record::{BLOCKS_PER_S, BlockRef, PEAK_RSS_BYTES, RunRecord, VALIDATION, WRITE};
 
 use crate::block_files;
+use crate::executed;
 use crate::format::{self, printable};
 use crate::runs;
 use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar};
@@ -122,6 +123,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         None => ("stored", "nothing".to_owned()),
     });
     facts.extend(figures(record));
+    facts.extend(executed::facts(record));
     facts
 }
 

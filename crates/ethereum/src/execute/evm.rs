@@ -7,8 +7,10 @@
 //! removes is removed by whoever takes the result over, which is `Evm::commit`.
 
 mod keccak;
+mod reads;
 mod values;
 
+pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 
 use super::block::BlockTerms;
@@ -18,17 +20,14 @@ use crate::state::{Account, AccountId, State, StateError};
 use crate::{Address, U256};
 use revm::bytecode::{Bytecode, opcode};
 use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
-use revm::context::{BlockEnv, CfgEnv, Context, ContextSetters, ContextTr, TxEnv};
+use revm::context::{BlockEnv, Context, ContextSetters, ContextTr, TxEnv};
 use revm::context_interface::block::BlobExcessGasAndPrice;
 use revm::context_interface::cfg::gas_params::GasId;
 use revm::database_interface::{DBErrorMarker, Database};
 use revm::handler::instructions::EthInstructions;
 use revm::handler::{Handler, MainnetHandler};
 use revm::interpreter::instructions::host::sstore_with_gas_accounting;
-use revm::interpreter::{
-    Host, Instruction, InstructionContext, InstructionExecResult, InstructionResult,
-    InterpreterTypes,
-};
+use revm::interpreter::{Host, Instruction, InstructionExecResult, InstructionResult};
 use revm::primitives::hardfork::SpecId;
 use revm::primitives::{self, B256, Bytes, TxKind};
 use revm::state::{self, AccountInfo, EvmState};
@@ -50,6 +49,7 @@ struct View<'s> {
     /// keeps it from that, and which [`Evm::commit`] takes off again. So the machine does not see
     /// such an account as empty, even where its balance is 0.
     storage_only: Vec<Address>,
+    reads: Reads,
 }
 
 impl Database for View<'_> {
@@ -57,6 +57,7 @@ impl Database for View<'_> {
 
     #[inline]
     fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
+        self.reads.accounts += 1;
         let Some((id, mut account, code)) = self.state.account(&address.0.0)? else {
             return Ok(None);
         };
@@ -84,6 +85,7 @@ impl Database for View<'_> {
     }
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
+        self.reads.slots += 1;
         match self.state.account(&address.0.0)? {
             Some((id, ..)) => self.state.slot(id, &slot),
             None => Ok(U256::ZERO),
@@ -97,6 +99,7 @@ impl Database for View<'_> {
         id: state::AccountId,
         slot: U256,
     ) -> Result<U256, StateError> {
+        self.reads.slots += 1;
         self.state.slot(id.get() as AccountId, &slot)
     }
 
@@ -106,7 +109,7 @@ impl Database for View<'_> {
     }
 }
 
-type Machine<'s> = MainnetEvm<Context<BlockEnv, TxEnv, CfgEnv, View<'s>>>;
+type Machine<'s> = MainnetEvm<reads::Ground<'s>>;
 
 /// A virtual machine over a state, for blocks one after the other.
 pub struct Evm<'s> {
@@ -136,7 +139,7 @@ impl<'s> Evm<'s> {
     /// A machine of the chain with this id.
     pub fn new(state: &'s mut State, chain_id: u64) -> Self {
         let mut machine = {
-            let view = View { state, storage_only: vec![] };
+            let view = View { state, storage_only: vec![], reads: Reads::default() };
             Context::mainnet().with_db(view).build_mainnet()
         };
         machine.ctx.modify_cfg(|cfg| {
@@ -159,6 +162,11 @@ impl<'s> Evm<'s> {
         self.machine.ctx.db_mut().state
     }
 
+    /// What was read of the state since the last call.
+    pub fn take_reads(&mut self) -> Reads {
+        std::mem::take(&mut self.machine.ctx.db_mut().reads)
+    }
+
     /// Whether empty accounts are removed when they are touched (EIP-161).
     pub fn clears_empty(&self) -> bool {
         self.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
@@ -172,6 +180,7 @@ impl<'s> Evm<'s> {
             self.fork = Some(terms.fork);
             self.machine.ctx.modify_cfg(|cfg| cfg.set_spec_and_mainnet_gas_params(spec));
             self.machine.instruction = EthInstructions::new_mainnet_with_spec(spec);
+            reads::count(&mut self.machine.instruction);
             if terms.fork == Fork::Constantinople {
                 self.meter_net_changes();
             }
@@ -286,7 +295,7 @@ impl<'s> Evm<'s> {
         let clear_empty = self.clears_empty();
         // a slot's original value is that of the last transaction that came to it
         let all_slots = self.waits();
-        let View { state, storage_only } = self.machine.ctx.db_mut();
+        let View { state, storage_only, .. } = self.machine.ctx.db_mut();
         for (address, account) in changed {
             if !account.is_touched() {
                 continue;
@@ -323,9 +332,8 @@ impl<'s> Evm<'s> {
 }
 
 /// SSTORE with the gas of net changes: see [`Evm::meter_net_changes`].
-fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
-    context: InstructionContext<'_, H, W>,
-) -> InstructionExecResult {
+fn sstore_of_net_changes(mut context: reads::Call<'_, '_>) -> InstructionExecResult {
+    reads::asked(&mut context);
     sstore_with_gas_accounting(context, |context, _, change| {
         let gas = context.host.gas_params();
         let (cost, refund) = (

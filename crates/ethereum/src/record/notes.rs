@@ -52,7 +52,6 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         let senders = grouped(run.senders);
         notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }
-    notes.extend(run.blocks_executed.notes(run.wall_s));
     if !options.trust.is_empty() && run.trusted.len() == options.trust.len() {
         notes.push(
             "every trusted hash was found: all blocks up to the last of them are the trusted ones"
