@@ -87,6 +87,18 @@ pub(crate) struct Execution<'c> {
     machine: MachineOptions,
     /// Most blocks whose roots are made together.
     root_group: usize,
+    inline: Inline,
+}
+
+/// What does not have a thread of its own but waits for its turn behind what is before it.
+#[derive(Clone, Copy)]
+struct Inline {
+    /// Everything before the execution.
+    senders: bool,
+    /// The roots, behind the execution.
+    root: bool,
+    /// The receipts, behind the roots.
+    receipts: bool,
 }
 
 impl<'c> Execution<'c> {
@@ -99,7 +111,7 @@ impl<'c> Execution<'c> {
         let spec = &*options.spec;
         let plan = options.setting.plan();
         let tries = match plan.arena_tries {
-            true => Tries::arena().map_err(|error| unusable(0, &error))?,
+            true => Tries::arena_with(plan.trie_hashers).map_err(|error| unusable(0, &error))?,
             false => Tries::pointers(),
         };
         let cancel = &options.cancel;
@@ -118,34 +130,67 @@ impl<'c> Execution<'c> {
             _ => LogValues::None,
         };
         let Plan { root_every, root_group, machine, .. } = plan;
-        Ok(Some(Self { spec, state, tries, hasher, root_every, root_group, log, machine }))
+        let inline = Inline {
+            senders: plan.senders_inline,
+            root: plan.root_inline,
+            receipts: plan.receipts_inline,
+        };
+        Ok(Some(Self { spec, state, tries, hasher, root_every, root_group, log, machine, inline }))
     }
 
-    /// Adds the stages of execution, where there is one.
+    /// Adds the link, which comes first, and the stages of execution, where there is one.
     pub fn stages<'a>(
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
+        link: impl FnMut(&mut Batch) + Send + 'a,
     ) -> Stages<'a, Batch, Error> {
-        let Some(execution) = execution else { return stages };
+        let Some(execution) = execution else { return serial(stages, "link", link) };
         let together = (execution.root_every, execution.root_group);
-        let Self { spec, state, tries, hasher, log, machine, .. } = execution;
-        let (spec, hasher, log, machine) = (*spec, *hasher, *log, *machine);
+        let Self { spec, state, tries, hasher, log, machine, inline, .. } = execution;
+        let (spec, hasher, log, machine, inline) = (*spec, *hasher, *log, *machine, *inline);
         let (mut executing, mut rooting) = (true, true);
-        stages
-            .serial("execute", move |batch| {
-                let evm = Evm::new(state, spec.chain_id).with(machine);
-                executing = executing && execute_chunk(spec, evm, batch);
-                Ok(Flow::Continue)
-            })
-            .serial("root", move |batch| {
-                rooting = rooting && root_chunk(tries, together, batch);
-                Ok(Flow::Continue)
-            })
-            .parallel("receipts", move |batch| {
-                check_receipts(hasher, batch);
-                make_records(log, batch);
-            })
+        let receipts = move |batch: &mut Batch| {
+            check_receipts(hasher, batch);
+            make_records(log, batch);
+        };
+        let mut root = move |batch: &mut Batch| {
+            rooting = rooting && root_chunk(tries, together, batch);
+            if inline.receipts {
+                receipts(batch);
+            }
+        };
+        let (stages, mut before) = match inline.senders {
+            false => (serial(stages, "link", link), None),
+            true => (stages, Some(link)),
+        };
+        let mut execute = move |batch: &mut Batch| {
+            if let Some(link) = &mut before {
+                link(batch);
+            }
+            let evm = Evm::new(state, spec.chain_id).with(machine);
+            executing = executing && execute_chunk(spec, evm, batch);
+        };
+        let stages = match inline.root {
+            false => serial(serial(stages, "execute", execute), "root", root),
+            true => serial(stages, "execute", move |batch| {
+                execute(batch);
+                root(batch);
+            }),
+        };
+        if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
     }
+}
+
+/// Adds a serial stage that never ends the run by itself.
+fn serial<'a>(
+    stages: Stages<'a, Batch, Error>,
+    name: &'static str,
+    mut work: impl FnMut(&mut Batch) + Send + 'a,
+) -> Stages<'a, Batch, Error> {
+    stages.serial(name, move |batch| {
+        work(batch);
+        Ok(Flow::Continue)
+    })
 }
 
 /// Executes the new blocks of a chunk. False when one was not executed to its end: then the state

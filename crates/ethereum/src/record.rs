@@ -98,7 +98,8 @@ fn parts(stage: &Stage, run: &Run) -> Vec<Stage> {
         ..stage.clone()
     };
     let mut parts = vec![part("decode", decode), part("verify", 1.0 - decode - senders)];
-    if run.senders > 0 {
+    // those that the thread recovers that executes are a part of its time
+    if senders > 0.0 {
         parts.push(Stage { items: run.senders, ..part("senders", senders) });
     }
     parts

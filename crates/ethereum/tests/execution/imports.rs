@@ -47,11 +47,11 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
     (run, outcome.err().map(|error| error.to_string()))
 }
 
-/// Every neighbour of the default setting, and that one.
+/// Every neighbour of the default setting, that one, and that in which everything is slow.
 pub fn settings() -> Vec<Setting> {
     let default = Setting::default();
     let neighbours = default.neighbours().map(|(_, _, setting)| setting);
-    neighbours.chain([default]).collect()
+    neighbours.chain([default, Setting::rung("master").unwrap()]).collect()
 }
 
 #[testkit::needs(fixtures)]
