@@ -4,7 +4,7 @@
 use crate::format;
 use crate::table::{Cell, Table};
 use pipeline::record::{BLOCK, Column, FIRST, MGAS_PER_S, Percentiles, RunRecord};
-use pipeline::record::{SLOWEST_BLOCK, Series};
+use pipeline::record::{SLOWEST_BLOCK, Series, Stage};
 
 /// From this many times the mean on, what a block has to do explains what it takes.
 const MORE: f64 = 1.5;
@@ -42,6 +42,15 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// The stages that execute blocks, and how long each was busy; none where none were executed.
+pub(crate) fn stages(record: &RunRecord) -> impl Iterator<Item = (&str, f64)> {
+    let of_blocks = |stage: &&Stage| {
+        let column = blocks(record).and_then(|series| series.column(&stage.name));
+        column.is_some()
+    };
+    record.stages.iter().filter(of_blocks).map(|stage| (stage.name.as_str(), stage.busy_s))
+}
+
 /// Percentiles of what a block took in all.
 fn block_times(record: &RunRecord) -> String {
     let all = ["p50", "p95", "p99", "max"].map(|name| {
@@ -55,11 +64,12 @@ fn slowest(record: &RunRecord) -> Option<String> {
     let series = record.series(SLOWEST_BLOCK).filter(|series| !series.is_empty())?;
     let all: f64 = phases(series).map(|phase| at(&phase.values, 0)).sum();
     let number = format::number(at(series.values(FIRST), 0), 0);
-    Some(format!("{number}, {}: {}", format::duration(all), reason(record, series, 0)?))
+    let why = reason(record, series, 0)?;
+    Some(format!("{number}, {}, most of it in {why}", format::duration(all)))
 }
 
-/// Why a block took long, in a few words: the phase that took most of it, and what of that phase's
-/// work it had more of than the mean block. None where blocks were not executed.
+/// Why a block took long, in few words: the phase that took most of it, and how many times as much
+/// of that phase's work it had as the mean block. None where blocks were not executed.
 pub(crate) fn reason(record: &RunRecord, series: &Series, row: usize) -> Option<String> {
     let blocks = blocks(record)?;
     let phase = phases(series).max_by(|a, b| at(&a.values, row).total_cmp(&at(&b.values, row)))?;
@@ -82,9 +92,9 @@ pub(crate) fn reason(record: &RunRecord, series: &Series, row: usize) -> Option<
                 "changed" => "changes",
                 other => other,
             };
-            format!("{name}, {} the {what} of the mean block", format::ratio(times))
+            format!("{name}: {} {what}", format::ratio(times))
         }
-        None => format!("{name}, with no more to do than the mean block"),
+        None => format!("{name}: usual work"),
     })
 }
 
@@ -144,7 +154,7 @@ mod tests {
             "block times: p50 2.00 ms, p95 6.00 ms, p99 12 ms, max 12 ms",
             "state reads: 6,300 accounts and 4,200 slots; the machine had 75 % of the slots it \
              asked for",
-            "slowest block: 7, 12 ms: execute, 11.0x the slots read of the mean block",
+            "slowest block: 7, 12 ms, most of it in execute: 11.0x slots read",
         ];
         assert_eq!(values, expected);
         assert!(facts(&sample::full("x", 1.0)).is_empty());
@@ -152,12 +162,25 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_a_run_has_its_stages_before_the_write() {
+        let mut record = sample::executed("x");
+        let other = sample::full("x", 1.0);
+        record.series.extend(other.series);
+        record.stages = other.stages;
+        record.stages[2].name = "execute".into();
+        let names: Vec<_> =
+            crate::summary::parts(&record).into_iter().map(|part| part.0.to_owned()).collect();
+        assert_eq!(names, ["set-up", "read", "decode", "validation", "execute", "write"]);
+        assert!(crate::summary::parts(&record).contains(&("execute", 0.4)));
+    }
+
+    #[test]
     fn a_block_without_more_to_do_is_told_apart() {
         let record = sample::executed("import");
         let series = record.series(SLOWEST_BLOCK).unwrap();
         let told = |row| reason(&record, series, row).unwrap();
-        assert_eq!(told(1), "root, with no more to do than the mean block");
-        assert_eq!(told(2), "execute, with no more to do than the mean block");
+        assert_eq!(told(1), "root: usual work");
+        assert_eq!(told(2), "execute: usual work");
     }
 
     #[test]

@@ -57,6 +57,9 @@ pub(crate) fn table(record: &RunRecord) -> Option<Table> {
     if table.rows.first()?.len() > table.heads.len() {
         table.left.push(table.heads.len());
         table.heads.push("why".to_owned());
+        let text = "times as much of the phase's work as the mean block had; where the work is \
+                    usual, something else took the time: memory, the disk, others on the machine";
+        table.notes.push(format!("why: the longest phase, and how many {text}"));
     }
     Some(table)
 }
@@ -91,9 +94,10 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         let head = "| block | busy | of the mean | execute | root | gas | transactions | accounts \
                     read | slots read | changes | why |";
-        assert_eq!((lines[0], lines.len()), (head, 2 + 3), "{text}");
+        assert_eq!((lines[0], lines[5]), (head, ""), "{text}");
+        assert!(lines[6].starts_with("- why: the longest phase"), "{text}");
         let first = "| 7 | 12 ms | 4.42x | 10 ms | 2.00 ms | 30,000,000 | 100 | 300 | 2,200 | 50 \
-                     | execute, 11.0x the slots read of the mean block |";
+                     | execute: 11.0x slots read |";
         assert_eq!(lines[2], first);
         assert_eq!(title(&record), "Slowest blocks");
     }

@@ -201,6 +201,9 @@ pub struct Program {
     pub version: String,
     /// Revision of its source; empty when not known.
     pub revision: String,
+    /// The allocator that it was built with; empty when not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub allocator: String,
 }
 
 /// The archive that was imported.

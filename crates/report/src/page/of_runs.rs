@@ -187,7 +187,10 @@ fn data_and_machine(records: &[RunRecord]) -> Markup {
     let mut notes: Vec<&str> = records.iter().flat_map(|r| &r.notes).map(String::as_str).collect();
     notes.sort_unstable();
     notes.dedup();
-    let revision = ("revision", first.program.revision.clone());
+    let program = [
+        ("revision", first.program.revision.clone()),
+        ("allocator", first.program.allocator.clone()),
+    ];
     let options = first.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
     html! {
         @if let [one] = records { h2 { "Checked" } (list(summary::facts(one))) }
@@ -195,7 +198,7 @@ fn data_and_machine(records: &[RunRecord]) -> Markup {
         (list(data(first)))
         @if records.len() > 1 { h2 { "Commands" } (commands(records)) }
         h2 { "Machine" }
-        (list(machine(&first.machine).into_iter().chain([revision]).filter(|(_, v)| !v.is_empty())))
+        (list(machine(&first.machine).into_iter().chain(program).filter(|(_, v)| !v.is_empty())))
         @if records.len() == 1 && !first.options.is_empty() { h2 { "Options" } (list(options)) }
         @if !notes.is_empty() { h2 { "Notes" } }
         @for note in notes { p { (note) } }
