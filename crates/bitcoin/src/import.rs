@@ -305,7 +305,8 @@ impl Pass<'_> {
             let (blocks, bytes) = (run.blocks, before + (run.bytes - done));
             let number = run.tip.map_or(0, |tip| tip.height.into());
             let committed = run.committed.map(|tip| tip.height.into());
-            progress(&Progress { number, blocks, bytes, total_bytes: Some(total), committed });
+            let total_bytes = Some(total);
+            progress(&Progress { number, blocks, bytes, total_bytes, committed, execution: None });
             Ok(Flow::Continue)
         };
         let ended = Stages::read("read", read)

@@ -41,7 +41,7 @@ use std::process::ExitCode;
 
 /// So that `bench rlp` can count allocations instead of estimating them.
 #[global_allocator]
-static HEAP: CountingAllocator = CountingAllocator;
+static HEAP: CountingAllocator<program::Heap> = CountingAllocator(program::HEAP);
 
 /// Bytes of stack that the first thread takes at once.
 const STACK: usize = 384 << 10;

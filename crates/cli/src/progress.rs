@@ -191,7 +191,8 @@ mod tests {
         let display = Display::new(1_000_000, "bodies", true);
         let message = |committed| {
             let (number, blocks, bytes, total_bytes) = (12_288, 12_289, 500_000, None);
-            let progress = Progress { number, blocks, bytes, total_bytes, committed };
+            let execution = None;
+            let progress = Progress { number, blocks, bytes, total_bytes, committed, execution };
             display.message(&progress, Duration::from_secs(10))
         };
         assert_eq!(

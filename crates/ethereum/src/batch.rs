@@ -139,6 +139,8 @@ pub(crate) struct Checks<'a> {
     pub now: Option<u64>,
     /// True when the blocks were verified before, so that only their content is compared.
     pub known: bool,
+    /// Leaves bodies and seals to [`Checks::check_content`].
+    pub content_later: bool,
 }
 
 impl Checks<'_> {
@@ -172,11 +174,18 @@ impl Checks<'_> {
         let headers_end = Instant::now();
         self.check_stated_hashes(batch);
         batch.good_headers = batch.good;
+        if !self.content_later {
+            self.check_content(batch);
+        }
+        batch.times.validate += headers_end.elapsed();
+    }
+
+    /// What is left behind [`Checks::check`] where it is not a part of it.
+    pub fn check_content(&self, batch: &mut Batch) {
         if self.level >= Level::Bodies {
             self.check_bodies(batch);
         }
         self.check_seals(batch);
-        batch.times.validate += headers_end.elapsed();
     }
 
     fn hash(&self, batch: &mut Batch) {

@@ -1,7 +1,10 @@
-//! What each executed block took, for run records.
+//! What each executed block did and what it took, for run records and for those who watch.
 
-use chain::grouped;
-use pipeline::record::{BLOCKS, FIRST, Facts, Percentiles, Series};
+use crate::execute::Reads;
+use chain::Execution;
+use pipeline::record::{
+    BLOCK, BLOCKS, FIRST, Facts, MGAS_PER_S, Percentiles, SLOWEST_BLOCK, Series,
+};
 use std::time::Duration;
 
 /// Most rows of a record. Of a longer chain every second block is kept, of a yet longer one every
@@ -11,36 +14,35 @@ const MOST_ROWS: usize = 1 << 14;
 const SLOWEST: usize = 16;
 
 /// The columns of times, in the order of [`BlockTime::busy`].
-const PHASES: [&str; 3] = ["execute", "root", "receipts"];
+pub(crate) const PHASES: [&str; 4] = ["execute", "root", "receipts", "log"];
 
 /// One block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct BlockTime {
+pub(crate) struct BlockTime {
     /// Its number.
     pub number: u64,
     /// Its transactions.
     pub transactions: u64,
     /// The gas that they used.
     pub gas: u64,
-    /// Executing it; putting its changes into the tries and hashing them; its receipts.
-    pub busy: [Duration; 3],
+    /// What it read of the state.
+    pub reads: Reads,
+    /// Accounts and slots that it changed.
+    pub changed: u64,
+    /// Executing it; putting its changes into the tries and hashing them; its receipts; its record
+    /// in the log.
+    pub busy: [Duration; 4],
 }
 
 impl BlockTime {
     fn all(&self) -> Duration {
         self.busy.iter().sum()
     }
-
-    /// Which phase took most of it.
-    fn reason(&self) -> (&'static str, Duration) {
-        let phases = PHASES.into_iter().zip(self.busy);
-        phases.max_by_key(|(_, busy)| *busy).unwrap_or_default()
-    }
 }
 
 /// All blocks of a run.
 #[derive(Debug, Default)]
-pub struct BlockTimes {
+pub(crate) struct BlockTimes {
     /// Those whose number in the run is a multiple of the stride.
     rows: Vec<BlockTime>,
     /// Log2 of the stride.
@@ -48,13 +50,19 @@ pub struct BlockTimes {
     /// Slowest first.
     slowest: Vec<BlockTime>,
     blocks: u64,
-    /// Gas of all blocks.
-    pub gas: u64,
+    /// All of them together.
+    sum: Execution,
 }
 
 impl BlockTimes {
     pub(crate) fn add(&mut self, block: BlockTime) {
-        self.gas += block.gas;
+        self.sum.transactions += block.transactions;
+        self.sum.gas += block.gas;
+        self.sum.account_reads += block.reads.accounts;
+        self.sum.slot_reads += block.reads.slots;
+        self.sum.slot_hits += block.reads.slot_hits();
+        self.sum.changed += block.changed;
+        self.sum.took(block.number, block.all());
         if self.blocks.is_multiple_of(1 << self.doublings) {
             self.rows.push(block);
         }
@@ -74,13 +82,20 @@ impl BlockTimes {
         }
     }
 
-    /// Gas, and what a block took in all; nothing where nothing was executed.
+    /// All blocks together; none where nothing was executed.
+    pub(crate) fn sum(&self) -> Option<Execution> {
+        (self.blocks > 0).then_some(self.sum)
+    }
+
+    /// What the blocks did, and what a block took in all; nothing where nothing was executed.
     pub(crate) fn facts(&self, wall_s: f64, facts: &mut Facts) {
-        if self.blocks == 0 {
-            return;
-        }
-        facts.count("gas", self.gas);
-        facts.set("gas_per_s", self.gas as f64 / wall_s);
+        let Some(sum) = self.sum() else { return };
+        facts.count("gas", sum.gas);
+        facts.set(MGAS_PER_S, sum.gas as f64 / 1e6 / wall_s);
+        facts.count("account_reads", sum.account_reads);
+        facts.count("slot_reads", sum.slot_reads);
+        facts.count("slot_hits", sum.slot_hits);
+        facts.count("changed", sum.changed);
         let mut all: Vec<f64> = self.rows.iter().map(|block| block.all().as_secs_f64()).collect();
         let found = Percentiles::of(&mut all);
         facts.set("block_p50_s", found.p50);
@@ -89,39 +104,25 @@ impl BlockTimes {
         facts.set("block_max_s", self.slowest.first().map_or(0.0, |b| b.all().as_secs_f64()));
     }
 
-    /// The rows `block` and `slowest block`; none where nothing was executed.
+    /// The rows [`BLOCK`] and [`SLOWEST_BLOCK`]; none where nothing was executed.
     pub(crate) fn series(&self) -> Vec<Series> {
-        let all = [("block", &self.rows), ("slowest block", &self.slowest)];
+        let all = [(BLOCK, &self.rows), (SLOWEST_BLOCK, &self.slowest)];
         let some = all.into_iter().filter(|(_, rows)| !rows.is_empty());
         some.map(|(row, rows)| series(row, rows)).collect()
-    }
-
-    /// Gas a second and the slowest block, for whoever reads the record; none where nothing was
-    /// executed.
-    pub(crate) fn notes(&self, wall_s: f64) -> Vec<String> {
-        let Some(slowest) = self.slowest.first() else { return vec![] };
-        let speed = self.gas as f64 / wall_s.max(1e-9) / 1e6;
-        let (phase, busy) = slowest.reason();
-        let (number, count, gas) =
-            (grouped(slowest.number), grouped(slowest.transactions), grouped(slowest.gas));
-        let [all, busy] = [slowest.all(), busy].map(|time| time.as_secs_f64() * 1e3);
-        vec![
-            format!("{} gas executed, {speed:.1} million a second of the run", grouped(self.gas)),
-            format!(
-                "the slowest block is {number}: {all:.2} ms, {busy:.2} ms of it in {phase}, with \
-                 {count} transactions and {gas} gas"
-            ),
-        ]
     }
 }
 
 fn series(row: &str, rows: &[BlockTime]) -> Series {
-    let of = |figure: fn(&BlockTime) -> f64| rows.iter().map(figure).collect::<Vec<f64>>();
+    let of = |figure: fn(&BlockTime) -> u64| rows.iter().map(|b| figure(b) as f64).collect();
     let mut series = Series::new(row)
-        .index(FIRST, "block", of(|block| block.number as f64))
-        .index(BLOCKS, "", of(|_| 1.0))
-        .index("transactions", "", of(|block| block.transactions as f64))
-        .index("gas", "gas", of(|block| block.gas as f64));
+        .index(FIRST, "block", of(|block| block.number))
+        .index(BLOCKS, "", of(|_| 1))
+        .index("transactions", "", of(|block| block.transactions))
+        .index("gas", "gas", of(|block| block.gas))
+        .index("account_reads", "", of(|block| block.reads.accounts))
+        .index("slot_reads", "", of(|block| block.reads.slots))
+        .index("slot_hits", "", of(|block| block.reads.slot_hits()))
+        .index("changed", "", of(|block| block.changed));
     for (at, phase) in PHASES.into_iter().enumerate() {
         let busy = |block: &BlockTime| block.busy[at].as_secs_f64();
         series = series.measured(phase, "s", rows.iter().map(busy).collect());
@@ -136,8 +137,9 @@ mod tests {
     fn block(number: u64) -> BlockTime {
         // in an order of its own: the slowest are not the last
         let execute = Duration::from_nanos(number.wrapping_mul(7_919) % 100_003);
-        let busy = [execute, Duration::from_nanos(5), Duration::ZERO];
-        BlockTime { number, transactions: 2, gas: 10, busy }
+        let busy = [execute, Duration::from_nanos(5), Duration::ZERO, Duration::from_nanos(1)];
+        let reads = Reads { accounts: 3, slots: 4, asked: 9 };
+        BlockTime { number, transactions: 2, gas: 10, reads, changed: 6, busy }
     }
 
     #[test]
@@ -145,9 +147,14 @@ mod tests {
         let mut times = BlockTimes::default();
         let count = 5 * MOST_ROWS as u64;
         (0..count).for_each(|number| times.add(block(number)));
-        assert_eq!(times.gas, 10 * count);
+        let sum = times.sum().unwrap();
+        assert_eq!((sum.gas, sum.transactions, sum.changed), (10 * count, 2 * count, 6 * count));
+        assert_eq!(
+            (sum.account_reads, sum.slot_reads, sum.slot_hits),
+            (3 * count, 4 * count, 5 * count)
+        );
         let series = times.series();
-        assert_eq!((&*series[0].row, &*series[1].row), ("block", "slowest block"));
+        assert_eq!((&*series[0].row, &*series[1].row), (BLOCK, SLOWEST_BLOCK));
         let numbers = series[0].values(FIRST);
         assert!((MOST_ROWS / 2..=MOST_ROWS).contains(&numbers.len()), "{}", numbers.len());
         assert!(numbers.iter().enumerate().all(|(at, number)| *number == 8.0 * at as f64));
@@ -158,25 +165,17 @@ mod tests {
             assert!((sum(at) - expected.as_secs_f64()).abs() < 1e-12, "{at}");
         }
         let mut facts = Facts::default();
+        BlockTimes::default().facts(2.0, &mut facts);
+        assert_eq!(facts, Facts::default(), "nothing was executed");
         times.facts(2.0, &mut facts);
-        assert_eq!(facts.get("gas_per_s"), Some(5.0 * count as f64));
+        assert_eq!(facts.get(MGAS_PER_S), Some(5e-6 * count as f64));
         assert_eq!(facts.get("block_max_s"), Some(all[0].as_secs_f64()));
         assert!(facts.of("block_p50_s") < facts.of("block_p99_s"));
+        for (name, value) in [("account_reads", 3.0), ("slot_reads", 4.0), ("slot_hits", 5.0)] {
+            assert_eq!(facts.get(name), Some(value * count as f64), "{name}");
+            assert!(series.iter().all(|series| series.values(name).iter().all(|v| *v == value)));
+        }
         assert_eq!(series[0].column("gas").unwrap().percentiles, None);
         assert!(series[0].column("execute").unwrap().percentiles.is_some());
-    }
-
-    #[test]
-    fn the_slowest_block_is_told_with_its_reason() {
-        let mut times = BlockTimes::default();
-        assert!(times.series().is_empty() && times.notes(1.0).is_empty());
-        let ms = Duration::from_millis;
-        for (number, busy) in [(1, [ms(1), ms(2), ms(0)]), (2, [ms(1), ms(7), ms(1)])] {
-            times.add(BlockTime { number, transactions: 3, gas: 2_000_000, busy });
-        }
-        let notes = times.notes(0.5);
-        assert_eq!(notes[0], "4,000,000 gas executed, 8.0 million a second of the run");
-        let words = "block is 2: 9.00 ms, 7.00 ms of it in root, with 3 transactions";
-        assert!(notes[1].contains(words), "{}", notes[1]);
     }
 }

@@ -5,6 +5,7 @@
 //! run that goes on there executes them once more.
 
 use crate::batch::Batch;
+use crate::block_times::BlockTime;
 use crate::commit::Sink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
 use crate::error::{Rule, Violation};
@@ -56,8 +57,23 @@ pub(crate) struct ExecutedBlock {
     roots: Vec<Hash>,
     /// Its record in the log of the state; empty where there is none.
     pub(crate) record: Vec<u8>,
-    /// What it took to execute it, to root it, to make its receipts.
-    pub(crate) busy: [Duration; 3],
+    /// What it took in each of [`crate::block_times::PHASES`].
+    pub(crate) busy: [Duration; 4],
+}
+
+impl ExecutedBlock {
+    /// What it did and what it took, for the record of the run.
+    pub(crate) fn time(&self, block: &PreparedBlock) -> BlockTime {
+        let all = self.executed.steps.iter().chain([&self.executed.changes]);
+        BlockTime {
+            number: block.header.number,
+            transactions: block.transactions.len() as u64,
+            gas: block.header.gas_used,
+            reads: self.executed.reads,
+            changed: all.map(Changes::len).sum::<usize>() as u64,
+            busy: self.busy,
+        }
+    }
 }
 
 impl ExecutedBlock {
@@ -84,12 +100,24 @@ pub(crate) struct Execution<'c> {
     root_group: usize,
     pace: Arc<Pace>,
     speculation: Speculation,
+    inline: Inline,
 }
 
 /// What is executed before its turn, and how it went.
 struct Speculation {
     which: Speculate,
     account: Account,
+}
+
+/// What does not have a thread of its own but waits for its turn behind what is before it.
+#[derive(Clone, Copy)]
+struct Inline {
+    /// Everything before the execution.
+    senders: bool,
+    /// The roots, behind the execution.
+    root: bool,
+    /// The receipts, behind the roots.
+    receipts: bool,
 }
 
 impl<'c> Execution<'c> {
@@ -102,7 +130,7 @@ impl<'c> Execution<'c> {
         let spec = &*options.spec;
         let plan = options.setting.plan();
         let tries = match plan.arena_tries {
-            true => Tries::arena().map_err(|error| unusable(0, &error))?,
+            true => Tries::arena_with(plan.trie_hashers).map_err(|error| unusable(0, &error))?,
             false => Tries::pointers(),
         };
         let cancel = &options.cancel;
@@ -121,23 +149,26 @@ impl<'c> Execution<'c> {
             _ => LogValues::None,
         };
         let Plan { root_every, root_group, machine, .. } = plan;
-        let pace = Arc::new(Pace::new(root_every, chunk(options).blocks));
-        // one thread alone would gain nothing
-        let alone = !plan.overlapped || options.threads < 2;
+        let inline = Inline {
+            senders: plan.senders_inline,
+            root: plan.root_inline,
+            receipts: plan.receipts_inline,
+        };
+        // one thread alone would gain nothing, and nothing stands before its turn behind the link
+        let alone = !plan.overlapped || options.threads < 2 || inline.senders;
         let which = if alone { Speculate::Off } else { plan.speculate };
-        let speculation = Speculation { which, account: Account::default() };
-        let state = RwLock::new(state);
         Ok(Some(Self {
             spec,
-            state,
+            state: RwLock::new(state),
             tries,
             hasher,
             root_every,
             root_group,
             log,
             machine,
-            pace,
-            speculation,
+            pace: Arc::new(Pace::new(root_every, chunk(options).blocks)),
+            speculation: Speculation { which, account: Account::default() },
+            inline,
         }))
     }
 
@@ -146,17 +177,33 @@ impl<'c> Execution<'c> {
         Arc::clone(&self.pace)
     }
 
-    /// Adds the stages of execution, where there is one.
+    /// Adds the link, which comes first, and the stages of execution, where there is one.
     pub fn stages<'a>(
         execution: &'a mut Option<Self>,
         stages: Stages<'a, Batch, Error>,
+        link: impl FnMut(&mut Batch) + Send + 'a,
     ) -> Stages<'a, Batch, Error> {
-        let Some(execution) = execution else { return stages };
+        let Some(execution) = execution else { return serial(stages, "link", link) };
         let together = (execution.root_every, execution.root_group);
-        let Self { spec, state, tries, hasher, log, machine, pace, speculation, .. } = execution;
-        let (state, speculation) = (&*state, &*speculation);
-        let (spec, hasher, log, machine) = (*spec, *hasher, *log, *machine);
+        let Self { spec, tries, hasher, log, inline, .. } = execution;
+        let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
+        let (state, machine) = (&execution.state, execution.machine);
+        let (pace, speculation) = (&*execution.pace, &execution.speculation);
         let (mut executing, mut rooting) = (true, true);
+        let receipts = move |batch: &mut Batch| {
+            check_receipts(hasher, batch);
+            make_records(log, batch);
+        };
+        let mut root = move |batch: &mut Batch| {
+            rooting = rooting && root_chunk(tries, together, batch);
+            if inline.receipts {
+                receipts(batch);
+            }
+        };
+        let (stages, mut before) = match inline.senders {
+            false => (serial(stages, "link", link), None),
+            true => (stages, Some(link)),
+        };
         let stages = match speculation.which {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
@@ -167,29 +214,42 @@ impl<'c> Execution<'c> {
                 batch.times.ahead = clock.elapsed();
             }),
         };
-        stages
-            .serial("execute", move |batch| {
-                // a panic ends the run elsewhere
-                let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
-                let evm = Evm::new(&mut state, spec.chain_id).with(machine);
-                executing = executing && execute_chunk(spec, evm, batch);
-                let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
-                pace.took(batch.executed.len(), busy + batch.times.ahead);
-                for (i, done) in batch.verified().range().zip(&batch.executed) {
-                    let gas = batch.prepared[i].header.gas_used;
-                    speculation.account.settle(&done.executed.tally, gas);
-                }
-                Ok(Flow::Continue)
-            })
-            .serial("root", move |batch| {
-                rooting = rooting && root_chunk(tries, together, batch);
-                Ok(Flow::Continue)
-            })
-            .parallel("receipts", move |batch| {
-                check_receipts(hasher, batch);
-                make_records(log, batch);
-            })
+        let mut execute = move |batch: &mut Batch| {
+            if let Some(link) = &mut before {
+                link(batch);
+            }
+            // a panic ends the run elsewhere
+            let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+            let evm = Evm::new(&mut state, spec.chain_id).with(machine);
+            executing = executing && execute_chunk(spec, evm, batch);
+            let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
+            pace.took(batch.executed.len(), busy + batch.times.ahead);
+            for (i, done) in batch.verified().range().zip(&batch.executed) {
+                let gas = batch.prepared[i].header.gas_used;
+                speculation.account.settle(&done.executed.tally, gas);
+            }
+        };
+        let stages = match inline.root {
+            false => serial(serial(stages, "execute", execute), "root", root),
+            true => serial(stages, "execute", move |batch| {
+                execute(batch);
+                root(batch);
+            }),
+        };
+        if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
     }
+}
+
+/// Adds a serial stage that never ends the run by itself.
+fn serial<'a>(
+    stages: Stages<'a, Batch, Error>,
+    name: &'static str,
+    mut work: impl FnMut(&mut Batch) + Send + 'a,
+) -> Stages<'a, Batch, Error> {
+    stages.serial(name, move |batch| {
+        work(batch);
+        Ok(Flow::Continue)
+    })
 }
 
 /// Executes the new blocks of a chunk. False when one was not executed to its end: then the state
@@ -283,7 +343,7 @@ fn root_of_last(
 fn group(executed: &[ExecutedBlock], most: usize) -> usize {
     let changes = |done: &ExecutedBlock| {
         let all = done.executed.steps.iter().chain([&done.executed.changes]);
-        all.map(|changes| changes.accounts.len() + changes.slots.len()).sum::<usize>()
+        all.map(Changes::len).sum::<usize>()
     };
     let small = executed.iter().take(most).take_while(|done| changes(done) <= SMALL);
     small.count().max(1)
@@ -354,9 +414,11 @@ fn make_records(log: LogValues, batch: &mut Batch) {
     for (number, done) in numbers.into_iter().zip(&mut batch.executed) {
         // the genesis block was the first record
         if number > 0 {
+            let clock = Instant::now();
             let Executed { steps, changes, .. } = &done.executed;
             let changes = BlockChanges::of(number, steps.iter().chain([changes]));
             changes.encode(log == LogValues::Both, &mut done.record);
+            done.busy[3] = clock.elapsed();
         }
     }
 }

@@ -66,13 +66,14 @@ fn stages(
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
     let mut reader = archive.reader(want, execution::chunk(options), range)?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
-    let checks = checks(options, want);
+    let mut checks = checks(options, want);
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, cancel: &options.cancel };
     let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
     let (wall_s, cpu) = (start.elapsed().as_secs_f64(), pipeline::usage::cpu_times());
     run.setup = execution.is_some().then_some(Setup { wall_s, cpu });
+    checks.content_later = execution.is_some() && checks.plan.senders_inline;
     if execution.is_none() && options.level >= Level::Execution {
         // asked to stop before there was a state to go on with
         run.stopped = true;
@@ -86,9 +87,11 @@ fn stages(
         read(&mut reader, batch)
     };
     let mut tip = link.tip.clone();
-    let connect = |batch: &mut Batch| -> Result<Flow, Error> {
+    let connect = |batch: &mut Batch| {
+        if checks.content_later {
+            checks.check_content(batch);
+        }
         link.extend_later(&checks, batch);
-        Ok(Flow::Continue)
     };
     let write = |batch: &mut Batch| -> Result<Flow, Error> {
         run.bytes += batch.packed.disk_bytes();
@@ -106,6 +109,7 @@ fn stages(
             bytes: run.bytes,
             total_bytes: None,
             committed: sink.committed(),
+            execution: run.blocks_executed.sum(),
         });
         match batch.fault.take() {
             Some(fault) => Err(fault.into()),
@@ -118,9 +122,8 @@ fn stages(
     };
     let checked = Stages::read("read", read)
         .watched(options.cancel.live())
-        .parallel(CHECK, |batch| checks.check(batch))
-        .serial("link", connect);
-    let executed = Execution::stages(&mut execution, checked);
+        .parallel(CHECK, |batch| checks.check(batch));
+    let executed = Execution::stages(&mut execution, checked, connect);
     let ended = executed.write("write", write).run(batches, threads);
     run.times = ended.times;
     link.tip = tip;
@@ -155,6 +158,7 @@ pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
         hasher: if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() },
         now: options.now,
         known: false,
+        content_later: false,
     }
 }
 

@@ -3,12 +3,13 @@
 use crate::durable::LogValues;
 use crate::execute::evm::MachineOptions;
 use crate::execute::speculation::Speculate;
-use crypto::Signatures;
+use crate::state::TrieHashers;
+use crypto::{ManyKeccak, Signatures};
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 19] = [
+pub const OPTIONS: [NamedOption; 24] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -66,9 +67,29 @@ pub const OPTIONS: [NamedOption; 19] = [
     )
     .only_where(|value| Signatures::named(value).is_some()),
     NamedOption::new(
+        "senders",
+        &["inline", "ahead"],
+        "check bodies and recover senders on the thread that executes, or ahead of it on any",
+    ),
+    NamedOption::new(
         "state-trie",
         &["pointers", "arena"],
         "change the tries of the state key by key, or all keys of a block together in one arena",
+    ),
+    NamedOption::new(
+        "key-hash",
+        &["single", "lanes"],
+        "hash addresses and slots to keys of tries one by one or several at once in vector lanes",
+    ),
+    NamedOption::new(
+        "trie-hash",
+        &["single", "lanes"],
+        "hash the nodes of tries one by one or several at once in vector lanes",
+    ),
+    NamedOption::new(
+        "root",
+        &["inline", "pipelined"],
+        "make state roots on the thread that executes, or behind it on another",
     ),
     NamedOption::new(
         "root-every",
@@ -79,6 +100,11 @@ pub const OPTIONS: [NamedOption; 19] = [
         "root-group",
         &["1", "8"],
         "hash the tries of one block, or those of so many small blocks together",
+    ),
+    NamedOption::new(
+        "receipts",
+        &["inline", "ahead"],
+        "make receipts on the thread that makes the roots, or on any while it goes ahead",
     ),
     NamedOption::new(
         "evm-keccak",
@@ -149,7 +175,14 @@ impl Table for Ethereum {
             segment_storage: setting.is("storage", "segment"),
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
+            senders_inline: setting.is("senders", "inline"),
             arena_tries: setting.is("state-trie", "arena"),
+            trie_hashers: TrieHashers {
+                keys: hasher(setting.is("key-hash", "lanes")),
+                nodes: hasher(setting.is("trie-hash", "lanes")),
+            },
+            root_inline: setting.is("root", "inline"),
+            receipts_inline: setting.is("receipts", "inline"),
             root_every: match setting.get("root-every") {
                 Some("64") => 64,
                 Some("8") => 8,
@@ -175,6 +208,11 @@ impl Table for Ethereum {
     }
 }
 
+/// Several messages at once, or one.
+fn hasher(lanes: bool) -> ManyKeccak {
+    if lanes { ManyKeccak::detect() } else { ManyKeccak::scalar() }
+}
+
 /// [`Setting`] as the stages read them.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug)]
@@ -190,7 +228,11 @@ pub struct Plan {
     pub segment_storage: bool,
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
+    pub senders_inline: bool,
     pub arena_tries: bool,
+    pub trie_hashers: TrieHashers,
+    pub root_inline: bool,
+    pub receipts_inline: bool,
     pub root_every: usize,
     pub root_group: usize,
     pub machine: MachineOptions,

@@ -56,7 +56,14 @@ pub(crate) fn compare(
             let number = link.tip.as_ref().map_or(0, |tip| tip.id.number);
             let committed = store.tip().map(|tip| tip.number);
             let bytes = run.bytes;
-            progress(&Progress { number, blocks, bytes, total_bytes: None, committed });
+            progress(&Progress {
+                number,
+                blocks,
+                bytes,
+                total_bytes: None,
+                committed,
+                execution: None,
+            });
             match fault {
                 Some(fault) => Err(fault.into()),
                 None if options.cancel.is_cancelled() => {

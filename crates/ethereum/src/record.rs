@@ -56,7 +56,6 @@ pub fn of(
         && let Ok(header) = HeaderView::decode(&tip.header)
     {
         record.answer.insert("state_root".into(), Hex(header.state_root).to_string());
-        record.facts.count("gas", run.gas);
         record.facts.count("ahead_taken", run.ahead.taken);
         record.facts.count("ahead_refused", run.ahead.refused);
         record.facts.count("ahead_refused_gas", run.ahead.refused_gas);
@@ -102,7 +101,8 @@ fn parts(stage: &Stage, run: &Run) -> Vec<Stage> {
         ..stage.clone()
     };
     let mut parts = vec![part("decode", decode), part("verify", 1.0 - decode - senders)];
-    if run.senders > 0 {
+    // those that the thread recovers that executes are a part of its time
+    if senders > 0.0 {
         parts.push(Stage { items: run.senders, ..part("senders", senders) });
     }
     parts

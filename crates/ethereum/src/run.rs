@@ -1,7 +1,7 @@
 //! What a run did.
 
 use crate::Hash;
-use crate::block_times::{BlockTime, BlockTimes};
+use crate::block_times::BlockTimes;
 use crate::execute::evm::Tally;
 use crate::fault::{Cause, Error, Fault};
 use crate::link::{BlockId, Link, Tip, Verified};
@@ -44,8 +44,6 @@ pub struct Run {
     pub trusted: Vec<BlockId>,
     /// At level execution, what came before the first block.
     pub setup: Option<Setup>,
-    /// Gas of the blocks that were executed.
-    pub gas: u64,
     /// What became of transactions that were executed before their turn.
     pub ahead: Tally,
     /// Seals that were checked.
@@ -135,8 +133,6 @@ impl Run {
         start: Instant,
     ) {
         let batch = verified.batch;
-        let executed = verified.range().zip(&batch.executed);
-        self.gas += executed.map(|(i, _)| batch.prepared[i].header.gas_used).sum::<u64>();
         for done in batch.executed.iter().take(verified.range().len()) {
             self.ahead.add(done.tally());
         }
@@ -156,13 +152,7 @@ impl Run {
         self.range = Some((begin, batch.number(last)));
         self.blocks += verified.range.len() as u64;
         for (i, done) in verified.range.clone().zip(&batch.executed) {
-            let block = &batch.prepared[i];
-            self.blocks_executed.add(BlockTime {
-                number: block.header.number,
-                transactions: block.transactions.len() as u64,
-                gas: block.header.gas_used,
-                busy: done.busy,
-            });
+            self.blocks_executed.add(done.time(&batch.prepared[i]));
         }
         let times = &batch.times;
         self.chunks.push(ChunkTimes {

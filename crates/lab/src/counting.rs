@@ -1,4 +1,4 @@
-//! The system's heap, which counts allocations while it is asked to, and which tells when there is
+//! A heap, the system's or another one, which counts allocations while it is asked to, and which tells when there is
 //! no memory left.
 //!
 //! A program that counts installs it:
@@ -7,7 +7,7 @@
 //! use blockmill_lab::counting::{self, CountingAllocator};
 //!
 //! #[global_allocator]
-//! static HEAP: CountingAllocator = CountingAllocator;
+//! static HEAP: CountingAllocator = CountingAllocator(std::alloc::System);
 //!
 //! let counted = counting::count(|| drop(std::hint::black_box(vec![1u8, 2, 3])));
 //! assert_eq!((counted.allocations, counted.bytes), (1, 3));
@@ -51,10 +51,10 @@ pub fn is_installed() -> bool {
     count(|| drop(black_box(Box::new(1u8)))).allocations > 0
 }
 
-/// The system's allocator with a counter. While nothing is counted, a call costs one load of the
-/// thread's more than the system's own.
+/// An allocator with a counter. While nothing is counted, a call costs one load of the thread's
+/// more than the allocator's own.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CountingAllocator;
+pub struct CountingAllocator<A = System>(pub A);
 
 #[inline]
 fn took(bytes: usize) {
@@ -78,7 +78,7 @@ pub fn when_exhausted(told: Exhausted) {
     let _ = EXHAUSTED.set(told);
 }
 
-/// The memory that the system gave; if it gave none, the end of the process, or a little memory for
+/// The memory that the allocator gave; if it gave none, the end of the process, or a little memory for
 /// the thread that tells it.
 #[inline]
 fn given(memory: *mut u8, layout: Layout) -> *mut u8 {
@@ -101,30 +101,30 @@ fn exhausted(layout: Layout) -> *mut u8 {
     }
 }
 
-// SAFETY: every call goes to the system's allocator unchanged, and counting allocates nothing. What
+// SAFETY: every call goes to the allocator within unchanged, and counting allocates nothing. What
 // was taken in an emergency never reaches it.
-unsafe impl GlobalAlloc for CountingAllocator {
+unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
         // SAFETY: the contract of this method is that of the one called.
-        given(unsafe { System.alloc(layout) }, layout)
+        given(unsafe { self.0.alloc(layout) }, layout)
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         took(layout.size());
         // SAFETY: the contract of this method is that of the one called.
-        given(unsafe { System.alloc_zeroed(layout) }, layout)
+        given(unsafe { self.0.alloc_zeroed(layout) }, layout)
     }
 
     #[inline]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         took(size);
-        let is_system_s = !emergency::holds(memory);
-        if is_system_s {
+        let is_its = !emergency::holds(memory);
+        if is_its {
             // SAFETY: the contract of this method is that of the one called.
-            let moved = unsafe { System.realloc(memory, layout, size) };
+            let moved = unsafe { self.0.realloc(memory, layout, size) };
             if !moved.is_null() {
                 return moved;
             }
@@ -134,9 +134,9 @@ unsafe impl GlobalAlloc for CountingAllocator {
         if !moved.is_null() {
             // SAFETY: both are of that length at least, and the new one belongs to nobody else.
             unsafe { memory.copy_to_nonoverlapping(moved, layout.size().min(size)) };
-            if is_system_s {
-                // SAFETY: the system's memory, which the caller has given up.
-                unsafe { System.dealloc(memory, layout) };
+            if is_its {
+                // SAFETY: the allocator's memory, which the caller has given up.
+                unsafe { self.0.dealloc(memory, layout) };
             }
         }
         moved
@@ -146,7 +146,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         if !emergency::holds(memory) {
             // SAFETY: the contract of this method is that of the one called.
-            unsafe { System.dealloc(memory, layout) }
+            unsafe { self.0.dealloc(memory, layout) }
         }
     }
 }

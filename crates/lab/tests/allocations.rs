@@ -12,7 +12,7 @@ use rlp::{Decode, Encode, Encoder, List, U256};
 use std::hint::black_box;
 
 #[global_allocator]
-static HEAP: CountingAllocator = CountingAllocator;
+static HEAP: CountingAllocator = CountingAllocator(std::alloc::System);
 
 fn allocations<T>(work: impl FnOnce() -> T) -> u64 {
     counting::count(|| drop(black_box(work()))).allocations

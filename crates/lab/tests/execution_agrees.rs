@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 
 #[global_allocator]
-static HEAP: CountingAllocator = CountingAllocator;
+static HEAP: CountingAllocator = CountingAllocator(std::alloc::System);
 
 /// Chains that are compared; they go through the forks.
 const SEEDS: u64 = 20;

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 #[global_allocator]
-static HEAP: CountingAllocator = CountingAllocator;
+static HEAP: CountingAllocator = CountingAllocator(std::alloc::System);
 
 /// Settings in which these runs are smaller than those of the definitions.
 const LITTLE: [(&str, &str); 11] = [

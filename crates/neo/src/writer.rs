@@ -71,6 +71,7 @@ impl<'a> Writer<'a> {
             bytes: self.run.bytes,
             total_bytes: None,
             committed: self.sink.committed(),
+            execution: None,
         });
         match batch.fault.take() {
             Some(fault) => Err(fault.into()),

@@ -73,7 +73,7 @@ pub trait Table: Copy + Eq + 'static {
 }
 
 /// Switches that a table may have.
-pub const MOST_OPTIONS: usize = 24;
+pub const MOST_OPTIONS: usize = 32;
 
 /// A setting of all options of a table; the default is the highest rung.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,9 @@
 //! Which program this is. A crate of its own, because it is compiled again after each commit, and
 //! nothing else should be.
 
+mod heap;
+
+pub use heap::{HEAP, Heap};
 use pipeline::record::Program;
 
 /// This program, as records name it. Its revision is that of git, with `-dirty` behind it where
@@ -11,6 +14,7 @@ pub fn this() -> Program {
         name: "blockmill".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         revision: env!("BLOCKMILL_REVISION").into(),
+        allocator: heap::NAME.into(),
     }
 }
 

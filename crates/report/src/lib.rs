@@ -11,6 +11,7 @@ mod compare;
 mod comparison;
 mod contest;
 mod document;
+mod executed;
 mod fact;
 mod format;
 mod functions;

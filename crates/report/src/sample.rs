@@ -4,8 +4,9 @@ use lab::contest::Run;
 use lab::findings::Contest;
 use lab::shape::Contestant;
 use pipeline::record::{
-    BlockRef, CHUNK, CPU_USER_S, ChunkTimes, PEAK_RSS_BYTES, Program, RunRecord, SLICE, START_S,
-    Series, Stage, Thread, VALIDATION, WALL_S, WRITE,
+    BLOCK, BLOCKS, BlockRef, CHUNK, CPU_USER_S, ChunkTimes, FIRST, MGAS_PER_S, PEAK_RSS_BYTES,
+    Program, RunRecord, SLICE, SLOWEST_BLOCK, START_S, Series, Stage, Thread, VALIDATION, WALL_S,
+    WRITE,
 };
 
 /// A run of 1,000,000 blocks of which nothing but the whole time was measured.
@@ -74,6 +75,66 @@ pub(crate) fn full(label: &str, pace: f64) -> RunRecord {
     record.facts.count("seals", 10_031);
     record.result.anchor = Some(BlockRef { number: 0, hash: "0xab".into() });
     record.result.committed = Some(999_999);
+    record
+}
+
+/// A run that executed 21 blocks of 30 million gas in 2 ms each, but for three of them.
+pub(crate) fn executed(label: &str) -> RunRecord {
+    let mut record = bare(label);
+    record.level = "execution".into();
+    (record.data.first, record.data.last, record.data.blocks) = (1, 21, 21);
+    record.took(2.0);
+    let rows = |numbers: &[u64], row: &str| {
+        let of = |value: fn(u64) -> f64| numbers.iter().map(|number| value(*number)).collect();
+        Series::new(row)
+            .index(FIRST, "block", of(|number| number as f64))
+            .index(BLOCKS, "", of(|_| 1.0))
+            .index("transactions", "", of(|_| 100.0))
+            .index("gas", "gas", of(|_| 30e6))
+            .index("account_reads", "", of(|_| 300.0))
+            .index("slot_reads", "", of(|number| if number == 7 { 2_200.0 } else { 100.0 }))
+            .index("slot_hits", "", of(|_| 600.0))
+            .index("changed", "", of(|_| 50.0))
+            .measured(
+                "execute",
+                "s",
+                of(|number| match number {
+                    7 => 0.01,
+                    8 | 9 => 0.002,
+                    _ => 0.001,
+                }),
+            )
+            .measured(
+                "root",
+                "s",
+                of(|number| match number {
+                    7 => 0.002,
+                    9 => 0.004,
+                    _ => 0.001,
+                }),
+            )
+    };
+    let all: Vec<u64> = (1..=21).collect();
+    record.series = vec![rows(&[7, 9, 8], SLOWEST_BLOCK), rows(&all, BLOCK)];
+    for (name, count) in [
+        ("gas", 630_000_000),
+        ("transactions", 2_100),
+        ("account_reads", 6_300),
+        ("slot_reads", 4_200),
+        ("slot_hits", 12_600),
+        ("changed", 1_050),
+    ] {
+        record.facts.count(name, count);
+    }
+    for (name, value) in [
+        (MGAS_PER_S, 315.0),
+        ("block_p50_s", 0.002),
+        ("block_p95_s", 0.006),
+        ("block_p99_s", 0.012),
+        ("block_max_s", 0.012),
+    ] {
+        record.facts.set(name, value);
+    }
     record
 }
 

@@ -6,6 +6,7 @@ use chain::Status;
 use pipeline::record::{BLOCKS_PER_S, BlockRef, PEAK_RSS_BYTES, RunRecord, VALIDATION, WRITE};
 
 use crate::block_files;
+use crate::executed;
 use crate::format::{self, printable};
 use crate::runs;
 use crate::terminal::{BAD, CAUTION, Colour, FAINT, GOOD, STRONG, WARN, bar};
@@ -122,6 +123,7 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         None => ("stored", "nothing".to_owned()),
     });
     facts.extend(figures(record));
+    facts.extend(executed::facts(record));
     facts
 }
 
@@ -205,7 +207,11 @@ pub(crate) fn parts(record: &RunRecord) -> Vec<(&str, f64)> {
         false => (SET_UP, record.facts.of("setup_s")),
     };
     let phases = record.phases().into_iter().map(|phase| (phase, record.busy_s(phase)));
-    [before].into_iter().chain(phases).collect()
+    let mut parts: Vec<_> = [before].into_iter().chain(phases).collect();
+    // what executes has stages of its own, before the write
+    let at = parts.iter().position(|(name, _)| *name == WRITE).unwrap_or(parts.len());
+    parts.splice(at..at, executed::stages(record));
+    parts
 }
 
 /// The phases that are shown over the chain: the two that the reference measures, or all but

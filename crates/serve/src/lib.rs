@@ -5,6 +5,7 @@
 //! gone when it is dropped.
 
 mod eta;
+mod execution;
 mod metrics;
 mod page;
 mod status;
@@ -23,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
+pub use execution::Execution;
 pub use status::Status;
 use status::Watcher;
 

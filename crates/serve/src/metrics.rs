@@ -5,7 +5,8 @@
 
 use crate::Status;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text::encode};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet, text::encode};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
@@ -60,6 +61,11 @@ impl Run {
                 count(status.peak_memory_bytes),
             ),
         ];
+        if let Some(done) = &status.execution {
+            let help = "What the slowest block took in all phases";
+            let name = "blockmill_slowest_block";
+            all.push((name, help, Some(Unit::Seconds), done.slowest_s));
+        }
         if let Some(committed) = status.committed {
             let help = "Last block that is committed";
             all.push(("blockmill_committed_block_number", help, None, count(committed)));
@@ -70,7 +76,7 @@ impl Run {
     /// What only grows.
     fn counters(&self) -> Vec<Figure> {
         let status = &self.0;
-        vec![
+        let mut all: Vec<Figure> = vec![
             ("blockmill_blocks", "Blocks that were verified", None, status.blocks as f64),
             (
                 "blockmill_archive_read",
@@ -91,7 +97,27 @@ impl Run {
                 Some(Unit::Bytes),
                 status.disk_written_bytes as f64,
             ),
-        ]
+        ];
+        if let Some(done) = &status.execution {
+            let counts = [
+                ("blockmill_gas", "Gas of executed blocks", done.gas),
+                ("blockmill_transactions", "Transactions that were executed", done.transactions),
+                (
+                    "blockmill_account_reads",
+                    "Accounts that were looked up in the state",
+                    done.account_reads,
+                ),
+                ("blockmill_slot_reads", "Slots that were looked up in it", done.slot_reads),
+                (
+                    "blockmill_slot_hits",
+                    "Instructions whose slot the machine had read before",
+                    done.slot_hits,
+                ),
+                ("blockmill_state_changes", "Accounts and slots that blocks changed", done.changed),
+            ];
+            all.extend(counts.map(|(name, help, count)| (name, help, None, count as f64)));
+        }
+        all
     }
 }
 
@@ -118,6 +144,14 @@ impl Collector for Run {
             let metric =
                 encoder.encode_descriptor(name, help, unit.as_ref(), counter.metric_type())?;
             counter.encode(metric)?;
+        }
+        if let Some(done) = &status.execution {
+            let help = "What an executed block took in all phases";
+            let (unit, kind) = (Some(&Unit::Seconds), MetricType::Histogram);
+            let mut metric =
+                encoder.encode_descriptor("blockmill_block_execution", help, unit, kind)?;
+            let count = done.by_time.iter().sum();
+            metric.encode_histogram::<NoLabelSet>(done.busy_s, count, &done.at_most(), None)?;
         }
         if let Some(eta) = &status.eta {
             let kind = ConstGauge::new(0.0).metric_type();
@@ -156,6 +190,7 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Execution;
     use crate::eta::Eta;
     use crate::status::Stage;
 
@@ -169,6 +204,13 @@ mod tests {
             cpu_s: 2.5,
             eta: Some(Eta { low_s: 1.0, median_s: 2.0, high_s: 3.0 }),
             stages: vec![stage],
+            execution: Some(Execution {
+                gas: 21_000,
+                by_time: vec![3, 0, 2],
+                busy_s: 0.25,
+                slowest_s: 0.125,
+                ..Execution::default()
+            }),
             ..Status::default()
         })
         .unwrap();
@@ -180,6 +222,12 @@ mod tests {
             "blockmill_stage_items_total{stage=\"check\"} 7",
             "blockmill_eta_seconds{speed=\"slow\"} 3",
             "# UNIT process_resident_memory_bytes bytes",
+            "blockmill_gas_total 21000",
+            "blockmill_slowest_block_seconds 0.125",
+            "blockmill_block_execution_seconds_sum 0.25",
+            "blockmill_block_execution_seconds_count 5",
+            "blockmill_block_execution_seconds_bucket{le=\"0.0003\"} 3",
+            "blockmill_block_execution_seconds_bucket{le=\"0.001\"} 5",
         ] {
             assert!(
                 text.lines().any(|found| found.trim_end_matches(".0") == line),
@@ -189,5 +237,7 @@ mod tests {
         assert!(text.contains("label=\"im\\\"port\""), "{text}");
         assert!(!text.contains("committed"), "nothing is stored\n{text}");
         assert!(text.ends_with("# EOF\n"));
+        let other = super::text(&Status::default()).unwrap();
+        assert!(!other.contains("gas") && !other.contains("execution"), "nothing is executed");
     }
 }

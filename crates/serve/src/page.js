@@ -39,10 +39,35 @@ function show(status) {
     disk_written: size(status.disk_written_bytes),
   };
   for (const [id, text] of Object.entries(texts)) element(id).textContent = text;
+  execution(status.execution);
   element("eta").title = status.eta === null ? "" :
     "from " + time(status.eta.low_s) + " to " + time(status.eta.high_s);
   stages(status);
   timeline(status);
+}
+
+function brief(seconds) {
+  if (seconds < 0.001) return (1e6 * seconds).toFixed(0) + " µs";
+  return seconds < 1 ? (1e3 * seconds).toFixed(seconds < 0.01 ? 2 : 0) + " ms" : time(seconds);
+}
+
+// what executed blocks did, where there are any
+function execution(all) {
+  element("execution").hidden = all === null;
+  if (all === null) return;
+  const blocks = all.by_time.reduce((sum, count) => sum + count, 0);
+  const asked = all.slot_reads + all.slot_hits;
+  const texts = {
+    mgas_per_s: all.mgas_per_s.toFixed(all.mgas_per_s < 99.95 ? 1 : 0),
+    gas: whole(all.gas),
+    transactions: whole(all.transactions),
+    block_mean: blocks === 0 ? "-" : brief(all.busy_s / blocks),
+    slowest: brief(all.slowest_s) + " · " + whole(all.slowest),
+    account_reads: whole(all.account_reads),
+    slot_reads: whole(all.slot_reads),
+    slot_hits: asked === 0 ? "-" : ((100 * all.slot_hits) / asked).toFixed(0) + " %",
+  };
+  for (const [id, text] of Object.entries(texts)) element(id).textContent = text;
 }
 
 function stages(status) {

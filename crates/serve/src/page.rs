@@ -26,7 +26,11 @@ pub fn html(status: &Status) -> String {
                     div.track { div #bar {} }
                     p #progress {}
                 }
-                div.cards { (cards()) }
+                div.cards { (cards(&CARDS)) }
+                div #execution hidden {
+                    h2 { "Execution" }
+                    div.cards { (cards(&EXECUTION)) }
+                }
                 h2 { "Where the time goes" }
                 div #stages {}
                 h2 { "Over time" }
@@ -46,19 +50,32 @@ pub fn html(status: &Status) -> String {
     page.into_string()
 }
 
-fn cards() -> Markup {
-    let all = [
-        ("block", "number"),
-        ("committed", "committed"),
-        ("blocks a second", "blocks_per_s"),
-        ("archive a second", "bytes_per_s"),
-        ("time left", "eta"),
-        ("elapsed", "elapsed"),
-        ("CPU", "cpu"),
-        ("memory", "memory"),
-        ("disk read", "disk_read"),
-        ("disk written", "disk_written"),
-    ];
+/// Names and ids of what is shown of every run.
+const CARDS: [(&str, &str); 10] = [
+    ("block", "number"),
+    ("committed", "committed"),
+    ("blocks a second", "blocks_per_s"),
+    ("archive a second", "bytes_per_s"),
+    ("time left", "eta"),
+    ("elapsed", "elapsed"),
+    ("CPU", "cpu"),
+    ("memory", "memory"),
+    ("disk read", "disk_read"),
+    ("disk written", "disk_written"),
+];
+/// Those of a run whose blocks are executed.
+const EXECUTION: [(&str, &str); 8] = [
+    ("Mgas a second", "mgas_per_s"),
+    ("gas", "gas"),
+    ("transactions", "transactions"),
+    ("a block, mean", "block_mean"),
+    ("slowest block", "slowest"),
+    ("accounts read", "account_reads"),
+    ("slots read", "slot_reads"),
+    ("slots at hand", "slot_hits"),
+];
+
+fn cards(all: &[(&str, &str)]) -> Markup {
     html! {
         @for (name, id) in all { div.card { (name) b id=(id) { "-" } } }
     }

@@ -2,6 +2,7 @@
 
 use crate::About;
 use crate::eta::{Eta, Looks};
+use crate::execution::Execution;
 use pipeline::live::Live;
 use pipeline::record::{self, PEAK_RSS_BYTES, RunRecord, SLICE, START_S};
 use pipeline::usage;
@@ -38,6 +39,8 @@ pub struct Status {
     pub bytes_per_s: Option<f64>,
     /// Blocks a second since the beginning.
     pub blocks_per_s: f64,
+    /// What the blocks did, where they are executed.
+    pub execution: Option<Execution>,
     /// Time that is left; none when it cannot be told.
     pub eta: Option<Eta>,
     /// Threads that may compute.
@@ -97,6 +100,7 @@ impl Status {
             committed: record.result.committed,
             bytes_per_s: Some(record::rate(record.data.bytes, wall_s)),
             blocks_per_s: record::rate(record.data.blocks, wall_s),
+            execution: Execution::of_record(record),
             eta: None,
             threads: record.stages.iter().map(|stage| stage.threads as usize).max().unwrap_or(0),
             stages: record.stages.iter().map(stage).collect(),
@@ -157,6 +161,7 @@ impl Watcher {
             committed: progress.committed,
             bytes_per_s: looks.speed(),
             blocks_per_s: if elapsed_s > 0.0 { progress.blocks as f64 / elapsed_s } else { 0.0 },
+            execution: progress.execution.map(|all| Execution::of(&all, elapsed_s)),
             eta: looks.eta(total_bytes.saturating_sub(progress.bytes)),
             threads: state.threads,
             stages: stages.collect(),

@@ -8,10 +8,12 @@
 
 mod ahead;
 mod keccak;
+mod reads;
 mod rules;
 mod values;
 
 pub use ahead::{Ahead, Speculator};
+pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 
 use super::block::BlockTerms;
@@ -45,6 +47,7 @@ struct View<'s> {
     /// keeps it from that, and which [`Evm::commit`] takes off again. So the machine does not see
     /// such an account as empty, even where its balance is 0.
     storage_only: Vec<Address>,
+    reads: Reads,
 }
 
 impl Database for View<'_> {
@@ -52,6 +55,7 @@ impl Database for View<'_> {
 
     #[inline]
     fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
+        self.reads.accounts += 1;
         let Some(mut info) = self.state.account(&address.0.0)?.map(info_of) else {
             return Ok(None);
         };
@@ -67,6 +71,7 @@ impl Database for View<'_> {
     }
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
+        self.reads.slots += 1;
         match self.state.account(&address.0.0)? {
             Some((id, ..)) => self.state.slot(id, &slot),
             None => Ok(U256::ZERO),
@@ -80,6 +85,7 @@ impl Database for View<'_> {
         id: state::AccountId,
         slot: U256,
     ) -> Result<U256, StateError> {
+        self.reads.slots += 1;
         self.state.slot(id.get() as AccountId, &slot)
     }
 
@@ -167,9 +173,9 @@ impl Default for MachineOptions {
 impl<'s> Evm<'s> {
     /// A machine of the chain with this id.
     pub fn new(state: &'s mut State, chain_id: u64) -> Self {
-        let machine = rules::machine(View { state, storage_only: vec![] }, chain_id);
+        let view = View { state, storage_only: vec![], reads: Reads::default() };
         Self {
-            machine,
+            machine: rules::machine(view, chain_id),
             rules: Rules::default(),
             ahead: vec![].into_iter(),
             tally: Tally::default(),
@@ -188,6 +194,11 @@ impl<'s> Evm<'s> {
         self.machine.ctx.db_mut().state
     }
 
+    /// What was read of the state since the last call.
+    pub fn take_reads(&mut self) -> Reads {
+        std::mem::take(&mut self.machine.ctx.db_mut().reads)
+    }
+
     /// Whether empty accounts are removed when they are touched (EIP-161).
     pub fn clears_empty(&self) -> bool {
         self.rules.fork.is_some_and(|fork| fork >= Fork::SpuriousDragon)
@@ -196,7 +207,12 @@ impl<'s> Evm<'s> {
     /// Begins a block. None where its fork is one that the machine does not know, or a fee exceeds
     /// what the machine can count.
     pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
-        self.rules.begin(&mut self.machine, terms)
+        let before = self.rules.fork;
+        self.rules.begin(&mut self.machine, terms)?;
+        if before != self.rules.fork {
+            reads::count(&mut self.machine.instruction, terms.fork);
+        }
+        Some(())
     }
 
     /// Whether changes wait for the end of the block.
@@ -313,7 +329,7 @@ impl<'s> Evm<'s> {
         let clear_empty = self.clears_empty();
         // a slot's original value is that of the last transaction that came to it
         let all_slots = self.waits();
-        let View { state, storage_only } = self.machine.ctx.db_mut();
+        let View { state, storage_only, .. } = self.machine.ctx.db_mut();
         for (address, account) in changed {
             if !account.is_touched() {
                 continue;

@@ -1,7 +1,7 @@
 //! One block: executed, and held to what its header says of it.
 
 use super::block::PreparedBlock;
-use super::evm::{Evm, Outcome, Tally};
+use super::evm::{Evm, Outcome, Reads, Tally};
 use super::{dao, requests, rewards, system};
 use crate::Hash;
 use crate::error::{Rule, Violation};
@@ -20,6 +20,8 @@ pub struct Executed {
     pub outcomes: Vec<Outcome>,
     /// What became of transactions that were executed before their turn.
     pub tally: Tally,
+    /// What it read of the state.
+    pub reads: Reads,
 }
 
 /// Why a block is not executed to its end.
@@ -57,6 +59,7 @@ pub fn execute(
     executed: &mut Executed,
 ) -> Result<(), ExecutionError> {
     let found = run(spec, evm, block, executed)?;
+    executed.reads = evm.take_reads();
     if found.gas_used != block.header.gas_used {
         return Err(Violation::new(Rule::ReceiptsGas, block.header.gas_used, found.gas_used).into());
     }

@@ -26,6 +26,7 @@ fn fault_of(batch: &mut Batch) -> Option<String> {
         hasher: ManyKeccak::detect(),
         now: None,
         known: false,
+        content_later: false,
     };
     let mut link = Link::new(Beginning::default(), HashSet::new());
     let verified = link.extend(&checks, batch).range.len();

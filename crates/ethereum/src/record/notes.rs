@@ -53,7 +53,6 @@ pub(super) fn of(run: &Run, archive: &Archive, options: &Options) -> Vec<String>
         let senders = grouped(run.senders);
         notes.push(format!("{senders} senders recovered by signatures={by}, {together}"));
     }
-    notes.extend(run.blocks_executed.notes(run.wall_s));
     if run.ahead != Tally::default() {
         let Tally { taken, refused, refused_gas, .. } = run.ahead;
         notes.push(format!(

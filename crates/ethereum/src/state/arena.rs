@@ -2,7 +2,7 @@
 //! of a block are hashed together in lanes, walk down together, and the nodes that changed are
 //! hashed level by level ([`trie::update`]).
 
-use super::{AccountId, Changes, StateError};
+use super::{AccountId, Changes, StateError, TrieHashers};
 use crate::Hash;
 use crypto::ManyKeccak;
 use hashbrown::HashMap;
@@ -28,16 +28,17 @@ pub(super) struct ArenaTries {
     storage: Forest<Ethereum>,
     /// By account.
     known: Vec<Known>,
+    /// Of keys.
     hasher: ManyKeccak,
 }
 
 impl ArenaTries {
     /// No accounts.
-    pub fn new() -> Result<Self, StateError> {
-        let mut accounts = Forest::new(Ethereum::default());
+    pub fn new(hashers: TrieHashers) -> Result<Self, StateError> {
+        let forest = || Forest::new(Ethereum::with_hasher(hashers.nodes));
+        let mut accounts = forest();
         let state = accounts.create()?;
-        let storage = Forest::new(Ethereum::default());
-        Ok(Self { accounts, state, storage, known: vec![], hasher: ManyKeccak::detect() })
+        Ok(Self { accounts, state, storage: forest(), known: vec![], hasher: hashers.keys })
     }
 
     /// The state root.

@@ -88,6 +88,12 @@ impl Changes {
         all
     }
 
+    /// Accounts and slots that are listed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.accounts.len() + self.slots.len()
+    }
+
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.accounts.is_empty() && self.slots.is_empty()

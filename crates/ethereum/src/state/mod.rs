@@ -17,7 +17,7 @@ pub use changes::{AccountChange, Changes, SlotChange};
 pub use flat::{Found, State};
 pub use nodes::NodeSet;
 pub use sparse::SparseTrie;
-pub use tries::Tries;
+pub use tries::{TrieHashers, Tries};
 
 use crate::{Address, Hash, U256};
 use chain::Hex;

@@ -3,6 +3,7 @@
 use super::arena::ArenaTries;
 use super::{AccountId, Changes, NodeSet, SparseTrie, StateError};
 use crate::{Hash, U256};
+use crypto::ManyKeccak;
 use hashbrown::HashMap;
 use rlp::Encode;
 use rlp::ethereum::Account as Leaf;
@@ -18,13 +19,37 @@ enum Kind {
     Arena(Box<ArenaTries>),
 }
 
+/// How tries in arenas hash.
+#[derive(Clone, Copy, Debug)]
+pub struct TrieHashers {
+    /// Addresses and slots, of which keys are the hashes.
+    pub keys: ManyKeccak,
+    /// Nodes.
+    pub nodes: ManyKeccak,
+}
+
+impl Default for TrieHashers {
+    /// As many at once as the CPU can.
+    fn default() -> Self {
+        Self { keys: ManyKeccak::detect(), nodes: ManyKeccak::detect() }
+    }
+}
+
 impl Tries {
     /// Without accounts, in arenas: the fast way.
     ///
     /// # Errors
     /// More tries than numbers.
     pub fn arena() -> Result<Self, StateError> {
-        Ok(Self(Kind::Arena(Box::new(ArenaTries::new()?))))
+        Self::arena_with(TrieHashers::default())
+    }
+
+    /// The same, which hashes as it is told.
+    ///
+    /// # Errors
+    /// More tries than numbers.
+    pub fn arena_with(hashers: TrieHashers) -> Result<Self, StateError> {
+        Ok(Self(Kind::Arena(Box::new(ArenaTries::new(hashers)?))))
     }
 
     /// Without accounts, of pointers: the plain way.

@@ -47,11 +47,11 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
     (run, outcome.err().map(|error| error.to_string()))
 }
 
-/// Every neighbour of the default setting, and that one.
+/// Every neighbour of the default setting, that one, and that in which everything is slow.
 pub fn settings() -> Vec<Setting> {
     let default = Setting::default();
     let neighbours = default.neighbours().map(|(_, _, setting)| setting);
-    neighbours.chain([default]).collect()
+    neighbours.chain([default, Setting::rung("master").unwrap()]).collect()
 }
 
 #[testkit::needs(fixtures)]
@@ -142,4 +142,55 @@ fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
         let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
         assert_eq!((run.blocks, error), (600, None));
     }
+}
+
+/// Whatever stage finds a fault, and whatever stage finds another behind it: each setting names the
+/// same block and the same rule.
+#[testkit::needs(fixtures)]
+#[test]
+fn every_setting_refuses_the_same_block_with_the_same_words() {
+    type Change = fn(&mut blockmill_ethereum::header::Header);
+    let state_root: Change = |header| header.state_root[3] ^= 1;
+    let receipts_root: Change = |header| header.receipts_root[3] ^= 1;
+    let transactions_root: Change = |header| header.transactions_root[3] ^= 1;
+    let gas_used: Change = |header| header.gas_used += 1;
+    let (spec, path) = published("geth-ethtest");
+    let blocks = source::chain("geth-ethtest");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(path.file_name().unwrap());
+    let mut refused = 0;
+    for (faults, rule) in [
+        (vec![(70, transactions_root)], "transactions root"),
+        (vec![(70, receipts_root), (70, state_root)], "state root"),
+        (vec![(70, receipts_root), (71, state_root)], "receipts root"),
+        (vec![(70, transactions_root), (69, gas_used)], "gas used"),
+        (vec![(71, transactions_root), (70, state_root)], "state root"),
+        (vec![(71, gas_used), (70, state_root)], "state root"),
+    ] {
+        let mut wrong = blocks[..=71].to_vec();
+        let mut parent = None;
+        for (at, block) in wrong.iter_mut().enumerate().skip(1) {
+            let mut header = HeaderView::decode(&block.header).unwrap().to_owned();
+            header.parent_hash = parent.unwrap_or(header.parent_hash);
+            faults.iter().filter(|fault| fault.0 == at).for_each(|fault| fault.1(&mut header));
+            block.header = header.encode();
+            parent = Some(HeaderView::decode(&block.header).unwrap().hash());
+        }
+        crate::refused::export(&path, &wrong);
+        let mut told = None;
+        for setting in settings() {
+            // compared with those of 64 blocks, a root is compared after other things
+            if !setting.is("root-every", "1") {
+                continue;
+            }
+            let options = options(spec.clone(), setting);
+            let (run, error) = run(path.clone(), &options, &mut Sink::Discard);
+            let ended = (run.blocks, error.unwrap());
+            let expected = format!("block {} ", ended.0 + 1);
+            assert!(ended.1.starts_with(&expected) && ended.1.contains(rule), "{ended:?}");
+            assert!(*told.get_or_insert_with(|| ended.clone()) == ended, "{ended:?} {setting:?}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 60, "{refused}");
 }

@@ -152,10 +152,8 @@ impl Ready {
     fn record(&self, printed: Printed, ended: &Ended) -> RunRecord {
         let engine = &self.engine;
         let (name, version) = (engine.client.clone(), printed.version);
-        let mut record = RunRecord::new(
-            Program { name, version, revision: String::new() },
-            engine.label.clone(),
-        );
+        let mut record =
+            RunRecord::new(Program { name, version, ..Program::default() }, engine.label.clone());
         record.machine = Machine::detect();
         record.facts = printed.facts;
         if record.facts.of(PEAK_RSS_BYTES) == 0.0 {

@@ -21,6 +21,8 @@ pub const CPU_SYS_S: &str = "cpu_sys_s";
 pub const PEAK_RSS_BYTES: &str = "peak_rss_bytes";
 /// Blocks in a second of the whole run.
 pub const BLOCKS_PER_S: &str = "blocks_per_s";
+/// Million gas in a second of the whole run.
+pub const MGAS_PER_S: &str = "mgas_per_s";
 
 impl Facts {
     /// Sets a fact; numbers that are not finite are left out.

@@ -18,13 +18,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::times::{StageTimes, ThreadTimes};
-pub use facts::{BLOCKS_PER_S, CPU_SYS_S, CPU_USER_S, Facts, PEAK_RSS_BYTES, WALL_S};
+pub use facts::{BLOCKS_PER_S, CPU_SYS_S, CPU_USER_S, Facts, MGAS_PER_S, PEAK_RSS_BYTES, WALL_S};
 pub use file::{RecordError, read_json, write_json};
 pub use load::{Load, LoadWatch};
 pub use percentile::Percentiles;
 pub use profile::{Profile, Stack};
 pub use series::{
-    BLOCKS, CHUNK, ChunkTimes, Column, END_S, FIRST, SAMPLE, SLICE, START_S, Series, TIME_NS,
+    BLOCK, BLOCKS, CHUNK, ChunkTimes, Column, END_S, FIRST, SAMPLE, SLICE, SLOWEST_BLOCK, START_S,
+    Series, TIME_NS,
 };
 
 /// The schema version that this program writes and reads.
@@ -200,6 +201,9 @@ pub struct Program {
     pub version: String,
     /// Revision of its source; empty when not known.
     pub revision: String,
+    /// The allocator that it was built with; empty when not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub allocator: String,
 }
 
 /// The archive that was imported.

@@ -13,6 +13,11 @@ pub const SAMPLE: &str = "sample";
 /// Slices of the time of a run, all of one length; has the column [`START_S`] and the busy time of
 /// each stage.
 pub const SLICE: &str = "slice";
+/// Blocks that were executed, or some of very many: [`FIRST`], [`BLOCKS`] (1), what they did, and
+/// the time of each phase.
+pub const BLOCK: &str = "block";
+/// Those of them that took longest, the slowest first.
+pub const SLOWEST_BLOCK: &str = "slowest block";
 /// When a slice begins, counted from the start of the stages.
 pub const START_S: &str = "start_s";
 /// Number of the first block of a chunk.

@@ -7,6 +7,7 @@ mod axis;
 mod bars;
 mod flame;
 mod lines;
+mod of_blocks;
 mod of_contests;
 mod of_runs;
 pub(crate) mod palette;
@@ -65,6 +66,7 @@ pub fn charts(sittings: &[Sitting], records: &[RunRecord]) -> Vec<(String, Chart
     let of_runs = [
         ("accumulated", Chart::accumulated(records)),
         ("per-chunk", Chart::per_chunk(records)),
+        ("per-block", Chart::per_block(records)),
         ("speed", Chart::speed(records)),
         ("busy-over-time", records.first().and_then(Chart::busy_over_time)),
         ("time", Chart::time(records)),

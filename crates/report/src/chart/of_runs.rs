@@ -14,7 +14,7 @@ use crate::summary::{INDEX, SET_UP, parts, shown_phases};
 use pipeline::record::{CHUNK, Percentiles, RunRecord, Stage, Thread};
 
 /// Name of the lower axis of charts over the chain.
-const BLOCKS: &str = "block number";
+pub(super) const BLOCKS: &str = "block number";
 /// How strong the colour of waiting time is.
 const PALE: f64 = 0.28;
 
@@ -260,7 +260,7 @@ fn work_row(name: String, busy: f64, rest: (&str, f64), share: f64, more: &str) 
 
 /// The axis of a panel of chunk times: logarithmic when the medians of the lines are far apart,
 /// since the fast ones would lie on the ground otherwise.
-fn time_axis(series: &[Series]) -> Option<Axis> {
+pub(super) fn time_axis(series: &[Series]) -> Option<Axis> {
     let highest = largest(series)?;
     let values = || series.iter().flat_map(|s| &s.points).map(|p| p.1).filter(|v| *v > 0.0);
     let lowest = values().fold(f64::INFINITY, f64::min);
@@ -289,7 +289,7 @@ fn block_axis(records: &[RunRecord]) -> Option<Axis> {
     Some(Axis::blocks(first, end, 5))
 }
 
-fn names(series: &[Series], show: impl Fn(f64) -> String) -> Vec<String> {
+pub(super) fn names(series: &[Series], show: impl Fn(f64) -> String) -> Vec<String> {
     let name = |series: &Series| {
         let value = series.points.last().map(|point| show(point.1)).unwrap_or_default();
         format!("{}  {value}", shortened(&series.label)).trim_end().to_owned()
@@ -297,7 +297,7 @@ fn names(series: &[Series], show: impl Fn(f64) -> String) -> Vec<String> {
     series.iter().map(name).collect()
 }
 
-fn subtitle(records: &[RunRecord], hint: &str) -> String {
+pub(super) fn subtitle(records: &[RunRecord], hint: &str) -> String {
     let Some(data) = records.first().map(|record| &record.data) else { return hint.to_owned() };
     let what = format!("{} {}", shortened(&data.chain), shortened(&data.format));
     let what = [what.trim(), &format::counted(data.blocks, "block"), hint].join(" · ");

@@ -5,7 +5,7 @@ use pipeline::record::{BLOCKS, CHUNK, Column, END_S, FIRST, RunRecord, SLICE, ST
 use crate::runs::{Drawn, drawn};
 
 /// The most points of one line: more cannot be told apart, and a page must stay small.
-const MOST_POINTS: usize = 240;
+pub(super) const MOST_POINTS: usize = 240;
 
 /// Points of a line along the clock.
 const STEPS: usize = 60;

@@ -2,12 +2,13 @@
 
 use maud::{Markup, html};
 use pipeline::machine::Machine;
-use pipeline::record::{BLOCKS_PER_S, PEAK_RSS_BYTES, RunRecord, rate};
+use pipeline::record::{BLOCKS_PER_S, MGAS_PER_S, PEAK_RSS_BYTES, RunRecord, rate};
 
 use super::{cards, figures, list};
 use crate::chart::Chart;
 use crate::runs::{cautions, drawn, shell};
-use crate::{block_files, compare, format, summary};
+use crate::table::Table;
+use crate::{block_files, compare, executed, format, summary};
 use crate::{functions as function_table, slowest, stages as stage_table};
 
 /// What the page is about, in one line.
@@ -24,7 +25,12 @@ pub(super) fn title(records: &[RunRecord]) -> String {
 
 /// Everything about the runs.
 pub(super) fn runs(records: &[RunRecord]) -> Markup {
-    let curves = [Chart::speed(records), Chart::accumulated(records), Chart::per_chunk(records)];
+    let curves = [
+        Chart::speed(records),
+        Chart::accumulated(records),
+        Chart::per_chunk(records),
+        Chart::per_block(records),
+    ];
     let several = records.len() > 1;
     html! {
         (head(records))
@@ -33,7 +39,8 @@ pub(super) fn runs(records: &[RunRecord]) -> Markup {
         (stages(records))
         @if curves.iter().any(Option::is_some) { h2 { "Along the chain" } }
         (figures(&curves))
-        (slow_chunks(records))
+        (block_times(records))
+        (slowest_rows(records))
         (functions(records))
         (data_and_machine(records))
     }
@@ -94,6 +101,10 @@ fn figures_of(records: &[RunRecord]) -> Vec<(&str, String)> {
         cards.push(("against the first", format::ratio(gain)));
     }
     cards.push(("blocks a second", format::rate(record.facts.of(BLOCKS_PER_S))));
+    if executed::blocks(record).is_some() {
+        cards.push(("Mgas a second", format::rate(record.facts.of(MGAS_PER_S))));
+        cards.push(("a block, p99", format::duration(record.facts.of("block_p99_s"))));
+    }
     if block_files::are_of(record) {
         let inputs = rate(record.facts.count_of("inputs"), record.facts.of("connect_s"));
         cards.push(("inputs a second", format::rate(inputs)));
@@ -130,12 +141,23 @@ pub(super) fn inside(record: &RunRecord) -> [Option<Chart>; 3] {
     [Chart::stages(record), Chart::threads(record), Chart::busy_over_time(record)]
 }
 
-fn slow_chunks(records: &[RunRecord]) -> Markup {
+/// What a block takes, of each run that executed them.
+fn block_times(records: &[RunRecord]) -> Markup {
+    tables(records, "Time of a block", executed::table)
+}
+
+fn slowest_rows(records: &[RunRecord]) -> Markup {
+    let titles = records.iter().map(slowest::title);
+    tables(records, titles.max().unwrap_or_default(), slowest::table)
+}
+
+/// A table of each run that has one.
+fn tables(records: &[RunRecord], title: &str, of: fn(&RunRecord) -> Option<Table>) -> Markup {
     let drawn = drawn(records);
-    let tables = drawn.iter().filter_map(|run| Some((&run.name, slowest::table(run.record)?)));
+    let tables = drawn.iter().filter_map(|run| Some((&run.name, of(run.record)?)));
     let found: Vec<_> = tables.collect();
     html! {
-        @if !found.is_empty() { h2 { "Slowest chunks" } }
+        @if !found.is_empty() { h2 { (title) } }
         @for (name, table) in &found {
             details open[found.len() == 1] { summary { (name) } (table.html()) }
         }
@@ -165,7 +187,10 @@ fn data_and_machine(records: &[RunRecord]) -> Markup {
     let mut notes: Vec<&str> = records.iter().flat_map(|r| &r.notes).map(String::as_str).collect();
     notes.sort_unstable();
     notes.dedup();
-    let revision = ("revision", first.program.revision.clone());
+    let program = [
+        ("revision", first.program.revision.clone()),
+        ("allocator", first.program.allocator.clone()),
+    ];
     let options = first.options.iter().map(|(name, value)| (name.as_str(), value.clone()));
     html! {
         @if let [one] = records { h2 { "Checked" } (list(summary::facts(one))) }
@@ -173,7 +198,7 @@ fn data_and_machine(records: &[RunRecord]) -> Markup {
         (list(data(first)))
         @if records.len() > 1 { h2 { "Commands" } (commands(records)) }
         h2 { "Machine" }
-        (list(machine(&first.machine).into_iter().chain([revision]).filter(|(_, v)| !v.is_empty())))
+        (list(machine(&first.machine).into_iter().chain(program).filter(|(_, v)| !v.is_empty())))
         @if records.len() == 1 && !first.options.is_empty() { h2 { "Options" } (list(options)) }
         @if !notes.is_empty() { h2 { "Notes" } }
         @for note in notes { p { (note) } }

@@ -136,8 +136,11 @@ fn inside(contest: &Contest) -> Markup {
     let shown = (0..contest.contestants.len()).filter(|at| *at != AGAIN);
     let typical = |at| Some(RunRecord { label: name(contest, at), ..contest.typical(at)?.clone() });
     let all: Vec<RunRecord> = shown.filter_map(typical).collect();
-    let curves =
-        if swept { [None, None] } else { [Chart::accumulated(&all), Chart::per_chunk(&all)] };
+    let curves = if swept {
+        [None, None, None]
+    } else {
+        [Chart::accumulated(&all), Chart::per_chunk(&all), Chart::per_block(&all)]
+    };
     let charts = super::of_runs::inside(ours);
     let slowest = slowest::table(ours);
     if charts.iter().chain(&curves).flatten().next().is_none() && slowest.is_none() {
@@ -149,7 +152,7 @@ fn inside(contest: &Contest) -> Markup {
             (figures(&charts))
             @if !ours.stages.is_empty() { (stages::table(ours).html()) }
             (figures(&curves))
-            @if let Some(table) = slowest { h3 { "Slowest chunks" } (table.html()) }
+            @if let Some(table) = slowest { h3 { (slowest::title(ours)) } (table.html()) }
         }
     }
 }

@@ -45,7 +45,7 @@ struct Uses {
 
 /// What a transaction read of the state.
 #[derive(Debug, Default)]
-struct Reads {
+struct Seen {
     accounts: Vec<(primitives::Address, Option<AccountInfo>)>,
     slots: Vec<(primitives::Address, U256, U256)>,
     uses: HashMap<(primitives::Address, U256), Uses>,
@@ -60,18 +60,18 @@ pub struct Ahead {
     pub(super) changed: EvmState,
     /// For the beneficiary, in wei.
     pub(super) fee: U256,
-    reads: Reads,
+    seen: Seen,
 }
 
 impl Ahead {
     /// Whether the transaction would do the same on this state.
     pub(super) fn holds(&self, view: &mut View<'_>) -> Result<bool, StateError> {
-        for (address, before) in &self.reads.accounts {
+        for (address, before) in &self.seen.accounts {
             if view.basic(*address)? != *before {
                 return Ok(false);
             }
         }
-        for (address, slot, before) in &self.reads.slots {
+        for (address, slot, before) in &self.seen.slots {
             let now = view.storage(*address, *slot)?;
             if now != *before && !self.overwrites(*address, *slot, [*before, now]) {
                 return Ok(false);
@@ -82,7 +82,7 @@ impl Ahead {
 
     /// Whether a slot was only written, once, with the same gas over each of these values.
     fn overwrites(&self, address: primitives::Address, slot: U256, values: [U256; 2]) -> bool {
-        let uses = self.reads.uses.get(&(address, slot)).copied().unwrap_or_default();
+        let uses = self.seen.uses.get(&(address, slot)).copied().unwrap_or_default();
         if (uses.loads, uses.stores) != (0, 1) {
             return false;
         }
@@ -109,7 +109,7 @@ struct Observed<'s> {
     state: &'s RwLock<State>,
     sender: primitives::Address,
     nonce: u64,
-    reads: Reads,
+    seen: Seen,
 }
 
 impl Observed<'_> {
@@ -135,12 +135,12 @@ impl Database for Observed<'_> {
         };
         if address == self.sender {
             let id = info.as_ref().and_then(|info| info.account_id);
-            self.reads.asked_too_much |= info.is_some_and(|info| info.code_hash.0 != EMPTY_CODE);
+            self.seen.asked_too_much |= info.is_some_and(|info| info.code_hash.0 != EMPTY_CODE);
             let (balance, nonce) = (RICHES, self.nonce);
             return Ok(Some(AccountInfo { balance, nonce, account_id: id, ..Default::default() }));
         }
         let read = info.clone().map(|info| AccountInfo { code: None, ..info });
-        self.reads.accounts.push((address, read));
+        self.seen.accounts.push((address, read));
         Ok(info)
     }
 
@@ -150,7 +150,7 @@ impl Database for Observed<'_> {
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
         let value = self.state().slot_at(&address.0.0, &slot);
-        self.reads.slots.push((address, slot, value));
+        self.seen.slots.push((address, slot, value));
         Ok(value)
     }
 
@@ -161,7 +161,7 @@ impl Database for Observed<'_> {
         slot: U256,
     ) -> Result<U256, StateError> {
         let value = self.state().slot_of(id.get() as AccountId, &slot);
-        self.reads.slots.push((address, slot, value));
+        self.seen.slots.push((address, slot, value));
         Ok(value)
     }
 
@@ -182,7 +182,7 @@ impl<'s> Speculator<'s> {
     /// One of the chain with this id, over a state that others change. All of the state is known.
     pub fn new(state: &'s RwLock<State>, chain_id: u64, options: MachineOptions) -> Self {
         let (sender, nonce) = (primitives::Address::ZERO, 0);
-        let observed = Observed { state, sender, nonce, reads: Reads::default() };
+        let observed = Observed { state, sender, nonce, seen: Seen::default() };
         let rules = Rules { options, ..Rules::default() };
         Self { machine: machine(observed, chain_id), rules }
     }
@@ -220,20 +220,20 @@ impl<'s> Speculator<'s> {
         let price = environment.effective_gas_price(base_fee).saturating_sub(burnt);
         let observed = self.machine.ctx.db_mut();
         (observed.sender, observed.nonce) = (environment.caller, environment.nonce);
-        observed.reads = Reads::default();
+        observed.seen = Seen::default();
         self.machine.ctx.set_tx(environment.clone());
         let result = WithoutFee::default().run(&mut self.machine);
         let changed = self.machine.finalize();
-        let reads = std::mem::take(&mut self.machine.ctx.db_mut().reads);
+        let seen = std::mem::take(&mut self.machine.ctx.db_mut().seen);
         let result: Result<_, EVMError<StateError>> = result;
-        let result = result.ok().filter(|_| !reads.asked_too_much)?;
+        let result = result.ok().filter(|_| !seen.asked_too_much)?;
         let fee = U256::from(price) * U256::from(result.tx_gas_used());
         let outcome = Outcome {
             success: result.is_success(),
             gas_used: result.tx_gas_used(),
             logs: result.into_logs().into_iter().map(Log).collect(),
         };
-        Some(Box::new(Ahead { outcome, changed, fee, reads }))
+        Some(Box::new(Ahead { outcome, changed, fee, seen }))
     }
 }
 
@@ -248,7 +248,7 @@ fn top(call: &mut Call<'_, '_>) -> Option<U256> {
 fn uses<'a>(call: &'a mut Call<'_, '_>) -> Option<&'a mut Uses> {
     let slot = top(call)?;
     let target = call.interpreter.input.target_address();
-    Some(call.host.db_mut().reads.uses.entry((target, slot)).or_default())
+    Some(call.host.db_mut().seen.uses.entry((target, slot)).or_default())
 }
 
 fn sload(mut call: Call<'_, '_>) -> InstructionExecResult {
@@ -264,7 +264,7 @@ fn sstore(mut call: Call<'_, '_>) -> InstructionExecResult {
 fn balance(mut call: Call<'_, '_>) -> InstructionExecResult {
     let asked = top(&mut call).map(|word| primitives::Address::from_word(word.into()));
     let observed = call.host.db_mut();
-    observed.reads.asked_too_much |= asked == Some(observed.sender);
+    observed.seen.asked_too_much |= asked == Some(observed.sender);
     host::balance(call)
 }
 

@@ -102,7 +102,7 @@ fn meter_net_changes<D: Database>(machine: &mut Machine<D>) {
 }
 
 /// SSTORE with the gas of net changes: see [`meter_net_changes`].
-fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
+pub(super) fn sstore_of_net_changes<W: InterpreterTypes, H: Host + ?Sized>(
     context: InstructionContext<'_, H, W>,
 ) -> InstructionExecResult {
     sstore_with_gas_accounting(context, |context, _, change| {

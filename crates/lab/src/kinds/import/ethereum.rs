@@ -17,7 +17,7 @@ use archive::{Archive, ChunkLimit, Format};
 use chain::Hex;
 use generate::ethereum as generated;
 use pipeline::Cancel;
-use pipeline::record::{CPU_SYS_S, CPU_USER_S, RunRecord};
+use pipeline::record::{CPU_SYS_S, CPU_USER_S, MGAS_PER_S, RunRecord};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -176,7 +176,7 @@ fn leave_out(record: &mut RunRecord, setup: &Setup) {
         let all = record.facts.of(name);
         record.facts.set(name, (all - before).max(0.0));
     }
-    record.facts.set("mgas_per_s", record.facts.of("gas") / 1e6 / wall);
+    record.facts.set(MGAS_PER_S, record.facts.of("gas") / 1e6 / wall);
 }
 
 fn level(name: &str) -> Result<Level> {
