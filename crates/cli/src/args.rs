@@ -190,7 +190,7 @@ pub struct Import {
     /// Neo, level execution: keep the state as of every block, not only of the last one
     #[arg(long)]
     pub history: bool,
-    /// Ethereum, level execution: blocks that `unwind` can take back at least
+    /// Ethereum and Neo, level execution: blocks that `unwind` can take back at least
     #[arg(long, default_value_t = 10_000, value_name = "BLOCKS")]
     #[arg(value_parser = value_parser!(u64).range(1..))]
     pub unwind_depth: u64,

@@ -65,7 +65,7 @@ impl Execution {
         Self {
             executor: Executor::default(),
             chain: Chain { protocol, natives: Natives::default(), past },
-            state: State::new(ledger.base()),
+            state: State::new(ledger.base().telling(options.setting.plan().undo)),
             recent,
             before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
             flushes: false,

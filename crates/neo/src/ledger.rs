@@ -2,13 +2,22 @@
 //! which become true with one commit.
 
 mod digest;
+pub(crate) mod facts;
+mod undo;
+mod unwind;
 
+pub(crate) use facts::{Facts, MARK, StateFacts};
+pub use undo::UNWIND_DEPTH;
+pub use unwind::{Unwound, unwind_blocks};
+
+use crate::error::Violation;
 use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::execute::past::Ended;
 use crate::fault::Error;
 use crate::history::{self, HISTORY};
 use crate::logs::{TRANSFERS, UPDATES, application};
+use crate::params::Configuration;
 use crate::state::{Base, Change, StateTrie, StorageKey};
 use crate::tasks::{Kept, Left};
 use crate::types::{Block, UInt160, UInt256};
@@ -16,7 +25,8 @@ use crypto::ManySha256;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
+use store::{ChainStore, CommitPart, Scan, Table, TableOptions, TableReader};
+use undo::{Replacements, UndoLog};
 
 /// Contract storage, by id and key.
 pub const STORAGE: &str = "storage";
@@ -27,9 +37,6 @@ pub const CONFLICTS: &str = "conflicts";
 
 /// The state root after each block, by its height in big endian.
 pub const ROOTS: &str = "roots";
-
-/// What the state of the tables begins with: whose store it is.
-pub(crate) const MARK: &[u8; 4] = b"NEO3";
 
 /// Bytes of memory for each table's changes and for pages that were read.
 pub(crate) const TABLE_MEMORY: usize = 32 << 20;
@@ -57,8 +64,13 @@ pub struct Ledger {
     roots: Table,
     /// Contract storage as of every block, where that is kept.
     history: Option<Table>,
-    /// The state root after the last block that was put in.
-    root: UInt256,
+    undo: UndoLog,
+    /// Blocks that can be taken back at least.
+    depth: u32,
+    /// The configuration that blocks are verified by from now on.
+    configuration: Configuration,
+    /// As of the last block that was put in.
+    facts: StateFacts,
     /// The last block that was appended and not committed.
     pending: Option<store::Tip>,
 }
@@ -68,7 +80,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of [`ChainStore::open_with`].
-    pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
+    pub fn open(folder: &Path, options: &store::Options) -> Result<Self, Error> {
         Self::open_or_make(folder, options, false)
     }
 
@@ -92,32 +104,37 @@ impl Ledger {
         folder: &Path,
         options: &store::Options,
         wants_history: bool,
-    ) -> store::Result<Self> {
+    ) -> Result<Self, Error> {
         // a store keeps what it has kept from its first block on
         let keeps_history = match ChainStore::open_read_only(folder) {
             Ok((store, _)) if store.count() > 0 => store.parts_besides().contains(&HISTORY),
             _ => wants_history,
         };
         let mut history = None;
-        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 6]> {
+        let tables = |opening: &mut store::Opening| -> store::Result<([Table; 6], UndoLog)> {
+            let undo = UndoLog::open(opening)?;
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             history = if keeps_history { Some(table(HISTORY)?) } else { None };
-            Ok([
+            let tables = [
                 table(STORAGE)?,
                 table(TRANSACTIONS)?,
                 table(CONFLICTS)?,
                 table(TRANSFERS)?,
                 table(UPDATES)?,
                 table(ROOTS)?,
-            ])
+            ];
+            Ok((tables, undo))
         };
-        let ((store, _), tables) = ChainStore::open_with(folder, options, tables)?;
+        let ((store, _), (tables, undo)) = ChainStore::open_with(folder, options, tables)?;
         let [storage, transactions, conflicts, transfers, updates, roots] = tables;
-        let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
+        let facts = Facts::of(&store)?.unwrap_or_default();
         let store = SharedStore(Arc::new(Mutex::new(store)));
-        let root = root.unwrap_or_default();
         Ok(Self {
             store,
+            undo,
+            depth: UNWIND_DEPTH,
+            configuration: facts.configuration,
+            facts: facts.state.unwrap_or_default(),
             storage,
             transactions,
             conflicts,
@@ -125,9 +142,20 @@ impl Ledger {
             updates,
             roots,
             history,
-            root,
             pending: None,
         })
+    }
+
+    /// The same store, which from now on keeps what it needs to take back so many blocks at least,
+    /// and at most about twice as many.
+    #[must_use]
+    pub fn with_depth(self, blocks: u32) -> Self {
+        Self { depth: blocks.max(1), ..self }
+    }
+
+    /// Blocks are verified by this configuration from now on.
+    pub(crate) fn configure(&mut self, configuration: Configuration) {
+        self.configuration = configuration;
     }
 
     /// The state before the next block.
@@ -156,9 +184,9 @@ impl Ledger {
     /// Those of reading, and a root that is not the one that was committed.
     pub(crate) fn trie(&self, hasher: ManySha256) -> Result<StateTrie, Error> {
         let trie = trie_of(&self.storage.reader(), hasher)?;
-        match trie.root() == self.root {
+        match trie.root() == self.facts.root {
             true => Ok(trie),
-            false => Err(Error::StoredState { expected: self.root, found: trie.root() }),
+            false => Err(Error::StoredState { expected: self.facts.root, found: trie.root() }),
         }
     }
 
@@ -171,10 +199,11 @@ impl Ledger {
         &mut self,
         (first, count): (u32, usize),
         executed: &[Executed],
-        left: &Left,
+        (left, tolerated): (&Left, &[(u32, Violation)]),
     ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
+        let mut replaced = Replacements::new(first, tolerated);
         for (key, value) in executed.iter().take(count).flat_map(|each| &each.changes) {
             match value {
                 Some(value) => self.storage.put(key.as_slice(), value)?,
@@ -188,12 +217,18 @@ impl Ledger {
         }
         for cache in &left.caches() {
             for (kept, key, value) in cache.of_first(count) {
-                self.table(kept).put(key, value)?;
+                let table = self.table(kept);
+                replaced.look(kept, table, key, value)?;
+                table.put(key, value)?;
             }
+        }
+        match replaced.records(&executed[..count.min(executed.len())]) {
+            Some(records) => self.undo.append(first, &records, &mut self.facts)?,
+            None => self.undo.give_up()?,
         }
         for (height, root) in (first..).zip(left.roots().iter().take(count)) {
             self.roots.put(&height.to_be_bytes(), &root.0)?;
-            self.root = *root;
+            self.facts.root = *root;
         }
         Ok(())
     }
@@ -227,17 +262,30 @@ impl Ledger {
     /// Those of [`ChainStore::commit_with`].
     pub(crate) fn commit(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
-        let state = [&MARK[..], &self.root.0].concat();
-        let mut parts: Vec<CommitPart<'_>> = vec![
-            (&mut self.storage).into(),
-            (&mut self.transactions).into(),
-            (&mut self.conflicts).into(),
-            (&mut self.transfers).into(),
-            (&mut self.updates).into(),
-            (&mut self.roots).into(),
+        // heights have four bytes
+        self.undo.turn(tip.number as u32 + 1, self.depth, &mut self.facts)?;
+        let (store, state) = (self.store.clone(), self.encoded_facts());
+        store.lock().commit_with(&tip, &mut self.parts(), &state)
+    }
+
+    /// What a commit says of the store now.
+    fn encoded_facts(&self) -> Vec<u8> {
+        let configuration = self.configuration.clone();
+        Facts { configuration, state: Some(self.facts) }.encode()
+    }
+
+    /// All parts besides the blocks.
+    fn parts(&mut self) -> Vec<CommitPart<'_>> {
+        let tables = [
+            &mut self.storage,
+            &mut self.transactions,
+            &mut self.conflicts,
+            &mut self.transfers,
+            &mut self.updates,
+            &mut self.roots,
         ];
-        parts.extend(self.history.as_mut().map(CommitPart::from));
-        self.store.lock().commit_with(&tip, &mut parts, &state)
+        let tables = tables.into_iter().chain(&mut self.history).map(CommitPart::from);
+        tables.chain(self.undo.parts()).collect()
     }
 
     /// Is it time to commit, by the memory that the tables take?
@@ -267,7 +315,7 @@ impl Ledger {
     /// The state root after the last block.
     #[must_use]
     pub fn root(&self) -> UInt256 {
-        self.root
+        self.facts.root
     }
 }
 
@@ -276,8 +324,12 @@ impl Ledger {
 /// # Errors
 /// Those of reading.
 pub(crate) fn trie_of(storage: &TableReader, hasher: ManySha256) -> Result<StateTrie, Error> {
+    trie_over(storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?, hasher)
+}
+
+/// The state trie of all pairs that a scan of contract storage has.
+fn trie_over(mut scan: Scan<'_>, hasher: ManySha256) -> Result<StateTrie, Error> {
     let mut trie = StateTrie::new(hasher)?;
-    let mut scan = storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?;
     let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
     while let Some((key, value)) = scan.next()? {
         // nothing else is put into this table

@@ -22,6 +22,8 @@ pub struct Base {
     /// The newest values, as far as they were changed or asked for: one look instead of a search
     /// through all of these, also for keys that there are not.
     newest: RefCell<HashMap<StorageKey, Newest>>,
+    /// Whether it is asked what blocks replace.
+    tells: bool,
 }
 
 /// A newest value.
@@ -82,6 +84,17 @@ impl Base {
     #[must_use]
     pub fn over(table: TableReader) -> Self {
         Self { table: Some(table), ..Self::default() }
+    }
+
+    /// The same, and it is asked for each key that a block changes what stood there before.
+    #[must_use]
+    pub fn telling(self, tells: bool) -> Self {
+        Self { tells, ..self }
+    }
+
+    /// Is it asked what blocks replace?
+    pub(super) fn tells(&self) -> bool {
+        self.tells
     }
 
     /// How many keys have changed since the last flush began.

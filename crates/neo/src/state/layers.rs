@@ -147,6 +147,14 @@ impl State {
         std::iter::from_fn(move || self.next(&mut find))
     }
 
+    /// What stood under the keys that the block changed, in their order, where the state tells it
+    /// ([`Base::telling`]); asked before the block ends.
+    #[must_use]
+    pub fn before(&self) -> Option<Vec<Option<Value>>> {
+        let keys = self.layers.first().filter(|_| self.base.tells())?.keys();
+        Some(keys.map(|key| self.checked(self.base.get(key))).collect())
+    }
+
     /// The block ends: its changes become part of what lies below, and are returned in the order of
     /// their keys. Layers that were not ended are given up.
     pub fn end_block(&mut self) -> Vec<Change> {
