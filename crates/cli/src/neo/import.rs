@@ -59,6 +59,9 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     if job.options.level < Level::Execution {
         return job.run(Sink::Discard, run);
     }
+    // nothing is kept, so there is no way back either
+    let setting = job.options.setting.with(&["log=off".to_owned()])?;
+    let job = Job { options: Options { setting, ..job.options }, ..job };
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
     let folder = folder.context("cannot create a folder for the state")?;

@@ -191,3 +191,67 @@ impl UndoLog {
         self.logs.each_mut().map(CommitPart::from)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Rule;
+    use crate::state::StorageKey;
+    use store::{ChainStore, Options, TableOptions};
+
+    fn executed(keys: &[(&[u8], Option<&[u8]>)]) -> Executed {
+        let change = |key| (StorageKey::new(-1, key).unwrap(), None);
+        Executed {
+            executions: vec![],
+            changes: keys.iter().map(|(key, _)| change(key)).collect(),
+            before: Some(keys.iter().map(|(_, before)| before.map(Into::into)).collect()),
+        }
+    }
+
+    #[test]
+    fn a_record_has_what_stood_there_also_under_what_a_lenient_network_repeats() {
+        let folder = tempfile::tempdir().unwrap();
+        let parts = |opening: &mut Opening| {
+            let open = |name| opening.table(name, &TableOptions::new(1 << 20));
+            ["a", "b"].into_iter().map(open).collect::<Result<Vec<Table>>>()
+        };
+        let (_, mut tables) =
+            ChainStore::open_with(folder.path(), &Options::default(), parts).unwrap();
+        // block 6 repeats a transaction of block 5, and two of its own name the same one
+        let tolerated = [(6, Violation::new(Rule::StoredTransaction, "", ""))];
+        let mut replaced = Replacements::new(5, &tolerated);
+        let at = |height: u32| [&height.to_le_bytes()[..], &[0; 5]].concat();
+        for (table, kept, value) in [
+            (0, Kept::Transactions, at(5)),
+            (0, Kept::Transactions, at(6)),
+            (1, Kept::Conflicts, at(6)[..4].to_vec()),
+            (1, Kept::Conflicts, at(6)[..4].to_vec()),
+            (1, Kept::Transfers, vec![]),
+        ] {
+            replaced.look(kept, &tables[table], b"key", &value).unwrap();
+            tables[table].put(b"key", &value).unwrap();
+        }
+        let blocks = [executed(&[]), executed(&[(b"x", Some(b"was")), (b"y", None)])];
+        let records = replaced.records(&blocks).unwrap();
+        let records: Vec<&[u8]> = records.iter().collect();
+        let (x, y) = (StorageKey::new(-1, b"x").unwrap(), StorageKey::new(-1, b"y").unwrap());
+        assert_eq!(decode(records[0]), Ok((5, vec![])));
+        let expected: Vec<Entry<'_>> = vec![
+            (Replaced::Storage, x.as_slice(), Some(b"was")),
+            (Replaced::Storage, y.as_slice(), None),
+            (Replaced::Transactions, b"key", Some(&[5, 0, 0, 0, 0, 0, 0, 0, 0])),
+            (Replaced::Conflicts, b"key", None),
+            (Replaced::Conflicts, b"key", Some(&[6, 0, 0, 0])),
+        ];
+        assert_eq!(decode(records[1]), Ok((6, expected)));
+        // cut anywhere it is no record, or one with fewer entries
+        for length in 0..records[1].len() {
+            let found = decode(&records[1][..length]);
+            assert!(found.is_err() || found.is_ok_and(|(_, entries)| entries.len() < 5));
+        }
+        assert!(decode(&[5, 0, 0, 0, 6]).is_err());
+        // the state did not tell
+        let silent = Executed { before: None, ..executed(&[]) };
+        assert!(Replacements::new(5, &[]).records(&[silent]).is_none());
+    }
+}
