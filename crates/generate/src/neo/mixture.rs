@@ -1,19 +1,24 @@
 //! The mixed load: what transactions of a live network do, in any order, some of it wrong.
 
 use super::contract::Deployment;
-use super::draft::{Draft, GAS, Who};
-use super::people::{COMMITTEE, ORACLES, OWNER, People, SHARED};
+use super::draft::{Draft, GAS, NOTARY_ASSISTED, Who};
+use super::people::{COMMITTEE, NOTARY_NODE, ORACLES, OWNER, People, SHARED};
 use super::script::{Script, Value, call};
 use crate::random::Random;
 use anyhow::Result;
 use neo::execute::block::Executed;
 use neo::execute::contract::native_hash;
+use neo::execute::native::deposit_of;
 use neo::execute::vm::opcode::{NEWARRAY0, PUSH0, PUSHDATA1, SYSCALL};
+use neo::state::State;
 use neo::types::{Scopes, UInt160, write};
+use std::collections::HashMap;
 
 /// What a request sets aside for its answer; one half is for witnesses, the other for what the
 /// answer does.
 const ANSWER: i64 = GAS;
+/// Both fees of a transaction that a deposit pays for.
+const ASSISTED: i64 = GAS;
 /// The most answers of a block.
 const ANSWERS: usize = 8;
 /// Contracts that are called; those deployed later replace older ones.
@@ -40,6 +45,10 @@ pub struct Mixture {
     deployments: u32,
     /// Requests that wait for an answer.
     requests: Vec<u64>,
+    /// Those who have put something down for notaries, if it came to that.
+    depositors: Vec<usize>,
+    /// What the block so far takes of deposits.
+    taken: HashMap<usize, i64>,
 }
 
 impl Mixture {
@@ -55,17 +64,39 @@ impl Mixture {
         // another name than its own: it stays as it is
         let contracts = vec![(token, "Another".to_owned())];
         let random = Random(seed ^ 0x6d69_7865_6421);
-        Self { random, natives, token, contracts, deployments: 0, requests: vec![] }
+        Self {
+            random,
+            natives,
+            token,
+            contracts,
+            deployments: 0,
+            requests: vec![],
+            depositors: vec![],
+            taken: HashMap::new(),
+        }
     }
 
     /// The transactions of the block at `height`: answers that are due, and so many others.
-    pub fn block(&mut self, people: &People, height: u32, count: u32) -> Result<Vec<Draft>> {
+    pub fn block(
+        &mut self,
+        people: &People,
+        state: &State,
+        height: u32,
+        count: u32,
+    ) -> Result<Vec<Draft>> {
+        self.taken.clear();
         let due = self.requests.len().min(ANSWERS);
         let due: Vec<u64> = self.requests.drain(..due).collect();
         let mut drafts: Vec<Draft> = due.into_iter().map(|id| self.answer(id)).collect();
         for _ in 0..count {
-            let draft = self.draft(people, height)?;
-            drafts.push(self.decorated(people, draft, height));
+            let draft = match self.random.below(40) {
+                0 => self.assisted(people, state, height),
+                _ => {
+                    let draft = self.draft(people, height)?;
+                    self.decorated(people, draft, height)
+                }
+            };
+            drafts.push(draft);
         }
         Ok(drafts)
     }
@@ -178,7 +209,7 @@ impl Mixture {
                 let other = people.any(&mut self.random);
                 let is_there = |(who, _): &(Who, Scopes)| match who {
                     Who::Account(account) => *account == other,
-                    Who::Contract(_) => false,
+                    Who::Contract(_) | Who::Notary(_) => false,
                 };
                 match draft.signers.iter().any(is_there) {
                     true => draft,
@@ -343,9 +374,62 @@ impl Mixture {
                 simple(from, &notary, "withdraw", &values, GAS / 2)
             }
             _ => {
-                let data = Value::Array(vec![Value::Null, Value::Integer(until)]);
+                // for somebody else now and then
+                let other = people.any(&mut self.random);
+                let for_other = self.random.below(5) == 0;
+                let owner = people.hash(other);
+                let to = if for_other { Value::Bytes(&owner) } else { Value::Null };
+                self.depositors.push(if for_other { other } else { from });
+                let data = Value::Array(vec![to, Value::Integer(until)]);
                 let values = payment(&own, &notary, 2 * GAS, data);
                 Draft::new(from, call(&self.natives.gas, "transfer", &values, true), GAS / 2)
+            }
+        }
+    }
+
+    /// A transaction that a notary node completes: its contract signs beside the sender, or pays
+    /// from the deposit of the second signer, where there is enough.
+    fn assisted(&mut self, people: &People, state: &State, height: u32) -> Draft {
+        let keys = self.random.below(4) as u8;
+        let notary = (Who::Notary(NOTARY_NODE), Scopes::NONE);
+        let (amount, to) = (self.below(1_000), people.hash(people.any(&mut self.random)));
+        let payer = self.payer(people, state);
+        let from = payer.unwrap_or_else(|| people.any(&mut self.random));
+        let own = people.hash(from);
+        let script =
+            call(&self.natives.gas, "transfer", &payment(&own, &to, amount, Value::Null), true);
+        let mut draft = Draft::new(from, script, GAS * 3 / 20);
+        match payer {
+            None => draft.signers.push(notary),
+            Some(_) => {
+                draft.signers.insert(0, notary);
+                draft.network_fee = Some(ASSISTED - draft.system_fee);
+            }
+        }
+        if keys == 0 {
+            // as those which stand in for one that was not completed
+            let other = self.bytes(32, 32);
+            let conflicts = [&[0x21][..], &other].concat();
+            let not_before = [&[0x20][..], &(height - 1).to_le_bytes()].concat();
+            draft = draft.attribute(conflicts).attribute(not_before);
+        }
+        draft.attribute(vec![NOTARY_ASSISTED, keys])
+    }
+
+    /// One of those whose deposit pays for one more transaction.
+    fn payer(&mut self, people: &People, state: &State) -> Option<usize> {
+        let count = self.depositors.len();
+        let place = (count > 0).then(|| self.random.below(count as u64) as usize)?;
+        let payer = self.depositors[place];
+        let taken = self.taken.entry(payer).or_default();
+        match deposit_of(state, &people.hash(payer)) >= (*taken + ASSISTED).into() {
+            true => {
+                *taken += ASSISTED;
+                Some(payer)
+            }
+            false => {
+                self.depositors.swap_remove(place);
+                None
             }
         }
     }

@@ -110,8 +110,8 @@ impl Configuration {
         Some(all)
     }
 
-    /// Whether a chain up to `height` that was made by this configuration may go on by another: only
-    /// what begins behind the next block may differ.
+    /// Whether a chain up to `height` that was made by this configuration may go on by another:
+    /// only what begins behind the next block may differ.
     ///
     /// # Errors
     /// The first setting that is another one.
