@@ -1,24 +1,21 @@
 //! The mixed load: what transactions of a live network do, in any order, some of it wrong.
 
 use super::contract::Deployment;
-use super::draft::{Draft, GAS, NOTARY_ASSISTED, Who};
-use super::people::{COMMITTEE, NOTARY_NODE, ORACLES, OWNER, People, SHARED};
-use super::script::{Script, Value, call};
+use super::draft::{Draft, GAS, Who};
+use super::notaries::Notaries;
+use super::people::{COMMITTEE, ORACLES, OWNER, People, SHARED};
+use super::script::{Script, Value, call, payment};
 use crate::random::Random;
 use anyhow::Result;
 use neo::execute::block::Executed;
 use neo::execute::contract::native_hash;
-use neo::execute::native::deposit_of;
 use neo::execute::vm::opcode::{NEWARRAY0, PUSH0, PUSHDATA1, SYSCALL};
 use neo::state::State;
 use neo::types::{Scopes, UInt160, write};
-use std::collections::HashMap;
 
 /// What a request sets aside for its answer; one half is for witnesses, the other for what the
 /// answer does.
 const ANSWER: i64 = GAS;
-/// Both fees of a transaction that a deposit pays for.
-const ASSISTED: i64 = GAS;
 /// The most answers of a block.
 const ANSWERS: usize = 8;
 /// Contracts that are called; those deployed later replace older ones.
@@ -30,7 +27,6 @@ struct Natives {
     neo: [u8; 20],
     management: [u8; 20],
     oracle: [u8; 20],
-    notary: [u8; 20],
     policy: [u8; 20],
 }
 
@@ -45,10 +41,7 @@ pub struct Mixture {
     deployments: u32,
     /// Requests that wait for an answer.
     requests: Vec<u64>,
-    /// Those who have put something down for notaries, if it came to that.
-    depositors: Vec<usize>,
-    /// What the block so far takes of deposits.
-    taken: HashMap<usize, i64>,
+    notaries: Notaries,
 }
 
 impl Mixture {
@@ -58,7 +51,6 @@ impl Mixture {
             neo: native_hash("NeoToken"),
             management: native_hash("ContractManagement"),
             oracle: native_hash("OracleContract"),
-            notary: native_hash("Notary"),
             policy: native_hash("PolicyContract"),
         };
         // another name than its own: it stays as it is
@@ -71,8 +63,7 @@ impl Mixture {
             contracts,
             deployments: 0,
             requests: vec![],
-            depositors: vec![],
-            taken: HashMap::new(),
+            notaries: Notaries::default(),
         }
     }
 
@@ -84,13 +75,13 @@ impl Mixture {
         height: u32,
         count: u32,
     ) -> Result<Vec<Draft>> {
-        self.taken.clear();
+        self.notaries.begin_block();
         let due = self.requests.len().min(ANSWERS);
         let due: Vec<u64> = self.requests.drain(..due).collect();
         let mut drafts: Vec<Draft> = due.into_iter().map(|id| self.answer(id)).collect();
         for _ in 0..count {
             let draft = match self.random.below(40) {
-                0 => self.assisted(people, state, height),
+                0 => self.notaries.assisted(&mut self.random, people, state, height),
                 _ => {
                     let draft = self.draft(people, height)?;
                     self.decorated(people, draft, height)
@@ -173,7 +164,7 @@ impl Mixture {
             176..182 => self.vote(people, from),
             182 => self.candidate(people),
             183..188 => self.ask(from),
-            188..194 => self.deposit(people, from, height),
+            188..194 => self.notaries.deposit(&mut self.random, people, from, height),
             194 => self.policy(),
             _ => {
                 let amount = self.below(1_000);
@@ -360,80 +351,6 @@ impl Mixture {
         Draft { script, system_fee, signers, attributes: vec![attribute], network_fee }
     }
 
-    /// A deposit for notaries, its extension, or its withdrawal.
-    fn deposit(&mut self, people: &People, from: usize, height: u32) -> Draft {
-        let (own, notary) = (people.hash(from), self.natives.notary);
-        let until = i64::from(height) + 2 + self.below(40);
-        match self.random.below(4) {
-            0 => {
-                let values = [Value::Bytes(&own), Value::Integer(until)];
-                simple(from, &notary, "lockDepositUntil", &values, GAS / 2)
-            }
-            1 => {
-                let values = [Value::Bytes(&own), Value::Bytes(&own)];
-                simple(from, &notary, "withdraw", &values, GAS / 2)
-            }
-            _ => {
-                // for somebody else now and then
-                let other = people.any(&mut self.random);
-                let for_other = self.random.below(5) == 0;
-                let owner = people.hash(other);
-                let to = if for_other { Value::Bytes(&owner) } else { Value::Null };
-                self.depositors.push(if for_other { other } else { from });
-                let data = Value::Array(vec![to, Value::Integer(until)]);
-                let values = payment(&own, &notary, 2 * GAS, data);
-                Draft::new(from, call(&self.natives.gas, "transfer", &values, true), GAS / 2)
-            }
-        }
-    }
-
-    /// A transaction that a notary node completes: its contract signs beside the sender, or pays
-    /// from the deposit of the second signer, where there is enough.
-    fn assisted(&mut self, people: &People, state: &State, height: u32) -> Draft {
-        let keys = self.random.below(4) as u8;
-        let notary = (Who::Notary(NOTARY_NODE), Scopes::NONE);
-        let (amount, to) = (self.below(1_000), people.hash(people.any(&mut self.random)));
-        let payer = self.payer(people, state);
-        let from = payer.unwrap_or_else(|| people.any(&mut self.random));
-        let own = people.hash(from);
-        let script =
-            call(&self.natives.gas, "transfer", &payment(&own, &to, amount, Value::Null), true);
-        let mut draft = Draft::new(from, script, GAS * 3 / 20);
-        match payer {
-            None => draft.signers.push(notary),
-            Some(_) => {
-                draft.signers.insert(0, notary);
-                draft.network_fee = Some(ASSISTED - draft.system_fee);
-            }
-        }
-        if keys == 0 {
-            // as those which stand in for one that was not completed
-            let other = self.bytes(32, 32);
-            let conflicts = [&[0x21][..], &other].concat();
-            let not_before = [&[0x20][..], &(height - 1).to_le_bytes()].concat();
-            draft = draft.attribute(conflicts).attribute(not_before);
-        }
-        draft.attribute(vec![NOTARY_ASSISTED, keys])
-    }
-
-    /// One of those whose deposit pays for one more transaction.
-    fn payer(&mut self, people: &People, state: &State) -> Option<usize> {
-        let count = self.depositors.len();
-        let place = (count > 0).then(|| self.random.below(count as u64) as usize)?;
-        let payer = self.depositors[place];
-        let taken = self.taken.entry(payer).or_default();
-        match deposit_of(state, &people.hash(payer)) >= (*taken + ASSISTED).into() {
-            true => {
-                *taken += ASSISTED;
-                Some(payer)
-            }
-            false => {
-                self.depositors.swap_remove(place);
-                None
-            }
-        }
-    }
-
     /// The committee sets a fee, never above what we pay; or blocks somebody.
     fn policy(&mut self) -> Draft {
         let policy = self.natives.policy;
@@ -454,18 +371,14 @@ impl Mixture {
 }
 
 /// One call, whose answer does not matter.
-fn simple(from: usize, contract: &[u8; 20], method: &str, values: &[Value<'_>], fee: i64) -> Draft {
+pub fn simple(
+    from: usize,
+    contract: &[u8; 20],
+    method: &str,
+    values: &[Value<'_>],
+    fee: i64,
+) -> Draft {
     Draft::new(from, call(contract, method, values, false), fee)
-}
-
-/// Arguments of `transfer`.
-pub fn payment<'a>(
-    from: &'a [u8; 20],
-    to: &'a [u8; 20],
-    amount: i64,
-    data: Value<'a>,
-) -> [Value<'a>; 4] {
-    [Value::Bytes(from), Value::Bytes(to), Value::Integer(amount), data]
 }
 
 /// The number that a serialized array begins with.

@@ -10,6 +10,7 @@ mod contract;
 mod draft;
 mod maker;
 mod mixture;
+mod notaries;
 mod people;
 mod script;
 
@@ -20,12 +21,12 @@ use archive::output::OutputFolder;
 use contract::Deployment;
 use draft::{Draft, GAS};
 use maker::Maker;
-use mixture::{Mixture, payment};
+use mixture::Mixture;
 use neo::execute::contract::native_hash;
 use neo::params::Protocol;
 use neo::types::{PublicKey, UInt256};
 use people::{COMMITTEE, ORACLES, OTHERS, OWNER, People, SHARED};
-use script::{Script, Value, call};
+use script::{Script, Value, call, payment};
 use std::fs;
 use std::path::Path;
 
