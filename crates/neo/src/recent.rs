@@ -6,7 +6,7 @@ use crate::execute::past::{Ended, Past, PastTransaction};
 use crate::ledger::{self, Ledger, Position, SharedStore, conflict_key};
 use crate::types::{Attribute, Block, SingleTransaction, UInt160, UInt256};
 use crypto::ManySha256;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use store::TableReader;
 

@@ -5,7 +5,8 @@ mod contracts;
 mod outcome;
 mod satisfy;
 
-use std::{collections::HashMap, sync::Arc};
+use hashbrown::HashMap;
+use std::sync::Arc;
 
 use super::{
     contract::{Contract, Method, ParamType},
@@ -275,9 +276,9 @@ impl<'a> Engine<'a> {
     fn into_execution(self, fault: Option<String>) -> Execution {
         let heap = &self.vm.heap;
         let stack = self.vm.stack().iter();
-        let events = self.events.iter().map(|event| Notification {
+        let events = self.events.into_iter().map(|event| Notification {
             contract: UInt160(event.contract),
-            name: event.name.clone(),
+            name: event.name,
             state: serialize::serialize(heap, &event.state).unwrap_or_default(),
         });
         Execution {
@@ -317,7 +318,7 @@ impl<'a> Engine<'a> {
     pub fn notify(
         &mut self,
         contract: [u8; 20],
-        name: &str,
+        name: &'static str,
         items: Vec<Item>,
     ) -> Result<(), Fault> {
         let state = self.vm.heap.new_array(items);

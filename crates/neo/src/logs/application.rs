@@ -75,7 +75,7 @@ fn execution(
     let mut notifications = Vec::new();
     for _ in 0..events {
         let contract = UInt160(*reader.array()?);
-        let name = text(reader, log)?;
+        let name = text(reader, log)?.into();
         let state = reader.string("state", MAX_PART)?.of(log).to_vec();
         notifications.push(Notification { contract, name, state });
     }

@@ -7,6 +7,7 @@
 
 mod base;
 mod find;
+mod journal;
 mod key;
 mod layers;
 mod mpt;

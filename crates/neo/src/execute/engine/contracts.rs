@@ -1,6 +1,7 @@
 //! Contracts by their hash, decoded once.
 
-use std::{collections::HashMap, sync::Arc};
+use hashbrown::HashMap;
+use std::sync::Arc;
 
 use super::{Contract, Engine, Value, native};
 

@@ -10,7 +10,7 @@ use crate::{
         engine::{Continuation, Engine, flags},
         vm::{Fault, Item},
     },
-    state::State,
+    state::{State, Value},
 };
 
 /// Where the balance of an account lies.
@@ -228,7 +228,7 @@ fn change_account(
 ) -> Result<(), Fault> {
     let key = account_key(account);
     let old = engine.state.get(id, &key);
-    let (new, _) = changed(engine, id, account, old.as_deref(), amount, None)?;
+    let (new, _) = changed(engine, id, account, old.as_ref(), amount, None)?;
     store(engine, id, &key, new);
     Ok(())
 }
@@ -241,7 +241,7 @@ pub(super) fn change_supply(engine: &mut Engine<'_>, id: i32, amount: &BigInt) {
     }
 }
 
-fn store(engine: &mut Engine<'_>, id: i32, key: &[u8], value: Option<Vec<u8>>) {
+fn store(engine: &mut Engine<'_>, id: i32, key: &[u8], value: Option<Value>) {
     match value {
         Some(value) => engine.state.put(id, key, value),
         None => engine.state.delete(id, key),
@@ -253,10 +253,10 @@ fn changed(
     engine: &mut Engine<'_>,
     id: i32,
     account: &[u8; 20],
-    old: Option<&[u8]>,
+    old: Option<&Value>,
     amount: &BigInt,
     needed: Option<&BigInt>,
-) -> Result<(Option<Vec<u8>>, Option<Distribution>), Fault> {
+) -> Result<(Option<Value>, Option<Distribution>), Fault> {
     match id {
         gas::ID => gas::changed(old, amount, needed).map(|new| (new, None)),
         _ => neo::changed(engine, account, old, amount, needed),
@@ -283,7 +283,7 @@ fn change_balance(
             return Ok(None);
         }
     }
-    match changed(engine, id, account, old.as_deref(), amount, needed) {
+    match changed(engine, id, account, old.as_ref(), amount, needed) {
         Ok((new, distribution)) => {
             store(engine, id, &key, new);
             Ok(distribution)
