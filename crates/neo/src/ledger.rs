@@ -15,6 +15,7 @@ use crate::types::{Block, UInt160, UInt256};
 use crypto::ManySha256;
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
 
@@ -33,6 +34,8 @@ pub(crate) const MARK: &[u8; 4] = b"NEO3";
 
 /// Bytes of memory for each table's changes and for pages that were read.
 pub(crate) const TABLE_MEMORY: usize = 32 << 20;
+/// Entries of a table whose places are fetched from memory at the same time.
+const TOGETHER: usize = 64;
 /// Changes that are applied at once when a trie is built from the table.
 const LEAVES: usize = 1 << 16;
 
@@ -61,6 +64,8 @@ pub struct Ledger {
     root: UInt256,
     /// The last block that was appended and not committed.
     pending: Option<store::Tip>,
+    /// How many blocks are committed, for who executes those after them.
+    committed: Arc<AtomicU64>,
 }
 
 impl Ledger {
@@ -127,6 +132,7 @@ impl Ledger {
             history,
             root,
             pending: None,
+            committed: Arc::default(),
         })
     }
 
@@ -175,10 +181,15 @@ impl Ledger {
     ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
-        for (key, value) in executed.iter().take(count).flat_map(|each| &each.changes) {
-            match value {
-                Some(value) => self.storage.put(key.as_slice(), value)?,
-                None => self.storage.delete(key.as_slice())?,
+        let storage = &mut self.storage;
+        for changes in executed.iter().take(count).flat_map(|each| each.changes.chunks(TOGETHER)) {
+            let keys: Vec<&[u8]> = changes.iter().map(|(key, _)| key.as_slice()).collect();
+            storage.touch(&keys);
+            for (key, value) in changes {
+                match value {
+                    Some(value) => storage.put(key.as_slice(), value)?,
+                    None => storage.delete(key.as_slice())?,
+                }
             }
         }
         if let Some(history) = &mut self.history {
@@ -187,8 +198,8 @@ impl Ledger {
             }
         }
         for cache in &left.caches() {
-            for (kept, key, value) in cache.of_first(count) {
-                self.table(kept).put(key, value)?;
+            for (kept, entries) in cache.tables() {
+                put_all(self.table(kept), entries.of_first(count))?;
             }
         }
         for (height, root) in (first..).zip(left.roots().iter().take(count)) {
@@ -237,7 +248,15 @@ impl Ledger {
             (&mut self.roots).into(),
         ];
         parts.extend(self.history.as_mut().map(CommitPart::from));
-        self.store.lock().commit_with(&tip, &mut parts, &state)
+        self.store.lock().commit_with(&tip, &mut parts, &state)?;
+        self.committed.store(tip.number + 1, Ordering::Release);
+        Ok(())
+    }
+
+    /// How many blocks of the chain are committed, as of the last commit of this process; 0 before
+    /// that.
+    pub(crate) fn committed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.committed)
     }
 
     /// Is it time to commit, by the memory that the tables take?
@@ -268,6 +287,27 @@ impl Ledger {
     #[must_use]
     pub fn root(&self) -> UInt256 {
         self.root
+    }
+}
+
+/// Puts entries into a table.
+fn put_all<'a>(
+    table: &mut Table,
+    mut entries: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+) -> store::Result<()> {
+    let (mut keys, mut values) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+    loop {
+        keys.clear();
+        values.clear();
+        for (key, value) in entries.by_ref().take(TOGETHER) {
+            keys.push(key);
+            values.push(value);
+        }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        table.touch(&keys);
+        keys.iter().zip(&values).try_for_each(|(key, value)| table.put(key, value))?;
     }
 }
 

@@ -8,7 +8,7 @@ use pipeline::options::{self, Rung, Table};
 const KEY_TABLES: usize = 64 << 20;
 
 /// The options, in the order of the ladder.
-pub const OPTIONS: [NamedOption; 7] = [
+pub const OPTIONS: [NamedOption; 8] = [
     NamedOption::new(
         "hashes",
         &["single", "lanes"],
@@ -50,6 +50,11 @@ pub const OPTIONS: [NamedOption; 7] = [
         "compute the state root of each block before the next one is executed, or those of many \
          blocks together, in a task behind the execution",
     ),
+    NamedOption::new(
+        "flush",
+        &["barrier", "behind"],
+        "execute no block while those before it are written out, or go on with the next ones",
+    ),
 ];
 
 /// The rungs of the ladder, and what each changes in the one before it.
@@ -88,6 +93,7 @@ impl Table for Neo {
             },
             separate_caches: setting.is("caches", "separate"),
             roots_behind: setting.is("roots", "behind"),
+            flushes_behind: setting.is("flush", "behind"),
         }
     }
 }
@@ -109,6 +115,8 @@ pub struct Plan {
     pub separate_caches: bool,
     /// State roots are computed behind the execution, of many blocks together.
     pub roots_behind: bool,
+    /// Blocks are executed while those before them are written out.
+    pub flushes_behind: bool,
 }
 
 /// How many tasks a block has at a time, the execution included; state roots that are computed

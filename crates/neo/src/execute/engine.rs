@@ -337,10 +337,12 @@ impl<'a> Engine<'a> {
         {
             return Err(Fault::Rule("notification count shouldn't exceed 512"));
         }
-        let mut places: Vec<_> = event.state.place().into_iter().collect();
-        while let Some(place) = places.pop() {
+        let mut places = Vec::new();
+        let mut next = event.state.place();
+        while let Some(place) = next {
             self.vm.heap.pin(place);
             places.extend(self.vm.heap.list(place).iter().filter_map(Item::place));
+            next = places.pop();
         }
         self.events.push(event);
         Ok(())

@@ -97,17 +97,15 @@ fn key(account: UInt160, standard: u8, place: Place) -> [u8; KEY] {
 }
 
 impl Transfer {
-    fn value(&self) -> Vec<u8> {
-        let mut value = Vec::with_capacity(40 + self.amount.len());
+    fn write(&self, value: &mut Vec<u8>) {
         value.extend_from_slice(&self.asset.to_le_bytes());
         value.push(u8::from(self.outgoing));
         value.extend_from_slice(&self.counterparty.0);
         value.extend_from_slice(&self.execution.to_le_bytes());
-        write::string(&mut value, &self.amount);
+        write::string(value, &self.amount);
         if let Standard::Nep11(token) = &self.standard {
-            write::string(&mut value, token);
+            write::string(value, token);
         }
-        value
     }
 
     fn read(key: &[u8], value: &[u8]) -> Result<Self, Error> {
@@ -139,10 +137,15 @@ pub fn entries(
     movements: impl IntoIterator<Item = (u32, i32, Movement)>,
     mut put: impl FnMut(Kept, &[u8], &[u8]),
 ) {
+    let mut value = Vec::with_capacity(64);
     let mut put = |account: UInt160, transfer: &Transfer| {
         let standard = transfer.standard.number();
-        put(Kept::Transfers, &key(account, standard, transfer.place), &transfer.value());
-        let update = [&account.0[..], &transfer.asset.to_le_bytes()].concat();
+        value.clear();
+        transfer.write(&mut value);
+        put(Kept::Transfers, &key(account, standard, transfer.place), &value);
+        let mut update = [0; 24];
+        update[..20].copy_from_slice(&account.0);
+        update[20..].copy_from_slice(&transfer.asset.to_le_bytes());
         put(Kept::Updates, &update, &transfer.place.height.to_le_bytes());
     };
     for (number, (execution, asset, movement)) in (0..).zip(movements) {

@@ -77,7 +77,7 @@ impl State {
     }
 
     fn change(&mut self, id: i32, key: &[u8], value: Option<Value>) {
-        self.versions.changed(id);
+        self.versions.changed(id, key);
         if let Some(key) = StorageKey::new(id, key) {
             self.block.insert(key, value);
         }

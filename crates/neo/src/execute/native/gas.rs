@@ -145,5 +145,6 @@ fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let validators = neo::validators(engine.state, &engine.chain.protocol, block.header.index)?;
     let primary = validators.get(usize::from(block.header.primary));
     let primary = primary.ok_or(Fault::Range("primary index"))?;
-    mint_quietly(engine, ID, keys::account(primary), fees)
+    let account = engine.account_of(primary);
+    mint_quietly(engine, ID, account, fees)
 }
