@@ -4,8 +4,8 @@ use crypto::{ManySha256, Signatures};
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
-/// Bytes for tables of public keys: some 780 keys.
-const KEY_TABLES: usize = 64 << 20;
+/// Bytes for tables of public keys: some 480 keys. An import stays within what neo-go takes.
+const KEY_TABLES: usize = 40 << 20;
 
 /// The options, in the order of the ladder.
 pub const OPTIONS: [NamedOption; 8] = [

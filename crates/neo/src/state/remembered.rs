@@ -1,7 +1,11 @@
 //! What follows from the storage of native contracts, kept until that changes: some of it is asked
 //! several times for each transaction.
 
-use std::cell::Cell;
+use super::Value;
+use crate::types::PublicKey;
+use num_bigint::BigInt;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 /// Native contracts have the numbers from -1 down to this one.
 const LAST_NATIVE: i32 = -11;
@@ -75,6 +79,8 @@ pub struct Known {
     pub blocks_any: Remembered<bool>,
     /// Policy has fixed the fee of a method.
     pub fixes_any: Remembered<bool>,
+    /// What NEO keeps of the committee, and the same taken apart: members and their votes.
+    pub committee: RefCell<Option<(Value, Arc<Vec<(PublicKey, BigInt)>>)>>,
     /// The last block from which on a block has another amount of GAS, and the amount.
     pub gas_per_block: Remembered<Option<(u32, i64)>>,
 }
