@@ -2,30 +2,33 @@
 //! which become true with one commit.
 
 mod digest;
+mod entries;
 pub(crate) mod facts;
+mod trie;
 mod undo;
 mod unwind;
 
+pub(crate) use entries::{Position, conflict_key};
 pub(crate) use facts::{Facts, MARK, StateFacts};
+pub(crate) use trie::trie_of;
 pub use undo::UNWIND_DEPTH;
 pub use unwind::{Unwound, unwind_blocks};
 
 use crate::error::Violation;
 use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
-use crate::execute::past::Ended;
 use crate::fault::Error;
 use crate::history::{self, HISTORY};
 use crate::logs::{TRANSFERS, UPDATES, application};
 use crate::params::Configuration;
-use crate::state::{Base, Change, StateTrie, StorageKey};
+use crate::state::{Base, StateTrie};
 use crate::tasks::{Kept, Left};
-use crate::types::{Block, UInt160, UInt256};
+use crate::types::{Block, UInt256};
 use crypto::ManySha256;
-use std::ops::Bound;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use store::{ChainStore, CommitPart, Scan, Table, TableOptions, TableReader};
+use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
 use undo::{Replacements, UndoLog};
 
 /// Contract storage, by id and key.
@@ -40,8 +43,8 @@ pub const ROOTS: &str = "roots";
 
 /// Bytes of memory for each table's changes and for pages that were read.
 pub(crate) const TABLE_MEMORY: usize = 32 << 20;
-/// Changes that are applied at once when a trie is built from the table.
-const LEAVES: usize = 1 << 16;
+/// Entries of a table whose places are fetched from memory at the same time.
+const TOGETHER: usize = 64;
 
 /// The blocks, shared by who writes them and who looks into the past.
 #[derive(Clone)]
@@ -73,6 +76,8 @@ pub struct Ledger {
     facts: StateFacts,
     /// The last block that was appended and not committed.
     pending: Option<store::Tip>,
+    /// How many blocks are committed, for who executes those after them.
+    committed: Arc<AtomicU64>,
 }
 
 impl Ledger {
@@ -143,6 +148,7 @@ impl Ledger {
             roots,
             history,
             pending: None,
+            committed: Arc::default(),
         })
     }
 
@@ -204,10 +210,15 @@ impl Ledger {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
         let mut replaced = Replacements::new(first, tolerated);
-        for (key, value) in executed.iter().take(count).flat_map(|each| &each.changes) {
-            match value {
-                Some(value) => self.storage.put(key.as_slice(), value)?,
-                None => self.storage.delete(key.as_slice())?,
+        let storage = &mut self.storage;
+        for changes in executed.iter().take(count).flat_map(|each| each.changes.chunks(TOGETHER)) {
+            let keys: Vec<&[u8]> = changes.iter().map(|(key, _)| key.as_slice()).collect();
+            storage.touch(&keys);
+            for (key, value) in changes {
+                match value {
+                    Some(value) => storage.put(key.as_slice(), value)?,
+                    None => storage.delete(key.as_slice())?,
+                }
             }
         }
         if let Some(history) = &mut self.history {
@@ -216,10 +227,16 @@ impl Ledger {
             }
         }
         for cache in &left.caches() {
-            for (kept, key, value) in cache.of_first(count) {
+            for (kept, entries) in cache.tables() {
                 let table = self.table(kept);
-                replaced.look(kept, table, key, value)?;
-                table.put(key, value)?;
+                if replaced.looks_at(kept) {
+                    for (key, value) in entries.of_first(count) {
+                        replaced.look(kept, table, key, value)?;
+                        table.put(key, value)?;
+                    }
+                } else {
+                    put_all(table, entries.of_first(count))?;
+                }
             }
         }
         match replaced.records(&executed[..count.min(executed.len())]) {
@@ -265,7 +282,9 @@ impl Ledger {
         // heights have four bytes
         self.undo.turn(tip.number as u32 + 1, self.depth, &mut self.facts)?;
         let (store, state) = (self.store.clone(), self.encoded_facts());
-        store.lock().commit_with(&tip, &mut self.parts(), &state)
+        store.lock().commit_with(&tip, &mut self.parts(), &state)?;
+        self.committed.store(tip.number + 1, Ordering::Release);
+        Ok(())
     }
 
     /// What a commit says of the store now.
@@ -286,6 +305,12 @@ impl Ledger {
         ];
         let tables = tables.into_iter().chain(&mut self.history).map(CommitPart::from);
         tables.chain(self.undo.parts()).collect()
+    }
+
+    /// How many blocks of the chain are committed, as of the last commit of this process; 0 before
+    /// that.
+    pub(crate) fn committed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.committed)
     }
 
     /// Is it time to commit, by the memory that the tables take?
@@ -319,39 +344,25 @@ impl Ledger {
     }
 }
 
-/// The state trie, built from contract storage.
-///
-/// # Errors
-/// Those of reading.
-pub(crate) fn trie_of(storage: &TableReader, hasher: ManySha256) -> Result<StateTrie, Error> {
-    trie_over(storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?, hasher)
-}
-
-/// The state trie of all pairs that a scan of contract storage has.
-fn trie_over(mut scan: Scan<'_>, hasher: ManySha256) -> Result<StateTrie, Error> {
-    let mut trie = StateTrie::new(hasher)?;
-    let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
-    while let Some((key, value)) = scan.next()? {
-        // nothing else is put into this table
-        let Some(key) = StorageKey::from_slice(key) else { continue };
-        leaves.push((key, Some(value.into())));
-        if leaves.len() == LEAVES {
-            trie.apply(&leaves)?;
-            leaves.clear();
+/// Puts entries into a table.
+fn put_all<'a>(
+    table: &mut Table,
+    mut entries: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+) -> store::Result<()> {
+    let (mut keys, mut values) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+    loop {
+        keys.clear();
+        values.clear();
+        for (key, value) in entries.by_ref().take(TOGETHER) {
+            keys.push(key);
+            values.push(value);
         }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        table.touch(&keys);
+        keys.iter().zip(&values).try_for_each(|(key, value)| table.put(key, value))?;
     }
-    if !leaves.is_empty() {
-        trie.apply(&leaves)?;
-    }
-    Ok(trie)
-}
-
-/// The key of a transaction that is named as conflicting, for a signer of who names it.
-pub(crate) fn conflict_key(other: UInt256, signer: UInt160) -> [u8; 52] {
-    let mut key = [0; 52];
-    key[..32].copy_from_slice(&other.0);
-    key[32..].copy_from_slice(&signer.0);
-    key
 }
 
 /// A block of the store; none where it has none of this height, or it cannot be taken apart.
@@ -366,34 +377,4 @@ pub(crate) fn stored_block(
     raw.extend_from_slice(&body);
     let mut block = Block { raw, ..Block::default() };
     Ok(block.decode(state_root, &ManySha256::scalar()).ok().map(|()| block))
-}
-
-/// Where a transaction is, and how it ended: 9 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub height: u32,
-    pub index: u32,
-    pub ended: Ended,
-}
-
-impl Position {
-    pub fn encode(self) -> [u8; 9] {
-        let mut bytes = [0; 9];
-        bytes[..4].copy_from_slice(&self.height.to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.index.to_le_bytes());
-        bytes[8] = u8::from(self.ended == Ended::Fault);
-        bytes
-    }
-
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let (height, rest) = bytes.split_first_chunk()?;
-        let (index, rest) = rest.split_first_chunk()?;
-        let ended = match rest {
-            [0] => Ended::Halt,
-            [1] => Ended::Fault,
-            _ => return None,
-        };
-        let (height, index) = (u32::from_le_bytes(*height), u32::from_le_bytes(*index));
-        Some(Self { height, index, ended })
-    }
 }

@@ -103,9 +103,9 @@ impl Executor {
         }
         executions.push(self.system(vm, (chain, block), state, Trigger::PostPersist)?);
         let height = block.header.index;
-        let before = state.before();
+        let (changes, before) = (state.end_block(), state.before());
         state.failure().map_err(|source| BlockError::State { height, source })?;
-        Ok(Executed { executions, changes: state.end_block(), before })
+        Ok(Executed { executions, changes, before })
     }
 
     /// Runs the scripts of a witness of `account` over the state after `before`, the last block,

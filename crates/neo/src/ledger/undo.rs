@@ -48,12 +48,21 @@ impl<'a> Replacements<'a> {
         Self { first, tolerated, entries: BTreeMap::new() }
     }
 
+    /// Are entries of this table looked at? What is in the others follows from what is left when
+    /// blocks are taken back; and transactions of blocks that keep all rules are new.
+    pub fn looks_at(&self, kept: Kept) -> bool {
+        match kept {
+            Kept::Conflicts => true,
+            Kept::Transactions => !self.tolerated.is_empty(),
+            Kept::Transfers | Kept::Updates => false,
+        }
+    }
+
     /// Looks what stands where an entry is to be put.
     pub fn look(&mut self, kept: Kept, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         let replaced = match kept {
             Kept::Transactions => Replaced::Transactions,
             Kept::Conflicts => Replaced::Conflicts,
-            // what they are follows from the transfers that are left
             Kept::Transfers | Kept::Updates => return Ok(()),
         };
         // both begin with the height of the block

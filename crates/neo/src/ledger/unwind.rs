@@ -1,7 +1,8 @@
 //! Taking blocks back along the undo log: blocks, tables and log together, in one commit.
 
+use super::Ledger;
+use super::trie::trie_over;
 use super::undo::{self, Replaced};
-use super::{Ledger, trie_over};
 use crate::fault::Error;
 use crate::history;
 use crate::logs::{self, Event, Standard};
@@ -128,7 +129,7 @@ impl Ledger {
             Error::StoredBlock { number: height.into(), expected: block.hash, found: None };
         for execution in executions.ok_or(missing)? {
             for event in &execution.notifications {
-                let (contract, name) = (event.contract, event.name.as_str());
+                let (contract, name) = (event.contract, &*event.name);
                 let event = Event { contract, name, state: &event.state };
                 if let Some(movement) = logs::transfer_of(&event) {
                     let standard = movement.standard.number();

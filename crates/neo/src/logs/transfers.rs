@@ -110,17 +110,15 @@ pub(crate) fn update_key(account: UInt160, asset: i32) -> [u8; 24] {
 }
 
 impl Transfer {
-    fn value(&self) -> Vec<u8> {
-        let mut value = Vec::with_capacity(40 + self.amount.len());
+    fn write(&self, value: &mut Vec<u8>) {
         value.extend_from_slice(&self.asset.to_le_bytes());
         value.push(u8::from(self.outgoing));
         value.extend_from_slice(&self.counterparty.0);
         value.extend_from_slice(&self.execution.to_le_bytes());
-        write::string(&mut value, &self.amount);
+        write::string(value, &self.amount);
         if let Standard::Nep11(token) = &self.standard {
-            write::string(&mut value, token);
+            write::string(value, token);
         }
-        value
     }
 
     fn read(key: &[u8], value: &[u8]) -> Result<Self, Error> {
@@ -152,9 +150,12 @@ pub fn entries(
     movements: impl IntoIterator<Item = (u32, i32, Movement)>,
     mut put: impl FnMut(Kept, &[u8], &[u8]),
 ) {
+    let mut value = Vec::with_capacity(64);
     let mut put = |account: UInt160, transfer: &Transfer| {
         let standard = transfer.standard.number();
-        put(Kept::Transfers, &key(account, standard, transfer.place), &transfer.value());
+        value.clear();
+        transfer.write(&mut value);
+        put(Kept::Transfers, &key(account, standard, transfer.place), &value);
         let update = update_key(account, transfer.asset);
         put(Kept::Updates, &update, &transfer.place.height.to_le_bytes());
     };
