@@ -1,6 +1,7 @@
 //! What lies below the block that is executed: changes in memory, and a table on disk.
 
 use super::find::Direction;
+use super::layers::by_key;
 use super::{Change, StorageKey, Value};
 use hashbrown::HashMap;
 use std::cell::RefCell;
@@ -164,7 +165,7 @@ impl Base {
             Some((key, newest.value.clone()))
         });
         let mut layer: Layer = layer.collect();
-        layer.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        layer.sort_unstable_by(by_key);
         self.count = 0;
         let layer = Arc::new(layer);
         self.flushing = Some(Arc::clone(&layer));

@@ -5,6 +5,7 @@
 
 use super::base::{KeyRange, in_direction};
 use super::find::Direction;
+use super::layers::by_key;
 use super::{Change, StorageKey, Value};
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
@@ -109,7 +110,7 @@ impl Journal {
             let changes = self.changes.iter().filter(is_in);
             let mut changes: Vec<Change> =
                 changes.map(|(key, value)| (*key, value.clone())).collect();
-            changes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+            changes.sort_unstable_by(by_key);
             return in_direction(changes.into_iter(), direction).collect();
         }
         if super::base::is_empty(range) {
@@ -127,7 +128,7 @@ impl Journal {
         }
         self.order.take();
         let mut changes: Vec<Change> = self.changes.drain(..).collect();
-        changes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        changes.sort_unstable_by(by_key);
         changes
     }
 }

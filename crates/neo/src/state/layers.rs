@@ -5,10 +5,16 @@ use super::find::{Direction, Find};
 use super::journal::Journal;
 use super::remembered::{Known, Versions};
 use super::{StorageKey, Value};
+use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 /// A change of a block: a key, and its new value or none where it is deleted.
 pub type Change = (StorageKey, Option<Value>);
+
+/// The order of changes: that of their keys.
+pub(super) fn by_key((one, _): &Change, (other, _): &Change) -> Ordering {
+    one.cmp(other)
+}
 
 /// What contracts keep, as the code that runs now sees it.
 ///

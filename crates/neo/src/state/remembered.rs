@@ -68,6 +68,9 @@ impl<T: Copy> Remembered<T> {
     }
 }
 
+/// What NEO keeps of the committee, and the same taken apart: members and their votes.
+type Committee = (Value, Arc<Vec<(PublicKey, BigInt)>>);
+
 /// The values.
 #[derive(Default)]
 pub struct Known {
@@ -79,8 +82,8 @@ pub struct Known {
     pub blocks_any: Remembered<bool>,
     /// Policy has fixed the fee of a method.
     pub fixes_any: Remembered<bool>,
-    /// What NEO keeps of the committee, and the same taken apart: members and their votes.
-    pub committee: RefCell<Option<(Value, Arc<Vec<(PublicKey, BigInt)>>)>>,
+    /// The committee.
+    pub committee: RefCell<Option<Committee>>,
     /// The last block from which on a block has another amount of GAS, and the amount.
     pub gas_per_block: Remembered<Option<(u32, i64)>>,
 }
