@@ -194,7 +194,7 @@ impl Ledger {
             let table = &mut self.transfers;
             logs::after(&reader, (*account, *standard), to, |key, transfer| {
                 own.insert(transfer.asset);
-                Ok(table.delete(key)?)
+                table.delete(key)
             })?;
         }
         Ok(tokens)

@@ -162,6 +162,9 @@ mod tests {
         assert_eq!(Configuration::from_text("Magic\tx\t1"), None);
     }
 
+    /// Makes another network of one.
+    type Change = fn(&mut Protocol);
+
     #[test]
     fn what_begins_later_may_differ_and_nothing_else() {
         let own = Protocol::by_name("mainnet").unwrap();
@@ -173,7 +176,7 @@ mod tests {
         assert_eq!(other.configuration().allows(&before, height), Ok(()));
         let told = before.allows(&other.configuration(), height + 1).unwrap_err().to_string();
         assert_eq!(told, "Hardforks.Huyao: expected none, found holds from 20000000");
-        let changes: [(&str, fn(&mut Protocol)); 5] = [
+        let changes: [(&str, Change); 5] = [
             ("Magic: expected 860833102, found 7", |all| all.magic = 7),
             ("CommitteeHistory: expected ", |all| all.committee_sizes[0].1 = 4),
             ("StandbyCommittee[0]: expected 03b2", |all| all.standby_committee.swap(0, 1)),
