@@ -155,7 +155,7 @@ pub struct Verification {
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
     /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it.
-    /// Neo: MiB for blocks and changes of the state before they are committed, at most 64
+    /// Neo: MiB for blocks and changes of the state before they are committed, at most 32
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,
@@ -190,7 +190,7 @@ pub struct Import {
     /// Neo, level execution: keep the state as of every block, not only of the last one
     #[arg(long)]
     pub history: bool,
-    /// Ethereum, level execution: blocks that `unwind` can take back at least
+    /// Ethereum and Neo, level execution: blocks that `unwind` can take back at least
     #[arg(long, default_value_t = 10_000, value_name = "BLOCKS")]
     #[arg(value_parser = value_parser!(u64).range(1..))]
     pub unwind_depth: u64,

@@ -56,7 +56,8 @@ pub fn expect(folder: &Path, family: Family) -> Result<()> {
     Ok(())
 }
 
-fn name_of(family: Family) -> &'static str {
+/// What a family is called.
+pub fn name_of(family: Family) -> &'static str {
     match family {
         Family::Ethereum => "Ethereum",
         Family::Bitcoin => "Bitcoin",

@@ -2,7 +2,9 @@
 
 use crate::answer::Answer;
 use crate::args::{Cli, Command, Demo};
-use crate::{bitcoin, convert, ethereum, generate, import, inspect, neo, outputs, report, stop};
+use crate::{
+    bitcoin, convert, ethereum, generate, import, inspect, neo, outputs, report, stop, unwind,
+};
 use anyhow::{Context, Result, ensure};
 use chain::Status;
 use chain::grouped;
@@ -146,7 +148,7 @@ impl Steps<'_> {
             Command::Import(args) => import::run_import(args, self.json, stop::cancel()),
             Command::Verify(args) => import::run_verify(args, self.json, stop::cancel()),
             Command::Report(args) => report::run(args, self.json),
-            Command::Unwind(args) => ethereum::unwind::run(args, self.json, &stop::cancel()),
+            Command::Unwind(args) => unwind::run(args, self.json, &stop::cancel()),
             _ => Ok(Answer::ok()),
         }
     }

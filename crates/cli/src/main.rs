@@ -27,6 +27,7 @@ mod progress;
 mod report;
 mod serve;
 mod stop;
+mod unwind;
 
 use answer::Answer;
 use anyhow::Result;
@@ -107,7 +108,7 @@ fn run(cli: &mut Cli) -> Result<Answer> {
         Command::Verify(args) => import::run_verify(args, cli.json, stop::cancel()),
         Command::Inspect(args) => inspect::run(args, cli.json),
         Command::Check(args) => check::run(args, cli.json, stop::cancel()),
-        Command::Unwind(args) => ethereum::unwind::run(args, cli.json, &stop::cancel()),
+        Command::Unwind(args) => unwind::run(args, cli.json, &stop::cancel()),
         Command::Witness(args) => ethereum::witness::run(args, cli.json),
         Command::Test(args) => ethereum::suite::run(args, cli.json, &stop::cancel()),
         Command::Convert(args) => convert::run(args, cli.json, stop::cancel()),

@@ -2,6 +2,9 @@
 
 mod program;
 
+use neo::body::rules::NOTARY;
+use neo::stored::Stored;
+use neo::types::Attribute;
 use program::{Scratch, blockmill, run, succeed, succeed_json};
 use std::fs;
 use std::path::Path;
@@ -34,6 +37,36 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_eq!(told[0]["root"], told[1]["root"]);
     assert_eq!(told[0]["last"], 16);
     assert!(told[0]["faults"].as_u64() > Some(0) && told[0]["transactions"].as_u64() > Some(180));
+}
+
+#[test]
+fn notaries_complete_transactions_of_a_mixed_chain_and_some_are_paid_from_deposits() {
+    let scratch = Scratch::new("neo-notaries");
+    let (chain, store) = (scratch.path("chain"), scratch.path("store"));
+    let flags = "generate neo --blocks 40 --txs 60 --accounts 30 --mixed --seed 3 --out";
+    succeed(blockmill(flags).arg(&chain));
+    succeed(blockmill("import --data").arg(&store).arg(chain.join("chain.acc")));
+    let stored = Stored::open(&store).expect("a store");
+    // of the sender, from a deposit, standing in for one that was not completed
+    let mut counts = [0; 3];
+    let last = stored.tip().expect("a block").number as u32;
+    for height in 0..=last {
+        let block = stored.block(height).expect("a block").expect("its body");
+        let executions = stored.executions(height).expect("a log").expect("executions");
+        for (each, execution) in block.transactions().zip(executions.iter().skip(1)) {
+            let is_assisted = |each| matches!(each, Attribute::NotaryAssisted(_));
+            if !each.attributes().any(is_assisted) {
+                continue;
+            }
+            assert_eq!(execution.fault, None, "block {height}");
+            let is_paid = each.sender() == NOTARY;
+            let stands_in = each.attributes().len() == 3;
+            counts[0] += u32::from(!is_paid);
+            counts[1] += u32::from(is_paid);
+            counts[2] += u32::from(stands_in);
+        }
+    }
+    assert!(counts.iter().all(|count| *count > 3), "{counts:?}");
 }
 
 #[test]

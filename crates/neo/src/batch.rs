@@ -109,6 +109,8 @@ impl Checks<'_> {
         batch.linked = None;
         batch.tolerated.clear();
         batch.witnesses = [0; 2];
+        // of an earlier batch: freed here, it holds nobody up
+        batch.executed.clear();
         self.decode(batch);
         hash_blocks(&mut batch.blocks[..batch.count], &self.plan.hasher);
         batch.times.decode = clock.elapsed();

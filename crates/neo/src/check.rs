@@ -8,7 +8,7 @@
 use crate::Level;
 use crate::body::merkle;
 use crate::fault::Error;
-use crate::ledger::{self, MARK, STORAGE, TABLE_MEMORY};
+use crate::ledger::{self, Facts, STORAGE, TABLE_MEMORY};
 use crate::logs::application;
 use crate::stored;
 use crate::types::{Block, UInt256};
@@ -156,7 +156,7 @@ pub fn check_state(folder: &Path) -> Result<Option<(UInt256, Option<UInt256>)>, 
         |opening: &mut store::Opening| opening.table(STORAGE, &TableOptions::new(TABLE_MEMORY));
     let ((store, _), storage) = ChainStore::open_read_only_with(folder, parts)?;
     let executed = store.tip().is_some_and(|tip| tip.level >= Level::Execution as u8);
-    let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
+    let root = Facts::of(&store)?.and_then(|facts| facts.state).map(|state| state.root);
     let Some(expected) = root.filter(|_| executed) else { return Ok(None) };
     let found = ledger::trie_of(&storage.reader(), ManySha256::detect())?.root();
     Ok(Some((expected, (found != expected).then_some(found))))

@@ -19,9 +19,21 @@ impl Bytes {
     /// Adds an item. False where it would be beyond what ends count: 4 GiB.
     #[must_use]
     pub fn push(&mut self, item: &[u8]) -> bool {
-        let Ok(end) = u32::try_from(self.bytes.len() + item.len()) else { return false };
-        self.bytes.extend_from_slice(item);
-        self.ends.push(end);
+        self.push_with(|bytes| bytes.extend_from_slice(item))
+    }
+
+    /// Adds an item that `write` appends to the bytes; false as above.
+    #[must_use]
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        match u32::try_from(self.bytes.len()) {
+            Ok(end) => self.ends.push(end),
+            Err(_) => {
+                self.bytes.truncate(start);
+                return false;
+            }
+        }
         true
     }
 

@@ -3,8 +3,9 @@
 use crate::Level;
 use crate::columns::Columns;
 use crate::fault::Error;
-use crate::ledger::{Ledger, MARK, ROOTS};
+use crate::ledger::{Facts, Ledger, MARK, ROOTS};
 use crate::link::Verified;
+use crate::params::Configuration;
 use crate::types::{Header, Reader, UInt256};
 use crypto::sha256;
 use std::path::Path;
@@ -38,6 +39,8 @@ pub(crate) struct Commit {
     pub chain: UInt256,
     /// How deep blocks were verified.
     pub level: Level,
+    /// The configuration that they were verified by.
+    pub configuration: Configuration,
 }
 
 impl Sink {
@@ -59,15 +62,17 @@ impl Sink {
                 columns.fill(verified.blocks());
                 let blocks = Self::blocks(verified, &columns, commit.level);
                 store.append(&blocks)?;
-                match store.state_of_parts().starts_with(MARK) {
+                let facts = Facts { configuration: commit.configuration.clone(), state: None };
+                let facts = facts.encode();
+                match store.state_of_parts() == facts {
                     true => store.commit(&tip)?,
-                    // the first commit says whose store it is
-                    false => store.commit_with(&tip, &mut [], MARK)?,
+                    // the first commit says whose store it is, and one of another configuration so
+                    false => store.commit_with(&tip, &mut [], &facts)?,
                 }
             }
             Self::Ledger(ledger) => {
                 let range = (verified.blocks()[0].header.index, verified.blocks().len());
-                ledger.put(range, verified.executed(), verified.left())?;
+                ledger.put(range, verified.executed(), (verified.left(), verified.tolerated()))?;
                 let (columns, logs) = (verified.left().columns(), verified.left().logs());
                 let mut blocks = Self::blocks(verified, &columns, commit.level);
                 blocks.receipts = Some(logs.items(verified.blocks().len()));
@@ -89,6 +94,13 @@ impl Sink {
             headers: columns.headers.items(count),
             bodies: (level >= Level::Bodies).then(|| columns.bodies.items(count)),
             receipts: None,
+        }
+    }
+
+    /// Blocks are verified by this configuration from now on.
+    pub(crate) fn configure(&mut self, configuration: &Configuration) {
+        if let Self::Ledger(ledger) = self {
+            ledger.configure(configuration.clone());
         }
     }
 

@@ -18,6 +18,8 @@ use crate::tasks::{self, Follow, Following};
 use crate::types::{Block, Header, UInt256};
 use crate::witness::Checked;
 use pipeline::{Flow, Task};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Bytes that a changed key takes in memory, at most, until it is committed: its entry with a short
@@ -32,13 +34,19 @@ pub(crate) struct Execution {
     recent: Recent,
     /// The last block's header and hash; none before the first.
     before: Option<Block>,
-    /// Everything so far will be committed before the next batch comes.
-    flushes: bool,
+    /// Where a flush is on its way, how many blocks of the chain are committed when it has ended.
+    flushing: Option<u64>,
+    /// How many blocks of the chain are committed.
+    committed: Arc<AtomicU64>,
+    /// Blocks are executed while those before them are flushed.
+    flushes_behind: bool,
+    /// All that was executed will be committed before the next batch comes.
+    waits: bool,
     /// Bytes of memory for what is not committed, and the most time between two commits.
     memory: usize,
     commit_every: Duration,
     /// When the last commit was asked for.
-    committed: Instant,
+    asked: Instant,
     /// Transactions of the blocks up to this height are taken for valid.
     assumed: Option<u32>,
     /// What else is done with a batch before the next one is executed.
@@ -65,13 +73,16 @@ impl Execution {
         Self {
             executor: Executor::default(),
             chain: Chain { protocol, natives: Natives::default(), past },
-            state: State::new(ledger.base()),
+            state: State::new(ledger.base().telling(options.setting.plan().undo)),
             recent,
             before: last.map(|(header, hash)| Block { header, hash, ..Block::default() }),
-            flushes: false,
+            flushing: None,
+            committed: ledger.committed(),
+            flushes_behind: options.setting.plan().flushes_behind,
+            waits: false,
             memory: options.memory,
             commit_every: options.commit_every,
-            committed: Instant::now(),
+            asked: Instant::now(),
             assumed,
             with,
         }
@@ -82,12 +93,7 @@ impl Execution {
     /// # Errors
     /// What has nothing to do with the blocks: a store that cannot be read.
     pub fn run(&mut self, batch: &mut Batch) -> Result<Flow, Error> {
-        if std::mem::take(&mut self.flushes) {
-            // the runs have all of it by now
-            self.state.base_mut().begin_flush();
-            self.state.base_mut().end_flush();
-            self.recent.clear();
-        }
+        self.end_flush();
         let mut vm = machine();
         let mut done = std::mem::take(&mut batch.executed);
         let mut tolerated = std::mem::take(&mut batch.tolerated);
@@ -119,13 +125,43 @@ impl Execution {
         }
         batch.left.clear();
         self.with.iter_mut().try_for_each(|follow| follow(batch))?;
+        let last = batch.blocks().last().map(|block| block.header.index);
+        Ok(last.map_or(Flow::Continue, |last| self.flush_after(last, batch)))
+    }
+
+    /// Begins a flush after a batch whose last block this is, if it is time.
+    fn flush_after(&mut self, last: u32, batch: &mut Batch) -> Flow {
+        // while blocks are flushed, others are executed: each may have half of the memory
+        let share = if self.flushes_behind { self.memory / 2 } else { self.memory };
         let bytes = self.state.base().changed_keys() * KEY_BYTES + 2 * self.recent.bytes();
-        self.flushes = bytes >= self.memory || self.committed.elapsed() >= self.commit_every;
-        if self.flushes {
-            self.committed = Instant::now();
+        batch.flushes = bytes >= share || self.asked.elapsed() >= self.commit_every;
+        if !batch.flushes {
+            return Flow::Continue;
         }
-        batch.flushes = self.flushes;
-        Ok(if self.flushes { Flow::Barrier } else { Flow::Continue })
+        self.asked = Instant::now();
+        self.waits = !self.flushes_behind || self.flushing.is_some();
+        if !self.waits {
+            self.state.base_mut().begin_flush();
+            self.recent.begin_flush();
+        }
+        self.flushing = Some(u64::from(last) + 1);
+        if self.waits { Flow::Barrier } else { Flow::Continue }
+    }
+
+    /// Ends the flush that is on its way, if the store has what it is for.
+    fn end_flush(&mut self) {
+        let committed = self.committed.load(Ordering::Acquire);
+        if self.flushing.is_some_and(|last| committed >= last) {
+            self.flushing = None;
+            self.state.base_mut().end_flush();
+            self.recent.end_flush();
+            if std::mem::take(&mut self.waits) {
+                self.state.base_mut().begin_flush();
+                self.state.base_mut().end_flush();
+                self.recent.begin_flush();
+                self.recent.end_flush();
+            }
+        }
     }
 
     fn block(

@@ -1,6 +1,8 @@
 //! What stops an import: the block, the location on disk, the rule, what was expected and found.
 
 use crate::error::Violation;
+use crate::logs::TransferError;
+use crate::params::Difference;
 use crate::types::{self, UInt256};
 use archive::Location;
 use chain::{FaultReport, Level, Shortfall, Status};
@@ -111,6 +113,26 @@ pub enum Error {
         /// What was to be imported.
         found: String,
     },
+    /// The store was made with another configuration of the network.
+    OtherConfiguration(Difference),
+    /// Blocks cannot be taken back to there.
+    Unwind {
+        /// How far they can.
+        expected: String,
+        /// What was asked for.
+        found: String,
+    },
+    /// What the last commit says of the store is not what one says.
+    StoredFacts(String),
+    /// The record of a block in the undo log is none.
+    StoredUndo {
+        /// Its height.
+        height: u32,
+        /// What is wrong with it.
+        error: types::Error,
+    },
+    /// An entry of the table of transfers is none.
+    StoredTransfer(types::Error),
     /// A level was asked for that blocks are not verified to.
     Level(Level),
     /// The dumps begin in the middle of the chain, and nothing says who signs the first block.
@@ -167,6 +189,21 @@ impl fmt::Display for Error {
                 write!(f, "a store takes blocks of one chain and one level only: ")?;
                 write!(f, "expected {expected}, found {found}")
             }
+            Self::OtherConfiguration(difference) => {
+                write!(f, "the store was made with another configuration of the network: ")?;
+                difference.fmt(f)
+            }
+            Self::Unwind { expected, found } => {
+                write!(f, "cannot take blocks back: expected {expected}, found {found}")
+            }
+            Self::StoredFacts(found) => {
+                write!(f, "the manifest is damaged: expected what a commit of Neo blocks says, ")?;
+                write!(f, "found {found}")
+            }
+            Self::StoredUndo { height, error } => {
+                write!(f, "the undo log is damaged at block {height}: {error}")
+            }
+            Self::StoredTransfer(error) => write!(f, "a stored transfer is damaged: {error}"),
             Self::Level(level) => {
                 let level = level.name();
                 write!(f, "--level {level}: blocks are executed into a ledger, and others not")
@@ -225,12 +262,18 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
-            Self::OtherChain { .. } | Self::Level(_) | Self::Genesis(_) | Self::NotThere(_) => {
-                Status::Usage
-            }
-            Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StoredLog { .. } => {
-                Status::Damage
-            }
+            Self::OtherChain { .. }
+            | Self::OtherConfiguration(_)
+            | Self::Unwind { .. }
+            | Self::Level(_)
+            | Self::Genesis(_)
+            | Self::NotThere(_) => Status::Usage,
+            Self::StoredBlock { .. }
+            | Self::StoredState { .. }
+            | Self::StoredLog { .. }
+            | Self::StoredFacts(_)
+            | Self::StoredTransfer(_)
+            | Self::StoredUndo { .. } => Status::Damage,
             Self::Trie(_) | Self::LongLog(_) => Status::Unknown,
             Self::Incomplete(_) | Self::NoBeginning { .. } => Status::Incomplete,
             Self::Empty => Status::Unknown,
@@ -266,6 +309,15 @@ impl From<Fault> for Error {
 impl From<archive::Error> for Error {
     fn from(error: archive::Error) -> Self {
         Self::Archive(error)
+    }
+}
+
+impl From<TransferError> for Error {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Store(error) => Self::Store(error),
+            TransferError::Entry(error) => Self::StoredTransfer(error),
+        }
     }
 }
 

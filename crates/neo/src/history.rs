@@ -41,6 +41,11 @@ pub(crate) fn put(table: &mut Table, height: u32, changes: &[Change]) -> store::
     Ok(())
 }
 
+/// Removes the change of a key by a block.
+pub(crate) fn remove(table: &mut Table, key: &StorageKey, height: u32) -> store::Result<()> {
+    table.delete(&key_at(key, height))
+}
+
 fn value_of(entry: &[u8]) -> Option<&[u8]> {
     entry.split_first().map(|(_, value)| value)
 }

@@ -7,6 +7,7 @@ use crate::commit::{Commit, Sink};
 use crate::execution;
 use crate::fault::Error;
 use crate::header::rules::Parent;
+use crate::ledger::Facts;
 use crate::link::Link;
 pub use crate::options::{MEMORY, Options};
 pub use crate::run::Run;
@@ -63,7 +64,9 @@ fn stages(
     let tables = KeyTables::new(plan.key_tables);
     let assumed = assumed::height(dumps, options, from)?;
     let checks = Checks { protocol, level: options.level, plan, tables: &tables, assumed };
-    let commit = Commit { chain: genesis.hash, level: options.level };
+    let configuration = protocol.configuration();
+    sink.configure(&configuration);
+    let commit = Commit { chain: genesis.hash, level: options.level, configuration };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
     let (mut execution, tasks) = execution::begin(options, sink, assumed)?;
@@ -147,6 +150,11 @@ fn begin(
         return Err(Error::OtherChain { expected, found });
     }
     let next = u32::try_from(tip.number + 1).unwrap_or(u32::MAX);
+    // a whole store was made by one configuration, but for what had not begun
+    if let Some(facts) = sink.with(Facts::of).transpose()?.flatten() {
+        let allowed = facts.configuration.allows(&options.protocol.configuration(), next - 1);
+        allowed.map_err(Error::OtherConfiguration)?;
+    }
     if found > next {
         return Err(Error::NoBeginning { expected: next, found });
     }

@@ -2,21 +2,34 @@
 //! which become true with one commit.
 
 mod digest;
+mod entries;
+pub(crate) mod facts;
+mod trie;
+mod undo;
+mod unwind;
 
+pub(crate) use entries::{Position, conflict_key};
+pub(crate) use facts::{Facts, MARK, StateFacts};
+pub(crate) use trie::trie_of;
+pub use undo::UNWIND_DEPTH;
+pub use unwind::{Unwound, unwind_blocks};
+
+use crate::error::Violation;
 use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
-use crate::execute::past::Ended;
 use crate::fault::Error;
 use crate::history::{self, HISTORY};
 use crate::logs::{TRANSFERS, UPDATES, application};
-use crate::state::{Base, Change, StateTrie, StorageKey};
+use crate::params::Configuration;
+use crate::state::{Base, StateTrie};
 use crate::tasks::{Kept, Left};
-use crate::types::{Block, UInt160, UInt256};
+use crate::types::{Block, UInt256};
 use crypto::ManySha256;
-use std::ops::Bound;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::{ChainStore, CommitPart, Table, TableOptions, TableReader};
+use undo::{Replacements, UndoLog};
 
 /// Contract storage, by id and key.
 pub const STORAGE: &str = "storage";
@@ -28,13 +41,10 @@ pub const CONFLICTS: &str = "conflicts";
 /// The state root after each block, by its height in big endian.
 pub const ROOTS: &str = "roots";
 
-/// What the state of the tables begins with: whose store it is.
-pub(crate) const MARK: &[u8; 4] = b"NEO3";
-
 /// Bytes of memory for each table's changes and for pages that were read.
 pub(crate) const TABLE_MEMORY: usize = 32 << 20;
-/// Changes that are applied at once when a trie is built from the table.
-const LEAVES: usize = 1 << 16;
+/// Entries of a table whose places are fetched from memory at the same time.
+const TOGETHER: usize = 64;
 
 /// The blocks, shared by who writes them and who looks into the past.
 #[derive(Clone)]
@@ -57,10 +67,17 @@ pub struct Ledger {
     roots: Table,
     /// Contract storage as of every block, where that is kept.
     history: Option<Table>,
-    /// The state root after the last block that was put in.
-    root: UInt256,
+    undo: UndoLog,
+    /// Blocks that can be taken back at least.
+    depth: u32,
+    /// The configuration that blocks are verified by from now on.
+    configuration: Configuration,
+    /// As of the last block that was put in.
+    facts: StateFacts,
     /// The last block that was appended and not committed.
     pending: Option<store::Tip>,
+    /// How many blocks are committed, for who executes those after them.
+    committed: Arc<AtomicU64>,
 }
 
 impl Ledger {
@@ -68,7 +85,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of [`ChainStore::open_with`].
-    pub fn open(folder: &Path, options: &store::Options) -> store::Result<Self> {
+    pub fn open(folder: &Path, options: &store::Options) -> Result<Self, Error> {
         Self::open_or_make(folder, options, false)
     }
 
@@ -92,32 +109,37 @@ impl Ledger {
         folder: &Path,
         options: &store::Options,
         wants_history: bool,
-    ) -> store::Result<Self> {
+    ) -> Result<Self, Error> {
         // a store keeps what it has kept from its first block on
         let keeps_history = match ChainStore::open_read_only(folder) {
             Ok((store, _)) if store.count() > 0 => store.parts_besides().contains(&HISTORY),
             _ => wants_history,
         };
         let mut history = None;
-        let tables = |opening: &mut store::Opening| -> store::Result<[Table; 6]> {
+        let tables = |opening: &mut store::Opening| -> store::Result<([Table; 6], UndoLog)> {
+            let undo = UndoLog::open(opening)?;
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             history = if keeps_history { Some(table(HISTORY)?) } else { None };
-            Ok([
+            let tables = [
                 table(STORAGE)?,
                 table(TRANSACTIONS)?,
                 table(CONFLICTS)?,
                 table(TRANSFERS)?,
                 table(UPDATES)?,
                 table(ROOTS)?,
-            ])
+            ];
+            Ok((tables, undo))
         };
-        let ((store, _), tables) = ChainStore::open_with(folder, options, tables)?;
+        let ((store, _), (tables, undo)) = ChainStore::open_with(folder, options, tables)?;
         let [storage, transactions, conflicts, transfers, updates, roots] = tables;
-        let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
+        let facts = Facts::of(&store)?.unwrap_or_default();
         let store = SharedStore(Arc::new(Mutex::new(store)));
-        let root = root.unwrap_or_default();
         Ok(Self {
             store,
+            undo,
+            depth: UNWIND_DEPTH,
+            configuration: facts.configuration,
+            facts: facts.state.unwrap_or_default(),
             storage,
             transactions,
             conflicts,
@@ -125,9 +147,21 @@ impl Ledger {
             updates,
             roots,
             history,
-            root,
             pending: None,
+            committed: Arc::default(),
         })
+    }
+
+    /// The same store, which from now on keeps what it needs to take back so many blocks at least,
+    /// and at most about twice as many.
+    #[must_use]
+    pub fn with_depth(self, blocks: u32) -> Self {
+        Self { depth: blocks.max(1), ..self }
+    }
+
+    /// Blocks are verified by this configuration from now on.
+    pub(crate) fn configure(&mut self, configuration: Configuration) {
+        self.configuration = configuration;
     }
 
     /// The state before the next block.
@@ -156,9 +190,9 @@ impl Ledger {
     /// Those of reading, and a root that is not the one that was committed.
     pub(crate) fn trie(&self, hasher: ManySha256) -> Result<StateTrie, Error> {
         let trie = trie_of(&self.storage.reader(), hasher)?;
-        match trie.root() == self.root {
+        match trie.root() == self.facts.root {
             true => Ok(trie),
-            false => Err(Error::StoredState { expected: self.root, found: trie.root() }),
+            false => Err(Error::StoredState { expected: self.facts.root, found: trie.root() }),
         }
     }
 
@@ -171,14 +205,20 @@ impl Ledger {
         &mut self,
         (first, count): (u32, usize),
         executed: &[Executed],
-        left: &Left,
+        (left, tolerated): (&Left, &[(u32, Violation)]),
     ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
         self.pending = None;
-        for (key, value) in executed.iter().take(count).flat_map(|each| &each.changes) {
-            match value {
-                Some(value) => self.storage.put(key.as_slice(), value)?,
-                None => self.storage.delete(key.as_slice())?,
+        let mut replaced = Replacements::new(first, tolerated);
+        let storage = &mut self.storage;
+        for changes in executed.iter().take(count).flat_map(|each| each.changes.chunks(TOGETHER)) {
+            let keys: Vec<&[u8]> = changes.iter().map(|(key, _)| key.as_slice()).collect();
+            storage.touch(&keys);
+            for (key, value) in changes {
+                match value {
+                    Some(value) => storage.put(key.as_slice(), value)?,
+                    None => storage.delete(key.as_slice())?,
+                }
             }
         }
         if let Some(history) = &mut self.history {
@@ -187,13 +227,25 @@ impl Ledger {
             }
         }
         for cache in &left.caches() {
-            for (kept, key, value) in cache.of_first(count) {
-                self.table(kept).put(key, value)?;
+            for (kept, entries) in cache.tables() {
+                let table = self.table(kept);
+                if replaced.looks_at(kept) {
+                    for (key, value) in entries.of_first(count) {
+                        replaced.look(kept, table, key, value)?;
+                        table.put(key, value)?;
+                    }
+                } else {
+                    put_all(table, entries.of_first(count))?;
+                }
             }
+        }
+        match replaced.records(&executed[..count.min(executed.len())]) {
+            Some(records) => self.undo.append(first, &records, &mut self.facts)?,
+            None => self.undo.give_up()?,
         }
         for (height, root) in (first..).zip(left.roots().iter().take(count)) {
             self.roots.put(&height.to_be_bytes(), &root.0)?;
-            self.root = *root;
+            self.facts.root = *root;
         }
         Ok(())
     }
@@ -227,17 +279,38 @@ impl Ledger {
     /// Those of [`ChainStore::commit_with`].
     pub(crate) fn commit(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
-        let state = [&MARK[..], &self.root.0].concat();
-        let mut parts: Vec<CommitPart<'_>> = vec![
-            (&mut self.storage).into(),
-            (&mut self.transactions).into(),
-            (&mut self.conflicts).into(),
-            (&mut self.transfers).into(),
-            (&mut self.updates).into(),
-            (&mut self.roots).into(),
+        // heights have four bytes
+        self.undo.turn(tip.number as u32 + 1, self.depth, &mut self.facts)?;
+        let (store, state) = (self.store.clone(), self.encoded_facts());
+        store.lock().commit_with(&tip, &mut self.parts(), &state)?;
+        self.committed.store(tip.number + 1, Ordering::Release);
+        Ok(())
+    }
+
+    /// What a commit says of the store now.
+    fn encoded_facts(&self) -> Vec<u8> {
+        let configuration = self.configuration.clone();
+        Facts { configuration, state: Some(self.facts) }.encode()
+    }
+
+    /// All parts besides the blocks.
+    fn parts(&mut self) -> Vec<CommitPart<'_>> {
+        let tables = [
+            &mut self.storage,
+            &mut self.transactions,
+            &mut self.conflicts,
+            &mut self.transfers,
+            &mut self.updates,
+            &mut self.roots,
         ];
-        parts.extend(self.history.as_mut().map(CommitPart::from));
-        self.store.lock().commit_with(&tip, &mut parts, &state)
+        let tables = tables.into_iter().chain(&mut self.history).map(CommitPart::from);
+        tables.chain(self.undo.parts()).collect()
+    }
+
+    /// How many blocks of the chain are committed, as of the last commit of this process; 0 before
+    /// that.
+    pub(crate) fn committed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.committed)
     }
 
     /// Is it time to commit, by the memory that the tables take?
@@ -267,39 +340,29 @@ impl Ledger {
     /// The state root after the last block.
     #[must_use]
     pub fn root(&self) -> UInt256 {
-        self.root
+        self.facts.root
     }
 }
 
-/// The state trie, built from contract storage.
-///
-/// # Errors
-/// Those of reading.
-pub(crate) fn trie_of(storage: &TableReader, hasher: ManySha256) -> Result<StateTrie, Error> {
-    let mut trie = StateTrie::new(hasher)?;
-    let mut scan = storage.snapshot().scan((Bound::Unbounded, Bound::Unbounded))?;
-    let mut leaves: Vec<Change> = Vec::with_capacity(LEAVES);
-    while let Some((key, value)) = scan.next()? {
-        // nothing else is put into this table
-        let Some(key) = StorageKey::from_slice(key) else { continue };
-        leaves.push((key, Some(value.into())));
-        if leaves.len() == LEAVES {
-            trie.apply(&leaves)?;
-            leaves.clear();
+/// Puts entries into a table.
+fn put_all<'a>(
+    table: &mut Table,
+    mut entries: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+) -> store::Result<()> {
+    let (mut keys, mut values) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+    loop {
+        keys.clear();
+        values.clear();
+        for (key, value) in entries.by_ref().take(TOGETHER) {
+            keys.push(key);
+            values.push(value);
         }
+        if keys.is_empty() {
+            return Ok(());
+        }
+        table.touch(&keys);
+        keys.iter().zip(&values).try_for_each(|(key, value)| table.put(key, value))?;
     }
-    if !leaves.is_empty() {
-        trie.apply(&leaves)?;
-    }
-    Ok(trie)
-}
-
-/// The key of a transaction that is named as conflicting, for a signer of who names it.
-pub(crate) fn conflict_key(other: UInt256, signer: UInt160) -> [u8; 52] {
-    let mut key = [0; 52];
-    key[..32].copy_from_slice(&other.0);
-    key[32..].copy_from_slice(&signer.0);
-    key
 }
 
 /// A block of the store; none where it has none of this height, or it cannot be taken apart.
@@ -314,34 +377,4 @@ pub(crate) fn stored_block(
     raw.extend_from_slice(&body);
     let mut block = Block { raw, ..Block::default() };
     Ok(block.decode(state_root, &ManySha256::scalar()).ok().map(|()| block))
-}
-
-/// Where a transaction is, and how it ended: 9 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Position {
-    pub height: u32,
-    pub index: u32,
-    pub ended: Ended,
-}
-
-impl Position {
-    pub fn encode(self) -> [u8; 9] {
-        let mut bytes = [0; 9];
-        bytes[..4].copy_from_slice(&self.height.to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.index.to_le_bytes());
-        bytes[8] = u8::from(self.ended == Ended::Fault);
-        bytes
-    }
-
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let (height, rest) = bytes.split_first_chunk()?;
-        let (index, rest) = rest.split_first_chunk()?;
-        let ended = match rest {
-            [0] => Ended::Halt,
-            [1] => Ended::Fault,
-            _ => return None,
-        };
-        let (height, index) = (u32::from_le_bytes(*height), u32::from_le_bytes(*index));
-        Some(Self { height, index, ended })
-    }
 }

@@ -40,6 +40,11 @@ impl<'a> Verified<'a> {
         &self.batch.left
     }
 
+    /// Those that break a rule, where the network stores such blocks; and of blocks behind these.
+    pub(crate) fn tolerated(&self) -> &'a [(u32, Violation)] {
+        &self.batch.tolerated
+    }
+
     /// All is to be committed after them.
     pub(crate) fn flushes(&self) -> bool {
         self.batch.flushes

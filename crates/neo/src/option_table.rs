@@ -4,11 +4,11 @@ use crypto::{ManySha256, Signatures};
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
 
-/// Bytes for tables of public keys: some 780 keys.
-const KEY_TABLES: usize = 64 << 20;
+/// Bytes for tables of public keys: some 480 keys. An import stays within what neo-go takes.
+const KEY_TABLES: usize = 40 << 20;
 
 /// The options, in the order of the ladder.
-pub const OPTIONS: [NamedOption; 7] = [
+pub const OPTIONS: [NamedOption; 9] = [
     NamedOption::new(
         "hashes",
         &["single", "lanes"],
@@ -50,6 +50,16 @@ pub const OPTIONS: [NamedOption; 7] = [
         "compute the state root of each block before the next one is executed, or those of many \
          blocks together, in a task behind the execution",
     ),
+    NamedOption::new(
+        "flush",
+        &["barrier", "behind"],
+        "execute no block while those before it are written out, or go on with the next ones",
+    ),
+    NamedOption::new(
+        "log",
+        &["off", "undo"],
+        "keep of what each block replaces nothing, or the old values for the way back",
+    ),
 ];
 
 /// The rungs of the ladder, and what each changes in the one before it.
@@ -88,6 +98,8 @@ impl Table for Neo {
             },
             separate_caches: setting.is("caches", "separate"),
             roots_behind: setting.is("roots", "behind"),
+            flushes_behind: setting.is("flush", "behind"),
+            undo: setting.is("log", "undo"),
         }
     }
 }
@@ -109,6 +121,10 @@ pub struct Plan {
     pub separate_caches: bool,
     /// State roots are computed behind the execution, of many blocks together.
     pub roots_behind: bool,
+    /// Blocks are executed while those before them are written out.
+    pub flushes_behind: bool,
+    /// What blocks replace is kept, so that they can be taken back.
+    pub undo: bool,
 }
 
 /// How many tasks a block has at a time, the execution included; state roots that are computed

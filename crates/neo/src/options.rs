@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of memory for what is not committed yet, unless less is asked for: more gains nothing.
-pub const MEMORY: usize = 64 << 20;
+pub const MEMORY: usize = 32 << 20;
 
 /// What to verify, and how.
 #[derive(Clone)]

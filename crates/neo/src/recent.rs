@@ -6,8 +6,8 @@ use crate::execute::past::{Ended, Past, PastTransaction};
 use crate::ledger::{self, Ledger, Position, SharedStore, conflict_key};
 use crate::types::{Attribute, Block, SingleTransaction, UInt160, UInt256};
 use crypto::ManySha256;
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use hashbrown::HashMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use store::TableReader;
 
 /// Blocks since the last commit.
@@ -28,10 +28,29 @@ impl Blocks {
     }
 }
 
+/// Blocks that the store does not have.
+#[derive(Default)]
+struct Kept {
+    /// Since the last flush began.
+    newest: Blocks,
+    /// Those that it is for, until the store has them.
+    flushing: Blocks,
+}
+
+impl Kept {
+    fn generations(&self) -> [&Blocks; 2] {
+        [&self.newest, &self.flushing]
+    }
+
+    fn at(&self, height: u32) -> Option<&(UInt256, Box<[u8]>)> {
+        self.generations().into_iter().find_map(|blocks| blocks.at(height))
+    }
+}
+
 /// Blocks since the last commit, and the store below them.
 #[derive(Clone)]
 pub(crate) struct Recent {
-    blocks: Arc<RwLock<Blocks>>,
+    blocks: Arc<RwLock<Kept>>,
     store: SharedStore,
     transactions: TableReader,
     conflicts: TableReader,
@@ -50,13 +69,23 @@ impl Recent {
         }
     }
 
-    fn read<T>(&self, of: impl FnOnce(&Blocks) -> T) -> T {
+    fn read<T>(&self, of: impl FnOnce(&Kept) -> T) -> T {
         of(&self.blocks.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Kept> {
+        self.blocks.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer of the blocks in memory.
+    fn find<T>(&self, of: impl Fn(&Blocks) -> Option<T>) -> Option<T> {
+        self.read(|kept| kept.generations().into_iter().find_map(of))
     }
 
     /// Takes in a block that was executed.
     pub fn add(&self, block: &Block, executions: &[Execution]) {
-        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.write();
+        let blocks = &mut kept.newest;
         let height = block.header.index;
         if blocks.list.is_empty() {
             blocks.first = height;
@@ -78,14 +107,20 @@ impl Recent {
         blocks.list.push((block.hash, block.raw.as_slice().into()));
     }
 
-    /// Bytes of the blocks.
+    /// Bytes of the blocks since the last flush began.
     pub fn bytes(&self) -> usize {
-        self.read(|blocks| blocks.bytes)
+        self.read(|kept| kept.newest.bytes)
     }
 
-    /// The store has all of them now.
-    pub fn clear(&self) {
-        *self.blocks.write().unwrap_or_else(PoisonError::into_inner) = Blocks::default();
+    /// A flush of all blocks so far begins. The one before has ended.
+    pub fn begin_flush(&self) {
+        let mut kept = self.write();
+        kept.flushing = std::mem::take(&mut kept.newest);
+    }
+
+    /// The store has what the flush was for.
+    pub fn end_flush(&self) {
+        self.write().flushing = Blocks::default();
     }
 
     /// The answers to what contracts and the rules of transactions ask. What cannot be read counts
@@ -101,12 +136,12 @@ impl Recent {
     }
 
     fn hash(&self, height: u32) -> Option<UInt256> {
-        let recent = self.read(|blocks| blocks.at(height).map(|(hash, _)| *hash));
+        let recent = self.read(|kept| kept.at(height).map(|(hash, _)| *hash));
         recent.or_else(|| self.store.lock().hash_of(height.into()).ok().flatten().map(UInt256))
     }
 
     fn block(&self, hash: UInt256) -> Option<Arc<Block>> {
-        let recent = self.read(|blocks| blocks.heights.get(&hash).copied());
+        let recent = self.find(|blocks| blocks.heights.get(&hash).copied());
         let block = match recent {
             Some(height) => self.recent_block(height),
             None => {
@@ -119,13 +154,13 @@ impl Recent {
     }
 
     fn recent_block(&self, height: u32) -> Option<Block> {
-        let raw = self.read(|blocks| blocks.at(height).map(|(_, raw)| raw.to_vec()))?;
+        let raw = self.read(|kept| kept.at(height).map(|(_, raw)| raw.to_vec()))?;
         let mut block = Block { raw, ..Block::default() };
         block.decode(self.state_root, &ManySha256::scalar()).ok().map(|()| block)
     }
 
     fn transaction(&self, hash: UInt256) -> Option<PastTransaction> {
-        let recent = self.read(|blocks| blocks.transactions.get(&hash).copied());
+        let recent = self.find(|blocks| blocks.transactions.get(&hash).copied());
         let (position, block) = match recent {
             Some(position) => (position, self.recent_block(position.height)?),
             None => {
@@ -148,7 +183,7 @@ impl Recent {
     }
 
     fn conflict(&self, other: UInt256, signer: UInt160) -> Option<u32> {
-        let recent = self.read(|blocks| blocks.conflicts.get(&(other, signer)).copied());
+        let recent = self.find(|blocks| blocks.conflicts.get(&(other, signer)).copied());
         recent.or_else(|| {
             let mut value = Vec::new();
             let table = self.conflicts.snapshot();

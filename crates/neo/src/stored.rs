@@ -8,7 +8,7 @@ pub use balances::Balance;
 use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::history::{self, HISTORY};
-use crate::ledger::{self, MARK, Position, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
+use crate::ledger::{self, Facts, Position, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
 use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application};
 use crate::state::{Base, State, StateTrie, StorageKey};
 use crate::types::{Block, Header, Reader, UInt160, UInt256};
@@ -69,8 +69,8 @@ impl Stored {
         };
         let ((store, _), tables) = ChainStore::open_read_only_with(folder, parts)?;
         let [storage, transactions, transfers, updates, roots] = tables;
-        let root = store.state_of_parts().strip_prefix(MARK).and_then(UInt256::from_slice);
-        let root = root.unwrap_or_default();
+        let facts = Facts::of(&store)?.and_then(|facts| facts.state).unwrap_or_default();
+        let root = facts.root;
         let tables = Tables { storage, transactions, transfers, updates, roots, history, root };
         Ok(Self { store, tables: Some(tables), state_root })
     }

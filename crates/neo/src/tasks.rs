@@ -176,7 +176,7 @@ fn results(mut tokens: Tokens, separate: bool) -> Follow {
         let mut putter = Putter::new(&batch.left, 1, separate);
         for (number, (block, executed)) in (0..).zip(batch.blocks().iter().zip(&batch.executed)) {
             let height = block.header.index;
-            if !logs.push(&application::encode(&executed.executions)) {
+            if !logs.push_with(|log| application::encode(&executed.executions, log)) {
                 return Err(Error::LongLog(height));
             }
             let told = tokens.transfers(executed)?;

@@ -132,6 +132,41 @@ fn layers_over_a_table_are_as_one_map() {
 }
 
 #[test]
+fn iterations_of_a_long_block_see_all_its_layers() {
+    let mut random = Random::new_each_run("iterations_of_a_long_block_see_all_its_layers");
+    let mut state = State::new(Base::default());
+    let mut maps = vec![Map::new()];
+    // so many that the block's keys are put in order
+    for _ in 0..8_000 {
+        match random.below(20_u8) {
+            0 => {
+                state.begin();
+                maps.push(maps.last().unwrap().clone());
+            }
+            1 if maps.len() > 1 => {
+                state.keep();
+                let upper = maps.pop().unwrap();
+                *maps.last_mut().unwrap() = upper;
+            }
+            2 if maps.len() > 1 => {
+                state.discard();
+                maps.pop();
+            }
+            3..10 => change(&mut random, &mut state, maps.last_mut().unwrap()),
+            _ => check(&mut random, &state, maps.last().unwrap()),
+        }
+    }
+    let changes = state.end_block();
+    assert!(changes.is_sorted_by(|one, other| one.0 < other.0));
+    maps.truncate(1);
+    check(&mut random, &state, &maps[0]);
+    // without a transaction, all of the block is given up
+    change(&mut random, &mut state, &mut maps[0].clone());
+    state.discard();
+    check(&mut random, &state, &maps[0]);
+}
+
+#[test]
 fn an_iteration_gives_the_state_of_its_beginning() {
     let mut state = State::new(Base::default());
     for number in 0..100_u8 {

@@ -21,7 +21,7 @@
 //! its inputs. A run that the manifest does not name, of a number that an interrupted commit or
 //! merge can have given it, is removed when the store is opened; no other file is.
 
-use std::{path::Path, sync::Arc};
+use std::{panic::resume_unwind, path::Path, sync::Arc, thread};
 
 use crate::{
     crash::CrashPoint,
@@ -34,6 +34,9 @@ use crate::{
     segment::Segment,
     table::{Table, number_of},
 };
+
+/// Changes of a table that are worth a thread of their own.
+const LARGE: usize = 1 << 14;
 
 /// How to open a [`Store`].
 #[derive(Clone, Debug)]
@@ -152,6 +155,34 @@ impl CommitPart<'_> {
     }
 }
 
+/// Every part writes and syncs what it holds: large tables at the same time, as most of that is
+/// sorting and packing.
+fn prepare_all(parts: &mut [CommitPart<'_>]) -> Result<Vec<PartFacts>> {
+    let is_large = |part: &CommitPart<'_>| match part {
+        CommitPart::Table(table) => table.changes() >= LARGE,
+        CommitPart::Log(_) | CommitPart::Segment(_) => false,
+    };
+    let prepare = |part: &mut CommitPart<'_>| {
+        let facts = part.prepare()?;
+        let (kind, name) = part.kind_and_name();
+        Ok(PartFacts { kind, name: name.to_owned(), facts })
+    };
+    if parts.iter().filter(|part| is_large(part)).count() < 2 {
+        return parts.iter_mut().map(prepare).collect();
+    }
+    thread::scope(|scope| {
+        let (large, small): (Vec<_>, Vec<_>) = parts.iter_mut().partition(|part| is_large(part));
+        let mut large = large.into_iter();
+        let own = large.next().into_iter().chain(small);
+        let others: Vec<_> = large.map(|part| scope.spawn(move || prepare(part))).collect();
+        let mut facts = own.map(prepare).collect::<Result<Vec<_>>>()?;
+        for other in others {
+            facts.push(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        Ok(facts)
+    })
+}
+
 impl Store {
     pub(crate) fn new(
         folder: Arc<Folder>,
@@ -211,12 +242,7 @@ impl Store {
         self.check(parts)?;
         manifest::check_state(state)?;
         self.failed = true;
-        let mut facts = vec![];
-        for part in &mut *parts {
-            let (kind, name) = part.kind_and_name();
-            let name = name.to_owned();
-            facts.push(PartFacts { kind, name, facts: part.prepare()? });
-        }
+        let facts = prepare_all(parts)?;
         self.folder.sync()?;
         self.folder.reach(CrashPoint::AfterParts)?;
         self.number(facts, state);

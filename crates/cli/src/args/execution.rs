@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 pub struct Unwind {
-    /// Folder of a store of Ethereum blocks
+    /// Folder of a store of Ethereum or Neo blocks
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
     /// The block that is the last one afterwards

@@ -140,7 +140,7 @@ pub struct GenerateNeo {
     pub accounts: u32,
     /// All kinds of transactions instead of transfers of GAS: contracts that are deployed, called,
     /// updated and destroyed, faults, votes, oracle requests and their answers, deposits for
-    /// notaries, settings
+    /// notaries and transactions that they complete, settings
     #[arg(long)]
     pub mixed: bool,
     /// Put state roots into headers

@@ -29,24 +29,25 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     let job = Job::prepare(&args.verification, run.cancel.clone())?;
     let sink = match args.history {
         true if job.options.level < Level::Execution => bail!("--history: blocks are not executed"),
-        true => history(&args.data),
-        false => sink(&args.data, job.options.level).map_err(Into::into),
+        true => Ledger::open_with_history(&args.data, &store::Options::default())
+            .map(|ledger| kept(ledger, args)),
+        false => sink(&args.data, job.options.level, args),
     };
     let sink = sink.with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(sink, run)
 }
 
-/// The store in a folder, with the state as of every block.
-fn history(folder: &Path) -> Result<Sink> {
-    let ledger = Ledger::open_with_history(folder, &store::Options::default())?;
-    Ok(Sink::Ledger(Box::new(ledger)))
+/// A store that keeps what it needs to go back as far as it is asked to.
+fn kept(ledger: Ledger, args: &Import) -> Sink {
+    let depth = u32::try_from(args.unwind_depth).unwrap_or(u32::MAX);
+    Sink::Ledger(Box::new(ledger.with_depth(depth)))
 }
 
 /// The store in a folder, for blocks of this level.
-fn sink(folder: &Path, level: Level) -> store::Result<Sink> {
+fn sink(folder: &Path, level: Level, args: &Import) -> Result<Sink, Error> {
     let options = store::Options::default();
     Ok(match level {
-        Level::Execution => Sink::Ledger(Box::new(Ledger::open(folder, &options)?)),
+        Level::Execution => kept(Ledger::open(folder, &options)?, args),
         _ => Sink::Store(Box::new(ChainStore::open(folder, &options)?.0)),
     })
 }
@@ -58,11 +59,15 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     if job.options.level < Level::Execution {
         return job.run(Sink::Discard, run);
     }
+    // nothing is kept, so there is no way back either
+    let setting = job.options.setting.with(&["log=off".to_owned()])?;
+    let job = Job { options: Options { setting, ..job.options }, ..job };
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
     let folder = folder.context("cannot create a folder for the state")?;
     archive::output::will_go(folder.path());
-    let answer = job.run(sink(folder.path(), Level::Execution)?, run);
+    let ledger = Ledger::open(folder.path(), &store::Options::default())?;
+    let answer = job.run(Sink::Ledger(Box::new(ledger)), run);
     folder.close().context("cannot remove the folder of the state")?;
     answer
 }
@@ -130,6 +135,9 @@ impl Job {
 fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::OtherChain { .. } => Some("use another --data folder for it"),
+        Error::OtherConfiguration(_) => {
+            Some("use another --data folder for it, or the configuration of the store")
+        }
         Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
         Error::Fault(fault) => match &fault.cause {
             Cause::Rule(violation) if violation.rule == Rule::Genesis => {

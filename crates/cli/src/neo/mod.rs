@@ -8,3 +8,4 @@ pub mod import;
 pub mod inspect;
 pub mod look;
 mod network;
+pub mod unwind;

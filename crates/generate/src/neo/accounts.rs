@@ -60,6 +60,20 @@ impl Account {
 
     /// Signs the hash of a transaction or a block of the network with this number: a witness.
     pub fn sign(&self, magic: u32, hash: &[u8; 32], into: &mut Vec<u8>) -> Result<()> {
+        write::string(into, &self.signatures(magic, hash)?);
+        write::string(into, &self.script);
+        Ok(())
+    }
+
+    /// The same as a witness of a contract that takes the signatures.
+    pub fn sign_for_contract(&self, magic: u32, hash: &[u8; 32], into: &mut Vec<u8>) -> Result<()> {
+        write::string(into, &self.signatures(magic, hash)?);
+        write::string(into, &[]);
+        Ok(())
+    }
+
+    /// Pushes of the signatures.
+    fn signatures(&self, magic: u32, hash: &[u8; 32]) -> Result<Vec<u8>> {
         // `hash.GetSignedData`
         let mut message = [0; 36];
         message[..4].copy_from_slice(&magic.to_le_bytes());
@@ -71,9 +85,13 @@ impl Account {
             invocation.extend_from_slice(&[PUSHDATA1, 64]);
             invocation.extend_from_slice(&signature.to_bytes());
         }
-        write::string(into, &invocation);
-        write::string(into, &self.script);
-        Ok(())
+        Ok(invocation)
+    }
+
+    /// Bytes of its witnesses for a contract.
+    pub fn contract_witness_length(&self) -> usize {
+        let invocation = self.keys.len() * SIGNATURE_PUSH;
+        write::number_length(invocation as u64) + invocation + 1
     }
 
     /// Bytes of its witnesses.

@@ -28,7 +28,7 @@ ProtocolConfiguration:
   SeedList: []
   StateRootInHeader: {state_roots}
   VerifyTransactions: true
-  P2PSigExtensions: false
+  P2PSigExtensions: true
   Hardforks:
 ",
         Digits(committee)

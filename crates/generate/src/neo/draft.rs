@@ -3,6 +3,7 @@
 use super::accounts::Account;
 use anyhow::{Result, anyhow};
 use crypto::sha256;
+use neo::body::rules::NOTARY;
 use neo::types::{Scopes, UInt160, write};
 use std::num::NonZero;
 use std::thread::{available_parallelism, scope};
@@ -13,6 +14,9 @@ pub const FEE_PER_BYTE: u64 = 1_000;
 pub const UNIT_FEE: u64 = 30;
 /// For a contract that is asked whether it agrees: more than any of ours takes.
 const CONTRACT_FEE: u64 = 10_000_000;
+/// Type of the attribute that asks for notaries, and its fee for a key.
+pub const NOTARY_ASSISTED: u8 = 0x22;
+pub const NOTARY_FEE: i64 = GAS / 10;
 /// Blocks for which a transaction stays valid.
 const VALID_FOR: u32 = 1_000;
 
@@ -26,6 +30,8 @@ pub enum Who {
     Account(usize),
     /// A contract, which is asked.
     Contract(UInt160),
+    /// The contract Notary, for which the account with this number signs.
+    Notary(usize),
 }
 
 /// A transaction that is not signed yet.
@@ -61,6 +67,15 @@ impl Draft {
         self.attributes.push(attribute);
         self
     }
+}
+
+/// What the attributes cost: those that ask for notaries, for each key and once more.
+fn attribute_fee(draft: &Draft) -> i64 {
+    let fee = |attribute: &Vec<u8>| match attribute[..] {
+        [NOTARY_ASSISTED, keys] => (i64::from(keys) + 1) * NOTARY_FEE,
+        _ => 0,
+    };
+    draft.attributes.iter().map(fee).sum()
 }
 
 /// Where and how transactions are signed.
@@ -100,7 +115,10 @@ impl Desk<'_> {
         let length = self.signed_bytes(draft, nonce, 0).len() + self.witness_length(draft);
         let fee = match draft.network_fee {
             Some(fee) => fee,
-            None => (length as u64 * FEE_PER_BYTE + self.witness_fee(draft)) as i64,
+            None => {
+                let needed = length as u64 * FEE_PER_BYTE + self.witness_fee(draft);
+                needed as i64 + attribute_fee(draft)
+            }
         };
         let mut bytes = self.signed_bytes(draft, nonce, fee);
         let hash = sha256(&bytes);
@@ -112,6 +130,9 @@ impl Desk<'_> {
                 }
                 // both scripts are empty
                 Who::Contract(_) => bytes.extend_from_slice(&[0, 0]),
+                Who::Notary(node) => {
+                    self.accounts[*node].sign_for_contract(self.magic, &hash, &mut bytes)?;
+                }
             }
         }
         Ok(bytes)
@@ -138,6 +159,7 @@ impl Desk<'_> {
         match who {
             Who::Account(account) => self.accounts[account].hash,
             Who::Contract(hash) => hash,
+            Who::Notary(_) => NOTARY,
         }
     }
 
@@ -146,6 +168,7 @@ impl Desk<'_> {
         let length = |(who, _): &(Who, Scopes)| match who {
             Who::Account(account) => self.accounts[*account].witness_length(),
             Who::Contract(_) => 2,
+            Who::Notary(node) => self.accounts[*node].contract_witness_length(),
         };
         1 + draft.signers.iter().map(length).sum::<usize>()
     }
@@ -153,7 +176,7 @@ impl Desk<'_> {
     fn witness_fee(&self, draft: &Draft) -> u64 {
         let fee = |(who, _): &(Who, Scopes)| match who {
             Who::Account(account) => self.accounts[*account].witness_units() * UNIT_FEE,
-            Who::Contract(_) => CONTRACT_FEE,
+            Who::Contract(_) | Who::Notary(_) => CONTRACT_FEE,
         };
         draft.signers.iter().map(fee).sum()
     }

@@ -2,13 +2,15 @@
 
 use super::contract::Deployment;
 use super::draft::{Draft, GAS, Who};
+use super::notaries::Notaries;
 use super::people::{COMMITTEE, ORACLES, OWNER, People, SHARED};
-use super::script::{Script, Value, call};
+use super::script::{Script, Value, call, payment};
 use crate::random::Random;
 use anyhow::Result;
 use neo::execute::block::Executed;
 use neo::execute::contract::native_hash;
 use neo::execute::vm::opcode::{NEWARRAY0, PUSH0, PUSHDATA1, SYSCALL};
+use neo::state::State;
 use neo::types::{Scopes, UInt160, write};
 
 /// What a request sets aside for its answer; one half is for witnesses, the other for what the
@@ -25,7 +27,6 @@ struct Natives {
     neo: [u8; 20],
     management: [u8; 20],
     oracle: [u8; 20],
-    notary: [u8; 20],
     policy: [u8; 20],
 }
 
@@ -40,6 +41,7 @@ pub struct Mixture {
     deployments: u32,
     /// Requests that wait for an answer.
     requests: Vec<u64>,
+    notaries: Notaries,
 }
 
 impl Mixture {
@@ -49,23 +51,43 @@ impl Mixture {
             neo: native_hash("NeoToken"),
             management: native_hash("ContractManagement"),
             oracle: native_hash("OracleContract"),
-            notary: native_hash("Notary"),
             policy: native_hash("PolicyContract"),
         };
         // another name than its own: it stays as it is
         let contracts = vec![(token, "Another".to_owned())];
         let random = Random(seed ^ 0x6d69_7865_6421);
-        Self { random, natives, token, contracts, deployments: 0, requests: vec![] }
+        Self {
+            random,
+            natives,
+            token,
+            contracts,
+            deployments: 0,
+            requests: vec![],
+            notaries: Notaries::default(),
+        }
     }
 
     /// The transactions of the block at `height`: answers that are due, and so many others.
-    pub fn block(&mut self, people: &People, height: u32, count: u32) -> Result<Vec<Draft>> {
+    pub fn block(
+        &mut self,
+        people: &People,
+        state: &State,
+        height: u32,
+        count: u32,
+    ) -> Result<Vec<Draft>> {
+        self.notaries.begin_block();
         let due = self.requests.len().min(ANSWERS);
         let due: Vec<u64> = self.requests.drain(..due).collect();
         let mut drafts: Vec<Draft> = due.into_iter().map(|id| self.answer(id)).collect();
         for _ in 0..count {
-            let draft = self.draft(people, height)?;
-            drafts.push(self.decorated(people, draft, height));
+            let draft = match self.random.below(40) {
+                0 => self.notaries.assisted(&mut self.random, people, state, height),
+                _ => {
+                    let draft = self.draft(people, height)?;
+                    self.decorated(people, draft, height)
+                }
+            };
+            drafts.push(draft);
         }
         Ok(drafts)
     }
@@ -142,7 +164,7 @@ impl Mixture {
             176..182 => self.vote(people, from),
             182 => self.candidate(people),
             183..188 => self.ask(from),
-            188..194 => self.deposit(people, from, height),
+            188..194 => self.notaries.deposit(&mut self.random, people, from, height),
             194 => self.policy(),
             _ => {
                 let amount = self.below(1_000);
@@ -178,7 +200,7 @@ impl Mixture {
                 let other = people.any(&mut self.random);
                 let is_there = |(who, _): &(Who, Scopes)| match who {
                     Who::Account(account) => *account == other,
-                    Who::Contract(_) => false,
+                    Who::Contract(_) | Who::Notary(_) => false,
                 };
                 match draft.signers.iter().any(is_there) {
                     true => draft,
@@ -329,27 +351,6 @@ impl Mixture {
         Draft { script, system_fee, signers, attributes: vec![attribute], network_fee }
     }
 
-    /// A deposit for notaries, its extension, or its withdrawal.
-    fn deposit(&mut self, people: &People, from: usize, height: u32) -> Draft {
-        let (own, notary) = (people.hash(from), self.natives.notary);
-        let until = i64::from(height) + 2 + self.below(40);
-        match self.random.below(4) {
-            0 => {
-                let values = [Value::Bytes(&own), Value::Integer(until)];
-                simple(from, &notary, "lockDepositUntil", &values, GAS / 2)
-            }
-            1 => {
-                let values = [Value::Bytes(&own), Value::Bytes(&own)];
-                simple(from, &notary, "withdraw", &values, GAS / 2)
-            }
-            _ => {
-                let data = Value::Array(vec![Value::Null, Value::Integer(until)]);
-                let values = payment(&own, &notary, 2 * GAS, data);
-                Draft::new(from, call(&self.natives.gas, "transfer", &values, true), GAS / 2)
-            }
-        }
-    }
-
     /// The committee sets a fee, never above what we pay; or blocks somebody.
     fn policy(&mut self) -> Draft {
         let policy = self.natives.policy;
@@ -370,18 +371,14 @@ impl Mixture {
 }
 
 /// One call, whose answer does not matter.
-fn simple(from: usize, contract: &[u8; 20], method: &str, values: &[Value<'_>], fee: i64) -> Draft {
+pub fn simple(
+    from: usize,
+    contract: &[u8; 20],
+    method: &str,
+    values: &[Value<'_>],
+    fee: i64,
+) -> Draft {
     Draft::new(from, call(contract, method, values, false), fee)
-}
-
-/// Arguments of `transfer`.
-pub fn payment<'a>(
-    from: &'a [u8; 20],
-    to: &'a [u8; 20],
-    amount: i64,
-    data: Value<'a>,
-) -> [Value<'a>; 4] {
-    [Value::Bytes(from), Value::Bytes(to), Value::Integer(amount), data]
 }
 
 /// The number that a serialized array begins with.

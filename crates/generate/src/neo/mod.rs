@@ -10,6 +10,7 @@ mod contract;
 mod draft;
 mod maker;
 mod mixture;
+mod notaries;
 mod people;
 mod script;
 
@@ -20,12 +21,12 @@ use archive::output::OutputFolder;
 use contract::Deployment;
 use draft::{Draft, GAS};
 use maker::Maker;
-use mixture::{Mixture, payment};
+use mixture::Mixture;
 use neo::execute::contract::native_hash;
 use neo::params::Protocol;
-use neo::types::UInt256;
+use neo::types::{PublicKey, UInt256};
 use people::{COMMITTEE, ORACLES, OTHERS, OWNER, People, SHARED};
-use script::{Script, Value, call};
+use script::{Script, Value, call, payment};
 use std::fs;
 use std::path::Path;
 
@@ -51,6 +52,10 @@ const GIVEN_NEO: i64 = 15_000_000;
 const MOST_NEO: i64 = 1_000;
 /// Of the token, each.
 const GIVEN_TOKENS: i64 = 100_000;
+
+/// `noderoles.Oracle` and `noderoles.P2PNotary`.
+const ORACLE: i64 = 8;
+const P2P_NOTARY: i64 = 32;
 
 /// What to generate.
 #[derive(Clone, Debug)]
@@ -188,7 +193,8 @@ impl Work<'_> {
         };
         let mut first = vec![give(&gas, 50_000_000 * GAS), give(&neo, 90_000_000)];
         if self.recipe.mixed {
-            first.push(self.designation());
+            first.push(self.designation(ORACLE, &self.people.oracles));
+            first.push(self.designation(P2P_NOTARY, &self.people.notaries));
         }
         self.add_good(&first)?;
 
@@ -218,12 +224,10 @@ impl Work<'_> {
         Ok(token)
     }
 
-    /// The committee says who the oracle nodes are.
-    fn designation(&self) -> Draft {
-        /// `noderoles.Oracle`.
-        const ORACLE: i64 = 8;
-        let nodes = self.people.oracles.iter().map(|key| Value::Bytes(key)).collect();
-        let values = [Value::Integer(ORACLE), Value::Array(nodes)];
+    /// The committee says who the nodes with a role are.
+    fn designation(&self, role: i64, nodes: &[PublicKey]) -> Draft {
+        let nodes = nodes.iter().map(|key| Value::Bytes(key)).collect();
+        let values = [Value::Integer(role), Value::Array(nodes)];
         let roles = native_hash("RoleManagement");
         Draft::new(COMMITTEE, call(&roles, "designateAsRole", &values, false), GAS)
     }
@@ -258,7 +262,7 @@ impl Work<'_> {
             match &mut mixture {
                 Some(mixture) => {
                     let height = self.maker.height() + 1;
-                    let drafts = mixture.block(&self.people, height, count)?;
+                    let drafts = mixture.block(&self.people, &self.maker.state, height, count)?;
                     let executed = self.add(&drafts)?;
                     mixture.learn(&executed);
                 }

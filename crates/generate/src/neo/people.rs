@@ -1,5 +1,5 @@
-//! Who sends transactions: the committee, an owner whom it gives all it has, oracle nodes, an
-//! account of several, and any number of others.
+//! Who sends transactions: the committee, an owner whom it gives all it has, oracle and
+//! notary nodes, an account of several, and any number of others.
 
 use super::accounts::{Account, key, public};
 use super::draft::{Draft, GAS, Who};
@@ -16,7 +16,12 @@ pub const COMMITTEE: usize = 0;
 pub const OWNER: usize = 1;
 pub const ORACLES: usize = 2;
 pub const SHARED: usize = 3;
-pub const OTHERS: usize = 4;
+/// A notary node, not the first of all.
+pub const NOTARY_NODE: usize = 4;
+pub const OTHERS: usize = 5;
+/// Notary nodes, and which of them signs.
+const NOTARY_NODES: u32 = 3;
+const SIGNING: usize = 1;
 /// Those of the others that become candidates, at most.
 const CANDIDATES: u32 = 5;
 
@@ -25,6 +30,8 @@ pub struct People {
     pub accounts: Vec<Account>,
     /// Public keys of the oracle nodes.
     pub oracles: Vec<PublicKey>,
+    /// Public keys of the notary nodes.
+    pub notaries: Vec<PublicKey>,
     /// Account and public key of each candidate.
     pub candidates: Vec<(usize, PublicKey)>,
 }
@@ -37,17 +44,20 @@ impl People {
         };
         let oracles = keys("oracle", 4)?;
         let oracle_keys = oracles.iter().map(public).collect();
+        let mut notaries = keys("notary", NOTARY_NODES)?;
+        let notary_keys = notaries.iter().map(public).collect();
         let mut accounts = vec![
             Account::of_several(1, keys("committee", 1)?),
             Account::of(key(seed, "owner", 0)?),
             Account::of_several(3, oracles),
             Account::of_several(2, keys("shared", 3)?),
+            Account::of(notaries.swap_remove(SIGNING)),
         ];
         let candidates = keys("account", others.min(CANDIDATES))?;
         let candidates = candidates.iter().map(public).enumerate();
         let candidates = candidates.map(|(at, key)| (OTHERS + at, key)).collect();
         accounts.extend(made(seed, others)?);
-        Ok(Self { accounts, oracles: oracle_keys, candidates })
+        Ok(Self { accounts, oracles: oracle_keys, notaries: notary_keys, candidates })
     }
 
     /// The committee's only key, which is also that of the consensus nodes.

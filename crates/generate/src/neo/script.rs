@@ -146,6 +146,16 @@ pub fn call(contract: &[u8; 20], method: &str, values: &[Value<'_>], must_hold: 
     script.done()
 }
 
+/// Arguments of `transfer`.
+pub fn payment<'a>(
+    from: &'a [u8; 20],
+    to: &'a [u8; 20],
+    amount: i64,
+    data: Value<'a>,
+) -> [Value<'a>; 4] {
+    [Value::Bytes(from), Value::Bytes(to), Value::Integer(amount), data]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use crate::error::{Rule, Violation};
 use crate::params::{Hardfork, Protocol};
 use crate::types::{Attribute, Block, MAX_TRANSACTION_SIZE, Scopes, Transaction, UInt160, UInt256};
 use crate::witness::{Checked, Verdict};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// The hash of the native contract Notary (`nativehashes.Notary`).
 pub const NOTARY: UInt160 = UInt160([

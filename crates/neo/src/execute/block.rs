@@ -6,7 +6,7 @@ use super::{
     vm::{Rules, Script, Vm, opcode},
 };
 use crate::{
-    state::{Change, State},
+    state::{Change, State, Value},
     types::{Block, Transaction, UInt160, Witness},
 };
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub struct Executed {
     pub executions: Vec<Execution>,
     /// Its changes, by their keys.
     pub changes: Vec<Change>,
+    /// What stood under these keys before, where the state tells it.
+    pub before: Option<Vec<Option<Value>>>,
 }
 
 /// Executes blocks, one after the other. It may go from thread to thread, the machine may not: its
@@ -101,8 +103,9 @@ impl Executor {
         }
         executions.push(self.system(vm, (chain, block), state, Trigger::PostPersist)?);
         let height = block.header.index;
+        let (changes, before) = (state.end_block(), state.before());
         state.failure().map_err(|source| BlockError::State { height, source })?;
-        Ok(Executed { executions, changes: state.end_block() })
+        Ok(Executed { executions, changes, before })
     }
 
     /// Runs the scripts of a witness of `account` over the state after `before`, the last block,

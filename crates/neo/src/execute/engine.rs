@@ -5,7 +5,8 @@ mod contracts;
 mod outcome;
 mod satisfy;
 
-use std::{collections::HashMap, sync::Arc};
+use hashbrown::HashMap;
+use std::sync::Arc;
 
 use super::{
     contract::{Contract, Method, ParamType},
@@ -275,9 +276,9 @@ impl<'a> Engine<'a> {
     fn into_execution(self, fault: Option<String>) -> Execution {
         let heap = &self.vm.heap;
         let stack = self.vm.stack().iter();
-        let events = self.events.iter().map(|event| Notification {
+        let events = self.events.into_iter().map(|event| Notification {
             contract: UInt160(event.contract),
-            name: event.name.clone(),
+            name: event.name,
             state: serialize::serialize(heap, &event.state).unwrap_or_default(),
         });
         Execution {
@@ -317,7 +318,7 @@ impl<'a> Engine<'a> {
     pub fn notify(
         &mut self,
         contract: [u8; 20],
-        name: &str,
+        name: &'static str,
         items: Vec<Item>,
     ) -> Result<(), Fault> {
         let state = self.vm.heap.new_array(items);
@@ -336,10 +337,12 @@ impl<'a> Engine<'a> {
         {
             return Err(Fault::Rule("notification count shouldn't exceed 512"));
         }
-        let mut places: Vec<_> = event.state.place().into_iter().collect();
-        while let Some(place) = places.pop() {
+        let mut places = Vec::new();
+        let mut next = event.state.place();
+        while let Some(place) = next {
             self.vm.heap.pin(place);
             places.extend(self.vm.heap.list(place).iter().filter_map(Item::place));
+            next = places.pop();
         }
         self.events.push(event);
         Ok(())

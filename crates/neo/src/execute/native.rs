@@ -21,7 +21,7 @@ mod table;
 mod token;
 mod treasury;
 
-pub(crate) use notary::deposit_of;
+pub use notary::deposit_of;
 pub(crate) use oracle::{account as oracle_account, answer_script, gas_for_answer};
 pub use table::{Native, Natives};
 

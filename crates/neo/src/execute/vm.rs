@@ -23,6 +23,7 @@ pub use fault::Fault;
 pub use frame::{Frame, Load, MAX_INVOCATIONS, Script, Unloaded};
 pub use heap::{Entries, Heap, Key, MAX_ITEMS};
 pub use integer::Integer;
+pub(crate) use integer::small_bytes;
 pub use item::{Item, MAX_KEY_SIZE, MAX_SIZE, Pointer, Ref, Type};
 
 use self::frame::Loaded;

@@ -8,27 +8,24 @@ const MAX_PART: u64 = 1 << 24;
 /// The most items and notifications of an execution.
 const MAX_LIST: u64 = 0xffff;
 
-/// The log of a block, from its executions in order.
-#[must_use]
-pub fn encode(executions: &[Execution]) -> Vec<u8> {
-    let mut log = Vec::with_capacity(256 * executions.len());
-    write::number(&mut log, executions.len() as u64);
+/// Appends the log of a block, from its executions in order.
+pub fn encode(executions: &[Execution], log: &mut Vec<u8>) {
+    write::number(log, executions.len() as u64);
     for execution in executions {
         log.push(u8::from(execution.fault.is_some()));
-        write::number(&mut log, execution.gas);
-        write::number(&mut log, execution.stack.len() as u64);
-        execution.stack.iter().for_each(|item| write::string(&mut log, item));
-        write::number(&mut log, execution.notifications.len() as u64);
+        write::number(log, execution.gas);
+        write::number(log, execution.stack.len() as u64);
+        execution.stack.iter().for_each(|item| write::string(log, item));
+        write::number(log, execution.notifications.len() as u64);
         for event in &execution.notifications {
             log.extend_from_slice(&event.contract.0);
-            write::string(&mut log, event.name.as_bytes());
-            write::string(&mut log, &event.state);
+            write::string(log, event.name.as_bytes());
+            write::string(log, &event.state);
         }
         if let Some(fault) = &execution.fault {
-            write::string(&mut log, fault.as_bytes());
+            write::string(log, fault.as_bytes());
         }
     }
-    log
 }
 
 /// The executions that the log of `block` tells of.
@@ -75,7 +72,7 @@ fn execution(
     let mut notifications = Vec::new();
     for _ in 0..events {
         let contract = UInt160(*reader.array()?);
-        let name = text(reader, log)?;
+        let name = text(reader, log)?.into();
         let state = reader.string("state", MAX_PART)?.of(log).to_vec();
         notifications.push(Notification { contract, name, state });
     }

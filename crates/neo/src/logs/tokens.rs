@@ -6,7 +6,7 @@ use crate::execute::contract::Contract;
 use crate::execute::native::{Natives, management};
 use crate::state::Change;
 use crate::types::UInt160;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use store::TableReader;
 
 /// A transfer of a block: its execution, the id of the token's contract, what it moves.
@@ -43,7 +43,7 @@ impl Tokens {
                 continue;
             }
             for event in &execution.notifications {
-                let (contract, name) = (event.contract, event.name.as_str());
+                let (contract, name) = (event.contract, &*event.name);
                 let movement = transfer_of(&Event { contract, name, state: &event.state });
                 let Some(movement) = movement else { continue };
                 if let Some(id) = self.id(contract)? {

@@ -6,6 +6,7 @@
 
 use crate::tasks::Kept;
 use crate::types::{Error, Reader, UInt160, write};
+use std::ops::Bound;
 use store::TableReader;
 
 /// Name of the table of transfers in a store.
@@ -23,7 +24,11 @@ pub enum Standard {
 }
 
 impl Standard {
-    fn number(&self) -> u8 {
+    /// The numbers of all of them.
+    pub(crate) const NUMBERS: [u8; 2] = [17, 11];
+
+    /// Its number.
+    pub(crate) fn number(&self) -> u8 {
         match self {
             Self::Nep17 => 17,
             Self::Nep11(_) => 11,
@@ -96,18 +101,24 @@ fn key(account: UInt160, standard: u8, place: Place) -> [u8; KEY] {
     key
 }
 
+/// Under which key stands when an account's balance of a token changed last.
+pub(crate) fn update_key(account: UInt160, asset: i32) -> [u8; 24] {
+    let mut key = [0; 24];
+    key[..20].copy_from_slice(&account.0);
+    key[20..].copy_from_slice(&asset.to_le_bytes());
+    key
+}
+
 impl Transfer {
-    fn value(&self) -> Vec<u8> {
-        let mut value = Vec::with_capacity(40 + self.amount.len());
+    fn write(&self, value: &mut Vec<u8>) {
         value.extend_from_slice(&self.asset.to_le_bytes());
         value.push(u8::from(self.outgoing));
         value.extend_from_slice(&self.counterparty.0);
         value.extend_from_slice(&self.execution.to_le_bytes());
-        write::string(&mut value, &self.amount);
+        write::string(value, &self.amount);
         if let Standard::Nep11(token) = &self.standard {
-            write::string(&mut value, token);
+            write::string(value, token);
         }
-        value
     }
 
     fn read(key: &[u8], value: &[u8]) -> Result<Self, Error> {
@@ -139,10 +150,13 @@ pub fn entries(
     movements: impl IntoIterator<Item = (u32, i32, Movement)>,
     mut put: impl FnMut(Kept, &[u8], &[u8]),
 ) {
+    let mut value = Vec::with_capacity(64);
     let mut put = |account: UInt160, transfer: &Transfer| {
         let standard = transfer.standard.number();
-        put(Kept::Transfers, &key(account, standard, transfer.place), &transfer.value());
-        let update = [&account.0[..], &transfer.asset.to_le_bytes()].concat();
+        value.clear();
+        transfer.write(&mut value);
+        put(Kept::Transfers, &key(account, standard, transfer.place), &value);
+        let update = update_key(account, transfer.asset);
         put(Kept::Updates, &update, &transfer.place.height.to_le_bytes());
     };
     for (number, (execution, asset, movement)) in (0..).zip(movements) {
@@ -182,6 +196,52 @@ pub fn of_account(
         }
     }
     Ok(())
+}
+
+/// The transfers of an account of one standard after a block, in their order, with their keys.
+pub(crate) fn after(
+    transfers: &TableReader,
+    (account, standard): (UInt160, u8),
+    height: u32,
+    mut each: impl FnMut(&[u8], Transfer) -> store::Result<()>,
+) -> Result<(), TransferError> {
+    let first = key(account, standard, Place { height, number: u32::MAX });
+    let last = key(account, standard, Place { height: u32::MAX, number: u32::MAX });
+    let range = (Bound::Excluded(&first[..]), Bound::Included(&last[..]));
+    let mut scan = transfers.snapshot().scan(range)?;
+    while let Some((key, value)) = scan.next()? {
+        each(key, Transfer::read(key, value)?)?;
+    }
+    Ok(())
+}
+
+/// Transfers that are looked at together on the way back.
+const PAGE: usize = 64;
+
+/// The transfers of an account of one standard up to a block, the last one first; `each` says
+/// whether to go on.
+pub(crate) fn before(
+    transfers: &TableReader,
+    (account, standard): (UInt160, u8),
+    height: u32,
+    mut each: impl FnMut(Transfer) -> bool,
+) -> Result<(), TransferError> {
+    let runs = transfers.snapshot();
+    let first = key(account, standard, Place { height: 0, number: 0 });
+    let mut last = Bound::Included(key(account, standard, Place { height, number: u32::MAX }));
+    loop {
+        let range = (Bound::Included(&first[..]), last.as_ref().map(|key| &key[..]));
+        let page = runs.last(range, PAGE)?;
+        for (key, value) in &page {
+            if !each(Transfer::read(key, value)?) {
+                return Ok(());
+            }
+        }
+        match page.last().and_then(|(key, _)| key.as_slice().try_into().ok()) {
+            Some(key) if page.len() == PAGE => last = Bound::Excluded(key),
+            _ => return Ok(()),
+        }
+    }
 }
 
 /// The assets of an account, and the block in which its balance of each changed last, as of the

@@ -3,11 +3,13 @@
 //! A [`Protocol`] is made of a configuration file of neo-go ([`Protocol::from_yaml`]) or is built
 //! in ([`Protocol::by_name`]).
 
+mod configuration;
 mod genesis;
 mod hardfork;
 mod values;
 mod yaml;
 
+pub use configuration::{Configuration, Difference};
 pub use hardfork::{Hardfork, Hardforks};
 pub use yaml::ConfigError;
 

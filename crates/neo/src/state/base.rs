@@ -1,27 +1,41 @@
 //! What lies below the block that is executed: changes in memory, and a table on disk.
 
 use super::find::Direction;
+use super::layers::by_key;
 use super::{Change, StorageKey, Value};
+use hashbrown::HashMap;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use store::TableReader;
 
-/// Changes by key; without a value the key is gone.
-pub type Layer = BTreeMap<StorageKey, Option<Value>>;
+/// Changes in the order of their keys, each key once; without a value the key is gone.
+pub type Layer = Vec<Change>;
 
 /// What lies below the block that is executed.
 #[derive(Default)]
 pub struct Base {
-    /// Keys that blocks changed since the last flush began, for iterations.
-    changed: BTreeSet<StorageKey>,
+    /// Keys that blocks changed since the last flush began, by contract, for iterations.
+    changed: RefCell<HashMap<i32, Changed>>,
+    /// How many they are.
+    count: usize,
     /// Changes that are being written to disk. They count until the table has them.
     flushing: Option<Arc<Layer>>,
     table: Option<TableReader>,
     /// The newest values, as far as they were changed or asked for: one look instead of a search
     /// through all of these, also for keys that there are not.
     newest: RefCell<HashMap<StorageKey, Newest>>,
+    /// Whether it is asked what blocks replace.
+    tells: bool,
+}
+
+/// Keys of a contract: most contracts are not iterated over, so the order is made when it is asked
+/// for.
+#[derive(Default)]
+struct Changed {
+    ordered: BTreeSet<StorageKey>,
+    others: Vec<StorageKey>,
 }
 
 /// A newest value.
@@ -34,7 +48,7 @@ struct Newest {
 /// The most values that are only kept because they were asked for.
 const ASKED: usize = 1 << 16;
 
-/// A range of keys, of id and key in one.
+/// A range of keys of one contract, of id and key in one.
 pub(super) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 /// Some pairs of a range, in the order that was asked for.
@@ -52,8 +66,8 @@ fn borrowed(range: &KeyRange) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (range.0.as_ref().map(Vec::as_slice), range.1.as_ref().map(Vec::as_slice))
 }
 
-/// Does the range have no key at all? Then `BTreeMap::range` may not be asked.
-fn is_empty(range: &KeyRange) -> bool {
+/// Does the range have no key at all? Then `BTreeSet::range` may not be asked.
+pub(super) fn is_empty(range: &KeyRange) -> bool {
     match range {
         (Bound::Included(low), Bound::Included(high)) => low > high,
         (
@@ -64,17 +78,33 @@ fn is_empty(range: &KeyRange) -> bool {
     }
 }
 
+/// The items of an iteration that goes forwards, in this direction.
+pub(super) fn in_direction<'a, T>(
+    forwards: impl DoubleEndedIterator<Item = T> + 'a,
+    direction: Direction,
+) -> Box<dyn Iterator<Item = T> + 'a> {
+    match direction {
+        Direction::Forwards => Box::new(forwards),
+        Direction::Backwards => Box::new(forwards.rev()),
+    }
+}
+
 /// The changes of a layer in a range.
-pub(super) fn changes<'a>(layer: &'a Layer, range: &KeyRange, direction: Direction) -> Changes<'a> {
+fn changes<'a>(layer: &'a Layer, range: &KeyRange, direction: Direction) -> Changes<'a> {
     if is_empty(range) {
         return Box::new(std::iter::empty());
     }
-    let changes = layer.range::<[u8], _>(borrowed(range));
-    let changes = changes.map(|(key, value)| (*key, value.clone()));
-    match direction {
-        Direction::Forwards => Box::new(changes),
-        Direction::Backwards => Box::new(changes.rev()),
-    }
+    let from = layer.partition_point(|(key, _)| match &range.0 {
+        Bound::Included(low) => key.as_slice() < low.as_slice(),
+        Bound::Excluded(low) => key.as_slice() <= low.as_slice(),
+        Bound::Unbounded => false,
+    });
+    let to = layer.partition_point(|(key, _)| match &range.1 {
+        Bound::Included(high) => key.as_slice() <= high.as_slice(),
+        Bound::Excluded(high) => key.as_slice() < high.as_slice(),
+        Bound::Unbounded => true,
+    });
+    in_direction(layer[from..to].iter().cloned(), direction)
 }
 
 impl Base {
@@ -84,21 +114,40 @@ impl Base {
         Self { table: Some(table), ..Self::default() }
     }
 
+    /// The same, and it is asked for each key that a block changes what stood there before.
+    #[must_use]
+    pub fn telling(self, tells: bool) -> Self {
+        Self { tells, ..self }
+    }
+
     /// How many keys have changed since the last flush began.
     #[must_use]
     pub fn changed_keys(&self) -> usize {
-        self.changed.len()
+        self.count
     }
 
-    /// Takes in the changes of a block.
-    pub fn apply(&mut self, changes: Layer) {
-        let newest = self.newest.get_mut();
+    /// Takes in the changes of a block. Returns what stood under their keys, where that is asked.
+    ///
+    /// # Errors
+    /// Those of reading the table; then nothing may be executed over this any more.
+    pub fn apply(&mut self, changes: &[Change]) -> store::Result<Option<Vec<Option<Value>>>> {
+        let (newest, changed) = (self.newest.get_mut(), self.changed.get_mut());
+        let mut told = self.tells.then(|| Vec::with_capacity(changes.len()));
         for (key, value) in changes {
-            let before = newest.insert(key, Newest { value, is_changed: true });
-            if before.is_none_or(|before| !before.is_changed) {
-                self.changed.insert(key);
+            let new = Newest { value: value.clone(), is_changed: true };
+            let before = newest.insert(*key, new);
+            if before.as_ref().is_none_or(|before| !before.is_changed) {
+                changed.entry(key.id()).or_default().others.push(*key);
+                self.count += 1;
+            }
+            if let Some(told) = &mut told {
+                told.push(match before {
+                    Some(before) => before.value,
+                    None => search(self.flushing.as_deref(), self.table.as_ref(), key)?,
+                });
             }
         }
+        Ok(told)
     }
 
     /// A flush begins: what has changed so far, to be put into the table and committed.
@@ -108,13 +157,17 @@ impl Base {
     pub fn begin_flush(&mut self) -> Arc<Layer> {
         assert!(self.flushing.is_none(), "one flush at a time");
         let newest = self.newest.get_mut();
-        let changed = std::mem::take(&mut self.changed).into_iter();
-        let layer = changed.filter_map(|key| {
+        let changed = std::mem::take(self.changed.get_mut()).into_values();
+        let keys = changed.flat_map(|keys| keys.ordered.into_iter().chain(keys.others));
+        let layer = keys.filter_map(|key| {
             let newest = newest.get_mut(&key)?;
             newest.is_changed = false;
             Some((key, newest.value.clone()))
         });
-        let layer = Arc::new(layer.collect::<Layer>());
+        let mut layer: Layer = layer.collect();
+        layer.sort_unstable_by(by_key);
+        self.count = 0;
+        let layer = Arc::new(layer);
         self.flushing = Some(Arc::clone(&layer));
         layer
     }
@@ -132,24 +185,13 @@ impl Base {
         if let Some(newest) = self.newest.borrow().get(key) {
             return Ok(newest.value.clone());
         }
-        let value = self.search(key)?;
+        let value = search(self.flushing.as_deref(), self.table.as_ref(), key)?;
         let mut newest = self.newest.borrow_mut();
-        if newest.len() >= self.changed.len() + ASKED {
+        if newest.len() >= self.count + ASKED {
             newest.retain(|_, newest| newest.is_changed);
         }
         newest.insert(*key, Newest { value: value.clone(), is_changed: false });
         Ok(value)
-    }
-
-    /// The value under a key that did not change since the last flush began.
-    fn search(&self, key: &StorageKey) -> store::Result<Option<Value>> {
-        if let Some(change) = self.flushing.as_deref().and_then(|layer| layer.get(key)) {
-            return Ok(change.clone());
-        }
-        let Some(table) = &self.table else { return Ok(None) };
-        let mut value = Vec::new();
-        let live = table.snapshot().get(key.as_slice(), &mut value)?;
-        Ok(live.then(|| value.into()))
     }
 
     /// Up to `limit` pairs of a range, the first in this direction.
@@ -161,8 +203,8 @@ impl Base {
     ) -> store::Result<Page> {
         let (on_disk, is_whole) = self.on_disk(range, direction, limit)?;
         let disk: Changes<'_> = Box::new(on_disk.into_iter());
-        let newest = self.newest.borrow();
-        let memory = self.in_memory(&newest, range, direction);
+        let (newest, mut changed) = (self.newest.borrow(), self.changed.borrow_mut());
+        let memory = in_memory(&newest, &mut changed, range, direction);
         let flushing = self.flushing.as_deref().map(|layer| changes(layer, range, direction));
         let sources = [memory].into_iter().chain(flushing).chain([disk]).collect();
         let mut merged = Merged::new(sources, direction);
@@ -180,25 +222,6 @@ impl Base {
             if entries.len() == limit {
                 return Ok(Page { entries, last, done: false });
             }
-        }
-    }
-
-    /// What blocks changed in a range since the last flush began.
-    fn in_memory<'a>(
-        &'a self,
-        newest: &'a HashMap<StorageKey, Newest>,
-        range: &KeyRange,
-        direction: Direction,
-    ) -> Changes<'a> {
-        if is_empty(range) {
-            return Box::new(std::iter::empty());
-        }
-        let keys = self.changed.range::<[u8], _>(borrowed(range));
-        let change =
-            |key: &StorageKey| (*key, newest.get(key).and_then(|newest| newest.value.clone()));
-        match direction {
-            Direction::Forwards => Box::new(keys.map(change)),
-            Direction::Backwards => Box::new(keys.rev().map(change)),
         }
     }
 
@@ -237,6 +260,44 @@ impl Base {
         found.truncate(limit);
         Ok((found, is_whole))
     }
+}
+
+/// What blocks changed in a range since the last flush began.
+fn in_memory<'a>(
+    newest: &'a HashMap<StorageKey, Newest>,
+    changed: &'a mut HashMap<i32, Changed>,
+    range: &KeyRange,
+    direction: Direction,
+) -> Changes<'a> {
+    let contract = match &range.0 {
+        Bound::Included(low) | Bound::Excluded(low) => low.first_chunk(),
+        Bound::Unbounded => None,
+    };
+    let keys = contract.and_then(|id| changed.get_mut(&i32::from_le_bytes(*id)));
+    let Some(keys) = keys.filter(|_| !is_empty(range)) else {
+        return Box::new(std::iter::empty());
+    };
+    keys.ordered.extend(keys.others.drain(..));
+    let keys = keys.ordered.range::<[u8], _>(borrowed(range));
+    let change = |key: &StorageKey| (*key, newest.get(key).and_then(|newest| newest.value.clone()));
+    in_direction(keys.map(change), direction)
+}
+
+/// The value under a key that did not change since the last flush began.
+fn search(
+    flushing: Option<&Layer>,
+    table: Option<&TableReader>,
+    key: &StorageKey,
+) -> store::Result<Option<Value>> {
+    if let Some(layer) = flushing
+        && let Ok(at) = layer.binary_search_by(|(other, _)| other.cmp(key))
+    {
+        return Ok(layer[at].1.clone());
+    }
+    let Some(table) = table else { return Ok(None) };
+    let mut value = Vec::new();
+    let live = table.snapshot().get(key.as_slice(), &mut value)?;
+    Ok(live.then(|| value.into()))
 }
 
 /// Changes of several layers in order, of each key the uppermost; the layers come from above.

@@ -1,11 +1,12 @@
 //! Iteration over the keys of a contract that begin with a prefix, merged over all layers.
 //!
 //! What an iteration gives is the state as it was when it began, as in neo-go
-//! (`storage.MemCachedStore.SeekAsync`): changes of the layers above are copied then, and what lies
+//! (`storage.MemCachedStore.SeekAsync`): changes of the block are copied then, and what lies
 //! below does not change while a block is executed. It is read in pages that grow, so that an
 //! iteration over millions of keys that ends early costs little.
 
-use super::base::{Base, KeyRange, Layer, Merged, changes};
+use super::base::{Base, KeyRange};
+use super::journal::Journal;
 use super::{StorageKey, Value};
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -37,7 +38,7 @@ pub struct Find {
     /// What of the range is not read from below.
     range: KeyRange,
     direction: Direction,
-    /// Changes of the upper layers, in order.
+    /// Changes of the block, in order.
     above: VecDeque<(StorageKey, Option<Value>)>,
     /// Pairs from below, in order.
     below: VecDeque<(StorageKey, Value)>,
@@ -70,14 +71,13 @@ fn range(id: i32, prefix: &[u8], start: &[u8], direction: Direction) -> KeyRange
 }
 
 impl Find {
-    pub(super) fn new<'a>(
+    pub(super) fn new(
         (id, prefix, start): (i32, &[u8], &[u8]),
         direction: Direction,
-        layers: impl Iterator<Item = &'a Layer>,
+        block: &Journal,
     ) -> Self {
         let range = range(id, prefix, start, direction);
-        let sources = layers.map(|layer| changes(layer, &range, direction)).collect();
-        let above = Merged::new(sources, direction).collect();
+        let above = block.range(&range, direction).into();
         Self { range, direction, above, below: VecDeque::new(), done: false, page: PAGE.0 }
     }
 

@@ -81,7 +81,9 @@ impl PartialOrd for StorageKey {
 
 impl Ord for StorageKey {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.as_slice().cmp(other.as_slice())
+        // nearly always the first bytes decide; zeros behind a short key sort it before longer ones
+        let first = |key: &Self| u128::from_be_bytes(*key.bytes.first_chunk().unwrap_or(&[0; 16]));
+        first(self).cmp(&first(other)).then_with(|| self.as_slice().cmp(other.as_slice()))
     }
 }
 

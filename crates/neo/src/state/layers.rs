@@ -1,13 +1,20 @@
 //! The layers of a block that is executed, over what lies below.
 
-use super::base::{Base, Layer};
+use super::base::Base;
 use super::find::{Direction, Find};
+use super::journal::Journal;
 use super::remembered::{Known, Versions};
 use super::{StorageKey, Value};
+use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 /// A change of a block: a key, and its new value or none where it is deleted.
 pub type Change = (StorageKey, Option<Value>);
+
+/// The order of changes: that of their keys.
+pub(super) fn by_key((one, _): &Change, (other, _): &Change) -> Ordering {
+    one.cmp(other)
+}
 
 /// What contracts keep, as the code that runs now sees it.
 ///
@@ -18,8 +25,10 @@ pub type Change = (StorageKey, Option<Value>);
 /// a block asks [`State::failure`] before its result counts.
 pub struct State {
     base: Base,
-    /// The block's first, then those over it.
-    layers: Vec<Layer>,
+    /// What the block changed so far.
+    block: Journal,
+    /// What the last block replaced, until somebody asks.
+    before: Option<Vec<Option<Value>>>,
     failure: OnceLock<store::Error>,
     versions: Versions,
     known: Known,
@@ -31,7 +40,8 @@ impl State {
     pub fn new(base: Base) -> Self {
         Self {
             base,
-            layers: vec![Layer::new()],
+            block: Journal::default(),
+            before: None,
             failure: OnceLock::new(),
             versions: Versions::default(),
             known: Known::default(),
@@ -58,7 +68,7 @@ impl State {
     #[must_use]
     pub fn get(&self, id: i32, key: &[u8]) -> Option<Value> {
         let key = StorageKey::new(id, key)?;
-        match self.layers.iter().rev().find_map(|layer| layer.get(&key)) {
+        match self.block.get(&key) {
             Some(change) => change.clone(),
             None => self.checked(self.base.get(&key)),
         }
@@ -76,40 +86,29 @@ impl State {
     }
 
     fn change(&mut self, id: i32, key: &[u8], value: Option<Value>) {
-        self.versions.changed(id);
-        if let (Some(key), Some(layer)) = (StorageKey::new(id, key), self.layers.last_mut()) {
-            layer.insert(key, value);
+        self.versions.changed(id, key);
+        if let Some(key) = StorageKey::new(id, key) {
+            self.block.insert(key, value);
         }
     }
 
     /// Changes go to a new layer from here on. Returns how many there are now, with the
     /// block's.
     pub fn begin(&mut self) -> usize {
-        self.layers.push(Layer::new());
-        self.layers.len()
+        self.block.begin() + 1
     }
 
     /// The changes of the uppermost layer go to the one below it. The block's layer stays.
     pub fn keep(&mut self) {
-        if let [.., below, upper] = &mut self.layers[..] {
-            match below.is_empty() {
-                true => std::mem::swap(below, upper),
-                // `append` would build the lower one anew, however few changes there are
-                false => below.extend(std::mem::take(upper)),
-            }
-            self.layers.pop();
-        }
+        self.block.keep();
     }
 
     /// The changes of the uppermost layer are given up; of the block's layer, too.
     pub fn discard(&mut self) {
-        let is_native = |layer: &Layer| layer.keys().any(|key| key.id() < 0);
-        if self.layers.last().is_some_and(is_native) {
+        let mut is_native = false;
+        self.block.discard(|key| is_native |= key.id() < 0);
+        if is_native {
             self.versions.all_changed();
-        }
-        match &mut self.layers[..] {
-            [block] => block.clear(),
-            _ => drop(self.layers.pop()),
         }
     }
 
@@ -128,7 +127,7 @@ impl State {
     /// on, both included; with an empty `start` through all of them.
     #[must_use]
     pub fn find(&self, id: i32, prefix: &[u8], start: &[u8], direction: Direction) -> Find {
-        Find::new((id, prefix, start), direction, self.layers.iter().rev())
+        Find::new((id, prefix, start), direction, &self.block)
     }
 
     /// The next pair of an iteration, which began in the same block.
@@ -147,16 +146,21 @@ impl State {
         std::iter::from_fn(move || self.next(&mut find))
     }
 
+    /// What stood under the keys that the last block changed, in their order, where the state tells
+    /// it ([`Base::telling`]).
+    pub fn before(&mut self) -> Option<Vec<Option<Value>>> {
+        self.before.take()
+    }
+
     /// The block ends: its changes become part of what lies below, and are returned in the order of
     /// their keys. Layers that were not ended are given up.
     pub fn end_block(&mut self) -> Vec<Change> {
-        if self.layers.len() > 1 {
+        if self.block.layers() > 0 {
             self.versions.all_changed();
         }
-        self.layers.truncate(1);
-        let block = self.layers.first_mut().map(std::mem::take).unwrap_or_default();
-        let changes = block.iter().map(|(key, value)| (*key, value.clone())).collect();
-        self.base.apply(block);
+        let changes = self.block.take();
+        let before = self.base.apply(&changes);
+        self.before = self.checked(before);
         changes
     }
 

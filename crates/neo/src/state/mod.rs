@@ -7,18 +7,17 @@
 
 mod base;
 mod find;
+mod journal;
 mod key;
 mod layers;
 mod mpt;
 mod remembered;
+mod value;
 
 pub use base::{Base, Layer};
 pub use find::{Direction, Find};
 pub use key::{MAX_STORAGE_KEY, MAX_STORAGE_VALUE, StorageKey};
 pub use layers::{Change, State};
 pub use mpt::StateTrie;
-
-use std::sync::Arc;
-
-/// What stands under a key.
-pub type Value = Arc<[u8]>;
+pub(crate) use remembered::GAS_RECORDS;
+pub use value::Value;

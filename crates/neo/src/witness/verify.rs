@@ -4,7 +4,7 @@
 use super::standard::Standard;
 use crate::types::{UInt160, UInt256, Witness};
 use crypto::{EcdsaCheck, Key, KeyTables, ManySha256, Signatures};
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// A push of a signature: two bytes, then r and s.
 const SIGNATURE_PUSH: usize = 66;

@@ -7,8 +7,8 @@ use crate::{
     state::State,
     types::{Attribute, Block, Transaction, UInt160, UInt256},
 };
+use hashbrown::HashMap;
 use num_bigint::BigInt;
-use std::collections::HashMap;
 
 /// Who pays: an account, or for the contract Notary the one whose deposit it takes.
 type Payer = (UInt160, Option<UInt160>);

@@ -1,8 +1,11 @@
 //! Contracts by their hash, decoded once.
 
-use std::{collections::HashMap, sync::Arc};
+use hashbrown::HashMap;
+use std::sync::Arc;
 
 use super::{Contract, Engine, Value, native};
+use crate::execute::interop::keys;
+use crate::types::PublicKey;
 
 /// Contracts that were read before, with the bytes that they were read from.
 #[derive(Default)]
@@ -13,6 +16,8 @@ pub struct Contracts {
     answers: HashMap<[u8; 20], Option<Arc<Contract>>>,
     /// When that was.
     version: u64,
+    /// The accounts of keys: those of the committee come with every block.
+    accounts: HashMap<PublicKey, [u8; 20]>,
 }
 
 /// Contracts that are kept in memory, and answers, at most.
@@ -35,10 +40,19 @@ impl Engine<'_> {
         answer
     }
 
+    /// The account of a key.
+    pub fn account_of(&mut self, key: &PublicKey) -> [u8; 20] {
+        let accounts = &mut self.contracts.accounts;
+        if accounts.len() >= KEPT {
+            accounts.clear();
+        }
+        *accounts.entry(*key).or_insert_with(|| keys::account(key))
+    }
+
     fn stored_contract(&mut self, hash: &[u8; 20]) -> Option<Arc<Contract>> {
         let value = native::management::stored(self.state, hash)?;
         if let Some((known, contract)) = self.contracts.known.get(hash)
-            && (Arc::ptr_eq(known, &value) || *known == value)
+            && *known == value
         {
             return Some(Arc::clone(contract));
         }

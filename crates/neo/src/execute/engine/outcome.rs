@@ -4,6 +4,7 @@ use crate::{
     execute::vm::Item,
     types::{UInt160, UInt256},
 };
+use std::borrow::Cow;
 
 /// What a script is allowed, a set of flags.
 pub mod flags {
@@ -58,7 +59,7 @@ pub struct Event {
     /// The contract that sent it.
     pub contract: [u8; 20],
     /// Its name.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// What it carries: an array.
     pub state: Item,
 }
@@ -69,7 +70,7 @@ pub struct Notification {
     /// The contract that sent it.
     pub contract: UInt160,
     /// Its name.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// What it carries, as a serialized array.
     pub state: Vec<u8>,
 }

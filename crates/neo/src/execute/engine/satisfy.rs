@@ -9,7 +9,7 @@ use crate::{
     },
     types::{UInt160, Witness},
 };
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 /// What the witnesses of a transaction leave for those after them: in neo-go they share a context
 /// (`Blockchain.verifyTxWitnesses`).

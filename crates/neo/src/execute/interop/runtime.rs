@@ -159,7 +159,7 @@ pub(super) fn notify(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let array = engine.vm.heap.new_array(items);
     let state = copy::deep(&mut engine.vm.heap, &array, true, true)?;
     let contract = engine.vm.current_hash();
-    engine.add_event(Event { contract, name, state })
+    engine.add_event(Event { contract, name: name.into(), state })
 }
 
 /// `System.Runtime.GetNotifications`.

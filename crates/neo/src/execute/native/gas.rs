@@ -11,9 +11,10 @@ use crate::{
         encode::{Encoder, integer_of},
         engine::Engine,
         interop::keys,
-        vm::{Fault, Type},
+        vm::{Fault, Integer, Type, small_bytes},
     },
     params::Hardfork,
+    state::Value,
     types::Attribute,
 };
 
@@ -34,19 +35,24 @@ pub(super) static DEFINITION: Definition = Definition {
     post_persist: nothing,
 };
 
-/// The balance that an account's value holds.
-pub(super) fn balance(value: &[u8]) -> Result<BigInt, Fault> {
+/// The bytes of the balance that an account's value holds.
+fn balance_bytes(value: &[u8]) -> Result<&[u8], Fault> {
     match value {
-        [] => Ok(BigInt::ZERO),
+        [] => Ok(&[]),
         [kind, 1, integer, len, bytes @ ..]
             if *kind == Type::Struct as u8
                 && *integer == Type::Integer as u8
                 && usize::from(*len) == bytes.len() =>
         {
-            Ok(integer_of(bytes))
+            Ok(bytes)
         }
         _ => Err(Fault::Rule("invalid balance")),
     }
+}
+
+/// The balance that an account's value holds.
+pub(super) fn balance(value: &[u8]) -> Result<BigInt, Fault> {
+    balance_bytes(value).map(integer_of)
 }
 
 /// What an account has, in units of 10^-8.
@@ -57,25 +63,43 @@ pub(crate) fn balance_of(state: &crate::state::State, account: &[u8; 20]) -> Big
 
 /// An account's value after a change, none where nothing is left.
 pub(super) fn changed(
-    old: Option<&[u8]>,
+    old: Option<&Value>,
     amount: &BigInt,
     needed: Option<&BigInt>,
-) -> Result<Option<Vec<u8>>, Fault> {
-    let before = balance(old.unwrap_or_default())?;
-    let lacks = match amount.sign() {
-        Sign::NoSign => needed.is_some_and(|needed| before < *needed),
-        Sign::Minus => before < -amount,
-        Sign::Plus => false,
-    };
-    if lacks {
-        return Err(Fault::Rule("insufficient funds"));
-    }
+) -> Result<Option<Value>, Fault> {
+    let bytes = balance_bytes(old.map_or(&[], |old| &old[..]))?;
+    let lacking = Err(Fault::Rule("insufficient funds"));
     if amount.sign() == Sign::NoSign {
-        return Ok(old.map(<[u8]>::to_vec));
+        let lacks = needed.is_some_and(|needed| integer_of(bytes) < *needed);
+        return if lacks { lacking } else { Ok(old.cloned()) };
+    }
+    // all of the tokens are fewer than 2^63, but for networks that begin with more
+    if let Ok(amount) = i64::try_from(amount)
+        && let Ok(Integer::Small(before)) = Integer::from_bytes(bytes)
+        && let Some(after) = before.checked_add(amount)
+    {
+        return match after {
+            _ if amount < 0 && after < 0 => lacking,
+            0 => Ok(None),
+            _ => Ok(Some(account_of(after))),
+        };
+    }
+    let before = integer_of(bytes);
+    if amount.sign() == Sign::Minus && before < -amount {
+        return lacking;
     }
     let after = before + amount;
     let kept = after.sign() != Sign::NoSign;
-    Ok(kept.then(|| Encoder::default().structure(1).integer(&after).done()))
+    Ok(kept.then(|| Encoder::default().structure(1).integer(&after).done().into()))
+}
+
+/// The value of an account with this balance.
+fn account_of(balance: i64) -> Value {
+    let (bytes, len) = small_bytes(balance);
+    let mut value = [0; 12];
+    value[..4].copy_from_slice(&[Type::Struct as u8, 1, Type::Integer as u8, len as u8]);
+    value[4..].copy_from_slice(&bytes);
+    value[..4 + len].into()
 }
 
 fn initialize(engine: &mut Engine<'_>, hardfork: Option<Hardfork>) -> Result<(), Fault> {
@@ -121,5 +145,6 @@ fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let validators = neo::validators(engine.state, &engine.chain.protocol, block.header.index)?;
     let primary = validators.get(usize::from(block.header.primary));
     let primary = primary.ok_or(Fault::Range("primary index"))?;
-    mint_quietly(engine, ID, keys::account(primary), fees)
+    let account = engine.account_of(primary);
+    mint_quietly(engine, ID, account, fees)
 }

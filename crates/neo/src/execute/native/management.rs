@@ -239,7 +239,7 @@ fn put(engine: &mut Engine<'_>, contract: &Contract) -> Result<(), Fault> {
     Ok(())
 }
 
-fn emit(engine: &mut Engine<'_>, name: &str, hash: &[u8; 20]) -> Result<(), Fault> {
+fn emit(engine: &mut Engine<'_>, name: &'static str, hash: &[u8; 20]) -> Result<(), Fault> {
     let this = engine.native_hash(ID);
     engine.notify(this, name, vec![Item::bytes(hash)])
 }

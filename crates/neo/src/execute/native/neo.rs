@@ -22,6 +22,7 @@ use crate::execute::{
     vm::{Fault, Integer, Item},
 };
 use crate::params::Hardfork;
+use crate::state::Value;
 
 /// The contract's number.
 pub const ID: i32 = -5;
@@ -121,11 +122,11 @@ pub(super) static DEFINITION: Definition = Definition {
 pub(super) fn changed(
     engine: &mut Engine<'_>,
     account: &[u8; 20],
-    old: Option<&[u8]>,
+    old: Option<&Value>,
     amount: &BigInt,
     needed: Option<&BigInt>,
-) -> Result<(Option<Vec<u8>>, Option<Distribution>), Fault> {
-    let mut state = Account::decode(old.unwrap_or_default())?;
+) -> Result<(Option<Value>, Option<Distribution>), Fault> {
+    let mut state = Account::decode(old.map_or(&[], |old| &old[..]))?;
     let lacks = match amount.sign() {
         Sign::Minus => state.balance < -amount,
         Sign::NoSign => needed.is_some_and(|needed| state.balance < *needed),
@@ -137,7 +138,7 @@ pub(super) fn changed(
     let gas = rewards::distribute(engine, &mut state)?;
     let distribution = gas.map(|amount| Distribution { to: *account, amount });
     if amount.sign() == Sign::NoSign {
-        return Ok((Some(state.encode()), distribution));
+        return Ok((Some(state.encode().into()), distribution));
     }
     candidates::change_votes(engine, state.vote.as_ref(), amount, false)?;
     if state.vote.is_some() {
@@ -145,7 +146,7 @@ pub(super) fn changed(
     }
     state.balance += amount;
     let kept = state.balance.sign() != Sign::NoSign;
-    Ok((kept.then(|| state.encode()), distribution))
+    Ok((kept.then(|| state.encode().into()), distribution))
 }
 
 /// Changes how much NEO votes.

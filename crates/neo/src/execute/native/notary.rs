@@ -69,7 +69,8 @@ fn key(account: &[u8; 20]) -> [u8; 21] {
 }
 
 /// What is left of an account's deposit, in units of 10^-8 GAS.
-pub(crate) fn deposit_of(state: &State, account: &[u8; 20]) -> BigInt {
+#[must_use]
+pub fn deposit_of(state: &State, account: &[u8; 20]) -> BigInt {
     load(state, account).ok().flatten().map(|deposit| deposit.amount).unwrap_or_default()
 }
 

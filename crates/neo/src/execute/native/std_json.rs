@@ -40,7 +40,7 @@ pub(super) fn serialize(
 fn write(heap: &Heap, item: &Item) -> Result<String, Fault> {
     let mut out = String::new();
     // compounds that were written are copied from there; an open one ends in too much text
-    let mut seen: std::collections::HashMap<Ref, (usize, usize)> = Default::default();
+    let mut seen: hashbrown::HashMap<Ref, (usize, usize)> = Default::default();
     let mut work = vec![Work::Item(item.clone())];
     while let Some(next) = work.pop() {
         match next {

@@ -1,6 +1,7 @@
 //! Native contracts as of each hardfork: their methods, and the NEF and manifest that are state.
 
-use std::{collections::HashMap, sync::Arc};
+use hashbrown::HashMap;
+use std::sync::Arc;
 
 use super::{DEFINITIONS, Definition, Method};
 use crate::{

@@ -10,7 +10,7 @@ use crate::{
         engine::{Continuation, Engine, flags},
         vm::{Fault, Item},
     },
-    state::State,
+    state::{State, Value},
 };
 
 /// Where the balance of an account lies.
@@ -123,7 +123,7 @@ fn transfer<const ID: i32>(
         None => then,
     };
     let moved = Moved { id: ID, from: Some(from), to: Some(to), amount };
-    after_transfer(engine, &moved, arguments[3].clone(), true, then)?;
+    after_transfer(engine, moved, arguments[3].clone(), true, then)?;
     Ok(None)
 }
 
@@ -143,7 +143,7 @@ pub(super) struct Moved {
 /// Says that tokens moved, and calls the contract that got them.
 fn after_transfer(
     engine: &mut Engine<'_>,
-    moved: &Moved,
+    moved: Moved,
     data: Item,
     call: bool,
     then: Continuation,
@@ -151,7 +151,7 @@ fn after_transfer(
     let account =
         |account: Option<[u8; 20]>| account.map_or(Item::Null, |account| Item::bytes(&account));
     let (from, to) = (account(moved.from), account(moved.to));
-    let amount = Item::integer(moved.amount.clone())?;
+    let amount = Item::integer(moved.amount)?;
     let token = engine.native_hash(moved.id);
     engine.notify(token, "Transfer", vec![from.clone(), to, amount.clone()])?;
     let receiver = moved.to.filter(|_| call).and_then(|to| engine.contract(&to));
@@ -174,7 +174,7 @@ pub(super) fn mint(
     }
     add_tokens(engine, id, &to, &amount)?;
     let moved = Moved { id, from: None, to: Some(to), amount };
-    after_transfer(engine, &moved, Item::Null, call, then)
+    after_transfer(engine, moved, Item::Null, call, then)
 }
 
 /// Makes tokens without a call of who gets them.
@@ -206,7 +206,7 @@ pub(super) fn burn_of_supply(
     }
     change_account(engine, gas::ID, &from, &-&amount)?;
     let moved = Moved { id: gas::ID, from: Some(from), to: None, amount };
-    after_transfer(engine, &moved, Item::Null, false, Box::new(|_| Ok(())))
+    after_transfer(engine, moved, Item::Null, false, Box::new(|_| Ok(())))
 }
 
 fn add_tokens(
@@ -228,7 +228,7 @@ fn change_account(
 ) -> Result<(), Fault> {
     let key = account_key(account);
     let old = engine.state.get(id, &key);
-    let (new, _) = changed(engine, id, account, old.as_deref(), amount, None)?;
+    let (new, _) = changed(engine, id, account, old.as_ref(), amount, None)?;
     store(engine, id, &key, new);
     Ok(())
 }
@@ -241,7 +241,7 @@ pub(super) fn change_supply(engine: &mut Engine<'_>, id: i32, amount: &BigInt) {
     }
 }
 
-fn store(engine: &mut Engine<'_>, id: i32, key: &[u8], value: Option<Vec<u8>>) {
+fn store(engine: &mut Engine<'_>, id: i32, key: &[u8], value: Option<Value>) {
     match value {
         Some(value) => engine.state.put(id, key, value),
         None => engine.state.delete(id, key),
@@ -253,10 +253,10 @@ fn changed(
     engine: &mut Engine<'_>,
     id: i32,
     account: &[u8; 20],
-    old: Option<&[u8]>,
+    old: Option<&Value>,
     amount: &BigInt,
     needed: Option<&BigInt>,
-) -> Result<(Option<Vec<u8>>, Option<Distribution>), Fault> {
+) -> Result<(Option<Value>, Option<Distribution>), Fault> {
     match id {
         gas::ID => gas::changed(old, amount, needed).map(|new| (new, None)),
         _ => neo::changed(engine, account, old, amount, needed),
@@ -283,7 +283,7 @@ fn change_balance(
             return Ok(None);
         }
     }
-    match changed(engine, id, account, old.as_deref(), amount, needed) {
+    match changed(engine, id, account, old.as_ref(), amount, needed) {
         Ok((new, distribution)) => {
             store(engine, id, &key, new);
             Ok(distribution)

@@ -1,6 +1,6 @@
 //! Items as JSON with their types, as application logs show them.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use super::{Fault, Heap, Item, MAX_SIZE, Ref};
 use crate::execute::native::base64;

@@ -1,6 +1,6 @@
 //! The binary form of items: in storage, in notifications, in application logs.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use super::{Entries, Fault, Heap, Integer, Item, Key, MAX_SIZE, Ref, Type, integer::MAX_BYTES};
 
@@ -39,7 +39,11 @@ pub fn protected(heap: &Heap, item: &Item) -> Vec<u8> {
 }
 
 fn write(heap: &Heap, item: &Item, any: bool) -> Result<Vec<u8>, Fault> {
-    let mut out = Vec::new();
+    // room for what a transfer carries
+    let mut out = Vec::with_capacity(64);
+    if write_flat(&mut out, heap, item, any)? {
+        return Ok(out);
+    }
     let mut seen: HashMap<Ref, Option<Written>> = HashMap::new();
     let mut left = MAX_SERIALIZED;
     let mut work = vec![Work::Item(item.clone())];
@@ -74,6 +78,30 @@ fn write(heap: &Heap, item: &Item, any: bool) -> Result<Vec<u8>, Fault> {
         check_size(out.len())?;
     }
     Ok(out)
+}
+
+/// Writes an item that holds none or only plain ones, as nearly all do; otherwise nothing, and says
+/// so.
+fn write_flat(out: &mut Vec<u8>, heap: &Heap, item: &Item, any: bool) -> Result<bool, Fault> {
+    let parts = match item {
+        Item::Map(_) => return Ok(false),
+        Item::Array(place) | Item::Struct(place) => {
+            let parts = heap.list(*place);
+            let is_flat = parts.iter().all(|part| part.place().is_none());
+            if !is_flat || parts.len() >= MAX_SERIALIZED {
+                return Ok(false);
+            }
+            out.push(item.kind() as u8);
+            write_size(out, parts.len());
+            parts
+        }
+        plain => std::slice::from_ref(plain),
+    };
+    for part in parts {
+        write_plain(out, part, any)?;
+        check_size(out.len())?;
+    }
+    Ok(true)
 }
 
 fn push_parts(heap: &Heap, item: &Item, place: Ref, work: &mut Vec<Work>) -> Result<(), Fault> {

@@ -18,6 +18,7 @@ use crate::{
     state::State,
     types::PublicKey,
 };
+use std::sync::Arc;
 
 const COMMITTEE: &[u8] = &[14];
 /// The part of all NEO that has to vote: a fifth.
@@ -33,10 +34,22 @@ fn encode(members: &Members) -> Vec<u8> {
 }
 
 /// The committee with its votes, in the order of election.
-pub(super) fn members(state: &State) -> Result<Members, Fault> {
+pub(super) fn members(state: &State) -> Result<Arc<Members>, Fault> {
     let stored = state.get(ID, COMMITTEE).ok_or(Fault::Rule("no committee"))?;
+    let mut known = state.known().committee.borrow_mut();
+    if let Some((value, members)) = &*known
+        && *value == stored
+    {
+        return Ok(Arc::clone(members));
+    }
+    let members = Arc::new(read(&stored)?);
+    *known = Some((stored, Arc::clone(&members)));
+    Ok(members)
+}
+
+fn read(stored: &[u8]) -> Result<Members, Fault> {
     let mut heap = Heap::default();
-    let item = serialize::deserialize(&mut heap, &stored)?;
+    let item = serialize::deserialize(&mut heap, stored)?;
     let list = item.place().map(|place| heap.list(place)).unwrap_or_default();
     let member = |item: &Item| {
         let fields = item.place().map(|place| heap.list(place)).unwrap_or_default();
@@ -52,7 +65,7 @@ pub(super) fn members(state: &State) -> Result<Members, Fault> {
 ///
 /// There is none yet.
 pub fn committee(state: &State) -> Result<Vec<PublicKey>, Fault> {
-    Ok(members(state)?.into_iter().map(|(key, _)| key).collect())
+    Ok(members(state)?.iter().map(|(key, _)| *key).collect())
 }
 
 /// The account of the committee.
@@ -132,10 +145,18 @@ pub(super) fn on_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     if !protocol.updates_committee_at(height) {
         return Ok(());
     }
-    let old = committee(engine.state)?;
+    let old = members(engine.state)?;
     let elected = elect(engine.state, protocol, height);
+    if elected == *old {
+        // it counts as written, as in the reference
+        if let Some(stored) = engine.state.get(ID, COMMITTEE) {
+            engine.state.put(ID, COMMITTEE, stored);
+        }
+        return Ok(());
+    }
     engine.state.put(ID, COMMITTEE, encode(&elected));
-    let new: Vec<PublicKey> = elected.into_iter().map(|(key, _)| key).collect();
+    let keys = |members: &Members| members.iter().map(|(key, _)| *key).collect::<Vec<_>>();
+    let (old, new) = (keys(&old), keys(&elected));
     if engine.is_active(Hardfork::Cockatrice) && old != new {
         let old = engine.array_of(&old);
         let new = engine.array_of(&new);

@@ -7,7 +7,6 @@ use crate::{
     execute::{
         encode::{integer_bytes, integer_of},
         engine::{Engine, Trigger},
-        interop::keys,
         native::{
             gas, stored_integer,
             token::{account_key, mint_quietly},
@@ -15,7 +14,7 @@ use crate::{
         vm::{Fault, Item},
     },
     params::Hardfork,
-    state::{Direction, State},
+    state::{Direction, GAS_RECORDS, State},
     types::PublicKey,
 };
 
@@ -50,6 +49,14 @@ fn records(state: &State) -> impl Iterator<Item = (u32, BigInt)> {
 
 /// The GAS of a block.
 pub(super) fn gas_per_block(state: &State, height: u32) -> Result<BigInt, Fault> {
+    let newest = || {
+        let (index, gas) = records(state).next()?;
+        Some((index, i64::try_from(gas).ok()?))
+    };
+    let newest = state.known().gas_per_block.of(state.version(&[GAS_RECORDS]), newest);
+    if let Some((_, gas)) = newest.filter(|(index, _)| *index <= height) {
+        return Ok(gas.into());
+    }
     let found = records(state).find(|(index, _)| *index <= height);
     found.map(|(_, gas)| gas).ok_or(Fault::Rule("no GAS per block"))
 }
@@ -132,7 +139,8 @@ pub(super) fn post_persist(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let size = protocol.committee_size(index);
     let member = members.get(index as usize % size.max(1)).ok_or(Fault::Range("committee"))?;
     let reward: BigInt = &gas * COMMITTEE / 100;
-    mint_quietly(engine, gas::ID, keys::account(&member.0), reward)?;
+    let account = engine.account_of(&member.0);
+    mint_quietly(engine, gas::ID, account, reward)?;
     if !protocol.updates_committee_at(index) {
         return Ok(());
     }

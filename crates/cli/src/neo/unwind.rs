@@ -1,0 +1,25 @@
+//! `unwind` of a store of Neo blocks.
+
+use crate::unwind::Unwound;
+use anyhow::{Context, Result};
+use neo::Level;
+use neo::ledger::{self, Ledger, unwind_blocks};
+use pipeline::Cancel;
+use std::path::Path;
+use store::ChainStore;
+
+/// Makes block `to` the last one; none when asked to stop.
+pub fn unwind(data: &Path, to: u64, cancel: &Cancel) -> Result<Option<Unwound>> {
+    let options = store::Options::default();
+    let context = || format!("cannot open the store {}", data.display());
+    let (mut store, _) = ChainStore::open(data, &options).with_context(context)?;
+    let done = match store.tip().is_some_and(|tip| tip.level >= Level::Execution as u8) {
+        false => Some(unwind_blocks(&mut store, to)?),
+        true => {
+            drop(store);
+            Ledger::open(data, &options).with_context(context)?.unwind(to, cancel)?
+        }
+    };
+    let told = |ledger::Unwound { from, to, with_state }| Unwound { from, to, with_state };
+    Ok(done.map(told))
+}

@@ -1,0 +1,51 @@
+//! `unwind`: takes blocks back, with the state behind them.
+
+use crate::answer::Answer;
+use crate::args::Unwind;
+use crate::{data_folder, ethereum, neo, stop};
+use anyhow::{Result, bail};
+use archive::Family;
+use chain::{Status, grouped};
+use pipeline::Cancel;
+use serde_json::json;
+
+/// What going back has done, whatever the chain.
+pub struct Unwound {
+    /// The last block before.
+    pub from: u64,
+    /// The last block now.
+    pub to: u64,
+    /// Whether a state went back with the blocks.
+    pub with_state: bool,
+}
+
+/// `blockmill unwind`.
+pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
+    stop::leaves("the store is as it was: blocks and state go back in one step");
+    let data = &args.data;
+    let done = match data_folder::family_of(data) {
+        Some(Family::Ethereum) => ethereum::unwind::unwind(data, args.to, cancel)?,
+        Some(Family::Neo) => neo::unwind::unwind(data, args.to, cancel)?,
+        found => {
+            let found = found.map_or("none", data_folder::name_of);
+            let name = data.display();
+            bail!("{name}: expected a store of Ethereum or Neo blocks, found {found}")
+        }
+    };
+    let Some(done) = done else { return Ok(Answer::of(Status::Interrupted)) };
+    let state = match done.with_state {
+        true => "blocks, state and log",
+        false => "blocks; there was no state",
+    };
+    if !json {
+        println!("store          {}", data.display());
+        println!("before         up to block {}", grouped(done.from));
+        println!("now            up to block {} ({state})", grouped(done.to));
+    }
+    Answer::ok().with(json!({
+        "data": data.display().to_string(),
+        "from": done.from,
+        "to": done.to,
+        "with_state": done.with_state,
+    }))
+}

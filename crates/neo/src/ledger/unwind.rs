@@ -1,0 +1,245 @@
+//! Taking blocks back along the undo log: blocks, tables and log together, in one commit.
+
+use super::Ledger;
+use super::trie::trie_over;
+use super::undo::{self, Replaced};
+use crate::fault::Error;
+use crate::history;
+use crate::logs::{self, Event, Standard};
+use crate::state::StorageKey;
+use crate::stored::has_state_roots;
+use crate::types::{Block, UInt160, UInt256};
+use crypto::ManySha256;
+use pipeline::Cancel;
+use std::collections::{BTreeMap, BTreeSet};
+use store::{ChainStore, Tip};
+
+/// What going back has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unwound {
+    /// The last block before.
+    pub from: u64,
+    /// The last block now.
+    pub to: u64,
+    /// Whether a state went back with the blocks.
+    pub with_state: bool,
+}
+
+/// Takes blocks of a store without a state back, to `to`. Durable when it returns.
+///
+/// # Errors
+/// [`Error::Unwind`] where the store does not hold the block; those of the store.
+pub fn unwind_blocks(store: &mut ChainStore, to: u64) -> Result<Unwound, Error> {
+    let (from, new) = target(store, to)?;
+    store.truncate_after(&new)?;
+    Ok(Unwound { from, to, with_state: false })
+}
+
+/// The number of the last block, and what the tip is to be.
+fn target(store: &ChainStore, to: u64) -> Result<(u64, Tip), Error> {
+    let (Some(first), Some(tip)) = (store.first(), store.tip()) else {
+        return Err(Error::Unwind { expected: "a block".into(), found: "none".into() });
+    };
+    if to < first || to > tip.number {
+        let expected = format!("one of the blocks {first} to {}", tip.number);
+        return Err(Error::Unwind { expected, found: format!("--to {to}") });
+    }
+    let hash = store.hash_of(to)?;
+    let missing = Error::StoredBlock { number: to, expected: UInt256::ZERO, found: None };
+    let hash = hash.ok_or(missing)?;
+    Ok((tip.number, Tip { number: to, hash, ..tip }))
+}
+
+/// Accounts and standards of the transfers that blocks tell of.
+type Accounts = BTreeSet<(UInt160, u8)>;
+
+impl Ledger {
+    /// The earliest block that can be gone back to; none where the store has no block.
+    #[must_use]
+    pub fn earliest(&self) -> Option<u64> {
+        let tip = self.store.lock().tip()?.number;
+        let first = self.undo.first(&self.facts);
+        Some(first.map_or(tip, |first| u64::from(first.saturating_sub(1))))
+    }
+
+    /// Makes block `to` the last one: takes back the blocks after it, and all that they left.
+    /// Before anything is written, the state root is computed and held to the one of that block.
+    /// Durable when it returns; none when asked to stop, and then nothing has changed.
+    ///
+    /// # Errors
+    /// [`Error::Unwind`] where the store does not hold the block, or the log does not reach so far
+    /// back; damage.
+    pub fn unwind(mut self, to: u64, cancel: &Cancel) -> Result<Option<Unwound>, Error> {
+        let (from, new) = target(&self.store.lock(), to)?;
+        let earliest = self.earliest().unwrap_or(from);
+        if to < earliest {
+            let expected = format!("block {earliest} or later, as the undo log begins there");
+            return Err(Error::Unwind { expected, found: format!("--to {to}") });
+        }
+        let state_root = has_state_roots(&self.store.lock())?;
+        let mut accounts = Accounts::new();
+        let mut end = self.undo.logs[self.facts.active].len();
+        // heights have four bytes
+        for height in (to as u32 + 1..=from as u32).rev() {
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let block = self.block(height, state_root)?;
+            self.mentioned(&block, height, state_root, &mut accounts)?;
+            for transaction in block.transactions() {
+                self.transactions.delete(&transaction.hash().0)?;
+            }
+            self.roots.delete(&height.to_be_bytes())?;
+            end = self.take_back(height, end)?;
+        }
+        for (account, tokens) in self.remove_transfers(&accounts, to as u32)? {
+            self.restore_updates(account, tokens, to as u32)?;
+        }
+        self.check_root(to as u32)?;
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        self.undo.logs[self.facts.active].cut(end)?;
+        if end == 0 {
+            self.facts.first[self.facts.active] = to as u32 + 1;
+        }
+        let (store, state) = (self.store.clone(), self.encoded_facts());
+        store.lock().truncate_after_with(&new, &mut self.parts(), &state)?;
+        Ok(Some(Unwound { from, to, with_state: true }))
+    }
+
+    fn block(&self, height: u32, state_root: bool) -> Result<Block, Error> {
+        let store = self.store.lock();
+        let number = u64::from(height);
+        let expected = UInt256(store.hash_of(number)?.unwrap_or_default());
+        let block = super::stored_block(&store, number, state_root)?;
+        block.ok_or(Error::StoredBlock { number, expected, found: None })
+    }
+
+    /// Collects the accounts that a block's notifications say something was transferred from or to.
+    fn mentioned(
+        &self,
+        block: &Block,
+        height: u32,
+        state_root: bool,
+        accounts: &mut Accounts,
+    ) -> Result<(), Error> {
+        let executions = self.executions(height, state_root)?;
+        let missing =
+            Error::StoredBlock { number: height.into(), expected: block.hash, found: None };
+        for execution in executions.ok_or(missing)? {
+            for event in &execution.notifications {
+                let (contract, name) = (event.contract, &*event.name);
+                let event = Event { contract, name, state: &event.state };
+                if let Some(movement) = logs::transfer_of(&event) {
+                    let standard = movement.standard.number();
+                    accounts.extend([(movement.from, standard), (movement.to, standard)]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back what the block of the record that ends at `end` of the active log replaced;
+    /// where the record begins.
+    fn take_back(&mut self, height: u32, mut end: u64) -> Result<u64, Error> {
+        if end == 0 {
+            // the records before are in the other log
+            self.undo.logs[self.facts.active].cut(0)?;
+            self.facts.active = 1 - self.facts.active;
+            end = self.undo.logs[self.facts.active].len();
+        }
+        let mut record = vec![];
+        let start = self.undo.logs[self.facts.active].read(end, &mut record)?;
+        let damaged = |error| Error::StoredUndo { height, error };
+        let (found, entries) = undo::decode(&record).map_err(damaged)?;
+        if found != height {
+            let expected = "the block before the one behind it";
+            let error =
+                crate::types::Error::Field { at: 0, what: "height", expected, found: found.into() };
+            return Err(damaged(error));
+        }
+        // of a key that was replaced twice the first value counts
+        for (table, key, before) in entries.into_iter().rev() {
+            let table = match table {
+                Replaced::Storage => {
+                    if let (Some(history), Some(key)) =
+                        (&mut self.history, StorageKey::from_slice(key))
+                    {
+                        history::remove(history, &key, height)?;
+                    }
+                    &mut self.storage
+                }
+                Replaced::Transactions => &mut self.transactions,
+                Replaced::Conflicts => &mut self.conflicts,
+            };
+            match before {
+                Some(before) => table.put(key, before)?,
+                None => table.delete(key)?,
+            }
+        }
+        Ok(start)
+    }
+
+    /// Removes the transfers of these accounts after block `to`; of which tokens they were.
+    fn remove_transfers(
+        &mut self,
+        accounts: &Accounts,
+        to: u32,
+    ) -> Result<BTreeMap<UInt160, BTreeSet<i32>>, Error> {
+        let mut tokens: BTreeMap<UInt160, BTreeSet<i32>> = BTreeMap::new();
+        let reader = self.transfers.reader();
+        for (account, standard) in accounts {
+            let own = tokens.entry(*account).or_default();
+            let table = &mut self.transfers;
+            logs::after(&reader, (*account, *standard), to, |key, transfer| {
+                own.insert(transfer.asset);
+                table.delete(key)
+            })?;
+        }
+        Ok(tokens)
+    }
+
+    /// When an account's balances of these tokens changed last up to block `to`: as the transfers
+    /// tell that are left.
+    fn restore_updates(
+        &mut self,
+        account: UInt160,
+        mut tokens: BTreeSet<i32>,
+        to: u32,
+    ) -> Result<(), Error> {
+        let reader = self.transfers.reader();
+        let mut last: BTreeMap<i32, u32> = BTreeMap::new();
+        for standard in Standard::NUMBERS {
+            let mut wanted = tokens.clone();
+            logs::before(&reader, (account, standard), to, |transfer| {
+                if wanted.remove(&transfer.asset) {
+                    let height = last.entry(transfer.asset).or_default();
+                    *height = transfer.place.height.max(*height);
+                }
+                !wanted.is_empty()
+            })?;
+        }
+        while let Some(token) = tokens.pop_first() {
+            let key = logs::update_key(account, token);
+            match last.get(&token) {
+                Some(height) => self.updates.put(&key, &height.to_le_bytes())?,
+                None => self.updates.delete(&key)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds contract storage, as it is now, to the root of block `to`.
+    fn check_root(&mut self, to: u32) -> Result<(), Error> {
+        let mut root = vec![];
+        let live = self.roots.get(&to.to_be_bytes(), &mut root)?;
+        let expected = UInt256::from_slice(&root).filter(|_| live).unwrap_or_default();
+        let found = trie_over(self.storage.iter()?, ManySha256::detect())?.root();
+        if found != expected {
+            return Err(Error::StoredState { expected, found });
+        }
+        self.facts.root = expected;
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! Blocks are taken back with all that they left, and come again: the store is then that of a
+//! restore which never had them, and goes on as one.
+
+mod dumps;
+
+use archive::{ChunkLimit, acc};
+use blockmill_neo::Level;
+use blockmill_neo::commit::Sink;
+use blockmill_neo::fault::Error;
+use blockmill_neo::history::HISTORY;
+use blockmill_neo::import::{Options, import};
+use blockmill_neo::ledger::{
+    CONFLICTS, Ledger, ROOTS, STORAGE, TRANSACTIONS, Unwound, unwind_blocks,
+};
+use blockmill_neo::logs::{TRANSFERS, UPDATES};
+use blockmill_neo::option_table::Setting;
+use blockmill_neo::params::Protocol;
+use chain::Status;
+use dumps::Dump;
+use pipeline::Cancel;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use store::disk::simulated::SimulatedDisk;
+use store::{ChainStore, CrashPoint, Table, TableOptions};
+use testkit::{Random, spread};
+
+fn options(dump: Dump) -> Options {
+    let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
+    let protocol = Protocol::from_yaml(&text).unwrap();
+    // many commits
+    let batch = ChunkLimit { blocks: 3, bytes: 1 << 20 };
+    let memory = 1 << 16;
+    Options { threads: 2, level: Level::Execution, batch, memory, ..Options::new(protocol) }
+}
+
+fn with(dump: Dump, option: &str) -> Options {
+    let setting = Setting::default().with(&[option.to_owned()]).unwrap();
+    Options { setting, ..options(dump) }
+}
+
+/// Files of few bytes, so that there are many of them.
+fn small() -> store::Options {
+    store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
+}
+
+/// Imports a dump up to a block; the last block that is committed.
+fn run(ledger: Ledger, options: &Options, dump: Dump, until: Option<u32>) -> Option<u64> {
+    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
+    let options = Options { until, ..options.clone() };
+    let mut sink = Sink::Ledger(Box::new(ledger));
+    let (run, outcome) = import(&dumps, &options, &mut sink, |_| {});
+    outcome.unwrap();
+    run.committed
+}
+
+fn open(data: &Path) -> Ledger {
+    Ledger::open(data, &store::Options::default()).unwrap()
+}
+
+fn unwind(ledger: Ledger, to: u64) -> Result<Unwound, Error> {
+    ledger.unwind(to, &Cancel::new()).map(|done| done.expect("nobody asked to stop"))
+}
+
+/// All that a store of executed blocks holds.
+#[derive(PartialEq)]
+struct Whole {
+    blocks: Vec<[Vec<u8>; 4]>,
+    tables: BTreeMap<&'static str, BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl Whole {
+    fn of(data: &Path) -> Self {
+        Self::on(data, &store::Options::default())
+    }
+
+    fn on(data: &Path, options: &store::Options) -> Self {
+        let names = [STORAGE, TRANSACTIONS, CONFLICTS, TRANSFERS, UPDATES, ROOTS, HISTORY];
+        let parts = |opening: &mut store::Opening| {
+            let open = |name| opening.table(name, &TableOptions::new(1 << 20));
+            names.into_iter().map(open).collect::<store::Result<Vec<Table>>>()
+        };
+        let ((store, _), tables) = ChainStore::open_with(data, options, parts).unwrap();
+        let entries = |table: &Table| {
+            let (mut found, mut scan) = (BTreeMap::new(), table.iter().unwrap());
+            while let Some((key, value)) = scan.next().unwrap() {
+                found.insert(key.to_vec(), value.to_vec());
+            }
+            found
+        };
+        let item = |found: store::Result<Option<Vec<u8>>>| found.unwrap().unwrap();
+        let block = |height| {
+            let hash = store.hash_of(height).unwrap().unwrap();
+            assert_eq!(store.number_of(&hash).unwrap(), Some(height));
+            let (header, body) = (store.header(height), store.body(height));
+            [hash.to_vec(), item(header), item(body), item(store.receipts(height))]
+        };
+        Self {
+            blocks: (0..store.count()).map(block).collect(),
+            tables: names.into_iter().zip(tables.iter().map(entries)).collect(),
+        }
+    }
+
+    /// Compares without printing all of it.
+    fn assert_same(&self, other: &Self, what: &str) {
+        assert_eq!(self.blocks.len(), other.blocks.len(), "{what}");
+        assert!(self.blocks == other.blocks, "{what}: blocks or logs differ");
+        for (name, own) in &self.tables {
+            let other = &other.tables[name];
+            let differ = own.iter().filter(|(key, value)| other.get(*key) != Some(*value)).count();
+            let sizes = (own.len(), other.len());
+            assert!(own == other, "{what}, {name}: {sizes:?} entries, {differ} differ");
+        }
+    }
+}
+
+/// Restores a dump, takes blocks back to each of `stops` and lets them come again.
+fn there_and_back(dump: Dump, stops: &[u64], history: bool) {
+    let options = options(dump);
+    let open = |data: &Path| match history {
+        true => Ledger::open_with_history(data, &store::Options::default()).unwrap(),
+        false => open(data),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let last = dump.blocks as u64 - 1;
+    assert_eq!(run(open(folder.path()), &options, dump, None), Some(last));
+    let whole = Whole::of(folder.path());
+    assert_eq!(history, !whole.tables[HISTORY].is_empty());
+    assert!(whole.tables[TRANSFERS].len() > 100);
+    for to in stops {
+        let done = unwind(open(folder.path()), *to).unwrap();
+        assert_eq!(done, Unwound { from: last, to: *to, with_state: true });
+        let never = tempfile::tempdir().unwrap();
+        run(open(never.path()), &options, dump, Some(*to as u32));
+        let what = format!("{} {to}", dump.name);
+        Whole::of(folder.path()).assert_same(&Whole::of(never.path()), &what);
+        assert_eq!(run(open(folder.path()), &options, dump, None), Some(last));
+        Whole::of(folder.path()).assert_same(&whole, &what);
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_mixed_chain_goes_back_as_if_blocks_had_never_been_and_comes_again() {
+    there_and_back(Dump::MIXED, &[200, 101, 3], false);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_chain_goes_back_to_its_first_block_and_its_history_with_it() {
+    there_and_back(Dump::CHAIN50, &[49, 20, 0, 50], true);
+    there_and_back(Dump::EMPTY, &[1_500, 4], false);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn as_many_blocks_can_be_taken_back_as_was_asked_for_and_at_most_twice_as_many() {
+    let (dump, folder) = (Dump::EMPTY, tempfile::tempdir().unwrap());
+    let options = options(dump);
+    for (until, depth) in [(400, 90), (701, 90), (702, 90), (2_003, 200)] {
+        run(open(folder.path()).with_depth(depth), &options, dump, Some(until));
+        let earliest = open(folder.path()).earliest().unwrap();
+        let room = u64::from(until) - earliest;
+        // a commit is of several batches
+        assert!((90..=2 * u64::from(depth) + 60).contains(&room), "{room} of {depth} at {until}");
+    }
+    // across both logs, each
+    for _ in 0..2 {
+        let earliest = open(folder.path()).earliest().unwrap();
+        let refused = unwind(open(folder.path()), earliest - 1).unwrap_err();
+        assert!(matches!(&refused, Error::Unwind { .. }), "{refused}");
+        assert_eq!(refused.status(), Status::Usage);
+        unwind(open(folder.path()), 1_900).unwrap();
+        unwind(open(folder.path()), earliest).unwrap();
+        assert_eq!(open(folder.path()).earliest(), Some(earliest));
+        run(open(folder.path()).with_depth(200), &options, dump, None);
+    }
+    let never = tempfile::tempdir().unwrap();
+    run(open(never.path()), &options, dump, None);
+    Whole::of(folder.path()).assert_same(&Whole::of(never.path()), "through both logs");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn what_was_stored_without_a_log_cannot_be_taken_back() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    for (option, until, earliest) in [
+        ("log=undo", 10, 0),
+        ("log=off", 20, 20),
+        ("log=undo", 35, 20),
+        ("log=off", 36, 36),
+        ("log=undo", 50, 36),
+    ] {
+        run(open(folder.path()), &with(dump, option), dump, Some(until));
+        assert_eq!(open(folder.path()).earliest(), Some(earliest), "{option} {until}");
+        let to = earliest.saturating_sub(1);
+        let refused = unwind(open(folder.path()), to).err();
+        assert_eq!(refused.is_some(), earliest > 0, "{option} {until}");
+        run(open(folder.path()), &with(dump, option), dump, Some(until));
+    }
+    unwind(open(folder.path()), 40).unwrap();
+    let unknown = unwind(open(folder.path()), 41).unwrap_err().to_string();
+    assert!(unknown.contains("expected one of the blocks 0 to 40, found --to 41"), "{unknown}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_of_blocks_alone_goes_back_too() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let options = Options { level: Level::Bodies, ..options(dump) };
+    let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
+    for to in [30, 0] {
+        let store = || ChainStore::open(folder.path(), &store::Options::default()).unwrap().0;
+        let mut sink = Sink::Store(Box::new(store()));
+        import(&dumps, &options, &mut sink, |_| {}).1.unwrap();
+        drop(sink);
+        let done = unwind_blocks(&mut store(), to).unwrap();
+        assert_eq!(done, Unwound { from: 50, to, with_state: false });
+        assert_eq!(store().tip().map(|tip| tip.number), Some(to));
+        assert!(unwind_blocks(&mut store(), to + 1).is_err());
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_request_to_stop_changes_nothing() {
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    run(open(folder.path()), &options(dump), dump, None);
+    let whole = Whole::of(folder.path());
+    let cancel = Cancel::new();
+    cancel.cancel();
+    assert_eq!(open(folder.path()).unwind(5, &cancel).unwrap(), None);
+    Whole::of(folder.path()).assert_same(&whole, "cancelled");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_death_at_any_point_of_the_way_back_leaves_one_block_or_the_other() {
+    let dump = Dump::CHAIN50;
+    let options = Options { batch: ChunkLimit { blocks: 5, bytes: 1 << 20 }, ..options(dump) };
+    let open =
+        |data: &Path, options: &store::Options| Ledger::open(data, options).unwrap().with_depth(15);
+    let [whole, never] = [None, Some(30)].map(|until| {
+        let folder = tempfile::tempdir().unwrap();
+        run(open(folder.path(), &small()), &options, dump, until);
+        Whole::on(folder.path(), &small())
+    });
+    let mut died = 0;
+    for point in CrashPoint::ALL {
+        for times in 0.. {
+            let folder = tempfile::tempdir().unwrap();
+            let data = folder.path();
+            run(open(data, &small()), &options, dump, None);
+            let dying = store::Options { crash_at: Some((point, times)), ..small() };
+            let done = unwind(open(data, &dying), 30);
+            let found = Whole::on(data, &small());
+            let what = format!("{point:?} {times}");
+            match (&done, found.blocks.len()) {
+                (Err(_), 51) => found.assert_same(&whole, &what),
+                _ => found.assert_same(&never, &what),
+            }
+            died += usize::from(done.is_err());
+            run(open(data, &small()), &options, dump, None);
+            Whole::on(data, &small()).assert_same(&whole, &what);
+            if done.is_ok() {
+                break;
+            }
+        }
+    }
+    assert!(died > 20, "{died} deaths");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_power_loss_on_the_way_back_leaves_one_block_or_the_other() {
+    let dump = Dump::CHAIN50;
+    let options = options(dump);
+    let (disk, dir) = (SimulatedDisk::default(), Path::new("data"));
+    let on = |disk: &SimulatedDisk| store::Options { disk: Arc::new(disk.clone()), ..small() };
+    let open = |disk: &SimulatedDisk| Ledger::open(dir, &on(disk)).unwrap();
+    run(open(&disk), &options, dump, None);
+    let whole = Whole::on(dir, &on(&disk));
+    let before = disk.now();
+    unwind(open(&disk), 30).unwrap();
+    let never = Whole::on(dir, &on(&disk));
+    let (mut counts, mut tried) = ([0, 0], 0);
+    for moment in spread(disk.now() + 1 - before) {
+        for percent in [0u64, 40, 90] {
+            let mut random = Random::new(tried);
+            tried += 1;
+            let mut keeps = || random.below(100u64) < percent;
+            let left = disk.lost_power(before + moment, &mut keeps);
+            let found = Whole::on(dir, &on(&left));
+            let is_whole = found.blocks.len() == 51;
+            found.assert_same(if is_whole { &whole } else { &never }, "after a power loss");
+            counts[usize::from(is_whole)] += 1;
+        }
+    }
+    assert!(counts.iter().all(|count| *count > 5), "{counts:?}");
+}
