@@ -139,7 +139,7 @@ pub(crate) struct Checks<'a> {
     pub now: Option<u64>,
     /// True when the blocks were verified before, so that only their content is compared.
     pub known: bool,
-    /// Leaves bodies and seals to [`Checks::check_content`].
+    /// Leaves bodies and seals to [`Checks::check_later`].
     pub content_later: bool,
 }
 
@@ -180,8 +180,15 @@ impl Checks<'_> {
         batch.times.validate += headers_end.elapsed();
     }
 
-    /// What is left behind [`Checks::check`] where it is not a part of it.
-    pub fn check_content(&self, batch: &mut Batch) {
+    /// Checks what [`Checks::check`] left.
+    pub fn check_later(&self, batch: &mut Batch) {
+        if self.content_later {
+            self.check_content(batch);
+        }
+    }
+
+    /// Bodies and seals.
+    fn check_content(&self, batch: &mut Batch) {
         if self.level >= Level::Bodies {
             self.check_bodies(batch);
         }

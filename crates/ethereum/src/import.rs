@@ -66,14 +66,13 @@ fn stages(
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
     let mut reader = archive.reader(want, execution::chunk(options), range)?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
-    let mut checks = checks(options, want);
+    let checks = checks(options, want);
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, cancel: &options.cancel };
     let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
     let (wall_s, cpu) = (start.elapsed().as_secs_f64(), pipeline::usage::cpu_times());
     run.setup = execution.is_some().then_some(Setup { wall_s, cpu });
-    checks.content_later = execution.is_some() && checks.plan.senders_inline;
     if execution.is_none() && options.level >= Level::Execution {
         // asked to stop before there was a state to go on with
         run.stopped = true;
@@ -88,9 +87,7 @@ fn stages(
     };
     let mut tip = link.tip.clone();
     let connect = |batch: &mut Batch| {
-        if checks.content_later {
-            checks.check_content(batch);
-        }
+        checks.check_later(batch);
         link.extend_later(&checks, batch);
     };
     let write = |batch: &mut Batch| -> Result<Flow, Error> {
@@ -158,7 +155,7 @@ pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
         hasher: if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() },
         now: options.now,
         known: false,
-        content_later: false,
+        content_later: options.level >= Level::Execution && plan.senders_inline,
     }
 }
 

@@ -34,7 +34,8 @@ pub(crate) fn compare(
     let from = options.from.unwrap_or(0).max(first);
     let until = options.until.unwrap_or(u64::MAX).min(tip.number);
     let want = wanted(archive, options.level);
-    let checks = crate::batch::Checks { known: true, ..checks(options, want) };
+    let checks = checks(options, want);
+    let checks = crate::batch::Checks { known: true, content_later: false, ..checks };
     let mut link = Link::new(Beginning::default(), HashSet::new());
     let mut blocks = 0;
     if from <= until {

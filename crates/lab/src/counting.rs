@@ -1,5 +1,5 @@
-//! A heap, the system's or another one, which counts allocations while it is asked to, and which tells when there is
-//! no memory left.
+//! A heap, the system's or another one, which counts allocations while it is asked to, and which
+//! tells when there is no memory left.
 //!
 //! A program that counts installs it:
 //!
@@ -78,8 +78,8 @@ pub fn when_exhausted(told: Exhausted) {
     let _ = EXHAUSTED.set(told);
 }
 
-/// The memory that the allocator gave; if it gave none, the end of the process, or a little memory for
-/// the thread that tells it.
+/// The memory that the allocator gave; if it gave none, the end of the process, or a little memory
+/// for the thread that tells it.
 #[inline]
 fn given(memory: *mut u8, layout: Layout) -> *mut u8 {
     if memory.is_null() { exhausted(layout) } else { memory }

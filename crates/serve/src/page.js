@@ -3,14 +3,17 @@ const COLOURS = ["#1f6feb", "#d29922", "#238636", "#a371f7", "#da3633", "#2aa198
 const element = (id) => document.getElementById(id);
 const whole = (number) => Math.round(number).toLocaleString("en-US");
 
-function size(bytes) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
+const size = (bytes) => scaled(bytes, ["B", "kB", "MB", "GB", "TB"]);
+// what may be too many for its card
+const many = (count) => (count < 1e8 ? whole(count) : scaled(count, ["", "k", "M", "G", "T"]));
+
+function scaled(count, units) {
   let at = 0;
-  while (bytes >= 999.5 && at < units.length - 1) {
-    bytes /= 1000;
+  while (count >= 999.5 && at < units.length - 1) {
+    count /= 1000;
     at += 1;
   }
-  return bytes.toFixed(at === 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2) + " " + units[at];
+  return count.toFixed(at === 0 || count >= 99.95 ? 0 : count >= 9.995 ? 1 : 2) + " " + units[at];
 }
 
 function time(seconds) {
@@ -59,12 +62,12 @@ function execution(all) {
   const asked = all.slot_reads + all.slot_hits;
   const texts = {
     mgas_per_s: all.mgas_per_s.toFixed(all.mgas_per_s < 99.95 ? 1 : 0),
-    gas: whole(all.gas),
-    transactions: whole(all.transactions),
+    gas: many(all.gas),
+    transactions: many(all.transactions),
     block_mean: blocks === 0 ? "-" : brief(all.busy_s / blocks),
     slowest: brief(all.slowest_s) + " · " + whole(all.slowest),
-    account_reads: whole(all.account_reads),
-    slot_reads: whole(all.slot_reads),
+    account_reads: many(all.account_reads),
+    slot_reads: many(all.slot_reads),
     slot_hits: asked === 0 ? "-" : ((100 * all.slot_hits) / asked).toFixed(0) + " %",
   };
   for (const [id, text] of Object.entries(texts)) element(id).textContent = text;

@@ -85,6 +85,8 @@ impl Machine {
             // the gas of instructions does not follow by itself
             self.evm.instruction = EthInstructions::new_mainnet_with_spec(spec);
         }
+        let hashes = &mut self.evm.ctx.journaled_state.database.cache.block_hashes;
+        hashes.insert(U256::from(header.number.saturating_sub(1)), header.parent_hash);
         self.evm.set_block(BlockEnv {
             number: U256::from(header.number),
             beneficiary: header.beneficiary,
