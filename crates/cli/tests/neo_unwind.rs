@@ -3,16 +3,19 @@
 mod program;
 
 use chain::Status;
+use neo::ledger::CONFLICTS;
 use neo::stored::Stored;
 use program::{
     Random, Scratch, blockmill, document, misunderstand, read_store, run, succeed, succeed_json,
     tip_of, wait,
 };
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
+use store::{ChainStore, Opening, TableOptions};
 
 /// Ways back that are killed.
 const KILLS: u32 = 30;
@@ -48,6 +51,17 @@ fn answers(store: &Path, accounts: &[String]) -> (program::Stored, Vec<serde_jso
     (read_store(store), accounts.iter().map(inspect).collect())
 }
 
+/// What transactions name as conflicting.
+fn conflicts(store: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let part = |opening: &mut Opening| opening.table(CONFLICTS, &TableOptions::new(1 << 20));
+    let (_, table) = ChainStore::open_read_only_with(store, part).expect("a store");
+    let (mut found, mut scan) = (BTreeMap::new(), table.iter().expect("a table"));
+    while let Some((key, value)) = scan.next().expect("an entry") {
+        found.insert(key.to_vec(), value.to_vec());
+    }
+    found
+}
+
 #[test]
 fn a_generated_chain_is_taken_back_and_comes_again() {
     let scratch = Scratch::new("neo-unwind");
@@ -67,18 +81,20 @@ fn a_generated_chain_is_taken_back_and_comes_again() {
         })
         .collect();
     assert!(accounts.len() > 5);
-    let whole = answers(&store, &accounts);
+    let whole = (answers(&store, &accounts), conflicts(&store));
     let done = succeed_json(&mut unwind(&store, 23));
     assert_eq!((&done["from"], &done["to"]), (&last.into(), &23.into()));
     assert_eq!((&done["with_state"], tip_of(&store)), (&true.into(), Some(23)));
     succeed(&mut import(&never, &dump, "--until 23"));
     assert!(answers(&store, &accounts) == answers(&never, &accounts));
+    assert_eq!(conflicts(&store), conflicts(&never));
+    assert!((1..whole.1.len()).contains(&conflicts(&store).len()));
     let text = succeed(&mut unwind(&store, 7));
     assert!(text.contains("up to block 7 (blocks, state and log)"), "{text}");
     let checked = succeed_json(blockmill("check").arg(&store));
     assert_eq!(checked["damage"], serde_json::json!([]));
     succeed(&mut import(&store, &dump, ""));
-    assert!(answers(&store, &accounts) == whole);
+    assert!((answers(&store, &accounts), conflicts(&store)) == whole);
 
     let words = [format!("expected one of the blocks 0 to {last}"), "found --to 999".into()];
     misunderstand(&mut unwind(&store, 999), &words.each_ref().map(String::as_str));
