@@ -124,6 +124,7 @@ impl Execution {
             batch.cut(index);
         }
         batch.left.clear();
+        batch.flushes = false;
         self.with.iter_mut().try_for_each(|follow| follow(batch))?;
         let last = batch.blocks().last().map(|block| block.header.index);
         Ok(last.map_or(Flow::Continue, |last| self.flush_after(last, batch)))
