@@ -5,7 +5,7 @@ use crate::batch::{Batch, Checks};
 use crate::commit::{Commit, Sink};
 use crate::execution::{self, Execution};
 use crate::fault::Error;
-use crate::link::Link;
+use crate::link::{Link, Tip};
 pub use crate::options::Options;
 use crate::overlap;
 use crate::resume;
@@ -100,14 +100,7 @@ fn stages(
             synced_at = run.bytes;
             sink.sync()?;
         }
-        progress(&Progress {
-            number: tip.as_ref().map_or(0, |tip| tip.id.number),
-            blocks: run.blocks,
-            bytes: run.bytes,
-            total_bytes: None,
-            committed: sink.committed(),
-            execution: run.blocks_executed.sum(),
-        });
+        progress(&so_far(run, tip.as_ref(), sink));
         match batch.fault.take() {
             Some(fault) => Err(fault.into()),
             None if options.cancel.is_cancelled() => {
@@ -125,6 +118,18 @@ fn stages(
     run.times = ended.times;
     link.tip = tip;
     run.close(link, ended.outcome, options)
+}
+
+/// What is done, for who looks on.
+fn so_far(run: &Run, tip: Option<&Tip>, sink: &Sink) -> Progress {
+    Progress {
+        number: tip.map_or(0, |tip| tip.id.number),
+        blocks: run.blocks,
+        bytes: run.bytes,
+        total_bytes: None,
+        committed: sink.committed(),
+        execution: run.blocks_executed.sum(),
+    }
 }
 
 /// Threads beside the one that reads, and the batches that go round.

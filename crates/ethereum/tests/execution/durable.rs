@@ -127,7 +127,7 @@ fn every_setting_keeps_the_same_state_in_two_runs() {
         let log = setting.get("log").unwrap().to_owned();
         let options = Options { setting, ..plain.clone() };
         let folder = tempfile::tempdir().unwrap();
-        // one log that is never given up: when a checkpoint comes depends on the time that blocks take
+        // a log that is never given up: when a checkpoint comes depends on the time of blocks
         let limits = Limits { depth: 1_000, ..SMALL };
         // the last run finds nothing new, and compares
         for until in [Some(30), None, None] {

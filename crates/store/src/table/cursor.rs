@@ -11,9 +11,9 @@ use std::{
 use super::{
     Kind, PageCache, Record,
     key::{KeyBytes, prefix},
-    memtable::Sorted,
     page::{HEADER, Malformed, Page},
     run::Run,
+    sorted::Sorted,
 };
 use crate::error::Result;
 

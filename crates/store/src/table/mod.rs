@@ -32,6 +32,7 @@ mod run_writer;
 mod runs;
 mod salt;
 mod scan;
+mod sorted;
 #[allow(clippy::module_inception, reason = "the table itself")]
 mod table;
 

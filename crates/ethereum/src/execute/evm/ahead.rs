@@ -201,14 +201,18 @@ impl<'s> Speculator<'s> {
         Some(())
     }
 
-    /// Has the machine tell which slots are loaded and stored, and who asks for the sender's balance.
+    /// Has the machine tell which slots are loaded and stored, and that a contract asks for the
+    /// sender's balance.
     fn observe(&mut self) {
         let gas = gas_table_spec(self.machine.ctx.cfg().spec);
-        let instructions: [(u8, fn(Call<'_, '_>) -> InstructionExecResult); 3] =
-            [(opcode::SLOAD, sload), (opcode::SSTORE, sstore), (opcode::BALANCE, balance)];
+        let instructions = [
+            (opcode::SLOAD, Instruction::new(sload)),
+            (opcode::SSTORE, Instruction::new(sstore)),
+            (opcode::BALANCE, Instruction::new(balance)),
+        ];
         for (code, run) in instructions {
             let costs = gas[usize::from(code)];
-            self.machine.instruction.insert_instruction(code, Instruction::new(run), costs);
+            self.machine.instruction.insert_instruction(code, run, costs);
         }
     }
 

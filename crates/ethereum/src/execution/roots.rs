@@ -1,0 +1,105 @@
+//! The state roots of chunks: of each block, of small ones together, or of the last of some.
+
+use super::{ExecutedBlock, cause};
+use crate::batch::Batch;
+use crate::execute::{ExecutionError, PreparedBlock, verify_state_root};
+use crate::state::{Changes, Tries};
+use archive::Part;
+use std::time::Instant;
+
+/// Changes of a block that changes little: with more of them the lanes are full without others.
+const SMALL: usize = 20;
+
+/// Puts the changes of the blocks into the tries and compares the state roots: of as many blocks as
+/// `together` says first that of the last one, of as many small blocks as it says then each, made
+/// together. False when one is wrong: then the tries are those of no right block.
+pub(super) fn root_chunk(tries: &mut Tries, together: (usize, usize), batch: &mut Batch) -> bool {
+    let (every, most) = together;
+    let range = batch.verified().range();
+    let mut executed = std::mem::take(&mut batch.executed);
+    // the genesis block's changes are in the tries
+    let mut at = range.clone().take_while(|i| batch.prepared[*i].header.number == 0).count();
+    let mut failure = None;
+    let end = executed.len().min(range.len());
+    while at < end && failure.is_none() {
+        let clock = Instant::now();
+        let rest = &mut executed[at..end];
+        let count = if every > 1 { whole(rest, every) } else { group(rest, most) };
+        let blocks = &batch.prepared[range.start + at..][..count];
+        let done = &mut rest[..count];
+        let outcome = match every {
+            1 => root(tries, blocks, done),
+            _ => root_of_last(tries, blocks, done),
+        };
+        failure = outcome.err().map(|(i, error)| (range.start + at + i, error));
+        let each = clock.elapsed() / count as u32;
+        done.iter_mut().for_each(|done| done.busy[1] = each);
+        at += count;
+    }
+    batch.executed = executed;
+    let Some((i, error)) = failure else { return true };
+    batch.fail(i, Part::Header, cause(error));
+    false
+}
+
+/// How many of these blocks have one root compared. Before Byzantium, receipts have roots of their
+/// own, and each block's is.
+fn whole(executed: &[ExecutedBlock], most: usize) -> usize {
+    let whole = executed.iter().take(most).take_while(|done| done.executed.steps.is_empty());
+    whole.count().max(1)
+}
+
+/// Compares the state root behind several blocks. When it is wrong, the first of them whose own
+/// root is wrong is found; its index and the rule are the error.
+fn root_of_last(
+    tries: &mut Tries,
+    blocks: &[PreparedBlock],
+    done: &mut [ExecutedBlock],
+) -> Result<(), (usize, ExecutionError)> {
+    if let [_, .., last] = blocks {
+        let changes = Changes::together(done.iter().map(|done| &done.executed.changes));
+        let root = tries.apply(&changes).map_err(|error| (0, error.into()))?;
+        if verify_state_root(&last.header.state_root, &root).is_ok() {
+            return Ok(());
+        }
+        tries.apply(&changes.reversed()).map_err(|error| (0, error.into()))?;
+    }
+    for (i, (block, done)) in blocks.iter().zip(done.iter_mut()).enumerate() {
+        let alone = (std::slice::from_ref(block), std::slice::from_mut(done));
+        root(tries, alone.0, alone.1).map_err(|(_, error)| (i, error))?;
+    }
+    Ok(())
+}
+
+/// How many of these blocks have their roots made together: one, or some that change little.
+fn group(executed: &[ExecutedBlock], most: usize) -> usize {
+    let changes = |done: &ExecutedBlock| {
+        let all = done.executed.steps.iter().chain([&done.executed.changes]);
+        all.map(Changes::len).sum::<usize>()
+    };
+    let small = executed.iter().take(most).take_while(|done| changes(done) <= SMALL);
+    small.count().max(1)
+}
+
+/// The roots of some blocks; the index of the one at fault.
+fn root(
+    tries: &mut Tries,
+    blocks: &[PreparedBlock],
+    executed: &mut [ExecutedBlock],
+) -> Result<(), (usize, ExecutionError)> {
+    let all = |done: &ExecutedBlock| done.executed.steps.len() + 1;
+    let versions: Vec<&Changes> = executed
+        .iter()
+        .flat_map(|done| done.executed.steps.iter().chain([&done.executed.changes]))
+        .collect();
+    let roots = tries.apply_group(&versions).map_err(|error| (0, error.into()))?;
+    let mut roots = roots.into_iter();
+    for (i, (block, done)) in blocks.iter().zip(executed).enumerate() {
+        let count = all(done);
+        done.roots = roots.by_ref().take(count - 1).collect();
+        let Some(root) = roots.next() else { break };
+        verify_state_root(&block.header.state_root, &root)
+            .map_err(|violation| (i, violation.into()))?;
+    }
+    Ok(())
+}
