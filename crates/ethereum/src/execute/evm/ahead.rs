@@ -231,6 +231,11 @@ impl<'s> Speculator<'s> {
         let seen = std::mem::take(&mut self.machine.ctx.db_mut().seen);
         let result: Result<_, EVMError<StateError>> = result;
         let result = result.ok().filter(|_| !seen.asked_too_much)?;
+        // the fee of a beneficiary that ends in the transaction ends with it
+        let beneficiary = changed.get(&self.machine.ctx.block().beneficiary);
+        if beneficiary.is_some_and(state::Account::is_selfdestructed) {
+            return None;
+        }
         let fee = U256::from(price) * U256::from(result.tx_gas_used());
         let outcome = Outcome {
             success: result.is_success(),
@@ -293,5 +298,91 @@ where
 
     fn reward_beneficiary(&self, _: &mut M, _: &mut FrameResult) -> Result<(), E> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::Evm;
+    use crate::execute::evm::Environment;
+    use crate::params::genesis::GenesisAccount;
+    use revm::context::TxEnv;
+    use revm::primitives::TxKind;
+    use rlp::ethereum::TransactionType;
+
+    const SENDER: Address = [1; 20];
+    const CONTRACT: Address = [2; 20];
+    const ENDING: Address = [3; 20];
+
+    fn account(address: Address, code: &[u8]) -> GenesisAccount {
+        let balance = U256::from(10).pow(U256::from(18));
+        GenesisAccount { address, balance, nonce: 0, code: code.to_vec(), storage: vec![] }
+    }
+
+    fn terms(beneficiary: Address) -> BlockTerms {
+        BlockTerms {
+            fork: Fork::Shanghai,
+            number: 1,
+            beneficiary,
+            timestamp: 12,
+            gas_limit: 30_000_000,
+            base_fee: U256::from(7),
+            difficulty: U256::ZERO,
+            mix_hash: [0; 32],
+            blob_fee: None,
+        }
+    }
+
+    fn call(to: Address) -> PreparedTransaction {
+        let environment = TxEnv {
+            caller: SENDER.into(),
+            gas_limit: 100_000,
+            gas_price: 100,
+            kind: TxKind::Call(to.into()),
+            ..TxEnv::default()
+        };
+        let (kind, gas_limit) = (TransactionType::Legacy, environment.gas_limit);
+        let environment = Some(Environment(environment));
+        PreparedTransaction { kind, sender: SENDER, gas_limit, environment }
+    }
+
+    /// The state behind a call, and whether the call was taken over.
+    fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)>, u64) {
+        // the contracts: stop; caller selfdestruct
+        let accounts =
+            [account(SENDER, &[]), account(CONTRACT, &[0]), account(ENDING, &[0x33, 0xff])];
+        let state = RwLock::new(State::of_accounts(&accounts).unwrap());
+        let ahead = early.then(|| {
+            let mut speculator = Speculator::new(&state, 1, MachineOptions::default());
+            speculator.begin(&terms(beneficiary)).unwrap();
+            speculator.execute(&call(to))
+        });
+        let mut state = state.into_inner().unwrap();
+        let mut evm = Evm::new(&mut state, 1);
+        evm.begin(&terms(beneficiary)).unwrap();
+        evm.expect(ahead.into_iter().collect());
+        assert!(evm.transact(&call(to)).unwrap().success);
+        let taken = evm.take_tally().taken;
+        evm.settle().unwrap();
+        drop(evm);
+        let mut found: Vec<_> = state.accounts().map(|(_, a, b)| (*a, b.balance)).collect();
+        found.sort_unstable();
+        (found, taken)
+    }
+
+    #[test]
+    fn fees_are_those_of_the_turn_also_where_the_beneficiary_ends() {
+        for (to, beneficiary, taken) in [
+            (CONTRACT, [9; 20], 1),
+            (CONTRACT, SENDER, 1),
+            (CONTRACT, CONTRACT, 1),
+            (ENDING, [9; 20], 1),
+            (ENDING, ENDING, 0),
+        ] {
+            let (early, plain) = (after(to, beneficiary, true), after(to, beneficiary, false));
+            assert_eq!(early.0, plain.0, "{to:?} {beneficiary:?}");
+            assert_eq!((early.1, plain.1), (taken, 0), "{to:?} {beneficiary:?}");
+        }
     }
 }
