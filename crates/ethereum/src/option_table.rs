@@ -1,7 +1,7 @@
 //! Every optimisation of the import, as a named option (see [`pipeline::options`]).
 
 use crate::durable::LogValues;
-use crate::execute::evm::MachineOptions;
+use crate::execute::evm::{MachineKeccak, MachineOptions};
 use crate::execute::speculation::Speculate;
 use crate::state::TrieHashers;
 use crypto::{ManyKeccak, Signatures};
@@ -108,8 +108,8 @@ pub const OPTIONS: [NamedOption; 24] = [
     ),
     NamedOption::new(
         "evm-keccak",
-        &["revm", "ours"],
-        "the hash of KECCAK256: that of the virtual machine's library, or ours",
+        &["revm", "ours", "lanes"],
+        "the hash of KECCAK256: the virtual machine's library's, ours, or ours of several at once",
     ),
     NamedOption::new(
         "journal",
@@ -190,7 +190,11 @@ impl Table for Ethereum {
             },
             root_group: if setting.is("root-group", "8") { 8 } else { 1 },
             machine: MachineOptions {
-                our_keccak: setting.is("evm-keccak", "ours"),
+                keccak: match setting.get("evm-keccak") {
+                    Some("revm") => MachineKeccak::Library,
+                    Some("ours") => MachineKeccak::Single,
+                    _ => MachineKeccak::Lanes,
+                },
                 journal_of_block: setting.is("journal", "block"),
             },
             speculate: match setting.get("speculate") {

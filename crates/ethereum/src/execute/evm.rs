@@ -10,9 +10,10 @@ mod ahead;
 mod keccak;
 mod reads;
 mod rules;
+mod steps;
 mod values;
 
-pub use ahead::{Ahead, Speculator};
+pub use ahead::{Ahead, Progress, Speculator};
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 
@@ -153,12 +154,23 @@ pub struct Evm<'s> {
     tally: Tally,
 }
 
+/// What the instruction KECCAK256 hashes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineKeccak {
+    /// The hash of the machine's library.
+    Library,
+    /// Ours, message by message.
+    Single,
+    /// Ours, of several transactions at once where they are executed before their turn.
+    Lanes,
+}
+
 /// What a machine may do in the plain way or in a fast one; all fast by default, so that the public
 /// suites judge what imports use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineOptions {
-    /// KECCAK256 takes our hash, not that of the machine's library.
-    pub our_keccak: bool,
+    /// What KECCAK256 hashes with.
+    pub keccak: MachineKeccak,
     /// What transactions change is taken over into the state at the end of their block, not after
     /// each of them; from Byzantium on, when no receipt has a state root any more.
     pub journal_of_block: bool,
@@ -166,7 +178,7 @@ pub struct MachineOptions {
 
 impl Default for MachineOptions {
     fn default() -> Self {
-        Self { our_keccak: true, journal_of_block: true }
+        Self { keccak: MachineKeccak::Lanes, journal_of_block: true }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Which transactions are executed before their turn, and how much of that may be in vain.
 
-use super::evm::{Ahead, MachineOptions, Speculator, Tally};
+use super::evm::{Ahead, MachineOptions, Progress, Speculator, Tally};
 use super::{PreparedBlock, PreparedTransaction};
 use crate::params::ChainSpec;
 use crate::state::State;
+use crypto::ManyKeccak;
 use rlp::ethereum::TransactionType;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,6 +17,9 @@ const CREDIT: i64 = 200_000_000;
 const GAIN: u64 = 4;
 /// And what was executed at its turn this part: once in a while it is tried again.
 const REGAIN: u64 = 32;
+
+/// Transactions that are executed side by side: as many as the widest permutation has lanes.
+const LANES: usize = 8;
 
 /// Which transactions are executed before their turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,35 +76,113 @@ impl Account {
     }
 }
 
-/// Executes transactions of blocks on whatever the state is now, as far as the account goes; for
-/// each transaction of each block what it led to, where that was tried.
+/// What transactions led to before their turn.
+#[derive(Debug, Default)]
+pub struct Tried {
+    /// For each block, and each transaction of it where one was wanted.
+    pub ahead: Vec<Vec<Option<Box<Ahead>>>>,
+    /// Bytes that were hashed in lanes.
+    pub hashed: u64,
+}
+
+/// A machine of a group, and the transaction it is at: of which block, and which of it.
+struct Lane<'s> {
+    speculator: Speculator<'s>,
+    block: Option<usize>,
+    waits: Option<(usize, usize)>,
+}
+
+/// Executes transactions of blocks on whatever the state is now, as far as the account goes. Several
+/// are under way side by side: where they hash, they wait for each other.
 pub fn speculate(
     (which, account): (Speculate, &Account),
     spec: &ChainSpec,
     state: &RwLock<State>,
-    options: MachineOptions,
+    (options, hasher): (MachineOptions, ManyKeccak),
     blocks: &[PreparedBlock],
-) -> Vec<Vec<Option<Box<Ahead>>>> {
-    let mut machine = None;
-    let mut all = vec![];
-    for block in blocks {
-        all.push(vec![]);
-        if !block.transactions.iter().any(|tx| which.wants(tx)) {
-            continue;
+) -> Tried {
+    let wanted = |(_, tx): &(usize, &PreparedTransaction)| which.wants(tx);
+    let count =
+        |block: &PreparedBlock| block.transactions.iter().enumerate().filter(wanted).count();
+    let counts: Vec<usize> = blocks.iter().map(count).collect();
+    let places = |(count, block): (&usize, &PreparedBlock)| match count {
+        0 => vec![],
+        _ => block.transactions.iter().map(|_| None).collect(),
+    };
+    let ahead = counts.iter().zip(blocks).map(places).collect();
+    let mut tried = Tried { ahead, hashed: 0 };
+    let mut jobs = blocks.iter().enumerate().flat_map(|(i, block)| {
+        block.transactions.iter().enumerate().filter(wanted).map(move |(j, tx)| (i, j, tx))
+    });
+    let speculator = || Speculator::new(state, spec.chain_id, options);
+    let lane = || Lane { speculator: speculator(), block: None, waits: None };
+    let machines = counts.iter().sum::<usize>().min(LANES);
+    let mut lanes: Vec<Lane<'_>> = (0..machines).map(|_| lane()).collect();
+    loop {
+        for lane in lanes.iter_mut().filter(|lane| lane.waits.is_none()) {
+            lane.speculator.hashes_together(machines > 1);
+            for (i, j, tx) in jobs.by_ref() {
+                if account.take(tx.gas_limit) && lane.begin(i, blocks) {
+                    let progress = lane.speculator.start(tx);
+                    lane.note(progress, (i, j), &mut tried.ahead);
+                }
+                if lane.waits.is_some() {
+                    break;
+                }
+            }
         }
-        let machine = machine.get_or_insert_with(|| Speculator::new(state, spec.chain_id, options));
-        if machine.begin(&block.terms).is_none() {
-            continue;
-        }
-        let results = block.transactions.iter().map(|tx| {
-            let is_tried = which.wants(tx) && account.take(tx.gas_limit);
-            if is_tried { machine.execute(tx) } else { None }
-        });
-        if let Some(last) = all.last_mut() {
-            last.extend(results);
+        if !hash_together(hasher, &mut lanes, &mut tried) {
+            return tried;
         }
     }
-    all
+}
+
+/// Gives all machines that wait their digests; false where none waits.
+fn hash_together(hasher: ManyKeccak, lanes: &mut [Lane<'_>], tried: &mut Tried) -> bool {
+    let mut messages = [&[][..]; LANES];
+    let mut digests = [[0; 32]; LANES];
+    let mut count = 0;
+    for lane in lanes.iter().filter(|lane| lane.waits.is_some()) {
+        messages[count] = lane.speculator.message();
+        count += 1;
+    }
+    hasher.keccak256(&messages[..count], &mut digests[..count]);
+    if count > 1 {
+        tried.hashed += messages.iter().map(|message| message.len() as u64).sum::<u64>();
+    }
+    let waiting = lanes.iter_mut().filter(|lane| lane.waits.is_some());
+    for (lane, digest) in waiting.zip(&digests) {
+        // the last one does not wait for itself
+        lane.speculator.hashes_together(count > 1);
+        if let Some(place) = lane.waits.take() {
+            let progress = lane.speculator.resume(digest);
+            lane.note(progress, place, &mut tried.ahead);
+        }
+    }
+    count > 0
+}
+
+impl Lane<'_> {
+    /// Begins a block, if it is not that of the last transaction. False where that is not possible.
+    fn begin(&mut self, block: usize, blocks: &[PreparedBlock]) -> bool {
+        if self.block != Some(block) {
+            self.block = self.speculator.begin(&blocks[block].terms).map(|()| block);
+        }
+        self.block.is_some()
+    }
+
+    /// Takes in how far a transaction came.
+    fn note(
+        &mut self,
+        progress: Progress,
+        (block, tx): (usize, usize),
+        ahead: &mut [Vec<Option<Box<Ahead>>>],
+    ) {
+        match progress {
+            Progress::Hashes => self.waits = Some((block, tx)),
+            Progress::Ends(result) => ahead[block][tx] = result,
+        }
+    }
 }
 
 #[cfg(test)]

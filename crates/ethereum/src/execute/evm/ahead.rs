@@ -9,8 +9,9 @@
 //! is the gas of the write (EIP-2200).
 
 use super::rules::{Machine, Rules, Surroundings, machine};
+use super::steps::{self, Hashing, Step, Steps};
 use super::values::{Log, Outcome};
-use super::{MachineOptions, View, info_of, is_storage_only};
+use super::{MachineKeccak, MachineOptions, View, info_of, is_storage_only};
 use crate::execute::block::BlockTerms;
 use crate::execute::transaction::PreparedTransaction;
 use crate::params::Fork;
@@ -19,7 +20,7 @@ use crate::{Address, U256};
 use hashbrown::HashMap;
 use revm::ExecuteEvm;
 use revm::bytecode::opcode;
-use revm::context::result::EVMError;
+use revm::context::result::ExecutionResult;
 use revm::context::{ContextSetters, ContextTr, JournalTr, Transaction};
 use revm::database_interface::Database;
 use revm::handler::{EvmTr, EvmTrError, FrameResult, FrameTr, Handler};
@@ -105,11 +106,12 @@ impl Ahead {
 
 /// The state as a speculation reads it, which others change meanwhile: one read is true, two
 /// together need not be. What was read is compared in the end.
-struct Observed<'s> {
+pub(super) struct Observed<'s> {
     state: &'s RwLock<State>,
     sender: primitives::Address,
     nonce: u64,
     seen: Seen,
+    pub(super) hashing: Hashing,
 }
 
 impl Observed<'_> {
@@ -176,15 +178,29 @@ impl Database for Observed<'_> {
 pub struct Speculator<'s> {
     machine: Machine<Observed<'s>>,
     rules: Rules,
+    /// The transaction that waits for a digest.
+    steps: Option<Steps>,
+    /// What it pays the beneficiary.
+    fee_per_gas: u128,
+}
+
+/// How far a transaction came.
+#[derive(Debug)]
+pub enum Progress {
+    /// It waits for the digest of [`Speculator::message`].
+    Hashes,
+    /// It is at its end; none where that is of no use.
+    Ends(Option<Box<Ahead>>),
 }
 
 impl<'s> Speculator<'s> {
     /// One of the chain with this id, over a state that others change. All of the state is known.
     pub fn new(state: &'s RwLock<State>, chain_id: u64, options: MachineOptions) -> Self {
         let (sender, nonce) = (primitives::Address::ZERO, 0);
-        let observed = Observed { state, sender, nonce, seen: Seen::default() };
+        let (seen, hashing) = (Seen::default(), Hashing::default());
+        let observed = Observed { state, sender, nonce, seen, hashing };
         let rules = Rules { options, ..Rules::default() };
-        Self { machine: machine(observed, chain_id), rules }
+        Self { machine: machine(observed, chain_id), rules, steps: None, fee_per_gas: 0 }
     }
 
     /// Begins a block. None where its rules are not known here; those before Petersburg are not:
@@ -214,33 +230,71 @@ impl<'s> Speculator<'s> {
             let costs = gas[usize::from(code)];
             self.machine.instruction.insert_instruction(code, run, costs);
         }
+        if self.rules.options.keccak == MachineKeccak::Lanes {
+            steps::stop_at_hashes(&mut self.machine);
+        }
     }
 
-    /// Executes a transaction of the block; none where that cannot be of use.
-    pub fn execute(&mut self, tx: &PreparedTransaction) -> Option<Box<Ahead>> {
-        let environment = &tx.environment.as_ref()?.0;
+    /// Whether the machine is one of several whose messages are hashed together: then it waits
+    /// where it hashes.
+    pub fn hashes_together(&mut self, together: bool) {
+        self.machine.ctx.db_mut().hashing.together = together;
+    }
+
+    /// Begins a transaction of the block.
+    pub fn start(&mut self, tx: &PreparedTransaction) -> Progress {
+        let Some(environment) = &tx.environment else { return Progress::Ends(None) };
+        let environment = &environment.0;
         let base_fee = u128::from(self.machine.ctx.block().basefee);
         let burnt = if self.rules.fork >= Some(Fork::London) { base_fee } else { 0 };
-        let price = environment.effective_gas_price(base_fee).saturating_sub(burnt);
+        self.fee_per_gas = environment.effective_gas_price(base_fee).saturating_sub(burnt);
         let observed = self.machine.ctx.db_mut();
         (observed.sender, observed.nonce) = (environment.caller, environment.nonce);
         observed.seen = Seen::default();
         self.machine.ctx.set_tx(environment.clone());
-        let result = WithoutFee::default().run(&mut self.machine);
+        let mut steps = Steps::begin(&mut self.machine);
+        let step = steps.as_mut().and_then(|steps| steps.run(&mut self.machine));
+        self.progress(steps, step)
+    }
+
+    /// What the transaction waits for the digest of.
+    pub fn message(&self) -> &[u8] {
+        self.machine.ctx.db_ref().hashing.message()
+    }
+
+    /// Goes on with the digest.
+    pub fn resume(&mut self, hash: &[u8; 32]) -> Progress {
+        let mut steps = self.steps.take();
+        let step = steps.as_mut().and_then(|steps| steps.resume(&mut self.machine, hash));
+        self.progress(steps, step)
+    }
+
+    fn progress(&mut self, steps: Option<Steps>, step: Option<Step>) -> Progress {
+        if let Some(Step::Hashes) = step {
+            self.steps = steps;
+            return Progress::Hashes;
+        }
         let changed = self.machine.finalize();
         let seen = std::mem::take(&mut self.machine.ctx.db_mut().seen);
-        let result: Result<_, EVMError<StateError>> = result;
-        let result = result.ok().filter(|_| !seen.asked_too_much)?;
+        Progress::Ends(match step {
+            Some(Step::Ends(result)) => self.ahead(&result, changed, seen),
+            _ => None,
+        })
+    }
+
+    /// What a transaction led to; none where that is of no use.
+    fn ahead(&self, result: &ExecutionResult, changed: EvmState, seen: Seen) -> Option<Box<Ahead>> {
         // the fee of a beneficiary that ends in the transaction ends with it
         let beneficiary = changed.get(&self.machine.ctx.block().beneficiary);
-        if beneficiary.is_some_and(state::Account::is_selfdestructed) {
+        let ends = beneficiary.is_some_and(state::Account::is_selfdestructed);
+        if ends || seen.asked_too_much {
             return None;
         }
-        let fee = U256::from(price) * U256::from(result.tx_gas_used());
+        let fee = U256::from(self.fee_per_gas) * U256::from(result.tx_gas_used());
         let outcome = Outcome {
             success: result.is_success(),
             gas_used: result.tx_gas_used(),
-            logs: result.into_logs().into_iter().map(Log).collect(),
+            logs: result.logs().iter().cloned().map(Log).collect(),
         };
         Some(Box::new(Ahead { outcome, changed, fee, seen }))
     }
@@ -278,7 +332,7 @@ fn balance(mut call: Call<'_, '_>) -> InstructionExecResult {
 }
 
 /// How a transaction is executed, but the beneficiary gets nothing.
-struct WithoutFee<M, E>(PhantomData<(M, E)>);
+pub(super) struct WithoutFee<M, E>(PhantomData<(M, E)>);
 
 impl<M, E> Default for WithoutFee<M, E> {
     fn default() -> Self {
@@ -356,7 +410,10 @@ mod tests {
         let ahead = early.then(|| {
             let mut speculator = Speculator::new(&state, 1, MachineOptions::default());
             speculator.begin(&terms(beneficiary)).unwrap();
-            speculator.execute(&call(to))
+            match speculator.start(&call(to)) {
+                Progress::Ends(ahead) => ahead,
+                Progress::Hashes => unreachable!("it is alone"),
+            }
         });
         let mut state = state.into_inner().unwrap();
         let mut evm = Evm::new(&mut state, 1);

@@ -10,8 +10,24 @@ use revm::primitives::U256;
 /// The hash of no bytes costs what it costs the machine's own instruction: all of the gas and the
 /// memory are its.
 pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
-    context: InstructionContext<'_, H, W>,
+    mut context: InstructionContext<'_, H, W>,
 ) -> InstructionExecResult {
+    let hash = match message(&mut context)? {
+        None => crate::state::EMPTY_CODE,
+        Some((from, length)) => {
+            crypto::keccak256(context.interpreter.memory.slice_len(from, length).as_ref())
+        }
+    };
+    let top = context.interpreter.stack.top().ok_or(InstructionResult::StackUnderflow)?;
+    *top = U256::from_be_bytes(hash);
+    Ok(())
+}
+
+/// Where in the memory the message stands, and its length; none of no bytes. It is paid for, and
+/// the digest belongs where its length is on the stack.
+pub(super) fn message<W: InterpreterTypes, H: Host + ?Sized>(
+    context: &mut InstructionContext<'_, H, W>,
+) -> Result<Option<(usize, usize)>, InstructionResult> {
     let InstructionContext { interpreter, host } = context;
     let Some(([offset], top)) = interpreter.stack.popn_top() else {
         return Err(InstructionResult::StackUnderflow);
@@ -21,14 +37,10 @@ pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
     if !interpreter.gas.record_regular_cost(host.gas_params().keccak256_cost(length)) {
         return Err(InstructionResult::OutOfGas);
     }
-    let hash = if length == 0 {
-        crate::state::EMPTY_CODE
-    } else {
-        let from = usize::try_from(offset).map_err(too_far)?;
-        let (gas, memory) = (&mut interpreter.gas, &mut interpreter.memory);
-        resize_memory(gas, memory, host.gas_params(), from, length)?;
-        crypto::keccak256(memory.slice_len(from, length).as_ref())
-    };
-    *top = U256::from_be_bytes(hash);
-    Ok(())
+    if length == 0 {
+        return Ok(None);
+    }
+    let from = usize::try_from(offset).map_err(too_far)?;
+    resize_memory(&mut interpreter.gas, &mut interpreter.memory, host.gas_params(), from, length)?;
+    Ok(Some((from, length)))
 }

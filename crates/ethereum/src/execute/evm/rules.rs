@@ -1,7 +1,7 @@
 //! A machine under the rules of a block.
 
 use super::super::block::BlockTerms;
-use super::{MachineOptions, keccak};
+use super::{MachineKeccak, MachineOptions, keccak};
 use crate::U256;
 use crate::params::Fork;
 use revm::bytecode::opcode;
@@ -58,7 +58,7 @@ impl Rules {
             if terms.fork == Fork::Constantinople {
                 meter_net_changes(machine);
             }
-            if self.options.our_keccak {
+            if self.options.keccak != MachineKeccak::Library {
                 let keccak = Instruction::new(keccak::keccak256);
                 machine.instruction.insert_instruction(opcode::KECCAK256, keccak, 30);
             }

@@ -1,0 +1,175 @@
+//! A transaction executed in steps, each of which ends where it hashes.
+//!
+//! Nothing of a chain of hashes can be done at the same time. But the hashes of several
+//! transactions can, in the lanes of one permutation: a machine stops at KECCAK256 with the message
+//! taken out, others go as far, and all go on with their digests. It is the loop of the library's
+//! handler with a way out, and a way back in.
+
+use super::ahead::{Observed, WithoutFee};
+use super::keccak;
+use super::rules::{Machine, Surroundings};
+use crate::U256;
+use crate::state::StateError;
+use revm::bytecode::opcode;
+use revm::context::result::{EVMError, ExecutionResult};
+use revm::context::{ContextTr, JournalTr};
+use revm::handler::{EvmTr, FrameResult, Handler, ItemOrResult};
+use revm::interpreter::interpreter::EthInterpreter;
+use revm::interpreter::interpreter_types::LoopControl;
+use revm::interpreter::{
+    GasTracker, InitialAndFloorGas, Instruction, InstructionContext, InstructionExecResult,
+    InstructionResult, InterpreterAction, InterpreterResult,
+};
+use revm::primitives::Bytes;
+
+/// Gas of KECCAK256 whatever it hashes.
+const STATIC_GAS: u16 = 30;
+
+type Failure = EVMError<StateError>;
+
+/// What is hashed next.
+#[derive(Debug, Default)]
+pub(super) struct Hashing {
+    /// Whether others hash at the same time: alone, a machine hashes in its place.
+    pub together: bool,
+    waits: bool,
+    message: Vec<u8>,
+}
+
+impl Hashing {
+    /// What a machine that waits is to be told the digest of.
+    pub fn message(&self) -> &[u8] {
+        &self.message
+    }
+}
+
+/// Has a machine stop where it hashes.
+pub(super) fn stop_at_hashes(machine: &mut Machine<Observed<'_>>) {
+    let instruction = Instruction::new(hash_together);
+    machine.instruction.insert_instruction(opcode::KECCAK256, instruction, STATIC_GAS);
+}
+
+/// KECCAK256 that leaves the length of the message on the stack, and the digest to others.
+fn hash_together(
+    mut call: InstructionContext<'_, Surroundings<Observed<'_>>, EthInterpreter>,
+) -> InstructionExecResult {
+    if !call.host.db_mut().hashing.together {
+        return keccak::keccak256(call);
+    }
+    let message = keccak::message(&mut call)?;
+    let hashing = &mut call.host.db_mut().hashing;
+    hashing.message.clear();
+    if let Some((from, length)) = message {
+        hashing.message.extend_from_slice(&call.interpreter.memory.slice_len(from, length));
+    }
+    hashing.waits = true;
+    // what the loop is left with; it is not looked at
+    let (result, output, gas) = (InstructionResult::Stop, Bytes::new(), call.interpreter.gas);
+    let action = InterpreterAction::Return(InterpreterResult { result, output, gas });
+    call.interpreter.bytecode.set_action(action);
+    Err(result)
+}
+
+/// How a step ended.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// With a message that is to be hashed.
+    Hashes,
+    /// With the transaction.
+    Ends(ExecutionResult),
+}
+
+/// A transaction that was begun.
+#[derive(Debug)]
+pub(super) struct Steps {
+    limits: InitialAndFloorGas,
+    gas: GasTracker,
+    refund: i64,
+    /// What it came to, where nothing of it had to be run.
+    at_once: Option<FrameResult>,
+}
+
+impl Steps {
+    /// Begins the transaction that a machine was given. None where it cannot be executed.
+    pub fn begin(machine: &mut Machine<Observed<'_>>) -> Option<Self> {
+        Self::try_begin(machine).map_or_else(|failure| forget(machine, failure), Some)
+    }
+
+    fn try_begin(machine: &mut Machine<Observed<'_>>) -> Result<Self, Failure> {
+        let mut handler = WithoutFee::<_, Failure>::default();
+        let no_gas = || Failure::Custom("no gas for the first frame".into());
+        let limits = handler.validate(machine)?;
+        let mut gas = handler.tx_gas(machine, &limits);
+        let before = handler.pre_execution(machine, &mut gas)?.ok_or_else(no_gas)?;
+        let first = handler.first_frame_input(machine, &mut gas)?.ok_or_else(no_gas)?;
+        machine.ctx.journal_mut().checkpoint_commit();
+        let at_once = match machine.frame_init(first)? {
+            ItemOrResult::Item(_) => None,
+            ItemOrResult::Result(result) => Some(result),
+        };
+        Ok(Self { limits, gas, refund: before.eip7702_refund as i64, at_once })
+    }
+
+    /// Takes the next step. None where the transaction cannot be executed.
+    pub fn run(&mut self, machine: &mut Machine<Observed<'_>>) -> Option<Step> {
+        self.try_run(machine).map_or_else(|failure| forget(machine, failure), Some)
+    }
+
+    /// Takes the next step with the digest that the last one ended for.
+    pub fn resume(&mut self, machine: &mut Machine<Observed<'_>>, hash: &[u8; 32]) -> Option<Step> {
+        machine.ctx.db_mut().hashing.waits = false;
+        let interpreter = &mut machine.frame_stack.get().interpreter;
+        *interpreter.stack.top()? = U256::from_be_bytes(*hash);
+        self.run(machine)
+    }
+
+    fn try_run(&mut self, machine: &mut Machine<Observed<'_>>) -> Result<Step, Failure> {
+        let result = match self.at_once.take() {
+            Some(result) => Some(result),
+            None => run_frames(machine)?,
+        };
+        let Some(mut result) = result else { return Ok(Step::Hashes) };
+        let mut handler = WithoutFee::default();
+        handler.last_frame_result(machine, &mut result, &mut self.gas)?;
+        let gas = handler.post_execution(machine, &mut result, self.limits, self.refund)?;
+        handler.execution_result(machine, result, gas).map(Step::Ends)
+    }
+}
+
+/// Runs frames until the first one ends; none where one hashes.
+fn run_frames(machine: &mut Machine<Observed<'_>>) -> Result<Option<FrameResult>, Failure> {
+    loop {
+        let frame = machine.frame_stack.get();
+        let instructions = &machine.instruction;
+        let action = frame.interpreter.run_plain(
+            instructions.instruction_table(),
+            instructions.gas_table(),
+            &mut machine.ctx,
+        );
+        if machine.ctx.db_mut().hashing.waits {
+            return Ok(None);
+        }
+        let next: ItemOrResult<_, FrameResult> =
+            frame.process_next_action::<_, Failure>(&mut machine.ctx, action)?;
+        let result = match next {
+            ItemOrResult::Item(call) => match machine.frame_init(call)? {
+                ItemOrResult::Item(_) => continue,
+                ItemOrResult::Result(result) => result,
+            },
+            ItemOrResult::Result(result) => {
+                frame.set_finished(true);
+                result
+            }
+        };
+        if let Some(result) = machine.frame_return_result(result)? {
+            return Ok(Some(result));
+        }
+    }
+}
+
+/// Clears a machine of a transaction that failed.
+fn forget<T>(machine: &mut Machine<Observed<'_>>, failure: Failure) -> Option<T> {
+    // the error comes back, and says nothing that its turn will not say
+    let _ = WithoutFee::<_, Failure>::default().catch_error(machine, failure);
+    None
+}
