@@ -130,7 +130,7 @@ fn compare(expected: &BTreeMap<String, String>, found: &BTreeMap<String, String>
     }
 }
 
-/// A mixed chain of ours, with conflicts and tokens of both standards.
+/// A mixed chain of ours, with transactions that name others as conflicting.
 #[testkit::needs(peers)]
 #[test]
 fn the_database_of_a_generated_chain_is_the_one_of_neo_go_with_and_without_history() {

@@ -19,7 +19,7 @@ use chain::Status;
 use crypto::sha256;
 use dumps::{Dump, blocks, oracle};
 use pipeline::Cancel;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use store::ChainStore;
 use trie::codec::{Codec, Neo, ReadChild, ReadNode};
@@ -28,20 +28,20 @@ type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Imports a dump into a new store.
 fn store_of(dump: Dump, level: Level, data: &Path) {
+    let options = store::Options::default();
+    let mut sink = match level {
+        Level::Execution => Sink::Ledger(Box::new(Ledger::open(data, &options).unwrap())),
+        _ => Sink::Store(Box::new(ChainStore::open(data, &options).unwrap().0)),
+    };
+    fill(dump, level, &mut sink);
+}
+
+fn fill(dump: Dump, level: Level, sink: &mut Sink) {
     let text = std::fs::read_to_string(testkit::fixture(dump.config)).unwrap();
     let protocol = Protocol::from_yaml(&text).unwrap();
     let options = Options { threads: 2, level, ..Options::new(protocol) };
     let dumps = acc::open(&[testkit::fixture(dump.file)]).unwrap();
-    let mut sink = match level {
-        Level::Execution => {
-            Sink::Ledger(Box::new(Ledger::open(data, &store::Options::default()).unwrap()))
-        }
-        _ => {
-            let store = ChainStore::open(data, &store::Options::default()).unwrap();
-            Sink::Store(Box::new(store.0))
-        }
-    };
-    import(&dumps, &options, &mut sink, |_| {}).1.unwrap();
+    import(&dumps, &options, sink, |_| {}).1.unwrap();
 }
 
 fn convert(data: &Path, out: &Path) -> Result<Written, Error> {
@@ -97,6 +97,25 @@ fn walk(hash: [u8; 32], path: &mut Vec<u8>, nodes: &mut Entries, pairs: &mut Ent
             }
         }
         other => panic!("{other:?}"),
+    }
+}
+
+/// Takes a node and all below it from `nodes` to `reached`; those that were reached are left alone.
+fn reach(hash: &[u8], nodes: &mut Entries, reached: &mut BTreeSet<Vec<u8>>) {
+    if !reached.insert(hash.to_vec()) {
+        return;
+    }
+    let node = nodes.remove(hash).expect("a node that is named");
+    assert_eq!(sha256(&sha256(&node)), hash);
+    let children = match Neo::new().read(&node).unwrap() {
+        ReadNode::Leaf { .. } => vec![],
+        ReadNode::Extension { child, .. } => vec![child],
+        ReadNode::Branch { children, .. } => children,
+    };
+    for child in children {
+        if let ReadChild::Hash(child) = child {
+            reach(&child, nodes, reached);
+        }
     }
 }
 
@@ -169,6 +188,26 @@ fn the_database_has_blocks_logs_state_and_all_nodes_of_the_trie() {
         assert_eq!(all[&[0xc1][..]], [&tip[..], &last.to_le_bytes()].concat());
         assert_eq!(of(&all, 0x80).len(), dump.blocks / 2000);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn with_history_the_database_has_the_trie_of_every_block_and_no_other_node() {
+    for dump in Dump::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, out) = (folder.path().join("data"), folder.path().join("out"));
+        let ledger = Ledger::open_with_history(&data, &store::Options::default()).unwrap();
+        fill(dump, Level::Execution, &mut Sink::Ledger(Box::new(ledger)));
+        assert!(convert(&data, &out).unwrap().keeps_history);
+        let all = entries(&out);
+        assert!(of(&all, 0x70) == storage(dump), "{}", dump.name);
+        let (mut nodes, mut reached) = (of(&all, 0x03), BTreeSet::new());
+        oracle::roots(dump).iter().for_each(|root| reach(&root.0, &mut nodes, &mut reached));
+        assert!(reached.len() > dump.blocks, "{}", dump.name);
+        assert_eq!(nodes.len(), 0, "{}: nodes of no block", dump.name);
+        // the setting that only the newest state is kept is not there
+        assert_eq!(all[&[0xf0][..]][8] & 8, 0, "{}", dump.name);
     }
 }
 

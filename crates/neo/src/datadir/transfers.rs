@@ -129,3 +129,58 @@ fn end(
     into.push(&key_of(TRANSFER_INFO, &[&account.0]), &value)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logs::Place;
+
+    fn transfer(height: u32, outgoing: bool) -> Transfer {
+        Transfer {
+            place: Place { height, number: 0 },
+            asset: -5,
+            outgoing,
+            counterparty: UInt160([2; 20]),
+            execution: 0,
+            amount: vec![1],
+            standard: Standard::Nep11(vec![8, 9]),
+        }
+    }
+
+    #[test]
+    fn a_full_log_is_followed_by_one_that_begins_with_its_time_and_the_next_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sorter = Sorter::new(&folder.path().join("runs"), 1 << 20, |_, _| {});
+        let (account, mut log) = (UInt160([1; 20]), Log::of(TRANSFERS_11));
+        for height in 0..130 {
+            let found = (1000 + u64::from(height), UInt256([height as u8; 32]));
+            log.append(account, &transfer(height, height == 129), found, &mut sorter).unwrap();
+        }
+        let logs = [log, Log::of(TRANSFERS_17)];
+        end(account, &logs, &[(-5, 129)], &mut sorter).unwrap();
+        let mut found = vec![];
+        let each = |key: &[u8], value: &[u8]| -> Result<(), Error> {
+            found.push((key.to_vec(), value.to_vec()));
+            Ok(())
+        };
+        sorter.finish(each).unwrap();
+        let key = |time: u64, number: u32| {
+            key_of(TRANSFERS_11, &[&account.0, &time.to_be_bytes(), &number.to_be_bytes()])
+        };
+        let keys: Vec<_> = found.iter().map(|(key, _)| key.clone()).collect();
+        let info = key_of(TRANSFER_INFO, &[&account.0]);
+        assert_eq!(keys, [key(0, 0), key(1127, 1), info]);
+        // contract, hash, account, height, time, amount, token
+        let length = 4 + 32 + 20 + 4 + 8 + 2 + 3;
+        assert_eq!((found[0].1[0], found[0].1.len()), (128, 1 + 128 * length));
+        assert_eq!((found[1].1[0], found[1].1.len()), (2, 1 + 2 * length));
+        // what leaves the account is below zero
+        assert!(found[1].1.ends_with(&[1, 0xff, 2, 8, 9]));
+        let [numbers, times] = [[1_u32, 0], [1127, 0]];
+        let mut expected = numbers.map(u32::to_le_bytes).concat();
+        expected.extend(times.map(|time| u64::from(time).to_le_bytes()).concat());
+        // the log of NEP-17 is yet to begin; one contract
+        expected.extend([0, 1, 1, 0xfb, 0xff, 0xff, 0xff, 129, 0, 0, 0]);
+        assert_eq!(found[2].1, expected);
+    }
+}

@@ -8,15 +8,16 @@ use crate::fault::Error;
 use crate::types::UInt256;
 use archive::leveldb::Sorter;
 use pipeline::Cancel;
+use std::collections::HashMap;
 use std::mem;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Table;
-use trie::codec::{BranchParts, Codec, LeafParts, Neo, ReadNode};
+use trie::codec::{BranchParts, Codec, LeafParts, Neo, ReadChild, ReadNode};
 use trie::update::{Changes, Forest, TrieId, Update};
 
-/// Nodes and their hashes.
-type Nodes = Vec<([u8; 32], Vec<u8>)>;
+/// Nodes by their hashes.
+type Nodes = HashMap<[u8; 32], Vec<u8>>;
 
 /// Neo's nodes, each of which is kept when it is hashed.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,7 @@ impl Codec for Recorder {
         let mut start = 0;
         for (hash, end) in out.iter().zip(ends) {
             let end = *end as usize;
-            nodes.push((*hash, bytes[start..end].to_vec()));
+            nodes.insert(*hash, bytes[start..end].to_vec());
             start = end;
         }
     }
@@ -144,15 +145,36 @@ impl Replay<'_> {
         let updates: Vec<Update<'_>> = updates.collect();
         self.forest.update(&Changes { updates: &updates, ..Changes::default() })?;
         self.changes.clear();
-        for (hash, node) in self.recorder.take() {
-            self.into.push(&key_of(NODE, &[&hash]), &node)?;
-        }
         let (found, mut expected) = (UInt256(self.forest.root(self.trie)?), Vec::new());
+        self.put_below(found.0)?;
         self.source.roots.get(&self.height.to_be_bytes(), &mut expected)?;
         let expected = UInt256::from_slice(&expected).unwrap_or_default();
         match found == expected {
             true => Ok(()),
             false => Err(Error::StoredState { expected, found }),
         }
+    }
+
+    /// Puts the nodes that were hashed in this block and belong to the trie with this root. A leaf
+    /// that moves when the branch above it goes is hashed at both places, one of which is of no
+    /// trie. Above a new node all nodes are new.
+    fn put_below(&mut self, root: [u8; 32]) -> Result<(), Error> {
+        let mut nodes = self.recorder.take();
+        let mut named = vec![root];
+        while let Some(hash) = named.pop() {
+            let Some(node) = nodes.remove(&hash) else { continue };
+            self.into.push(&key_of(NODE, &[&hash]), &node)?;
+            let children = match self.recorder.read(&node) {
+                Ok(ReadNode::Branch { children, .. }) => children,
+                Ok(ReadNode::Extension { child, .. }) => vec![child],
+                // what was just written can be read
+                Ok(ReadNode::Leaf { .. }) | Err(_) => vec![],
+            };
+            named.extend(children.iter().filter_map(|child| match child {
+                ReadChild::Hash(hash) => Some(*hash),
+                ReadChild::None | ReadChild::Inline { .. } => None,
+            }));
+        }
+        Ok(())
     }
 }
