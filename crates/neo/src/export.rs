@@ -39,8 +39,8 @@ pub struct Written {
 }
 
 /// Writes the store of executed blocks in `data` as a LevelDB database in `out` that neo-go opens
-/// and goes on from: with `KeepOnlyLatestState: true`, or with `false` where the store has the state
-/// after every block. None when the user asked to stop.
+/// and goes on from: with `KeepOnlyLatestState: true`, or with `false` where the store has the
+/// state after every block. None when the user asked to stop.
 ///
 /// Entries come in the order of their keys, prefix by prefix. What is not in that order in the
 /// store is sorted beside the output, with as much memory whatever the size of the chain.
@@ -68,7 +68,7 @@ pub fn to_neo_go(data: &Path, out: &Path, cancel: &Cancel) -> Result<Option<Writ
     executables::put_conflicts(&source, &mut sorted)?;
     sorted.finish(|key, value| database.put(key, value))?;
 
-    let mut sorted = sorter(add_references);
+    let mut sorted = sorter(|value, other| add_references(value, other));
     let whole = match &source.history {
         None => put_nodes(&source, &mut sorted, cancel)?,
         Some(history) => {

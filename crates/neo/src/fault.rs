@@ -202,24 +202,19 @@ impl fmt::Display for Error {
             Self::Unwind { expected, found } => {
                 write!(f, "cannot take blocks back: expected {expected}, found {found}")
             }
-            Self::StoredFacts(found) => {
-                write!(f, "the manifest is damaged: expected what a commit of Neo blocks says, ")?;
-                write!(f, "found {found}")
-            }
-            Self::StoredUndo { height, error } => {
-                write!(f, "the undo log is damaged at block {height}: {error}")
-            }
-            Self::StoredTransfer(error) => write!(f, "a stored transfer is damaged: {error}"),
-            Self::StoredPlace(height) => {
-                write!(f, "a stored transfer is damaged: expected one of an execution of ")?;
-                write!(f, "block {height}, found one of none")
-            }
             Self::NotExecuted(level) => {
                 let found = level.map_or("one without a block", Level::name);
                 write!(f, "expected a store of level execution, found {found}: a client needs ")?;
                 f.write_str("state and logs, which `import --level execution` makes")
             }
             Self::Database(error) => error.fmt(f),
+            Self::StoredFacts(_)
+            | Self::StoredUndo { .. }
+            | Self::StoredTransfer(_)
+            | Self::StoredPlace(_)
+            | Self::StoredBlock { .. }
+            | Self::StoredState { .. }
+            | Self::StoredLog { .. } => self.fmt_stored(f),
             Self::Level(level) => {
                 let level = level.name();
                 write!(f, "--level {level}: blocks are executed into a ledger, and others not")
@@ -236,21 +231,7 @@ impl fmt::Display for Error {
             }
             Self::Empty => f.write_str("the dumps have no block in the range asked for"),
             Self::Genesis(error) => write!(f, "the configuration gives no first block: {error}"),
-            Self::StoredBlock { number, expected, found } => {
-                write!(f, "block {number} of the store is damaged: expected {expected}")?;
-                match found {
-                    Some(found) => write!(f, ", found {found}"),
-                    None => f.write_str(", found nothing"),
-                }
-            }
             Self::Trie(error) => write!(f, "state trie: {error}"),
-            Self::StoredState { expected, found } => {
-                write!(f, "the state of the store is damaged: expected root {expected}, ")?;
-                write!(f, "found {found}")
-            }
-            Self::StoredLog { height, error } => {
-                write!(f, "the application log of block {height} is damaged: {error}")
-            }
             Self::LongLog(height) => {
                 write!(f, "the application logs up to block {height} are longer than 4 GiB")
             }
@@ -271,6 +252,39 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
+    /// What is damaged in a store.
+    fn fmt_stored(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StoredFacts(found) => {
+                write!(f, "the manifest is damaged: expected what a commit of Neo blocks says, ")?;
+                write!(f, "found {found}")
+            }
+            Self::StoredUndo { height, error } => {
+                write!(f, "the undo log is damaged at block {height}: {error}")
+            }
+            Self::StoredTransfer(error) => write!(f, "a stored transfer is damaged: {error}"),
+            Self::StoredPlace(height) => {
+                write!(f, "a stored transfer is damaged: expected one of an execution of ")?;
+                write!(f, "block {height}, found one of none")
+            }
+            Self::StoredBlock { number, expected, found } => {
+                write!(f, "block {number} of the store is damaged: expected {expected}")?;
+                match found {
+                    Some(found) => write!(f, ", found {found}"),
+                    None => f.write_str(", found nothing"),
+                }
+            }
+            Self::StoredState { expected, found } => {
+                write!(f, "the state of the store is damaged: expected root {expected}, ")?;
+                write!(f, "found {found}")
+            }
+            Self::StoredLog { height, error } => {
+                write!(f, "the application log of block {height} is damaged: {error}")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What the error says of the chain, the dumps, the store or this machine.
     #[must_use]
     pub fn status(&self) -> Status {

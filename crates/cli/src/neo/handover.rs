@@ -35,9 +35,8 @@ pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     }
     let blocks = grouped(u64::from(written.height) + 1);
     let (pairs, transfers) = (grouped(written.pairs), grouped(written.transfers));
-    println!(
-        "wrote {blocks} blocks, {pairs} pairs of contract storage and {transfers} transfers to {out}"
-    );
+    println!("wrote {blocks} blocks, {pairs} pairs of contract storage and {transfers} transfers");
+    println!("to {out}: {} in tables", report::bytes(written.bytes));
     println!("state root {} after block {}", written.root, grouped(written.height.into()));
     println!("start neo-go with LevelDBOptions: DataDirectoryPath: {out}");
     println!("and KeepOnlyLatestState: {}: it goes on from there", !written.keeps_history);

@@ -17,7 +17,7 @@ const OWN: usize = 16;
 const ACTIVE: u8 = 1;
 
 /// What is under the key of a node that was met again: its references are added up.
-pub(crate) fn add_references(value: &mut Vec<u8>, other: &[u8]) {
+pub(crate) fn add_references(value: &mut [u8], other: &[u8]) {
     if let (Some(count), Some(more)) = (value.last_chunk_mut(), other.last_chunk()) {
         let sum = u32::from_le_bytes(*count).saturating_add(u32::from_le_bytes(*more));
         *count = sum.to_le_bytes();
