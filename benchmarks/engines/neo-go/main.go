@@ -16,12 +16,15 @@ import (
 type options struct {
 	dump   string // file of blocks, not compressed
 	config string // neo-go's configuration of the network
-	dir    string // new folder for the database
+	dir    string // new folder for the database, or with goOn one that has it
 	db     string // kind of database
 	verify bool   // are blocks, witnesses and transactions verified?
 	digest bool   // answer with a digest of all state roots and application logs, too
 	until  uint   // last block, if it is not that of the dump
 	dumpTo string // write the chain to a dump, read from the database
+	goOn   bool   // begin behind the last block of a database that is there
+	latest bool   // keep only the state after the last block
+	list   string // write all entries of the database to a file
 }
 
 // line is what a run prints: the part of a run record that it alone knows.
@@ -68,6 +71,9 @@ func parse() (options, error) {
 	flag.BoolVar(&o.digest, "digest", false, "answer with a digest of all state roots and application logs")
 	flag.UintVar(&o.until, "until", 0, "last block (default: that of the dump)")
 	flag.StringVar(&o.dumpTo, "dump-to", "", "write the chain to this file, too")
+	flag.BoolVar(&o.goOn, "go-on", false, "go on from the database in -dir")
+	flag.BoolVar(&o.latest, "keep-latest", false, "keep only the state after the last block")
+	flag.StringVar(&o.list, "entries", "", "write all entries of the database to this file: key and value in digits")
 	flag.Parse()
 	o.verify = verify == "full"
 	switch {
@@ -80,7 +86,7 @@ func parse() (options, error) {
 	case flag.NArg() > 0:
 		return o, fmt.Errorf("%s: no argument is expected", flag.Arg(0))
 	}
-	if entries, err := os.ReadDir(o.dir); err == nil && len(entries) > 0 {
+	if entries, err := os.ReadDir(o.dir); err == nil && len(entries) > 0 && !o.goOn {
 		return o, fmt.Errorf("-dir %s is not empty", o.dir)
 	}
 	return o, nil

@@ -22,7 +22,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// restore takes every block of the dump into a new database and leaves it durable.
+// restore takes every block of the dump that the database lacks into it and leaves it durable.
 func restore(o options) (line, error) {
 	begun := time.Now()
 	chain, err := open(o)
@@ -66,6 +66,11 @@ func restore(o options) (line, error) {
 	}
 	closed := time.Since(closing)
 	endUser, endSys := cpuSeconds()
+	if o.list != "" {
+		if err := list(o); err != nil {
+			return line{}, err
+		}
+	}
 	wall := (added + closed).Seconds()
 	result.Facts = map[string]float64{
 		"wall_s":         wall, // from the first byte read to the database durable
@@ -82,7 +87,7 @@ func restore(o options) (line, error) {
 	return result, nil
 }
 
-// open makes a chain that has its first block, in a new database.
+// open opens a chain that has its first block; in a new database it is put there.
 func open(o options) (*core.Blockchain, error) {
 	configuration, err := config.LoadFile(o.config)
 	if err != nil {
@@ -91,15 +96,11 @@ func open(o options) (*core.Blockchain, error) {
 	settings := configuration.Blockchain()
 	settings.SkipBlockVerification = !o.verify
 	settings.VerifyTransactions = o.verify
+	settings.KeepOnlyLatestState = o.latest
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(o.dir, "chain")
-	store, err := storage.NewStore(dbconfig.DBConfiguration{
-		Type:           o.db,
-		LevelDBOptions: dbconfig.LevelDBOptions{DataDirectoryPath: path},
-		BoltDBOptions:  dbconfig.BoltDBOptions{FilePath: path},
-	})
+	store, err := database(o)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,40 @@ func open(o options) (*core.Blockchain, error) {
 	return chain, nil
 }
 
-// addBlocks gives the blocks of the dump to the chain and returns the number of their
+// database opens the database, or makes one.
+func database(o options) (storage.Store, error) {
+	path := filepath.Join(o.dir, "chain")
+	return storage.NewStore(dbconfig.DBConfiguration{
+		Type:           o.db,
+		LevelDBOptions: dbconfig.LevelDBOptions{DataDirectoryPath: path},
+		BoltDBOptions:  dbconfig.BoltDBOptions{FilePath: path},
+	})
+}
+
+// list writes all entries of a database that is closed, in the order of their keys.
+func list(o options) error {
+	store, err := database(o)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	file, err := os.Create(o.list)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	buffer := bufio.NewWriterSize(file, 1<<20)
+	store.Seek(storage.SeekRange{}, func(key, value []byte) bool {
+		_, err = fmt.Fprintf(buffer, "%x %x\n", key, value)
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	return buffer.Flush()
+}
+
+// addBlocks gives the blocks of the dump that it lacks to the chain and returns the number of their
 // transactions.
 func addBlocks(chain *core.Blockchain, o options) (int, error) {
 	file, err := os.Open(o.dump)
@@ -125,8 +159,12 @@ func addBlocks(chain *core.Blockchain, o options) (int, error) {
 	if o.until != 0 {
 		count = min(count, uint32(o.until)+1)
 	}
+	skip := uint32(0)
+	if o.goOn {
+		skip = min(count, chain.BlockHeight()+1)
+	}
 	transactions := 0
-	err = chaindump.Restore(chain, reader, 0, count, func(b *block.Block) error {
+	err = chaindump.Restore(chain, reader, skip, count-skip, func(b *block.Block) error {
 		transactions += len(b.Transactions)
 		return nil
 	})

@@ -14,7 +14,7 @@ use crate::target::{Files, Output, Target};
 use crate::write::WriteBlocks;
 use crate::{
     Error, FileReport, Survey, Want, WriteOptions, blkdat, block_store, era1, freezer, headers,
-    rlp_export, stream,
+    leveldb, rlp_export, stream,
 };
 
 /// A format that [`Archive`](crate::Archive) reads. The order is that of the table.
@@ -318,6 +318,14 @@ static DUMPS: Properties = Properties {
             least_block: LEAST_PACKED,
             names_network: false,
             output: Output::Dump(true),
+        },
+        Target {
+            name: "neo-go",
+            help: "A database that neo-go opens and goes on from, of a store of executed blocks",
+            files: Files::Folder(leveldb::is_own_file),
+            least_block: crate::acc::MIN_BLOCK as u64,
+            names_network: false,
+            output: Output::NeoGoDatabase,
         },
     ],
 };

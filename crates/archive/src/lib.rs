@@ -24,6 +24,7 @@ pub mod freezer;
 pub mod headers;
 mod input;
 mod inspect;
+pub mod leveldb;
 mod location;
 mod open;
 pub mod output;

@@ -45,6 +45,8 @@ pub enum Output {
     CoreDatadir,
     /// [`DumpWriter`](crate::acc::DumpWriter), with gzip or without.
     Dump(Gzip),
+    /// A database of neo-go.
+    NeoGoDatabase,
 }
 
 /// Is an output compressed?

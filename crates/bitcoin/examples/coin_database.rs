@@ -1,7 +1,7 @@
 //! How fast coins get into a LevelDB database, by our bulk writer and by a general implementation,
 //! and into undo data. The number of coins is the argument.
 
-use blockmill_bitcoin::datadir::leveldb::{BulkWriter, Scan};
+use archive::leveldb::{BulkWriter, Library, Scan};
 use blockmill_bitcoin::types::{Amount, BlockHash, Coin};
 use blockmill_bitcoin::undo;
 use rusty_leveldb::{DB, Options};
@@ -58,7 +58,7 @@ fn timed(what: &str, work: impl FnOnce()) {
 }
 
 fn load(folder: &Path, coins: &Coins) {
-    let mut writer = BulkWriter::create(folder).unwrap();
+    let mut writer = BulkWriter::create(folder, Library::LevelDb).unwrap();
     coins.iter().for_each(|(key, value)| writer.put(key, value).unwrap());
     writer.finish().unwrap();
 }

@@ -2,6 +2,7 @@
 
 mod naive_connect;
 
+use archive::leveldb;
 use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::{Amount, BlockHash, Coin, OutPoint, Txid};
@@ -272,7 +273,7 @@ fn outputs_of_a_transaction_sort_by_their_encoding() {
     let earlier = OutPoint { txid: Txid([2; 32]), vout: 0 };
     let coin = Coin { height: 1, coinbase: false, value: Amount::from_sat(5), script: &[] };
     writer.coin(&earlier, &coin).unwrap();
-    assert!(matches!(writer.finish(), Err(Error::Unsorted { .. })));
+    assert!(matches!(writer.finish(), Err(Error::Database(leveldb::Error::Unsorted { .. }))));
 }
 
 #[testkit::needs(fixtures)]

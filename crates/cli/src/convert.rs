@@ -21,6 +21,7 @@ pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
         Output::BlockFiles => bitcoin::convert::run(args, block_files, json, cancel),
         Output::CoreDatadir => bitcoin::convert::run(args, datadir, json, cancel),
         Output::Dump(gzip) => neo::convert::run(args, gzip, json, cancel),
+        Output::NeoGoDatabase => neo::handover::run(args, json, &cancel),
     }?;
     if answer.status != Status::Interrupted {
         claim.done()?;

@@ -135,3 +135,43 @@ fn a_dump_that_ends_early_is_written_only_when_said() {
     assert_eq!(written[..4], 16_u32.to_le_bytes());
     assert_eq!(written[4..], whole[4..written.len()]);
 }
+
+#[test]
+fn a_store_is_handed_to_neo_go_and_what_is_none_is_refused() {
+    let scratch = Scratch::new("neo-handover");
+    let (chain, store, out) = (scratch.path("chain"), scratch.path("store"), scratch.path("out"));
+    generate(&chain, 7);
+    let dump = chain.join("chain.acc");
+    succeed(blockmill("import --data").arg(&store).arg(&dump));
+    let convert = |from: &Path, flags: &str| {
+        let mut command = blockmill(&format!("convert --to neo-go {flags} --out"));
+        command.arg(&out).arg(from);
+        command
+    };
+    let bodies = scratch.path("bodies");
+    succeed(blockmill("import --level bodies --data").arg(&bodies).arg(&dump));
+    for (from, flags, words) in [
+        (&dump, "", "expected a store of executed blocks"),
+        (&bodies, "", "expected a store of level execution, found bodies"),
+        (&scratch.path("absent"), "", "expected"),
+        (&store, "--until 5", "expected all blocks"),
+    ] {
+        let ended = run(&mut convert(from, flags));
+        assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
+        let told = ended.stdout + &ended.stderr;
+        assert!(told.contains(words), "{told}");
+        assert!(!out.exists());
+    }
+    let text = succeed(&mut convert(&store, ""));
+    assert!(text.contains("KeepOnlyLatestState: true"), "{text}");
+    assert!(!run(&mut convert(&store, "")).stderr.is_empty(), "the folder is taken");
+    let told = succeed_json(&mut convert(&store, "--force"));
+    assert_eq!((&told["height"], &told["keep_only_latest_state"]), (&16.into(), &true.into()));
+
+    let history = scratch.path("history");
+    succeed(blockmill("import --history --data").arg(&history).arg(&dump));
+    let whole = succeed_json(&mut convert(&history, "--force"));
+    assert_eq!(whole["keep_only_latest_state"], false);
+    assert_eq!(whole["root"], told["root"]);
+    assert!(whole["entries"].as_u64() > told["entries"].as_u64());
+}

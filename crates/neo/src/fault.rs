@@ -4,7 +4,7 @@ use crate::error::Violation;
 use crate::logs::TransferError;
 use crate::params::Difference;
 use crate::types::{self, UInt256};
-use archive::Location;
+use archive::{Location, leveldb};
 use chain::{FaultReport, Level, Shortfall, Status};
 use std::fmt;
 
@@ -133,6 +133,12 @@ pub enum Error {
     },
     /// An entry of the table of transfers is none.
     StoredTransfer(types::Error),
+    /// A transfer of the store is of a block or an execution that is not there: the block.
+    StoredPlace(u32),
+    /// What is to be handed over was not executed, or has no block: how deep it was verified.
+    NotExecuted(Option<Level>),
+    /// A database of a client cannot be written.
+    Database(leveldb::Error),
     /// A level was asked for that blocks are not verified to.
     Level(Level),
     /// The dumps begin in the middle of the chain, and nothing says who signs the first block.
@@ -196,14 +202,19 @@ impl fmt::Display for Error {
             Self::Unwind { expected, found } => {
                 write!(f, "cannot take blocks back: expected {expected}, found {found}")
             }
-            Self::StoredFacts(found) => {
-                write!(f, "the manifest is damaged: expected what a commit of Neo blocks says, ")?;
-                write!(f, "found {found}")
+            Self::NotExecuted(level) => {
+                let found = level.map_or("one without a block", Level::name);
+                write!(f, "expected a store of level execution, found {found}: a client needs ")?;
+                f.write_str("state and logs, which `import --level execution` makes")
             }
-            Self::StoredUndo { height, error } => {
-                write!(f, "the undo log is damaged at block {height}: {error}")
-            }
-            Self::StoredTransfer(error) => write!(f, "a stored transfer is damaged: {error}"),
+            Self::Database(error) => error.fmt(f),
+            Self::StoredFacts(_)
+            | Self::StoredUndo { .. }
+            | Self::StoredTransfer(_)
+            | Self::StoredPlace(_)
+            | Self::StoredBlock { .. }
+            | Self::StoredState { .. }
+            | Self::StoredLog { .. } => self.fmt_stored(f),
             Self::Level(level) => {
                 let level = level.name();
                 write!(f, "--level {level}: blocks are executed into a ledger, and others not")
@@ -220,21 +231,7 @@ impl fmt::Display for Error {
             }
             Self::Empty => f.write_str("the dumps have no block in the range asked for"),
             Self::Genesis(error) => write!(f, "the configuration gives no first block: {error}"),
-            Self::StoredBlock { number, expected, found } => {
-                write!(f, "block {number} of the store is damaged: expected {expected}")?;
-                match found {
-                    Some(found) => write!(f, ", found {found}"),
-                    None => f.write_str(", found nothing"),
-                }
-            }
             Self::Trie(error) => write!(f, "state trie: {error}"),
-            Self::StoredState { expected, found } => {
-                write!(f, "the state of the store is damaged: expected root {expected}, ")?;
-                write!(f, "found {found}")
-            }
-            Self::StoredLog { height, error } => {
-                write!(f, "the application log of block {height} is damaged: {error}")
-            }
             Self::LongLog(height) => {
                 write!(f, "the application logs up to block {height} are longer than 4 GiB")
             }
@@ -255,6 +252,39 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl Error {
+    /// What is damaged in a store.
+    fn fmt_stored(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StoredFacts(found) => {
+                write!(f, "the manifest is damaged: expected what a commit of Neo blocks says, ")?;
+                write!(f, "found {found}")
+            }
+            Self::StoredUndo { height, error } => {
+                write!(f, "the undo log is damaged at block {height}: {error}")
+            }
+            Self::StoredTransfer(error) => write!(f, "a stored transfer is damaged: {error}"),
+            Self::StoredPlace(height) => {
+                write!(f, "a stored transfer is damaged: expected one of an execution of ")?;
+                write!(f, "block {height}, found one of none")
+            }
+            Self::StoredBlock { number, expected, found } => {
+                write!(f, "block {number} of the store is damaged: expected {expected}")?;
+                match found {
+                    Some(found) => write!(f, ", found {found}"),
+                    None => f.write_str(", found nothing"),
+                }
+            }
+            Self::StoredState { expected, found } => {
+                write!(f, "the state of the store is damaged: expected root {expected}, ")?;
+                write!(f, "found {found}")
+            }
+            Self::StoredLog { height, error } => {
+                write!(f, "the application log of block {height} is damaged: {error}")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What the error says of the chain, the dumps, the store or this machine.
     #[must_use]
     pub fn status(&self) -> Status {
@@ -262,17 +292,20 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
+            Self::Database(error) => error.status(),
             Self::OtherChain { .. }
             | Self::OtherConfiguration(_)
             | Self::Unwind { .. }
             | Self::Level(_)
             | Self::Genesis(_)
+            | Self::NotExecuted(_)
             | Self::NotThere(_) => Status::Usage,
             Self::StoredBlock { .. }
             | Self::StoredState { .. }
             | Self::StoredLog { .. }
             | Self::StoredFacts(_)
             | Self::StoredTransfer(_)
+            | Self::StoredPlace(_)
             | Self::StoredUndo { .. } => Status::Damage,
             Self::Trie(_) | Self::LongLog(_) => Status::Unknown,
             Self::Incomplete(_) | Self::NoBeginning { .. } => Status::Incomplete,
@@ -309,6 +342,12 @@ impl From<Fault> for Error {
 impl From<archive::Error> for Error {
     fn from(error: archive::Error) -> Self {
         Self::Archive(error)
+    }
+}
+
+impl From<leveldb::Error> for Error {
+    fn from(error: leveldb::Error) -> Self {
+        Self::Database(error)
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BlockLocation, FRAME, Network, XOR_FILE, XorKey};
 use crate::Error;
+use crate::leveldb;
 use crate::output::{OutputFolder, is_numbered};
 
 /// Records are collected up to this size before they are written.
@@ -48,19 +49,9 @@ pub(crate) fn is_of_datadir(path: &Path) -> bool {
     if let Ok(blocks) = path.strip_prefix("blocks") {
         return is_own_file(blocks)
             || is_numbered(blocks.as_os_str(), "rev", ".dat")
-            || blocks.strip_prefix("index").is_ok_and(is_of_leveldb);
+            || blocks.strip_prefix("index").is_ok_and(leveldb::is_own_file);
     }
-    path.strip_prefix("chainstate").is_ok_and(is_of_leveldb)
-}
-
-fn is_of_leveldb(path: &Path) -> bool {
-    let name = path.as_os_str();
-    let is_numbered = |ending| is_numbered(name, "", ending);
-    name == "CURRENT"
-        || name == "LOCK"
-        || name.as_encoded_bytes().starts_with(b"MANIFEST-")
-        || is_numbered(".ldb")
-        || is_numbered(".log")
+    path.strip_prefix("chainstate").is_ok_and(leveldb::is_own_file)
 }
 
 /// Writes `blk00000.dat` and so on into a new folder, which appears under its name when it is

@@ -1,11 +1,11 @@
 //! Core's chainstate: the unspent coins of the best block, each under its outpoint. Values are
 //! XORed with a key of the database. Bytes: `docs/formats/core-datadir.md`.
 
-use super::leveldb::{BulkWriter, Loaded, Scan};
 use super::{Error, XorKey};
 use crate::BlockHash;
 use crate::coins::compress::{CoinReader, Malformed, read_varint, take, write_coin, write_varint};
 use crate::types::{Coin, OutPoint, Txid};
+use archive::leveldb::{BulkWriter, Library, Loaded, Scan};
 use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) struct CoinWriter {
 impl CoinWriter {
     /// Begins the chainstate of a best block.
     pub(super) fn create(folder: &Path, xor_key: XorKey, best: &BlockHash) -> Result<Self, Error> {
-        let mut database = BulkWriter::create(folder)?;
+        let mut database = BulkWriter::create(folder, Library::LevelDb)?;
         if xor_key != XorKey::default() {
             let mut value = [8; 9];
             value[1..].copy_from_slice(&xor_key.0);
@@ -84,7 +84,7 @@ impl CoinWriter {
     /// Ends the chainstate.
     pub(super) fn finish(mut self) -> Result<Loaded, Error> {
         self.end_transaction()?;
-        self.database.finish()
+        Ok(self.database.finish()?)
     }
 }
 

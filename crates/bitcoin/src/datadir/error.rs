@@ -2,7 +2,8 @@
 
 use crate::coins::compress::Malformed;
 use crate::{BlockHash, Hash};
-use chain::{Digits, Reversed, Status};
+use archive::leveldb;
+use chain::{Reversed, Status};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -74,14 +75,9 @@ pub enum Error {
         /// What is wrong.
         source: Malformed,
     },
-    /// An entry does not sort behind the one before.
-    #[error("expected a key behind {}, found {}", Digits(before), Digits(key))]
-    Unsorted {
-        /// The key before.
-        before: Vec<u8>,
-        /// The key.
-        key: Vec<u8>,
-    },
+    /// A database cannot be written or read.
+    #[error(transparent)]
+    Database(#[from] leveldb::Error),
 }
 
 impl Error {
@@ -91,6 +87,7 @@ impl Error {
         match self {
             Self::Io { source, .. } => Status::of_io(source),
             Self::Output(source) => source.status(),
+            Self::Database(source) => source.status(),
             _ => Status::Damage,
         }
     }

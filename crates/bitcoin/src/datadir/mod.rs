@@ -8,7 +8,6 @@ pub mod block_index;
 mod chainstate;
 mod error;
 mod flat;
-pub mod leveldb;
 mod read;
 mod shared;
 mod write;

@@ -3,10 +3,10 @@
 use super::block_index::{BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, Status};
 use super::chainstate::Coins;
 use super::flat::file_name;
-use super::leveldb::Scan;
 use super::{Error, XorKey, read_file};
 use crate::coins::compress::{Malformed, take};
 use crate::{BlockHash, undo};
+use archive::leveldb::Scan;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

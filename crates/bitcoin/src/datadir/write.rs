@@ -3,13 +3,13 @@
 use super::block_index::{BLOCK, BlockEntry, FILE, FileEntry, LAST_FILE, Status};
 use super::chainstate::CoinWriter;
 use super::flat::{FlatWriter, file_name};
-use super::leveldb::BulkWriter;
 use super::{Error, XorKey, network_folder, sync_folder, write_file};
 use crate::coins::compress::Malformed;
 use crate::header::{HEADER_BYTES, Header};
 use crate::params::Params;
 use crate::types::{Coin, OutPoint};
 use crate::{BlockHash, undo};
+use archive::leveldb::{BulkWriter, Library};
 use archive::output::OutputFolder;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -276,7 +276,7 @@ impl BlocksWriter {
     }
 
     fn write_index(&mut self, folder: &Path) -> Result<(), Error> {
-        let mut index = BulkWriter::create(folder)?;
+        let mut index = BulkWriter::create(folder, Library::LevelDb)?;
         let (mut key, mut value) = (vec![BLOCK], Vec::new());
         self.entries.sort_unstable_by_key(|(hash, _)| *hash);
         for (hash, entry) in &self.entries {

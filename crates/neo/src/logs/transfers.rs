@@ -198,6 +198,23 @@ pub fn of_account(
     Ok(())
 }
 
+/// All transfers, account by account.
+pub(crate) fn of_all<E: From<TransferError>>(
+    transfers: &TableReader,
+    mut each: impl FnMut(UInt160, Transfer) -> Result<(), E>,
+) -> Result<(), E> {
+    let runs = transfers.snapshot();
+    let scanned = |error| E::from(TransferError::Store(error));
+    let mut scan = runs.scan((Bound::Unbounded, Bound::Unbounded)).map_err(scanned)?;
+    while let Some((key, value)) = scan.next().map_err(scanned)? {
+        let account = Reader::new(key).array().map(|account| UInt160(*account));
+        let transfer = account.and_then(|account| Ok((account, Transfer::read(key, value)?)));
+        let (account, transfer) = transfer.map_err(TransferError::Entry)?;
+        each(account, transfer)?;
+    }
+    Ok(())
+}
+
 /// The transfers of an account of one standard after a block, in their order, with their keys.
 pub(crate) fn after(
     transfers: &TableReader,

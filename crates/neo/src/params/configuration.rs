@@ -89,6 +89,12 @@ impl Configuration {
         }
     }
 
+    /// The value that a setting has from the first block on.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        let values = self.0.get(name)?;
+        values.first().filter(|(height, _)| *height == 0).map(|(_, value)| value.as_str())
+    }
+
     /// One line for each value: name, height and value between tabs.
     #[must_use]
     pub fn to_text(&self) -> String {

@@ -1,7 +1,7 @@
 //! Blocks of a table: sorted entries, each without what its key shares with the one before.
 
+use super::error::{Malformed, take_slice};
 use super::read_varint;
-use crate::coins::compress::{Malformed, take_slice};
 
 /// Puts entries together to a block.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! The manifest: which tables a database has, as a log of changes.
 
 use super::log::LogReader;
-use super::{COMPARATOR, TableFile, read_bytes, read_varint, write_bytes, write_varint};
-use crate::coins::compress::Malformed;
+use super::{COMPARATOR, Malformed, TableFile};
+use super::{read_bytes, read_varint, write_bytes, write_varint};
 use std::collections::BTreeMap;
 
 // what a field of a change is

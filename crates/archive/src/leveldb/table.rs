@@ -1,9 +1,9 @@
 //! Tables: blocks of entries, an index of the blocks, a filter, and a footer that finds them.
 
 use super::block::{BlockReader, BlockWriter};
-use super::bloom::{self, FilterWriter};
-use super::{Handle, KEY_TAIL, SEEK_TAIL, masked_crc};
-use crate::coins::compress::{Malformed, take};
+use super::bloom::FilterWriter;
+use super::error::{Malformed, take};
+use super::{Handle, KEY_TAIL, Library, SEEK_TAIL, masked_crc};
 
 /// Entries are put into blocks of this size.
 const BLOCK_BYTES: usize = 4096;
@@ -26,10 +26,12 @@ pub(super) struct TableWriter {
     pending: Option<Handle>,
     last: Vec<u8>,
     entry: Vec<u8>,
+    /// Who asks the filter.
+    library: Library,
 }
 
 impl TableWriter {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(library: Library) -> Self {
         TableWriter {
             bytes: Vec::new(),
             block: BlockWriter::new(RESTART_INTERVAL),
@@ -39,6 +41,7 @@ impl TableWriter {
             pending: None,
             last: Vec::new(),
             entry: Vec::new(),
+            library,
         }
     }
 
@@ -103,7 +106,7 @@ impl TableWriter {
         let mut names = BlockWriter::new(RESTART_INTERVAL);
         self.entry.clear();
         filter.write(&mut self.entry);
-        names.add(bloom::NAME, &self.entry);
+        names.add(self.library.filter_name(), &self.entry);
         let names = append_block(&mut self.bytes, names.finish());
         let index = append_block(&mut self.bytes, self.index.finish());
         let footer = self.bytes.len();

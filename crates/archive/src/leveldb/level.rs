@@ -2,9 +2,7 @@
 
 use super::block::BlockReader;
 use super::table::{BLOCK_TAIL, FOOTER_BYTES, read_block, read_footer};
-use super::{Handle, KEY_TAIL, TableFile, table_name};
-use crate::coins::compress::Malformed;
-use crate::datadir::Error;
+use super::{Error, Handle, KEY_TAIL, Malformed, TableFile, table_name};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};

@@ -1,5 +1,6 @@
-//! LevelDB databases, as Core keeps its block index and its chainstate in: written in one go from
-//! sorted entries, and read from end to end. Bytes: `docs/formats/core-datadir.md`.
+//! LevelDB databases, in which Bitcoin Core keeps its block index and its chainstate and neo-go all
+//! that it has: written in one go from sorted entries, and read from end to end. Bytes:
+//! `docs/formats/leveldb.md`.
 //!
 //! [`BulkWriter`] makes what LevelDB itself would have after compacting everything: tables of one
 //! level that do not overlap. So there is no log, no sorting and no compaction. [`Scan`] reads any
@@ -8,20 +9,28 @@
 mod block;
 mod bloom;
 mod bulk;
+mod error;
 mod level;
 mod log;
 mod manifest;
 mod scan;
+mod sorter;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use bulk::{BulkWriter, Loaded};
+pub use error::{Error, Malformed};
 pub use scan::Scan;
+pub use sorter::{Combine, Sorter};
 
-use crate::coins::compress::{Malformed, take, take_slice};
+use crate::output::is_numbered;
+use error::{take, take_slice};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
 
-/// LevelDB's own order of keys, the only one that Core uses.
+/// LevelDB's own order of keys, the only one that either client uses.
 const COMPARATOR: &[u8] = b"leveldb.BytewiseComparator";
 
 /// Bytes behind the key of an entry: its sequence number and kind.
@@ -33,6 +42,39 @@ const PUT: u64 = 1;
 /// The largest sequence number, with the kind that sorts first: what stands behind a key that only
 /// separates two blocks.
 const SEEK_TAIL: u64 = ((1 << 56) - 1) << 8 | PUT;
+
+/// The library that reads a database. They give the same filters different names, and one that they
+/// do not know is not asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// LevelDB itself, as in Bitcoin Core.
+    LevelDb,
+    /// goleveldb, as in neo-go.
+    GoLevelDb,
+}
+
+impl Library {
+    /// Under which key a table has its filter.
+    fn filter_name(self) -> &'static [u8] {
+        match self {
+            Self::LevelDb => b"filter.leveldb.BuiltinBloomFilter2",
+            Self::GoLevelDb => b"filter.leveldb.BuiltinBloomFilter",
+        }
+    }
+}
+
+/// Is this the name of a file that a [`BulkWriter`] makes? Of a database that a client has opened
+/// since, there are others.
+#[must_use]
+pub fn is_own_file(path: &Path) -> bool {
+    let name = path.as_os_str();
+    let is_numbered = |ending| is_numbered(name, "", ending);
+    name == "CURRENT"
+        || name == "LOCK"
+        || name.as_encoded_bytes().starts_with(b"MANIFEST-")
+        || is_numbered(".ldb")
+        || is_numbered(".log")
+}
 
 /// CRC-32C as it is stored: rotated and shifted, so that the checksum of data that contains
 /// checksums is still a good one.
@@ -108,4 +150,16 @@ struct TableFile {
 /// The file name of a table.
 fn table_name(number: u64) -> String {
     format!("{number:06}.ldb")
+}
+
+/// Reads a small file.
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(Error::io(path, "cannot read"))
+}
+
+/// Writes a file and waits until it is on the disk.
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut file = File::create_new(path).map_err(Error::io(path, "cannot create"))?;
+    file.write_all(bytes).map_err(Error::io(path, "cannot write"))?;
+    file.sync_all().map_err(Error::io(path, "cannot sync"))
 }

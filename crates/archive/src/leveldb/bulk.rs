@@ -1,8 +1,8 @@
 //! A database from sorted entries, in one go.
 
 use super::table::TableWriter;
-use super::{KEY_TAIL, PUT, TableFile, log, manifest, table_name};
-use crate::datadir::{Error, sync_folder, write_file};
+use super::{Error, KEY_TAIL, Library, PUT, TableFile, log, manifest, table_name, write_file};
+use crate::output::sync_folder_of;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,20 +44,32 @@ pub struct Loaded {
 }
 
 impl BulkWriter {
-    /// Begins a database in a new folder.
-    pub fn create(folder: &Path) -> Result<Self, Error> {
+    /// Begins a database in a new folder, for `library` to read.
+    ///
+    /// # Errors
+    /// When the folder is there, or cannot be made.
+    pub fn create(folder: &Path, library: Library) -> Result<Self, Error> {
         fs::create_dir(folder).map_err(Error::io(folder, "cannot create"))?;
-        Ok(BulkWriter {
+        Ok(Self::in_empty(folder, library))
+    }
+
+    /// Begins a database in a folder that is there and has no files.
+    #[must_use]
+    pub fn in_empty(folder: &Path, library: Library) -> Self {
+        BulkWriter {
             folder: folder.to_path_buf(),
-            table: TableWriter::new(),
+            table: TableWriter::new(library),
             tables: Vec::new(),
             smallest: Vec::new(),
             key: Vec::new(),
             entries: 0,
-        })
+        }
     }
 
     /// Appends an entry. Its key must sort behind the one before, byte by byte.
+    ///
+    /// # Errors
+    /// When it does not, or a table cannot be written.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Error> {
         if self.entries > 0 {
             let before = &self.key[..self.key.len() - KEY_TAIL];
@@ -95,6 +107,9 @@ impl BulkWriter {
     }
 
     /// Ends the last table and makes the folder a database.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
     pub fn finish(mut self) -> Result<Loaded, Error> {
         self.end_table()?;
         let bytes = self.tables.iter().map(|table| table.bytes).sum();
@@ -106,7 +121,7 @@ impl BulkWriter {
         log::append(&mut log, &manifest::encode(&self.tables, number + 1, LAST_SEQUENCE));
         write_file(&self.folder.join(&name), &log)?;
         write_file(&self.folder.join("CURRENT"), format!("{name}\n").as_bytes())?;
-        sync_folder(&self.folder)?;
+        sync_folder_of(&self.folder.join("CURRENT")).map_err(Error::Folder)?;
         Ok(Loaded { entries: self.entries, bytes })
     }
 }

@@ -1,8 +1,5 @@
-//! Bloom filters of a table, as Core's LevelDB asks them before it reads a block: one for the keys
+//! Bloom filters of a table, as LevelDB asks them before it reads a block: one for the keys
 //! of each 2 KiB of blocks, 10 bits a key.
-
-/// The filter's name in a table.
-pub(super) const NAME: &[u8] = b"filter.leveldb.BuiltinBloomFilter2";
 
 const BITS_A_KEY: usize = 10;
 /// Bits set by each key: ln 2 times the bits it has.

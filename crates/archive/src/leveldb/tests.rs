@@ -1,7 +1,6 @@
 //! Our databases read by another implementation, and the other way round.
 
-use super::{BulkWriter, Scan};
-use crate::datadir::Error;
+use super::{BulkWriter, Error, Library, Scan};
 use rusty_leveldb::{DB, LdbIterator, Options};
 use std::fs;
 use std::path::Path;
@@ -23,7 +22,7 @@ fn entries(count: u32) -> Entries {
 }
 
 fn load(folder: &Path, entries: &Entries) {
-    let mut writer = BulkWriter::create(folder).unwrap();
+    let mut writer = BulkWriter::create(folder, Library::LevelDb).unwrap();
     entries.iter().for_each(|(key, value)| writer.put(key, value).unwrap());
     let loaded = writer.finish().unwrap();
     assert_eq!(loaded.entries, entries.len() as u64);
@@ -113,7 +112,7 @@ fn levels_logs_and_deletions_of_another_implementation_are_merged() {
 #[test]
 fn entries_that_are_not_sorted_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut writer = BulkWriter::create(&folder.path().join("database")).unwrap();
+    let mut writer = BulkWriter::create(&folder.path().join("database"), Library::LevelDb).unwrap();
     writer.put(b"", b"the empty key is the first").unwrap();
     writer.put(b"b", b"").unwrap();
     for key in [&b"b"[..], b"a", b""] {
@@ -143,4 +142,44 @@ fn damage_anywhere_is_noticed_or_harmless() {
         fs::write(&path, &good).unwrap();
     }
     assert!(scan(&folder).unwrap() == entries);
+}
+
+#[test]
+fn entries_in_any_order_are_sorted_and_combined_with_much_memory_and_with_little() {
+    let sum: super::Combine = |value, other| value.extend_from_slice(other);
+    let mut expected = std::collections::BTreeMap::<Vec<u8>, Vec<u8>>::new();
+    let entry = |i: u32| (crypto::sha256(&(i % 700).to_le_bytes())[..6].to_vec(), [i as u8, 7]);
+    for (key, value) in (0..2000).map(entry) {
+        expected.entry(key).or_default().extend(value);
+    }
+    // the empty key and the empty value are like others
+    expected.insert(vec![], vec![]);
+    for memory in [1, 300, 20_000, 1 << 20] {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("runs");
+        let mut sorter = super::Sorter::new(&runs, memory, sum);
+        // with 1 byte of memory each entry is a database: as many as files may be open
+        let count = if memory == 1 { 60 } else { 2000 };
+        let mut expected = expected.clone();
+        if memory == 1 {
+            expected = (0..count).map(entry).map(|(key, value)| (key, value.to_vec())).collect();
+            expected.insert(vec![], vec![]);
+        }
+        for (key, value) in (0..count).map(entry) {
+            sorter.push(&key, &value).unwrap();
+        }
+        sorter.push(b"", b"").unwrap();
+        assert_eq!(runs.exists(), memory < 1 << 20);
+        let mut found = std::collections::BTreeMap::new();
+        let mut last: Option<Vec<u8>> = None;
+        let each = |key: &[u8], value: &[u8]| {
+            assert!(last.as_deref().is_none_or(|last| last < key));
+            last = Some(key.to_vec());
+            found.insert(key.to_vec(), value.to_vec());
+            Ok::<(), Error>(())
+        };
+        sorter.finish(each).unwrap();
+        assert!(found == expected, "{memory}");
+        assert!(!runs.exists());
+    }
 }

@@ -1,11 +1,10 @@
 //! A database from end to end: tables and logs merged, the newest entry of each key.
 
+use super::error::{Malformed, take};
 use super::level::Level;
 use super::log::LogReader;
 use super::manifest::Version;
-use super::{KEY_TAIL, PUT, TableFile, read_bytes};
-use crate::coins::compress::{Malformed, take};
-use crate::datadir::{Error, read_file};
+use super::{Error, KEY_TAIL, PUT, TableFile, read_bytes, read_file};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::fs;
@@ -26,6 +25,9 @@ pub struct Scan {
 
 impl Scan {
     /// Opens the database in a folder.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let version = read_version(folder)?;
         let mut sources = Vec::new();
@@ -54,6 +56,9 @@ impl Scan {
     }
 
     /// Goes to the next entry; `false` behind the last one.
+    ///
+    /// # Errors
+    /// What stands there cannot be read.
     pub fn advance(&mut self) -> Result<bool, Error> {
         loop {
             if let Some(i) = self.current.take()

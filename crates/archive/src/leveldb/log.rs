@@ -1,8 +1,7 @@
 //! The log format: records cut into pieces that never cross a block of 32 KiB. Manifests and
 //! write-ahead logs have it.
 
-use super::masked_crc;
-use crate::coins::compress::Malformed;
+use super::{Malformed, masked_crc};
 
 const BLOCK_BYTES: usize = 32 << 10;
 /// CRC, length, kind.

@@ -1,0 +1,88 @@
+//! `convert --to neo-go`: a store of executed blocks as a database of neo-go.
+
+use crate::answer::Answer;
+use crate::args::Convert;
+use crate::convert::expect_room;
+use crate::data_folder::{self, name_of};
+use crate::stop;
+use anyhow::{Context, Result, bail, ensure};
+use archive::Family;
+use chain::{Status, grouped};
+use neo::export::{Written, to_neo_go};
+use pipeline::Cancel;
+use std::path::Path;
+use store::ChainStore;
+
+/// `blockmill convert DATA --to neo-go`.
+pub fn run(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
+    let data = source(args)?;
+    let out = args.out.display();
+    stop::leaves(format!("nothing was written to {out}"));
+    stop::writes(&args.out, 0);
+    let blocks = ChainStore::open_read_only(data)?.0.count();
+    let room = expect_room(args, blocks * args.to.least_block);
+    room.with_context(|| format!("cannot write {out}"))?;
+    let written = match to_neo_go(data, &args.out, cancel) {
+        Ok(Some(written)) => written,
+        Ok(None) => return Ok(Answer::of(Status::Interrupted)),
+        Err(error) => {
+            let answer = Answer::of(error.status());
+            return Ok(Answer { error: Some(error.report()), ..answer });
+        }
+    };
+    if json {
+        return Answer::ok().with(told(args, &written));
+    }
+    let blocks = grouped(u64::from(written.height) + 1);
+    let (pairs, transfers) = (grouped(written.pairs), grouped(written.transfers));
+    println!("wrote {blocks} blocks, {pairs} pairs of contract storage and {transfers} transfers");
+    println!("to {out}: {} in tables", report::bytes(written.bytes));
+    println!("state root {} after block {}", written.root, grouped(written.height.into()));
+    println!("start neo-go with LevelDBOptions: DataDirectoryPath: {out}");
+    println!("and KeepOnlyLatestState: {}: it goes on from there", !written.keeps_history);
+    if !written.keeps_history {
+        println!(
+            "note: the state is that of the last block; of every block after import --history"
+        );
+    }
+    Ok(Answer::ok())
+}
+
+/// The store; it is whole or not at all, as its state is that of its last block.
+fn source(args: &Convert) -> Result<&Path> {
+    let [data] = &args.paths[..] else {
+        bail!("--to neo-go: expected one store of executed blocks, found {}", args.paths.len())
+    };
+    ensure!(
+        args.from.is_none() && args.until.is_none(),
+        "--to neo-go: expected all blocks, found --from or --until: the state is that of the last \
+         block; `blockmill unwind` goes back"
+    );
+    let name = data.display();
+    match data_folder::family_of(data) {
+        Some(Family::Neo) => Ok(data),
+        Some(other) => {
+            let found = name_of(other);
+            bail!("--to neo-go: expected a store of Neo in {name}, found one of {found}")
+        }
+        None => bail!(
+            "--to neo-go: expected a store of executed blocks in {name}, found none: \
+             `blockmill import --level execution` makes one of a dump"
+        ),
+    }
+}
+
+/// The same for programs.
+fn told(args: &Convert, written: &Written) -> serde_json::Value {
+    serde_json::json!({
+        "out": args.out.display().to_string(),
+        "height": written.height,
+        "tip": written.tip.to_string(),
+        "root": written.root.to_string(),
+        "pairs": written.pairs,
+        "transfers": written.transfers,
+        "entries": written.entries,
+        "bytes": written.bytes,
+        "keep_only_latest_state": !written.keeps_history,
+    })
+}

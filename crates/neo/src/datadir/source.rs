@@ -1,0 +1,111 @@
+//! What is handed over: the last commit of a store of executed blocks.
+
+use crate::execute::engine::Execution;
+use crate::fault::Error;
+use crate::history::HISTORY;
+use crate::ledger::{self, CONFLICTS, Facts, ROOTS, STORAGE, StateFacts, TABLE_MEMORY};
+use crate::logs::{TRANSFERS, UPDATES, application};
+use crate::params::Configuration;
+use crate::stored::has_state_roots;
+use crate::types::{Block, UInt256};
+use chain::Level;
+use std::path::Path;
+use store::{ChainStore, Table, TableOptions};
+
+/// A store of executed blocks, opened for reading.
+pub(crate) struct Source {
+    pub store: ChainStore,
+    pub storage: Table,
+    pub conflicts: Table,
+    pub transfers: Table,
+    pub updates: Table,
+    pub roots: Table,
+    /// Contract storage as of every block, where that is kept.
+    pub history: Option<Table>,
+    pub configuration: Configuration,
+    /// The state root after the last block.
+    pub root: UInt256,
+    /// The last block.
+    pub height: u32,
+    /// Its hash.
+    pub tip: UInt256,
+    state_root: bool,
+}
+
+impl Source {
+    /// Opens the store in a folder. Nothing is changed.
+    ///
+    /// # Errors
+    /// There is none, it has no block, or its blocks were not executed.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let (store, _) = ChainStore::open_read_only(folder)?;
+        let level = store.tip().and_then(|tip| Level::stored(tip.level));
+        if level != Some(Level::Execution) {
+            return Err(Error::NotExecuted(level));
+        }
+        let keeps_history = store.parts_besides().contains(&HISTORY);
+        let parts = |opening: &mut store::Opening| {
+            let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
+            let history = if keeps_history { Some(table(HISTORY)?) } else { None };
+            Ok((
+                [
+                    table(STORAGE)?,
+                    table(CONFLICTS)?,
+                    table(TRANSFERS)?,
+                    table(UPDATES)?,
+                    table(ROOTS)?,
+                ],
+                history,
+            ))
+        };
+        let ((store, _), (tables, history)) = ChainStore::open_read_only_with(folder, parts)?;
+        let [storage, conflicts, transfers, updates, roots] = tables;
+        let (Some(tip), Some(facts)) = (store.tip(), Facts::of(&store)?) else {
+            return Err(Error::NotExecuted(None));
+        };
+        let Some(StateFacts { root, .. }) = facts.state else {
+            return Err(Error::NotExecuted(level));
+        };
+        let state_root = has_state_roots(&store)?;
+        // heights have four bytes
+        let (height, tip, configuration) =
+            (tip.number as u32, UInt256(tip.hash), facts.configuration);
+        Ok(Self {
+            store,
+            storage,
+            conflicts,
+            transfers,
+            updates,
+            roots,
+            history,
+            configuration,
+            root,
+            height,
+            tip,
+            state_root,
+        })
+    }
+
+    /// A block and its executions.
+    ///
+    /// # Errors
+    /// Those of reading; a block or a log that is not what was written.
+    pub fn block(&self, height: u32) -> Result<(Block, Vec<Execution>), Error> {
+        let number = u64::from(height);
+        let expected = UInt256(self.store.hash_of(number)?.unwrap_or_default());
+        let block = ledger::stored_block(&self.store, number, self.state_root)?;
+        let found = block.as_ref().map(|block| block.hash);
+        let Some(block) = block.filter(|block| block.hash == expected) else {
+            return Err(Error::StoredBlock { number, expected, found });
+        };
+        let log = self.store.receipts(number)?.unwrap_or_default();
+        let damaged = |error| Error::StoredLog { height, error };
+        let executions = application::decode(&block, &log).map_err(damaged)?;
+        Ok((block, executions))
+    }
+
+    /// Whether a setting holds in the configuration that the blocks were verified by.
+    pub fn holds(&self, setting: &str) -> bool {
+        self.configuration.value(setting) == Some("true")
+    }
+}
