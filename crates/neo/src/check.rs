@@ -76,7 +76,10 @@ pub fn check(store: &ChainStore, watch: &mut dyn FnMut(u64) -> bool) -> Result<C
     let (hasher, level) = (ManySha256::detect(), Level::stored(tip.level));
     let level = level.unwrap_or(Level::Headers);
     let (mut before, mut bytes) = (None, 0);
+    // of removed blocks there are headers
+    let whole = store.first_whole().unwrap_or(first);
     for number in first..=tip.number {
+        let level = if number < whole { Level::Headers } else { level };
         match one(store, number, (level, state_root), &hasher, before, &mut checked) {
             Ok((hash, read)) => (before, bytes) = (hash, bytes + read),
             Err(store::Error::Damaged { .. }) => before = None,

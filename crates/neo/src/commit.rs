@@ -97,11 +97,33 @@ impl Sink {
         }
     }
 
-    /// Blocks are verified by this configuration from now on.
-    pub(crate) fn configure(&mut self, configuration: &Configuration) {
+    /// Blocks are verified by this configuration from now on; a store of executed blocks removes
+    /// those that nobody can ask for any more, or not.
+    pub(crate) fn configure(&mut self, configuration: &Configuration, removes: bool) {
         if let Self::Ledger(ledger) = self {
-            ledger.configure(configuration.clone());
+            ledger.configure(configuration.clone(), removes);
         }
+    }
+
+    /// Whether a store that has removed blocks, or keeps what they leave, goes on with what an
+    /// import is to do with them.
+    ///
+    /// # Errors
+    /// [`Error::Blocks`] where it does not.
+    pub(crate) fn check_removal(&self, removes: bool) -> Result<(), Error> {
+        let Self::Ledger(ledger) = self else { return Ok(()) };
+        let (first, whole) = {
+            let store = ledger.store.lock();
+            (store.first(), store.first_whole())
+        };
+        let expected = match (whole.filter(|whole| Some(*whole) > first), removes) {
+            (Some(whole), false) => format!("traceable, as blocks before {whole} were removed"),
+            (_, true) if ledger.keeps_history() => {
+                "all, as the store keeps the state as of every block".into()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Blocks { expected, found: if removes { "traceable" } else { "all" } })
     }
 
     /// Asks the store of blocks; none where nothing is kept.
@@ -130,7 +152,7 @@ impl Sink {
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
         match self {
             Self::Store(store) => Ok(store.sync()?),
-            Self::Ledger(ledger) => Ok(ledger.commit()?),
+            Self::Ledger(ledger) => ledger.commit(),
             Self::Discard => Ok(()),
         }
     }

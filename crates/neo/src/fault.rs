@@ -115,6 +115,13 @@ pub enum Error {
     },
     /// The store was made with another configuration of the network.
     OtherConfiguration(Difference),
+    /// The store does not go on with this value of the option `blocks`.
+    Blocks {
+        /// The value that it goes on with, and why.
+        expected: String,
+        /// The value that was asked for.
+        found: &'static str,
+    },
     /// Blocks cannot be taken back to there.
     Unwind {
         /// How far they can.
@@ -199,6 +206,13 @@ impl fmt::Display for Error {
                 write!(f, "the store was made with another configuration of the network: ")?;
                 difference.fmt(f)
             }
+            Self::Blocks { expected, found } => {
+                write!(
+                    f,
+                    "the store cannot do this with its blocks: expected blocks={expected}, "
+                )?;
+                write!(f, "found blocks={found}")
+            }
             Self::Unwind { expected, found } => {
                 write!(f, "cannot take blocks back: expected {expected}, found {found}")
             }
@@ -235,17 +249,19 @@ impl fmt::Display for Error {
             Self::LongLog(height) => {
                 write!(f, "the application logs up to block {height} are longer than 4 GiB")
             }
-            Self::Incomplete(shortfalls) => {
-                f.write_str("the dumps are incomplete")?;
-                if let Some(first) = shortfalls.first() {
-                    write!(f, ": {first}")?;
-                }
-                match shortfalls.len() {
-                    0 | 1 => Ok(()),
-                    more => write!(f, "; and {} more", more - 1),
-                }
-            }
+            Self::Incomplete(shortfalls) => write_shortfalls(f, shortfalls),
         }
+    }
+}
+
+fn write_shortfalls(f: &mut fmt::Formatter<'_>, shortfalls: &[Shortfall]) -> fmt::Result {
+    f.write_str("the dumps are incomplete")?;
+    if let Some(first) = shortfalls.first() {
+        write!(f, ": {first}")?;
+    }
+    match shortfalls.len() {
+        0 | 1 => Ok(()),
+        more => write!(f, "; and {} more", more - 1),
     }
 }
 
@@ -295,6 +311,7 @@ impl Error {
             Self::Database(error) => error.status(),
             Self::OtherChain { .. }
             | Self::OtherConfiguration(_)
+            | Self::Blocks { .. }
             | Self::Unwind { .. }
             | Self::Level(_)
             | Self::Genesis(_)

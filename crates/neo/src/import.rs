@@ -65,7 +65,7 @@ fn stages(
     let assumed = assumed::height(dumps, options, from)?;
     let checks = Checks { protocol, level: options.level, plan, tables: &tables, assumed };
     let configuration = protocol.configuration();
-    sink.configure(&configuration);
+    sink.configure(&configuration, plan.removes);
     let commit = Commit { chain: genesis.hash, level: options.level, configuration };
     let threads = if plan.overlapped { options.threads.max(1) } else { 0 };
     let batches = (0..pipeline::buffers(threads)).map(|_| Batch::default()).collect();
@@ -127,6 +127,7 @@ fn begin(
     if matches!(sink, Sink::Ledger(_)) != (options.level >= Level::Execution) {
         return Err(Error::Level(options.level));
     }
+    sink.check_removal(options.setting.plan().removes)?;
     let found = dumps.range().map_or(0, |(first, _)| first);
     let tip = sink.with(ChainStore::tip).flatten();
     let Some(tip) = tip else {

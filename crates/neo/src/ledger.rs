@@ -1,13 +1,16 @@
 //! The store of executed blocks: blocks with their application logs, and tables beside them, all of
 //! which become true with one commit.
 
+mod blocks;
 mod digest;
 mod entries;
 pub(crate) mod facts;
+mod remove;
 mod trie;
 mod undo;
 mod unwind;
 
+pub(crate) use blocks::stored_block;
 pub(crate) use entries::{Position, conflict_key};
 pub(crate) use facts::{Facts, MARK, StateFacts};
 pub(crate) use trie::trie_of;
@@ -16,14 +19,13 @@ pub use unwind::{Unwound, unwind_blocks};
 
 use crate::error::Violation;
 use crate::execute::block::Executed;
-use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::history::{self, HISTORY};
-use crate::logs::{TRANSFERS, UPDATES, application};
+use crate::logs::{TRANSFERS, UPDATES};
 use crate::params::Configuration;
 use crate::state::{Base, StateTrie};
 use crate::tasks::{Kept, Left};
-use crate::types::{Block, UInt256};
+use crate::types::UInt256;
 use crypto::ManySha256;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +39,8 @@ pub const STORAGE: &str = "storage";
 pub const TRANSACTIONS: &str = "transactions";
 /// What transactions name as conflicting: hash and signer, and the last height.
 pub const CONFLICTS: &str = "conflicts";
-
+/// Transactions that asked an oracle, of blocks that were removed, by hash.
+pub const ASKERS: &str = "oracle-askers";
 /// The state root after each block, by its height in big endian.
 pub const ROOTS: &str = "roots";
 
@@ -65,11 +68,16 @@ pub struct Ledger {
     transfers: Table,
     updates: Table,
     roots: Table,
+    askers: Table,
     /// Contract storage as of every block, where that is kept.
     history: Option<Table>,
     undo: UndoLog,
     /// Blocks that can be taken back at least.
     depth: u32,
+    /// Blocks are removed that nobody can ask for any more.
+    removes: bool,
+    /// What the tables have is not what was committed.
+    changed: bool,
     /// The configuration that blocks are verified by from now on.
     configuration: Configuration,
     /// As of the last block that was put in.
@@ -116,7 +124,7 @@ impl Ledger {
             _ => wants_history,
         };
         let mut history = None;
-        let tables = |opening: &mut store::Opening| -> store::Result<([Table; 6], UndoLog)> {
+        let tables = |opening: &mut store::Opening| -> store::Result<([Table; 7], UndoLog)> {
             let undo = UndoLog::open(opening)?;
             let mut table = |name| opening.table(name, &TableOptions::new(TABLE_MEMORY));
             history = if keeps_history { Some(table(HISTORY)?) } else { None };
@@ -127,17 +135,20 @@ impl Ledger {
                 table(TRANSFERS)?,
                 table(UPDATES)?,
                 table(ROOTS)?,
+                table(ASKERS)?,
             ];
             Ok((tables, undo))
         };
         let ((store, _), (tables, undo)) = ChainStore::open_with(folder, options, tables)?;
-        let [storage, transactions, conflicts, transfers, updates, roots] = tables;
+        let [storage, transactions, conflicts, transfers, updates, roots, askers] = tables;
         let facts = Facts::of(&store)?.unwrap_or_default();
         let store = SharedStore(Arc::new(Mutex::new(store)));
         Ok(Self {
             store,
             undo,
             depth: UNWIND_DEPTH,
+            removes: false,
+            changed: false,
             configuration: facts.configuration,
             facts: facts.state.unwrap_or_default(),
             storage,
@@ -146,6 +157,7 @@ impl Ledger {
             transfers,
             updates,
             roots,
+            askers,
             history,
             pending: None,
             committed: Arc::default(),
@@ -159,9 +171,15 @@ impl Ledger {
         Self { depth: blocks.max(1), ..self }
     }
 
-    /// Blocks are verified by this configuration from now on.
-    pub(crate) fn configure(&mut self, configuration: Configuration) {
-        self.configuration = configuration;
+    /// Blocks are verified by this configuration from now on; those that contracts and the way back
+    /// need no more are removed, or not.
+    pub(crate) fn configure(&mut self, configuration: Configuration, removes: bool) {
+        (self.configuration, self.removes) = (configuration, removes);
+    }
+
+    /// Is the state kept as of every block?
+    pub(crate) fn keeps_history(&self) -> bool {
+        self.history.is_some()
     }
 
     /// The state before the next block.
@@ -182,6 +200,11 @@ impl Ledger {
     /// Conflicts as of the last commit.
     pub(crate) fn conflicts(&self) -> TableReader {
         self.conflicts.reader()
+    }
+
+    /// Transactions of removed blocks that are left, as of the last commit.
+    pub(crate) fn askers(&self) -> TableReader {
+        self.askers.reader()
     }
 
     /// The state trie as of the last commit, built from contract storage.
@@ -208,7 +231,7 @@ impl Ledger {
         (left, tolerated): (&Left, &[(u32, Violation)]),
     ) -> store::Result<()> {
         // if this fails, what the tables have is not of a whole chunk: nothing may be committed
-        self.pending = None;
+        (self.pending, self.changed) = (None, true);
         let mut replaced = Replacements::new(first, tolerated);
         let storage = &mut self.storage;
         for changes in executed.iter().take(count).flat_map(|each| each.changes.chunks(TOGETHER)) {
@@ -273,16 +296,24 @@ impl Ledger {
         Ok(())
     }
 
-    /// Makes everything that was put in and appended so far true, durably.
+    /// Makes everything that was put in and appended so far true, durably; then removes blocks that
+    /// nobody can ask for any more, where that is wanted.
     ///
     /// # Errors
-    /// Those of [`ChainStore::commit_with`].
-    pub(crate) fn commit(&mut self) -> store::Result<()> {
+    /// Those of [`ChainStore::commit_with`], and of reading what is removed.
+    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+        self.commit_pending()?;
+        // what a failed write left in the tables is not committed on the way
+        if self.removes && !self.changed { self.remove() } else { Ok(()) }
+    }
+
+    fn commit_pending(&mut self) -> store::Result<()> {
         let Some(tip) = self.pending.take() else { return Ok(()) };
         // heights have four bytes
         self.undo.turn(tip.number as u32 + 1, self.depth, &mut self.facts)?;
         let (store, state) = (self.store.clone(), self.encoded_facts());
         store.lock().commit_with(&tip, &mut self.parts(), &state)?;
+        self.changed = false;
         self.committed.store(tip.number + 1, Ordering::Release);
         Ok(())
     }
@@ -302,6 +333,7 @@ impl Ledger {
             &mut self.transfers,
             &mut self.updates,
             &mut self.roots,
+            &mut self.askers,
         ];
         let tables = tables.into_iter().chain(&mut self.history).map(CommitPart::from);
         tables.chain(self.undo.parts()).collect()
@@ -318,23 +350,6 @@ impl Ledger {
         let tables = [&self.storage, &self.transactions, &self.conflicts, &self.transfers];
         let others = [&self.updates, &self.roots].into_iter().chain(&self.history);
         tables.into_iter().chain(others).any(Table::wants_flush)
-    }
-
-    /// The executions of a block, as its application log tells them; none where there is no such
-    /// block.
-    ///
-    /// # Errors
-    /// Those of reading; a log or a block that is damaged.
-    pub fn executions(
-        &self,
-        height: u32,
-        state_root: bool,
-    ) -> Result<Option<Vec<Execution>>, Error> {
-        let store = self.store.lock();
-        let damaged = |error| Error::StoredLog { height, error };
-        let Some(block) = stored_block(&store, height.into(), state_root)? else { return Ok(None) };
-        let Some(log) = store.receipts(height.into())? else { return Ok(None) };
-        application::decode(&block, &log).map(Some).map_err(damaged)
     }
 
     /// The state root after the last block.
@@ -363,18 +378,4 @@ fn put_all<'a>(
         table.touch(&keys);
         keys.iter().zip(&values).try_for_each(|(key, value)| table.put(key, value))?;
     }
-}
-
-/// A block of the store; none where it has none of this height, or it cannot be taken apart.
-pub(crate) fn stored_block(
-    store: &ChainStore,
-    height: u64,
-    state_root: bool,
-) -> store::Result<Option<Block>> {
-    let (Some(mut raw), Some(body)) = (store.header(height)?, store.body(height)?) else {
-        return Ok(None);
-    };
-    raw.extend_from_slice(&body);
-    let mut block = Block { raw, ..Block::default() };
-    Ok(block.decode(state_root, &ManySha256::scalar()).ok().map(|()| block))
 }

@@ -8,7 +8,7 @@ use pipeline::options::{self, Rung, Table};
 const KEY_TABLES: usize = 40 << 20;
 
 /// The options, in the order of the ladder.
-pub const OPTIONS: [NamedOption; 9] = [
+pub const OPTIONS: [NamedOption; 10] = [
     NamedOption::new(
         "hashes",
         &["single", "lanes"],
@@ -60,11 +60,17 @@ pub const OPTIONS: [NamedOption; 9] = [
         &["off", "undo"],
         "keep of what each block replaces nothing, or the old values for the way back",
     ),
+    NamedOption::new(
+        "blocks",
+        &["traceable", "all"],
+        "remove blocks, logs and transfers that contracts and the way back need no more, or keep \
+         all (neo-go, RemoveUntraceableBlocks)",
+    ),
 ];
 
 /// The rungs of the ladder, and what each changes in the one before it.
 pub const RUNGS: [Rung; 3] = [
-    ("one by one", &[]),
+    ("one by one", &[("blocks", "all")]),
     ("two tasks", &[("stages", "overlapped"), ("tasks", "2"), ("caches", "separate")]),
     ("three tasks", &[("tasks", "3")]),
 ];
@@ -100,6 +106,7 @@ impl Table for Neo {
             roots_behind: setting.is("roots", "behind"),
             flushes_behind: setting.is("flush", "behind"),
             undo: setting.is("log", "undo"),
+            removes: setting.is("blocks", "traceable"),
         }
     }
 }
@@ -125,6 +132,8 @@ pub struct Plan {
     pub flushes_behind: bool,
     /// What blocks replace is kept, so that they can be taken back.
     pub undo: bool,
+    /// Blocks that nobody can ask for any more are removed.
+    pub removes: bool,
 }
 
 /// How many tasks a block has at a time, the execution included; state roots that are computed

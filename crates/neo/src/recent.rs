@@ -8,7 +8,7 @@ use crate::types::{Attribute, Block, SingleTransaction, UInt160, UInt256};
 use crypto::ManySha256;
 use hashbrown::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
-use store::TableReader;
+use store::{Error, TableReader};
 
 /// Blocks since the last commit.
 #[derive(Default)]
@@ -54,6 +54,7 @@ pub(crate) struct Recent {
     store: SharedStore,
     transactions: TableReader,
     conflicts: TableReader,
+    askers: TableReader,
     /// Are there state roots in headers?
     state_root: bool,
 }
@@ -65,6 +66,7 @@ impl Recent {
             store: ledger.store.clone(),
             transactions: ledger.transactions(),
             conflicts: ledger.conflicts(),
+            askers: ledger.askers(),
             state_root,
         }
     }
@@ -126,12 +128,13 @@ impl Recent {
     /// The answers to what contracts and the rules of transactions ask. What cannot be read counts
     /// as not there.
     pub fn past(&self) -> Past {
-        let [a, b, c, d] = [(); 4].map(|()| self.clone());
+        let [a, b, c, d, e] = [(); 5].map(|()| self.clone());
         Past {
             hash: Box::new(move |height| a.hash(height)),
             block: Box::new(move |hash| b.block(hash)),
             transaction: Box::new(move |hash| c.transaction(hash)),
-            conflict: Box::new(move |(other, signer)| d.conflict(other, signer)),
+            height: Box::new(move |hash| d.position(hash).map(|position| position.height)),
+            conflict: Box::new(move |(other, signer)| e.conflict(other, signer)),
         }
     }
 
@@ -159,27 +162,47 @@ impl Recent {
         block.decode(self.state_root, &ManySha256::scalar()).ok().map(|()| block)
     }
 
+    fn recent_position(&self, hash: UInt256) -> Option<Position> {
+        self.find(|blocks| blocks.transactions.get(&hash).copied())
+    }
+
+    fn stored_position(&self, hash: UInt256) -> Option<Position> {
+        let mut value = Vec::new();
+        let live = self.transactions.snapshot().get(&hash.0, &mut value).unwrap_or(false);
+        live.then(|| Position::decode(&value)).flatten()
+    }
+
+    fn position(&self, hash: UInt256) -> Option<Position> {
+        self.recent_position(hash).or_else(|| self.stored_position(hash))
+    }
+
     fn transaction(&self, hash: UInt256) -> Option<PastTransaction> {
-        let recent = self.find(|blocks| blocks.transactions.get(&hash).copied());
-        let (position, block) = match recent {
-            Some(position) => (position, self.recent_block(position.height)?),
+        let (position, raw) = match self.recent_position(hash) {
+            Some(position) => (position, bytes_of(&self.recent_block(position.height)?, position)?),
             None => {
-                let mut value = Vec::new();
-                let table = self.transactions.snapshot();
-                let live = table.get(&hash.0, &mut value).unwrap_or(false);
-                let position = live.then(|| Position::decode(&value)).flatten()?;
-                let store = self.store.lock();
-                let height = position.height.into();
-                let block = ledger::stored_block(&store, height, self.state_root);
-                (position, block.ok().flatten()?)
+                let position = self.stored_position(hash)?;
+                (position, self.stored_bytes(hash, position)?)
             }
         };
-        let index = position.index as usize;
-        let raw = (index < block.transactions.len())
-            .then(|| block.transaction(index).bytes().to_vec())?;
         let transaction = Arc::new(SingleTransaction::decode(raw).ok()?);
         let Position { height, ended, .. } = position;
         Some(PastTransaction { transaction, height, ended })
+    }
+
+    /// The bytes of a transaction of the store. Of one whose block was removed they are left where
+    /// an answer may still ask for them.
+    fn stored_bytes(&self, hash: UInt256, position: Position) -> Option<Vec<u8>> {
+        let height = position.height.into();
+        let block = ledger::stored_block(&self.store.lock(), height, self.state_root);
+        match block {
+            Ok(block) => bytes_of(&block?, position),
+            Err(Error::Removed { .. }) => {
+                let mut bytes = Vec::new();
+                let live = self.askers.snapshot().get(&hash.0, &mut bytes).unwrap_or(false);
+                live.then_some(bytes)
+            }
+            Err(_) => None,
+        }
     }
 
     fn conflict(&self, other: UInt256, signer: UInt160) -> Option<u32> {
@@ -192,4 +215,10 @@ impl Recent {
             height.filter(|_| live).map(u32::from_le_bytes)
         })
     }
+}
+
+/// The bytes of the transaction that is there.
+fn bytes_of(block: &Block, position: Position) -> Option<Vec<u8>> {
+    let index = position.index as usize;
+    (index < block.transactions.len()).then(|| block.transaction(index).bytes().to_vec())
 }

@@ -87,6 +87,13 @@ impl Stored {
         self.store.first()
     }
 
+    /// The height of the first block that is whole: blocks before it were removed but for their
+    /// headers.
+    #[must_use]
+    pub fn first_whole(&self) -> Option<u64> {
+        self.store.first_whole()
+    }
+
     /// The state root after the last block, where blocks were executed.
     #[must_use]
     pub fn root(&self) -> Option<UInt256> {
@@ -107,7 +114,7 @@ impl Stored {
     /// A block; none where the store has none of this height, or has only its header.
     ///
     /// # Errors
-    /// Those of reading.
+    /// Those of reading; [`store::Error::Removed`] when the store has it no more.
     pub fn block(&self, height: u32) -> Result<Option<Block>, Error> {
         Ok(ledger::stored_block(&self.store, height.into(), self.state_root)?)
     }
@@ -136,7 +143,7 @@ impl Stored {
     /// The executions of a block; none where it was not executed.
     ///
     /// # Errors
-    /// Those of reading, and a log that is none.
+    /// Those of [`Stored::block`], and a log that is none.
     pub fn executions(&self, height: u32) -> Result<Option<Vec<Execution>>, Error> {
         let (block, log) = (self.block(height)?, self.store.receipts(height.into())?);
         let Some((block, log)) = block.zip(log) else { return Ok(None) };
@@ -144,7 +151,8 @@ impl Stored {
         application::decode(&block, &log).map(Some).map_err(damaged)
     }
 
-    /// The transfers of an account of one standard (17 or 11), in the order of the chain; `each`
+    /// The transfers of an account of one standard (17 or 11), in the order of the chain; where
+    /// blocks were removed, of the older ones of NEP-17 only the last of each token. `each`
     /// says whether to go on.
     ///
     /// # Errors

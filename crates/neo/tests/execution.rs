@@ -45,11 +45,13 @@ impl Known {
 }
 
 fn past(known: &Arc<Mutex<Known>>) -> Past {
-    let (a, b, c) = (Arc::clone(known), Arc::clone(known), Arc::clone(known));
+    let [a, b, c, d] = [(); 4].map(|()| Arc::clone(known));
+    let height = move |hash| Some(d.lock().unwrap().transactions.get(&hash)?.height);
     Past {
         hash: Box::new(move |height| a.lock().unwrap().hashes.get(height as usize).copied()),
         block: Box::new(move |hash| b.lock().unwrap().blocks.get(&hash).cloned()),
         transaction: Box::new(move |hash| c.lock().unwrap().transactions.get(&hash).cloned()),
+        height: Box::new(height),
         conflict: Box::new(|_| None),
     }
 }

@@ -72,7 +72,8 @@ impl ChainStore {
     }
 
     /// Opens the store in `dir` for reading its last commit. Nothing is changed and no lock is
-    /// taken, so a writer may go on appending; reads fail if it takes blocks back meanwhile.
+    /// taken, so a writer may go on appending; reads fail if it takes blocks back or removes
+    /// some meanwhile.
     ///
     /// # Errors
     /// [`Error::NoStore`] when there is none, [`Error::Damaged`] as for [`ChainStore::open`].

@@ -32,11 +32,17 @@ impl ChainStore {
     }
 
     /// Body bytes of block `number`, or `None` when the store does not have them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Removed`] when it has them no more; those of reading.
     pub fn body(&self, number: u64) -> Result<Option<Vec<u8>>> {
         self.item(Part::Bodies, number)
     }
 
     /// Receipt bytes of block `number`, or `None` when the store does not have them.
+    ///
+    /// # Errors
+    /// As [`ChainStore::body`].
     pub fn receipts(&self, number: u64) -> Result<Option<Vec<u8>>> {
         self.item(Part::Receipts, number)
     }
@@ -44,6 +50,7 @@ impl ChainStore {
     fn item(&self, part: Part, number: u64) -> Result<Option<Vec<u8>>> {
         let column = &self.columns[part as usize];
         match self.position(number).filter(|position| *position < column.count()) {
+            Some(position) if position < column.first() => Err(self.removed(column, number)),
             Some(position) => column.item(position).map(Some),
             None => Ok(None),
         }
@@ -54,7 +61,7 @@ impl ChainStore {
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] names the file; [`crate::Error::Mismatch`] when the store has not
-    /// all of these blocks, or they have 4 GiB or more.
+    /// all of these blocks, or they have 4 GiB or more; [`crate::Error::Removed`].
     pub fn items(&self, part: Part, first: u64, count: u64) -> Result<Option<OwnedItems>> {
         let column = &self.columns[part as usize];
         if column.count() == 0 || count == 0 {
@@ -63,6 +70,7 @@ impl ChainStore {
         let from = first.checked_sub(self.state.first);
         let end = from.and_then(|from| from.checked_add(count));
         match (from, end) {
+            (Some(from), _) if from < column.first() => Err(self.removed(column, first)),
             (Some(from), Some(end)) if end <= self.count() => column.items(from, count).map(Some),
             _ => {
                 let have = format!("{} to before {}", self.state.first, self.next());

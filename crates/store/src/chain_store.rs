@@ -4,8 +4,7 @@
 //! receipts, each a segment of raw bytes with one of end offsets beside it; 32-byte hashes in a
 //! segment of their own. All are parts of one [`Store`], whose commits carry the last block. The
 //! hash index is no part of it: it follows from the hashes, and is built again where it is not as
-//! it should be. How a store is opened is told in `chain_open.rs`, how it is read in
-//! `chain_read.rs`.
+//! it should be. Opening: `chain_open.rs`, reading: `chain_read.rs`, removing: `chain_remove.rs`.
 
 use std::{ffi::OsStr, path::PathBuf, sync::Arc};
 
@@ -307,6 +306,7 @@ impl ChainStore {
                 return Err(mismatch("block to go back to", expected, tip.number));
             }
         };
+        self.check_kept(tip.number)?;
         self.check_tip(tip, self.state.first + count)?;
         self.change(|chain| {
             for column in chain.columns.iter_mut().filter(|column| column.count() > 0) {
@@ -377,7 +377,7 @@ impl ChainStore {
     }
 
     /// The store, if it can be written to.
-    fn writable(&mut self) -> Result<&mut Store> {
+    pub(crate) fn writable(&mut self) -> Result<&mut Store> {
         match &mut self.store {
             None => Err(Error::ReadOnly { path: self.dir.clone() }),
             Some(store) if store.failed => Err(Error::Failed { path: self.dir.clone() }),
@@ -386,7 +386,7 @@ impl ChainStore {
     }
 
     /// Makes a change of memory and disk; one that fails may have changed one and not the other.
-    fn change(&mut self, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.writable()?.failed = true;
         change(self)?;
         self.store.iter_mut().for_each(|store| store.failed = false);

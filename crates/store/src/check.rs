@@ -83,11 +83,12 @@ impl ChainStore {
 
     /// Bytes that [`ChainStore::check`] reads.
     pub fn bytes_to_check(&self) -> u64 {
-        let segments: u64 = self.files().iter().map(|file| file.len()).sum();
+        let bytes = |file: &SummedFile| file.whole().end - file.whole().start;
+        let segments: u64 = self.files().into_iter().map(bytes).sum();
         let bytes_of = |part: &PartFacts| match part.kind {
             PartKind::Table => Table::bytes_of(&part.facts),
             PartKind::Log => LogFile::bytes_of(&part.facts),
-            PartKind::Segment => self.segment(part).map_or(0, |segment| segment.len()),
+            PartKind::Segment => self.segment(part).map_or(0, |segment| bytes(&segment.file)),
         };
         let others: u64 = self.besides().map(bytes_of).sum();
         segments + self.index.bytes(self.count()) + others
@@ -165,8 +166,8 @@ impl ChainStore {
 
     fn tasks(&self, files: &[&SummedFile]) -> Vec<Task> {
         let mut tasks = vec![];
-        for (file, len) in files.iter().map(|file| file.len()).enumerate() {
-            let ranges = (0..len).step_by(TASK as usize).map(|at| at..(at + TASK).min(len));
+        for (file, Range { start, end }) in files.iter().map(|file| file.whole()).enumerate() {
+            let ranges = (start..end).step_by(TASK as usize).map(|at| at..(at + TASK).min(end));
             tasks.extend(ranges.map(|range| Task::Pieces(file, range)));
         }
         for (level, runs) in self.index.runs(self.count()).into_iter().enumerate() {

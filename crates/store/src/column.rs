@@ -58,7 +58,8 @@ impl Items<'_> {
     }
 }
 
-/// A column, both parts of which grow at the end only.
+/// A column, both parts of which grow at the end only. Where the first items were removed, `ends`
+/// begins with the end of the first that is left, and `data` with its bytes.
 pub(crate) struct Column {
     pub data: Segment,
     pub ends: Segment,
@@ -68,6 +69,20 @@ impl Column {
     /// Items in the column.
     pub fn count(&self) -> u64 {
         self.ends.len() / 8
+    }
+
+    /// Position of the first item that was not removed.
+    pub fn first(&self) -> u64 {
+        self.ends.start() / 8
+    }
+
+    /// Gives up the items before `position`, which must be there.
+    pub fn give_up_before(&mut self, position: u64) -> Result<()> {
+        if position > self.first() {
+            self.data.give_up_before(self.end_of(position - 1)?)?;
+            self.ends.give_up_before(position * 8)?;
+        }
+        Ok(())
     }
 
     /// Where the item at `position` ends in `data`.
@@ -86,8 +101,8 @@ impl Column {
 
     /// The item at `position`, which must be there.
     pub fn item(&self, position: u64) -> Result<Vec<u8>> {
-        let start = match position.checked_sub(1) {
-            None => 0,
+        let start = match position.checked_sub(1).filter(|_| position > self.first()) {
+            None => self.data.start(),
             Some(before) => self.end_of(before)?,
         };
         let end = self.end_of(position)?;
@@ -100,11 +115,13 @@ impl Column {
     /// `count` items from `position` on, which must be there.
     pub fn items(&self, position: u64, count: u64) -> Result<OwnedItems> {
         let mut bytes = Vec::with_capacity(count as usize * 8 + 8);
-        self.ends.stream(position.saturating_sub(1) * 8..(position + count) * 8, |piece| {
+        let is_first = position == self.first();
+        let from = position.saturating_sub(u64::from(!is_first));
+        self.ends.stream(from * 8..(position + count) * 8, |piece| {
             bytes.extend_from_slice(piece);
         })?;
         let mut ends = bytes.as_chunks().0.iter().map(|end| u64::from_le_bytes(*end));
-        let start = if position == 0 { 0 } else { ends.next().unwrap_or(0) };
+        let start = if is_first { self.data.start() } else { ends.next().unwrap_or(0) };
         let mut items = OwnedItems::default();
         let mut last = start;
         for (end, item) in ends.zip(position..) {
@@ -134,7 +151,7 @@ impl Column {
     /// How many of the first `limit` items end at byte `position` or before; `None` when their ends
     /// cannot be read.
     pub fn items_before(&self, position: u64, limit: u64) -> Option<u64> {
-        let (mut low, mut high) = (0, limit);
+        let (mut low, mut high) = (self.first().min(limit), limit);
         while low < high {
             let middle = low.midpoint(high);
             let end = self.end_of(middle).ok()?;

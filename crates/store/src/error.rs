@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chain::{FaultReport, Status};
+use chain::{FaultReport, Status, grouped};
 
 use crate::crash::CrashPoint;
 
@@ -77,6 +77,19 @@ pub enum Error {
         /// The value given.
         found: String,
     },
+    /// A block of which only the header is left, as the store was told to keep no more.
+    #[error(
+        "block {} was removed: this store keeps the last {} blocks, {} to {}",
+        grouped(*block), grouped(last.saturating_sub(*first) + 1), grouped(*first), grouped(*last)
+    )]
+    Removed {
+        /// Its number.
+        block: u64,
+        /// The first block that is whole.
+        first: u64,
+        /// The last block.
+        last: u64,
+    },
     /// A write failed before; what is in memory may differ from what is on disk. Open it again.
     #[error("an earlier write to {} failed; open the store again", path.display())]
     Failed {
@@ -98,6 +111,9 @@ pub enum Error {
 pub const DAMAGE_HINT: &str = "the store is damaged, not what is imported: \
      `blockmill check DATA` reads all of it and says what is left and what repairs it";
 
+/// What somebody who asks for a removed block may not know.
+pub const REMOVED_HINT: &str = "an import of all blocks into another folder has it";
+
 impl Error {
     /// The parts of the error.
     #[must_use]
@@ -107,6 +123,9 @@ impl Error {
             (report.file, report.offset) = (Some(path.clone()), Some(*offset));
             (report.expected, report.found) = (Some(expected.clone()), Some(found.clone()));
             report.hint = Some(DAMAGE_HINT.into());
+        }
+        if let Self::Removed { block, .. } = self {
+            (report.block, report.hint) = (Some(*block), Some(REMOVED_HINT.into()));
         }
         report
     }
@@ -119,7 +138,10 @@ impl Error {
                 Status::Damage
             }
             Self::Io { .. } | Self::Locked { .. } | Self::Failed { .. } => Status::Trouble,
-            Self::NoStore { .. } | Self::Mismatch { .. } | Self::ReadOnly { .. } => Status::Usage,
+            Self::NoStore { .. }
+            | Self::Mismatch { .. }
+            | Self::Removed { .. }
+            | Self::ReadOnly { .. } => Status::Usage,
             Self::OtherFormat { .. } => Status::Unknown,
             Self::Damaged { .. } => Status::Damage,
             Self::Crash(_) => Status::Trouble,

@@ -11,6 +11,7 @@
 
 mod chain_open;
 mod chain_read;
+mod chain_remove;
 mod chain_store;
 mod check;
 mod column;
@@ -38,7 +39,7 @@ pub use chain_store::{Blocks, ChainStore, Options, is_own_file};
 pub use check::Damage;
 pub use column::{Items, MAX_ITEM_BYTES, OwnedItems};
 pub use crash::CrashPoint;
-pub use error::{DAMAGE_HINT, Error, Result};
+pub use error::{DAMAGE_HINT, Error, REMOVED_HINT, Result};
 pub use log_file::LogFile;
 pub use manifest::NAME as MANIFEST;
 pub use map::FileMap;

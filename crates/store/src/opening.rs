@@ -221,6 +221,10 @@ impl Opening {
         if writes && excess > 0 {
             segment.file.cut()?;
         }
+        // a kill may have come before that
+        if writes && segment.start() > 0 {
+            segment.file.give_up()?;
+        }
         self.excess += excess;
         Ok(segment)
     }

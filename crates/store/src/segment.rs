@@ -1,4 +1,5 @@
-//! A segment: bytes that are appended only, with a sum for each piece, as a part of a store.
+//! A segment: bytes that are appended only, with a sum for each piece, as a part of a store. Its
+//! beginning can be given up: what is left keeps its positions.
 
 use std::{ops::Range, path::PathBuf, sync::Arc};
 
@@ -22,6 +23,8 @@ pub struct Segment {
     pub(crate) file: SummedFile,
     /// The next commit, a durable one, cuts the files to the length that is known here.
     is_cut: bool,
+    /// The next commit, a durable one, gives up what is before the beginning known here.
+    is_shortened: bool,
 }
 
 impl Segment {
@@ -38,7 +41,7 @@ impl Segment {
         let (disk, dir) = (&folder.disk, &folder.dir);
         let file = SummedFile::new(disk, dir, name, file_bytes, writable);
         let (folder, name) = (Arc::clone(folder), name.to_owned());
-        Ok(Segment { folder, name, file_bytes, file, is_cut: false })
+        Ok(Segment { folder, name, file_bytes, file, is_cut: false, is_shortened: false })
     }
 
     /// The segment of which a manifest says `facts`, taken as written and not looked at.
@@ -85,7 +88,13 @@ impl Segment {
         self.file_bytes
     }
 
-    /// Bytes so far.
+    /// The first byte that is not given up; 0 where none is.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.file.start()
+    }
+
+    /// Bytes so far, with those that are given up.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.file.len()
@@ -111,8 +120,9 @@ impl Segment {
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] names the piece that is not what was written;
-    /// [`crate::Error::Mismatch`] when the range is not within the segment.
+    /// [`crate::Error::Mismatch`] when the range is not within the segment, or was given up.
     pub fn read(&self, position: u64, out: &mut [u8]) -> Result<()> {
+        self.check_start(position)?;
         self.file.read(position, out)
     }
 
@@ -122,7 +132,17 @@ impl Segment {
     /// # Errors
     /// Those of [`Segment::read`].
     pub fn stream(&self, range: Range<u64>, each: impl FnMut(&[u8])) -> Result<()> {
+        self.check_start(range.start)?;
         self.file.stream(range, each)
+    }
+
+    fn check_start(&self, position: u64) -> Result<()> {
+        match position < self.start() {
+            true => {
+                Err(mismatch("position in a segment", format!("from {}", self.start()), position))
+            }
+            false => Ok(()),
+        }
     }
 
     /// The file that holds byte `position`, and its offset there: for errors that name a place.
@@ -137,12 +157,29 @@ impl Segment {
     /// # Errors
     /// [`crate::Error::Mismatch`] when the segment is shorter; those of [`Segment::read`].
     pub fn cut(&mut self, len: u64) -> Result<()> {
-        if len > self.len() {
-            return Err(mismatch("length to cut to", format!("at most {}", self.len()), len));
+        if !(self.start()..=self.len()).contains(&len) {
+            let expected = format!("{} to {}", self.start(), self.len());
+            return Err(mismatch("length to cut to", expected, len));
         }
         let (tail, proof) = (self.file.tail_at(len)?, self.file.proof());
-        self.file.resume(Proof { len, durable: proof.durable.min(len), since: 0, tail });
+        let durable = proof.durable.min(len);
+        self.file.resume(Proof { len, durable, since: 0, tail, ..proof });
         self.is_cut = true;
+        Ok(())
+    }
+
+    /// Gives up all bytes before `start`; the others keep their positions. The next commit, which
+    /// must be a durable one, removes files and gives room back.
+    ///
+    /// # Errors
+    /// [`crate::Error::Mismatch`] when `start` is not within the segment, or was given up.
+    pub fn give_up_before(&mut self, start: u64) -> Result<()> {
+        if !(self.start()..=self.len()).contains(&start) {
+            let expected = format!("{} to {}", self.start(), self.len());
+            return Err(mismatch("beginning of a segment", expected, start));
+        }
+        self.is_shortened |= start > self.start();
+        self.file.begin_at(start);
         Ok(())
     }
 
@@ -157,6 +194,10 @@ impl Segment {
     /// What a light commit says.
     pub(crate) fn facts(&self) -> Result<Vec<u8>> {
         self.check_uncut("a light commit")?;
+        if self.is_shortened {
+            let expected = "a durable commit after its beginning was given up";
+            return Err(mismatch("segment", expected, "a light commit"));
+        }
         Ok(self.encode(self.file.proof()))
     }
 
@@ -167,15 +208,22 @@ impl Segment {
         Ok(self.encode(Proof { durable, since: 0, ..self.file.proof() }))
     }
 
-    fn encode(&self, Proof { len, durable, since, tail }: Proof) -> Vec<u8> {
+    fn encode(&self, Proof { start, len, durable, since, tail }: Proof) -> Vec<u8> {
         let words = [self.file_bytes, len, durable].map(u64::to_le_bytes);
-        [words.as_flattened(), &since.to_le_bytes(), &tail.to_le_bytes()].concat()
+        let mut facts = [words.as_flattened(), &since.to_le_bytes(), &tail.to_le_bytes()].concat();
+        if start > 0 {
+            facts.extend(start.to_le_bytes());
+        }
+        facts
     }
 
     /// What was prepared counts.
     pub(crate) fn settle(&mut self) -> Result<()> {
         if std::mem::take(&mut self.is_cut) {
             self.file.cut()?;
+        }
+        if std::mem::take(&mut self.is_shortened) {
+            self.file.give_up()?;
         }
         self.file.mark_durable();
         Ok(())
@@ -187,6 +235,7 @@ fn read_facts(facts: &[u8]) -> Option<(u64, Proof)> {
     let mut fields = Fields(facts);
     let (file_bytes, len, durable) = (fields.long()?, fields.long()?, fields.long()?);
     let (since, tail) = (fields.short()?, fields.short()?);
-    let is_one = fields.0.is_empty() && durable <= len && len < 1 << 60;
-    is_one.then_some((file_bytes, Proof { len, durable, since, tail }))
+    let start = if fields.0.is_empty() { 0 } else { fields.long()? };
+    let is_one = fields.0.is_empty() && start <= durable && durable <= len && len < 1 << 60;
+    is_one.then_some((file_bytes, Proof { start, len, durable, since, tail }))
 }

@@ -32,6 +32,8 @@ pub(crate) struct SegmentedFile {
     name: String,
     file_bytes: u64,
     writable: bool,
+    /// Bytes before are given up.
+    start: u64,
     len: u64,
     durable: u64,
     open: Mutex<Vec<(u64, Arc<dyn DiskFile>)>>,
@@ -60,6 +62,7 @@ impl SegmentedFile {
             name: name.into(),
             file_bytes,
             writable,
+            start: 0,
             len: 0,
             durable: 0,
             open: Mutex::new(Vec::new()),
@@ -72,6 +75,17 @@ impl SegmentedFile {
     pub fn resume(&mut self, len: u64, durable: u64) {
         self.len = len;
         self.durable = durable;
+    }
+
+    /// The bytes before `start` are given up, as soon as [`SegmentedFile::give_up`] is called; they
+    /// need not be there.
+    pub fn begin_at(&mut self, start: u64) {
+        self.start = start;
+    }
+
+    /// Number of the first file that has a byte which is not given up, or of the last one.
+    fn first_file(&self) -> u64 {
+        self.start.min(self.len.saturating_sub(1)) / self.file_bytes
     }
 
     /// Bytes appended so far.
@@ -213,9 +227,10 @@ impl SegmentedFile {
         Ok(())
     }
 
-    /// Checks by the sizes of the files that the first `len` bytes are there.
+    /// Checks by the sizes of the files that the first `len` bytes are there, but for what is given
+    /// up.
     pub fn check_len(&self, len: u64) -> Result<()> {
-        for number in 0..len.div_ceil(self.file_bytes) {
+        for number in self.first_file()..len.div_ceil(self.file_bytes) {
             let wanted = (len - number * self.file_bytes).min(self.file_bytes);
             let found = self.file_size(number);
             if found < wanted {
@@ -241,7 +256,7 @@ impl SegmentedFile {
     /// Bytes on disk beyond those that count.
     pub fn excess(&self) -> Result<u64> {
         let on_disk: u64 = self.file_numbers()?.into_iter().map(|n| self.file_size(n)).sum();
-        Ok(on_disk.saturating_sub(self.len))
+        Ok(on_disk.saturating_sub(self.len - self.first_file() * self.file_bytes))
     }
 
     fn file_size(&self, number: u64) -> u64 {
@@ -260,14 +275,32 @@ impl SegmentedFile {
         (file_name(name, number) == file).then_some(number)
     }
 
-    /// Removes every byte from `len` on, and the files that become empty.
-    pub fn cut(&mut self, len: u64) -> Result<()> {
+    /// Removes the files whose numbers are outside of `kept`.
+    fn remove_outside(&mut self, kept: Range<u64>) -> Result<()> {
         self.open.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
-        let files = len.div_ceil(self.file_bytes);
-        for number in self.file_numbers()?.into_iter().filter(|n| *n >= files) {
+        for number in self.file_numbers()?.into_iter().filter(|number| !kept.contains(number)) {
             let path = self.path(number);
             self.disk.remove(&path).map_err(io_error("remove", &path))?;
         }
+        Ok(())
+    }
+
+    /// Removes the files in which all bytes are given up; of the first that is left the system gets
+    /// the room of such bytes back, where it can.
+    pub fn give_up(&mut self) -> Result<()> {
+        let (first, start) = (self.first_file(), self.start);
+        self.remove_outside(first..u64::MAX)?;
+        let bytes = start.min(self.len) - first * self.file_bytes;
+        if bytes > 0 {
+            self.file(first, false)?.give_back(0, bytes);
+        }
+        Ok(())
+    }
+
+    /// Removes every byte from `len` on, and the files that become empty, or are given up.
+    pub fn cut(&mut self, len: u64) -> Result<()> {
+        let files = len.div_ceil(self.file_bytes);
+        self.remove_outside(self.first_file()..files)?;
         if files > 0 {
             let number = files - 1;
             let size = len - number * self.file_bytes;

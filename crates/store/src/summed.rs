@@ -34,6 +34,8 @@ const WINDOW: u64 = 16 * PIECE;
 /// Where the two files are, and what proves them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proof {
+    /// Bytes before are given up.
+    pub start: u64,
     /// Bytes of data.
     pub len: u64,
     /// The part of them that was safe on disk.
@@ -55,6 +57,8 @@ struct Window {
 pub(crate) struct SummedFile {
     data: SegmentedFile,
     sums: SegmentedFile,
+    /// Bytes before are given up; the pieces that they fill are not read.
+    start: u64,
     /// Of the last piece, while it is not full.
     tail: Hasher,
     /// Of the sums since the last durable point.
@@ -78,6 +82,7 @@ impl SummedFile {
         SummedFile {
             data: file(name),
             sums: file(&format!("{name}-sums")),
+            start: 0,
             tail: Hasher::new(),
             since: Hasher::new(),
             fresh: Vec::new(),
@@ -87,7 +92,8 @@ impl SummedFile {
 
     /// Takes what `proof` says as written. Reading and appending go on from there.
     pub fn resume(&mut self, proof: Proof) {
-        let Proof { len, durable, since, tail } = proof;
+        let Proof { start, len, durable, since, tail } = proof;
+        self.begin_at(start);
         self.data.resume(len, durable);
         self.sums.resume(len / PIECE * SUM, durable / PIECE * SUM);
         self.since = Hasher::new_with_initial(since);
@@ -95,15 +101,33 @@ impl SummedFile {
         self.forget_window();
     }
 
-    /// Bytes appended so far.
+    /// The bytes before `start` are given up, once [`SummedFile::give_up`] is called.
+    pub fn begin_at(&mut self, start: u64) {
+        self.start = start;
+        self.data.begin_at(start / PIECE * PIECE);
+        self.sums.begin_at(start / PIECE * SUM);
+    }
+
+    /// The first byte that is not given up.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Bytes appended so far, with those that are given up.
     pub fn len(&self) -> u64 {
         self.data.len()
     }
 
+    /// The bytes that are to be there, from the first piece with such a byte on.
+    pub fn whole(&self) -> Range<u64> {
+        self.start / PIECE * PIECE..self.len()
+    }
+
     /// What proves the bytes appended so far.
     pub fn proof(&self) -> Proof {
-        let (len, durable, tail) = (self.len(), self.data.durable(), self.tail());
-        Proof { len, durable, since: self.since.clone().finalize(), tail }
+        let (start, len, tail) = (self.start, self.len(), self.tail());
+        let (durable, since) = (self.data.durable(), self.since.clone().finalize());
+        Proof { start, len, durable, since, tail }
     }
 
     /// CRC-32 of the last piece, as far as it goes; 0 where it has no byte yet.
@@ -333,6 +357,12 @@ impl SummedFile {
     pub fn cut(&mut self) -> Result<()> {
         self.data.cut(self.data.len())?;
         self.sums.cut(self.sums.len())
+    }
+
+    /// Removes the files of what is given up, or gives their room back.
+    pub fn give_up(&mut self) -> Result<()> {
+        self.data.give_up()?;
+        self.sums.give_up()
     }
 
     fn forget_window(&mut self) {

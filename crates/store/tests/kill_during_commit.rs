@@ -13,6 +13,8 @@ const CHUNK: u64 = 37;
 const CHUNKS: u64 = 8;
 /// After this chunk the run goes back, once.
 const TURN: u64 = 5;
+/// With each chunk so many more blocks from the first on are to be removed.
+const REMOVED: u64 = 20;
 
 /// Number of the last block of a chunk.
 fn end_of(chunk: u64) -> u64 {
@@ -25,6 +27,11 @@ fn work(store: &mut ChainStore, turned: &mut bool, seen: &mut Vec<Option<u64>>) 
     loop {
         let next = store.tip().map_or(0, |tip| (tip.number + 1 - FIRST).div_ceil(CHUNK));
         if next == CHUNKS {
+            let first = FIRST + CHUNKS * REMOVED;
+            if store.first_whole() < Some(first) {
+                store.remove_before(first)?;
+                store.sync()?;
+            }
             return Ok(());
         }
         if next == TURN + 1 && !*turned {
@@ -38,6 +45,7 @@ fn work(store: &mut ChainStore, turned: &mut bool, seen: &mut Vec<Option<u64>>) 
         seen.push(Some(end_of(next)));
         extend(store, end_of(next))?;
         if next % 3 == 2 {
+            store.remove_before(FIRST + next * REMOVED)?;
             store.sync()?;
         }
     }

@@ -4,7 +4,7 @@
 //!
 //! | module | Linux | elsewhere |
 //! |---|---|---|
-//! | [`holes`] | `SEEK_DATA` | files have no holes |
+//! | [`holes`] | `SEEK_DATA`, `FALLOC_FL_PUNCH_HOLE` | files have no holes |
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |

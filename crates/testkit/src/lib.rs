@@ -14,6 +14,7 @@
 //! Without `BLOCKMILL_FIXTURES` Cargo shows it as ignored, with the reason; with
 //! `BLOCKMILL_REQUIRE=1` it fails with that reason.
 
+mod disk;
 mod fixtures;
 pub mod hex;
 mod need;
@@ -21,6 +22,7 @@ mod place;
 mod random;
 mod rounds;
 
+pub use disk::disk_bytes;
 pub use fixtures::{fixture, fixtures, read, tar_files, unpack};
 pub use need::{NEEDS, Need, REQUIRE};
 pub use needs::needs;

@@ -66,6 +66,9 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     let level = Level::stored(tip.level).map_or("unknown", Level::name);
     checked.holds.push(format!("Neo, {name}, level {level}"));
     checked.holds.push(format!("heights {} to {}", grouped(first), grouped(tip.number)));
+    if let Some(whole) = store.first_whole().filter(|whole| *whole > first) {
+        checked.holds.push(format!("of blocks before {} headers only", grouped(whole)));
+    }
     let parts = store.parts_besides();
     if !parts.is_empty() {
         checked.holds.push(format!("besides the blocks: {}", parts.join(", ")));

@@ -38,6 +38,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
         last = last.min(u32::try_from(until).unwrap_or(u32::MAX));
     }
     ensure!(first <= last, "no block is in the range that was asked for");
+    source.expect_whole(first)?;
     let incremental = args.from.is_some() || first > 0;
     let out = args.out.display();
     stop::leaves(format!("nothing was written to {out}"));
@@ -87,6 +88,14 @@ impl Source {
                 Ok((u32::try_from(range.0)?, u32::try_from(range.1.number)?))
             }
         }
+    }
+
+    /// Makes sure that block `first` was not removed.
+    fn expect_whole(&self, first: u32) -> Result<()> {
+        let Self::Store(store) = self else { return Ok(()) };
+        let left = store.first_whole().unwrap_or(0);
+        let body = store.body(first.into());
+        body.map(drop).with_context(|| format!("--from {left} converts the blocks that are left"))
     }
 
     /// Bytes that will be written, about.

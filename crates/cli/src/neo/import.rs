@@ -138,6 +138,7 @@ fn hint(error: &Error) -> Option<&'static str> {
         Error::OtherConfiguration(_) => {
             Some("use another --data folder for it, or the configuration of the store")
         }
+        Error::Blocks { .. } => Some("ask for that with --with, or use another --data folder"),
         Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
         Error::Fault(fault) => match &fault.cause {
             Cause::Rule(violation) if violation.rule == Rule::Genesis => {

@@ -46,11 +46,17 @@ fn summary(stored: &Stored, folder: &Path) -> Value {
         "chain": name.unwrap_or("a chain of its own"),
         "genesis": chain.map(|hash| hash.to_string()),
         "first": stored.first(),
+        "whole_from": whole_from(stored),
         "height": tip.map(|tip| tip.number),
         "tip": tip.map(|tip| UInt256(tip.hash).to_string()),
         "level": tip.and_then(|tip| Level::stored(tip.level)).map(Level::name),
         "state_root": stored.root().map(|root| root.to_string()),
     })
+}
+
+/// The height of the first block that is more than a header, where blocks were removed.
+fn whole_from(stored: &Stored) -> Option<u64> {
+    stored.first_whole().filter(|first| stored.first() != Some(*first))
 }
 
 fn block(stored: &Stored, height: u32) -> Result<Value> {
@@ -81,7 +87,8 @@ fn transaction(stored: &Stored, text: &str) -> Result<Value> {
     let (height, index) = place.with_context(|| {
         format!("--transaction {text}: expected one of the executed blocks of this store")
     })?;
-    let block = stored.block(height)?.context("its block is not there")?;
+    let block = stored.block(height).with_context(|| format!("--transaction {text}"))?;
+    let block = block.context("its block is not there")?;
     ensure!((index as usize) < block.transactions.len(), "its block has fewer transactions");
     let transaction = block.transaction(index as usize);
     let fields = transaction.fields();
@@ -154,10 +161,15 @@ fn account_of(stored: &Stored, text: &str, chain: Option<&str>) -> Result<Value>
         })?;
     }
     transfers.sort_by_key(|transfer| transfer.place);
+    let removed = whole_from(stored).map(|first| {
+        let first = grouped(first);
+        format!("of NEP-17 before block {first}, but for the last of each token: removed")
+    });
     Ok(json!({
         "account": account.to_string(),
         "address": account.address().to_string(),
         "balances": balances.iter().map(balance).collect::<Vec<_>>(),
+        "missing_transfers": removed,
         "transfers": transfers
             .iter()
             .map(|each| transfer(stored, each))
@@ -177,7 +189,8 @@ fn balance(balance: &Balance) -> Value {
 
 fn transfer(stored: &Stored, transfer: &Transfer) -> Result<Value> {
     let height = transfer.place.height;
-    let block = stored.block(height)?;
+    let is_whole = stored.first_whole().is_none_or(|first| first <= height.into());
+    let block = if is_whole { stored.block(height)? } else { None };
     // executions: what comes before the transactions is the first
     let hash = |block: &Block| {
         let index = (transfer.execution as usize).checked_sub(1)?;

@@ -32,8 +32,10 @@ pub struct Past {
     pub hash: Lookup<u32, UInt256>,
     /// A block by its hash.
     pub block: Lookup<UInt256, Arc<Block>>,
-    /// A transaction by its hash.
+    /// A transaction by its hash; only those that can still be asked for need be there.
     pub transaction: Lookup<UInt256, PastTransaction>,
+    /// The height of the block that has a transaction, however old that is.
+    pub height: Lookup<UInt256, u32>,
     /// The last block with a transaction that names this one as one that conflicts, and has this
     /// signer.
     pub conflict: Lookup<(UInt256, UInt160), u32>,
@@ -47,6 +49,7 @@ impl Past {
             hash: Box::new(|_| None),
             block: Box::new(|_| None),
             transaction: Box::new(|_| None),
+            height: Box::new(|_| None),
             conflict: Box::new(|_| None),
         }
     }

@@ -3,6 +3,7 @@
 use super::Ledger;
 use super::trie::trie_over;
 use super::undo::{self, Replaced};
+use crate::execute::engine::Execution;
 use crate::fault::Error;
 use crate::history;
 use crate::logs::{self, Event, Standard};
@@ -53,6 +54,17 @@ fn target(store: &ChainStore, to: u64) -> Result<(u64, Tip), Error> {
 /// Accounts and standards of the transfers that blocks tell of.
 type Accounts = BTreeSet<(UInt160, u8)>;
 
+/// The accounts and standards of all that notifications tell as transfers.
+pub(super) fn mentioned(executions: &[Execution], mut each: impl FnMut(UInt160, u8)) {
+    for event in executions.iter().flat_map(|execution| &execution.notifications) {
+        let (contract, name) = (event.contract, &*event.name);
+        if let Some(movement) = logs::transfer_of(&Event { contract, name, state: &event.state }) {
+            let standard = movement.standard.number();
+            [movement.from, movement.to].into_iter().for_each(|account| each(account, standard));
+        }
+    }
+}
+
 impl Ledger {
     /// The earliest block that can be gone back to; none where the store has no block.
     #[must_use]
@@ -85,7 +97,7 @@ impl Ledger {
                 return Ok(None);
             }
             let block = self.block(height, state_root)?;
-            self.mentioned(&block, height, state_root, &mut accounts)?;
+            self.mentioned(&block, height, &mut accounts)?;
             for transaction in block.transactions() {
                 self.transactions.delete(&transaction.hash().0)?;
             }
@@ -96,6 +108,7 @@ impl Ledger {
             self.restore_updates(account, tokens, to as u32)?;
         }
         self.check_root(to as u32)?;
+        self.check_kept(to as u32)?;
         if cancel.is_cancelled() {
             return Ok(None);
         }
@@ -108,35 +121,13 @@ impl Ledger {
         Ok(Some(Unwound { from, to, with_state: true }))
     }
 
-    fn block(&self, height: u32, state_root: bool) -> Result<Block, Error> {
-        let store = self.store.lock();
-        let number = u64::from(height);
-        let expected = UInt256(store.hash_of(number)?.unwrap_or_default());
-        let block = super::stored_block(&store, number, state_root)?;
-        block.ok_or(Error::StoredBlock { number, expected, found: None })
-    }
-
     /// Collects the accounts that a block's notifications say something was transferred from or to.
-    fn mentioned(
-        &self,
-        block: &Block,
-        height: u32,
-        state_root: bool,
-        accounts: &mut Accounts,
-    ) -> Result<(), Error> {
-        let executions = self.executions(height, state_root)?;
+    fn mentioned(&self, block: &Block, height: u32, accounts: &mut Accounts) -> Result<(), Error> {
+        let executions = self.executions_of(block)?;
         let missing =
             Error::StoredBlock { number: height.into(), expected: block.hash, found: None };
-        for execution in executions.ok_or(missing)? {
-            for event in &execution.notifications {
-                let (contract, name) = (event.contract, &*event.name);
-                let event = Event { contract, name, state: &event.state };
-                if let Some(movement) = logs::transfer_of(&event) {
-                    let standard = movement.standard.number();
-                    accounts.extend([(movement.from, standard), (movement.to, standard)]);
-                }
-            }
-        }
+        let executions = executions.ok_or(missing)?;
+        mentioned(&executions, |account, standard| _ = accounts.insert((account, standard)));
         Ok(())
     }
 

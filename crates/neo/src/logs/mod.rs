@@ -14,4 +14,4 @@ pub use transfers::{
     Movement, Place, Standard, TRANSFERS, Transfer, TransferError, UPDATES, entries, last_updates,
     of_account,
 };
-pub(crate) use transfers::{after, before, of_all, update_key};
+pub(crate) use transfers::{after, before, of_all, superseded, update_key};

@@ -6,6 +6,7 @@
 
 use crate::tasks::Kept;
 use crate::types::{Error, Reader, UInt160, write};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use store::TableReader;
 
@@ -228,6 +229,29 @@ pub(crate) fn after(
     let mut scan = transfers.snapshot().scan(range)?;
     while let Some((key, value)) = scan.next()? {
         each(key, Transfer::read(key, value)?)?;
+    }
+    Ok(())
+}
+
+/// The keys of an account's NEP-17 transfers up to a block, but for the last of each token: that
+/// one tells when the balance changed last, if blocks are taken back.
+pub(crate) fn superseded(
+    transfers: &TableReader,
+    account: UInt160,
+    height: u32,
+    mut each: impl FnMut(&[u8]) -> store::Result<()>,
+) -> Result<(), TransferError> {
+    let standard = Standard::Nep17.number();
+    let first = key(account, standard, Place { height: 0, number: 0 });
+    let last = key(account, standard, Place { height, number: u32::MAX });
+    let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+    let mut scan = transfers.snapshot().scan(range)?;
+    let mut last_of: BTreeMap<i32, Vec<u8>> = BTreeMap::new();
+    while let Some((key, value)) = scan.next()? {
+        let asset = Transfer::read(key, value)?.asset;
+        if let Some(before) = last_of.insert(asset, key.to_vec()) {
+            each(&before)?;
+        }
     }
     Ok(())
 }

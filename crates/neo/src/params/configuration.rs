@@ -95,6 +95,12 @@ impl Configuration {
         values.first().filter(|(height, _)| *height == 0).map(|(_, value)| value.as_str())
     }
 
+    /// A setting that is a number, and the same at all heights.
+    pub(crate) fn number(&self, name: &str) -> Option<u32> {
+        let (_, value) = self.0.get(name)?.last()?;
+        value.parse().ok()
+    }
+
     /// One line for each value: name, height and value between tabs.
     #[must_use]
     pub fn to_text(&self) -> String {

@@ -108,6 +108,10 @@ pub trait DiskFile: Debug + Send + Sync {
     /// Those of the system.
     fn sync(&self) -> io::Result<()>;
 
+    /// Gives the room of bytes that are read no more back, where the system can; the file keeps its
+    /// length, and the bytes are zeros or what they were. A hint: it need not.
+    fn give_back(&self, _offset: u64, _bytes: u64) {}
+
     /// Has the disk bring these bytes, which will be read soon. A hint: it need not.
     fn will_need(&self, _offset: u64, _bytes: u64) {}
 }

@@ -78,6 +78,10 @@ impl DiskFile for File {
         self.sync_data()
     }
 
+    fn give_back(&self, offset: u64, bytes: u64) {
+        system::holes::punch(self, offset, bytes);
+    }
+
     fn will_need(&self, offset: u64, bytes: u64) {
         system::page_cache::bring(self, offset, bytes);
     }

@@ -251,6 +251,14 @@ impl DiskFile for SimulatedFile {
         self.disk.state().steps.push(Step::SyncFile { file: self.file });
         Ok(())
     }
+
+    fn give_back(&self, offset: u64, bytes: u64) {
+        let length = self.disk.state().files[self.file].len();
+        let end = position(offset.saturating_add(bytes)).min(length);
+        let zeros = vec![0; end.saturating_sub(position(offset))];
+        // as zeros that the disk may have or not, which cannot fail
+        let _ = self.write_all_at(&zeros, offset);
+    }
 }
 
 #[cfg(test)]

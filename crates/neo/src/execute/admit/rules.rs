@@ -81,8 +81,8 @@ fn attribute_fees(judge: &Judge<'_>, transaction: Transaction<'_>) -> u64 {
 /// one signed names it as one that conflicts (`ErrHasConflicts`).
 pub(super) fn new(judge: &Judge<'_>, transaction: Transaction<'_>) -> Result<(), Violation> {
     let (past, hash) = (&judge.chain.past, transaction.hash());
-    if let Some(found) = (past.transaction)(hash) {
-        let found = format!("{hash} of block {}", found.height);
+    if let Some(height) = (past.height)(hash) {
+        let found = format!("{hash} of block {height}");
         return Err(Violation::new(Rule::StoredTransaction, "a new transaction", found));
     }
     let height = judge.before.header.index;
@@ -103,10 +103,10 @@ pub(super) fn attributes(judge: &Judge<'_>, transaction: Transaction<'_>) -> Res
     transaction.attributes().try_for_each(|attribute| match attribute {
         Attribute::HighPriority => high_priority(judge, transaction),
         Attribute::OracleResponse { id, .. } => oracle_response(judge, transaction, id),
-        Attribute::Conflicts(other) => match (judge.chain.past.transaction)(other) {
+        Attribute::Conflicts(other) => match (judge.chain.past.height)(other) {
             None => Ok(()),
-            Some(found) => {
-                let found = format!("{other} of block {}", found.height);
+            Some(height) => {
+                let found = format!("{other} of block {height}");
                 Err(Violation::new(Rule::Conflict, "none that is in the chain", found))
             }
         },

@@ -6,7 +6,7 @@ mod settings;
 pub(crate) use fixed_fees::{clean_whitelist, fixed_fee, whitelisted};
 pub(crate) use settings::{
     NOTARY_ASSISTED, attribute_fee, exec_fee_factor, fee_per_byte, storage_fee, traceable_blocks,
-    valid_until_increment,
+    traceable_key, valid_until_increment,
 };
 
 use num_bigint::BigInt;

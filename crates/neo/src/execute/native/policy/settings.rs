@@ -10,7 +10,7 @@ use crate::{
         vm::{Fault, Item, PICO},
     },
     params::{Hardfork, Protocol},
-    state::State,
+    state::{State, StorageKey},
 };
 
 const FEE_PER_BYTE: &[u8] = &[10];
@@ -88,6 +88,12 @@ pub(crate) fn traceable_blocks(state: &State, protocol: &Protocol, height: u32) 
         true => number(state, TRACEABLE) as u32,
         false => protocol.max_traceable_blocks,
     }
+}
+
+/// Under which key Policy has how far back contracts see blocks, from Echidna on. It can be lowered
+/// only.
+pub(crate) fn traceable_key() -> Option<StorageKey> {
+    StorageKey::new(ID, TRACEABLE)
 }
 
 /// How far ahead a transaction may be valid in the block at a height.

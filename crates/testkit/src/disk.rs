@@ -1,0 +1,12 @@
+//! What files take.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Bytes that a file takes on the disk, holes left out; 0 where there is none.
+#[must_use]
+pub fn disk_bytes(path: &Path) -> u64 {
+    // the system counts in blocks of 512 bytes
+    fs::metadata(path).map_or(0, |file| file.blocks() * 512)
+}
