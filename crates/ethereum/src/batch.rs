@@ -82,8 +82,8 @@ pub struct Batch {
     pub(crate) prepared: Vec<PreparedBlock>,
     /// What was executed of the new ones before its turn.
     pub(crate) ahead: Vec<Vec<Option<Box<Ahead>>>>,
-    /// Bytes that they hashed in lanes.
-    pub(crate) hashed_ahead: u64,
+    /// How many of these hash much.
+    pub(crate) hashing_ahead: usize,
     /// What the link made of it, until it is written.
     pub(crate) linked: Linked,
     /// At level execution, what the new blocks did.

@@ -210,7 +210,7 @@ impl<'c> Execution<'c> {
                 let which = (which, &speculation.account);
                 let tried = speculate(which, spec, state, (machine, hasher), blocks);
                 batch.times.ahead = clock.elapsed();
-                (batch.ahead, batch.hashed_ahead) = (tried.ahead, tried.hashed);
+                (batch.ahead, batch.hashing_ahead) = (tried.ahead, tried.hashing);
             }),
         };
         let mut execute = move |batch: &mut Batch| {
@@ -222,7 +222,7 @@ impl<'c> Execution<'c> {
             let evm = Evm::new(&mut state, spec.chain_id).with(machine);
             executing = executing && execute_chunk(spec, evm, batch);
             let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
-            pace.took(batch.executed.len(), busy + ahead_counts(batch));
+            pace.took(batch.executed.len(), busy + batch.times.ahead, batch.hashing_ahead);
             for (i, done) in batch.verified().range().zip(&batch.executed) {
                 let gas = batch.prepared[i].header.gas_used;
                 speculation.account.settle(&done.executed.tally, gas);
@@ -237,13 +237,6 @@ impl<'c> Execution<'c> {
         };
         if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
     }
-}
-
-/// What the execution of a chunk before its turn counts as: less where it hashed much, so that
-/// chunks have blocks enough to fill the lanes.
-fn ahead_counts(batch: &Batch) -> Duration {
-    let hashes_much = u128::from(batch.hashed_ahead) * 2 > batch.times.ahead.as_nanos() / 4;
-    if hashes_much { batch.times.ahead / 32 } else { batch.times.ahead }
 }
 
 /// Adds a serial stage that never ends the run by itself.

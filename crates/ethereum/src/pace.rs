@@ -5,6 +5,7 @@
 //! keeps the stages behind it waiting, and the state roots of the last chunk have no work beside
 //! them. So the stage that executes says how long it took, and the one that reads follows.
 
+use crate::execute::speculation::LANES;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -35,15 +36,17 @@ impl Pace {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// What the execution of so many blocks took. The next chunk has at most twice as many: one
-    /// cheap chunk says little of the next.
-    pub fn took(&self, blocks: usize, busy: Duration) {
+    /// What the execution of so many blocks took, and how many of their transactions hash much
+    /// before their turn: these are worth waiting for until all lanes are full. Otherwise the next
+    /// chunk has at most twice as many blocks: one cheap chunk says little of the next.
+    pub fn took(&self, blocks: usize, busy: Duration, hashing: usize) {
         if blocks == 0 {
             return;
         }
         let fit = TARGET.as_nanos() * blocks as u128 / busy.as_nanos().max(1);
         let fit = usize::try_from(fit).unwrap_or(usize::MAX).min(blocks.saturating_mul(2));
-        self.blocks.store(fit.clamp(self.least, self.most), Ordering::Relaxed);
+        let fill = (blocks * LANES).checked_div(hashing).unwrap_or(0);
+        self.blocks.store(fit.max(fill).clamp(self.least, self.most), Ordering::Relaxed);
     }
 }
 
@@ -58,13 +61,29 @@ mod tests {
         for each in [1, 1, 1, 1, 1, 20_000, 20_000, 1_000, 1_000, 1_000, 1_000, 1_000] {
             let blocks = pace.blocks();
             seen.push(blocks);
-            pace.took(blocks, Duration::from_micros(each) * blocks as u32);
+            pace.took(blocks, Duration::from_micros(each) * blocks as u32, 0);
         }
         assert_eq!(seen, [1, 2, 4, 8, 16, 32, 1, 1, 2, 4, 8, 10]);
         let together = Pace::new(100, 64);
-        together.took(64, Duration::from_secs(9));
+        together.took(64, Duration::from_secs(9), 0);
         assert_eq!(together.blocks(), 64);
-        together.took(0, Duration::ZERO);
+        together.took(0, Duration::ZERO, 0);
         assert_eq!(together.blocks(), 64);
+    }
+
+    #[test]
+    fn chunks_grow_until_those_that_hash_fill_the_lanes() {
+        let pace = Pace::new(1, 64);
+        let mut seen = vec![];
+        for _ in 0..6 {
+            let blocks = pace.blocks();
+            seen.push(blocks);
+            pace.took(blocks, Duration::from_secs(1), blocks);
+        }
+        assert_eq!(seen, [1, 8, 8, 8, 8, 8]);
+        pace.took(8, Duration::from_secs(1), 16);
+        assert_eq!(pace.blocks(), 4);
+        pace.took(4, Duration::from_secs(1), 100);
+        assert_eq!(pace.blocks(), 1);
     }
 }

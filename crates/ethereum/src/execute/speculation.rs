@@ -11,15 +11,19 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Gas from which on a transaction is worth it.
 const HEAVY: u64 = 1_000_000;
-/// Gas that may be on its way or in vain at a time.
+/// Gas that may be on its way or in vain at first.
 const CREDIT: i64 = 200_000_000;
+/// And where much was of use: two chunks that fill all lanes.
+const MOST_CREDIT: i64 = 800_000_000;
 /// What was taken over earns this part of its gas again.
-const GAIN: u64 = 4;
+const GAIN: u64 = 2;
 /// And what was executed at its turn this part: once in a while it is tried again.
 const REGAIN: u64 = 32;
 
 /// Transactions that are executed side by side: as many as the widest permutation has lanes.
-const LANES: usize = 8;
+pub const LANES: usize = 8;
+/// Permutations from which on a transaction hashes much: a millisecond of them.
+const MUCH: u64 = 4_000;
 
 /// Which transactions are executed before their turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +75,7 @@ impl Account {
         let rest = gas.saturating_sub(tally.taken_gas);
         let gain = tally.taken_limit + tally.taken_gas / GAIN + rest / REGAIN;
         let gain = i64::try_from(gain).unwrap_or(i64::MAX);
-        let give = |credit: i64| Some(credit.saturating_add(gain).min(CREDIT));
+        let give = |credit: i64| Some(credit.saturating_add(gain).min(MOST_CREDIT));
         let _ = self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, give);
     }
 }
@@ -81,8 +85,8 @@ impl Account {
 pub struct Tried {
     /// For each block, and each transaction of it where one was wanted.
     pub ahead: Vec<Vec<Option<Box<Ahead>>>>,
-    /// Bytes that were hashed in lanes.
-    pub hashed: u64,
+    /// Transactions that hash much.
+    pub hashing: usize,
 }
 
 /// A machine of a group, and the transaction it is at: of which block, and which of it.
@@ -110,7 +114,7 @@ pub fn speculate(
         _ => block.transactions.iter().map(|_| None).collect(),
     };
     let ahead = counts.iter().zip(blocks).map(places).collect();
-    let mut tried = Tried { ahead, hashed: 0 };
+    let mut tried = Tried { ahead, hashing: 0 };
     let mut jobs = blocks.iter().enumerate().flat_map(|(i, block)| {
         block.transactions.iter().enumerate().filter(wanted).map(move |(j, tx)| (i, j, tx))
     });
@@ -124,7 +128,7 @@ pub fn speculate(
             for (i, j, tx) in jobs.by_ref() {
                 if account.take(tx.gas_limit) && lane.begin(i, blocks) {
                     let progress = lane.speculator.start(tx);
-                    lane.note(progress, (i, j), &mut tried.ahead);
+                    lane.note(progress, (i, j), &mut tried);
                 }
                 if lane.waits.is_some() {
                     break;
@@ -147,16 +151,13 @@ fn hash_together(hasher: ManyKeccak, lanes: &mut [Lane<'_>], tried: &mut Tried) 
         count += 1;
     }
     hasher.keccak256(&messages[..count], &mut digests[..count]);
-    if count > 1 {
-        tried.hashed += messages.iter().map(|message| message.len() as u64).sum::<u64>();
-    }
     let waiting = lanes.iter_mut().filter(|lane| lane.waits.is_some());
     for (lane, digest) in waiting.zip(&digests) {
         // the last one does not wait for itself
         lane.speculator.hashes_together(count > 1);
         if let Some(place) = lane.waits.take() {
             let progress = lane.speculator.resume(digest);
-            lane.note(progress, place, &mut tried.ahead);
+            lane.note(progress, place, tried);
         }
     }
     count > 0
@@ -172,15 +173,13 @@ impl Lane<'_> {
     }
 
     /// Takes in how far a transaction came.
-    fn note(
-        &mut self,
-        progress: Progress,
-        (block, tx): (usize, usize),
-        ahead: &mut [Vec<Option<Box<Ahead>>>],
-    ) {
+    fn note(&mut self, progress: Progress, (block, tx): (usize, usize), tried: &mut Tried) {
         match progress {
             Progress::Hashes => self.waits = Some((block, tx)),
-            Progress::Ends(result) => ahead[block][tx] = result,
+            Progress::Ends(result) => {
+                tried.hashing += usize::from(self.speculator.permutations() >= MUCH);
+                tried.ahead[block][tx] = result;
+            }
         }
     }
 }
@@ -203,11 +202,11 @@ mod tests {
         assert!(wasted <= CREDIT as u64 + limit + all / REGAIN, "{wasted}");
         assert!(wasted >= all / REGAIN / 2, "{wasted}: it is tried again");
         // what is of use is tried without end, and pays for what was not
-        for _ in 0..100 {
+        for _ in 0..200 {
             account.take(limit);
             let (taken_gas, taken_limit) = (gas, limit);
             account.settle(&Tally { taken: 1, taken_gas, taken_limit, ..Tally::default() }, gas);
         }
-        assert_eq!(account.credit.load(Ordering::Relaxed), CREDIT);
+        assert_eq!(account.credit.load(Ordering::Relaxed), MOST_CREDIT);
     }
 }

@@ -1,8 +1,8 @@
 //! Four states at once (AVX-512VL): AVX2 with rotations, functions of three values and twice the
 //! registers.
 //!
-//! Takes as long as one state (284 ns a permutation on Cascade Lake) and two thirds of the time of
-//! eight, so batches and remainders of two to four messages go this way.
+//! Takes little longer than one state (284 ns a permutation on Cascade Lake) and two thirds of the
+//! time of eight, so batches and remainders of two to four messages go this way.
 
 use core::arch::x86_64::{
     __m256i, _mm256_rol_epi64, _mm256_set1_epi64x, _mm256_ternarylogic_epi64, _mm256_xor_si256,

@@ -251,10 +251,16 @@ impl<'s> Speculator<'s> {
         let observed = self.machine.ctx.db_mut();
         (observed.sender, observed.nonce) = (environment.caller, environment.nonce);
         observed.seen = Seen::default();
+        observed.hashing.permutations = 0;
         self.machine.ctx.set_tx(environment.clone());
         let mut steps = Steps::begin(&mut self.machine);
         let step = steps.as_mut().and_then(|steps| steps.run(&mut self.machine));
         self.progress(steps, step)
+    }
+
+    /// Permutations that the last transaction's hashes took so far.
+    pub fn permutations(&self) -> u64 {
+        self.machine.ctx.db_ref().hashing.permutations
     }
 
     /// What the transaction waits for the digest of.
@@ -356,90 +362,4 @@ where
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::execute::Evm;
-    use crate::execute::evm::Environment;
-    use crate::params::genesis::GenesisAccount;
-    use revm::context::TxEnv;
-    use revm::primitives::TxKind;
-    use rlp::ethereum::TransactionType;
-
-    const SENDER: Address = [1; 20];
-    const CONTRACT: Address = [2; 20];
-    const ENDING: Address = [3; 20];
-
-    fn account(address: Address, code: &[u8]) -> GenesisAccount {
-        let balance = U256::from(10).pow(U256::from(18));
-        GenesisAccount { address, balance, nonce: 0, code: code.to_vec(), storage: vec![] }
-    }
-
-    fn terms(beneficiary: Address) -> BlockTerms {
-        BlockTerms {
-            fork: Fork::Shanghai,
-            number: 1,
-            beneficiary,
-            timestamp: 12,
-            gas_limit: 30_000_000,
-            base_fee: U256::from(7),
-            difficulty: U256::ZERO,
-            mix_hash: [0; 32],
-            blob_fee: None,
-        }
-    }
-
-    fn call(to: Address) -> PreparedTransaction {
-        let environment = TxEnv {
-            caller: SENDER.into(),
-            gas_limit: 100_000,
-            gas_price: 100,
-            kind: TxKind::Call(to.into()),
-            ..TxEnv::default()
-        };
-        let (kind, gas_limit) = (TransactionType::Legacy, environment.gas_limit);
-        let environment = Some(Environment(environment));
-        PreparedTransaction { kind, sender: SENDER, gas_limit, environment }
-    }
-
-    /// The state behind a call, and whether the call was taken over.
-    fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)>, u64) {
-        // the contracts: stop; caller selfdestruct
-        let accounts =
-            [account(SENDER, &[]), account(CONTRACT, &[0]), account(ENDING, &[0x33, 0xff])];
-        let state = RwLock::new(State::of_accounts(&accounts).unwrap());
-        let ahead = early.then(|| {
-            let mut speculator = Speculator::new(&state, 1, MachineOptions::default());
-            speculator.begin(&terms(beneficiary)).unwrap();
-            match speculator.start(&call(to)) {
-                Progress::Ends(ahead) => ahead,
-                Progress::Hashes => unreachable!("it is alone"),
-            }
-        });
-        let mut state = state.into_inner().unwrap();
-        let mut evm = Evm::new(&mut state, 1);
-        evm.begin(&terms(beneficiary)).unwrap();
-        evm.expect(ahead.into_iter().collect());
-        assert!(evm.transact(&call(to)).unwrap().success);
-        let taken = evm.take_tally().taken;
-        evm.settle().unwrap();
-        drop(evm);
-        let mut found: Vec<_> = state.accounts().map(|(_, a, b)| (*a, b.balance)).collect();
-        found.sort_unstable();
-        (found, taken)
-    }
-
-    #[test]
-    fn fees_are_those_of_the_turn_also_where_the_beneficiary_ends() {
-        for (to, beneficiary, taken) in [
-            (CONTRACT, [9; 20], 1),
-            (CONTRACT, SENDER, 1),
-            (CONTRACT, CONTRACT, 1),
-            (ENDING, [9; 20], 1),
-            (ENDING, ENDING, 0),
-        ] {
-            let (early, plain) = (after(to, beneficiary, true), after(to, beneficiary, false));
-            assert_eq!(early.0, plain.0, "{to:?} {beneficiary:?}");
-            assert_eq!((early.1, plain.1), (taken, 0), "{to:?} {beneficiary:?}");
-        }
-    }
-}
+mod tests;

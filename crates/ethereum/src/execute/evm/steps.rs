@@ -24,6 +24,8 @@ use revm::primitives::Bytes;
 
 /// Gas of KECCAK256 whatever it hashes.
 const STATIC_GAS: u16 = 30;
+/// Bytes that one permutation takes in.
+const RATE: u64 = 136;
 
 type Failure = EVMError<StateError>;
 
@@ -32,6 +34,8 @@ type Failure = EVMError<StateError>;
 pub(super) struct Hashing {
     /// Whether others hash at the same time: alone, a machine hashes in its place.
     pub together: bool,
+    /// Permutations that the transaction's hashes took so far.
+    pub permutations: u64,
     waits: bool,
     message: Vec<u8>,
 }
@@ -53,11 +57,12 @@ pub(super) fn stop_at_hashes(machine: &mut Machine<Observed<'_>>) {
 fn hash_together(
     mut call: InstructionContext<'_, Surroundings<Observed<'_>>, EthInterpreter>,
 ) -> InstructionExecResult {
-    if !call.host.db_mut().hashing.together {
-        return keccak::keccak256(call);
-    }
     let message = keccak::message(&mut call)?;
     let hashing = &mut call.host.db_mut().hashing;
+    hashing.permutations += message.map_or(0, |(_, length)| length as u64 / RATE + 1);
+    if !hashing.together {
+        return keccak::digest(&mut call, message, crypto::keccak256);
+    }
     hashing.message.clear();
     if let Some((from, length)) = message {
         hashing.message.extend_from_slice(&call.interpreter.memory.slice_len(from, length));

@@ -1,0 +1,153 @@
+use super::*;
+use crate::execute::Evm;
+use crate::execute::evm::Environment;
+use crate::params::genesis::GenesisAccount;
+use revm::context::TxEnv;
+use revm::primitives::TxKind;
+use rlp::ethereum::TransactionType;
+
+const SENDER: Address = [1; 20];
+const CONTRACT: Address = [2; 20];
+const ENDING: Address = [3; 20];
+
+fn account(address: Address, code: &[u8]) -> GenesisAccount {
+    let balance = U256::from(10).pow(U256::from(18));
+    GenesisAccount { address, balance, nonce: 0, code: code.to_vec(), storage: vec![] }
+}
+
+fn terms(beneficiary: Address) -> BlockTerms {
+    BlockTerms {
+        fork: Fork::Shanghai,
+        number: 1,
+        beneficiary,
+        timestamp: 12,
+        gas_limit: 30_000_000,
+        base_fee: U256::from(7),
+        difficulty: U256::ZERO,
+        mix_hash: [0; 32],
+        blob_fee: None,
+    }
+}
+
+fn call(to: Address) -> PreparedTransaction {
+    let environment = TxEnv {
+        caller: SENDER.into(),
+        gas_limit: 100_000,
+        gas_price: 100,
+        kind: TxKind::Call(to.into()),
+        ..TxEnv::default()
+    };
+    let (kind, gas_limit) = (TransactionType::Legacy, environment.gas_limit);
+    let environment = Some(Environment(environment));
+    PreparedTransaction { kind, sender: SENDER, gas_limit, environment }
+}
+
+/// The state behind a call, and whether the call was taken over.
+fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)>, u64) {
+    // the contracts: stop; caller selfdestruct
+    let accounts = [account(SENDER, &[]), account(CONTRACT, &[0]), account(ENDING, &[0x33, 0xff])];
+    let state = RwLock::new(State::of_accounts(&accounts).unwrap());
+    let ahead = early.then(|| {
+        let mut speculator = Speculator::new(&state, 1, MachineOptions::default());
+        speculator.begin(&terms(beneficiary)).unwrap();
+        match speculator.start(&call(to)) {
+            Progress::Ends(ahead) => ahead,
+            Progress::Hashes => unreachable!("it is alone"),
+        }
+    });
+    let mut state = state.into_inner().unwrap();
+    let mut evm = Evm::new(&mut state, 1);
+    evm.begin(&terms(beneficiary)).unwrap();
+    evm.expect(ahead.into_iter().collect());
+    assert!(evm.transact(&call(to)).unwrap().success);
+    let taken = evm.take_tally().taken;
+    evm.settle().unwrap();
+    drop(evm);
+    let mut found: Vec<_> = state.accounts().map(|(_, a, b)| (*a, b.balance)).collect();
+    found.sort_unstable();
+    (found, taken)
+}
+
+#[test]
+fn fees_are_those_of_the_turn_also_where_the_beneficiary_ends() {
+    for (to, beneficiary, taken) in [
+        (CONTRACT, [9; 20], 1),
+        (CONTRACT, SENDER, 1),
+        (CONTRACT, CONTRACT, 1),
+        (ENDING, [9; 20], 1),
+        (ENDING, ENDING, 0),
+    ] {
+        let (early, plain) = (after(to, beneficiary, true), after(to, beneficiary, false));
+        assert_eq!(early.0, plain.0, "{to:?} {beneficiary:?}");
+        assert_eq!((early.1, plain.1), (taken, 0), "{to:?} {beneficiary:?}");
+    }
+}
+
+/// Hashes so many times a message of so many bytes that begins with the last digest, and stores the
+/// last one.
+fn hashes(times: u8, length: u8) -> Vec<u8> {
+    let mut code = vec![0x60, times, 0x5b, 0x60, length];
+    code.extend(hex("60002060005260019003806002576000516000 5500"));
+    code
+}
+
+fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(byte).collect()
+}
+
+/// What a call of a contract leads to before its turn, and in how many steps.
+fn ahead(state: &RwLock<State>, to: Address, together: bool) -> (Box<Ahead>, usize) {
+    let mut speculator = Speculator::new(state, 1, MachineOptions::default());
+    speculator.begin(&terms([9; 20])).unwrap();
+    speculator.hashes_together(together);
+    let mut progress = speculator.start(&call(to));
+    for steps in 1.. {
+        match progress {
+            Progress::Ends(ahead) => return (ahead.unwrap(), steps),
+            Progress::Hashes => {
+                progress = speculator.resume(&crypto::keccak256(speculator.message()));
+            }
+        }
+    }
+    unreachable!("gas ends")
+}
+
+#[test]
+fn who_stops_at_hashes_ends_like_who_does_not() {
+    let called = [7; 20];
+    let nested = format!("{0}{0}602060002060005500", "6000600060006000600073CALLED5af150")
+        .replace("CALLED", &"07".repeat(20));
+    for (code, steps, success) in [
+        (hashes(1, 32), 2, true),
+        (hashes(9, 255), 10, true),
+        (hashes(20, 0), 21, true),
+        // two calls of a contract that hashes three times
+        (hex(&nested), 8, true),
+        // hash, revert
+        (hex("60206000206000526020 6000fd"), 2, false),
+        // the message is too far, or too long, or not there
+        (hex(&format!("60017f{}20", "ff".repeat(32))), 1, false),
+        (hex("63ffffffff600020"), 1, false),
+        (hex("600020"), 1, false),
+        // hashes until there is no gas
+        (hex("5b60ff6000205060005600"), 0, false),
+    ] {
+        let accounts =
+            [account(SENDER, &[]), account(CONTRACT, &code), account(called, &hashes(3, 64))];
+        let state = RwLock::new(State::of_accounts(&accounts).unwrap());
+        let (alone, one) = ahead(&state, CONTRACT, false);
+        let (together, many) = ahead(&state, CONTRACT, true);
+        assert_eq!((one, many == steps), (1, steps != 0), "{many} steps of {code:02x?}");
+        assert!(many > 500 || steps != 0, "{many} steps");
+        assert_eq!(together.changed, alone.changed, "{code:02x?}");
+        let mut state = state.into_inner().unwrap();
+        let mut evm = Evm::new(&mut state, 1);
+        evm.begin(&terms([9; 20])).unwrap();
+        let at_its_turn = evm.transact(&call(CONTRACT)).unwrap();
+        for outcome in [&alone.outcome, &together.outcome, &at_its_turn] {
+            assert_eq!((outcome.success, outcome.gas_used), (success, at_its_turn.gas_used));
+        }
+    }
+}
