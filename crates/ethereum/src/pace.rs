@@ -45,7 +45,7 @@ impl Pace {
         }
         let fit = TARGET.as_nanos() * blocks as u128 / busy.as_nanos().max(1);
         let fit = usize::try_from(fit).unwrap_or(usize::MAX).min(blocks.saturating_mul(2));
-        let fill = (blocks * LANES).checked_div(hashing).unwrap_or(0);
+        let fill = (blocks * LANES).checked_div(hashing).unwrap_or(0).min(2 * LANES);
         self.blocks.store(fit.max(fill).clamp(self.least, self.most), Ordering::Relaxed);
     }
 }

@@ -128,8 +128,6 @@ pub struct Tally {
     pub refused: u64,
     /// Gas of the first.
     pub taken_gas: u64,
-    /// The most gas that these might have used.
-    pub taken_limit: u64,
     /// Gas of the second, executed in vain.
     pub refused_gas: u64,
 }
@@ -140,7 +138,6 @@ impl Tally {
         self.taken += other.taken;
         self.refused += other.refused;
         self.taken_gas += other.taken_gas;
-        self.taken_limit += other.taken_limit;
         self.refused_gas += other.refused_gas;
     }
 }
@@ -269,7 +266,6 @@ impl<'s> Evm<'s> {
         self.state().credit(&beneficiary.0.0, fee, clear)?;
         self.tally.taken += 1;
         self.tally.taken_gas += gas;
-        self.tally.taken_limit += environment.gas_limit;
         Ok(Some(outcome))
     }
 

@@ -11,12 +11,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Gas from which on a transaction is worth it.
 const HEAVY: u64 = 1_000_000;
-/// Gas that may be on its way or in vain at first.
+/// Gas that may be in vain at a time.
 const CREDIT: i64 = 200_000_000;
-/// And where much was of use: two chunks that fill all lanes.
-const MOST_CREDIT: i64 = 800_000_000;
-/// What was taken over earns this part of its gas again.
-const GAIN: u64 = 2;
+/// What was taken over earns this part of its gas.
+const GAIN: u64 = 4;
 /// And what was executed at its turn this part: once in a while it is tried again.
 const REGAIN: u64 = 32;
 
@@ -62,21 +60,27 @@ impl Default for Account {
 }
 
 impl Account {
-    /// Takes so much gas for a try, if there is some left.
-    fn take(&self, gas: u64) -> bool {
-        let gas = i64::try_from(gas).unwrap_or(i64::MAX);
-        let take = |credit: i64| (credit > 0).then(|| credit.saturating_sub(gas));
-        self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    /// Whether a transaction may be tried. What is on its way is not counted, of which there are as
+    /// many blocks as the stages have between them.
+    fn allows(&self) -> bool {
+        self.credit.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes in what became of the tries in a block that used so much gas: those that were of use
-    /// give back what they took.
+    /// Takes in that a try was of no use, which might have used so much gas.
+    fn lose(&self, gas: u64) {
+        self.add(-i64::try_from(gas).unwrap_or(i64::MAX));
+    }
+
+    /// Takes in what became of the tries in a block that used so much gas.
     pub fn settle(&self, tally: &Tally, gas: u64) {
-        let rest = gas.saturating_sub(tally.taken_gas);
-        let gain = tally.taken_limit + tally.taken_gas / GAIN + rest / REGAIN;
-        let gain = i64::try_from(gain).unwrap_or(i64::MAX);
-        let give = |credit: i64| Some(credit.saturating_add(gain).min(MOST_CREDIT));
-        let _ = self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, give);
+        self.lose(tally.refused_gas);
+        let gain = tally.taken_gas / GAIN + gas.saturating_sub(tally.taken_gas) / REGAIN;
+        self.add(i64::try_from(gain).unwrap_or(i64::MAX));
+    }
+
+    fn add(&self, gas: i64) {
+        let sum = |credit: i64| Some(credit.saturating_add(gas).min(CREDIT));
+        let _ = self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
     }
 }
 
@@ -87,6 +91,8 @@ pub struct Tried {
     pub ahead: Vec<Vec<Option<Box<Ahead>>>>,
     /// Transactions that hash much.
     pub hashing: usize,
+    /// Gas of those that led to nothing of use, until the account knows.
+    lost: u64,
 }
 
 /// A machine of a group, and the transaction it is at: of which block, and which of it.
@@ -114,7 +120,7 @@ pub fn speculate(
         _ => block.transactions.iter().map(|_| None).collect(),
     };
     let ahead = counts.iter().zip(blocks).map(places).collect();
-    let mut tried = Tried { ahead, hashing: 0 };
+    let mut tried = Tried { ahead, ..Tried::default() };
     let mut jobs = blocks.iter().enumerate().flat_map(|(i, block)| {
         block.transactions.iter().enumerate().filter(wanted).map(move |(j, tx)| (i, j, tx))
     });
@@ -126,9 +132,10 @@ pub fn speculate(
         for lane in lanes.iter_mut().filter(|lane| lane.waits.is_none()) {
             lane.speculator.hashes_together(machines > 1);
             for (i, j, tx) in jobs.by_ref() {
-                if account.take(tx.gas_limit) && lane.begin(i, blocks) {
+                if account.allows() && lane.begin(i, blocks) {
                     let progress = lane.speculator.start(tx);
                     lane.note(progress, (i, j), &mut tried);
+                    account.lose(std::mem::take(&mut tried.lost));
                 }
                 if lane.waits.is_some() {
                     break;
@@ -138,6 +145,7 @@ pub fn speculate(
         if !hash_together(hasher, &mut lanes, &mut tried) {
             return tried;
         }
+        account.lose(std::mem::take(&mut tried.lost));
     }
 }
 
@@ -178,6 +186,7 @@ impl Lane<'_> {
             Progress::Hashes => self.waits = Some((block, tx)),
             Progress::Ends(result) => {
                 tried.hashing += usize::from(self.speculator.permutations() >= MUCH);
+                tried.lost += if result.is_none() { self.speculator.gas_limit() } else { 0 };
                 tried.ahead[block][tx] = result;
             }
         }
@@ -191,22 +200,24 @@ mod tests {
     #[test]
     fn what_is_in_vain_is_bounded_by_what_is_of_use_and_a_share_of_the_rest() {
         let account = Account::default();
-        let (gas, limit) = (14_000_000, 15_000_000);
+        let gas = 14_000_000;
         let mut wasted = 0;
         for _ in 0..10_000 {
-            let refused = u64::from(account.take(limit));
-            wasted += refused * gas;
-            account.settle(&Tally { refused, ..Tally::default() }, gas);
+            let refused = u64::from(account.allows());
+            let refused_gas = refused * gas;
+            wasted += refused_gas;
+            account.settle(&Tally { refused, refused_gas, ..Tally::default() }, gas);
         }
         let all = 10_000 * gas;
-        assert!(wasted <= CREDIT as u64 + limit + all / REGAIN, "{wasted}");
+        assert!(wasted <= CREDIT as u64 + gas + all / REGAIN, "{wasted}");
         assert!(wasted >= all / REGAIN / 2, "{wasted}: it is tried again");
-        // what is of use is tried without end, and pays for what was not
-        for _ in 0..200 {
-            account.take(limit);
-            let (taken_gas, taken_limit) = (gas, limit);
-            account.settle(&Tally { taken: 1, taken_gas, taken_limit, ..Tally::default() }, gas);
+        // what is of use pays for what was not
+        for _ in 0..100 {
+            account.settle(&Tally { taken: 1, taken_gas: gas, ..Tally::default() }, gas);
         }
-        assert_eq!(account.credit.load(Ordering::Relaxed), MOST_CREDIT);
+        assert_eq!(account.credit.load(Ordering::Relaxed), CREDIT);
+        // and what cannot be of use is lost whatever becomes of its block
+        account.lose(CREDIT as u64);
+        assert!(!account.allows());
     }
 }

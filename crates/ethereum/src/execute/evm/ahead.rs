@@ -258,6 +258,11 @@ impl<'s> Speculator<'s> {
         self.progress(steps, step)
     }
 
+    /// The most gas that the last transaction might have used.
+    pub fn gas_limit(&self) -> u64 {
+        self.machine.ctx.tx().gas_limit()
+    }
+
     /// Permutations that the last transaction's hashes took so far.
     pub fn permutations(&self) -> u64 {
         self.machine.ctx.db_ref().hashing.permutations
