@@ -156,8 +156,6 @@ pub struct Evm<'s> {
 pub enum MachineKeccak {
     /// The hash of the machine's library.
     Library,
-    /// The assembly that other clients use.
-    Assembly,
     /// Ours, message by message.
     Single,
     /// Ours, of several transactions at once where they are executed before their turn.
