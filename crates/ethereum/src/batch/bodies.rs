@@ -7,6 +7,7 @@ use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::{BodyView, verify_access_list, verify_body};
 use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
+use crate::execute::evm::recover_authorities;
 use crate::fault::Cause;
 use crate::{Address, Level};
 use archive::Part;
@@ -48,6 +49,8 @@ impl Checks<'_> {
         }
         if let Some(addresses) = addresses {
             batch.prepared = self.prepare(batch, &addresses);
+            let transactions = batch.prepared.iter_mut().flat_map(|block| &mut block.transactions);
+            recover_authorities(self.plan.signatures, transactions);
         }
         batch.transactions = transactions;
         batch.senders = recovered;

@@ -6,8 +6,9 @@
 //! lowest transaction, however many wait together: what is found while transactions wait yields to
 //! what recovering them finds.
 //!
-//! Signers of code delegations (EIP-7702) are not recovered: a delegation that nobody signed does
-//! not make its transaction invalid, it only has no effect, which is the business of execution.
+//! Signers of code delegations (EIP-7702) are not recovered here: a delegation that nobody signed
+//! does not make its transaction invalid, it only has no effect, which is the business of execution
+//! (`execute/evm/authorities.rs`).
 
 use crate::body::signing::{SignatureError, SignatureForm, address_of_hash};
 use crate::body::transaction_rules::block::BlockTerms;
