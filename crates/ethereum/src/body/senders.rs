@@ -93,8 +93,8 @@ pub struct Senders<'k, 'a> {
     hasher: ManyKeccak,
     keys: &'k mut KeyBatch,
     waiting: Vec<Signed<'a>>,
-    /// The senders, in order, where somebody wants them.
-    pub addresses: Option<Vec<Address>>,
+    /// Gets each transaction with its sender, in order, where somebody wants them.
+    pub each: Option<&'k mut (dyn FnMut(&Signed<'a>, Address) + 'k)>,
     /// Indexes of block and transaction of each that waits.
     indexes: Vec<(usize, usize)>,
     /// Senders that were recovered.
@@ -111,7 +111,7 @@ impl<'k, 'a> Senders<'k, 'a> {
             hasher,
             keys,
             waiting: vec![],
-            addresses: None,
+            each: None,
             indexes: vec![],
             recovered: 0,
             busy: Duration::ZERO,
@@ -154,14 +154,19 @@ impl<'k, 'a> Senders<'k, 'a> {
         let start = Instant::now();
         let keys = self.keys.recover(&self.waiting, &self.signatures, &self.hasher);
         let nobody = keys.iter().position(Option::is_none);
-        if let Some(addresses) = &mut self.addresses {
+        let mut hashes = vec![];
+        if self.each.is_some() {
             let good = &keys[..nobody.unwrap_or(keys.len())];
             let keys: Vec<&[u8]> = good.iter().flatten().map(|key| &key[..]).collect();
-            let mut hashes = vec![[0; 32]; keys.len()];
+            hashes.resize(keys.len(), [0; 32]);
             self.hasher.keccak256(&keys, &mut hashes);
-            addresses.extend(hashes.iter().map(address_of_hash));
         }
         self.busy += start.elapsed();
+        if let Some(each) = &mut self.each {
+            for (signed, hash) in self.waiting.iter().zip(&hashes) {
+                each(signed, address_of_hash(hash));
+            }
+        }
         self.recovered += nobody.unwrap_or(keys.len()) as u64;
         let refused = nobody.map(|i| {
             let (block, index) = self.indexes[i];
