@@ -87,6 +87,9 @@ impl Refused {
     }
 }
 
+/// Who takes transactions with their senders.
+pub type Take<'k, 'a> = dyn FnMut(&Signed<'a>, Address) + 'k;
+
 /// Collects the transactions of one chunk, block by block, and recovers their senders.
 pub struct Senders<'k, 'a> {
     signatures: Signatures,
@@ -94,7 +97,7 @@ pub struct Senders<'k, 'a> {
     keys: &'k mut KeyBatch,
     waiting: Vec<Signed<'a>>,
     /// Gets each transaction with its sender, in order, where somebody wants them.
-    pub each: Option<&'k mut (dyn FnMut(&Signed<'a>, Address) + 'k)>,
+    pub each: Option<&'k mut Take<'k, 'a>>,
     /// Indexes of block and transaction of each that waits.
     indexes: Vec<(usize, usize)>,
     /// Senders that were recovered.
