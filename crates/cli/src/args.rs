@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 pub use bench::Bench;
 pub use check::Check;
-pub use execution::{Test, Unwind, Witness};
+pub use execution::{Prove, Test, Unwind, Witness};
 pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
@@ -74,8 +74,11 @@ pub enum Command {
     Check(Check),
     /// Take blocks of a store back, with the state behind them
     Unwind(Unwind),
-    /// Execute single blocks, each with the part of the state that it needs
+    /// Execute single blocks, each with the part of the state that it needs; or make such a file of
+    /// a block of a store
     Witness(Witness),
+    /// Prove an account and slots of its storage, as `eth_getProof` does
+    Prove(Prove),
     /// Run the public tests of the Ethereum execution layer
     Test(Test),
     /// Write an archive in another format

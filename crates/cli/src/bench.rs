@@ -204,3 +204,29 @@ fn rules(args: &Bench) -> Rules {
         None => rules,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(name: &str, settings: &str) -> Definition {
+        let text = format!(
+            "title='t'\nabout='a'\nmeasures='rlp'\ncompare=['time_ns']\nbudget_s=1\n\
+             [settings]\n{settings}"
+        );
+        Definition::parse(name, &text).unwrap()
+    }
+
+    #[test]
+    fn a_setting_holds_for_the_definitions_that_have_it() {
+        let mut all = [definition("a", "x=1\ny=1"), definition("b", "y=1")];
+        set(&mut all, "y=2").unwrap();
+        set(&mut all, "x=3").unwrap();
+        assert_eq!(all.each_ref().map(|one| one.settings["y"].as_str()), ["2", "2"]);
+        assert_eq!(all[0].settings["x"], "3");
+
+        let error = set(&mut all, "z=1").unwrap_err().to_string();
+        assert_eq!(error, "a: no setting 'z'; available: x, y");
+        assert!(set(&mut all, "z").unwrap_err().to_string().contains("expected name=value"));
+    }
+}

@@ -258,3 +258,65 @@ fn the_public_tests_are_run_and_counted() {
     let ended = run(blockmill("test").arg(&path));
     assert_eq!(ended.code, Some(Status::Usage.exit_code().into()), "{}", ended.stderr);
 }
+
+#[testkit::needs(fixtures)]
+#[test]
+fn proofs_and_witnesses_come_from_a_store() {
+    let scratch = Scratch::new("execution-proofs");
+    let folder = fixtures().join("chains/execution-apis");
+    let (chain, genesis) = (folder.join("chain.rlp"), folder.join("genesis.json"));
+    let (store, out) = (scratch.path("store"), scratch.path("witness.json"));
+    succeed(import(&store, "").arg(&chain));
+    let with_chain = |mut command: Command| {
+        command.arg("--chain").arg(&genesis);
+        command
+    };
+
+    let given: Value = serde_json::from_slice(&fs::read(&genesis).unwrap()).unwrap();
+    let (account, _) = given["alloc"].as_object().unwrap().iter().next().unwrap();
+    let account = format!("0x{}", account.trim_start_matches("0x"));
+    let prove = |flags: &str| {
+        let mut command = blockmill(&format!("prove --account {account} {flags}"));
+        command.arg(&store);
+        command
+    };
+    let first = succeed_json(&mut prove("--block 0 --slot 0x0 --slot 0x10"));
+    let proof = &first["proof"];
+    assert_eq!((&first["block"], &proof["address"]), (&0.into(), &account.as_str().into()));
+    assert!(!proof["accountProof"].as_array().unwrap().is_empty());
+    let keys = |at: usize| proof["storageProof"][at]["key"].clone();
+    assert_eq!([keys(0), keys(1)], ["0x0", "0x10"]);
+    let last = succeed_json(&mut prove(""));
+    assert_eq!(last["block"], 54);
+    assert_ne!(last["state_root"], first["state_root"]);
+    let text: Value = serde_json::from_str(&succeed(&mut prove(""))).unwrap();
+    assert_eq!(text, last["proof"]);
+    misunderstand(&mut prove("--block 55"), &["expected one of the blocks 0 to 54", "found 55"]);
+    misunderstand(&mut prove("--slot 12"), &["expected 0x and up to 64 hexadecimal digits"]);
+    misunderstand(blockmill("prove --account 0x12").arg(&store), &["40 hexadecimal digits"]);
+    misunderstand(
+        blockmill(&format!("prove --account {account}")).arg(scratch.path("none")),
+        &["cannot read the store"],
+    );
+
+    let make = |block: &str| {
+        let mut command = blockmill(&format!("witness --block {block} --out"));
+        command.arg(&out).arg(&store);
+        with_chain(command)
+    };
+    let made = succeed_json(&mut make("54"));
+    let read = succeed_json(with_chain(blockmill("witness")).arg(&out));
+    assert_eq!((&made["hash"], &made["block"]), (&read[0]["hash"], &54.into()));
+    assert!(made["nodes"].as_u64().unwrap() > 2);
+    misunderstand(&mut make("54"), &["found a file of that name"]);
+    succeed(make("53").arg("--force"));
+    misunderstand(make("0").arg("--force"), &["found the genesis block"]);
+    misunderstand(make("60").arg("--force"), &["expected one of the blocks 0 to 54"]);
+    // of a chain that is not built in, the store alone says too little
+    let mut unnamed = blockmill("witness --block 9 --force --out");
+    misunderstand(unnamed.arg(&out).arg(&store), &["name it with --chain genesis.json"]);
+    let mut other = blockmill("witness --block 9 --force --chain mainnet --out");
+    misunderstand(other.arg(&out).arg(&store), &["expected genesis block", "found"]);
+    // what was there stays
+    assert_eq!(succeed_json(with_chain(blockmill("witness")).arg(&out))[0]["block"], 53);
+}

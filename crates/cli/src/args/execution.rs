@@ -1,5 +1,6 @@
-//! Flags of `unwind`, `test` and `witness`.
+//! Flags of `unwind`, `test`, `witness` and `prove`.
 
+use super::{Force, bytes_of};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -22,10 +23,50 @@ pub struct Test {
 
 #[derive(Args, Clone, Debug)]
 pub struct Witness {
-    /// Files with a block and the state that it needs, as JSON, also compressed (gzip, zstd)
-    #[arg(required = true, value_name = "FILE")]
+    /// Files with a block and the state that it needs, as JSON, also compressed (gzip, zstd); or,
+    /// with --block, the folder of a store
+    #[arg(required = true, value_name = "FILE|DATA")]
     pub files: Vec<PathBuf>,
-    /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: by the chain's number]
+    /// Make the witness of this block of the store
+    #[arg(long, value_name = "N", requires = "out")]
+    pub block: Option<u64>,
+    /// The file for the witness that is made
+    #[arg(long, value_name = "FILE", requires = "block")]
+    pub out: Option<PathBuf>,
+    /// mainnet, sepolia, holesky, hoodi or a genesis.json [default: by the chain's number, or by
+    /// what the store holds]
     #[arg(long, value_name = "NAME|FILE")]
     pub chain: Option<String>,
+    #[command(flatten)]
+    pub replace: Force,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Prove {
+    /// Folder of a store of executed Ethereum blocks
+    #[arg(value_name = "DATA")]
+    pub data: PathBuf,
+    /// The account, as 0x and 40 hexadecimal digits
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub account: [u8; 20],
+    /// A slot of its storage, as 0x and hexadecimal digits; may be said again
+    #[arg(long = "slot", value_name = "SLOT", value_parser = slot)]
+    pub slots: Vec<[u8; 32]>,
+    /// The block behind which the state is meant [default: the last one]
+    #[arg(long, value_name = "N")]
+    pub block: Option<u64>,
+}
+
+fn address(text: &str) -> Result<[u8; 20], String> {
+    let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40);
+    let bytes = digits.and_then(bytes_of).and_then(|bytes| bytes.try_into().ok());
+    bytes.ok_or_else(|| "expected 0x and 40 hexadecimal digits".into())
+}
+
+fn slot(text: &str) -> Result<[u8; 32], String> {
+    let digits = text.strip_prefix("0x").filter(|digits| (1..=64).contains(&digits.len()));
+    let bytes = digits.and_then(|digits| bytes_of(&format!("{digits:0>64}")));
+    bytes
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| "expected 0x and up to 64 hexadecimal digits".into())
 }

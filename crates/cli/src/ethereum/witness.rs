@@ -1,21 +1,29 @@
-//! `witness`: single blocks, each executed on the part of the state that it comes with.
+//! `witness`: single blocks, each executed on the part of the state that it comes with; and such
+//! files, made of blocks of a store.
 
 use super::network;
+use super::state::Source;
 use crate::answer::Answer;
-use crate::args;
+use crate::{args, outputs};
 use anyhow::{Context, Result, bail};
+use archive::output::{OutputFile, Shape};
 use chain::{FaultReport, Hex, Status, grouped};
 use ethereum::execute::ExecutionError;
 use ethereum::execute::witness::{Stateless, Witness, WitnessError};
 use ethereum::params::ChainSpec;
+use pipeline::Cancel;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Most bytes of a file, unpacked: a hundred times those of a large block.
 const MOST_BYTES: usize = 2 << 30;
 
 /// `blockmill witness`.
-pub fn run(args: &args::Witness, json: bool) -> Result<Answer> {
+pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> {
+    if let (Some(block), Some(out)) = (args.block, &args.out) {
+        return make(args, block, out, json, cancel);
+    }
     let mut results = vec![];
     for file in &args.files {
         let bytes = archive::read_whole(file, MOST_BYTES)?;
@@ -35,6 +43,47 @@ pub fn run(args: &args::Witness, json: bool) -> Result<Answer> {
         }
     }
     Answer::ok().with(results)
+}
+
+/// Makes the witness of a stored block, and executes it as any other.
+fn make(
+    args: &args::Witness,
+    block: u64,
+    out: &PathBuf,
+    json: bool,
+    cancel: &Cancel,
+) -> Result<Answer> {
+    let [data] = &args.files[..] else {
+        bail!("--block {block}: expected the folder of one store, found {}", args.files.len());
+    };
+    let source = Source::open(data)?;
+    let spec = source.spec(args.chain.as_deref())?;
+    let Some(parent) = block.checked_sub(1) else {
+        bail!("--block 0: expected a block with a parent, found the genesis block");
+    };
+    let claim = outputs::claim(out, &args.files, Shape::File, args.replace)?;
+    let Some((before, _)) = source.nodes_behind(parent, cancel)? else {
+        return Ok(Answer::of(Status::Interrupted));
+    };
+    let (header, body) = (source.header(block)?, source.body(block)?);
+    let header_of = |number| source.header(number);
+    let witness = Witness::of_block(&spec, &header, &body, &before, header_of)?;
+    let done = witness.execute(&spec)?;
+    let text = serde_json::to_vec(&witness.to_json(&done))?;
+    let mut file = OutputFile::create(out)?;
+    file.write_all(&text).with_context(|| format!("cannot write {}", out.display()))?;
+    file.finish(out)?;
+    claim.done()?;
+    let [nodes, codes, headers] = witness.counts();
+    if !json {
+        print(out, &done);
+        println!("holds          {nodes} trie nodes, {codes} codes, {headers} headers");
+    }
+    let mut result = document(out, &done);
+    for (name, count) in [("nodes", nodes), ("codes", codes), ("headers", headers)] {
+        result[name] = count.into();
+    }
+    Answer::ok().with(result)
 }
 
 /// The chain that was named, or the network with the witness' number.

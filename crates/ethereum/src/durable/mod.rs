@@ -12,6 +12,7 @@
 //! that of the stored block. Blocks that were stored without a log are executed again. Bytes:
 //! `docs/formats/state-log.md`.
 
+mod behind;
 mod block_changes;
 mod facts;
 mod flat;
@@ -129,6 +130,22 @@ impl ExecutedStore {
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
             ChainStore::open_with(dir, options, |opening| Parts::open(opening, &limits))?;
+        Ok((Self::of_parts(blocks, parts, limits)?, recovery))
+    }
+
+    /// Opens the store in `dir` as of its last commit, to be read.
+    ///
+    /// # Errors
+    /// Those of [`ExecutedStore::open`]; [`store::Error::NoStore`] where there is none.
+    pub fn open_read_only(dir: &Path) -> Result<Self, Error> {
+        let limits = Limits::default();
+        let ((blocks, _), parts) =
+            ChainStore::open_read_only_with(dir, |opening| Parts::open(opening, &limits))?;
+        Self::of_parts(blocks, parts, limits)
+    }
+
+    fn of_parts(blocks: ChainStore, parts: Parts, limits: Limits) -> Result<Self, Error> {
+        let dir = blocks.dir();
         let facts = match blocks.state_of_parts() {
             [] => None,
             bytes => Some(Facts::decode(bytes).ok_or_else(|| {
@@ -143,7 +160,7 @@ impl ExecutedStore {
             let expected = format!("a log {} of at least {} bytes", facts.active, facts.start);
             return Err(damaged_facts(dir, &expected, found));
         }
-        Ok((Self { blocks, parts, facts, limits }, recovery))
+        Ok(Self { blocks, parts, facts, limits })
     }
 
     /// The blocks.

@@ -21,7 +21,7 @@ pub struct Unwound {
 
 /// Where the log ends after going back, and what the checkpoint must be told.
 #[derive(Default)]
-struct Back {
+pub(super) struct Back {
     active: usize,
     end: u64,
     /// Accounts and slots of blocks that the checkpoint had.
@@ -88,7 +88,7 @@ impl ExecutedStore {
     }
 
     /// Takes the blocks after `to` back in the flat state; none when asked to stop.
-    fn walk_back(
+    pub(super) fn walk_back(
         &self,
         facts: &Facts,
         to: u64,

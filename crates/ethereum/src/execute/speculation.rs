@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// Gas from which on a transaction is worth it.
 const HEAVY: u64 = 1_000_000;
 /// Gas that may be in vain at a time.
-const CREDIT: i64 = 200_000_000;
+const CREDIT: i64 = 64_000_000;
 /// What was taken over earns this part of its gas.
 const GAIN: u64 = 4;
 /// And what was executed at its turn this part: once in a while it is tried again.
-const REGAIN: u64 = 32;
+const REGAIN: u64 = 128;
 
 /// Transactions that are executed side by side: as many as the widest permutation has lanes.
 pub const LANES: usize = 8;

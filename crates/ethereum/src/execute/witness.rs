@@ -1,4 +1,5 @@
-//! A stateless witness: one block with all of the state that it needs, and nothing else.
+//! A stateless witness: one block with all of the state that it needs, and nothing else. It is
+//! read, executed, and made from a whole state.
 //!
 //! The file is JSON: `{chainId, number, hash, block, witness: {state, codes, keys, headers}}`, with
 //! the block in RLP, trie nodes and codes as bytes, and the headers of ancestors that contracts ask
@@ -11,9 +12,10 @@ use crate::error::{Rule, Violation};
 use crate::header::HeaderView;
 use crate::header::rules::{DifficultyArithmetic, verify_header};
 use crate::params::ChainSpec;
-use crate::state::{NodeSet, State, Tries};
+use crate::state::{NodeSet, State, StateError, Tries};
 use chain::Hex;
-use serde_json::Value;
+use rlp::{Encode, Write};
+use serde_json::{Value, json};
 
 /// A block and its state.
 #[derive(Debug)]
@@ -83,42 +85,144 @@ impl Witness {
         Ok(Self { chain_id, block, nodes, codes, headers })
     }
 
+    /// Makes the witness of a block from the state before it ([`NodeSet::of_state`]), by executing
+    /// it: what it asks for is the witness. `header_of` gives the headers of its ancestors, in RLP, by their numbers; they
+    /// are asked for from the parent backwards, as far as contracts see.
+    ///
+    /// # Errors
+    /// The rule that the block breaks; a header that is not known.
+    pub fn of_block<E: From<WitnessError>>(
+        spec: &ChainSpec,
+        header: &[u8],
+        body: &[u8],
+        before: &NodeSet,
+        header_of: impl Fn(u64) -> Result<Vec<u8>, E>,
+    ) -> Result<Self, E> {
+        let malformed = |error| WitnessError::from(malformed("a block", error));
+        let number = HeaderView::decode(header).map_err(malformed)?.number;
+        let items = rlp::Reader::new(body).list().map_err(malformed)?.rest();
+        let block = Parts { header, items }.encode();
+        let oldest = number
+            .checked_sub(1)
+            .ok_or(WitnessError::Field { field: "block", expected: "one with a parent" })?;
+        let mut headers = vec![header_of(oldest)?];
+        loop {
+            match execute(spec, &block, &headers, before, []) {
+                // its hash is in the header behind it
+                Err(WitnessError::Execution(ExecutionError::State(
+                    StateError::MissingBlockHash { number: asked },
+                ))) if asked + 1 < number - headers.len() as u64 => {
+                    for ancestor in (asked + 1..number - headers.len() as u64).rev() {
+                        headers.push(header_of(ancestor)?);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+                Ok(_) => break,
+            }
+        }
+        let (nodes, codes) = before.asked();
+        Ok(Self {
+            chain_id: spec.chain_id,
+            block,
+            nodes: nodes.iter().map(|node| node.to_vec()).collect(),
+            codes: codes.iter().map(|code| code.bytes().to_vec()).collect(),
+            headers,
+        })
+    }
+
+    /// The text of a file; `done` is what executing it gives.
+    #[must_use]
+    pub fn to_json(&self, done: &Stateless) -> Value {
+        let list = |items: &[Vec<u8>]| -> Vec<String> {
+            items.iter().map(|item| Hex(item).to_string()).collect()
+        };
+        json!({
+            "chainId": self.chain_id,
+            "number": done.number,
+            "hash": Hex(&done.hash).to_string(),
+            "block": Hex(&self.block).to_string(),
+            "witness": {
+                "state": list(&self.nodes),
+                "codes": list(&self.codes),
+                "keys": [],
+                "headers": list(&self.headers),
+            },
+        })
+    }
+
+    /// Trie nodes, codes and headers that it has.
+    #[must_use]
+    pub fn counts(&self) -> [usize; 3] {
+        [self.nodes.len(), self.codes.len(), self.headers.len()]
+    }
+
     /// Verifies and executes the block: every rule of its header, body and transactions, receipts
     /// root and state root.
     ///
     /// # Errors
     /// The rule that is broken; the node, code or hash that the witness lacks.
-    pub fn execute(self, spec: &ChainSpec) -> Result<Stateless, WitnessError> {
-        let encoding = |error: rlp::Error| Violation::new(Rule::HeaderEncoding, "a header", error);
-        let (header, body) = BodyView::decode_block(&self.block)
-            .map_err(|error| Violation::new(Rule::HeaderEncoding, "a block", error))?;
-        let header = HeaderView::decode(header).map_err(encoding)?;
-        let mut ancestors = vec![];
-        for raw in &self.headers {
-            ancestors.push(HeaderView::decode(raw).map_err(encoding)?);
-        }
-        ancestors.sort_by_key(|ancestor| ancestor.number);
-        let parent = ancestors.iter().rev().find(|known| known.hash() == *header.parent_hash);
-        let Some(parent) = parent else {
-            let found = format!("{} other headers", ancestors.len());
-            return Err(Violation::new(Rule::ParentHash, Hex(header.parent_hash), found).into());
-        };
-        let arithmetic = DifficultyArithmetic::U256;
-        verify_header(spec, arithmetic, parent, header.parent_hash, &header)?;
-        let block = PreparedBlock::verified(spec, &header, &body)?;
-        let root = *parent.state_root;
-        let mut state = State::of_nodes(root, self.nodes.iter().cloned().collect(), self.codes);
-        verify_line(&ancestors, header.parent_hash, &mut state);
-        let tries = Tries::of_nodes(root, self.nodes.into_iter().collect::<NodeSet>());
-        let mut replay = Replay::new(spec, state, tries);
-        replay.execute(&block)?;
-        Ok(Stateless {
-            number: block.header.number,
-            hash: block.hash,
-            state_root: replay.root().map_err(ExecutionError::from)?,
-            gas_used: block.header.gas_used,
-        })
+    pub fn execute(&self, spec: &ChainSpec) -> Result<Stateless, WitnessError> {
+        let nodes: NodeSet = self.nodes.iter().cloned().collect();
+        execute(spec, &self.block, &self.headers, &nodes, self.codes.iter().cloned())
     }
+}
+
+/// A block, put together from its header and the items of its body.
+struct Parts<'a> {
+    header: &'a [u8],
+    items: &'a [u8],
+}
+
+impl Encode for Parts<'_> {
+    const LISTS: usize = 1;
+
+    fn write<W: Write>(&self, out: &mut W) {
+        out.list(|out| {
+            out.raw(self.header);
+            out.raw(self.items);
+        });
+    }
+}
+
+fn malformed(expected: &str, error: impl std::fmt::Display) -> Violation {
+    Violation::new(Rule::HeaderEncoding, expected, error)
+}
+
+/// Executes an encoded block on the state of which these nodes and codes are known.
+fn execute(
+    spec: &ChainSpec,
+    block: &[u8],
+    headers: &[Vec<u8>],
+    nodes: &NodeSet,
+    codes: impl IntoIterator<Item = Vec<u8>>,
+) -> Result<Stateless, WitnessError> {
+    let (header, body) =
+        BodyView::decode_block(block).map_err(|error| malformed("a block", error))?;
+    let header = HeaderView::decode(header).map_err(|error| malformed("a header", error))?;
+    let mut ancestors = vec![];
+    for raw in headers {
+        ancestors.push(HeaderView::decode(raw).map_err(|error| malformed("a header", error))?);
+    }
+    ancestors.sort_by_key(|ancestor| ancestor.number);
+    let parent = ancestors.iter().rev().find(|known| known.hash() == *header.parent_hash);
+    let Some(parent) = parent else {
+        let found = format!("{} other headers", ancestors.len());
+        return Err(Violation::new(Rule::ParentHash, Hex(header.parent_hash), found).into());
+    };
+    let arithmetic = DifficultyArithmetic::U256;
+    verify_header(spec, arithmetic, parent, header.parent_hash, &header)?;
+    let block = PreparedBlock::verified(spec, &header, &body)?;
+    let root = *parent.state_root;
+    let mut state = State::of_nodes(root, nodes.clone(), codes);
+    verify_line(&ancestors, header.parent_hash, &mut state);
+    let mut replay = Replay::new(spec, state, Tries::of_nodes(root, nodes.clone()));
+    replay.execute(&block)?;
+    Ok(Stateless {
+        number: block.header.number,
+        hash: block.hash,
+        state_root: replay.root().map_err(ExecutionError::from)?,
+        gas_used: block.header.gas_used,
+    })
 }
 
 /// Gives the state the hashes of those ancestors that are tied to the parent, one to the next.

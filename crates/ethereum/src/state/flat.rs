@@ -173,7 +173,8 @@ impl State {
         if *hash == EMPTY_CODE {
             return Ok(Code::default());
         }
-        self.codes.get(hash).cloned().ok_or(StateError::MissingCode { hash: *hash })
+        let given = || self.nodes.as_ref().and_then(|(nodes, _)| nodes.code(hash));
+        self.codes.get(hash).cloned().or_else(given).ok_or(StateError::MissingCode { hash: *hash })
     }
 
     /// The codes that are known, under their hashes, in no order.

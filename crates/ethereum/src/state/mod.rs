@@ -9,13 +9,16 @@ mod arena;
 mod changes;
 mod flat;
 pub mod nodes;
+mod proof;
 mod slots;
 mod sparse;
 mod tries;
+mod whole;
 
 pub use changes::{AccountChange, Changes, SlotChange};
 pub use flat::{Found, State};
-pub use nodes::NodeSet;
+pub use nodes::{NodeBytes, NodeSet};
+pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;
 pub use tries::{TrieHashers, Tries};
 

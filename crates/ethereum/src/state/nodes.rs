@@ -1,26 +1,77 @@
-//! Trie nodes by their hashes: a part of a state, as a stateless witness carries it.
+//! Trie nodes by their hashes: a part of a state, as a stateless witness carries it, or all of it,
+//! made as it is asked for.
 
-use super::{Account, StateError};
+use super::whole::WholeState;
+use super::{Account, State, StateError};
+use crate::execute::Code;
 use crate::{Address, Hash, U256};
 use hashbrown::HashMap;
 use rlp::Decode;
 use rlp::ethereum::{Account as Leaf, Child, TrieNode};
+use std::sync::Arc;
 
-/// Trie nodes by the Keccak-256 of their encodings.
-#[derive(Debug, Default)]
-pub struct NodeSet(HashMap<Hash, Vec<u8>>);
+/// The encoding of a node.
+pub type NodeBytes = Arc<[u8]>;
+
+/// Trie nodes by the Keccak-256 of their encodings. A clone is the same set.
+#[derive(Clone, Debug)]
+pub struct NodeSet(Arc<Source>);
+
+#[derive(Debug)]
+enum Source {
+    /// These, and no others.
+    Given(HashMap<Hash, NodeBytes>),
+    /// All of a state.
+    Whole(WholeState),
+}
+
+impl Default for NodeSet {
+    fn default() -> Self {
+        Self::from_iter([])
+    }
+}
 
 impl FromIterator<Vec<u8>> for NodeSet {
     fn from_iter<I: IntoIterator<Item = Vec<u8>>>(nodes: I) -> Self {
-        Self(nodes.into_iter().map(|node| (crypto::keccak256(&node), node)).collect())
+        let named = nodes.into_iter().map(|node| (crypto::keccak256(&node), node.into()));
+        Self(Arc::new(Source::Given(named.collect())))
     }
 }
 
 impl NodeSet {
+    /// All nodes of a state of which all is known, and its root. The set notes what is asked for.
+    ///
+    /// # Errors
+    /// None in a state of which all is known.
+    pub fn of_state(state: State) -> Result<(Self, Hash), StateError> {
+        let (whole, root) = WholeState::new(state)?;
+        Ok((Self(Arc::new(Source::Whole(whole))), root))
+    }
+
+    /// The nodes and the codes that a set of all nodes was asked for; none of one that was given.
+    #[must_use]
+    pub fn asked(&self) -> (Vec<NodeBytes>, Vec<Code>) {
+        match &*self.0 {
+            Source::Given(_) => Default::default(),
+            Source::Whole(whole) => whole.asked(),
+        }
+    }
+
     /// The encoding of a node that stands `depth` half-bytes below the root.
-    pub(super) fn node(&self, hash: &Hash, depth: usize) -> Result<&[u8], StateError> {
-        let missing = StateError::MissingNode { hash: *hash, depth };
-        self.0.get(hash).map(|node| &node[..]).ok_or(missing)
+    pub(super) fn node(&self, hash: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+        let node = match &*self.0 {
+            Source::Given(nodes) => nodes.get(hash).cloned(),
+            Source::Whole(whole) => whole.node(hash)?,
+        };
+        node.ok_or(StateError::MissingNode { hash: *hash, depth })
+    }
+
+    /// The code with this hash, where the set has codes.
+    pub(super) fn code(&self, hash: &Hash) -> Option<Code> {
+        match &*self.0 {
+            Source::Given(_) => None,
+            Source::Whole(whole) => whole.code(hash),
+        }
     }
 
     /// An account and the root of its storage; none where the state does not have it.
@@ -32,8 +83,22 @@ impl NodeSet {
         root: &Hash,
         address: &Address,
     ) -> Result<Option<(Account, Hash)>, StateError> {
-        let Some(value) = self.value(root, &crypto::keccak256(address))? else { return Ok(None) };
-        let leaf = Leaf::decode(value).map_err(|error| bad(root, error))?;
+        self.account_along(root, address, &mut |_| {})
+    }
+
+    /// The same; `visit` is shown the nodes on the way, from the root on.
+    ///
+    /// # Errors
+    /// Those of [`NodeSet::account`].
+    pub fn account_along(
+        &self,
+        root: &Hash,
+        address: &Address,
+        visit: &mut dyn FnMut(&NodeBytes),
+    ) -> Result<Option<(Account, Hash)>, StateError> {
+        let value = self.value(root, &crypto::keccak256(address), visit)?;
+        let Some(value) = value else { return Ok(None) };
+        let leaf = Leaf::decode(&value).map_err(|error| bad(root, error))?;
         let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
         Ok(Some((Account { nonce, balance, code_hash }, *leaf.storage_root)))
     }
@@ -43,46 +108,82 @@ impl NodeSet {
     /// # Errors
     /// A node on the way that is not known, or that is none.
     pub fn slot(&self, root: &Hash, slot: &U256) -> Result<U256, StateError> {
+        self.slot_along(root, slot, &mut |_| {})
+    }
+
+    /// The same; `visit` is shown the nodes on the way, from the root on.
+    ///
+    /// # Errors
+    /// Those of [`NodeSet::slot`].
+    pub fn slot_along(
+        &self,
+        root: &Hash,
+        slot: &U256,
+        visit: &mut dyn FnMut(&NodeBytes),
+    ) -> Result<U256, StateError> {
         let key = crypto::keccak256(&slot.to_be_bytes::<32>());
-        match self.value(root, &key)? {
-            Some(value) => U256::decode(value).map_err(|error| bad(root, error)),
+        match self.value(root, &key, visit)? {
+            Some(value) => U256::decode(&value).map_err(|error| bad(root, error)),
             None => Ok(U256::ZERO),
         }
     }
 
     /// The value under a key of the trie with this root.
-    fn value(&self, root: &Hash, key: &Hash) -> Result<Option<&[u8]>, StateError> {
+    fn value(
+        &self,
+        root: &Hash,
+        key: &Hash,
+        visit: &mut dyn FnMut(&NodeBytes),
+    ) -> Result<Option<Vec<u8>>, StateError> {
         if *root == trie::EMPTY_ROOT {
             return Ok(None);
         }
         let mut key = halves(key);
-        let (mut hash, mut raw) = (*root, self.node(root, 0)?);
+        let (mut hash, mut node) = (*root, self.node(root, 0)?);
         // every node takes a piece of the key or is the last one, so this ends
         loop {
-            let node = TrieNode::decode(raw).map_err(|error| bad(&hash, error))?;
-            let child = match node {
-                TrieNode::Leaf { path, value } => {
-                    return Ok(path.nibbles().eq(key).then_some(value));
-                }
-                TrieNode::Extension { path, child } => {
-                    if !path.nibbles().eq(key.by_ref().take(path.len())) || path.is_empty() {
-                        return Ok(None);
-                    }
-                    child
-                }
-                TrieNode::Branch { children, .. } => match key.next() {
-                    Some(half) => children[usize::from(half)],
-                    None => return Ok(None),
-                },
-            };
-            match child {
-                Child::Empty => return Ok(None),
-                Child::Embedded(node) => raw = node,
-                Child::Hash(next) => {
-                    hash = *next;
-                    raw = self.node(next, 64 - key.len())?;
+            visit(&node);
+            match step(&node, &mut key).map_err(|error| bad(&hash, error))? {
+                Step::End(value) => return Ok(value),
+                Step::Below(next) => {
+                    node = self.node(&next, 64 - key.len())?;
+                    hash = next;
                 }
             }
+        }
+    }
+}
+
+/// Where a key leads in a node and in those that are a part of it.
+enum Step {
+    /// To its value, or nowhere.
+    End(Option<Vec<u8>>),
+    /// To another node.
+    Below(Hash),
+}
+
+fn step(node: &[u8], key: &mut impl ExactSizeIterator<Item = u8>) -> Result<Step, rlp::Error> {
+    let mut raw = node;
+    loop {
+        let child = match TrieNode::decode(raw)? {
+            TrieNode::Leaf { path, value } => {
+                return Ok(Step::End(path.nibbles().eq(key).then(|| value.to_vec())));
+            }
+            TrieNode::Extension { path, child } => {
+                if !path.nibbles().eq(key.by_ref().take(path.len())) || path.is_empty() {
+                    return Ok(Step::End(None));
+                }
+                child
+            }
+            TrieNode::Branch { children, .. } => match key.next() {
+                Some(half) => children[usize::from(half)],
+                None => return Ok(Step::End(None)),
+            },
+        };
+        match child {
+            Child::Empty => return Ok(Step::End(None)),
+            Child::Embedded(node) => raw = node,
+            Child::Hash(next) => return Ok(Step::Below(*next)),
         }
     }
 }

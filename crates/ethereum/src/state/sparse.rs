@@ -63,12 +63,17 @@ enum Name {
     Embedded(Vec<u8>),
 }
 
+/// Who is shown each node that is hashed: its hash and its encoding.
+type Made<'a> = &'a mut dyn FnMut(&Hash, Vec<u8>);
+
 impl Name {
-    fn of(encoding: Vec<u8>) -> Self {
-        match encoding.len() {
-            0..32 => Self::Embedded(encoding),
-            _ => Self::Hash(crypto::keccak256(&encoding)),
+    fn of(encoding: Vec<u8>, made: Made<'_>) -> Self {
+        if encoding.len() < 32 {
+            return Self::Embedded(encoding);
         }
+        let hash = crypto::keccak256(&encoding);
+        made(&hash, encoding);
+        Self::Hash(hash)
     }
 
     fn child(&self) -> Child<'_> {
@@ -105,10 +110,20 @@ impl SparseTrie {
 
     /// The root.
     pub fn root(&mut self) -> Hash {
-        match name(&mut self.root, 0) {
+        self.root_with(&mut |_, _| {})
+    }
+
+    /// The root; `made` is shown the hash and the encoding of each node that is hashed for it, the
+    /// one of the root among them however short it is.
+    pub fn root_with(&mut self, made: &mut dyn FnMut(&Hash, Vec<u8>)) -> Hash {
+        match name(&mut self.root, 0, made) {
             None => EMPTY_ROOT,
             Some(Name::Hash(hash)) => hash,
-            Some(Name::Embedded(node)) => crypto::keccak256(&node),
+            Some(Name::Embedded(node)) => {
+                let hash = crypto::keccak256(&node);
+                made(&hash, node);
+                hash
+            }
         }
     }
 }
@@ -252,7 +267,7 @@ fn join(
 
 /// Reads the node with this hash; `key` leads to it.
 fn read(hash: &Hash, depth: usize, key: &Hash, nodes: &NodeSet) -> Result<Node, StateError> {
-    let node = decode(nodes.node(hash, depth)?, depth, key).map_err(|error| bad(hash, error))?;
+    let node = decode(&nodes.node(hash, depth)?, depth, key).map_err(|error| bad(hash, error))?;
     Ok(with_name(node, Name::Hash(*hash)))
 }
 
@@ -316,15 +331,16 @@ fn with_name(mut node: Node, name: Name) -> Node {
 }
 
 /// What the parent holds of a node; none of one that is empty.
-fn name(node: &mut Node, depth: usize) -> Option<Name> {
-    let (kept, made) = match node {
+fn name(node: &mut Node, depth: usize, made: Made<'_>) -> Option<Name> {
+    let (kept, new) = match node {
         Node::Empty => return None,
         Node::Unread(hash) => return Some(Name::Hash(*hash)),
         Node::Leaf(leaf) => {
             let Leaf { key, value, name } = &mut **leaf;
             if name.is_none() {
                 let path = PathBuffer::new(key, depth..HALVES, true);
-                *name = Some(Name::of(TrieNode::Leaf { path: path.path(), value }.encode()));
+                let encoding = TrieNode::Leaf { path: path.path(), value }.encode();
+                *name = Some(Name::of(encoding, made));
             }
             return name.clone();
         }
@@ -332,24 +348,23 @@ fn name(node: &mut Node, depth: usize) -> Option<Name> {
             if extension.name.is_some() {
                 return extension.name.clone();
             }
-            let child = name(&mut extension.child, extension.end)?;
+            let child = name(&mut extension.child, extension.end, made)?;
             let path = PathBuffer::new(&extension.key, depth..extension.end, false);
             let node = TrieNode::Extension { path: path.path(), child: child.child() };
-            let made = Name::of(node.encode());
-            (&mut extension.name, made)
+            (&mut extension.name, Name::of(node.encode(), made))
         }
         Node::Branch(branch) => {
             if branch.name.is_some() {
                 return branch.name.clone();
             }
-            let names = branch.children.each_mut().map(|child| name(child, depth + 1));
+            let names = branch.children.each_mut().map(|child| name(child, depth + 1, made));
             let children =
                 names.each_ref().map(|name| name.as_ref().map_or(Child::Empty, Name::child));
-            let made = Name::of(TrieNode::Branch { children, value: &[] }.encode());
-            (&mut branch.name, made)
+            let encoding = TrieNode::Branch { children, value: &[] }.encode();
+            (&mut branch.name, Name::of(encoding, made))
         }
     };
-    kept.insert(made).clone().into()
+    kept.insert(new).clone().into()
 }
 
 #[cfg(test)]

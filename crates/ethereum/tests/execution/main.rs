@@ -7,5 +7,6 @@ mod source;
 mod chains;
 mod durable;
 mod imports;
+mod proofs;
 mod refused;
 mod witnesses;

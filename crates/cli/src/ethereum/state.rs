@@ -1,0 +1,74 @@
+//! The state of a store, for who asks for parts of it.
+
+use super::network;
+use anyhow::{Context, Result, ensure};
+use chain::Hex;
+use ethereum::durable::ExecutedStore;
+use ethereum::params::ChainSpec;
+use ethereum::state::NodeSet;
+use pipeline::Cancel;
+use std::path::Path;
+
+/// A store that is only read.
+pub struct Source {
+    store: ExecutedStore,
+}
+
+impl Source {
+    pub fn open(data: &Path) -> Result<Self> {
+        let store = ExecutedStore::open_read_only(data)
+            .with_context(|| format!("cannot read the store {}", data.display()))?;
+        Ok(Self { store })
+    }
+
+    /// The last block that the state is behind.
+    pub fn last(&self) -> Result<u64> {
+        let facts =
+            self.store.facts().context("expected a store with a state, found blocks only")?;
+        Ok(facts.block)
+    }
+
+    /// The nodes of the state behind a block, and its root; none when asked to stop.
+    pub fn nodes_behind(
+        &self,
+        number: u64,
+        cancel: &Cancel,
+    ) -> Result<Option<(NodeSet, [u8; 32])>> {
+        Ok(self.store.nodes_behind(number, cancel)?)
+    }
+
+    /// A stored header, in RLP.
+    pub fn header(&self, number: u64) -> Result<Vec<u8>> {
+        let header = self.store.blocks().header(number)?;
+        header.with_context(|| format!("expected block {number} in the store, found none"))
+    }
+
+    /// A stored body, in RLP.
+    pub fn body(&self, number: u64) -> Result<Vec<u8>> {
+        let body = self.store.blocks().body(number)?;
+        body.with_context(|| {
+            format!("expected the body of block {number} in the store, found none")
+        })
+    }
+
+    /// The chain that was named, or the one of the store.
+    pub fn spec(&self, chain: Option<&str>) -> Result<ChainSpec> {
+        let tip = self.store.blocks().tip().context("expected a block in the store, found none")?;
+        let Some(chain) = chain else {
+            let spec = ChainSpec::by_genesis_hash(&tip.chain);
+            return spec.with_context(|| {
+                let genesis = Hex(&tip.chain);
+                format!("the chain with genesis block {genesis}: name it with --chain genesis.json")
+            });
+        };
+        let spec = network::named(chain)?;
+        let (expected, found) = (&tip.chain, &spec.genesis.hash);
+        ensure!(
+            expected == found,
+            "--chain {chain}: expected genesis block {}, as the store has it, found {}",
+            Hex(expected),
+            Hex(found)
+        );
+        Ok(spec)
+    }
+}

@@ -1,0 +1,53 @@
+//! The state behind a block that is not the last one, for who asks for parts of it.
+
+use super::ExecutedStore;
+use super::recover::unusable;
+use crate::Hash;
+use crate::fault::Error;
+use crate::header::HeaderView;
+use crate::state::{NodeSet, State};
+use pipeline::Cancel;
+
+impl ExecutedStore {
+    /// The flat state behind block `number`, without the hashes of ancestors; none when asked to
+    /// stop. Its root is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Unwind`] where there is no state, it ends before that block, or the log does not
+    /// reach so far back or has no old values; damage.
+    pub fn state_behind(&self, number: u64, cancel: &Cancel) -> Result<Option<State>, Error> {
+        let (Some(facts), Some(earliest)) = (&self.facts, self.earliest()) else {
+            let (expected, found) = ("a store with a state".into(), "blocks only".into());
+            return Err(Error::Unwind { expected, found });
+        };
+        if !(earliest..=facts.block).contains(&number) {
+            let expected = format!("one of the blocks {earliest} to {}", facts.block);
+            return Err(Error::Unwind { expected, found: number.to_string() });
+        }
+        let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
+        let back = self.walk_back(facts, number, &mut state, cancel)?;
+        Ok(back.map(|_| state))
+    }
+
+    /// The nodes of that state, and its root, which is the one in the block's header; none when
+    /// asked to stop.
+    ///
+    /// # Errors
+    /// Those of [`ExecutedStore::state_behind`].
+    pub fn nodes_behind(
+        &self,
+        number: u64,
+        cancel: &Cancel,
+    ) -> Result<Option<(NodeSet, Hash)>, Error> {
+        let Some(state) = self.state_behind(number, cancel)? else { return Ok(None) };
+        let Some(header) = self.blocks.header(number)? else {
+            return Err(unusable(number, &"no header"));
+        };
+        let header = HeaderView::decode(&header).map_err(|error| unusable(number, &error))?;
+        let (nodes, found) = NodeSet::of_state(state).map_err(|error| unusable(number, &error))?;
+        if found != *header.state_root {
+            return Err(Error::StoredState { number, expected: *header.state_root, found });
+        }
+        Ok(Some((nodes, found)))
+    }
+}

@@ -1,0 +1,113 @@
+//! The nodes of all tries of a state of which all is known.
+//!
+//! The trie of accounts is made at once, that of an account's storage when its root is asked for:
+//! who proves a slot of one account does not wait for the tries of all others. What is asked for is
+//! noted: the nodes that a block asks for while it is executed are its stateless witness.
+
+use super::nodes::NodeBytes;
+use super::{AccountId, NodeSet, SparseTrie, State, StateError};
+use crate::Hash;
+use crate::execute::Code;
+use hashbrown::HashMap;
+use rlp::Encode;
+use rlp::ethereum::Account as Leaf;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use trie::EMPTY_ROOT;
+
+/// A state, and the nodes of its tries as far as they were made.
+#[derive(Debug)]
+pub(super) struct WholeState {
+    state: State,
+    /// Accounts by the roots of their storage, those of none left out. Of several with the same
+    /// storage any will do.
+    owners: HashMap<Hash, AccountId>,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    made: HashMap<Hash, NodeBytes>,
+    asked: BTreeMap<Hash, NodeBytes>,
+    codes: BTreeMap<Hash, Code>,
+}
+
+impl WholeState {
+    /// The nodes of `state`, and its root.
+    pub fn new(state: State) -> Result<(Self, Hash), StateError> {
+        let mut owners = HashMap::default();
+        let mut leaves = vec![];
+        for (id, address, account) in state.accounts() {
+            let storage_root = trie::root_of_sorted(slots(&state, id));
+            if storage_root != EMPTY_ROOT {
+                owners.insert(storage_root, id);
+            }
+            let leaf = Leaf {
+                nonce: account.nonce,
+                balance: account.balance,
+                storage_root: &storage_root,
+                code_hash: &account.code_hash,
+            };
+            leaves.push((crypto::keccak256(address), leaf.encode()));
+        }
+        let mut tables = Tables::default();
+        let root = tables.make(leaves)?;
+        Ok((Self { state, owners, tables: Mutex::new(tables) }, root))
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A node, which counts as asked for.
+    pub fn node(&self, hash: &Hash) -> Result<Option<NodeBytes>, StateError> {
+        let mut tables = self.tables();
+        if !tables.made.contains_key(hash)
+            && let Some(id) = self.owners.get(hash)
+        {
+            tables.make(slots(&self.state, *id))?;
+        }
+        let node = tables.made.get(hash).cloned();
+        if let Some(node) = &node {
+            tables.asked.insert(*hash, node.clone());
+        }
+        Ok(node)
+    }
+
+    /// A code, which counts as asked for.
+    pub fn code(&self, hash: &Hash) -> Option<Code> {
+        let code = self.state.code(hash).ok()?;
+        self.tables().codes.insert(*hash, code.clone());
+        Some(code)
+    }
+
+    /// The nodes and the codes that were asked for, in the order of their hashes.
+    pub fn asked(&self) -> (Vec<NodeBytes>, Vec<Code>) {
+        let tables = self.tables();
+        (tables.asked.values().cloned().collect(), tables.codes.values().cloned().collect())
+    }
+}
+
+impl Tables {
+    /// Makes the nodes of a trie; its root.
+    fn make(&mut self, leaves: Vec<(Hash, Vec<u8>)>) -> Result<Hash, StateError> {
+        let none = NodeSet::default();
+        let mut trie = SparseTrie::default();
+        for (key, value) in leaves {
+            trie.set(&key, Some(value), &none)?;
+        }
+        Ok(trie.root_with(&mut |hash, node| {
+            self.made.insert(*hash, node.into());
+        }))
+    }
+}
+
+/// The leaves of an account's storage, in the order of their keys.
+fn slots(state: &State, id: AccountId) -> Vec<(Hash, Vec<u8>)> {
+    let leaf = |(slot, value): (&crate::U256, &crate::U256)| {
+        (crypto::keccak256(&slot.to_be_bytes::<32>()), value.encode())
+    };
+    let mut leaves: Vec<_> = state.slots(id).map(leaf).collect();
+    leaves.sort_unstable();
+    leaves
+}
