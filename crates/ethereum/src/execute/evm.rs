@@ -7,6 +7,7 @@
 //! removes is removed by whoever takes the result over, which is `Evm::commit`.
 
 mod ahead;
+mod authorities;
 mod keccak;
 mod reads;
 mod rules;
@@ -14,6 +15,7 @@ mod steps;
 mod values;
 
 pub use ahead::{Ahead, Progress, Speculator};
+pub use authorities::recover_authorities;
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 
@@ -156,8 +158,6 @@ pub struct Evm<'s> {
 pub enum MachineKeccak {
     /// The hash of the machine's library.
     Library,
-    /// The assembly that other clients use.
-    Assembly,
     /// Ours, message by message.
     Single,
     /// Ours, of several transactions at once where they are executed before their turn.
