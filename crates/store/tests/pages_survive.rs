@@ -140,17 +140,17 @@ fn a_bit_that_turned_over_is_found() {
     go_on(&mut store, &batches, &mut |_| ()).unwrap();
     store.checkpoint().unwrap();
     drop(store);
+    let (keys, expected): (Vec<_>, Vec<_>) =
+        worlds[BLOCKS].pairs().into_iter().map(|(key, value)| (key, Some(value))).unzip();
     let whole = |disk: &SimulatedDisk| -> Result<Vec<Option<Vec<u8>>>> {
         let store = open(disk)?;
         let mut values = vec![];
-        for (key, _) in worlds[BLOCKS].clone().pairs() {
+        for key in &keys {
             let mut out = vec![];
-            values.push(store.pages().get(&key, &mut out)?.then_some(out));
+            values.push(store.pages().get(key, &mut out)?.then_some(out));
         }
         Ok(values)
     };
-    let expected: Vec<_> =
-        worlds[BLOCKS].pairs().into_iter().map(|(_, value)| Some(value)).collect();
     assert_eq!(whole(&disk).unwrap(), expected);
     let mut names: Vec<_> = disk.list(Path::new(DIR)).unwrap();
     names.retain(|name| name.to_str().unwrap().starts_with("pages"));

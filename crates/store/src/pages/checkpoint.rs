@@ -86,11 +86,6 @@ impl Pages {
         path_of(&self.folder.dir, &format!("{}{INDEX}", self.name), number)
     }
 
-    /// Has anything changed since the last commit?
-    pub(crate) fn has_changed(&self) -> bool {
-        self.has_changed
-    }
-
     /// Writes and syncs what changed; what the manifest will say.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         self.check_whole()?;

@@ -48,10 +48,6 @@ impl Column {
         self.ends.push(self.bytes.len() as u32);
     }
 
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
     /// Hashes all messages and calls `each` with their numbers and references, then forgets them.
     pub fn drain(&mut self, codec: &Ethereum, mut each: impl FnMut(usize, Reference)) {
         self.hashes.resize(self.ends.len(), [0; 32]);
