@@ -124,7 +124,7 @@ impl PageStore {
     /// Applies a batch; the state root. It counts after the next commit.
     ///
     /// # Errors
-    /// Those of [`Pages::update`]; those of the system.
+    /// Those of [`Pages::update`]; those of the system, after which the store must be opened again.
     pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
         let root = self.pages.update(changes)?;
         self.record.clear();
@@ -133,7 +133,8 @@ impl PageStore {
         encode(changes, &mut self.record);
         let len = (self.record.len() - HEADER) as u32;
         self.record[..4].copy_from_slice(&len.to_le_bytes());
-        self.log.append(&self.record)?;
+        // without it the next commit would say less than the pages have
+        self.log.append(&self.record).inspect_err(|_| self.store.failed = true)?;
         self.batches += 1;
         Ok(root)
     }

@@ -1,9 +1,10 @@
-//! A state in pages is killed at every point of its commits, loses power at any moment, and has
-//! bits turned over: it opens with the state of a commit, and its root, or names the damage.
+//! A state in pages is killed at every point of its commits, loses power at any moment, meets a
+//! full disk, and has bits turned over: it opens with the state of a commit, and its root, or names
+//! the damage.
 
 mod generated_state;
 
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use blockmill_store::disk::{Disk, Open, simulated::SimulatedDisk};
 use blockmill_store::{CrashPoint, Error, PageStore, PageStoreOptions, PagesOptions, Result};
@@ -130,6 +131,41 @@ fn a_power_loss_at_any_moment_goes_back_to_a_commit() {
     }
     assert!(tried > rounds(900), "{tried} power losses");
     println!("{tried} power losses");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_that_was_committed() {
+    let (batches, mut worlds) = blocks(7);
+    let needed = {
+        let (disk, most) = (SimulatedDisk::default(), 1 << 30);
+        disk.set_room(Some(most));
+        go_on(&mut open(&disk).unwrap(), &batches, &mut |_| ()).unwrap();
+        most - disk.room().unwrap()
+    };
+    let mut random = Random::new(8);
+    for at in 0..rounds(200) {
+        let disk = SimulatedDisk::default();
+        disk.set_room(Some(needed * at / rounds(200)));
+        let mut committed = 0;
+        let done = open(&disk).and_then(|mut store| {
+            let done = go_on(&mut store, &batches, &mut |blocks| committed = blocks);
+            let later = [store.commit(), store.sync(), store.checkpoint()];
+            assert!(later.iter().all(|later| matches!(later, Err(Error::Failed { .. }))));
+            done
+        });
+        match done {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull => {}
+            other => panic!("{other:?}"),
+        }
+        disk.set_room(None);
+        let mut store = open(&disk).unwrap();
+        let found = store.batches() as usize;
+        assert!((committed..=committed + 1).contains(&found), "{found} after {committed}");
+        assert_holds(store.pages(), &mut worlds[found], &mut random);
+        go_on(&mut store, &batches, &mut |_| ()).unwrap();
+        assert_holds(store.pages(), &mut worlds[BLOCKS], &mut random);
+    }
+    println!("{} full disks, {needed} bytes needed", rounds(200));
 }
 
 #[test]

@@ -164,12 +164,13 @@ impl Pages {
         Ok(())
     }
 
-    /// Empties files, those with the least live bytes first, until the disk has no more dead bytes
-    /// than it may.
+    /// Empties files, those with the least live bytes first, until the disk will have no more dead
+    /// bytes than it may when the buffer is written.
     fn clean(&mut self) -> Result<()> {
         loop {
             let (bytes, live) = self.files.bytes();
-            if bytes as f64 <= self.disk_factor * live as f64 {
+            let buffered = self.buffer.bytes as u64;
+            if (bytes + buffered) as f64 <= self.disk_factor * (live + buffered) as f64 {
                 return Ok(());
             }
             let files = self.files.facts().filter(|file| !self.files.is_current(file.slot));

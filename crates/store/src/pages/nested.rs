@@ -19,11 +19,15 @@ enum Changed {
     Nested(Vec<u8>),
 }
 
+/// Accounts that wait for the roots of their storage: places among the leaves, and that storage.
+type Waiting = Vec<(usize, Changed)>;
+
 impl Pages {
     /// Applies the changes of a block, in the order of their keys, each key once. The state root.
     ///
-    /// An account that is removed takes its slots along. The storage root in the value of an
-    /// account is put in here, whatever the caller has there.
+    /// An account that is removed takes its slots along; one that is made again in the same block
+    /// without its old slots is removed by an update of its own before. The storage root in the
+    /// value of an account is put in here, whatever the caller has there.
     ///
     /// # Errors
     /// [`crate::Error::Mismatch`] when keys do not ascend, a value is empty or longer than 127
@@ -54,10 +58,7 @@ impl Pages {
 
     /// Changes the storage of accounts; what is left to do to the accounts, and which of them wait
     /// for a storage root.
-    fn change_storage<'a>(
-        &mut self,
-        changes: &[Change<'a>],
-    ) -> Result<(Vec<Leaf<'a>>, Vec<(usize, Changed)>)> {
+    fn change_storage<'a>(&mut self, changes: &[Change<'a>]) -> Result<(Vec<Leaf<'a>>, Waiting)> {
         let (mut leaves, mut changed) = (vec![], vec![]);
         for group in changes.chunk_by(|a, b| a.key.account == b.key.account) {
             let (own, slots) = match group {
@@ -153,7 +154,7 @@ impl Pages {
     }
 
     /// Gives the leaves of accounts the roots of their storage.
-    fn put_roots(&mut self, leaves: &mut [Leaf<'_>], changed: Vec<(usize, Changed)>) {
+    fn put_roots(&mut self, leaves: &mut [Leaf<'_>], changed: Waiting) {
         let mut nested = vec![];
         let mut put = |at: usize, root: [u8; 32], slots: Vec<u8>| {
             if let What::Set { storage, .. } = &mut leaves[at].what {

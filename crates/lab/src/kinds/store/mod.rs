@@ -14,10 +14,13 @@ use pipeline::record::{RunRecord, TIME_NS};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
-use workload::{Engine, LEAST_KEYS, Measured, Operation};
+use workload::{Draw, Engine, LEAST_KEYS, Measured, Operation};
 
 /// The setting that says which of our stores is measured: `table` (the default) or `pages`.
 const DESIGN: &str = "design";
+
+/// The setting that says which keys are read and changed: `uniform` (the default) or `skewed`.
+const DRAW: &str = "draw";
 
 /// Stores of keys and values.
 pub struct Tables;
@@ -36,13 +39,15 @@ impl Kind for Tables {
         ensure!(keys >= LEAST_KEYS, "keys: expected at least {LEAST_KEYS}, found {keys}");
         let bytes = parsed::<usize>(settings, "memory-mib")? << 20;
         settings.insert("memory-bytes".into(), bytes.to_string());
+        draw(settings)?;
         design(settings).map(|_| ())
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
         let name = job.setting("op")?;
         let operation = Operation::by_name(name).with_context(|| format!("no operation {name}"))?;
-        let work = workload::Job { operation, keys: job.parsed("keys")? };
+        let (keys, draw) = (job.parsed("keys")?, draw(&job.settings)?);
+        let work = workload::Job { operation, keys, draw };
         let memory = job.parsed("memory-bytes")?;
         let (measured, more) = match design(&job.settings)? {
             Some(settings) => in_pages(&job.folder, &settings, work),
@@ -72,6 +77,13 @@ fn design(settings: &Settings) -> Result<Option<pages::Settings>> {
         }
         Some(other) => bail!("{DESIGN} = '{other}'; available: table, pages"),
     }
+}
+
+/// Which keys are read and changed.
+fn draw(settings: &Settings) -> Result<Draw> {
+    let Some(name) = settings.get(DRAW) else { return Ok(Draw::Uniform) };
+    let draw = Draw::by_name(name);
+    draw.with_context(|| format!("{DRAW} = '{name}'; available: uniform, skewed"))
 }
 
 /// What was measured, and facts besides.
