@@ -44,8 +44,8 @@ fn blocks(seed: u64) -> (Vec<Batch>, Vec<World>) {
 /// Blocks go in from where the store is; of five commits one is a checkpoint in any case, and one
 /// syncs the log.
 fn go_on(store: &mut PageStore, batches: &[Batch], after: &mut dyn FnMut(usize)) -> Result<()> {
-    for at in store.batches() as usize..batches.len() {
-        store.update(&changes(&batches[at]))?;
+    for (at, batch) in batches.iter().enumerate().skip(store.batches() as usize) {
+        store.update(&changes(batch))?;
         match at % 5 {
             4 => store.checkpoint()?,
             2 => store.sync()?,
