@@ -21,6 +21,7 @@ use crate::{
     log_file::LogFile,
     manifest::{PartFacts, PartKind},
     opening::Purpose,
+    pages::Pages,
     segment::Segment,
     store::Store,
     summed::SummedFile,
@@ -88,6 +89,7 @@ impl ChainStore {
         let bytes_of = |part: &PartFacts| match part.kind {
             PartKind::Table => Table::bytes_of(&part.facts),
             PartKind::Log => LogFile::bytes_of(&part.facts),
+            PartKind::Pages => Pages::bytes_of(&part.facts),
             PartKind::Segment => self.segment(part).map_or(0, |segment| bytes(&segment.file)),
         };
         let others: u64 = self.besides().map(bytes_of).sum();
@@ -127,7 +129,8 @@ impl ChainStore {
         let segments = segments.collect::<Result<Vec<_>>>()?;
         let mut files = self.files().to_vec();
         files.extend(segments.iter().map(|segment| &segment.file));
-        let others: Vec<_> = of_kind(PartKind::Table).chain(of_kind(PartKind::Log)).collect();
+        let kinds = [PartKind::Table, PartKind::Log, PartKind::Pages];
+        let others: Vec<_> = kinds.into_iter().flat_map(of_kind).collect();
         // writers remove runs and cut log files
         let _lock = if others.is_empty() { None } else { shared_lock(&self.dir)? };
         let mut tasks = self.tasks(&files);
@@ -201,6 +204,10 @@ impl ChainStore {
                     Err(error @ Error::Damaged { .. }) => Ok((0, vec![Damage::of(error, 0, None)])),
                     done => done.map(|()| (0, vec![])),
                 }
+            }
+            Task::Part(PartFacts { kind: PartKind::Pages, name, facts }) => {
+                let found = Pages::survey_files(&self.hashes.folder, name, facts, watch)?;
+                Ok((0, found.into_iter().map(|error| Damage::of(error, 0, None)).collect()))
             }
             Task::Part(PartFacts { name, facts, .. }) => {
                 let found = Table::survey(&self.hashes.folder, name, facts, watch)?;

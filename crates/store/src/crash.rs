@@ -18,6 +18,10 @@ pub enum CrashPoint {
     BeforeCommit,
     /// A table has written half of its changes.
     HalfRun,
+    /// Half of the pages of a checkpoint are written, or of the last ones that wait together.
+    HalfPages,
+    /// The pages of a checkpoint are written and synced, their references are not.
+    AfterPages,
     /// All parts have written and synced what they hold; the manifest does not name it.
     AfterParts,
     /// Half of the new manifest is written, under its temporary name.
@@ -40,7 +44,7 @@ pub enum CrashPoint {
 
 impl CrashPoint {
     /// All of them, for tests that go through every one.
-    pub const ALL: [CrashPoint; 16] = [
+    pub const ALL: [CrashPoint; 18] = [
         CrashPoint::HalfData,
         CrashPoint::AfterData,
         CrashPoint::AfterColumn,
@@ -48,6 +52,8 @@ impl CrashPoint {
         CrashPoint::AfterIndex,
         CrashPoint::BeforeCommit,
         CrashPoint::HalfRun,
+        CrashPoint::HalfPages,
+        CrashPoint::AfterPages,
         CrashPoint::AfterParts,
         CrashPoint::HalfManifest,
         CrashPoint::BeforeRename,

@@ -39,6 +39,7 @@ pub(crate) enum PartKind {
     Table,
     Log,
     Segment,
+    Pages,
 }
 
 /// A part and what it holds, in its own words.
@@ -129,6 +130,7 @@ impl Manifest {
                 0 => PartKind::Table,
                 1 => PartKind::Log,
                 2 => PartKind::Segment,
+                3 => PartKind::Pages,
                 _ => return None,
             };
             let len = fields.byte()?;

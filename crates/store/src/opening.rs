@@ -14,6 +14,7 @@ use crate::{
     folder::Folder,
     log_file::LogFile,
     manifest::{self, LIGHT, Manifest, PartFacts, PartKind},
+    pages::{self, Pages, PagesOptions},
     segment::Segment,
     store::{Store, StoreOptions},
     table::{Salt, Table, TableOptions, number_of},
@@ -202,6 +203,18 @@ impl Opening {
         LogFile::open(&self.folder, name, file_bytes, facts, self.lock.is_some())
     }
 
+    /// Opens the pages `name`, or creates empty ones.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the file of references is not as written, a file of pages is shorter
+    /// than it should be, or when they are there and no manifest is; pages are checked when they
+    /// are read. [`Error::Mismatch`] when they were created with pages of another size.
+    pub fn pages(&mut self, name: &'static str, options: &PagesOptions) -> Result<Pages> {
+        self.add(PartKind::Pages, name, |file| pages::number_of_file(file, name).is_some())?;
+        let facts = self.manifest.as_ref().and_then(|m| m.part(PartKind::Pages, name));
+        Pages::open(&self.folder, name, facts, options, self.lock.is_some())
+    }
+
     /// Opens the segment `name`, or creates an empty one, and cuts off what no commit names. The
     /// files of a new one get `file_bytes` each, at least 4096; an existing one keeps its own.
     ///
@@ -296,11 +309,20 @@ impl Opening {
             }
         };
         let limit = manifest.next.saturating_add(BETWEEN * parts.len() as u64);
-        for (kind, table) in &parts {
-            let runs = manifest.part(*kind, table).map(Table::numbers).unwrap_or_default();
-            for name in names.iter().filter(|_| *kind == PartKind::Table) {
-                let number = number_of(name, table);
-                if number.is_some_and(|number| number < limit && !runs.contains(&number)) {
+        for (kind, part) in &parts {
+            let facts = manifest.part(*kind, part);
+            let (limit, numbered, numbers): (_, fn(&str, &str) -> Option<u64>, _) = match kind {
+                PartKind::Table => (limit, number_of, facts.map(Table::numbers)),
+                PartKind::Pages => {
+                    let limit = limit.saturating_add(pages::BETWEEN);
+                    (limit, pages::number_of_file, facts.map(pages::numbers))
+                }
+                PartKind::Log | PartKind::Segment => continue,
+            };
+            let numbers = numbers.unwrap_or_default();
+            for name in &names {
+                let number = numbered(name, part);
+                if number.is_some_and(|number| number < limit && !numbers.contains(&number)) {
                     folder.remove(&folder.dir.join(name))?;
                 }
             }

@@ -31,6 +31,7 @@ use crate::{
     log_file::LogFile,
     manifest::{self, LightFiles, Manifest, PartFacts, PartKind},
     opening::{self, Opening, Purpose},
+    pages::Pages,
     segment::Segment,
     table::{Table, number_of},
 };
@@ -75,6 +76,8 @@ pub enum CommitPart<'a> {
     Log(&'a mut LogFile),
     /// A segment.
     Segment(&'a mut Segment),
+    /// Pages.
+    Pages(&'a mut Pages),
 }
 
 impl<'a> From<&'a mut Table> for CommitPart<'a> {
@@ -86,6 +89,12 @@ impl<'a> From<&'a mut Table> for CommitPart<'a> {
 impl<'a> From<&'a mut LogFile> for CommitPart<'a> {
     fn from(log: &'a mut LogFile) -> Self {
         Self::Log(log)
+    }
+}
+
+impl<'a> From<&'a mut Pages> for CommitPart<'a> {
+    fn from(pages: &'a mut Pages) -> Self {
+        Self::Pages(pages)
     }
 }
 
@@ -102,6 +111,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => CommitPart::Table(table),
             CommitPart::Log(log) => CommitPart::Log(log),
             CommitPart::Segment(segment) => CommitPart::Segment(segment),
+            CommitPart::Pages(pages) => CommitPart::Pages(pages),
         }
     }
 
@@ -110,6 +120,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => (PartKind::Table, table.name()),
             CommitPart::Log(log) => (PartKind::Log, log.name()),
             CommitPart::Segment(segment) => (PartKind::Segment, segment.name()),
+            CommitPart::Pages(pages) => (PartKind::Pages, pages.name()),
         }
     }
 
@@ -118,6 +129,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => &table.folder,
             CommitPart::Log(log) => &log.folder,
             CommitPart::Segment(segment) => &segment.folder,
+            CommitPart::Pages(pages) => &pages.folder,
         };
         Arc::ptr_eq(own, folder)
     }
@@ -127,6 +139,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => table.prepare(),
             CommitPart::Log(log) => log.prepare(),
             CommitPart::Segment(segment) => segment.prepare(),
+            CommitPart::Pages(pages) => pages.prepare(),
         }
     }
 
@@ -135,6 +148,7 @@ impl CommitPart<'_> {
             CommitPart::Table(table) => table.settle(),
             CommitPart::Log(log) => log.settle(),
             CommitPart::Segment(segment) => segment.settle(),
+            CommitPart::Pages(pages) => pages.settle(),
         }
     }
 
@@ -142,6 +156,8 @@ impl CommitPart<'_> {
     fn light_facts(&self) -> Result<Option<Vec<u8>>> {
         let has_changed = match self {
             CommitPart::Segment(segment) => return segment.facts().map(Some),
+            // what changed since the last checkpoint is in a log of the caller's
+            CommitPart::Pages(_) => false,
             CommitPart::Table(table) => table.has_changed(),
             CommitPart::Log(log) => log.has_changed(),
         };
@@ -160,7 +176,7 @@ impl CommitPart<'_> {
 fn prepare_all(parts: &mut [CommitPart<'_>]) -> Result<Vec<PartFacts>> {
     let is_large = |part: &CommitPart<'_>| match part {
         CommitPart::Table(table) => table.changes() >= LARGE,
-        CommitPart::Log(_) | CommitPart::Segment(_) => false,
+        CommitPart::Log(_) | CommitPart::Segment(_) | CommitPart::Pages(_) => false,
     };
     let prepare = |part: &mut CommitPart<'_>| {
         let facts = part.prepare()?;

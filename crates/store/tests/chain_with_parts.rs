@@ -143,7 +143,7 @@ fn a_store_gets_parts_when_they_are_asked_for_and_keeps_those_that_are_not() {
     drop(chain);
     // runs that know blocks only append, sync and go back
     let (mut blocks, _) = ChainStore::open(dir.path(), &small()).unwrap();
-    assert_eq!(blocks.parts_besides().len(), 3);
+    assert_eq!(blocks.parts_besides().len(), 4);
     extend(&mut blocks, FIRST + 19).unwrap();
     blocks.sync().unwrap();
     extend(&mut blocks, FIRST + 29).unwrap();
@@ -201,7 +201,7 @@ fn damage_of_a_part_is_told_and_is_none_of_the_blocks() {
     for entry in fs::read_dir(dir.path()).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let part = ["accounts.", "changes.", "events.", "events-sums."];
+        let part = ["accounts.", "changes.", "events.", "events-sums.", "pages.", "pages-index."];
         let Some(part) = part.iter().find(|part| name.starts_with(**part)) else { continue };
         files += 1;
         let whole = fs::read(&path).unwrap();
@@ -224,6 +224,6 @@ fn damage_of_a_part_is_told_and_is_none_of_the_blocks() {
         assert!(!check().is_empty(), "{name} removed");
         fs::write(&path, &whole).unwrap();
     }
-    assert!(files > 6, "{files} files");
+    assert!(files > 8, "{files} files");
     assert_eq!(check().len(), 0);
 }

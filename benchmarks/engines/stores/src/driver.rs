@@ -7,7 +7,7 @@ pub mod workload;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use workload::{Engine, Error, Job, Operation};
+use workload::{Draw, Engine, Error, Job, Operation};
 
 /// A store that can be measured.
 pub struct Store {
@@ -36,7 +36,7 @@ pub fn main(store: &Store) -> ExitCode {
 
 fn arguments() -> Result<Arguments, Error> {
     let mut given = std::env::args().skip(1);
-    let job = Job { operation: Operation::Get, keys: 0 };
+    let job = Job { operation: Operation::Get, keys: 0, draw: Draw::Uniform };
     let mut found = Arguments { dir: PathBuf::new(), memory: 0, job };
     while let Some(name) = given.next() {
         let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;

@@ -59,7 +59,7 @@ const IMPORTS: [(&str, &[&str]); 19] = [
     // a store of ours is one more format
     ("archive", &["system", "chain", "rlp", "crypto", "store"]),
     ("trie", &["system", "rlp", "crypto"]),
-    ("store", &["system", "chain"]),
+    ("store", &["system", "chain", "rlp", "crypto", "trie"]),
     ("program", &["chain", "pipeline"]),
     ("pipeline", &["system", "chain"]),
     ("ethereum", &["system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline"]),

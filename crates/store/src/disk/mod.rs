@@ -5,7 +5,7 @@ pub mod simulated;
 
 pub use real::RealDisk;
 
-use std::{any::Any, ffi::OsString, fmt::Debug, io, path::Path, sync::Arc};
+use std::{any::Any, ffi::OsString, fmt::Debug, fs::File, io, path::Path, sync::Arc};
 
 /// A file's or a folder's lock, held until it is dropped.
 pub type Lock = Box<dyn Any + Send + Sync>;
@@ -107,6 +107,11 @@ pub trait DiskFile: Debug + Send + Sync {
     /// # Errors
     /// Those of the system.
     fn sync(&self) -> io::Result<()>;
+
+    /// The system's file behind it, where there is one.
+    fn of_system(&self) -> Option<&File> {
+        None
+    }
 
     /// Gives the room of bytes that are read no more back, where the system can; the file keeps its
     /// length, and the bytes are zeros or what they were. A hint: it need not.

@@ -78,6 +78,10 @@ impl DiskFile for File {
         self.sync_data()
     }
 
+    fn of_system(&self) -> Option<&File> {
+        Some(self)
+    }
+
     fn give_back(&self, offset: u64, bytes: u64) {
         system::holes::punch(self, offset, bytes);
     }

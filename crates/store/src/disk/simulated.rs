@@ -1,5 +1,5 @@
 //! A disk in memory that records what is done to it, and shows what could be left of it after a
-//! power loss at any moment.
+//! power loss at any moment; it may be full.
 //!
 //! Files and names become durable by being synced only. Of what was not synced, any part may have
 //! reached the disk, in any order: each write in sectors of 512 bytes, each length of a file, each
@@ -53,6 +53,18 @@ struct State {
     files: Vec<Vec<u8>>,
     names: BTreeMap<PathBuf, usize>,
     steps: Vec<Step>,
+    /// Bytes by which files may still grow, where that is limited.
+    room: Option<usize>,
+}
+
+impl State {
+    /// Takes room for so many bytes more of a file; how many there was no room for.
+    fn grow(&mut self, bytes: usize) -> usize {
+        let Some(room) = &mut self.room else { return 0 };
+        let missing = bytes.saturating_sub(*room);
+        *room -= bytes - missing;
+        missing
+    }
 }
 
 /// The disk; clones are the same disk.
@@ -76,6 +88,18 @@ impl SimulatedDisk {
         self.state().steps.len()
     }
 
+    /// Lets files grow by so many bytes in all from now on, whatever is removed; by any where none
+    /// are given.
+    pub fn set_room(&self, bytes: Option<usize>) {
+        self.state().room = bytes;
+    }
+
+    /// The room that is left, where it is limited.
+    #[must_use]
+    pub fn room(&self) -> Option<usize> {
+        self.state().room
+    }
+
     /// What could be left if the power had been lost at `moment`, on a disk that was empty in the
     /// beginning: each unsynced change is there if `survives` says so, in the order in which they
     /// were made.
@@ -85,7 +109,7 @@ impl SimulatedDisk {
         let steps = state.steps.get(..moment).unwrap_or(&state.steps);
         let files = (0..state.files.len()).map(|file| image(steps, file, survives)).collect();
         let names = names(steps, survives);
-        Self(Arc::new(Mutex::new(State { files, names, steps: vec![] })))
+        Self(Arc::new(Mutex::new(State { files, names, ..State::default() })))
     }
 }
 
@@ -230,9 +254,12 @@ impl DiskFile for SimulatedFile {
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let (file, offset) = (self.file, position(offset));
         let mut state = self.disk.state();
+        let growth = (offset + bytes.len()).saturating_sub(state.files[file].len());
+        let missing = state.grow(growth);
+        let bytes = &bytes[..bytes.len().saturating_sub(missing)];
         put(&mut state.files[file], offset, bytes);
         state.steps.push(Step::Write { file, offset, bytes: bytes.to_vec() });
-        Ok(())
+        if missing > 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
     fn bytes(&self) -> io::Result<u64> {
@@ -242,6 +269,10 @@ impl DiskFile for SimulatedFile {
     fn set_bytes(&self, bytes: u64) -> io::Result<()> {
         let (file, bytes) = (self.file, position(bytes));
         let mut state = self.disk.state();
+        let growth = bytes.saturating_sub(state.files[file].len());
+        if state.grow(growth) > 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         state.files[file].resize(bytes, 0);
         state.steps.push(Step::SetBytes { file, bytes });
         Ok(())

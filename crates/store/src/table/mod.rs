@@ -41,7 +41,7 @@ pub use check::TableSurvey;
 pub(crate) use check::shared_lock;
 pub use fetch::{Fetched, Hint};
 pub use key::MAX_KEY_BYTES;
-pub(crate) use run::number_of;
+pub(crate) use run::{number_of, path_of};
 pub use runs::{Runs, TableReader};
 pub(crate) use salt::Salt;
 pub use scan::Scan;

@@ -64,7 +64,7 @@ impl<'a> Sorted<'a> {
         if !is_all {
             let bounds = (self.range.0.as_ref(), self.range.1.as_ref());
             let bounds = (bounds.0.map(Vec::as_slice), bounds.1.map(Vec::as_slice));
-            self.cells.retain(|(_, cell)| bounds.contains(key(*cell)));
+            self.cells.retain(|(_, cell)| RangeBounds::<[u8]>::contains(&bounds, key(*cell)));
         }
         sort_by_keys(&mut self.cells, table.arena(), 0);
         self.segments.0 += 1;

@@ -1,13 +1,15 @@
 //! A chain whose blocks change a table, as an execution engine would: beside the blocks a table of
-//! accounts, a log of what each block replaced, and a segment of what each block said.
+//! accounts, a log of what each block replaced, a segment of what each block said, and pages with
+//! the same accounts as slots of one contract.
 #![allow(dead_code, reason = "each test program uses its part of this module")]
 
 use std::{collections::BTreeMap, path::Path};
 
 use blockmill_store::{
-    ChainStore, CommitPart, Fetched, LogFile, Opening, Options, Recovery, Result, Segment, Table,
-    TableOptions,
+    ChainStore, Change, CommitPart, Fetched, LogFile, Opening, Options, Pages, PagesOptions,
+    Recovery, Result, Segment, StateKey, Table, TableOptions,
 };
+use trie::EMPTY_ROOT;
 
 use crate::made_blocks::{FIRST, hash, item, tip};
 
@@ -19,6 +21,7 @@ pub struct Parts {
     pub accounts: Table,
     pub changes: LogFile,
     pub events: Segment,
+    pub pages: Pages,
 }
 
 impl Parts {
@@ -27,13 +30,44 @@ impl Parts {
             accounts: opening.table("accounts", &TableOptions::new(1 << 18))?,
             changes: opening.log("changes", LOG_FILE)?,
             events: opening.segment("events", 4096)?,
+            // files of eight pages, so that some are emptied
+            pages: opening.pages(
+                "pages",
+                &PagesOptions { page_bytes: 1024, file_bytes: 0, ..PagesOptions::new(1 << 14) },
+            )?,
         })
     }
 
-    pub fn all(&mut self) -> [CommitPart<'_>; 3] {
-        let Parts { accounts, changes, events } = self;
-        [accounts.into(), changes.into(), events.into()]
+    pub fn all(&mut self) -> [CommitPart<'_>; 4] {
+        let Parts { accounts, changes, events, pages } = self;
+        [accounts.into(), changes.into(), events.into(), pages.into()]
     }
+}
+
+/// The contract whose slots the accounts are in pages.
+const CONTRACT: [u8; 32] = [0x5a; 32];
+
+/// Its value in the trie, with this storage root.
+fn contract(root: &[u8; 32]) -> Vec<u8> {
+    let (prefix, root_of) =
+        ([0xf8, 68, 0x80, 0x80], |hash: &[u8; 32]| [&[0xa0], &hash[..]].concat());
+    [&prefix[..], &root_of(root), &root_of(&[0xc0; 32])].concat()
+}
+
+/// Puts slots, which are in order, into pages; those without a value go.
+fn put_slots(pages: &mut Pages, slots: &BTreeMap<[u8; 32], Vec<u8>>) -> Result<()> {
+    let contract = contract(&EMPTY_ROOT);
+    let own = Change { key: StateKey::account(CONTRACT), value: Some(&contract) };
+    let slots = slots.iter().map(|(slot, value)| Change {
+        key: StateKey::slot(CONTRACT, *slot),
+        value: (!value.is_empty()).then_some(short(value)),
+    });
+    pages.update(&std::iter::once(own).chain(slots).collect::<Vec<_>>()).map(drop)
+}
+
+/// What pages have of a value.
+fn short(value: &[u8]) -> &[u8] {
+    &value[..value.len().min(127)]
 }
 
 /// What a commit of the parts says: the block after the last executed one, where the log ends.
@@ -89,7 +123,7 @@ impl Chain {
 
     /// Executes the blocks up to the last committed one and commits what they change.
     pub fn execute(&mut self) -> Result<()> {
-        let Chain { blocks, parts: Parts { accounts, changes, events }, .. } = self;
+        let Chain { blocks, parts: Parts { accounts, changes, events, pages }, .. } = self;
         let Some(last) = blocks.tip().map(|tip| tip.number) else { return Ok(()) };
         let next = blocks.state_of_parts().first_chunk().map_or(FIRST, |n| u64::from_le_bytes(*n));
         let mut before = Fetched::default();
@@ -110,6 +144,8 @@ impl Chain {
             }
             changes.append(&record)?;
             events.append(&number.to_le_bytes())?;
+            let slots = keys.map(|key| (key, change(number, &key).unwrap_or_default()));
+            put_slots(pages, &slots.into())?;
         }
         let state = state(last + 1, changes.len());
         self.blocks.commit_with(&tip(last), &mut self.parts.all(), &state)
@@ -117,7 +153,7 @@ impl Chain {
 
     /// Takes back what the blocks after `last` changed, and the blocks, at one moment.
     pub fn unwind(&mut self, last: u64) -> Result<()> {
-        let Parts { accounts, changes, events } = &mut self.parts;
+        let Parts { accounts, changes, events, pages } = &mut self.parts;
         let (mut end, mut record) = (changes.len(), vec![]);
         let mut next = FIRST + events.len() / 8;
         while next > last + 1 {
@@ -125,6 +161,7 @@ impl Chain {
             end = changes.read(end, &mut record)?;
             let (number, mut rest) = record.split_first_chunk().unwrap();
             assert_eq!(u64::from_le_bytes(*number), next);
+            let mut slots = BTreeMap::new();
             for key in keys(next) {
                 let (len, bytes) = rest.split_first_chunk().unwrap();
                 let (old, after) = bytes.split_at(u32::from_le_bytes(*len) as usize);
@@ -132,8 +169,10 @@ impl Chain {
                     [] => accounts.delete(&key)?,
                     old => accounts.put(&key, old)?,
                 }
+                slots.insert(key, old.to_vec());
                 rest = after;
             }
+            put_slots(pages, &slots)?;
             assert!(rest.is_empty());
         }
         changes.cut(end)?;
@@ -144,13 +183,18 @@ impl Chain {
 
     /// Checks that all parts are what the blocks made of them.
     pub fn assert_fits(&self) {
-        let (next, Parts { accounts, changes, events }) = (self.next(), &self.parts);
+        let (next, Parts { accounts, changes, events, pages }) = (self.next(), &self.parts);
         let mut found = BTreeMap::new();
         let mut scan = accounts.iter().unwrap();
         while let Some((key, value)) = scan.next().unwrap() {
             found.insert(key.to_vec(), value.to_vec());
         }
         assert!(found == expected(next), "accounts before block {next}");
+        let slots = found.iter().map(|(key, value)| (key.clone(), short(value).to_vec())).collect();
+        let contract = (CONTRACT.to_vec(), contract(&trie::naive::root(&slots)));
+        let is_new = next == FIRST;
+        let root = if is_new { EMPTY_ROOT } else { trie::naive::root(&[contract].into()) };
+        assert!(pages.root() == root, "pages before block {next}");
         assert_eq!(events.len(), (next - FIRST) * 8);
         let mut numbers = vec![0; events.len() as usize];
         events.read(0, &mut numbers).unwrap();

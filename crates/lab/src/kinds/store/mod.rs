@@ -1,18 +1,26 @@
-//! Our store of keys and values: every operation in a process of its own, on a database that the
-//! first one filled.
+//! Our stores of keys and values, tables and pages: every operation in a process of its own, on a
+//! database that the first one filled.
 
 mod ours;
+mod pages;
 mod workload;
 
 use super::Kind;
 use crate::definition::Settings;
-use crate::job::{Job, parsed};
+use crate::job::{Job, parsed, setting};
 use crate::shape::OptionValues;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use pipeline::record::{RunRecord, TIME_NS};
 use std::fs;
 use std::path::Path;
-use workload::{LEAST_KEYS, Operation};
+use std::time::Instant;
+use workload::{Draw, Engine, LEAST_KEYS, Measured, Operation};
+
+/// The setting that says which of our stores is measured: `table` (the default) or `pages`.
+const DESIGN: &str = "design";
+
+/// The setting that says which keys are read and changed: `uniform` (the default) or `skewed`.
+const DRAW: &str = "draw";
 
 /// Stores of keys and values.
 pub struct Tables;
@@ -31,19 +39,24 @@ impl Kind for Tables {
         ensure!(keys >= LEAST_KEYS, "keys: expected at least {LEAST_KEYS}, found {keys}");
         let bytes = parsed::<usize>(settings, "memory-mib")? << 20;
         settings.insert("memory-bytes".into(), bytes.to_string());
-        Ok(())
+        draw(settings)?;
+        design(settings).map(|_| ())
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
         let name = job.setting("op")?;
         let operation = Operation::by_name(name).with_context(|| format!("no operation {name}"))?;
+        let (keys, draw) = (job.parsed("keys")?, draw(&job.settings)?);
+        let work = workload::Job { operation, keys, draw };
         let memory = job.parsed("memory-bytes")?;
-        let mut store = ours::Ours::open(&job.folder, memory).map_err(|error| anyhow!(error))?;
-        let work = workload::Job { operation, keys: job.parsed("keys")? };
-        let measured = workload::run(&mut store, work).map_err(|error| anyhow!(error))?;
-        drop(store);
+        let (measured, more) = match design(&job.settings)? {
+            Some(settings) => in_pages(&job.folder, &settings, work),
+            None => in_table(&job.folder, memory, work),
+        }
+        .map_err(|error| anyhow!(error))?;
         let mut record = RunRecord::new(program::this(), "");
         record.facts.set(TIME_NS, measured.nanoseconds());
+        more.iter().for_each(|(name, value)| record.facts.set(name, *value));
         record.facts.count("operations", measured.operations);
         record.facts.count("disk_bytes", bytes_in(&job.folder)?);
         record.answer.insert("bytes".into(), measured.bytes.to_string());
@@ -51,6 +64,46 @@ impl Kind for Tables {
         record.take_usage();
         Ok(record)
     }
+}
+
+/// How pages are to be opened; none where a table is measured.
+fn design(settings: &Settings) -> Result<Option<pages::Settings>> {
+    match settings.get(DESIGN).map(String::as_str) {
+        None | Some("table") => Ok(None),
+        Some("pages") => {
+            let memory = parsed(settings, "memory-bytes")?;
+            let (owner, ahead) = (setting(settings, "contracts")?, setting(settings, "ahead")?);
+            pages::Settings::new(memory, owner, ahead).map(Some)
+        }
+        Some(other) => bail!("{DESIGN} = '{other}'; available: table, pages"),
+    }
+}
+
+/// Which keys are read and changed.
+fn draw(settings: &Settings) -> Result<Draw> {
+    let Some(name) = settings.get(DRAW) else { return Ok(Draw::Uniform) };
+    let draw = Draw::by_name(name);
+    draw.with_context(|| format!("{DRAW} = '{name}'; available: uniform, skewed"))
+}
+
+/// What was measured, and facts besides.
+type Done = Result<(Measured, Vec<(&'static str, f64)>), workload::Error>;
+
+fn in_table(folder: &Path, memory: usize, work: workload::Job) -> Done {
+    let mut store = ours::Ours::open(folder, memory)?;
+    Ok((workload::run(&mut store, work)?, vec![]))
+}
+
+fn in_pages(folder: &Path, settings: &pages::Settings, work: workload::Job) -> Done {
+    let mut store = pages::InPages::open(folder, settings)?;
+    let mut measured = workload::run(&mut store, work)?;
+    if work.operation == Operation::Update {
+        // what the log has made durable is still to be written as cells
+        let start = Instant::now();
+        store.settle()?;
+        measured.time += start.elapsed();
+    }
+    Ok((measured, store.facts().to_vec()))
 }
 
 fn bytes_in(folder: &Path) -> Result<u64> {

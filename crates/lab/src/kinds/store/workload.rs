@@ -7,6 +7,7 @@
 //! their own. Values have 32 to 99 bytes. Both follow from a number, and from the round that wrote
 //! the value last, so that no list of them has to be kept.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What an engine fails with.
@@ -99,6 +100,41 @@ impl Operation {
     }
 }
 
+/// How the keys that are read and changed are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Draw {
+    /// Each as likely as any other.
+    #[default]
+    Uniform,
+    /// Four of five from the first fifth of all numbers, and so again within it (Gray et al.,
+    /// "Quickly generating billion-record synthetic databases", 1994: self-similar).
+    Skewed,
+}
+
+/// The logarithm of 0.2 by that of 0.8.
+const SKEW: f64 = 7.212_6;
+
+impl Draw {
+    /// The draw of this name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        [("uniform", Self::Uniform), ("skewed", Self::Skewed)]
+            .into_iter()
+            .find_map(|(own, draw)| (own == name).then_some(draw))
+    }
+
+    /// A number below `keys` that follows from `random`.
+    fn number(self, random: u64, keys: u64) -> u64 {
+        match self {
+            Self::Uniform => random % keys,
+            Self::Skewed => {
+                let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
+                (share.powf(SKEW) * keys as f64) as u64
+            }
+        }
+    }
+}
+
 /// What one process does.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
@@ -106,6 +142,8 @@ pub struct Job {
     pub operation: Operation,
     /// Keys that were put in by the fill, at least `LEAST_KEYS`.
     pub keys: u64,
+    /// Which of them are read and changed.
+    pub draw: Draw,
 }
 
 impl Job {
@@ -233,7 +271,7 @@ fn apply(
 
 /// Numbers of keys to read.
 fn numbers(job: Job, count: u64) -> impl Iterator<Item = u64> {
-    (0..count).map(move |at| random(job.seed(), at) % job.keys)
+    (0..count).map(move |at| job.draw.number(random(job.seed(), at), job.keys))
 }
 
 fn get(engine: &mut dyn Engine, job: Job, add: u64) -> Result<Measured, Error> {
@@ -278,16 +316,29 @@ fn scan(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
 }
 
 fn update(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
-    let operations = UPDATE_BATCH * UPDATE_BATCHES;
-    let mut measured = Measured { operations, ..Measured::default() };
+    let mut measured = Measured::default();
     for batch in 0..UPDATE_BATCHES {
-        // no key twice in a batch
-        let first = u128::from(random(job.seed(), batch) % job.keys);
-        let changes = (0..UPDATE_BATCH).map(|at| {
-            let n = (first + u128::from(at * STRIDE)) % u128::from(job.keys);
-            (key(n as u64), (at % 4 != 3).then(|| value(n as u64, job.seed())))
-        });
-        apply(engine, &changes.collect::<Vec<_>>(), &mut measured)?;
+        let changes = changes(job, batch);
+        measured.operations += changes.len() as u64;
+        apply(engine, &changes, &mut measured)?;
     }
     Ok(measured)
+}
+
+/// A batch of changes, which has no key twice.
+fn changes(job: Job, batch: u64) -> Vec<Change> {
+    let first = u128::from(random(job.seed(), batch) % job.keys);
+    let stride = |at: u64| ((first + u128::from(at * STRIDE)) % u128::from(job.keys)) as u64;
+    let (numbers, seed): (Vec<u64>, u64) = match job.draw {
+        Draw::Uniform => ((0..UPDATE_BATCH).map(stride).collect(), job.seed()),
+        // drawn again and again over all batches, so that each has values of its own
+        Draw::Skewed => {
+            let draws = batch * UPDATE_BATCH..(batch + 1) * UPDATE_BATCH;
+            let numbers = draws.map(|at| job.draw.number(random(job.seed(), at), job.keys));
+            let numbers: BTreeSet<u64> = numbers.collect();
+            (numbers.into_iter().collect(), job.seed() + (batch + 1) * 16)
+        }
+    };
+    let change = |(at, n): (usize, u64)| (key(n), (at % 4 != 3).then(|| value(n, seed)));
+    numbers.into_iter().enumerate().map(change).collect()
 }

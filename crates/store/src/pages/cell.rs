@@ -1,0 +1,273 @@
+//! A cell: the entries below one reference, as a record of a page. Layout: `docs/formats/pages.md`.
+
+use std::borrow::Cow;
+
+use super::key::nibble;
+
+/// Entries of a cell at most.
+pub(super) const MOST: usize = 32;
+/// A branch over cells with so many entries, or fewer, becomes a cell. Far below [`MOST`], so that
+/// a key that comes and goes does not split and merge each time.
+pub(super) const FEW: usize = 12;
+/// Bytes of a record with more than one entry, at most.
+pub(super) const MOST_BYTES: usize = 4096;
+/// Slots that stand in the entry of their account, at most, and the bytes that they take.
+pub(super) const MOST_NESTED: usize = 16;
+const MOST_NESTED_BYTES: usize = 1024;
+/// A storage trie with so many slots, or fewer, goes back into the entry of its account.
+pub(super) const FEW_NESTED: usize = 8;
+/// The longest value. An account of Ethereum has 110 bytes at most.
+pub(super) const MAX_VALUE: usize = 127;
+/// The trie of accounts.
+pub(super) const ACCOUNTS: u32 = 0;
+
+/// Bytes of a record before its prefix: length, trie, depth, entries.
+const HEADER: usize = 8;
+/// Bit of a value's length: the common end of accounts without storage and code is left out.
+const CUT: u8 = 0x80;
+
+/// A leaf of a trie. That of an account may have the account's slots with it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<'a> {
+    pub key: [u8; 32],
+    /// The value, without the common end if that is `cut` off.
+    pub value: Cow<'a, [u8]>,
+    pub cut: bool,
+    /// Slots of the account: key, length of the value, value.
+    pub nested: Cow<'a, [u8]>,
+}
+
+impl<'a> Entry<'a> {
+    /// A slot.
+    pub fn slot(key: [u8; 32], value: &'a [u8]) -> Self {
+        Self { key, value: Cow::Borrowed(value), cut: false, nested: Cow::Borrowed(&[]) }
+    }
+}
+
+/// Which record: the trie, and the half-bytes of `key` that all of its entries begin with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub trie: u32,
+    pub key: [u8; 32],
+    pub depth: usize,
+}
+
+/// Bytes of the record of these entries.
+pub(super) fn record_len(trie: u32, depth: usize, entries: &[Entry<'_>]) -> usize {
+    let rest = 32 - depth / 2;
+    let each = |entry: &Entry<'_>| match trie {
+        ACCOUNTS => rest + 1 + entry.value.len() + 2 + entry.nested.len(),
+        _ => rest + 1 + entry.value.len(),
+    };
+    HEADER + depth.div_ceil(2) + entries.iter().map(each).sum::<usize>()
+}
+
+/// Whether these entries are one cell.
+pub(super) fn fits(trie: u32, depth: usize, entries: &[Entry<'_>]) -> bool {
+    let few = entries.len() <= MOST && record_len(trie, depth, entries) <= MOST_BYTES;
+    few || entries.len() == 1
+}
+
+/// The record of these entries, at least one, at most [`MOST`].
+pub(super) fn encode(place: &Place, entries: &[Entry<'_>]) -> Box<[u8]> {
+    let len = record_len(place.trie, place.depth, entries);
+    let mut out = Vec::with_capacity(len);
+    out.extend((len as u16).to_le_bytes());
+    out.extend(place.trie.to_le_bytes());
+    out.push(place.depth as u8);
+    out.push(entries.len() as u8);
+    out.extend_from_slice(&prefix(place)[..place.depth.div_ceil(2)]);
+    for entry in entries {
+        out.extend_from_slice(&entry.key[place.depth / 2..]);
+        out.push(entry.value.len() as u8 | if entry.cut { CUT } else { 0 });
+        out.extend_from_slice(&entry.value);
+        if place.trie == ACCOUNTS {
+            out.extend((entry.nested.len() as u16).to_le_bytes());
+            out.extend_from_slice(&entry.nested);
+        }
+    }
+    out.into_boxed_slice()
+}
+
+/// The key with zeros behind the first `depth` half-bytes.
+fn prefix(place: &Place) -> [u8; 32] {
+    let mut prefix = [0; 32];
+    let whole = place.depth / 2;
+    prefix[..whole].copy_from_slice(&place.key[..whole]);
+    if place.depth % 2 == 1 {
+        prefix[whole] = place.key[whole] & 0xf0;
+    }
+    prefix
+}
+
+/// A record that was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record<'a> {
+    pub trie: u32,
+    pub depth: usize,
+    /// Zeros behind the first `depth` half-bytes.
+    pub prefix: [u8; 32],
+    pub count: usize,
+    entries: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// Reads the head of the record that `bytes` are; none where they are no record.
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        let (head, rest) = bytes.split_first_chunk::<HEADER>()?;
+        let [_, _, a, b, c, d, depth, count] = *head;
+        let depth = usize::from(depth);
+        let (path, entries) = rest.split_at_checked(depth.div_ceil(2))?;
+        let mut prefix = [0; 32];
+        prefix.get_mut(..path.len())?.copy_from_slice(path);
+        let trie = u32::from_le_bytes([a, b, c, d]);
+        (depth <= 64 && count > 0).then_some(Self {
+            trie,
+            depth,
+            prefix,
+            count: count.into(),
+            entries,
+        })
+    }
+
+    /// Is it the one at this place?
+    pub fn is_at(&self, place: &Place) -> bool {
+        (self.trie, self.depth) == (place.trie, place.depth) && self.prefix == prefix(place)
+    }
+
+    /// Its entries in order; fewer than `count` where they are not whole.
+    pub fn entries(self) -> impl Iterator<Item = Entry<'a>> {
+        let mut rest = self.entries;
+        (0..self.count).map_while(move |_| self.entry(&mut rest))
+    }
+
+    fn entry(&self, rest: &mut &'a [u8]) -> Option<Entry<'a>> {
+        let mut key = self.prefix;
+        let whole = self.depth / 2;
+        key[whole..].copy_from_slice(take(rest, 32 - whole)?);
+        let len = take(rest, 1)?[0];
+        let value = take(rest, usize::from(len & !CUT))?;
+        let mut nested: &[u8] = &[];
+        if self.trie == ACCOUNTS {
+            let len = take(rest, 2)?;
+            nested = take(rest, usize::from(u16::from_le_bytes([len[0], len[1]])))?;
+        }
+        let (value, nested) = (Cow::Borrowed(value), Cow::Borrowed(nested));
+        Some(Entry { key, value, cut: len & CUT != 0, nested })
+    }
+}
+
+fn take<'a>(rest: &mut &'a [u8], bytes: usize) -> Option<&'a [u8]> {
+    let (taken, after) = rest.split_at_checked(bytes)?;
+    *rest = after;
+    Some(taken)
+}
+
+/// The records of a page, back to back.
+pub(super) fn records(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let len = bytes.first_chunk::<2>().map(|len| u16::from_le_bytes(*len).into())?;
+        take(&mut bytes, len).filter(|record| !record.is_empty())
+    })
+}
+
+/// Slots in the entry of an account.
+pub(super) fn nested(mut bytes: &[u8]) -> impl Iterator<Item = ([u8; 32], &[u8])> {
+    std::iter::from_fn(move || {
+        let key = *take(&mut bytes, 32)?.first_chunk()?;
+        let len = take(&mut bytes, 1)?[0];
+        Some((key, take(&mut bytes, len.into())?))
+    })
+}
+
+/// Slots as the entry of their account holds them; none where they are too many for that.
+pub(super) fn nest(slots: &[Entry<'_>], most: usize) -> Option<Vec<u8>> {
+    let bytes = |slot: &Entry<'_>| 33 + slot.value.len();
+    let is_small =
+        slots.len() <= most && slots.iter().map(bytes).sum::<usize>() <= MOST_NESTED_BYTES;
+    let mut out = vec![];
+    for slot in slots.iter().filter(|_| is_small) {
+        out.extend_from_slice(&slot.key);
+        out.push(slot.value.len() as u8);
+        out.extend_from_slice(&slot.value);
+    }
+    is_small.then_some(out)
+}
+
+/// Groups of entries, or of anything with a key, that have the same half-byte at `depth`.
+pub(super) fn by_nibble<T>(
+    items: &[T],
+    depth: usize,
+    key: impl Fn(&T) -> &[u8; 32] + Copy,
+) -> impl Iterator<Item = (u8, &[T])> {
+    let same = move |a: &T, b: &T| nibble(key(a), depth) == nibble(key(b), depth);
+    items.chunk_by(same).map(move |group| (nibble(key(&group[0]), depth), group))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::{Random, rounds};
+
+    fn entries(random: &mut Random, trie: u32, depth: usize, count: usize) -> Vec<Entry<'static>> {
+        let prefix: [u8; 32] = random.array();
+        let mut entries: Vec<_> = (0..count)
+            .map(|_| {
+                let mut key: [u8; 32] = random.array();
+                let whole = depth / 2;
+                key[..whole].copy_from_slice(&prefix[..whole]);
+                if depth % 2 == 1 {
+                    key[whole] = key[whole] & 15 | prefix[whole] & 0xf0;
+                }
+                let len = random.below(MAX_VALUE + 1);
+                let (value, cut) = (Cow::Owned(random.bytes(len)), random.coin());
+                let len = if trie == ACCOUNTS { random.below(200_usize) } else { 0 };
+                Entry { key, value, cut, nested: Cow::Owned(random.bytes(len)) }
+            })
+            .collect();
+        entries.sort_by_key(|entry| entry.key);
+        entries.dedup_by_key(|entry| entry.key);
+        entries
+    }
+
+    #[test]
+    fn a_record_comes_back() {
+        let mut random = Random::new(1);
+        for round in 0..rounds(2000) {
+            let (trie, depth) = (random.below(3_u32), round % 65);
+            let count = 1 + random.below(6_usize);
+            let entries = entries(&mut random, trie, depth, count);
+            let place = Place { trie, key: entries[0].key, depth };
+            let bytes = encode(&place, &entries);
+            assert_eq!(bytes.len(), record_len(trie, depth, &entries));
+            let record = Record::new(&bytes).unwrap();
+            assert!(record.is_at(&place) && record.count == entries.len());
+            assert!(!record.is_at(&Place { trie: trie + 1, ..place }));
+            let found: Vec<_> = record.entries().collect();
+            let parts = |entries: &[Entry<'_>]| -> Vec<_> {
+                let part = |e: &Entry<'_>| (e.key, e.value.to_vec(), e.cut, e.nested.to_vec());
+                entries.iter().map(part).collect()
+            };
+            assert_eq!(parts(&found), parts(&entries));
+            let page = [&bytes[..], &bytes[..], &[0; 40]].concat();
+            assert_eq!(records(&page).collect::<Vec<_>>(), [&bytes[..], &bytes[..]]);
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_record_do_no_harm() {
+        let mut random = Random::new(2);
+        let mut read = 0;
+        for _ in 0..rounds(20_000) {
+            let entries = entries(&mut random, ACCOUNTS, 3, 3);
+            let mut bytes =
+                encode(&Place { trie: 0, key: entries[0].key, depth: 3 }, &entries).into_vec();
+            random.flip(&mut bytes);
+            bytes.truncate(random.below(bytes.len() + 1));
+            for record in records(&bytes).filter_map(Record::new) {
+                read += record.entries().map(|entry| nested(&entry.nested).count()).sum::<usize>();
+            }
+        }
+        assert!(read > 0, "no slot was read");
+    }
+}

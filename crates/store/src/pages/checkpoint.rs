@@ -1,0 +1,282 @@
+//! A checkpoint: files with many dead cells are emptied into the buffer, the buffer goes into new
+//! pages, the references into a new file, and the manifest names all of it.
+
+use std::sync::Arc;
+
+use super::{
+    Pages, PagesOptions,
+    cell::{ACCOUNTS, Place, Record},
+    files::FileFacts,
+    index,
+    key::nibble,
+    upper::{Below, Child, Parent},
+};
+use crate::{
+    crash::CrashPoint,
+    disk::Open,
+    error::{Error, Result, mismatch},
+    folder::Folder,
+    manifest::{self, Fields},
+    table::{number_of, path_of},
+};
+
+/// What the file with the references is called, behind the name of the pages.
+const INDEX: &str = "-index";
+
+/// Is `file` the name of a file of the pages `name`? Its number.
+pub(crate) fn number_of_file(file: &str, name: &str) -> Option<u64> {
+    number_of(file, name).or_else(|| number_of(file, &format!("{name}{INDEX}")))
+}
+
+/// What a manifest says of pages.
+struct Facts {
+    page_bytes: u32,
+    file_pages: u32,
+    /// Number and bytes of the file with the references.
+    index: (u64, u64),
+    files: Vec<FileFacts>,
+}
+
+fn read_facts(facts: &[u8]) -> Option<Facts> {
+    let mut fields = Fields(facts);
+    let (page_bytes, file_pages) = (fields.short()?, fields.short()?);
+    let index = (fields.long()?, fields.long()?);
+    let mut files = vec![];
+    while !fields.0.is_empty() {
+        let (slot, pages) = (fields.short()?, fields.short()?);
+        let (number, live) = (fields.long()?, fields.long()?);
+        files.push(FileFacts { slot, number, pages, live });
+    }
+    let is_file = |file: &FileFacts| {
+        let end = (u64::from(file.slot) + 1) * u64::from(file_pages);
+        file.pages <= file_pages && end <= 1 << 31
+    };
+    let known = file_pages > 0 && files.iter().all(is_file);
+    known.then_some(Facts { page_bytes, file_pages, index, files })
+}
+
+/// Numbers of the files that a manifest names.
+pub(crate) fn numbers(facts: &[u8]) -> Vec<u64> {
+    let facts = read_facts(facts);
+    facts.map_or(vec![], |facts| {
+        facts.files.iter().map(|file| file.number).chain([facts.index.0]).collect()
+    })
+}
+
+impl Pages {
+    /// Goes on from what the last commit says.
+    pub(super) fn resume(&mut self, facts: &[u8], how: Open) -> Result<()> {
+        let dir = &self.folder.dir;
+        let Some(facts) = read_facts(facts) else {
+            let (expected, found) = (format!("facts of pages {}", self.name), facts.len());
+            return Err(manifest::damaged(dir, expected, format!("{found} other bytes")));
+        };
+        if facts.page_bytes as usize != self.files.page_bytes {
+            let expected = facts.page_bytes;
+            return Err(mismatch("bytes of a page", expected, self.files.page_bytes));
+        }
+        self.files.file_pages = facts.file_pages;
+        facts.files.iter().try_for_each(|file| self.files.resume(file, how))?;
+        self.index = Some(facts.index);
+        index::read(self, facts.index)
+    }
+
+    /// The path of a file with references.
+    pub(super) fn index_path(&self, number: u64) -> std::path::PathBuf {
+        path_of(&self.folder.dir, &format!("{}{INDEX}", self.name), number)
+    }
+
+    /// Writes and syncs what changed; what the manifest will say.
+    pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
+        self.check_whole()?;
+        if self.has_changed || self.index.is_none() {
+            self.failed = true;
+            self.clean()?;
+            self.write_cells()?;
+            self.files.sync()?;
+            self.folder.reach(CrashPoint::AfterPages)?;
+            let number = self.folder.take_number();
+            let bytes = index::write(self, number)?;
+            self.files.written += bytes;
+            self.next_index = Some((number, bytes));
+            self.failed = false;
+        }
+        let (number, bytes) = self.next_index.or(self.index).unwrap_or_default();
+        let mut facts = vec![];
+        facts.extend((self.files.page_bytes as u32).to_le_bytes());
+        facts.extend(self.files.file_pages.to_le_bytes());
+        facts.extend([number.to_le_bytes(), bytes.to_le_bytes()].concat());
+        for FileFacts { slot, number, pages, live } in self.files.facts() {
+            facts.extend([slot.to_le_bytes(), pages.to_le_bytes()].concat());
+            facts.extend([number.to_le_bytes(), live.to_le_bytes()].concat());
+        }
+        Ok(facts)
+    }
+
+    /// What was prepared counts: what it replaces goes.
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if let Some(next) = self.next_index.take() {
+            if let Some((old, _)) = self.index.replace(next) {
+                self.folder.remove(&self.index_path(old))?;
+            }
+            for number in std::mem::take(&mut self.files.ended) {
+                self.folder.remove(&self.files.path(number))?;
+            }
+        }
+        self.has_changed = false;
+        Ok(())
+    }
+
+    /// Puts all cells of the buffer into pages, in the order of tries and keys.
+    fn write_cells(&mut self) -> Result<()> {
+        for number in 0..self.tries.len() as u32 {
+            if let Some(top) = self.tries[number as usize].top {
+                self.write_below(top, Parent::Trie(number))?;
+            }
+        }
+        self.buffer.cells = vec![];
+        self.buffer.free = vec![];
+        Ok(())
+    }
+
+    fn write_below(&mut self, child: Child, parent: Parent) -> Result<()> {
+        match child.below() {
+            Below::Page(_) => {}
+            Below::Branch(at) => {
+                let children = self.arena.get(at).children();
+                let children: Vec<_> = children.map(|(nibble, child)| (nibble, *child)).collect();
+                for (nibble, child) in children {
+                    self.write_below(child, Parent::Branch(at, nibble))?;
+                }
+            }
+            Below::Buffer(at) => {
+                let record = self.buffer.take(at)?;
+                let page = self.files.append(&record, child.bytes())?;
+                let place = match parent {
+                    Parent::Trie(number) => self.tries[number as usize].top.as_mut(),
+                    Parent::Branch(at, nibble) => self.arena.get_mut(at).get_mut(nibble),
+                };
+                if let Some(place) = place {
+                    *place = place.moved(Below::Page(page));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Empties files, those with the least live bytes first, until the disk will have no more dead
+    /// bytes than it may when the buffer is written.
+    fn clean(&mut self) -> Result<()> {
+        loop {
+            let (bytes, live) = self.files.bytes();
+            let buffered = self.buffer.bytes as u64;
+            if (bytes + buffered) as f64 <= self.disk_factor * (live + buffered) as f64 {
+                return Ok(());
+            }
+            let files = self.files.facts().filter(|file| !self.files.is_current(file.slot));
+            let share = |file: &FileFacts| file.live * (1 << 20) / u64::from(file.pages.max(1));
+            // the current file is the one that is left where all is dead
+            let Some(file) = files.min_by_key(share) else { return Ok(()) };
+            self.empty(&file)?;
+        }
+    }
+
+    /// Takes the cells of a file that count into the buffer, and the file out.
+    fn empty(&mut self, file: &FileFacts) -> Result<()> {
+        let mut index = 0;
+        while file.live > 0 && index < file.pages {
+            let page = file.slot * self.files.file_pages + index;
+            let (records, units) = self.files.scan(page)?;
+            for record in super::cell::records(&records) {
+                let Some(head) = Record::new(record) else { continue };
+                let place = Place { trie: head.trie, key: head.prefix, depth: head.depth };
+                let is_here = |child: &&mut Child| child.below() == Below::Page(page);
+                let Some(child) = self.locate(&place).filter(is_here) else { continue };
+                let bytes = child.bytes();
+                let at = self.buffer.put(record.into())?;
+                if let Some(child) = self.locate(&place) {
+                    *child = child.moved(Below::Buffer(at));
+                }
+                self.files.dies(page, bytes);
+                self.cleaned += record.len() as u64;
+            }
+            index += units;
+        }
+        self.files.end_file(file.slot);
+        Ok(())
+    }
+
+    /// What is at a place in a trie.
+    fn locate(&mut self, place: &Place) -> Option<&mut Child> {
+        let mut depth = 0;
+        let mut parent = Parent::Trie(place.trie);
+        while depth < place.depth {
+            let child = match parent {
+                Parent::Trie(number) => self.tries.get(number as usize)?.top?,
+                Parent::Branch(at, nibble) => *self.arena.get(at).get(nibble)?,
+            };
+            let Below::Branch(at) = child.below() else { return None };
+            for half in &self.arena.get(at).path {
+                if depth == place.depth || nibble(&place.key, depth) != *half {
+                    return None;
+                }
+                depth += 1;
+            }
+            if depth == place.depth {
+                return None;
+            }
+            parent = Parent::Branch(at, nibble(&place.key, depth));
+            depth += 1;
+        }
+        match parent {
+            Parent::Trie(number) => self.tries.get_mut(number as usize)?.top.as_mut(),
+            Parent::Branch(at, nibble) => self.arena.get_mut(at).get_mut(nibble),
+        }
+    }
+
+    /// Reads every page of which a manifest says `facts`, and the references, as long as `watch`,
+    /// which gets the bytes of each, says yes; what is damaged.
+    pub(crate) fn survey_files(
+        folder: &Arc<Folder>,
+        name: &str,
+        facts: &[u8],
+        watch: &dyn Fn(u64) -> bool,
+    ) -> Result<Vec<Error>> {
+        let page_bytes = Fields(facts).short().unwrap_or(0) as usize;
+        let options = PagesOptions { page_bytes, ..PagesOptions::new(0) };
+        let pages = match Pages::open(folder, name, Some(facts), &options, false) {
+            Err(error @ Error::Damaged { .. }) => return Ok(vec![error]),
+            pages => pages?,
+        };
+        let mut damage = vec![];
+        for file in pages.files.facts() {
+            let mut index = 0;
+            while index < file.pages {
+                let units = match pages.files.scan(file.slot * pages.files.file_pages + index) {
+                    Ok((_, units)) => units,
+                    Err(error @ Error::Damaged { .. }) => {
+                        damage.push(error);
+                        1
+                    }
+                    Err(error) => return Err(error),
+                };
+                index += units;
+                if !watch(u64::from(units) * pages.files.page_bytes as u64) {
+                    return Ok(damage);
+                }
+            }
+        }
+        Ok(damage)
+    }
+
+    /// Bytes of the files of which a manifest says `facts`.
+    pub(crate) fn bytes_of(facts: &[u8]) -> u64 {
+        read_facts(facts).map_or(0, |facts| {
+            let pages: u64 = facts.files.iter().map(|file| u64::from(file.pages)).sum();
+            pages * u64::from(facts.page_bytes)
+        })
+    }
+
+    /// The number of the trie of accounts, which every store has.
+    pub(super) const FIRST: u32 = ACCOUNTS;
+}

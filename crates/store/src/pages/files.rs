@@ -1,0 +1,290 @@
+//! Pages on disk: numbered files that are only appended to, each page with its sum. What is in a
+//! page is never written over; a file whose cells have mostly moved on is emptied and removed.
+
+use std::{path::PathBuf, sync::Arc};
+
+use super::{
+    PagesOptions,
+    ahead::{Reader, Wanted},
+    batch::Held,
+    cell::{self, Place},
+};
+use crate::{
+    disk::{DiskFile, Open},
+    error::{Error, Result, io_error, mismatch, missing_or},
+    folder::Folder,
+    table::{PageCache, path_of},
+};
+
+/// Bytes of a page before its records: sum, bytes of records, pages that it takes.
+pub(super) const HEADER: usize = 8;
+
+/// A file of pages.
+#[derive(Debug)]
+pub(super) struct PageFile {
+    /// Never given twice.
+    pub number: u64,
+    /// Pages in it.
+    pub pages: u32,
+    /// Bytes of records that count.
+    pub live: u64,
+    /// Pages that survive a power loss.
+    pub synced: u32,
+    pub handle: Arc<dyn DiskFile>,
+}
+
+/// What the manifest says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileFacts {
+    /// Its place among the files: page `p` is in file `p / pages of a file`.
+    pub slot: u32,
+    pub number: u64,
+    pub pages: u32,
+    pub live: u64,
+}
+
+/// All files of pages.
+#[derive(Debug)]
+pub(super) struct PageFiles {
+    pub folder: Arc<Folder>,
+    pub name: String,
+    pub page_bytes: usize,
+    /// Pages of a file.
+    pub file_pages: u32,
+    pub slots: Vec<Option<PageFile>>,
+    /// The one that is appended to.
+    pub current: Option<u32>,
+    cache: PageCache,
+    /// Pages that an update will need.
+    pub held: Held,
+    pub reader: Reader,
+    /// The page in the making, behind whole pages that are not written yet.
+    pub pending: Vec<u8>,
+    /// Records of the page in the making, with their places.
+    pub page: Vec<u8>,
+    /// Files that are removed when the next commit counts.
+    pub ended: Vec<u64>,
+    /// Bytes written so far.
+    pub written: u64,
+}
+
+impl PageFiles {
+    pub fn new(folder: &Arc<Folder>, name: &str, options: &PagesOptions) -> Self {
+        let page_bytes = options.page_bytes;
+        let file_pages = (options.file_bytes / page_bytes as u64).clamp(8, 1 << 20) as u32;
+        let (cache, reader) = (options.cache.clone(), Reader::new(options.read_ahead));
+        Self {
+            folder: Arc::clone(folder),
+            name: name.into(),
+            page_bytes,
+            file_pages,
+            slots: vec![],
+            current: None,
+            cache,
+            held: Held::new(),
+            reader,
+            pending: vec![],
+            page: vec![],
+            ended: vec![],
+            written: 0,
+        }
+    }
+
+    /// Takes in a file of the last commit, which must be as long as that says.
+    pub fn resume(&mut self, facts: &FileFacts, how: Open) -> Result<()> {
+        let path = path_of(&self.folder.dir, &self.name, facts.number);
+        let disk = &self.folder.disk;
+        let handle = disk.open(&path, how).map_err(|source| missing_or(source, &path))?;
+        let found = handle.bytes().map_err(io_error("read", &path))?;
+        let expected = u64::from(facts.pages) * self.page_bytes as u64;
+        if found < expected {
+            return Err(Error::Damaged {
+                path,
+                offset: found,
+                what: "file of pages",
+                expected: format!("{expected} bytes"),
+                found: format!("{found} bytes"),
+            });
+        }
+        let slot = facts.slot as usize;
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, || None);
+        }
+        let FileFacts { number, pages, live, .. } = *facts;
+        if pages < self.file_pages {
+            self.current = Some(facts.slot);
+        }
+        self.slots[slot] = Some(PageFile { number, pages, live, synced: pages, handle });
+        Ok(())
+    }
+
+    /// What the manifest says of all files.
+    pub fn facts(&self) -> impl Iterator<Item = FileFacts> {
+        (0..).zip(&self.slots).filter_map(|(slot, file)| {
+            let PageFile { number, pages, live, .. } = *file.as_ref()?;
+            Some(FileFacts { slot, number, pages, live })
+        })
+    }
+
+    /// Bytes of all files, and of the records in them that count.
+    pub fn bytes(&self) -> (u64, u64) {
+        let files = || self.slots.iter().flatten();
+        let all: u64 = files().map(|file| u64::from(file.pages)).sum();
+        (all * self.page_bytes as u64, files().map(|file| file.live).sum())
+    }
+
+    /// A record of so many bytes counts no more.
+    pub fn dies(&mut self, page: u32, bytes: u64) {
+        if let Some(Some(file)) = self.slots.get_mut((page / self.file_pages) as usize) {
+            file.live = file.live.saturating_sub(bytes);
+        }
+    }
+
+    /// Pages that a record of so many bytes takes.
+    pub fn units(&self, bytes: u64) -> usize {
+        (HEADER + bytes as usize).div_ceil(self.page_bytes).max(1)
+    }
+
+    fn file(&self, page: u32) -> Result<(&PageFile, u32)> {
+        let file = self.slots.get((page / self.file_pages) as usize).and_then(Option::as_ref);
+        let file = file.ok_or_else(|| mismatch("page", "one of a file of the store", page))?;
+        Ok((file, page % self.file_pages))
+    }
+
+    /// Where a page is in the cache, if it is there.
+    pub fn cached(&self, page: u32) -> Option<Arc<[u8]>> {
+        let (file, index) = self.file(page).ok()?;
+        self.cache.get(file.number, index)
+    }
+
+    /// The records of a page that is `units` long.
+    pub fn read(&self, page: u32, units: usize) -> Result<Arc<[u8]>> {
+        if let Some(bytes) = self.held.get(&page) {
+            return Ok(Arc::clone(bytes));
+        }
+        if let Some(bytes) = self.cached(page) {
+            return Ok(bytes);
+        }
+        let (file, index) = self.file(page)?;
+        let mut bytes = vec![0; units * self.page_bytes];
+        let offset = u64::from(index) * self.page_bytes as u64;
+        let path = || path_of(&self.folder.dir, &self.name, file.number);
+        let read = file.handle.read_exact_at(&mut bytes, offset);
+        read.map_err(|source| io_error("read", &path())(source))?;
+        self.accept(page, &bytes)
+    }
+
+    /// What to read for a page that has a record of so many bytes.
+    pub fn wanted(&self, page: u32, bytes: u64) -> Result<Wanted> {
+        let (file, index) = self.file(page)?;
+        let offset = u64::from(index) * self.page_bytes as u64;
+        let bytes = self.units(bytes) * self.page_bytes;
+        Ok(Wanted { file: Arc::clone(&file.handle), offset, bytes })
+    }
+
+    /// The records of a page of unknown length, past the cache, and its units.
+    pub fn scan(&self, page: u32) -> Result<(Vec<u8>, u32)> {
+        let (file, index) = self.file(page)?;
+        let path = self.path(file.number);
+        let offset = u64::from(index) * self.page_bytes as u64;
+        let mut bytes = vec![0; self.page_bytes];
+        let read = |bytes: &mut [u8], at: u64| {
+            file.handle.read_exact_at(bytes, at).map_err(io_error("read", &path))
+        };
+        read(&mut bytes, offset)?;
+        // whatever it says, it ends with the file, and takes a page
+        let units = head(&bytes).map_or(1, |(_, units)| units);
+        let units = units.clamp(1, (file.pages - index).max(1) as usize);
+        bytes.resize(units * self.page_bytes, 0);
+        read(&mut bytes[self.page_bytes..], offset + self.page_bytes as u64)?;
+        Ok((self.records(page, &bytes)?.to_vec(), units as u32))
+    }
+
+    /// Holds a page that was read to its sum; its records, which the cache has from now on.
+    pub fn accept(&self, page: u32, bytes: &[u8]) -> Result<Arc<[u8]>> {
+        let (file, index) = self.file(page)?;
+        let records: Arc<[u8]> = self.records(page, bytes)?.into();
+        self.cache.insert(file.number, index, Arc::clone(&records));
+        Ok(records)
+    }
+
+    /// The records of a page, held to its sum.
+    fn records<'b>(&self, page: u32, bytes: &'b [u8]) -> Result<&'b [u8]> {
+        let (file, index) = self.file(page)?;
+        let expected = bytes.first_chunk().map_or(0, |sum| u32::from_le_bytes(*sum));
+        let found = sum(file.number, index, bytes.get(4..).unwrap_or_default());
+        let records = head(bytes).and_then(|(used, _)| bytes.get(HEADER..)?.get(..used));
+        records.filter(|_| expected == found).ok_or_else(|| Error::Damaged {
+            path: self.path(file.number),
+            offset: u64::from(index) * self.page_bytes as u64,
+            what: "page",
+            expected: format!("CRC-32 {expected:08x}"),
+            found: format!("{found:08x}"),
+        })
+    }
+
+    pub fn path(&self, number: u64) -> PathBuf {
+        path_of(&self.folder.dir, &self.name, number)
+    }
+
+    /// The record at `place`, which its parent says is in a page of so many units.
+    pub fn record(&self, place: &Place, page: u32, units: usize) -> Result<CellBytes> {
+        let bytes = self.read(page, units)?;
+        self.record_in(place, page, &bytes)
+    }
+
+    /// The record at `place` in the records of its page.
+    pub fn record_in(&self, place: &Place, page: u32, bytes: &Arc<[u8]>) -> Result<CellBytes> {
+        let mut start = 0;
+        for record in cell::records(bytes) {
+            if cell::Record::new(record).is_some_and(|record| record.is_at(place)) {
+                let range = start..start + record.len();
+                return Ok(CellBytes::InPage(Arc::clone(bytes), range));
+            }
+            start += record.len();
+        }
+        let (file, index) = self.file(page)?;
+        Err(Error::Damaged {
+            path: self.path(file.number),
+            offset: u64::from(index) * self.page_bytes as u64,
+            what: "page",
+            expected: format!("a cell of trie {} at depth {}", place.trie, place.depth),
+            found: "other cells".into(),
+        })
+    }
+}
+
+/// Bytes of the records of a page, and the pages that it takes, as it says.
+fn head(page: &[u8]) -> Option<(usize, usize)> {
+    let [a, b, c, d] = *page.get(4..8)?.first_chunk()?;
+    Some((u16::from_le_bytes([a, b]).into(), u16::from_le_bytes([c, d]).into()))
+}
+
+/// CRC-32 of a page, and of where it is, so that a page in another's place shows.
+pub(super) fn sum(file: u64, index: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&file.to_le_bytes());
+    hasher.update(&index.to_le_bytes());
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+/// The record of a cell.
+#[derive(Clone, Debug)]
+pub(super) enum CellBytes {
+    /// Taken out of the buffer.
+    Own(Box<[u8]>),
+    /// In a page.
+    InPage(Arc<[u8]>, std::ops::Range<usize>),
+}
+
+impl std::ops::Deref for CellBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => bytes,
+            Self::InPage(page, range) => &page[range.clone()],
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! A block's changes: storage first, in tries of its own or in the entries of accounts, then the
+//! accounts with the roots that came of it.
+
+use trie::EMPTY_ROOT;
+
+use super::{
+    Pages, Trie,
+    cell::{self, ACCOUNTS, Entry, FEW_NESTED, MAX_VALUE, MOST_NESTED, Record},
+    key::{Change, StateKey},
+    update::{Leaf, What, is_account},
+};
+use crate::error::{Result, mismatch};
+
+/// Storage of an account whose root is not known yet.
+enum Changed {
+    /// Of this trie.
+    Trie(u32),
+    /// In the entry of the account.
+    Nested(Vec<u8>),
+}
+
+/// Accounts that wait for the roots of their storage: places among the leaves, and that storage.
+type Waiting = Vec<(usize, Changed)>;
+
+impl Pages {
+    /// Applies the changes of a block, in the order of their keys, each key once. The state root.
+    ///
+    /// An account that is removed takes its slots along; one that is made again in the same block
+    /// without its old slots is removed by an update of its own before. The storage root in the
+    /// value of an account is put in here, whatever the caller has there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Mismatch`] when keys do not ascend, a value is empty or longer than 127
+    /// bytes, the value of an account is none, or a removed account gets slots: nothing has changed
+    /// then. Slots of no account, and what happens on reading: after such an error the store must
+    /// be opened again.
+    pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
+        self.check_whole()?;
+        check(changes)?;
+        self.hold(changes.iter().map(|change| &change.key))?;
+        self.failed = true;
+        let (mut leaves, changed) = self.change_storage(changes)?;
+        let mut tries: Vec<u32> = vec![];
+        tries.extend(changed.iter().filter_map(|(_, changed)| match changed {
+            Changed::Trie(number) => Some(*number),
+            Changed::Nested(_) => None,
+        }));
+        let Self { hashing, tries: all, arena, buffer, .. } = self;
+        hashing.settle(&tries, all, arena, buffer)?;
+        self.put_roots(&mut leaves, changed);
+        self.change(ACCOUNTS, &leaves)?;
+        let Self { hashing, tries: all, arena, buffer, .. } = self;
+        hashing.settle(&[ACCOUNTS], all, arena, buffer)?;
+        self.files.held.clear();
+        (self.failed, self.has_changed) = (false, true);
+        Ok(self.root())
+    }
+
+    /// Changes the storage of accounts; what is left to do to the accounts, and which of them wait
+    /// for a storage root.
+    fn change_storage<'a>(&mut self, changes: &[Change<'a>]) -> Result<(Vec<Leaf<'a>>, Waiting)> {
+        let (mut leaves, mut changed) = (vec![], vec![]);
+        for group in changes.chunk_by(|a, b| a.key.account == b.key.account) {
+            let (own, slots) = match group {
+                [own, slots @ ..] if own.key.slot.is_none() => (Some(own), slots),
+                slots => (None, slots),
+            };
+            let account = group[0].key.account;
+            let number = self.storage.get(&account).copied();
+            let value = own.and_then(|own| own.value);
+            let what = if own.is_some() && value.is_none() {
+                number.map_or(Ok(()), |number| self.remove_trie(number))?;
+                What::Remove
+            } else {
+                if !slots.is_empty() {
+                    let slots: Vec<_> = slots.iter().map(slot_leaf).collect();
+                    changed.push((leaves.len(), self.change_slots(&account, number, &slots)?));
+                }
+                What::Set { value, storage: None }
+            };
+            leaves.push(Leaf { key: account, what });
+        }
+        Ok((leaves, changed))
+    }
+
+    /// Changes slots of an account that has the trie `number`, or none.
+    fn change_slots(
+        &mut self,
+        account: &[u8; 32],
+        number: Option<u32>,
+        slots: &[Leaf<'_>],
+    ) -> Result<Changed> {
+        if let Some(number) = number {
+            self.change(number, slots)?;
+            return self.nest_again(number);
+        }
+        let mut old = vec![];
+        if let Some(found) = self.cell_of(ACCOUNTS, account) {
+            let record = self.peek(&found)?;
+            let mut entries = Record::new(&record).into_iter().flat_map(Record::entries);
+            let entry = entries.find(|entry| entry.key == *account);
+            old = entry.map_or(vec![], |entry| entry.nested.into_owned());
+        }
+        let entries = cell::nested(&old).map(|(key, value)| Entry::slot(key, value));
+        let (entries, _) = super::update::merge(!ACCOUNTS, entries, slots)?;
+        if let Some(nested) = cell::nest(&entries, MOST_NESTED) {
+            return Ok(Changed::Nested(nested));
+        }
+        let number = self.add_trie(account)?;
+        self.tries[number as usize].top = self.put(number, 0, &entries)?;
+        Ok(Changed::Trie(number))
+    }
+
+    /// Puts the slots of a trie into the entry of their account, where they are few now.
+    fn nest_again(&mut self, number: u32) -> Result<Changed> {
+        let Trie { account, top } = self.tries[number as usize];
+        let Some(top) = top else {
+            self.remove_trie(number)?;
+            return Ok(Changed::Nested(vec![]));
+        };
+        if !(1..=FEW_NESTED).contains(&top.count()) {
+            return Ok(Changed::Trie(number));
+        }
+        let Some(found) = self.cell_of(number, &account) else { return Ok(Changed::Trie(number)) };
+        let record = self.peek(&found)?;
+        let entries: Vec<_> = Record::new(&record).into_iter().flat_map(Record::entries).collect();
+        let Some(nested) = cell::nest(&entries, FEW_NESTED) else {
+            return Ok(Changed::Trie(number));
+        };
+        self.remove_trie(number)?;
+        Ok(Changed::Nested(nested))
+    }
+
+    fn add_trie(&mut self, account: &[u8; 32]) -> Result<u32> {
+        let trie = Trie { account: *account, top: None };
+        let number = match self.free_tries.pop() {
+            Some(number) => number,
+            None => {
+                self.tries.push(Trie::default());
+                let last = u32::try_from(self.tries.len() - 1);
+                last.map_err(|_| mismatch("storage tries", "less than 2^32", "more"))?
+            }
+        };
+        self.tries[number as usize] = trie;
+        self.storage.insert(*account, number);
+        Ok(number)
+    }
+
+    fn remove_trie(&mut self, number: u32) -> Result<()> {
+        let Trie { account, top } = std::mem::take(&mut self.tries[number as usize]);
+        self.storage.remove(&account);
+        self.free_tries.push(number);
+        top.map_or(Ok(()), |top| self.clear(&top))
+    }
+
+    /// Gives the leaves of accounts the roots of their storage.
+    fn put_roots(&mut self, leaves: &mut [Leaf<'_>], changed: Waiting) {
+        let mut nested = vec![];
+        let mut put = |at: usize, root: [u8; 32], slots: Vec<u8>| {
+            if let What::Set { storage, .. } = &mut leaves[at].what {
+                *storage = Some((root, slots));
+            }
+        };
+        for (at, changed) in changed {
+            match changed {
+                Changed::Trie(number) => {
+                    let top = self.tries[number as usize].top;
+                    put(at, top.map_or(EMPTY_ROOT, |top| top.reference.bytes), vec![]);
+                }
+                Changed::Nested(slots) if slots.is_empty() => put(at, EMPTY_ROOT, slots),
+                Changed::Nested(slots) => nested.push((at, slots)),
+            }
+        }
+        let entries = |slots: &[u8]| -> Vec<_> {
+            cell::nested(slots).map(|(key, value)| (key, value.to_vec())).collect()
+        };
+        let all: Vec<_> = nested.iter().map(|(_, slots)| entries(slots)).collect();
+        let tries = all.iter().map(|slots| {
+            slots.iter().map(|(key, value)| Entry::slot(*key, value)).collect::<Vec<_>>()
+        });
+        let mut roots = vec![EMPTY_ROOT; nested.len()];
+        self.hashing.roots(tries, |i, root| roots[i] = root);
+        nested.into_iter().zip(roots).for_each(|((at, slots), root)| put(at, root, slots));
+    }
+}
+
+fn slot_leaf<'a>(change: &Change<'a>) -> Leaf<'a> {
+    let what = match change.value {
+        Some(value) => What::Set { value: Some(value), storage: None },
+        None => What::Remove,
+    };
+    Leaf { key: change.key.slot.unwrap_or_default(), what }
+}
+
+/// Are these changes of a block?
+fn check(changes: &[Change<'_>]) -> Result<()> {
+    let mut removed: Option<[u8; 32]> = None;
+    let mut before: Option<StateKey> = None;
+    for Change { key, value } in changes {
+        if before.is_some_and(|before| before >= *key) {
+            return Err(mismatch("keys of changes", "each greater than the one before", "another"));
+        }
+        before = Some(*key);
+        let len = value.map_or(1, <[u8]>::len);
+        if !(1..=MAX_VALUE).contains(&len) {
+            let expected = format!("1 to {MAX_VALUE}");
+            return Err(mismatch("bytes of a value", expected, len));
+        }
+        match (key.slot, value) {
+            (None, None) => removed = Some(key.account),
+            (None, Some(value)) if !is_account(value) => {
+                let expected = "one that ends with a storage root and the hash of a code";
+                return Err(mismatch("value of an account", expected, chain::Hex(value)));
+            }
+            (Some(_), Some(_)) if removed == Some(key.account) => {
+                return Err(mismatch("slots of a removed account", "none", "some"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Reading values: from the top of a trie down the branches in memory, then one page.
+
+use super::{
+    Pages,
+    cell::{self, ACCOUNTS, Entry, Place, Record},
+    files::CellBytes,
+    key::{StateKey, nibble},
+    upper::{Below, Child},
+};
+use crate::error::{Result, mismatch};
+use trie::codec::{Codec, Ethereum};
+
+/// The cell that may have a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub place: Place,
+    pub child: Child,
+}
+
+impl Pages {
+    /// Appends the value of a key to `out`; whether there is one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] names the page that is not what was written; those of the system.
+    pub fn get(&self, key: &StateKey, out: &mut Vec<u8>) -> Result<bool> {
+        self.check_whole()?;
+        let Some((found, part)) = self.find(key) else { return Ok(false) };
+        match found.child.below() {
+            Below::Buffer(at) => Ok(value_in(self.buffer.get(at)?, key, part, out)),
+            Below::Page(page) => {
+                let units = self.files.units(found.child.bytes());
+                let record = self.files.record(&found.place, page, units)?;
+                Ok(value_in(&record, key, part, out))
+            }
+            Below::Branch(_) => Ok(false),
+        }
+    }
+
+    /// The cell that may have a key, and how to look there; none where there is no such cell.
+    pub(super) fn find(&self, key: &StateKey) -> Option<(Found, Part)> {
+        if let Some(slot) = &key.slot
+            && let Some(trie) = self.storage.get(&key.account)
+        {
+            return Some((self.cell_of(*trie, slot)?, Part::Slot));
+        }
+        let part = if key.slot.is_some() { Part::Nested } else { Part::Account };
+        Some((self.cell_of(ACCOUNTS, &key.account)?, part))
+    }
+
+    /// The cell of a trie that may have a key.
+    pub(super) fn cell_of(&self, trie: u32, key: &[u8; 32]) -> Option<Found> {
+        let mut child = self.tries[trie as usize].top.as_ref()?;
+        let mut depth = 0;
+        while let Below::Branch(at) = child.below() {
+            let branch = self.arena.get(at);
+            for half in &branch.path {
+                if nibble(key, depth) != *half {
+                    return None;
+                }
+                depth += 1;
+            }
+            child = branch.get(nibble(key, depth))?;
+            depth += 1;
+        }
+        Some(Found { place: Place { trie, key: *key, depth }, child: *child })
+    }
+
+    /// The record of a cell, which stays where it is.
+    pub(super) fn peek(&self, found: &Found) -> Result<CellBytes> {
+        match found.child.below() {
+            Below::Buffer(at) => Ok(CellBytes::Own(self.buffer.get(at)?.into())),
+            Below::Page(page) => {
+                self.files.record(&found.place, page, self.files.units(found.child.bytes()))
+            }
+            Below::Branch(_) => Err(mismatch("cell", "a cell", "a branch")),
+        }
+    }
+}
+
+/// What of a cell is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Account,
+    /// A slot in the entry of its account.
+    Nested,
+    /// A slot in a cell of a storage trie.
+    Slot,
+}
+
+/// Appends the value of `key` in a record to `out`; whether there is one.
+pub(super) fn value_in(record: &[u8], key: &StateKey, part: Part, out: &mut Vec<u8>) -> bool {
+    let Some(record) = Record::new(record) else { return false };
+    let slot = key.slot.unwrap_or_default();
+    let wanted = if part == Part::Slot { &slot } else { &key.account };
+    let Some(entry) = record.entries().find(|entry| entry.key == *wanted) else { return false };
+    if part == Part::Nested {
+        let Some((_, value)) = cell::nested(&entry.nested).find(|(key, _)| *key == slot) else {
+            return false;
+        };
+        out.extend_from_slice(value);
+        return true;
+    }
+    append(&entry, out);
+    true
+}
+
+/// Appends the whole value of an entry.
+pub(super) fn append(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&entry.value);
+    if entry.cut {
+        out.extend_from_slice(Ethereum::COMMON_TAIL);
+    }
+}

@@ -1,0 +1,220 @@
+//! The upper levels of the tries, which are in memory: branches down to the references of cells.
+
+use super::key::{Form, Reference};
+
+/// The cell is in the buffer, not in a page.
+const BUFFERED: u32 = 1 << 31;
+/// Bytes that the length of a record is counted in.
+const GRAIN: usize = 32;
+
+/// What is below a place in a trie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Child {
+    pub reference: Reference,
+    /// The branch; or the page of the cell, or its place in the buffer.
+    at: u32,
+    /// Entries of a cell; 0 for a branch.
+    count: u8,
+    /// Bytes of its record, in grains.
+    grains: u8,
+}
+
+/// What a [`Child`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Below {
+    /// A branch of the arena.
+    Branch(u32),
+    /// A cell in a page.
+    Page(u32),
+    /// A cell in the buffer.
+    Buffer(u32),
+}
+
+impl Child {
+    pub fn branch(at: u32) -> Self {
+        Self { reference: Reference::PENDING, at, count: 0, grains: 0 }
+    }
+
+    /// A cell in the buffer whose record has so many entries and bytes.
+    pub fn buffered(at: u32, count: usize, bytes: usize) -> Self {
+        let grains = bytes.div_ceil(GRAIN) as u8;
+        Self { reference: Reference::PENDING, at: at | BUFFERED, count: count as u8, grains }
+    }
+
+    /// A cell in a page.
+    pub fn paged(at: u32, count: u8, grains: u8) -> Self {
+        Self { reference: Reference::PENDING, at, count, grains }
+    }
+
+    /// The same with a reference that is known.
+    pub fn with(self, reference: Reference) -> Self {
+        Self { reference, ..self }
+    }
+
+    /// The same in another place.
+    pub fn moved(self, to: Below) -> Self {
+        let at = match to {
+            Below::Branch(at) | Below::Page(at) => at,
+            Below::Buffer(at) => at | BUFFERED,
+        };
+        Self { at, ..self }
+    }
+
+    pub fn below(&self) -> Below {
+        match (self.count, self.at & BUFFERED) {
+            (0, _) => Below::Branch(self.at),
+            (_, 0) => Below::Page(self.at),
+            _ => Below::Buffer(self.at & !BUFFERED),
+        }
+    }
+
+    /// Entries of a cell; 0 for a branch.
+    pub fn count(&self) -> usize {
+        self.count.into()
+    }
+
+    pub fn grains(&self) -> u8 {
+        self.grains
+    }
+
+    /// Bytes that the record of a cell takes, as they are counted.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.grains) * GRAIN as u64
+    }
+
+    pub fn is_pending(&self) -> bool {
+        self.reference.form == Form::Pending
+    }
+}
+
+/// Where a [`Child`] hangs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parent {
+    /// The top of a trie.
+    Trie(u32),
+    /// Under a half-byte of a branch.
+    Branch(u32, u8),
+}
+
+/// Where keys part above the cells.
+#[derive(Debug, Default)]
+pub(super) struct Branch {
+    /// Half-bytes between the branch and its parent that all keys below it have in common.
+    pub path: Box<[u8]>,
+    mask: u16,
+    children: Vec<Child>,
+}
+
+impl Branch {
+    /// Without children, behind a path.
+    pub fn new(path: &[u8]) -> Self {
+        Self { path: path.into(), ..Self::default() }
+    }
+
+    fn rank(&self, nibble: u8) -> usize {
+        (self.mask & ((1 << nibble) - 1)).count_ones() as usize
+    }
+
+    /// A bit for each child.
+    pub fn mask(&self) -> u16 {
+        self.mask
+    }
+
+    pub fn get(&self, nibble: u8) -> Option<&Child> {
+        (self.mask >> nibble & 1 == 1).then(|| &self.children[self.rank(nibble)])
+    }
+
+    pub fn get_mut(&mut self, nibble: u8) -> Option<&mut Child> {
+        let rank = self.rank(nibble);
+        (self.mask >> nibble & 1 == 1).then(|| &mut self.children[rank])
+    }
+
+    pub fn set(&mut self, nibble: u8, child: Option<Child>) {
+        let rank = self.rank(nibble);
+        match (self.mask >> nibble & 1 == 1, child) {
+            (true, Some(child)) => self.children[rank] = child,
+            (true, None) => _ = self.children.remove(rank),
+            (false, Some(child)) => {
+                self.children.reserve_exact(1);
+                self.children.insert(rank, child);
+            }
+            (false, None) => {}
+        }
+        self.mask &= !(1 << nibble);
+        self.mask |= u16::from(child.is_some()) << nibble;
+    }
+
+    /// The children in order, each under its half-byte.
+    pub fn children(&self) -> impl Iterator<Item = (u8, &Child)> {
+        let nibbles = (0..16).filter(|nibble| self.mask >> nibble & 1 == 1);
+        nibbles.zip(&self.children)
+    }
+
+    fn bytes(&self) -> usize {
+        self.path.len() + self.children.capacity() * size_of::<Child>()
+    }
+}
+
+/// The branches of all tries.
+#[derive(Debug, Default)]
+pub(super) struct Arena {
+    branches: Vec<Branch>,
+    free: Vec<u32>,
+}
+
+impl Arena {
+    pub fn get(&self, at: u32) -> &Branch {
+        &self.branches[at as usize]
+    }
+
+    pub fn get_mut(&mut self, at: u32) -> &mut Branch {
+        &mut self.branches[at as usize]
+    }
+
+    /// Takes a branch in; none where there are too many.
+    pub fn add(&mut self, branch: Branch) -> Option<u32> {
+        if let Some(at) = self.free.pop() {
+            self.branches[at as usize] = branch;
+            return Some(at);
+        }
+        let at = u32::try_from(self.branches.len()).ok()?;
+        self.branches.push(branch);
+        Some(at)
+    }
+
+    /// Takes a branch out; its place is given again.
+    pub fn take(&mut self, at: u32) -> Branch {
+        self.free.push(at);
+        std::mem::take(&mut self.branches[at as usize])
+    }
+
+    /// Bytes of all branches.
+    pub fn bytes(&self) -> usize {
+        let own = self.branches.capacity() * size_of::<Branch>() + self.free.capacity() * 4;
+        own + self.branches.iter().map(Branch::bytes).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_takes_forty_bytes() {
+        assert_eq!(size_of::<Child>(), 40);
+    }
+
+    #[test]
+    fn children_come_and_go_in_order() {
+        let mut branch = Branch::new(&[1, 2]);
+        for nibble in [5, 0, 15, 7, 5] {
+            branch.set(nibble, Some(Child::branch(u32::from(nibble))));
+        }
+        branch.set(7, None);
+        branch.set(8, None);
+        let found: Vec<_> = branch.children().map(|(nibble, child)| (nibble, child.at)).collect();
+        assert_eq!(found, [(0, 0), (5, 5), (15, 15)]);
+        assert_eq!(branch.get(15).map(Child::below), Some(Below::Branch(15)));
+        assert!(branch.get(7).is_none() && branch.get_mut(1).is_none());
+    }
+}

@@ -1,0 +1,154 @@
+//! Blocks of random changes: after each the root is that of the tries by their definition, and
+//! what is read back is what a map has; checkpoints and openings in between change nothing.
+
+mod generated_state;
+
+use std::{path::Path, sync::Arc};
+
+use blockmill_store::disk::simulated::SimulatedDisk;
+use blockmill_store::{Change, Error, Pages, PagesOptions, StateKey, Store, StoreOptions};
+use generated_state::{Draw, Mood, Random, World, assert_holds, changes};
+use testkit::rounds;
+
+struct Parts {
+    store: Store,
+    pages: Pages,
+}
+
+fn open(disk: &SimulatedDisk, page_bytes: usize) -> Parts {
+    let options = StoreOptions { disk: Arc::new(disk.clone()), crash_at: None };
+    let mut opening = Store::open(Path::new("data"), &options).unwrap();
+    // small files, so that some are emptied; a cache that holds little
+    let options = PagesOptions { page_bytes, file_bytes: 1 << 14, ..PagesOptions::new(1 << 15) };
+    let pages = opening.pages("pages", &options).unwrap();
+    let (store, _) = opening.finish().unwrap();
+    Parts { store, pages }
+}
+
+impl Parts {
+    fn commit(&mut self) {
+        self.store.commit(&mut [(&mut self.pages).into()], b"").unwrap();
+    }
+}
+
+/// A life of some blocks: growth, change, decline to nothing.
+fn life(draw: Draw, seed: u64, page_bytes: usize) -> (u32, u64) {
+    let mut random = Random::new(seed);
+    let (disk, mut world) = (SimulatedDisk::default(), World::default());
+    let mut parts = open(&disk, page_bytes);
+    let mut blocks = 0;
+    let most = [3, 12, 60][random.below(3_usize)];
+    let mut cleaned = 0;
+    for (removes, count) in [(5, 20), (40, 20), (15, 15), (75, 40)] {
+        for _ in 0..count {
+            let slots = [20, 50, 90][random.below(3_usize)];
+            let changed = 1 + random.below(most);
+            let mood = Mood { draw, removes, changes: changed, slots };
+            let batch = world.block(mood, &mut random);
+            let root = parts.pages.update(&changes(&batch)).unwrap();
+            assert_eq!(root, world.root(), "{draw:?}, seed {seed}, block {blocks}");
+            blocks += 1;
+            if random.below(4_u32) == 0 {
+                parts.commit();
+                cleaned = parts.pages.survey().cleaned_bytes.max(cleaned);
+            }
+            if random.below(8_u32) == 0 {
+                parts.commit();
+                drop(parts);
+                parts = open(&disk, page_bytes);
+                assert_eq!(parts.pages.root(), root);
+            }
+            if random.below(6_u32) == 0 {
+                assert_holds(&parts.pages, &mut world, &mut random);
+            }
+        }
+    }
+    while !world.accounts.is_empty() {
+        let batch = world.remove_some(7);
+        assert_eq!(parts.pages.update(&changes(&batch)).unwrap(), world.root());
+        blocks += 1;
+    }
+    assert_eq!(parts.pages.root(), trie::EMPTY_ROOT);
+    let survey = parts.pages.survey();
+    assert_eq!((survey.tries, survey.buffer_bytes, survey.live_bytes), (0, 0, 0));
+    parts.commit();
+    (blocks, cleaned)
+}
+
+#[test]
+fn random_blocks_have_the_roots_of_the_definition() {
+    let (mut blocks, mut cleaned) = (0, 0);
+    for seed in 0..rounds(12) as u64 {
+        for draw in Draw::ALL {
+            let page_bytes = [1024, 2048, 4096][(seed % 3) as usize];
+            let (more, bytes) = life(draw, seed, page_bytes);
+            (blocks, cleaned) = (blocks + more, cleaned + bytes);
+        }
+    }
+    assert!(blocks > 95 * rounds(12) as u32, "{blocks} blocks");
+    assert!(cleaned > 0, "no file was emptied");
+    println!("{blocks} blocks, {cleaned} bytes of cells moved");
+}
+
+#[test]
+fn storage_moves_between_its_account_and_a_trie_of_its_own() {
+    let disk = SimulatedDisk::default();
+    let mut parts = open(&disk, 4096);
+    let (mut world, mut random) = (World::default(), Random::new(5));
+    let mood = Mood { draw: Draw::Uniform, removes: 0, changes: 3, slots: 0 };
+    parts.pages.update(&changes(&world.block(mood, &mut random))).unwrap();
+    let account = *world.accounts.keys().next().unwrap();
+    let mut tries = vec![];
+    let up = (0..60_u8).map(|n| (n, Some(vec![n + 1])));
+    let down = (0..60_u8).map(|n| (n, None));
+    for (n, value) in up.chain(down) {
+        let slot = [n.wrapping_mul(37); 32];
+        let change = Change { key: StateKey::slot(account, slot), value: value.as_deref() };
+        parts.pages.update(&[change]).unwrap();
+        let found = world.accounts.get_mut(&account).unwrap();
+        match value {
+            Some(value) => _ = found.slots.insert(slot, value),
+            None => _ = found.slots.remove(&slot),
+        }
+        found.forget_root();
+        assert_holds(&parts.pages, &mut world, &mut random);
+        tries.push(parts.pages.survey().tries);
+    }
+    // 17 slots are too many for the entry; it takes them back when 8 are left
+    let expected: Vec<_> = (1..=60).map(|slots| usize::from(slots > 16)).collect();
+    let back: Vec<_> = (0..60).rev().map(|slots| usize::from(slots > 8)).collect();
+    assert_eq!(tries, [expected, back].concat());
+}
+
+#[test]
+fn what_are_no_changes_of_a_block_is_refused() {
+    let disk = SimulatedDisk::default();
+    let mut parts = open(&disk, 4096);
+    let (mut world, mut random) = (World::default(), Random::new(6));
+    let mood = Mood { draw: Draw::Uniform, removes: 0, changes: 9, slots: 0 };
+    let batch = world.block(mood, &mut random);
+    parts.pages.update(&changes(&batch)).unwrap();
+    let root = parts.pages.root();
+    let account = StateKey::account(*world.accounts.keys().next().unwrap());
+    let slot = StateKey::slot(account.account, [1; 32]);
+    let long = [1; 128];
+    let wrong: [&[Change<'_>]; 6] = [
+        &[Change { key: slot, value: Some(&[]) }],
+        &[Change { key: slot, value: Some(&long) }],
+        &[Change { key: account, value: Some(&[1; 80]) }],
+        &[Change { key: slot, value: None }, Change { key: slot, value: None }],
+        &[Change { key: slot, value: None }, Change { key: account, value: None }],
+        &[Change { key: account, value: None }, Change { key: slot, value: Some(&[1]) }],
+    ];
+    for changes in wrong {
+        let refused = parts.pages.update(changes);
+        assert!(matches!(refused, Err(Error::Mismatch { .. })), "{refused:?}");
+        assert_eq!(parts.pages.root(), root);
+    }
+    assert_holds(&parts.pages, &mut world, &mut random);
+    let nobody = Change { key: StateKey::slot([9; 32], [1; 32]), value: Some(&[1]) };
+    let refused = parts.pages.update(&[nobody]);
+    assert!(matches!(refused, Err(Error::Mismatch { .. })), "{refused:?}");
+    let later = parts.pages.update(&[]);
+    assert!(matches!(later, Err(Error::Failed { .. })), "{later:?}");
+}
