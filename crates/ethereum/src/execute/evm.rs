@@ -7,6 +7,7 @@
 //! removes is removed by whoever takes the result over, which is `Evm::commit`.
 
 mod ahead;
+mod census;
 mod keccak;
 mod reads;
 mod rules;
@@ -14,6 +15,7 @@ mod steps;
 mod values;
 
 pub use ahead::{Ahead, Progress, Speculator};
+pub use census::{Calls, Census, census, instructions, precompiles};
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 
