@@ -1,6 +1,6 @@
-//! Death of the process while a store of headers is raised to bodies: until the folders change
-//! names the store of headers is as it was, afterwards the store of bodies is whole, and the next
-//! run ends what was begun. Nothing is removed that no import wrote.
+//! Death of the process while a store of headers is raised to bodies or to executed blocks: until
+//! the folders change names the store of headers is as it was, afterwards the new store is whole,
+//! and the next run ends what was begun. Nothing is removed that no import wrote.
 
 mod program;
 
@@ -119,6 +119,35 @@ fn raising_that_is_killed_goes_on_and_ends_with_the_same_store() {
         fs::remove_dir_all(&store).expect("a store to remove");
     }
     println!("{in_the_middle} kills in the middle, {missed} missed, {completed} stores completed");
+}
+
+#[test]
+fn headers_are_raised_straight_to_executed_blocks() {
+    let scratch = Scratch::new("raise-executed");
+    let [archive, store, executed] =
+        ["archive", "store", "executed"].map(|name| scratch.path(name));
+    let mut generate = blockmill("generate ethereum --work transfers --fork osaka --blocks 40");
+    let few = ["--block-transactions", "3", "--accounts", "20", "--out"];
+    succeed(generate.args(few).arg(&archive));
+    let run = |store: &Path, level: &str, more: &[&str]| {
+        let mut command = blockmill(&format!("import --chunk 8 --level {level} --chain"));
+        command.arg(archive.join("genesis.json")).arg("--data").arg(store);
+        succeed(command.arg(archive.join("chain.rlp")).args(SEAL_OFF).args(more));
+    };
+    run(&store, "headers", &[]);
+    let before = Snapshot::of(&store);
+    let raising = scratch.path("store.raising");
+    // half of it leaves the headers as they are, the rest takes their place
+    run(&store, "execution", &["--until", "20"]);
+    before.assert_same(&store);
+    assert_eq!(tip_of(&raising), Some(20));
+    run(&store, "execution", &[]);
+    assert!(!raising.exists(), "{} is still there", raising.display());
+    run(&executed, "execution", &[]);
+    assert_eq!(tip_of(&store), tip_of(&executed));
+    let checked = [&store, &executed].map(|store| succeed(blockmill("check").arg(store)));
+    assert!(checked[0].contains("state"), "{}", checked[0]);
+    run(&store, "execution", &[]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use store::ChainStore;
 
 /// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
 /// on short archives, and wait little for each other.
-const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 64 << 10 };
+const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 128 << 10 };
 
 /// The bounds of a chunk: at least the blocks that have a root together.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {

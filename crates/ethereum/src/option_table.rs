@@ -108,8 +108,8 @@ pub const OPTIONS: [NamedOption; 24] = [
     ),
     NamedOption::new(
         "evm-keccak",
-        &["revm", "asm", "ours", "lanes"],
-        "KECCAK256 by the virtual machine's library, by assembly, by ours, or by ours of several",
+        &["revm", "ours", "lanes"],
+        "the hash of KECCAK256: the virtual machine's library's, ours, or ours of several at once",
     ),
     NamedOption::new(
         "journal",
@@ -192,7 +192,6 @@ impl Table for Ethereum {
             machine: MachineOptions {
                 keccak: match setting.get("evm-keccak") {
                     Some("revm") => MachineKeccak::Library,
-                    Some("asm") => MachineKeccak::Assembly,
                     Some("ours") => MachineKeccak::Single,
                     _ => MachineKeccak::Lanes,
                 },

@@ -3,10 +3,12 @@
 
 use crate::chart::{Chart, findings};
 use crate::contest::{Headline, blocks, caution, headline, notes, reference};
+use crate::executed;
 use crate::fact::words;
 use crate::overview::{all_results, machine, name, overview_markdown, program};
 use crate::runs::shell;
 use crate::table::markdown_escape as escape;
+use lab::contest::BASELINE;
 use lab::findings::Contest;
 use lab::sitting::Sitting;
 
@@ -98,6 +100,22 @@ fn text(sitting: &Sitting, heading: &str, charts: Option<Charts<'_>>) -> String 
     page
 }
 
+/// What blocks took in the typical run of ours, beside those of others; nothing where none were
+/// executed.
+fn executed_blocks(contest: &Contest) -> String {
+    let ours = contest.typical(BASELINE).filter(|_| contest.shape == "peers");
+    let Some((ours, table)) = ours.and_then(|ours| Some((ours, executed::table(ours)?))) else {
+        return String::new();
+    };
+    let mut page = format!("Blocks in a typical run of {}:\n\n", escape(&ours.label));
+    page += &table.markdown();
+    page.push('\n');
+    for (name, value) in executed::facts(ours) {
+        page += &format!("- {}: {}\n", escape(name), escape(&value));
+    }
+    page
+}
+
 fn of(contest: &Contest, charts: Option<Charts<'_>>) -> String {
     let Headline { text, sure, .. } = headline(contest);
     let mut page = format!("{}\n\n**{}.** {sure}", escape(&contest.about), escape(&text));
@@ -113,6 +131,7 @@ fn of(contest: &Contest, charts: Option<Charts<'_>>) -> String {
         page += &block.table.markdown();
         page.push('\n');
     }
+    page += &executed_blocks(contest);
     for note in notes(contest) {
         page += &format!("- {}\n", escape(&note));
     }
@@ -120,4 +139,31 @@ fn of(contest: &Contest, charts: Option<Charts<'_>>) -> String {
         page += &format!("- {question}: {}\n", escape(&answer));
     }
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn beside_clients_the_page_tells_percentiles_of_blocks() {
+        for (shape, told) in [("peers", 1), ("ladder", 0)] {
+            let mut contest = sample::contest(shape, &[("blockmill", 2.0), ("geth", 9.0)]);
+            for run in &mut contest.runs {
+                if run.contestant == BASELINE {
+                    run.record = sample::executed("blockmill");
+                }
+            }
+            let page = of(&contest, None);
+            let head = "Blocks in a typical run of blockmill:\n";
+            let percentiles = "- block times: p50 2.00 ms, p95 6.00 ms, p99 12 ms, max 12 ms";
+            let columns = "| phase | p50 | p95 | p99 | max | of the time |";
+            for text in [head, percentiles, columns, "- slowest block: 7, 12 ms"] {
+                assert_eq!(page.matches(text).count(), told, "{shape}: {text}\n{page}");
+            }
+        }
+        let page = of(&sample::contest("peers", &[("blockmill", 2.0), ("geth", 9.0)]), None);
+        assert!(!page.contains("Blocks in a typical run"), "headers are not executed");
+    }
 }

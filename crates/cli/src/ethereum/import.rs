@@ -52,7 +52,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     }
     raise::finish(&args.data, &store, quiet)?;
     let is_of_headers = store.tip().is_some_and(|tip| tip.level == Level::Headers as u8);
-    if is_of_headers && asked.level == Some(Level::Bodies) {
+    if is_of_headers && asked.level > Some(Level::Headers) {
         return raise::run(args, store, quiet, run.cancel);
     }
     let tip = store.tip();
@@ -184,7 +184,7 @@ impl Job {
 fn hint(error: &Error) -> Option<&'static str> {
     if let Error::OtherChain { expected, .. } = error {
         // a store of headers is raised when that is said
-        let raise = "use another --data folder, or --level bodies to add bodies to this store";
+        let raise = "use another --data folder, or --level bodies or execution to raise this store";
         let other = "use another --data folder for it";
         return Some(if expected.ends_with("headers") { raise } else { other });
     }

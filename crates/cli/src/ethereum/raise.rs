@@ -1,6 +1,6 @@
-//! A store of headers becomes one of bodies.
+//! A store of headers becomes one of bodies, or of executed blocks.
 //!
-//! The bodies are imported into a store of their own beside it, `DATA.raising`, by the same code as
+//! The blocks are imported into a store of their own beside it, `DATA.raising`, by the same code as
 //! any other import: so a stop or a kill loses nothing, and the next run goes on. When it has the
 //! last stored header, found by its hash, the two folders change names in one step. Until then the
 //! store of headers is as it was. Afterwards its files go, and no others: run records and whatever
@@ -27,7 +27,7 @@ fn beside(data: &Path) -> PathBuf {
     data.with_file_name(name)
 }
 
-/// Imports bodies for the headers of `store`, which stays locked meanwhile.
+/// Imports blocks for the headers of `store`, which stays locked meanwhile.
 pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Result<Answer> {
     let data = fs::canonicalize(&args.data)
         .with_context(|| format!("cannot find {}", args.data.display()))?;
@@ -54,16 +54,16 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
             None => Ok(None),
             Some(hash) if hash == tip.hash => Ok(Some(last)),
             Some(_) => bail!(
-                "the headers of {} and the bodies in {} are of different chains: remove one",
+                "the headers of {} and the blocks in {} are of different chains: remove one",
                 data.display(),
                 folder.display()
             ),
         }
     };
-    let Some(_) = hash_of_tip(&folder)? else {
+    let Some(raised) = hash_of_tip(&folder)? else {
         let (found, last) = (folder.display(), tip.number);
         answer.notes.push(format!(
-            "the store of headers is unchanged: the bodies are in {found}, and replace it when \
+            "the store of headers is unchanged: the blocks are in {found}, and replace it when \
              they reach block {last}"
         ));
         if !json {
@@ -74,7 +74,8 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     system::folders::exchange(&data, &folder)
         .with_context(|| format!("cannot exchange {} and {}", data.display(), folder.display()))?;
     drop(store);
-    answer.notes.push("the store of headers holds bodies now".to_owned());
+    let level = Level::stored(raised.level).map_or("unknown", Level::name);
+    answer.notes.push(format!("the store of headers holds blocks of level {level} now"));
     answer.notes.extend(take_over(&folder, &data, json)?);
     Ok(answer)
 }

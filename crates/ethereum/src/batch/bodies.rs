@@ -1,14 +1,15 @@
 //! The bodies of a chunk: against their headers, and the transactions against their rules.
 
 use super::{Batch, Checks};
+use crate::Level;
 use crate::body::receipts;
-use crate::body::senders::{KeyBatch, Senders};
+use crate::body::senders::{KeyBatch, Senders, Signed};
 use crate::body::transaction_rules::block::BlockTerms;
 use crate::body::{BodyView, verify_access_list, verify_body};
 use crate::error::{Rule, Violation};
-use crate::execute::PreparedBlock;
+use crate::execute::evm::recover_authorities;
+use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Cause;
-use crate::{Address, Level};
 use archive::Part;
 use trie::RootBuilder;
 
@@ -24,8 +25,16 @@ impl Checks<'_> {
     /// transactions to their rules.
     pub(super) fn check_bodies(&self, batch: &mut Batch) {
         let mut memory = std::mem::take(&mut batch.body_memory);
+        let executes = self.level >= Level::Execution && !self.known;
+        let mut prepared = vec![];
+        let mut prepare = |signed: &Signed<'_>, sender| {
+            let Signed { transaction, form } = signed;
+            prepared.push(PreparedTransaction::new(transaction, sender, form.protected));
+        };
         let mut senders = Senders::new(self.plan.signatures, self.hasher, &mut memory.keys);
-        senders.addresses = (self.level >= Level::Execution && !self.known).then(Vec::new);
+        if executes {
+            senders.each = Some(&mut prepare);
+        }
         let mut transactions = 0;
         let mut failure = None;
         for i in 0..batch.good {
@@ -42,12 +51,12 @@ impl Checks<'_> {
             failure = Some((refused.block, Part::Body, refused.cause()));
         }
         let (recovered, busy) = (senders.recovered, senders.busy);
-        let addresses = senders.addresses.take();
         if let Some((i, part, cause)) = failure {
             batch.fail(i, part, cause);
         }
-        if let Some(addresses) = addresses {
-            batch.prepared = self.prepare(batch, &addresses);
+        if executes {
+            recover_authorities(self.plan.signatures, prepared.iter_mut());
+            batch.prepared = self.prepare(batch, prepared);
         }
         batch.transactions = transactions;
         batch.senders = recovered;
@@ -55,20 +64,18 @@ impl Checks<'_> {
         batch.body_memory = memory;
     }
 
-    /// Makes of the good blocks what execution takes.
-    fn prepare(&self, batch: &Batch, mut senders: &[Address]) -> Vec<PreparedBlock> {
+    /// Makes of the good blocks what execution takes; these are their transactions.
+    fn prepare(&self, batch: &Batch, transactions: Vec<PreparedTransaction>) -> Vec<PreparedBlock> {
         let mut blocks = Vec::with_capacity(batch.good);
+        let mut transactions = transactions.into_iter();
         for i in 0..batch.good {
             let (Ok(header), Ok(body)) =
                 (batch.header(i), BodyView::decode(batch.chunk.bodies.get(i)))
             else {
                 break; // they were decoded before
             };
-            let Some((own, rest)) = senders.split_at_checked(body.transaction_count()) else {
-                break;
-            };
-            senders = rest;
-            blocks.push(PreparedBlock::new(self.spec, batch.hashes[i], &header, &body, own));
+            let own = transactions.by_ref().take(body.transaction_count()).collect();
+            blocks.push(PreparedBlock::of(self.spec, batch.hashes[i], &header, &body, own));
         }
         blocks
     }

@@ -6,8 +6,9 @@
 //! lowest transaction, however many wait together: what is found while transactions wait yields to
 //! what recovering them finds.
 //!
-//! Signers of code delegations (EIP-7702) are not recovered: a delegation that nobody signed does
-//! not make its transaction invalid, it only has no effect, which is the business of execution.
+//! Signers of code delegations (EIP-7702) are not recovered here: a delegation that nobody signed
+//! does not make its transaction invalid, it only has no effect, which is the business of execution
+//! (`execute/evm/authorities.rs`).
 
 use crate::body::signing::{SignatureError, SignatureForm, address_of_hash};
 use crate::body::transaction_rules::block::BlockTerms;
@@ -86,14 +87,17 @@ impl Refused {
     }
 }
 
+/// Who takes transactions with their senders.
+pub type Take<'k, 'a> = dyn FnMut(&Signed<'a>, Address) + 'k;
+
 /// Collects the transactions of one chunk, block by block, and recovers their senders.
 pub struct Senders<'k, 'a> {
     signatures: Signatures,
     hasher: ManyKeccak,
     keys: &'k mut KeyBatch,
     waiting: Vec<Signed<'a>>,
-    /// The senders, in order, where somebody wants them.
-    pub addresses: Option<Vec<Address>>,
+    /// Gets each transaction with its sender, in order, where somebody wants them.
+    pub each: Option<&'k mut Take<'k, 'a>>,
     /// Indexes of block and transaction of each that waits.
     indexes: Vec<(usize, usize)>,
     /// Senders that were recovered.
@@ -110,7 +114,7 @@ impl<'k, 'a> Senders<'k, 'a> {
             hasher,
             keys,
             waiting: vec![],
-            addresses: None,
+            each: None,
             indexes: vec![],
             recovered: 0,
             busy: Duration::ZERO,
@@ -153,14 +157,19 @@ impl<'k, 'a> Senders<'k, 'a> {
         let start = Instant::now();
         let keys = self.keys.recover(&self.waiting, &self.signatures, &self.hasher);
         let nobody = keys.iter().position(Option::is_none);
-        if let Some(addresses) = &mut self.addresses {
+        let mut hashes = vec![];
+        if self.each.is_some() {
             let good = &keys[..nobody.unwrap_or(keys.len())];
             let keys: Vec<&[u8]> = good.iter().flatten().map(|key| &key[..]).collect();
-            let mut hashes = vec![[0; 32]; keys.len()];
+            hashes.resize(keys.len(), [0; 32]);
             self.hasher.keccak256(&keys, &mut hashes);
-            addresses.extend(hashes.iter().map(address_of_hash));
         }
         self.busy += start.elapsed();
+        if let Some(each) = &mut self.each {
+            for (signed, hash) in self.waiting.iter().zip(&hashes) {
+                each(signed, address_of_hash(hash));
+            }
+        }
         self.recovered += nobody.unwrap_or(keys.len()) as u64;
         let refused = nobody.map(|i| {
             let (block, index) = self.indexes[i];

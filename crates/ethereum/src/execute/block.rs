@@ -79,18 +79,30 @@ impl PreparedBlock {
         senders: &[Address],
     ) -> Self {
         let fork = spec.fork_of(header);
-        let blobs = spec.rules_at(header.number, header.timestamp).blobs;
         let transactions = body.transactions().zip(senders).map(|(tx, sender)| {
             let form = signing::verify_v(&tx, fork, spec.chain_id);
             let protected = form.ok().and_then(|form| form.protected);
             PreparedTransaction::new(&tx, *sender, protected)
         });
+        Self::of(spec, hash, header, body, transactions.collect())
+    }
+
+    /// The same with its transactions as execution takes them.
+    pub fn of(
+        spec: &ChainSpec,
+        hash: Hash,
+        header: &HeaderView<'_>,
+        body: &BodyView<'_>,
+        transactions: Vec<PreparedTransaction>,
+    ) -> Self {
+        let fork = spec.fork_of(header);
+        let blobs = spec.rules_at(header.number, header.timestamp).blobs;
         let withdrawals = body.withdrawals().into_iter().flatten();
         Self {
             hash,
             header: header.to_owned(),
             terms: BlockTerms::new(fork, blobs.as_ref(), header),
-            transactions: transactions.collect(),
+            transactions,
             ommers: body.ommers().map(|ommer| (ommer.number, *ommer.beneficiary)).collect(),
             withdrawals: withdrawals.map(|w| (*w.address, w.amount)).collect(),
         }

@@ -7,6 +7,7 @@
 //! removes is removed by whoever takes the result over, which is `Evm::commit`.
 
 mod ahead;
+mod authorities;
 mod census;
 mod keccak;
 mod reads;
@@ -15,6 +16,7 @@ mod steps;
 mod values;
 
 pub use ahead::{Ahead, Progress, Speculator};
+pub use authorities::recover_authorities;
 pub use census::{Calls, Census, census, instructions, precompiles};
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
@@ -158,8 +160,6 @@ pub struct Evm<'s> {
 pub enum MachineKeccak {
     /// The hash of the machine's library.
     Library,
-    /// The assembly that other clients use.
-    Assembly,
     /// Ours, message by message.
     Single,
     /// Ours, of several transactions at once where they are executed before their turn.

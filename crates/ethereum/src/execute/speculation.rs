@@ -102,8 +102,8 @@ struct Lane<'s> {
     waits: Option<(usize, usize)>,
 }
 
-/// Executes transactions of blocks on whatever the state is now, as far as the account goes. Several
-/// are under way side by side: where they hash, they wait for each other.
+/// Executes transactions of blocks on whatever the state is now, as far as the account goes.
+/// Several are under way side by side: where they hash, they wait for each other.
 pub fn speculate(
     (which, account): (Speculate, &Account),
     spec: &ChainSpec,

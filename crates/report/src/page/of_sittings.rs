@@ -9,7 +9,7 @@ use crate::contest::{
 use crate::fact::{Unit, words};
 use crate::format::{self, percent_of_noise};
 use crate::runs::shell;
-use crate::{overview, slowest, stages};
+use crate::{executed, overview, slowest, stages};
 use lab::contest::{AGAIN, BASELINE};
 use lab::findings::Contest;
 use lab::shape::Contestant;
@@ -159,6 +159,7 @@ fn inside(contest: &Contest) -> Markup {
             (figures(&charts))
             @if !ours.stages.is_empty() { (stages::table(ours).html()) }
             (figures(&curves))
+            @if let Some(table) = executed::table(ours) { h3 { "Time of a block" } (table.html()) }
             @if let Some(table) = slowest { h3 { (slowest::title(ours)) } (table.html()) }
         }
     }

@@ -2,11 +2,11 @@
 //!
 //! A lane of row 0 and the one below it, in row 1, share a register, as do rows 2 and 3; a lane of
 //! row 4 stands in both halves of a register. Then the columns' parities stand in both halves, too,
-//! and pi takes the two lanes that become neighbours from the same half of two registers: a round is
-//! 80 instructions, not the 90 of a lane a register (249 ns against 263 ns a permutation on Sapphire
-//! Rapids, where integer code takes 376 ns). Five rows of 256 or 512 bits need fewer still, and are
-//! slower (277 ns, 285 ns): what moves lanes across the halves of such a register takes three cycles,
-//! and no other work is there to fill them.
+//! and pi takes the two lanes that become neighbours from the same half of two registers: a round
+//! is 80 instructions, not the 90 of a lane a register (249 ns against 263 ns a permutation on
+//! Sapphire Rapids, where integer code takes 376 ns). Five rows of 256 or 512 bits need fewer
+//! still, and are slower (277 ns, 285 ns): what moves lanes across the halves of such a register
+//! takes three cycles, and no other work is there to fill them.
 
 use core::arch::x86_64::{
     __m128i, _mm_rol_epi64, _mm_rolv_epi64, _mm_set_epi64x, _mm_shuffle_epi32, _mm_storel_epi64,

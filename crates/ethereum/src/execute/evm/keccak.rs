@@ -13,27 +13,18 @@ pub(super) fn keccak256<W: InterpreterTypes, H: Host + ?Sized>(
     mut context: InstructionContext<'_, H, W>,
 ) -> InstructionExecResult {
     let message = message(&mut context)?;
-    digest(&mut context, message, crypto::keccak256)
-}
-
-/// The same with the assembly of OpenSSL's authors, which other clients use.
-pub(super) fn keccak256_assembly<W: InterpreterTypes, H: Host + ?Sized>(
-    mut context: InstructionContext<'_, H, W>,
-) -> InstructionExecResult {
-    let message = message(&mut context)?;
-    digest(&mut context, message, |message| keccak_asm::Keccak256::digest(message).into())
+    digest(&mut context, message)
 }
 
 /// Puts the digest of what [`message`] found where it belongs.
 pub(super) fn digest<W: InterpreterTypes, H: ?Sized>(
     context: &mut InstructionContext<'_, H, W>,
     message: Option<(usize, usize)>,
-    hash: impl Fn(&[u8]) -> [u8; 32],
 ) -> InstructionExecResult {
     let interpreter = &mut *context.interpreter;
     let hash = match message {
         None => crate::state::EMPTY_CODE,
-        Some((from, length)) => hash(&interpreter.memory.slice_len(from, length)),
+        Some((from, length)) => crypto::keccak256(&interpreter.memory.slice_len(from, length)),
     };
     let top = interpreter.stack.top().ok_or(InstructionResult::StackUnderflow)?;
     *top = U256::from_be_bytes(hash);

@@ -63,14 +63,8 @@ impl Rules {
             if terms.fork == Fork::Constantinople {
                 meter_net_changes(machine);
             }
-            let keccak = match self.options.keccak {
-                MachineKeccak::Library => None,
-                MachineKeccak::Assembly => Some(Instruction::new(keccak::keccak256_assembly)),
-                MachineKeccak::Single | MachineKeccak::Lanes => {
-                    Some(Instruction::new(keccak::keccak256))
-                }
-            };
-            if let Some(keccak) = keccak {
+            if self.options.keccak != MachineKeccak::Library {
+                let keccak = Instruction::new(keccak::keccak256);
                 machine.instruction.insert_instruction(opcode::KECCAK256, keccak, 30);
             }
         }

@@ -61,7 +61,7 @@ fn hash_together(
     let hashing = &mut call.host.db_mut().hashing;
     hashing.permutations += message.map_or(0, |(_, length)| length as u64 / RATE + 1);
     if !hashing.together {
-        return keccak::digest(&mut call, message, crypto::keccak256);
+        return keccak::digest(&mut call, message);
     }
     hashing.message.clear();
     if let Some((from, length)) = message {

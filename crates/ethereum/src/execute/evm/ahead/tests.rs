@@ -1,3 +1,5 @@
+//! What is executed before its turn is what its turn would have done.
+
 use super::*;
 use crate::execute::Evm;
 use crate::execute::evm::Environment;
