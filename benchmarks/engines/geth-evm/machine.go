@@ -89,7 +89,7 @@ func stateOf(alloc types.GenesisAlloc) (*state.StateDB, error) {
 			statedb.SetState(address, key, value)
 		}
 	}
-	root, err := statedb.Commit(0, false, false)
+	root, err := statedb.Commit(params.Rules{}, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-//! Worst cases that others have published, each with its origin.
+//! Worst cases that others have published; `docs/formats/evm-programs.md` has their origins.
 
 use super::accounts::{self, LARGEST};
 use super::contracts::{self, power};
@@ -6,12 +6,6 @@ use super::unit::Unit;
 use anyhow::Result;
 use ethereum::params::Fork;
 use generate::ethereum::assembly::bytes;
-
-/// Where the cases come from, as the page tells it.
-pub const ORIGINS: &str = "modexp: tools/EngineRequestsGenerator of NethermindEth/nethermind \
-    (Modexp.cs, ModexpVulnerability.cs), in tests/benchmark of ethereum/execution-spec-tests and \
-    in the discussion of EIP-7883; bn254: \"Derisking 100MGas\" by M. van der Wijden and \
-    execution-spec-tests #1656; initcode: execution-spec-tests #1646";
 
 /// What the case is called there; bytes of the base, all of whose bits are 1; the exponent's first
 /// bytes and how many of ones follow; how often the modulus repeats some zero bytes and some of

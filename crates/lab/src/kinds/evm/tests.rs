@@ -91,7 +91,7 @@ fn gas_of_operations_is_that_of_the_yellow_paper() {
         ("SWAP16", 3.0),
         ("JUMP", 8.0),
         ("JUMPI", 10.0),
-        ("JUMPI not taken", 9.0),
+        ("JUMPI not taken", 10.0),
         ("JUMPDEST", 1.0),
         ("SLOAD", 100.0),
         ("SLOAD cold", 2_100.0),
