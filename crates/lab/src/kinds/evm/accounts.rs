@@ -4,7 +4,7 @@ use anyhow::Result;
 use ethereum::params::Fork;
 use ethereum::params::genesis::GenesisAccount;
 use ethereum::{Address, Hash, U256};
-use generate::ethereum::assembly::{JUMPDEST, assemble};
+use generate::ethereum::assembly::{JUMPDEST, PUSH0, assemble};
 
 /// Who sends all transactions.
 pub const SENDER: Address = [0x5e; 20];
@@ -30,6 +30,8 @@ pub const PUSHES_ONE: Address = [0xe7; 20];
 pub const FILLS: Address = [0xe8; 20];
 /// One with the largest code, all of it places to jump to.
 pub const LARGEST: Address = [0xe9; 20];
+/// One as large, all of it PUSH1.
+pub const LARGEST_PUSHES: Address = [0xeb; 20];
 /// An account whose code is that of [`STOPS`] (EIP-7702).
 pub const DELEGATED: Address = [0xea; 20];
 /// Words that [`FILLS`] pushes with DUP1.
@@ -42,8 +44,18 @@ pub const COLD: u64 = 0xc01d_0000_0000;
 const RICHES: U256 = U256::ONE.wrapping_shl(100);
 
 /// Those that every program touches before its loop, so that they are warm (EIP-2929).
-pub const WARM: [Address; 11] = [
-    EMPTY, STOPS, PUSHES, RETURNS, REVERTS, INVALID, DESTROYED, PUSHES_ONE, FILLS, LARGEST,
+pub const WARM: [Address; 12] = [
+    EMPTY,
+    STOPS,
+    PUSHES,
+    RETURNS,
+    REVERTS,
+    INVALID,
+    DESTROYED,
+    PUSHES_ONE,
+    FILLS,
+    LARGEST,
+    LARGEST_PUSHES,
     DELEGATED,
 ];
 
@@ -94,10 +106,12 @@ pub fn all(fork: Fork, cold: u64) -> Result<Vec<GenesisAccount>> {
     for (address, text) in codes {
         all.push(program(address, assemble(text)?, 0));
     }
-    let mut largest = vec![JUMPDEST; LARGEST_CODE];
-    // so that a call ends at once
-    largest[0] = 0;
-    all.push(program(LARGEST, largest, 0));
+    for (address, byte) in [(LARGEST, JUMPDEST), (LARGEST_PUSHES, PUSH0 + 1)] {
+        let mut largest = vec![byte; LARGEST_CODE];
+        // so that a call ends at once
+        largest[0] = 0;
+        all.push(program(address, largest, 0));
+    }
     if fork >= Fork::Prague {
         let code = [&[0xef, 0x01, 0x00][..], &STOPS].concat();
         all.push(program(DELEGATED, code, 0));

@@ -1,6 +1,6 @@
 //! Worst cases that others have published; `docs/formats/evm-programs.md` has their origins.
 
-use super::accounts::{self, LARGEST};
+use super::accounts::{self, LARGEST, LARGEST_PUSHES};
 use super::contracts::{self, power};
 use super::unit::Unit;
 use anyhow::Result;
@@ -67,25 +67,21 @@ fn powers(fork: Fork) -> Result<Vec<Unit>> {
     Ok(all)
 }
 
-/// Contracts made by the longest code that may make one (EIP-3860), which stops at once and has
-/// places to jump to alone, all of which a machine may look for first.
+/// Contracts made by the longest code that may make one (EIP-3860), which stops at once. A machine
+/// may first look for places to jump to in it: there is nothing else, or nothing but pushes.
 fn creations() -> Result<Vec<Unit>> {
-    let largest = accounts::number(&LARGEST);
-    let before = format!(
-        "24576 0 0 {largest} extcodecopy 24575 1 24576 {largest} extcodecopy 0x5b 49151 mstore8"
-    );
-    let create = "49152 0 0 create pop";
-    let salted = "gas 49152 0 0 create2 pop";
-    let name = "initcode of 48 KiB, JUMPDESTs";
-    let all = [
-        Unit::new(&format!("CREATE, {name}"), "CREATE", create, "49152 0 0 pop pop pop", 2)?,
-        Unit::new(
-            &format!("CREATE2, {name}"),
-            "CREATE2",
-            salted,
-            "gas 49152 0 0 pop pop pop pop",
-            3,
-        )?,
-    ];
-    all.into_iter().map(|unit| unit.after(&before)).collect()
+    let create = ("CREATE", "49152 0 0 create pop", "49152 0 0 pop pop pop", 2);
+    let salted = ("CREATE2", "gas 49152 0 0 create2 pop", "gas 49152 0 0 pop pop pop pop", 3);
+    let mut all = vec![];
+    for (of, code, byte) in [("JUMPDESTs", LARGEST, "0x5b"), ("PUSH1s", LARGEST_PUSHES, "0x60")] {
+        let code = accounts::number(&code);
+        let before = format!(
+            "24576 0 0 {code} extcodecopy 24575 1 24576 {code} extcodecopy {byte} 49151 mstore8"
+        );
+        for (name, body, baseline, pops) in [create, salted] {
+            let title = format!("{name}, initcode of 48 KiB, {of}");
+            all.push(Unit::new(&title, name, body, baseline, pops)?.after(&before)?);
+        }
+    }
+    Ok(all)
 }
