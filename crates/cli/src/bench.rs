@@ -122,10 +122,10 @@ fn is_everything(args: &Bench) -> bool {
 fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     let everything = is_everything(args);
     let (mut chosen, mut left_out) = (vec![], vec![]);
-    for definition in named(all, &args.names)? {
+    let mut named: Vec<_> = named(all, &args.names)?.into_iter().cloned().collect();
+    args.set.iter().try_for_each(|assignment| set(&mut named, assignment))?;
+    for definition in named {
         let (name, is_named) = (&definition.name, args.names.contains(&definition.name));
-        let mut definition = definition.clone();
-        args.set.iter().try_for_each(|assignment| definition.set(assignment))?;
         let missing = definition.missing().join(", ");
         if missing.is_empty() {
             let shapes = shapes(&definition, args, everything);
@@ -138,6 +138,13 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
         left_out.push(why);
     }
     Ok((chosen, left_out))
+}
+
+/// Sets what `assignment` says in each of the definitions that have such a setting.
+fn set(definitions: &mut [Definition], assignment: &str) -> Result<()> {
+    let results: Vec<_> = definitions.iter_mut().map(|one| one.set(assignment)).collect();
+    let is_set = results.iter().any(Result::is_ok);
+    results.into_iter().find(|result| result.is_ok() == is_set).unwrap_or(Ok(()))
 }
 
 /// All, those of a name, or those whose names begin with it: `reindex` is all of `reindex-...`.

@@ -1,6 +1,7 @@
 //! What is measured: a file of `benchmarks/definitions` for each benchmark, as
 //! `docs/benchmark-definitions.md` describes it.
 
+use crate::shape::Shape;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -27,8 +28,10 @@ pub struct Definition {
     pub measures: String,
     /// The facts that are compared, the one that leads first.
     pub compare: Vec<String>,
-    /// How long all its runs may take, in seconds.
+    /// How long all runs of a shape may take, in seconds.
     pub budget_s: f64,
+    /// The same beside peers, which may be slower by far.
+    pub peers_budget_s: f64,
     /// What the kind is told.
     pub settings: Settings,
     /// Settings of which each value is measured with each of the others.
@@ -91,6 +94,7 @@ struct File {
     measures: String,
     compare: Vec<String>,
     budget_s: f64,
+    peers_budget_s: Option<f64>,
     #[serde(default)]
     settings: BTreeMap<String, Value>,
     #[serde(default)]
@@ -117,6 +121,12 @@ struct File {
 }
 
 impl Definition {
+    /// How long all runs of `shape` may take, in seconds.
+    #[must_use]
+    pub fn seconds(&self, shape: &Shape) -> f64 {
+        if *shape == Shape::Peers { self.peers_budget_s } else { self.budget_s }
+    }
+
     /// Those that are part of the program, by name, and those in `folder`, which count first.
     ///
     /// # Errors
@@ -156,7 +166,10 @@ impl Definition {
         let file: File = toml::from_str(text)?;
         ensure!(!file.compare.is_empty(), "compare: expected the names of facts, found none");
         ensure!(file.steps.len() <= 1, "steps: expected one setting, found {}", file.steps.len());
-        ensure!(file.budget_s > 0.0, "budget_s: expected seconds, found {}", file.budget_s);
+        let peers_budget_s = file.peers_budget_s.unwrap_or(file.budget_s);
+        for (name, found) in [("budget_s", file.budget_s), ("peers_budget_s", peers_budget_s)] {
+            ensure!(found > 0.0, "{name}: expected seconds, found {found}");
+        }
         let definition = Self {
             name: name.to_owned(),
             title: file.title,
@@ -164,6 +177,7 @@ impl Definition {
             measures: file.measures,
             compare: file.compare,
             budget_s: file.budget_s,
+            peers_budget_s,
             settings: texts(file.settings)?,
             matrix: lists(file.matrix)?,
             answer: texts(file.answer)?,
@@ -324,7 +338,7 @@ mod tests {
             let kind = crate::kinds::by_name(&definition.measures).unwrap();
             for (_, settings) in definition.cases() {
                 let options = kind.options(&settings).unwrap();
-                for shape in crate::shape::Shape::all_of(definition) {
+                for shape in Shape::all_of(definition) {
                     crate::shape::contestants(definition, &shape, &options).unwrap();
                 }
             }
@@ -363,6 +377,8 @@ mod tests {
         };
         assert!(wrong("compare = [\"wall_s\"]", "compare = []").contains("compare: expected"));
         assert!(wrong("budget_s = 60", "budget_s = 0").contains("budget_s: expected seconds"));
+        let peers = wrong("budget_s = 60", "budget_s = 60\npeers_budget_s = 0");
+        assert!(peers.contains("peers_budget_s: expected seconds"));
         assert!(wrong("headers = [10, 100]", "blocks = [1]").contains("sweep.blocks: expected"));
         assert!(wrong("who =", "whom =").contains("unknown field `whom`"));
         assert!(wrong("headers = 1000", "headers = [1]").contains("headers: expected a text or"));

@@ -121,7 +121,7 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
         cases.retain(|_| fits.next().unwrap_or(false));
         for shape in shapes {
             for (at, (case, settings)) in cases.iter().enumerate() {
-                let Some(budget) = purse.take(definition, cases.len() - at) else {
+                let Some(budget) = purse.take(definition.seconds(shape), cases.len() - at) else {
                     let name = &definition.name;
                     let why = format!("{name}, {shape}: no time was left for it");
                     tell(&why);
@@ -138,7 +138,7 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
                     }
                 }
             }
-            purse.done(definition);
+            purse.done(definition.seconds(shape));
         }
     }
     sitting.took_s = start.elapsed().as_secs_f64();
@@ -155,14 +155,15 @@ struct Purse {
 
 impl Purse {
     fn of(plan: &Plan, start: Instant) -> Self {
-        let own = |(one, shapes): &(Definition, Vec<Shape>)| one.budget_s * shapes.len() as f64;
+        let own = |(one, shapes): &(Definition, Vec<Shape>)| {
+            shapes.iter().map(|shape| one.seconds(shape)).sum::<f64>()
+        };
         Self { start, all: plan.budget, to_come_s: plan.definitions.iter().map(own).sum() }
     }
 
-    /// The budget of the next contest, the first of so many `cases` of a definition; none when no
-    /// time is left.
-    fn take(&self, definition: &Definition, cases: usize) -> Option<Duration> {
-        let own = definition.budget_s;
+    /// The budget of the next contest, the first of so many `cases` of a shape that takes its `own`
+    /// seconds; none when no time is left.
+    fn take(&self, own: f64, cases: usize) -> Option<Duration> {
         let Some(all) = self.all else {
             return Some(Duration::from_secs_f64(own / cases.max(1) as f64));
         };
@@ -171,9 +172,9 @@ impl Purse {
         Some(Duration::from_secs_f64(left * share / cases.max(1) as f64))
     }
 
-    /// A shape of the definition is measured.
-    fn done(&mut self, definition: &Definition) {
-        self.to_come_s -= definition.budget_s;
+    /// A shape that takes its `own` seconds is measured.
+    fn done(&mut self, own: f64) {
+        self.to_come_s -= own;
     }
 }
 

@@ -20,24 +20,20 @@ pub(crate) fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         return vec![];
     }
     let count = |name| record.facts.count_of(name);
-    let gas = format::count(count("gas"));
-    let transactions = format::counted(count("transactions"), "transaction");
-    let speed = format::rate(record.facts.of(MGAS_PER_S));
-    let (accounts, slots) = (count("account_reads"), count("slot_reads"));
-    let hits = pipeline::record::rate(count("slot_hits"), (slots + count("slot_hits")) as f64);
-    let mut facts = vec![
-        ("executed", format!("{gas} gas of {transactions}, {speed} Mgas/s")),
-        ("block times", block_times(record)),
-        (
-            "state reads",
-            format!(
-                "{} and {}; the machine had {} of the slots it asked for",
-                format::counted(accounts, "account"),
-                format::counted(slots, "slot"),
-                format::percent(hits),
-            ),
-        ),
-    ];
+    let mut work = format::counted(count("transactions"), "transaction");
+    if count("gas") > 0 {
+        let speed = format::rate(record.facts.of(MGAS_PER_S));
+        work = format!("{} gas of {work}, {speed} Mgas/s", format::count(count("gas")));
+    }
+    let mut reads = format::counted(count("account_reads"), "account");
+    let (slots, hits) = (count("slot_reads"), count("slot_hits"));
+    if slots + hits > 0 {
+        let hits = format::percent(pipeline::record::rate(hits, (slots + hits) as f64));
+        let slots = format::counted(slots, "slot");
+        reads += &format!(" and {slots}; the machine had {hits} of the slots it asked for");
+    }
+    let mut facts =
+        vec![("executed", work), ("block times", block_times(record)), ("state reads", reads)];
     facts.extend(slowest(record).map(|told| ("slowest block", told)));
     facts
 }
@@ -159,6 +155,16 @@ mod tests {
         assert_eq!(values, expected);
         assert!(facts(&sample::full("x", 1.0)).is_empty());
         assert!(table(&sample::full("x", 1.0)).is_none());
+    }
+
+    #[test]
+    fn blocks_without_transactions_have_no_speed_and_no_slots() {
+        let mut record = sample::executed("import");
+        for name in ["gas", "transactions", "slot_reads", "slot_hits"] {
+            record.facts.count(name, 0);
+        }
+        let told: Vec<_> = facts(&record).into_iter().map(|(_, value)| value).collect();
+        assert_eq!([&told[0], &told[2]], ["0 transactions", "6,300 accounts"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::Encode;
 use crate::measure::{Measure, Notes};
 use crate::two_pass::{Remeasure, TwoPass};
-use crate::window::{Drain, Window};
+use crate::window::{Drain, WIDE, Window};
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 use crypto::Keccak256;
@@ -104,13 +104,14 @@ pub(crate) fn append<T: Encode + ?Sized>(value: &T, out: &mut Vec<u8>) {
 }
 
 /// Makes room for `len` bytes: just enough for the first ones, more for those that follow, because
-/// others are likely to come.
+/// others are likely to come. What little is left behind the last field lets pass two write it as
+/// it writes the others.
 #[inline(always)]
 fn reserve(out: &mut Vec<u8>, len: usize) {
     if out.is_empty() {
-        out.reserve_exact(len);
+        out.reserve_exact(len + WIDE);
     } else {
-        out.reserve(len);
+        out.reserve(len + WIDE);
     }
 }
 

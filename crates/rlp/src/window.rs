@@ -10,7 +10,7 @@ use ruint::aliases::U256;
 /// Bytes that a number of 64 bits or the longest prefix takes while it is written.
 pub(crate) const NUMBER: usize = 1 + 8;
 /// Bytes that a larger number takes while it is written.
-const WIDE: usize = 1 + 4 * 8;
+pub(crate) const WIDE: usize = 1 + 4 * 8;
 
 /// Who takes the bytes of a full window.
 pub(crate) trait Drain {
