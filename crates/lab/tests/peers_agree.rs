@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 static HEAP: CountingAllocator = CountingAllocator(std::alloc::System);
 
 /// Settings in which these runs are smaller than those of the definitions.
-const LITTLE: [(&str, &str); 11] = [
+const LITTLE: [(&str, &str); 13] = [
+    ("gas", "200000"),
+    ("among", "ADD SLOAD CALL"),
     ("headers", "5000"),
     ("gb", "0.02"),
     ("inputs", "2000"),

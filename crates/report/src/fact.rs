@@ -2,6 +2,7 @@
 
 use crate::format;
 use lab::contest::CPU_S;
+use pipeline::record::MGAS_PER_S;
 
 /// What a fact counts, by the end of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +77,7 @@ pub(crate) fn words(name: &str) -> String {
         CPU_S => return "CPU time".to_owned(),
         "peak_rss_bytes" => return "peak memory".to_owned(),
         "time_ns" => return "one operation".to_owned(),
+        MGAS_PER_S => return "Mgas a second".to_owned(),
         _ => {}
     }
     let (step, fact) = name.rsplit_once('.').map_or(("", name), |(step, fact)| (step, fact));

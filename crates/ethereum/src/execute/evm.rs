@@ -8,14 +8,16 @@
 
 mod ahead;
 mod authorities;
+mod census;
 mod keccak;
 mod reads;
 mod rules;
 mod steps;
 mod values;
 
-pub use ahead::{Ahead, Progress, Speculator};
+pub use ahead::{Ahead, Progress, Speculator, Tally};
 pub use authorities::recover_authorities;
+pub use census::{Calls, Census, census, instructions, precompiles};
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 
@@ -119,29 +121,6 @@ fn info_of((id, account, code): Found<'_>) -> AccountInfo {
 fn is_storage_only(state: &State, info: &AccountInfo) -> bool {
     let no_contract = info.nonce == 0 && info.code_hash.0 == EMPTY_CODE;
     no_contract && info.account_id.is_some_and(|id| state.has_slots(id.get() as AccountId))
-}
-
-/// What became of transactions that were executed before their turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Those that were taken over.
-    pub taken: u64,
-    /// Those that had read what was no longer so.
-    pub refused: u64,
-    /// Gas of the first.
-    pub taken_gas: u64,
-    /// Gas of the second, executed in vain.
-    pub refused_gas: u64,
-}
-
-impl Tally {
-    /// Adds what became of others.
-    pub fn add(&mut self, other: &Self) {
-        self.taken += other.taken;
-        self.refused += other.refused;
-        self.taken_gas += other.taken_gas;
-        self.refused_gas += other.refused_gas;
-    }
 }
 
 /// A virtual machine over a state, for blocks one after the other.

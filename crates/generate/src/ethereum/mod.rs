@@ -7,6 +7,7 @@
 //! whole blocks full of [`transfers`], on a chain of their own, and [`executable`] chains, whose
 //! state roots are those of what their blocks do.
 
+pub mod assembly;
 mod blocks;
 pub mod executable;
 mod headers;

@@ -1,6 +1,8 @@
 //! The kinds of things that can be measured, one file each. A definition says which one it is and
 //! gives it settings; everything else, from the order of the runs to the page, is the same for all.
 
+mod data;
+mod evm;
 mod import;
 pub mod rlp;
 mod signatures;
@@ -57,7 +59,8 @@ pub trait Kind: Sync {
 }
 
 /// All kinds.
-const KINDS: &[&dyn Kind] = &[&import::Import, &rlp::Rlp, &signatures::Signing, &store::Tables];
+const KINDS: &[&dyn Kind] =
+    &[&evm::Evm, &import::Import, &rlp::Rlp, &signatures::Signing, &store::Tables];
 
 /// The kind of this name.
 ///

@@ -6,6 +6,7 @@
 mod axis;
 mod bars;
 mod flame;
+mod heat;
 mod lines;
 mod of_blocks;
 mod of_contests;
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 
 use bars::{BarChart, SIZE};
 use flame::FlameChart;
+use heat::HeatChart;
 use lines::LineChart;
 use palette::{FAINT, Ink, TEXT, series as ink};
 use ratios::RatioChart;
@@ -57,6 +59,7 @@ enum Body {
     Bars(BarChart),
     Flame(FlameChart),
     Ratios(RatioChart),
+    Heat(HeatChart),
 }
 
 /// The charts of benches and of runs, each with a name that a file can have.
@@ -95,6 +98,7 @@ pub(crate) fn findings(contest: &Contest) -> Vec<(String, Chart)> {
         })
         .collect();
     charts.extend(Chart::growth(contest).map(|chart| (format!("{name}-growth"), chart)));
+    charts.extend(Chart::pairs(contest).map(|chart| (format!("{name}-pairs"), chart)));
     charts
 }
 
@@ -113,6 +117,7 @@ impl Chart {
             Body::Bars(chart) => chart,
             Body::Flame(chart) => chart,
             Body::Ratios(chart) => chart,
+            Body::Heat(chart) => chart,
         }
     }
 

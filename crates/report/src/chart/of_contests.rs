@@ -2,18 +2,20 @@
 
 use super::axis::Axis;
 use super::bars::{BarChart, Part, Row};
+use super::heat::{HeatChart, STRENGTHS};
 use super::lines::{LineChart, Panel};
 use super::of_runs::part_ink;
-use super::palette::{self, FAINT};
+use super::palette::{self, FAINT, WORSE};
 use super::ratios::{Ratio, RatioChart};
 use super::series::Series;
 use super::{Body, Chart, Key, keys_of, shortened};
 use crate::comparison::Comparison;
-use crate::contest::{Block, Line, median, name};
+use crate::contest::{Block, Line, median, name, operations};
 use crate::fact::{Unit, is_speed, words};
 use crate::format;
 use lab::findings::Contest;
 use pipeline::record::{RunRecord, WALL_S};
+use std::collections::HashMap;
 
 /// What a run did in no stage.
 const REST: &str = "waiting";
@@ -119,6 +121,38 @@ impl Chart {
             subtitle,
             keys,
             body: Body::Bars(BarChart { rows: if rows.is_empty() { return None } else { rows } }),
+        })
+    }
+
+    /// Million gas in a second of each operation behind each other one; the slowest are in the
+    /// upper left corner. None of contests that have no pairs.
+    pub fn pairs(contest: &Contest) -> Option<Self> {
+        let all = operations(contest);
+        let pairs: Vec<_> = all.iter().filter_map(|one| Some((one.pair()?, one.mgas))).collect();
+        let mut sums: HashMap<&str, f64> = HashMap::new();
+        for ((first, second), mgas) in pairs.iter().filter(|(_, mgas)| mgas.is_finite()) {
+            // of the times, as a mean of speeds would hide what is slow
+            [*first, *second].iter().for_each(|name| *sums.entry(name).or_default() += 1.0 / mgas);
+        }
+        let mut names: Vec<&str> = sums.keys().copied().collect();
+        names.sort_by(|a, b| sums[b].total_cmp(&sums[a]).then(a.cmp(b)));
+        let places: HashMap<&str, usize> = names.iter().copied().zip(0..).collect();
+        let mut values = vec![f64::NAN; names.len() * names.len()];
+        for ((first, second), mgas) in &pairs {
+            if let (Some(row), Some(column)) = (places.get(first), places.get(second)) {
+                values[row * names.len() + column] = *mgas;
+            }
+        }
+        let count = format::count(pairs.len() as u64);
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        let chart = HeatChart::new(names, values, ("executed first", "executed behind it"));
+        let classes = chart.classes().into_iter().zip(STRENGTHS);
+        let keys = classes.map(|(name, strength)| Key { name, ink: WORSE, strength }).collect();
+        (!pairs.is_empty()).then(|| Self {
+            title: "Each operation behind each other".into(),
+            subtitle: format!("Mgas a second of {count} pairs · the slowest at the upper left"),
+            keys,
+            body: Body::Heat(chart),
         })
     }
 

@@ -3,6 +3,7 @@
 
 mod headline;
 mod notes;
+mod operations;
 
 use crate::comparison::{Comparison, Outcome};
 use crate::fact::{Unit, words};
@@ -13,6 +14,7 @@ pub(crate) use headline::{Headline, headline};
 use lab::contest::{AGAIN, BASELINE, CPU_S};
 use lab::findings::Contest;
 pub(crate) use notes::{caution, notes, reference};
+pub(crate) use operations::{operation_table, operations};
 use pipeline::record::{PEAK_RSS_BYTES, RunRecord};
 
 /// The headline of a contest, its tables and notes, for a terminal.
@@ -40,6 +42,9 @@ fn text(contest: &Contest, show: &dyn Fn(&Table) -> String) -> String {
         }
         all += &show(&block.table);
         all.push('\n');
+    }
+    if let Some(table) = operation_table(contest) {
+        all += &format!("The slowest for their gas first:\n\n{}\n", show(&table));
     }
     all
 }

@@ -143,3 +143,57 @@ fn a_published_measurement_stands_beside_ours() {
     let told: Vec<String> = super::reference(&contest).into_iter().map(|(_, text)| text).collect();
     assert_eq!(told, ["W", "M", "A stream of headers, checked and stored.", "D"]);
 }
+
+/// A contest with operations, and a peer.
+fn machine(operations: &[(&str, f64)]) -> Contest {
+    let mut contest = sample::contest("peers", &[("blockmill", 1.0), ("geth-evm", 2.0)]);
+    contest.contestants[2].peer = Some("geth-evm".into());
+    contest.compare = vec!["mgas_per_s".into()];
+    for run in &mut contest.runs {
+        let wall_s = run.record.wall_s();
+        run.record.facts.set("mgas_per_s", 100.0 / wall_s);
+        for (name, mgas) in operations {
+            run.record.facts.set(&format!("{name}.mgas_per_s"), mgas / wall_s);
+            if !name.contains(" + ") {
+                run.record.facts.set(&format!("{name}.time_ns"), wall_s * 3.0);
+                run.record.facts.set(&format!("{name}.worst_ns"), wall_s * 4.0);
+                run.record.facts.set(&format!("{name}.gas"), 8.0);
+                run.record.facts.set(&format!("{name}.program_mgas_per_s"), 50.0 / wall_s);
+            }
+        }
+    }
+    contest
+}
+
+#[test]
+fn operations_are_told_with_the_slowest_for_its_gas_first() {
+    let text = contest_markdown(&machine(&[("ADD", 900.0), ("MULMOD", 90.0), ("PC", 0.0)]));
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" ns | ")).collect();
+    let names: Vec<_> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
+    assert_eq!(names, ["MULMOD", "ADD", "PC"], "{text}");
+    assert!(
+        text.contains("| operation | Mgas a second | one operation | slowest | gas |"),
+        "{text}"
+    );
+    assert!(rows[0].contains("| 90.0 (± "), "{text}");
+    assert!(rows[0].contains("| 3.00 ns | 4.00 ns | 8 | 50.0 |"), "{text}");
+    assert!(rows[0].contains("| 45.0 | 2.00 times as fast ("), "{text}");
+    assert!(rows[2].contains("| PC | - |"), "no time, no speed: {text}");
+    assert!(!contest_markdown(&ladder()).contains("for their gas"), "none of other contests");
+}
+
+#[test]
+fn of_many_pairs_the_slowest_are_told() {
+    let names: Vec<String> =
+        (0..9u8).flat_map(|a| (0..9u8).map(move |b| format!("OP{a} + OP{b}"))).collect();
+    let pairs: Vec<(&str, f64)> =
+        names.iter().enumerate().map(|(at, name)| (name.as_str(), 900.0 - at as f64)).collect();
+    let text = contest_markdown(&machine(&pairs));
+    assert!(text.contains("The 40 slowest of 81; all are in the record."), "{text}");
+    let first = text.lines().find(|line| line.starts_with("| OP")).unwrap();
+    assert!(first.starts_with("| OP8 + OP8 | 820 (± "), "{text}");
+    let chart = crate::chart::findings(&machine(&pairs)).pop().unwrap().1;
+    let [wide, narrow] = chart.drawings();
+    assert!(wide.contains("<title>OP8, OP8: below ") && narrow.contains("rows: executed first"));
+    assert!(crate::chart::findings(&machine(&[("ADD", 1.0)])).len() == 1, "no pairs, no map");
+}

@@ -3,7 +3,9 @@
 use super::{cards, figure, figures, list};
 use crate::chart::Chart;
 use crate::comparison::Outcome;
-use crate::contest::{Headline, blocks, caution, headline, median, name, notes, reference};
+use crate::contest::{
+    Headline, blocks, caution, headline, median, name, notes, operation_table, reference,
+};
 use crate::fact::{Unit, words};
 use crate::format::{self, percent_of_noise};
 use crate::runs::shell;
@@ -103,6 +105,11 @@ fn body(contest: &Contest) -> Markup {
         @for block in &blocks {
             @if let Some(heading) = block.heading { h3 { (heading) } }
             (block.table.html())
+        }
+        (figures(&[Chart::pairs(contest)]))
+        @if let Some(table) = operation_table(contest) {
+            h3 { "The slowest for their gas first" }
+            (table.html())
         }
         (inside(contest))
         (commands(contest))

@@ -54,6 +54,29 @@ struct Seen {
     asked_too_much: bool,
 }
 
+/// What became of transactions that were executed before their turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Those that were taken over.
+    pub taken: u64,
+    /// Those that had read what was no longer so.
+    pub refused: u64,
+    /// Gas of the first.
+    pub taken_gas: u64,
+    /// Gas of the second, executed in vain.
+    pub refused_gas: u64,
+}
+
+impl Tally {
+    /// Adds what became of others.
+    pub fn add(&mut self, other: &Self) {
+        self.taken += other.taken;
+        self.refused += other.refused;
+        self.taken_gas += other.taken_gas;
+        self.refused_gas += other.refused_gas;
+    }
+}
+
 /// What a transaction led to before its turn.
 #[derive(Debug)]
 pub struct Ahead {

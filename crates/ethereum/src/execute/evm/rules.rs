@@ -20,18 +20,23 @@ use revm::{MainBuilder, MainContext, MainnetEvm};
 
 /// What a machine works on.
 pub(super) type Surroundings<D> = Context<BlockEnv, TxEnv, CfgEnv, D>;
-/// A machine over some state.
-pub(super) type Machine<D> = MainnetEvm<Surroundings<D>>;
+/// A machine over some state, looked at by an `I`.
+pub(super) type Machine<D, I = ()> = MainnetEvm<Surroundings<D>, I>;
 
 /// A machine of the chain with this id.
 pub(super) fn machine<D: Database>(database: D, chain_id: u64) -> Machine<D> {
     let mut machine = Context::mainnet().with_db(database).build_mainnet();
+    set_chain(&mut machine, chain_id);
+    machine
+}
+
+/// Sets the id of a machine's chain.
+pub(super) fn set_chain<D: Database, I>(machine: &mut Machine<D, I>, chain_id: u64) {
     machine.ctx.modify_cfg(|cfg| {
         cfg.chain_id = chain_id;
         // transactions from before EIP-155 name no chain; the others were verified
         cfg.tx_chain_id_check = false;
     });
-    machine
 }
 
 /// The rules that a machine has been set to.
@@ -45,9 +50,9 @@ pub(super) struct Rules {
 impl Rules {
     /// Sets a machine to those of a block. None where its fork is one that the machine does not
     /// know, or a fee exceeds what the machine can count.
-    pub fn begin<D: Database>(
+    pub fn begin<D: Database, I>(
         &mut self,
-        machine: &mut Machine<D>,
+        machine: &mut Machine<D, I>,
         terms: &BlockTerms,
     ) -> Option<()> {
         let spec = spec_of(terms.fork)?;
@@ -87,7 +92,7 @@ impl Rules {
 
 /// The gas of SSTORE by EIP-1283, which Constantinople had and Petersburg took back: that of
 /// EIP-2200 with SLOAD at 200 and without the check of the gas that is left.
-fn meter_net_changes<D: Database>(machine: &mut Machine<D>) {
+fn meter_net_changes<D: Database, I>(machine: &mut Machine<D, I>) {
     const SLOAD: u64 = 200;
     let gas = [
         (GasId::sstore_static(), SLOAD),

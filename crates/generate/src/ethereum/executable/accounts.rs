@@ -3,6 +3,7 @@
 use super::contracts::{self, SYSTEM};
 use super::genesis::DEPOSITS;
 use super::{Recipe, Work};
+use crate::ethereum::assembly;
 use crate::ethereum::signers::Signers;
 use crate::random::Random;
 use anyhow::Result;
@@ -33,7 +34,7 @@ pub fn alloc(
     let mut alloc: Vec<_> = signers.addresses().map(rich).collect();
     for (since, address, code) in SYSTEM {
         if recipe.fork >= since {
-            alloc.push(contract(address, contracts::bytes(code)?));
+            alloc.push(contract(address, assembly::bytes(code)?));
         }
     }
     let mixed = recipe.work == Work::Mixed;

@@ -1,61 +1,9 @@
 //! The contracts of generated chains, in assembly.
 
-use anyhow::{Context, Result};
+use crate::ethereum::assembly::assemble;
+use anyhow::Result;
+use ethereum::Address;
 use ethereum::params::Fork;
-use ethereum::{Address, U256};
-
-/// Instructions by name; pushes are written as numbers.
-const INSTRUCTIONS: [(&str, u8); 49] = [
-    ("stop", 0x00),
-    ("add", 0x01),
-    ("mul", 0x02),
-    ("sub", 0x03),
-    ("div", 0x04),
-    ("sdiv", 0x05),
-    ("mod", 0x06),
-    ("smod", 0x07),
-    ("addmod", 0x08),
-    ("mulmod", 0x09),
-    ("exp", 0x0a),
-    ("lt", 0x10),
-    ("gt", 0x11),
-    ("eq", 0x14),
-    ("iszero", 0x15),
-    ("and", 0x16),
-    ("or", 0x17),
-    ("xor", 0x18),
-    ("not", 0x19),
-    ("shl", 0x1b),
-    ("shr", 0x1c),
-    ("keccak256", 0x20),
-    ("caller", 0x33),
-    ("calldataload", 0x35),
-    ("calldatasize", 0x36),
-    ("calldatacopy", 0x37),
-    ("pop", 0x50),
-    ("mload", 0x51),
-    ("mstore", 0x52),
-    ("mstore8", 0x53),
-    ("sload", 0x54),
-    ("sstore", 0x55),
-    ("jump", 0x56),
-    ("jumpi", 0x57),
-    ("gas", 0x5a),
-    ("dup1", 0x80),
-    ("dup2", 0x81),
-    ("dup3", 0x82),
-    ("dup4", 0x83),
-    ("dup6", 0x85),
-    ("swap1", 0x90),
-    ("swap2", 0x91),
-    ("log1", 0xa1),
-    ("log3", 0xa3),
-    ("create", 0xf0),
-    ("call", 0xf1),
-    ("return", 0xf3),
-    ("revert", 0xfd),
-    ("selfdestruct", 0xff),
-];
 
 /// What the contracts of the protocol are: since when, where, and their code as the proposals have
 /// it (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
@@ -116,49 +64,6 @@ pub const SYSTEM: [(Fork, Address, &str); 4] = [
          8201116101885750505f61018e565b01600190035b5f555f6001556074025ff35b5f5ffd",
     ),
 ];
-
-/// The bytes of hexadecimal digits.
-pub fn bytes(digits: &str) -> Result<Vec<u8>> {
-    let byte = |at: usize| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
-    let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
-    bytes.context("a code in hexadecimal")
-}
-
-/// The program that `text` says: names of instructions, numbers that are pushed, `name:` for a
-/// place to jump to and `@name` for its address.
-fn assemble(text: &str) -> Result<Vec<u8>> {
-    let (mut code, mut places, mut jumps) = (vec![], vec![], vec![]);
-    for token in text.split_whitespace() {
-        if let Some(name) = token.strip_suffix(':') {
-            places.push((name, code.len()));
-            code.push(0x5b);
-        } else if let Some(name) = token.strip_prefix('@') {
-            code.push(0x61);
-            jumps.push((name, code.len()));
-            code.extend([0, 0]);
-        } else if token.starts_with(|first: char| first.is_ascii_digit()) {
-            let number: U256 = token.parse().ok().context("a number in assembly")?;
-            push(&mut code, number);
-        } else {
-            let known = INSTRUCTIONS.iter().find(|(name, _)| *name == token);
-            code.push(known.with_context(|| format!("no instruction {token}"))?.1);
-        }
-    }
-    for (name, at) in jumps {
-        let place = places.iter().find(|(known, _)| *known == name);
-        let (_, place) = place.with_context(|| format!("no place {name}"))?;
-        code[at..at + 2].copy_from_slice(&(*place as u16).to_be_bytes());
-    }
-    Ok(code)
-}
-
-/// Appends the shortest push of a number that all forks know.
-pub fn push(code: &mut Vec<u8>, number: U256) {
-    let bytes: [u8; 32] = number.to_be_bytes();
-    let length = number.byte_len().max(1);
-    code.push(0x5f + length as u8);
-    code.extend(&bytes[32 - length..]);
-}
 
 /// A token: `transfer(address,uint256)` of ERC-20 with checked arithmetic and its event. The
 /// balances are a mapping in slot 0.

@@ -2,11 +2,12 @@
 
 use super::accounts::FACTORY;
 use super::builder::{Block, Builder};
-use super::contracts::{self, SYSTEM};
+use super::contracts::SYSTEM;
 use super::draft::{AUTHORITIES, Delegation, Draft};
 use super::genesis::{CHAIN_ID, DEPOSITS};
 use super::program::Program;
 use super::work::{Senders, child_of};
+use crate::ethereum::assembly;
 use crate::random::Random;
 use anyhow::Result;
 use ethereum::params::Fork;
@@ -83,7 +84,7 @@ pub struct Mixed {
 impl Mixed {
     pub fn new() -> Result<Self> {
         let inputs = INPUTS.iter().map(|(number, digits)| {
-            let mut input = contracts::bytes(digits)?;
+            let mut input = assembly::bytes(digits)?;
             match number {
                 0x0b => input.resize(256, 0),
                 0x0d => input.resize(512, 0),

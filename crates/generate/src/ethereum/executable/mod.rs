@@ -14,7 +14,7 @@ mod mixed;
 mod program;
 mod work;
 
-pub use genesis::FORKS;
+pub use genesis::{CHAIN_ID, FIRST_TIME, FORKS, GAS_LIMIT, text as genesis_json};
 
 use super::signers::Signers;
 use crate::random::Random;

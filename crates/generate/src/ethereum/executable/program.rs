@@ -2,8 +2,8 @@
 //! Every value that an instruction gives goes to memory, which ends in storage, a log, or what is
 //! returned.
 
-use super::contracts::push;
 use super::instructions::{CREATIONS, FUNCTIONS, OF_ADDRESSES, OF_BLOCKS, OF_MEMORY, OF_SLOTS};
+use crate::ethereum::assembly::{self, push};
 use crate::random::Random;
 use ethereum::params::Fork;
 use ethereum::{Address, U256};
@@ -131,7 +131,7 @@ impl<'p> Program<'p> {
     /// Any instruction that gives a word.
     fn function(&mut self) {
         let at = self.random.below(FUNCTIONS.len() as u64) as usize;
-        let (instruction, words, since) = FUNCTIONS[at];
+        let assembly::Instruction { byte: instruction, takes: words, since, .. } = FUNCTIONS[at];
         if self.fork < since {
             return self.keep_gas();
         }

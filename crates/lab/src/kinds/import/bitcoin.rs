@@ -1,8 +1,9 @@
 //! One reindex of Bitcoin block files, into a store of its own, and the files.
 
-use super::{PATHS, data, paths};
+use super::{PATHS, paths};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
+use crate::kinds::data;
 use ::bitcoin::import::{Options, import};
 use ::bitcoin::index::scan::pass1;
 use ::bitcoin::option_table::Setting;

@@ -1,9 +1,10 @@
 //! One import of an Ethereum archive, into a store of its own.
 
 use super::designs::Earlier;
-use super::{PATHS, data, paths};
+use super::{PATHS, paths};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
+use crate::kinds::data;
 use ::ethereum::commit::Sink;
 use ::ethereum::durable::{ExecutedStore, Limits};
 use ::ethereum::ethash::Caches;

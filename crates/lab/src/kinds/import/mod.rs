@@ -1,7 +1,6 @@
 //! Imports of archives, whole runs from file to store, of any chain.
 
 mod bitcoin;
-mod data;
 mod designs;
 mod ethereum;
 mod neo;

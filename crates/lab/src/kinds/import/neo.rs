@@ -1,8 +1,9 @@
 //! One restore of a Neo dump, into a ledger of its own, and the dump.
 
-use super::{PATHS, data, paths};
+use super::{PATHS, paths};
 use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
+use crate::kinds::data;
 use ::neo::commit::Sink;
 use ::neo::import::{Options, import};
 use ::neo::ledger::Ledger;

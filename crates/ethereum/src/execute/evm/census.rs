@@ -1,0 +1,166 @@
+//! What transactions execute, counted; and what a fork's machine has. Counting takes longer than
+//! executing, so only tests and benchmarks ask for it.
+
+use super::reads::Reads;
+use super::rules::{Machine, Rules, Surroundings, spec_of};
+use super::{View, refusal};
+use crate::execute::block::BlockTerms;
+use crate::execute::transaction::{PreparedTransaction, Refusal};
+use crate::params::Fork;
+use crate::params::genesis::GenesisAccount;
+use crate::state::State;
+use crate::{Address, U256};
+use revm::bytecode::opcode::PUSH1;
+use revm::context::result::{ExecutionResult, HaltReason};
+use revm::context::{Context, TxEnv};
+use revm::handler::EthPrecompiles;
+use revm::interpreter::interpreter_types::Jumps;
+use revm::interpreter::{CallInputs, CallOutcome, Interpreter};
+use revm::primitives::TxKind;
+use revm::{ExecuteEvm, InspectEvm, Inspector, MainBuilder, MainContext};
+use std::collections::BTreeMap;
+
+/// Words that the instruction with the most takes from the stack: SWAP16.
+const WORDS: usize = 17;
+
+/// What a transaction executed.
+#[derive(Clone, Debug)]
+pub struct Census {
+    /// Whether it succeeded.
+    pub success: bool,
+    /// How often each instruction was executed, by its byte.
+    pub instructions: [u64; 256],
+    /// How often each account was called, precompiled contracts too.
+    pub calls: BTreeMap<Address, Calls>,
+}
+
+/// Calls of an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    /// All of them.
+    pub made: u64,
+    /// Those that did not succeed.
+    pub failed: u64,
+}
+
+impl Default for Census {
+    fn default() -> Self {
+        Self { success: false, instructions: [0; 256], calls: BTreeMap::new() }
+    }
+}
+
+impl<C> Inspector<C> for Census {
+    fn step(&mut self, interpreter: &mut Interpreter, _: &mut C) {
+        self.instructions[usize::from(interpreter.bytecode.opcode())] += 1;
+    }
+
+    fn call_end(&mut self, _: &mut C, call: &CallInputs, outcome: &mut CallOutcome) {
+        let calls = self.calls.entry(call.bytecode_address.0.0).or_default();
+        calls.made += 1;
+        calls.failed += u64::from(!outcome.result.is_ok());
+    }
+}
+
+/// Executes a transaction over `state`, which stays as it is, and counts.
+///
+/// # Errors
+/// What keeps the transaction from being executed; a fork that the machine does not know is told as
+/// one of these.
+pub fn census(
+    state: &mut State,
+    chain_id: u64,
+    terms: &BlockTerms,
+    tx: &PreparedTransaction,
+) -> Result<Census, Refusal> {
+    let mut machine = machine(state, chain_id, terms)?;
+    let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
+    let result = machine.inspect_one_tx(environment.0.clone()).map_err(refusal)?;
+    Ok(Census { success: result.is_success(), ..machine.inspector })
+}
+
+/// The instructions of a block's fork, by their bytes: each byte is executed.
+///
+/// # Errors
+/// A fork that the machine does not know.
+pub fn instructions(terms: &BlockTerms) -> Result<Vec<u8>, Refusal> {
+    const CODE: Address = [0xc0; 20];
+    let mut known = vec![];
+    for byte in 0..=u8::MAX {
+        let mut code = [PUSH1, 0].repeat(WORDS);
+        code.push(byte);
+        let balance = U256::ZERO;
+        let account = GenesisAccount { address: CODE, balance, nonce: 1, code, storage: vec![] };
+        let mut state = State::of_accounts(&[account])?;
+        // BLOCKHASH of block 0, whose hash only a first block needs
+        state.ancestors.push(0, [0; 32]);
+        let mut machine = machine(&mut state, 1, terms)?;
+        let kind = TxKind::Call(CODE.into());
+        let tx = TxEnv { kind, gas_limit: 1_000_000, ..TxEnv::default() };
+        let result = machine.transact_one(tx).map_err(refusal)?;
+        let ExecutionResult::Halt { reason, .. } = result else {
+            known.push(byte);
+            continue;
+        };
+        if !matches!(reason, HaltReason::OpcodeNotFound | HaltReason::NotActivated) {
+            known.push(byte);
+        }
+    }
+    Ok(known)
+}
+
+/// The precompiled contracts of a fork, in order; none of a fork that the machine does not know.
+pub fn precompiles(fork: Fork) -> Vec<Address> {
+    let Some(spec) = spec_of(fork) else { return vec![] };
+    let mut all: Vec<Address> =
+        EthPrecompiles::new(spec).precompiles.addresses().map(|address| address.0.0).collect();
+    all.sort_unstable();
+    all
+}
+
+/// A machine that counts, under the rules of a block.
+fn machine<'s>(
+    state: &'s mut State,
+    chain_id: u64,
+    terms: &BlockTerms,
+) -> Result<Machine<View<'s>, Census>, Refusal> {
+    let view = View { state, storage_only: vec![], reads: Reads::default() };
+    let context: Surroundings<View<'s>> = Context::mainnet().with_db(view);
+    let mut machine = context.build_mainnet_with_inspector(Census::default());
+    super::rules::set_chain(&mut machine, chain_id);
+    let unknown = || Refusal::Other(format!("{:?}: no machine knows this fork", terms.fork));
+    Rules::default().begin(&mut machine, terms).ok_or_else(unknown)?;
+    Ok(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::U256;
+
+    fn terms(fork: Fork) -> BlockTerms {
+        BlockTerms {
+            fork,
+            number: 1,
+            beneficiary: [0xbe; 20],
+            timestamp: 1,
+            gas_limit: 30_000_000,
+            base_fee: U256::ZERO,
+            difficulty: U256::ONE,
+            mix_hash: [0; 32],
+            blob_fee: Some((0, U256::ONE)),
+        }
+    }
+
+    #[test]
+    fn forks_have_their_instructions_and_precompiled_contracts() {
+        let counts = |fork| (instructions(&terms(fork)).unwrap().len(), precompiles(fork).len());
+        // with INVALID
+        assert_eq!(counts(Fork::Frontier), (130, 4));
+        // DELEGATECALL
+        assert_eq!(counts(Fork::Homestead), (131, 4));
+        // CLZ; P256VERIFY
+        assert_eq!(counts(Fork::Prague).0 + 1, counts(Fork::Osaka).0);
+        assert_eq!(precompiles(Fork::Osaka).len(), 18);
+        assert!(instructions(&terms(Fork::Amsterdam)).is_err());
+    }
+}
