@@ -14,7 +14,7 @@ use ethereum::params::ChainSpec;
 use pipeline::Cancel;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Most bytes of a file, unpacked: a hundred times those of a large block.
 const MOST_BYTES: usize = 2 << 30;
@@ -49,7 +49,7 @@ pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> 
 fn make(
     args: &args::Witness,
     block: u64,
-    out: &PathBuf,
+    out: &Path,
     json: bool,
     cancel: &Cancel,
 ) -> Result<Answer> {

@@ -22,7 +22,7 @@ enum Source {
     /// These, and no others.
     Given(HashMap<Hash, NodeBytes>),
     /// All of a state.
-    Whole(WholeState),
+    Whole(Box<WholeState>),
 }
 
 impl Default for NodeSet {
@@ -45,7 +45,7 @@ impl NodeSet {
     /// None in a state of which all is known.
     pub fn of_state(state: State) -> Result<(Self, Hash), StateError> {
         let (whole, root) = WholeState::new(state)?;
-        Ok((Self(Arc::new(Source::Whole(whole))), root))
+        Ok((Self(Arc::new(Source::Whole(Box::new(whole)))), root))
     }
 
     /// The nodes and the codes that a set of all nodes was asked for; none of one that was given.

@@ -215,7 +215,7 @@ pub fn push(code: &mut Vec<u8>, number: U256) {
 /// # Errors
 /// When there is another character, or half a byte.
 pub fn bytes(digits: &str) -> Result<Vec<u8>> {
-    ensure!(digits.len() % 2 == 0, "a code in hexadecimal: half a byte");
+    ensure!(digits.len().is_multiple_of(2), "a code in hexadecimal: half a byte");
     let byte = |at: usize| digits.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
     let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
     bytes.context("a code in hexadecimal")
