@@ -6,7 +6,7 @@ use crate::definition::{Reference, Settings};
 use crate::shape::Contestant;
 use crate::statistics::{Estimate, Growth, LEAST_PAIRS, median};
 use pipeline::machine::Machine;
-use pipeline::record::RunRecord;
+use pipeline::record::{BLOCK, CHUNK, RunRecord, SLICE};
 use serde::{Deserialize, Serialize};
 
 /// Everything about one contest.
@@ -111,8 +111,9 @@ impl Contest {
         records.get(records.len().saturating_sub(1) / 2).copied()
     }
 
-    /// Keeps series, stages, notes and command lines of the typical run of each contestant alone:
-    /// of the others nobody looks at more than their facts.
+    /// Keeps series, stages, notes and command lines of the typical run of each contestant alone,
+    /// and of these the points of chunks and blocks, which may be many thousands, of the baseline
+    /// and of peers alone: of the others nobody looks at more than their facts.
     pub fn thin_out(&mut self) {
         let figure = self.figure().to_owned();
         let mut keep = vec![];
@@ -125,7 +126,11 @@ impl Contest {
             keep.extend(self.runs.iter().position(is_it));
         }
         for (at, run) in self.runs.iter_mut().enumerate() {
+            let is_peer = self.contestants.get(run.contestant).is_some_and(|one| one.peer.is_some());
             let record = &mut run.record;
+            if run.contestant != BASELINE && !is_peer {
+                record.series.retain(|series| ![CHUNK, SLICE, BLOCK].contains(&&*series.row));
+            }
             // the sitting tells it
             record.machine = Machine::default();
             if !keep.contains(&at) {

@@ -9,7 +9,9 @@ pub(crate) const STRENGTHS: [f64; 7] = [1.0, 0.8, 0.62, 0.46, 0.31, 0.18, 0.07];
 const SIZE: f64 = 9.5;
 /// Least distance of two names.
 const APART: f64 = 13.0;
-const FOOT: f64 = 30.0;
+/// Half of the first name stands above its row.
+const HEAD: f64 = 6.0;
+const FOOT: f64 = 44.0;
 
 /// See the module's text.
 #[derive(Clone, Debug)]
@@ -67,14 +69,14 @@ impl HeatChart {
 
 impl Draw for HeatChart {
     fn height(&self, width: f64) -> f64 {
-        self.cell(width) * self.names.len() as f64 + FOOT
+        HEAD + self.cell(width) * self.names.len() as f64 + FOOT
     }
 
     fn draw(&self, on: &mut Surface) {
         let (left, cell, count) = (self.left(), self.cell(on.width), self.names.len());
         let every = (APART / cell).ceil().max(1.0) as usize;
         for row in 0..count {
-            let top = cell * row as f64;
+            let top = HEAD + cell * row as f64;
             if row % every == 0 {
                 let name = fitted(&self.names[row], SIZE, left - EDGE - 6.0);
                 on.text(&name, (left - 6.0, top + cell / 2.0), SIZE, FAINT, Hold::Right);
@@ -102,7 +104,10 @@ impl Draw for HeatChart {
             }
         }
         let (rows, columns) = self.axes;
-        let foot = format!("rows: {rows} · columns: {columns}, in the same order");
-        on.text(&foot, (left, cell * count as f64 + 16.0), 12.0, FAINT, Hold::Left);
+        let lines = [format!("rows: {rows}"), format!("columns: {columns}, in the same order")];
+        for (line, below) in lines.iter().zip([16.0, 32.0]) {
+            let bottom = HEAD + cell * count as f64;
+            on.text(line, (EDGE, bottom + below), 12.0, FAINT, Hold::Left);
+        }
     }
 }
