@@ -85,7 +85,11 @@ fn a_wrong_answer_fails_the_bench() {
 fn a_definition_that_is_wrong_is_refused_by_its_name() {
     let scratch = Scratch::new("bench-wrong-definition");
     for (from, to, reason) in [
-        ("measures = \"import\"", "measures = \"magic\"", "measures = 'magic'; available: evm, import"),
+        (
+            "measures = \"import\"",
+            "measures = \"magic\"",
+            "measures = 'magic'; available: evm, import",
+        ),
         ("title", "titel", "unknown field `titel`"),
         ("chain = \"ethereum\"", "chain = \"other\"", "chain = 'other'; available: ethereum, "),
         ("level = \"headers\"", "level = \"all\"", "level = 'all'; available: headers, bodies"),

@@ -126,7 +126,8 @@ impl Contest {
             keep.extend(self.runs.iter().position(is_it));
         }
         for (at, run) in self.runs.iter_mut().enumerate() {
-            let is_peer = self.contestants.get(run.contestant).is_some_and(|one| one.peer.is_some());
+            let is_peer =
+                self.contestants.get(run.contestant).is_some_and(|one| one.peer.is_some());
             let record = &mut run.record;
             if run.contestant != BASELINE && !is_peer {
                 record.series.retain(|series| ![CHUNK, SLICE, BLOCK].contains(&&*series.row));

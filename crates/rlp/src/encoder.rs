@@ -103,11 +103,14 @@ pub(crate) fn append<T: Encode + ?Sized>(value: &T, out: &mut Vec<u8>) {
     });
 }
 
-/// Makes room for `len` bytes: just enough for the first ones, more for those that follow, because
-/// others are likely to come. What little is left behind the last field lets pass two write it as
-/// it writes the others.
+/// Makes room for `len` bytes where there is not enough: not much more for the first ones, more for
+/// those that follow, because others are likely to come. What little is left behind the last field
+/// lets pass two write it as it writes the others.
 #[inline(always)]
 fn reserve(out: &mut Vec<u8>, len: usize) {
+    if len <= out.capacity() - out.len() {
+        return;
+    }
     if out.is_empty() {
         out.reserve_exact(len + WIDE);
     } else {

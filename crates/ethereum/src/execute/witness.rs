@@ -86,8 +86,8 @@ impl Witness {
     }
 
     /// Makes the witness of a block from the state before it ([`NodeSet::of_state`]), by executing
-    /// it: what it asks for is the witness. `header_of` gives the headers of its ancestors, in RLP, by their numbers; they
-    /// are asked for from the parent backwards, as far as contracts see.
+    /// it: what it asks for is the witness. `header_of` gives the headers of its ancestors, in RLP,
+    /// by their numbers; they are asked for from the parent backwards, as far as contracts see.
     ///
     /// # Errors
     /// The rule that the block breaks; a header that is not known.
@@ -106,18 +106,16 @@ impl Witness {
             .checked_sub(1)
             .ok_or(WitnessError::Field { field: "block", expected: "one with a parent" })?;
         let mut headers = vec![header_of(oldest)?];
-        loop {
-            match execute(spec, &block, &headers, before, []) {
-                // its hash is in the header behind it
-                Err(WitnessError::Execution(ExecutionError::State(
-                    StateError::MissingBlockHash { number: asked },
-                ))) if asked + 1 < number - headers.len() as u64 => {
-                    for ancestor in (asked + 1..number - headers.len() as u64).rev() {
+        while let Err(error) = execute(spec, &block, &headers, before, []) {
+            let first = number - headers.len() as u64;
+            match missing_hash(&error) {
+                // it is in the header behind it
+                Some(asked) if asked + 1 < first => {
+                    for ancestor in (asked + 1..first).rev() {
                         headers.push(header_of(ancestor)?);
                     }
                 }
-                Err(error) => return Err(error.into()),
-                Ok(_) => break,
+                _ => return Err(error.into()),
             }
         }
         let (nodes, codes) = before.asked();
@@ -181,6 +179,16 @@ impl Encode for Parts<'_> {
             out.raw(self.header);
             out.raw(self.items);
         });
+    }
+}
+
+/// The block whose hash was asked for and is not known.
+fn missing_hash(error: &WitnessError) -> Option<u64> {
+    match error {
+        WitnessError::Execution(ExecutionError::State(StateError::MissingBlockHash { number })) => {
+            Some(*number)
+        }
+        _ => None,
     }
 }
 
