@@ -105,12 +105,12 @@ pub fn freezer(data: &[u8]) -> bool {
     read_all(folder.path()).is_some()
 }
 
-/// Any bytes as a stream of blocks; see [`stream`].
+/// Any bytes as a stream of blocks; see `stream`.
 pub fn rlp_export(data: &[u8]) -> bool {
     stream(data) == Some(Format::RlpExport)
 }
 
-/// Any bytes as a stream of headers; see [`stream`].
+/// Any bytes as a stream of headers; see `stream`.
 pub fn header_stream(data: &[u8]) -> bool {
     stream(data) == Some(Format::HeaderStream)
 }
