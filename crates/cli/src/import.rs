@@ -52,7 +52,6 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
 /// `blockmill verify`.
 pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
-    stop::leaves("verify keeps nothing");
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
     let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;

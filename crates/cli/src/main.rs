@@ -79,7 +79,10 @@ fn answer(args: Vec<OsString>) -> (String, Answer) {
     match parsed {
         Ok((name, mut cli)) => {
             let logged = cli.log.as_deref().map_or(Ok(()), log::to);
-            let ready = logged.and_then(|()| stop::on_signal(&name, cli.json));
+            let ready = logged.and_then(|()| {
+                stop::leaves(left_by(&cli.command));
+                stop::on_signal(&name, cli.json)
+            });
             let answer =
                 ready.and_then(|()| run(&mut cli)).unwrap_or_else(|error| Answer::failed(&error));
             let answer = if stop::was_asked() { stop::answer(answer) } else { answer };
@@ -87,6 +90,14 @@ fn answer(args: Vec<OsString>) -> (String, Answer) {
             (name, answer)
         }
         Err(error) => (String::new(), not_understood(&error)),
+    }
+}
+
+/// What there is when a signal comes before the command has begun.
+fn left_by(command: &Command) -> &'static str {
+    match command {
+        Command::Verify(_) => "verify keeps nothing",
+        _ => "nothing was written",
     }
 }
 

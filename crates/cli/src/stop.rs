@@ -123,7 +123,6 @@ fn counted(bytes: u64) -> String {
 pub fn on_signal(command: &str, json: bool) -> Result<()> {
     let _ = COMMAND.set((command.to_owned(), json));
     let (cancel, command) = (cancel(), command.to_owned());
-    left().words = "nothing was written".into();
     let end = move || end(&command, json);
     let handler = move || {
         if cancel.is_cancelled() {

@@ -1,6 +1,6 @@
 //! What was measured along something: chunks of a chain, blocks, samples of an operation.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::Percentiles;
 use crate::timeline::Timeline;
@@ -48,10 +48,27 @@ pub struct Column {
     /// `s`, `ns`, `bytes`, `block`, ...; empty for counts.
     pub unit: String,
     /// One for each row.
+    #[serde(serialize_with = "shortly")]
     pub values: Vec<f64>,
     /// Of these values, where they are measurements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percentiles: Option<Percentiles>,
+}
+
+/// Writes whole numbers without a fraction: most of very many are counts.
+fn shortly<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Number {
+        Whole(i64),
+        Other(f64),
+    }
+    // up to here each whole number is itself in both types
+    const MOST: f64 = (1_u64 << 53) as f64;
+    to.collect_seq(values.iter().map(|&value| {
+        let is_whole = value.fract() == 0.0 && value.abs() <= MOST;
+        if is_whole { Number::Whole(value as i64) } else { Number::Other(value) }
+    }))
 }
 
 impl Series {
@@ -186,5 +203,14 @@ mod tests {
         let read = series.column("read").unwrap().percentiles.unwrap();
         assert_eq!((read.p50, read.max), (0.5, 1.5));
         assert!(Series::new(SAMPLE).is_empty());
+    }
+
+    #[test]
+    fn whole_numbers_are_written_without_a_fraction() {
+        let values = vec![0.0, -3.0, 2048.0, 0.25, 1e-9, 1e300];
+        let column = Column { values, ..Column::default() };
+        let text = serde_json::to_string(&column).unwrap();
+        assert!(text.contains("[0,-3,2048,0.25,1e-9,"), "{text}");
+        assert_eq!(serde_json::from_str::<Column>(&text).unwrap(), column);
     }
 }
