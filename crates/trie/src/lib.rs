@@ -13,7 +13,7 @@ mod branch;
 mod builder;
 pub mod codec;
 pub mod naive;
-mod nibbles;
+pub mod nibbles;
 mod ordered;
 pub mod update;
 

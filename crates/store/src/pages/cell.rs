@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::key::nibble;
+use trie::nibbles::nibble;
 
 /// Entries of a cell at most.
 pub(super) const MOST: usize = 32;

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use trie::nibbles::nibble;
+
 use super::{
     Pages, PagesOptions,
     cell::{ACCOUNTS, Place, Record},
     files::FileFacts,
     index,
-    key::nibble,
     upper::{Below, Child, Parent},
 };
 use crate::{

@@ -1,13 +1,13 @@
 //! Hashing what an update changed: first the subtrees of all cells, then the upper levels, the
 //! deepest first. Nodes of all tries are hashed together.
 
-use trie::codec::{BranchParts, Codec, Ethereum};
+use trie::codec::{BranchParts, Codec, Column, Ethereum};
 
 use super::{
     Buffer, Trie,
     cell::{Entry, Record},
     key::{Form, Reference},
-    subtree::{Column, Subtrees, extension},
+    subtree::{Subtrees, drain, extension},
     upper::{Arena, Below, Branch, Child, Parent},
 };
 use crate::error::{Result, mismatch};
@@ -126,7 +126,7 @@ impl Hashing {
             write(codec, arena.get(*at), column);
         }
         let mut below = vec![];
-        column.drain(codec, |i, reference| {
+        drain(column, codec, |i, reference| {
             let (at, parent) = branches[i];
             let path = &arena.get(at).path;
             if path.is_empty() {
@@ -136,7 +136,7 @@ impl Hashing {
                 below.push(parent);
             }
         });
-        extensions.drain(codec, |i, reference| set(below[i], reference, tries, arena));
+        drain(extensions, codec, |i, reference| set(below[i], reference, tries, arena));
     }
 }
 

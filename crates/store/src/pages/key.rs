@@ -65,17 +65,3 @@ impl Reference {
         Self { bytes, form: Form::Inline }
     }
 }
-
-/// The half-byte at position `at` of a key; even positions are the high halves.
-#[inline]
-pub(super) fn nibble(key: &[u8], at: usize) -> u8 {
-    key[at / 2] >> (4 * (1 - at % 2)) & 15
-}
-
-/// How many half-bytes two keys share from the start.
-#[inline]
-pub(super) fn common_prefix(a: &[u8; 32], b: &[u8; 32]) -> usize {
-    let equal = a.iter().zip(b).take_while(|(x, y)| x == y).count();
-    let half = equal < 32 && a[equal] >> 4 == b[equal] >> 4;
-    2 * equal + usize::from(half)
-}

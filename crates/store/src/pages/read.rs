@@ -4,11 +4,14 @@ use super::{
     Pages,
     cell::{self, ACCOUNTS, Entry, Place, Record},
     files::CellBytes,
-    key::{StateKey, nibble},
+    key::StateKey,
     upper::{Below, Child},
 };
 use crate::error::{Result, mismatch};
-use trie::codec::{Codec, Ethereum};
+use trie::{
+    codec::{Codec, Ethereum},
+    nibbles::nibble,
+};
 
 /// The cell that may have a key.
 #[derive(Clone, Copy, Debug)]

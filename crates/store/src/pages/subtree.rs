@@ -1,11 +1,12 @@
 //! The nodes below the references: written and hashed again from the entries whenever a cell
 //! changes, many cells at once, so that the lanes of the CPU are full.
 
-use trie::codec::{BranchParts, Codec, Ethereum, LeafParts};
+use trie::codec::{BranchParts, Codec, Column, Ethereum, LeafParts};
+use trie::nibbles::{common_prefix, nibble};
 
 use super::{
     cell::{Entry, by_nibble},
-    key::{Form, Reference, common_prefix, nibble},
+    key::{Form, Reference},
 };
 
 /// Half-bytes of a key.
@@ -34,32 +35,13 @@ struct Node {
     place: Place,
 }
 
-/// Messages that are hashed together.
-#[derive(Debug, Default)]
-pub(super) struct Column {
-    pub bytes: Vec<u8>,
-    ends: Vec<u32>,
-    hashes: Vec<[u8; 32]>,
-}
-
-impl Column {
-    /// The message that was written ends here.
-    pub fn end(&mut self) {
-        self.ends.push(self.bytes.len() as u32);
+/// Hashes all nodes and calls `each` with their numbers and references, then forgets them.
+pub(super) fn drain(column: &mut Column, codec: &Ethereum, mut each: impl FnMut(usize, Reference)) {
+    column.hash(codec);
+    for (i, hash) in column.hashes.iter().enumerate() {
+        each(i, Reference::of(&column.bytes[column.range(i)], *hash));
     }
-
-    /// Hashes all messages and calls `each` with their numbers and references, then forgets them.
-    pub fn drain(&mut self, codec: &Ethereum, mut each: impl FnMut(usize, Reference)) {
-        self.hashes.resize(self.ends.len(), [0; 32]);
-        codec.hash_column(&self.bytes, &self.ends, &mut self.hashes);
-        let mut start = 0;
-        for (i, (end, hash)) in self.ends.iter().zip(&self.hashes).enumerate() {
-            each(i, Reference::of(&self.bytes[start..*end as usize], *hash));
-            start = *end as usize;
-        }
-        self.bytes.clear();
-        self.ends.clear();
-    }
+    column.clear();
 }
 
 /// Subtrees that are hashed together. Their memory is kept for the next ones.
@@ -143,7 +125,7 @@ impl Subtrees {
                     }
                 }
             };
-        column.drain(codec, |i, reference| settle(leaves[i], reference, nodes, references));
+        drain(column, codec, |i, reference| settle(leaves[i], reference, nodes, references));
         for (depth, level) in levels.iter_mut().enumerate().rev().filter(|(_, l)| !l.is_empty()) {
             for number in level.iter() {
                 let node = &nodes[*number as usize];
@@ -158,7 +140,7 @@ impl Subtrees {
                 column.end();
             }
             let (above, below) = extensions;
-            column.drain(codec, |i, reference| {
+            drain(column, codec, |i, reference| {
                 let node = &nodes[level[i] as usize];
                 let (start, place) = (usize::from(node.start), node.place);
                 if start == depth {
@@ -168,7 +150,7 @@ impl Subtrees {
                 extension(codec, (start..depth).map(|at| nibble(&node.key, at)), &reference, above);
                 below.push(level[i]);
             });
-            above.drain(codec, |i, reference| {
+            drain(above, codec, |i, reference| {
                 settle(nodes[below[i] as usize].place, reference, nodes, references);
             });
             below.clear();

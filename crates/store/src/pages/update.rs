@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use trie::{
     EMPTY_ROOT,
     codec::{Codec, Ethereum},
+    nibbles::{common_prefix, nibble},
 };
 
 use super::{
     Pages,
     cell::{self, ACCOUNTS, Entry, FEW, Place, Record, by_nibble},
     files::CellBytes,
-    key::{common_prefix, nibble},
     read::{Found, append},
     upper::{Below, Branch, Child},
 };

@@ -1,8 +1,10 @@
 //! How nodes are written and hashed, apart from how tries change.
 
+mod column;
 mod ethereum;
 mod neo;
 
+pub use column::Column;
 pub use ethereum::Ethereum;
 pub use neo::Neo;
 

@@ -7,8 +7,9 @@
 use super::error::Error;
 use super::heap::Heap;
 use super::node::{Form, Kind, Node, Reference, ticket};
-use super::queue::{Column, HASH};
+use super::queue::HASH;
 use crate::codec::Codec;
+use crate::codec::Column;
 
 /// Nodes of one level.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::heap::Heap;
 use super::node::{Form, Reference, ticket};
 use super::records::VALUE;
 use super::visit::{ROOT, Visit};
-use crate::codec::{BranchParts, Codec, LeafParts};
+use crate::codec::{BranchParts, Codec, Column, LeafParts};
 use crate::nibbles::nibble;
 use std::mem;
 
@@ -19,35 +19,6 @@ const BATCH: usize = 256;
 const BATCH_BYTES: usize = 256 << 10;
 /// Bytes of a hash; a shorter node may stand in its parent itself.
 pub const HASH: usize = 32;
-
-/// Encoded nodes, back to back.
-#[derive(Debug, Default)]
-pub struct Column {
-    pub bytes: Vec<u8>,
-    pub ends: Vec<u32>,
-    pub hashes: Vec<[u8; 32]>,
-}
-
-impl Column {
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    pub fn end(&mut self) {
-        self.ends.push(self.bytes.len() as u32);
-    }
-
-    fn range(&self, at: usize) -> std::ops::Range<usize> {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        start as usize..self.ends[at] as usize
-    }
-
-    pub fn hash(&mut self, codec: &impl Codec) {
-        self.hashes.resize(self.ends.len(), [0; 32]);
-        codec.hash_column(&self.bytes, &self.ends, &mut self.hashes);
-    }
-}
 
 /// A node of the queue.
 #[derive(Clone, Copy, Debug)]
