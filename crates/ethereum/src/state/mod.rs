@@ -8,6 +8,7 @@
 mod arena;
 mod changes;
 mod flat;
+mod flat_trie;
 pub mod nodes;
 mod proof;
 mod slots;
@@ -17,6 +18,7 @@ mod whole;
 
 pub use changes::{AccountChange, Changes, SlotChange};
 pub use flat::{Found, State};
+pub use flat_trie::{FlatTrie, FlatTrieError, Healed};
 pub use nodes::{NodeBytes, NodeSet};
 pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;

@@ -1,6 +1,7 @@
 //! Trie nodes by their hashes: a part of a state, as a stateless witness carries it, or all of it,
 //! made as it is asked for.
 
+use super::sparse::Nodes;
 use super::whole::WholeState;
 use super::{Account, State, StateError};
 use crate::execute::Code;
@@ -58,7 +59,7 @@ impl NodeSet {
     }
 
     /// The encoding of a node that stands `depth` half-bytes below the root.
-    pub(super) fn node(&self, hash: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+    fn by_hash(&self, hash: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
         let node = match &*self.0 {
             Source::Given(nodes) => nodes.get(hash).cloned(),
             Source::Whole(whole) => whole.node(hash)?,
@@ -96,7 +97,7 @@ impl NodeSet {
         address: &Address,
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<Option<(Account, Hash)>, StateError> {
-        let value = self.value(root, &crypto::keccak256(address), visit)?;
+        let value = value(self, root, &crypto::keccak256(address), visit)?;
         let Some(value) = value else { return Ok(None) };
         let leaf = Leaf::decode(&value).map_err(|error| bad(root, error))?;
         let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
@@ -122,33 +123,39 @@ impl NodeSet {
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<U256, StateError> {
         let key = crypto::keccak256(&slot.to_be_bytes::<32>());
-        match self.value(root, &key, visit)? {
+        match value(self, root, &key, visit)? {
             Some(value) => U256::decode(&value).map_err(|error| bad(root, error)),
             None => Ok(U256::ZERO),
         }
     }
+}
 
-    /// The value under a key of the trie with this root.
-    fn value(
-        &self,
-        root: &Hash,
-        key: &Hash,
-        visit: &mut dyn FnMut(&NodeBytes),
-    ) -> Result<Option<Vec<u8>>, StateError> {
-        if *root == trie::EMPTY_ROOT {
-            return Ok(None);
-        }
-        let mut key = halves(key);
-        let (mut hash, mut node) = (*root, self.node(root, 0)?);
-        // every node takes a piece of the key or is the last one, so this ends
-        loop {
-            visit(&node);
-            match step(&node, &mut key).map_err(|error| bad(&hash, error))? {
-                Step::End(value) => return Ok(value),
-                Step::Below(next) => {
-                    node = self.node(&next, 64 - key.len())?;
-                    hash = next;
-                }
+impl Nodes for NodeSet {
+    fn node(&self, hash: &Hash, _: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+        self.by_hash(hash, depth)
+    }
+}
+
+/// The value under a key of the trie with this root; `visit` is shown the nodes on the way.
+pub(super) fn value(
+    nodes: &dyn Nodes,
+    root: &Hash,
+    key: &Hash,
+    visit: &mut dyn FnMut(&NodeBytes),
+) -> Result<Option<Vec<u8>>, StateError> {
+    if *root == trie::EMPTY_ROOT {
+        return Ok(None);
+    }
+    let mut rest = halves(key);
+    let (mut hash, mut node) = (*root, nodes.node(root, key, 0)?);
+    // every node takes a piece of the key or is the last one, so this ends
+    loop {
+        visit(&node);
+        match step(&node, &mut rest).map_err(|error| bad(&hash, error))? {
+            Step::End(value) => return Ok(value),
+            Step::Below(next) => {
+                node = nodes.node(&next, key, 64 - rest.len())?;
+                hash = next;
             }
         }
     }

@@ -6,7 +6,7 @@
 //! the arena.
 
 use super::StateError;
-use super::nodes::{NodeSet, bad};
+use super::nodes::{NodeBytes, bad};
 use crate::Hash;
 use rlp::ethereum::{Child, PathBuffer, TrieNode};
 use rlp::{Decode, Encode};
@@ -14,6 +14,28 @@ use trie::EMPTY_ROOT;
 
 /// Half-bytes of a key.
 const HALVES: usize = 64;
+
+/// Where nodes are that were not read yet.
+pub trait Nodes {
+    /// The encoding of the node with this hash, to which the first `depth` half-bytes of `key` lead.
+    ///
+    /// # Errors
+    /// It is not there.
+    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError>;
+}
+
+/// A node that was hashed.
+#[derive(Debug)]
+pub struct MadeNode<'a> {
+    /// A key whose first `depth` half-bytes lead to the node.
+    pub key: &'a Hash,
+    /// See [`MadeNode::key`].
+    pub depth: usize,
+    /// Keccak-256 of the encoding.
+    pub hash: &'a Hash,
+    /// The encoding.
+    pub encoding: Vec<u8>,
+}
 
 /// A trie under 32-byte keys.
 #[derive(Clone, Debug, Default)]
@@ -63,16 +85,16 @@ enum Name {
     Embedded(Vec<u8>),
 }
 
-/// Who is shown each node that is hashed: its hash and its encoding.
-type Made<'a> = &'a mut dyn FnMut(&Hash, Vec<u8>);
+/// Who is shown each node that is hashed.
+type Made<'a> = &'a mut dyn FnMut(MadeNode<'_>);
 
 impl Name {
-    fn of(encoding: Vec<u8>, made: Made<'_>) -> Self {
+    fn of(encoding: Vec<u8>, key: &Hash, depth: usize, made: Made<'_>) -> Self {
         if encoding.len() < 32 {
             return Self::Embedded(encoding);
         }
         let hash = crypto::keccak256(&encoding);
-        made(&hash, encoding);
+        made(MadeNode { key, depth, hash: &hash, encoding });
         Self::Hash(hash)
     }
 
@@ -98,7 +120,7 @@ impl SparseTrie {
         &mut self,
         key: &Hash,
         value: Option<Vec<u8>>,
-        nodes: &NodeSet,
+        nodes: &dyn Nodes,
     ) -> Result<(), StateError> {
         let root = std::mem::take(&mut self.root);
         self.root = match value {
@@ -110,21 +132,77 @@ impl SparseTrie {
 
     /// The root.
     pub fn root(&mut self) -> Hash {
-        self.root_with(&mut |_, _| {})
+        self.root_with(&mut |_| {})
     }
 
-    /// The root; `made` is shown the hash and the encoding of each node that is hashed for it, the
-    /// one of the root among them however short it is.
-    pub fn root_with(&mut self, made: &mut dyn FnMut(&Hash, Vec<u8>)) -> Hash {
-        match name(&mut self.root, 0, made) {
+    /// The root; `made` is shown each node that is hashed for it, the one of the root among them
+    /// however short it is.
+    pub fn root_with(&mut self, made: &mut dyn FnMut(MadeNode<'_>)) -> Hash {
+        match name(&mut self.root, &mut [0; 32], 0, made) {
             None => EMPTY_ROOT,
             Some(Name::Hash(hash)) => hash,
-            Some(Name::Embedded(node)) => {
-                let hash = crypto::keccak256(&node);
-                made(&hash, node);
+            Some(Name::Embedded(encoding)) => {
+                let hash = crypto::keccak256(&encoding);
+                made(MadeNode { key: &[0; 32], depth: 0, hash: &hash, encoding });
                 hash
             }
         }
+    }
+
+    /// The hash of what stands `depth` half-bytes below the root, to where all keys lead; none
+    /// where nothing does, or something shorter than a hash.
+    pub fn hash_at(&mut self, depth: usize, made: &mut dyn FnMut(MadeNode<'_>)) -> Option<Hash> {
+        let mut path = [0; 32];
+        let node = match &mut self.root {
+            Node::Extension(extension) if extension.end == depth => {
+                path = extension.key;
+                &mut extension.child
+            }
+            Node::Extension(extension) if extension.end < depth => return None,
+            Node::Branch(_) if depth > 0 => return None,
+            node => node,
+        };
+        match name(node, &mut path, depth, made) {
+            Some(Name::Hash(hash)) => Some(hash),
+            _ => None,
+        }
+    }
+
+    /// Where nodes stand that were read or made and have a hash: a key that leads there, and how
+    /// many of its half-bytes do. The trie must have been hashed.
+    pub fn places(&self, visit: &mut dyn FnMut(&Hash, usize)) {
+        places(&self.root, &mut [0; 32], 0, visit);
+    }
+}
+
+/// Sets a half-byte of a key.
+pub(super) fn set_half(key: &mut Hash, at: usize, value: u8) {
+    let shift = 4 * (1 - at % 2);
+    key[at / 2] = key[at / 2] & !(15 << shift) | value << shift;
+}
+
+fn places(node: &Node, key: &mut Hash, depth: usize, visit: &mut dyn FnMut(&Hash, usize)) {
+    let name = match node {
+        Node::Empty | Node::Unread(_) => return,
+        Node::Leaf(leaf) => {
+            *key = leaf.key;
+            &leaf.name
+        }
+        Node::Extension(extension) => {
+            *key = extension.key;
+            places(&extension.child, key, extension.end, visit);
+            &extension.name
+        }
+        Node::Branch(branch) => {
+            for (half, child) in (0..).zip(&branch.children) {
+                set_half(key, depth, half);
+                places(child, key, depth + 1, visit);
+            }
+            &branch.name
+        }
+    };
+    if matches!(name, Some(Name::Hash(_))) {
+        visit(key, depth);
     }
 }
 
@@ -163,7 +241,7 @@ fn insert(
     depth: usize,
     key: &Hash,
     value: Vec<u8>,
-    nodes: &NodeSet,
+    nodes: &dyn Nodes,
 ) -> Result<Node, StateError> {
     Ok(match node {
         Node::Empty => leaf(key, value),
@@ -201,7 +279,7 @@ fn insert(
 }
 
 /// The node without `key`.
-fn remove(node: Node, depth: usize, key: &Hash, nodes: &NodeSet) -> Result<Node, StateError> {
+fn remove(node: Node, depth: usize, key: &Hash, nodes: &dyn Nodes) -> Result<Node, StateError> {
     Ok(match node {
         Node::Empty => Node::Empty,
         Node::Unread(hash) => remove(read(&hash, depth, key, nodes)?, depth, key, nodes)?,
@@ -231,8 +309,7 @@ fn remove(node: Node, depth: usize, key: &Hash, nodes: &NodeSet) -> Result<Node,
                 (Some(last), None) => {
                     let child = std::mem::take(&mut branch.children[last]);
                     let mut path = *key;
-                    let (byte, shift) = (depth / 2, 4 * (1 - depth % 2));
-                    path[byte] = path[byte] & !(15 << shift) | (last as u8) << shift;
+                    set_half(&mut path, depth, last as u8);
                     join(&path, depth, depth + 1, child, nodes)?
                 }
                 _ => Node::Branch(branch),
@@ -248,7 +325,7 @@ fn join(
     from: usize,
     end: usize,
     child: Node,
-    nodes: &NodeSet,
+    nodes: &dyn Nodes,
 ) -> Result<Node, StateError> {
     Ok(match child {
         Node::Empty => Node::Empty,
@@ -266,8 +343,9 @@ fn join(
 }
 
 /// Reads the node with this hash; `key` leads to it.
-fn read(hash: &Hash, depth: usize, key: &Hash, nodes: &NodeSet) -> Result<Node, StateError> {
-    let node = decode(&nodes.node(hash, depth)?, depth, key).map_err(|error| bad(hash, error))?;
+fn read(hash: &Hash, depth: usize, key: &Hash, nodes: &dyn Nodes) -> Result<Node, StateError> {
+    let node =
+        decode(&nodes.node(hash, key, depth)?, depth, key).map_err(|error| bad(hash, error))?;
     Ok(with_name(node, Name::Hash(*hash)))
 }
 
@@ -284,8 +362,7 @@ fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
             return Err(too_long());
         }
         for (at, value) in (depth..).zip(path.nibbles()) {
-            let shift = 4 * (1 - at % 2);
-            whole[at / 2] = whole[at / 2] & !(15 << shift) | value << shift;
+            set_half(&mut whole, at, value);
         }
         Ok((whole, end))
     };
@@ -303,8 +380,7 @@ fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
             let mut nodes: [Node; 16] = Default::default();
             for (at, (node, child)) in nodes.iter_mut().zip(&children).enumerate() {
                 let mut path = *key;
-                let shift = 4 * (1 - depth % 2);
-                path[depth / 2] = path[depth / 2] & !(15 << shift) | (at as u8) << shift;
+                set_half(&mut path, depth, at as u8);
                 *node = below(child, depth + 1, &path)?;
             }
             Node::Branch(Box::new(Branch { children: nodes, name: None }))
@@ -330,8 +406,9 @@ fn with_name(mut node: Node, name: Name) -> Node {
     node
 }
 
-/// What the parent holds of a node; none of one that is empty.
-fn name(node: &mut Node, depth: usize, made: Made<'_>) -> Option<Name> {
+/// What the parent holds of a node, to which the first `depth` half-bytes of `path` lead; none of
+/// one that is empty.
+fn name(node: &mut Node, path: &mut Hash, depth: usize, made: Made<'_>) -> Option<Name> {
     let (kept, new) = match node {
         Node::Empty => return None,
         Node::Unread(hash) => return Some(Name::Hash(*hash)),
@@ -340,7 +417,7 @@ fn name(node: &mut Node, depth: usize, made: Made<'_>) -> Option<Name> {
             if name.is_none() {
                 let path = PathBuffer::new(key, depth..HALVES, true);
                 let encoding = TrieNode::Leaf { path: path.path(), value }.encode();
-                *name = Some(Name::of(encoding, made));
+                *name = Some(Name::of(encoding, key, depth, made));
             }
             return name.clone();
         }
@@ -348,20 +425,27 @@ fn name(node: &mut Node, depth: usize, made: Made<'_>) -> Option<Name> {
             if extension.name.is_some() {
                 return extension.name.clone();
             }
-            let child = name(&mut extension.child, extension.end, made)?;
-            let path = PathBuffer::new(&extension.key, depth..extension.end, false);
-            let node = TrieNode::Extension { path: path.path(), child: child.child() };
-            (&mut extension.name, Name::of(node.encode(), made))
+            let Extension { key, end, child, .. } = &mut **extension;
+            *path = *key;
+            let child = name(child, path, *end, made)?;
+            let path = PathBuffer::new(key, depth..*end, false);
+            let encoding = TrieNode::Extension { path: path.path(), child: child.child() }.encode();
+            let new = Name::of(encoding, key, depth, made);
+            (&mut extension.name, new)
         }
         Node::Branch(branch) => {
             if branch.name.is_some() {
                 return branch.name.clone();
             }
-            let names = branch.children.each_mut().map(|child| name(child, depth + 1, made));
+            let mut names: [Option<Name>; 16] = Default::default();
+            for (half, (child, own)) in (0..).zip(branch.children.iter_mut().zip(&mut names)) {
+                set_half(path, depth, half);
+                *own = name(child, path, depth + 1, made);
+            }
             let children =
                 names.each_ref().map(|name| name.as_ref().map_or(Child::Empty, Name::child));
             let encoding = TrieNode::Branch { children, value: &[] }.encode();
-            (&mut branch.name, Name::of(encoding, made))
+            (&mut branch.name, Name::of(encoding, path, depth, made))
         }
     };
     kept.insert(new).clone().into()

@@ -96,8 +96,8 @@ impl Tables {
         for (key, value) in leaves {
             trie.set(&key, Some(value), &none)?;
         }
-        Ok(trie.root_with(&mut |hash, node| {
-            self.made.insert(*hash, node.into());
+        Ok(trie.root_with(&mut |node| {
+            self.made.insert(*node.hash, node.encoding.into());
         }))
     }
 }

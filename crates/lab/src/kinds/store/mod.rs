@@ -1,8 +1,8 @@
-//! Our stores of keys and values, tables and pages: every operation in a process of its own, on a
+//! Our stores of keys and values, tables and states with their tries: every operation in a process of its own, on a
 //! database that the first one filled.
 
 mod ours;
-mod pages;
+mod state;
 mod workload;
 
 use super::Kind;
@@ -16,7 +16,8 @@ use std::path::Path;
 use std::time::Instant;
 use workload::{Draw, Engine, LEAST_KEYS, Measured, Operation};
 
-/// The setting that says which of our stores is measured: `table` (the default) or `pages`.
+/// The setting that says which of our stores is measured: `table` (the default), `pages` or
+/// `flat-trie`.
 const DESIGN: &str = "design";
 
 /// The setting that says which keys are read and changed: `uniform` (the default) or `skewed`.
@@ -50,7 +51,7 @@ impl Kind for Tables {
         let work = workload::Job { operation, keys, draw };
         let memory = job.parsed("memory-bytes")?;
         let (measured, more) = match design(&job.settings)? {
-            Some(settings) => in_pages(&job.folder, &settings, work),
+            Some(settings) => in_state(&job.folder, &settings, work),
             None => in_table(&job.folder, memory, work),
         }
         .map_err(|error| anyhow!(error))?;
@@ -66,16 +67,17 @@ impl Kind for Tables {
     }
 }
 
-/// How pages are to be opened; none where a table is measured.
-fn design(settings: &Settings) -> Result<Option<pages::Settings>> {
+/// How a state is to be opened; none where a table is measured.
+fn design(settings: &Settings) -> Result<Option<state::Settings>> {
     match settings.get(DESIGN).map(String::as_str) {
         None | Some("table") => Ok(None),
-        Some("pages") => {
+        Some(name @ ("pages" | "flat-trie")) => {
             let memory = parsed(settings, "memory-bytes")?;
-            let (owner, ahead) = (setting(settings, "contracts")?, setting(settings, "ahead")?);
-            pages::Settings::new(memory, owner, ahead).map(Some)
+            let owner = setting(settings, "contracts")?;
+            let ahead = if name == "pages" { Some(setting(settings, "ahead")?) } else { None };
+            state::Settings::new(memory, owner, ahead).map(Some)
         }
-        Some(other) => bail!("{DESIGN} = '{other}'; available: table, pages"),
+        Some(other) => bail!("{DESIGN} = '{other}'; available: table, pages, flat-trie"),
     }
 }
 
@@ -94,8 +96,8 @@ fn in_table(folder: &Path, memory: usize, work: workload::Job) -> Done {
     Ok((workload::run(&mut store, work)?, vec![]))
 }
 
-fn in_pages(folder: &Path, settings: &pages::Settings, work: workload::Job) -> Done {
-    let mut store = pages::InPages::open(folder, settings)?;
+fn in_state(folder: &Path, settings: &state::Settings, work: workload::Job) -> Done {
+    let mut store = state::InState::open(folder, settings)?;
     let mut measured = workload::run(&mut store, work)?;
     if work.operation == Operation::Update {
         // what the log has made durable is still to be written as cells
@@ -103,7 +105,7 @@ fn in_pages(folder: &Path, settings: &pages::Settings, work: workload::Job) -> D
         store.settle()?;
         measured.time += start.elapsed();
     }
-    Ok((measured, store.facts().to_vec()))
+    Ok((measured, store.facts()))
 }
 
 fn bytes_in(folder: &Path) -> Result<u64> {

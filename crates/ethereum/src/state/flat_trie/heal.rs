@@ -1,0 +1,313 @@
+//! Values from nodes, and nodes from values: each of the two says what the other one was.
+//!
+//! A node that is lost, or is not the one that its parent names, is made again from the values below
+//! it, and must have the hash that the parent has for it. A value that is lost, or is not the one of
+//! its leaf, is taken from the leaf. What both have lost cannot be healed, and is counted.
+
+use super::{FlatTrie, FlatTrieError, Reader, malformed, node_key, slot_key, storage_root};
+use crate::Hash;
+use crate::state::sparse::{Nodes, SparseTrie, set_half};
+use crate::state::{NodeSet, StateError};
+use hashbrown::HashSet;
+use rlp::Decode;
+use rlp::ethereum::{Child, TrieNode};
+use store::Scan;
+use trie::EMPTY_ROOT;
+use trie::nibbles::nibble;
+
+/// Half-bytes of a key.
+const HALVES: usize = 64;
+/// Values below a node at most that is made again: they are in memory for that.
+const MOST: usize = 1 << 22;
+
+/// What was put right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Healed {
+    /// Values that were lost or wrong.
+    pub values: u64,
+    /// Nodes that were lost or wrong.
+    pub nodes: u64,
+    /// Values that the trie does not have: they were removed.
+    pub removed: u64,
+    /// Nodes that cannot be made again, because values below them are lost, too.
+    pub lost: u64,
+}
+
+impl Reader<'_> {
+    /// The node that the values below a place give, if it is the one with this hash; all nodes
+    /// below are kept, to be stored again.
+    pub(super) fn made_again(
+        &self,
+        hash: &Hash,
+        key: &Hash,
+        depth: usize,
+    ) -> Result<Option<Vec<u8>>, FlatTrieError> {
+        let own = node_key(self.account.as_ref(), key, depth);
+        if let Some(node) = self.made.borrow().get(&own) {
+            return Ok(Some(node.clone()));
+        }
+        let (mut trie, none) = (SparseTrie::default(), NodeSet::default());
+        let (prefix, skip) = self.prefix(key, depth);
+        let mut count = 0;
+        let mut scan = self.scan(&prefix)?;
+        while let Some((found, value)) = scan.next()? {
+            let Some(found) = found[skip..].first_chunk::<32>() else { continue };
+            if depth % 2 == 1 && nibble(found, depth - 1) != nibble(key, depth - 1) {
+                continue;
+            }
+            count += 1;
+            if count > MOST {
+                return Ok(None);
+            }
+            trie.set(found, Some(value.to_vec()), &none)?;
+        }
+        let mut made = vec![];
+        let mut keep = |node: crate::state::sparse::MadeNode<'_>| {
+            made.push((node_key(self.account.as_ref(), node.key, node.depth), node.encoding));
+        };
+        let found = match depth {
+            0 => Some(trie.root_with(&mut keep)),
+            _ => trie.hash_at(depth, &mut keep),
+        };
+        if found != Some(*hash) {
+            return Ok(None);
+        }
+        let mut all = self.made.borrow_mut();
+        all.extend(made);
+        Ok(all.get(&own).cloned())
+    }
+
+    /// What keys of values below a place begin with, and how many bytes come before the hash.
+    fn prefix(&self, key: &Hash, depth: usize) -> (Vec<u8>, usize) {
+        let account = self.account.as_ref().map_or(&[][..], |account| account);
+        ([account, &key[..depth / 2]].concat(), account.len())
+    }
+
+    fn scan(&self, prefix: &[u8]) -> Result<Scan<'_>, FlatTrieError> {
+        let table = if self.account.is_some() { &self.state.slots } else { &self.state.accounts };
+        Ok(table.scan_prefix(prefix)?)
+    }
+
+    /// Compares the leaves of the trie with the flat values, of keys that begin with `within`.
+    fn compare(&self, root: &Hash, within: Option<u8>) -> Result<Differences, FlatTrieError> {
+        let start = within.unwrap_or(0);
+        let mut key = [0; 32];
+        key[0] = start;
+        let (prefix, skip) = self.prefix(&key, if within.is_some() { 2 } else { 0 });
+        let mut flat = Values { scan: self.scan(&prefix)?, skip, current: None };
+        flat.advance()?;
+        let mut differ = Differences::default();
+        if *root != EMPTY_ROOT {
+            let mut walk = Walk { reader: self, within, flat: &mut flat, differ: &mut differ };
+            walk.below(root, &mut key, 0)?;
+        }
+        while let Some((key, _)) = flat.current.take() {
+            differ.remove.push(key);
+            flat.advance()?;
+        }
+        Ok(differ)
+    }
+}
+
+/// What the flat values lack, and what they have that the trie does not have.
+#[derive(Default)]
+struct Differences {
+    put: Vec<(Hash, Vec<u8>)>,
+    remove: Vec<Hash>,
+    lost: u64,
+}
+
+/// Flat values in the order of their keys.
+struct Values<'a> {
+    scan: Scan<'a>,
+    skip: usize,
+    current: Option<(Hash, Vec<u8>)>,
+}
+
+impl Values<'_> {
+    fn advance(&mut self) -> Result<(), FlatTrieError> {
+        self.current = match self.scan.next()? {
+            None => None,
+            Some((key, value)) => {
+                let own = key.get(self.skip..).and_then(<[u8]>::first_chunk);
+                let own = own.ok_or_else(|| malformed("key", "32 bytes of a hash", key.len()))?;
+                Some((*own, value.to_vec()))
+            }
+        };
+        Ok(())
+    }
+}
+
+/// A walk over the leaves of a trie beside its flat values.
+struct Walk<'w, 'a> {
+    reader: &'w Reader<'w>,
+    within: Option<u8>,
+    flat: &'w mut Values<'a>,
+    differ: &'w mut Differences,
+}
+
+impl Walk<'_, '_> {
+    /// Whether keys that begin with the first `depth` half-bytes of `key` are looked at.
+    fn is_within(&self, key: &Hash, depth: usize) -> bool {
+        let same = |at| self.within.is_none_or(|byte| nibble(key, at) == nibble(&[byte], at));
+        (0..depth.min(2)).all(same)
+    }
+
+    /// Walks below the node with this hash.
+    fn below(&mut self, hash: &Hash, key: &mut Hash, depth: usize) -> Result<(), FlatTrieError> {
+        match self.reader.finish(self.reader.node(hash, key, depth)) {
+            Ok(node) => self.node(&node, key, depth),
+            Err(FlatTrieError::State(StateError::MissingNode { .. })) => {
+                self.differ.lost += 1;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn node(&mut self, raw: &[u8], key: &mut Hash, depth: usize) -> Result<(), FlatTrieError> {
+        let bad = |error: rlp::Error| malformed("trie node", "RLP of one", error);
+        let mut along = |path: &rlp::ethereum::Path<'_>| {
+            let end = depth + path.len();
+            let fits = end <= HALVES && (end == HALVES) == path.is_leaf();
+            let too_long = || malformed("path of a node", "64 half-bytes with its leaf", end);
+            if !fits {
+                return Err(too_long());
+            }
+            (depth..).zip(path.nibbles()).for_each(|(at, half)| set_half(key, at, half));
+            Ok(end)
+        };
+        match TrieNode::decode(raw).map_err(bad)? {
+            TrieNode::Leaf { path, value } => {
+                along(&path)?;
+                if self.is_within(key, HALVES) { self.leaf(key, value) } else { Ok(()) }
+            }
+            TrieNode::Extension { path, child } => {
+                let end = along(&path)?;
+                self.child(&child, key, end)
+            }
+            TrieNode::Branch { children, .. } if depth < HALVES => {
+                for (half, child) in (0..).zip(&children) {
+                    set_half(key, depth, half);
+                    self.child(child, key, depth + 1)?;
+                }
+                Ok(())
+            }
+            TrieNode::Branch { .. } => Err(malformed("branch", "less than 64 above it", depth)),
+        }
+    }
+
+    fn child(
+        &mut self,
+        child: &Child<'_>,
+        key: &mut Hash,
+        depth: usize,
+    ) -> Result<(), FlatTrieError> {
+        match child {
+            _ if !self.is_within(key, depth) => Ok(()),
+            Child::Empty => Ok(()),
+            Child::Hash(hash) => self.below(hash, key, depth),
+            Child::Embedded(raw) => self.node(raw, key, depth),
+        }
+    }
+
+    fn leaf(&mut self, key: &Hash, value: &[u8]) -> Result<(), FlatTrieError> {
+        while let Some((other, _)) = self.flat.current.as_ref().filter(|(other, _)| other < key) {
+            self.differ.remove.push(*other);
+            self.flat.advance()?;
+        }
+        let own = self.flat.current.as_ref().filter(|(other, _)| other == key);
+        if own.is_none_or(|(_, flat)| flat != value) {
+            self.differ.put.push((*key, value.to_vec()));
+        }
+        if own.is_some() {
+            self.flat.advance()?;
+        }
+        Ok(())
+    }
+}
+
+impl FlatTrie {
+    /// Puts right what begins with this byte: the nodes and values of these accounts, and their
+    /// storage. All 256 pieces in any order are the whole state; a piece that is whole stays as it
+    /// is.
+    ///
+    /// # Errors
+    /// Those of the tables, among them damage of their files; what is no node and has its hash.
+    pub fn heal(&mut self, piece: u8) -> Result<Healed, FlatTrieError> {
+        let mut healed = Healed::default();
+        self.heal_trie(None, self.root, Some(piece), &mut healed)?;
+        let mut accounts = vec![];
+        let mut scan = self.accounts.scan_prefix(&[piece])?;
+        while let Some((key, value)) = scan.next()? {
+            let Some(key) = key.first_chunk::<32>() else { continue };
+            let root = storage_root(value)?;
+            if root != EMPTY_ROOT {
+                accounts.push((*key, root));
+            }
+        }
+        drop(scan);
+        for (account, root) in &accounts {
+            self.heal_trie(Some(*account), *root, None, &mut healed)?;
+        }
+        if healed.lost == 0 {
+            self.remove_orphans(piece, &accounts, &mut healed)?;
+        }
+        Ok(healed)
+    }
+
+    fn heal_trie(
+        &mut self,
+        account: Option<Hash>,
+        root: Hash,
+        within: Option<u8>,
+        healed: &mut Healed,
+    ) -> Result<(), FlatTrieError> {
+        let reader = Reader::new(self, account);
+        let differ = reader.compare(&root, within)?;
+        let made = reader.made.into_inner();
+        healed.nodes += made.len() as u64;
+        self.put_again(made)?;
+        healed.values += differ.put.len() as u64;
+        healed.lost += differ.lost;
+        let own = |key: &Hash| match &account {
+            Some(account) => slot_key(account, key).to_vec(),
+            None => key.to_vec(),
+        };
+        let table = if account.is_some() { &mut self.slots } else { &mut self.accounts };
+        for (key, value) in &differ.put {
+            table.put(&own(key), value)?;
+        }
+        // below a node that is lost the trie says nothing of values
+        if differ.lost == 0 {
+            healed.removed += differ.remove.len() as u64;
+            for key in &differ.remove {
+                table.delete(&own(key))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes slots of accounts that have no storage.
+    fn remove_orphans(
+        &mut self,
+        piece: u8,
+        accounts: &[(Hash, Hash)],
+        healed: &mut Healed,
+    ) -> Result<(), FlatTrieError> {
+        let known: HashSet<&Hash> = accounts.iter().map(|(account, _)| account).collect();
+        let mut orphans = vec![];
+        let mut scan = self.slots.scan_prefix(&[piece])?;
+        while let Some((key, _)) = scan.next()? {
+            if key.first_chunk().is_none_or(|account| !known.contains(account)) {
+                orphans.push(key.to_vec());
+            }
+        }
+        drop(scan);
+        healed.removed += orphans.len() as u64;
+        for key in orphans {
+            self.slots.delete(&key)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,277 @@
+//! A state as Besu keeps it (Bonsai): values by hashed key in flat tables, and beside them the nodes
+//! of the tries by the path that leads to them. A read asks the flat tables; an update reads and
+//! writes the nodes on the way. Each of the two can be healed by the other ([`heal`]).
+//!
+//! It is what pages are measured against: a node is read for each level that a change comes through,
+//! and all nodes above a change are written again.
+
+mod heal;
+mod update;
+
+pub use heal::Healed;
+
+use super::sparse::Nodes;
+use super::{NodeBytes, StateError};
+use crate::Hash;
+use hashbrown::HashMap;
+use rlp::Decode;
+use rlp::ethereum::Account as Leaf;
+use std::cell::RefCell;
+use store::{CommitPart, Fetched, Opening, StateKey, Table, TableOptions};
+use trie::EMPTY_ROOT;
+
+/// Names of the tables.
+const ACCOUNTS: &str = "flat-accounts";
+const SLOTS: &str = "flat-slots";
+const NODES: &str = "trie-nodes";
+
+/// What keys of nodes begin with: those of the trie of accounts, those of a storage trie, behind
+/// which comes the hashed address.
+const OF_ACCOUNTS: u8 = 0;
+const OF_STORAGE: u8 = 1;
+/// The key of the state root.
+const ROOT: &[u8] = &[2];
+
+/// What reading or changing such a state fails with.
+#[derive(Debug, thiserror::Error)]
+pub enum FlatTrieError {
+    /// What the tables do not have.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The tables.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// What is not a value of this kind of state.
+    #[error("{what}: expected {expected}, found {found}")]
+    Malformed {
+        /// What was read or given.
+        what: &'static str,
+        /// What was expected.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
+}
+
+fn malformed(what: &'static str, expected: &str, found: impl ToString) -> FlatTrieError {
+    FlatTrieError::Malformed { what, expected: expected.into(), found: found.to_string() }
+}
+
+/// See the module's text.
+pub struct FlatTrie {
+    accounts: Table,
+    slots: Table,
+    nodes: Table,
+    root: Hash,
+    /// Values and nodes that were put right while they were read.
+    healed: Healed,
+}
+
+impl FlatTrie {
+    /// Opens its tables among the parts of a store, or creates empty ones, within `memory_bytes`.
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub fn open(opening: &mut Opening, memory_bytes: usize) -> Result<Self, FlatTrieError> {
+        let options = || TableOptions::new(memory_bytes / 3);
+        let accounts = opening.table(ACCOUNTS, &options())?;
+        let prefix_bytes = 32;
+        let slots = opening.table(SLOTS, &TableOptions { prefix_bytes, ..options() })?;
+        let nodes = opening.table(NODES, &options())?;
+        let mut root = vec![];
+        let root = match nodes.get(ROOT, &mut root)? {
+            false => EMPTY_ROOT,
+            true => root.try_into().map_err(|other: Vec<u8>| {
+                malformed("state root", "32 bytes", format!("{} bytes", other.len()))
+            })?,
+        };
+        Ok(Self { accounts, slots, nodes, root, healed: Healed::default() })
+    }
+
+    /// The parts, to be committed together.
+    pub fn parts(&mut self) -> [CommitPart<'_>; 3] {
+        let Self { accounts, slots, nodes, .. } = self;
+        [accounts.into(), slots.into(), nodes.into()]
+    }
+
+    /// Is it time to commit?
+    #[must_use]
+    pub fn wants_flush(&self) -> bool {
+        [&self.accounts, &self.slots, &self.nodes].into_iter().any(Table::wants_flush)
+    }
+
+    /// The state root.
+    #[must_use]
+    pub fn root(&self) -> Hash {
+        self.root
+    }
+
+    /// Values and nodes that were put right while they were read or changed.
+    #[must_use]
+    pub fn healed(&self) -> Healed {
+        self.healed
+    }
+
+    /// Appends the value of a key to `out`, as the leaf of the trie has it; whether there is one.
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub fn get(&self, key: &StateKey, out: &mut Vec<u8>) -> Result<bool, FlatTrieError> {
+        Ok(match &key.slot {
+            None => self.accounts.get(&key.account, out)?,
+            Some(slot) => self.slots.get(&slot_key(&key.account, slot), out)?,
+        })
+    }
+
+    /// Reads the values of keys in any order and calls `each` with the place of a key among `keys`
+    /// and its value, in any order.
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub fn get_many(
+        &self,
+        keys: &[StateKey],
+        mut each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), FlatTrieError> {
+        let all = (0..).zip(keys);
+        let (accounts, slots): (Vec<_>, Vec<_>) = all.partition(|(_, key)| key.slot.is_none());
+        let whole: Vec<Hash> = accounts.iter().map(|(_, key)| key.account).collect();
+        let mut found = Fetched::default();
+        self.accounts.fetch(&whole, &mut found)?;
+        accounts.iter().enumerate().for_each(|(i, (at, _))| each(*at, found.value(i)));
+        let whole: Vec<_> = slots
+            .iter()
+            .filter_map(|(_, key)| Some(slot_key(&key.account, key.slot.as_ref()?)))
+            .collect();
+        self.slots.fetch(&whole, &mut found)?;
+        slots.iter().enumerate().for_each(|(i, (at, _))| each(*at, found.value(i)));
+        Ok(())
+    }
+
+    /// Waits for tables that are being merged; whether there were any, so that a commit is due.
+    pub fn wait_for_merge(&self) -> bool {
+        let merging = [&self.accounts, &self.slots, &self.nodes];
+        let merging = merging.into_iter().filter(|table| table.is_merging());
+        merging.map(Table::wait_for_merge).count() > 0
+    }
+
+    /// The same where the flat tables may lack values: what they do not have is sought in the trie,
+    /// and put back.
+    ///
+    /// # Errors
+    /// Those of the tables; [`FlatTrieError::State`] where the trie lacks a node on the way, too.
+    pub fn get_or_heal(
+        &mut self,
+        key: &StateKey,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, FlatTrieError> {
+        if self.get(key, out)? {
+            return Ok(true);
+        }
+        let found = {
+            let reader = Reader::new(self, None);
+            let account = reader.finish(reader.value(&self.root, &key.account))?;
+            match (&key.slot, account) {
+                (None, account) => account,
+                (Some(_), None) => None,
+                (Some(slot), Some(account)) => {
+                    let root = storage_root(&account)?;
+                    let reader = Reader::new(self, Some(key.account));
+                    reader.finish(reader.value(&root, slot))?
+                }
+            }
+        };
+        let Some(value) = found else { return Ok(false) };
+        match &key.slot {
+            None => self.accounts.put(&key.account, &value)?,
+            Some(slot) => self.slots.put(&slot_key(&key.account, slot), &value)?,
+        }
+        self.healed.values += 1;
+        out.extend_from_slice(&value);
+        Ok(true)
+    }
+}
+
+fn slot_key(account: &Hash, slot: &Hash) -> [u8; 64] {
+    let mut key = [0; 64];
+    key[..32].copy_from_slice(account);
+    key[32..].copy_from_slice(slot);
+    key
+}
+
+/// The key of a node of the trie of accounts, or of an account's storage, to which the first `depth`
+/// half-bytes of `key` lead.
+fn node_key(account: Option<&Hash>, key: &Hash, depth: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(33 + depth);
+    out.push(if account.is_some() { OF_STORAGE } else { OF_ACCOUNTS });
+    out.extend_from_slice(account.map_or(&[], |account| account));
+    out.extend((0..depth).map(|at| trie::nibbles::nibble(key, at)));
+    out
+}
+
+/// The root of an account's storage, as the account's leaf says.
+fn storage_root(leaf: &[u8]) -> Result<Hash, FlatTrieError> {
+    let error = |error| malformed("account", "RLP of one", format!("{error}"));
+    Ok(*Leaf::decode(leaf).map_err(error)?.storage_root)
+}
+
+/// Reads the nodes of one trie.
+struct Reader<'a> {
+    state: &'a FlatTrie,
+    account: Option<Hash>,
+    /// What was read, by key and depth.
+    read: RefCell<Vec<(Hash, usize)>>,
+    /// What went wrong in a table.
+    error: RefCell<Option<FlatTrieError>>,
+    /// Nodes that were made again because they were not there.
+    made: RefCell<HashMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(state: &'a FlatTrie, account: Option<Hash>) -> Self {
+        let (read, error, made) = Default::default();
+        Self { state, account, read, error, made }
+    }
+
+    /// An answer, or the error of the table because of which there is none.
+    fn finish<T>(&self, answer: Result<T, StateError>) -> Result<T, FlatTrieError> {
+        let error = self.error.borrow_mut().take();
+        answer.map_err(|answer| error.unwrap_or(answer.into()))
+    }
+
+    /// The value under a key of the trie with this root.
+    fn value(&self, root: &Hash, key: &Hash) -> Result<Option<Vec<u8>>, StateError> {
+        super::nodes::value(self, root, key, &mut |_| {})
+    }
+
+    /// The node that is stored at a place, if its hash is this one.
+    fn stored(
+        &self,
+        hash: &Hash,
+        key: &Hash,
+        depth: usize,
+    ) -> Result<Option<Vec<u8>>, FlatTrieError> {
+        let mut bytes = vec![];
+        self.state.nodes.get(&node_key(self.account.as_ref(), key, depth), &mut bytes)?;
+        Ok((crypto::keccak256(&bytes) == *hash).then_some(bytes))
+    }
+}
+
+impl Nodes for Reader<'_> {
+    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+        self.read.borrow_mut().push((*key, depth));
+        let found = match self.stored(hash, key, depth) {
+            Ok(Some(node)) => Ok(Some(node)),
+            Ok(None) => self.made_again(hash, key, depth),
+            Err(error) => Err(error),
+        };
+        match found {
+            Ok(Some(node)) => Ok(node.into()),
+            Ok(None) => Err(StateError::MissingNode { hash: *hash, depth }),
+            Err(error) => {
+                *self.error.borrow_mut() = Some(error);
+                Err(StateError::MissingNode { hash: *hash, depth })
+            }
+        }
+    }
+}
