@@ -37,7 +37,7 @@ impl Parts {
 }
 
 /// Everything is there, and nothing else.
-fn assert_holds(disk: &SimulatedDisk, state: &FlatTrie, world: &mut World) {
+fn assert_holds(state: &FlatTrie, world: &mut World) {
     assert_eq!(state.root(), world.root());
     let mut out = vec![];
     for (key, value) in world.pairs() {
@@ -47,7 +47,6 @@ fn assert_holds(disk: &SimulatedDisk, state: &FlatTrie, world: &mut World) {
         let absent = StateKey { account: key.account, slot: Some([0xee; 32]) };
         assert!(!state.get(&absent, &mut out).unwrap());
     }
-    let _ = disk;
 }
 
 /// A state of some blocks, committed now and then.
@@ -70,12 +69,12 @@ fn life(draw: Draw, seed: u64) -> (SimulatedDisk, World) {
                 parts.commit();
                 drop(parts);
                 parts = open(&disk);
-                assert_holds(&disk, &parts.state, &mut world);
+                assert_holds(&parts.state, &mut world);
             }
         }
     }
     assert_eq!(parts.state.healed(), Healed::default(), "nothing was lost");
-    assert_holds(&disk, &parts.state, &mut world);
+    assert_holds(&parts.state, &mut world);
     parts.commit();
     (disk, world)
 }
@@ -236,7 +235,7 @@ fn reads_and_updates_heal_what_they_come_to() {
             assert_eq!(parts.state.update(&changes(&batch)).unwrap(), world.root());
         }
         healed.nodes += parts.state.healed().nodes;
-        assert_holds(&disk, &parts.state, &mut world);
+        assert_holds(&parts.state, &mut world);
     }
     assert!(healed.values > 0 && healed.nodes > 0, "{healed:?}");
 }

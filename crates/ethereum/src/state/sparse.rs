@@ -5,11 +5,16 @@
 //! is not there is an error. So it is the trie of a stateless witness, and the oracle of the one in
 //! the arena.
 
+mod hash;
+mod read;
+
+pub use hash::MadeNode;
+
 use super::StateError;
-use super::nodes::{NodeBytes, bad};
+use super::nodes::NodeBytes;
 use crate::Hash;
-use rlp::ethereum::{Child, PathBuffer, TrieNode};
-use rlp::{Decode, Encode};
+use hash::{Name, name, places};
+use read::read;
 use trie::EMPTY_ROOT;
 
 /// Half-bytes of a key.
@@ -17,24 +22,12 @@ const HALVES: usize = 64;
 
 /// Where nodes are that were not read yet.
 pub trait Nodes {
-    /// The encoding of the node with this hash, to which the first `depth` half-bytes of `key` lead.
+    /// The encoding of the node with this hash, to which the first `depth` half-bytes of `key`
+    /// lead.
     ///
     /// # Errors
     /// It is not there.
     fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError>;
-}
-
-/// A node that was hashed.
-#[derive(Debug)]
-pub struct MadeNode<'a> {
-    /// A key whose first `depth` half-bytes lead to the node.
-    pub key: &'a Hash,
-    /// See [`MadeNode::key`].
-    pub depth: usize,
-    /// Keccak-256 of the encoding.
-    pub hash: &'a Hash,
-    /// The encoding.
-    pub encoding: Vec<u8>,
 }
 
 /// A trie under 32-byte keys.
@@ -76,34 +69,6 @@ struct Extension {
 struct Branch {
     children: [Node; 16],
     name: Option<Name>,
-}
-
-/// What stands in the parent.
-#[derive(Clone, Debug)]
-enum Name {
-    Hash(Hash),
-    Embedded(Vec<u8>),
-}
-
-/// Who is shown each node that is hashed.
-type Made<'a> = &'a mut dyn FnMut(MadeNode<'_>);
-
-impl Name {
-    fn of(encoding: Vec<u8>, key: &Hash, depth: usize, made: Made<'_>) -> Self {
-        if encoding.len() < 32 {
-            return Self::Embedded(encoding);
-        }
-        let hash = crypto::keccak256(&encoding);
-        made(MadeNode { key, depth, hash: &hash, encoding });
-        Self::Hash(hash)
-    }
-
-    fn child(&self) -> Child<'_> {
-        match self {
-            Self::Hash(hash) => Child::Hash(hash),
-            Self::Embedded(node) => Child::Embedded(node),
-        }
-    }
 }
 
 impl SparseTrie {
@@ -179,31 +144,6 @@ impl SparseTrie {
 pub(super) fn set_half(key: &mut Hash, at: usize, value: u8) {
     let shift = 4 * (1 - at % 2);
     key[at / 2] = key[at / 2] & !(15 << shift) | value << shift;
-}
-
-fn places(node: &Node, key: &mut Hash, depth: usize, visit: &mut dyn FnMut(&Hash, usize)) {
-    let name = match node {
-        Node::Empty | Node::Unread(_) => return,
-        Node::Leaf(leaf) => {
-            *key = leaf.key;
-            &leaf.name
-        }
-        Node::Extension(extension) => {
-            *key = extension.key;
-            places(&extension.child, key, extension.end, visit);
-            &extension.name
-        }
-        Node::Branch(branch) => {
-            for (half, child) in (0..).zip(&branch.children) {
-                set_half(key, depth, half);
-                places(child, key, depth + 1, visit);
-            }
-            &branch.name
-        }
-    };
-    if matches!(name, Some(Name::Hash(_))) {
-        visit(key, depth);
-    }
 }
 
 fn half(key: &Hash, at: usize) -> u8 {
@@ -340,115 +280,6 @@ fn join(
         }
         Node::Branch(branch) => extension(key, from, end, Node::Branch(branch)),
     })
-}
-
-/// Reads the node with this hash; `key` leads to it.
-fn read(hash: &Hash, depth: usize, key: &Hash, nodes: &dyn Nodes) -> Result<Node, StateError> {
-    let node =
-        decode(&nodes.node(hash, key, depth)?, depth, key).map_err(|error| bad(hash, error))?;
-    Ok(with_name(node, Name::Hash(*hash)))
-}
-
-/// A node in its encoding, which stands `depth` half-bytes below the root.
-fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
-    let too_long = || rlp::Error {
-        offset: 0,
-        kind: rlp::ErrorKind::WrongLength { expected: HALVES, found: HALVES + 1 },
-    };
-    let along = |path: &rlp::ethereum::Path<'_>| {
-        let mut whole = *key;
-        let end = depth + path.len();
-        if end > HALVES || (path.is_leaf() && end != HALVES) || path.is_empty() && !path.is_leaf() {
-            return Err(too_long());
-        }
-        for (at, value) in (depth..).zip(path.nibbles()) {
-            set_half(&mut whole, at, value);
-        }
-        Ok((whole, end))
-    };
-    Ok(match TrieNode::decode(raw)? {
-        TrieNode::Leaf { path, value } => leaf(&along(&path)?.0, value.to_vec()),
-        TrieNode::Extension { path, child } => {
-            let (key, end) = along(&path)?;
-            let child = below(&child, end, &key)?;
-            Node::Extension(Box::new(Extension { key, end, child, name: None }))
-        }
-        TrieNode::Branch { children, .. } => {
-            if depth >= HALVES {
-                return Err(too_long());
-            }
-            let mut nodes: [Node; 16] = Default::default();
-            for (at, (node, child)) in nodes.iter_mut().zip(&children).enumerate() {
-                let mut path = *key;
-                set_half(&mut path, depth, at as u8);
-                *node = below(child, depth + 1, &path)?;
-            }
-            Node::Branch(Box::new(Branch { children: nodes, name: None }))
-        }
-    })
-}
-
-fn below(child: &Child<'_>, depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
-    match child {
-        Child::Empty => Ok(Node::Empty),
-        Child::Hash(hash) => Ok(Node::Unread(**hash)),
-        Child::Embedded(raw) => decode(raw, depth, key),
-    }
-}
-
-fn with_name(mut node: Node, name: Name) -> Node {
-    match &mut node {
-        Node::Leaf(leaf) => leaf.name = Some(name),
-        Node::Extension(extension) => extension.name = Some(name),
-        Node::Branch(branch) => branch.name = Some(name),
-        Node::Empty | Node::Unread(_) => {}
-    }
-    node
-}
-
-/// What the parent holds of a node, to which the first `depth` half-bytes of `path` lead; none of
-/// one that is empty.
-fn name(node: &mut Node, path: &mut Hash, depth: usize, made: Made<'_>) -> Option<Name> {
-    let (kept, new) = match node {
-        Node::Empty => return None,
-        Node::Unread(hash) => return Some(Name::Hash(*hash)),
-        Node::Leaf(leaf) => {
-            let Leaf { key, value, name } = &mut **leaf;
-            if name.is_none() {
-                let path = PathBuffer::new(key, depth..HALVES, true);
-                let encoding = TrieNode::Leaf { path: path.path(), value }.encode();
-                *name = Some(Name::of(encoding, key, depth, made));
-            }
-            return name.clone();
-        }
-        Node::Extension(extension) => {
-            if extension.name.is_some() {
-                return extension.name.clone();
-            }
-            let Extension { key, end, child, .. } = &mut **extension;
-            *path = *key;
-            let child = name(child, path, *end, made)?;
-            let path = PathBuffer::new(key, depth..*end, false);
-            let encoding = TrieNode::Extension { path: path.path(), child: child.child() }.encode();
-            let new = Name::of(encoding, key, depth, made);
-            (&mut extension.name, new)
-        }
-        Node::Branch(branch) => {
-            if branch.name.is_some() {
-                return branch.name.clone();
-            }
-            let mut names: [Option<Name>; 16] = Default::default();
-            for (half, (child, own)) in (0..).zip(branch.children.iter_mut().zip(&mut names)) {
-                set_half(path, depth, half);
-                *own = name(child, path, depth + 1, made);
-            }
-            let children =
-                names.each_ref().map(|name| name.as_ref().map_or(Child::Empty, Name::child));
-            let encoding = TrieNode::Branch { children, value: &[] }.encode();
-            (&mut branch.name, Name::of(encoding, path, depth, made))
-        }
-    };
-    kept.insert(new).clone().into()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Values from nodes, and nodes from values: each of the two says what the other one was.
 //!
-//! A node that is lost, or is not the one that its parent names, is made again from the values below
-//! it, and must have the hash that the parent has for it. A value that is lost, or is not the one of
-//! its leaf, is taken from the leaf. What both have lost cannot be healed, and is counted.
+//! A node that is lost, or is not the one that its parent names, is made again from the values
+//! below it, and must have the hash that the parent has for it. A value that is lost, or is not the
+//! one of its leaf, is taken from the leaf. What both have lost cannot be healed, and is counted.
 
 use super::{FlatTrie, FlatTrieError, Reader, malformed, node_key, slot_key, storage_root};
 use crate::Hash;

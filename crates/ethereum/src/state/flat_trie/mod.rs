@@ -1,9 +1,9 @@
-//! A state as Besu keeps it (Bonsai): values by hashed key in flat tables, and beside them the nodes
-//! of the tries by the path that leads to them. A read asks the flat tables; an update reads and
-//! writes the nodes on the way. Each of the two can be healed by the other ([`heal`]).
+//! A state as Besu keeps it (Bonsai): values by hashed key in flat tables, and beside them the
+//! nodes of the tries by the path that leads to them. A read asks the flat tables; an update reads
+//! and writes the nodes on the way. Each of the two can be healed by the other ([`Healed`]).
 //!
-//! It is what pages are measured against: a node is read for each level that a change comes through,
-//! and all nodes above a change are written again.
+//! It is what pages are measured against: a node is read for each level that a change comes
+//! through, and all nodes above a change are written again.
 
 mod heal;
 mod update;
@@ -199,8 +199,8 @@ fn slot_key(account: &Hash, slot: &Hash) -> [u8; 64] {
     key
 }
 
-/// The key of a node of the trie of accounts, or of an account's storage, to which the first `depth`
-/// half-bytes of `key` lead.
+/// The key of a node of the trie of accounts, or of an account's storage, to which the first
+/// `depth` half-bytes of `key` lead.
 fn node_key(account: Option<&Hash>, key: &Hash, depth: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(33 + depth);
     out.push(if account.is_some() { OF_STORAGE } else { OF_ACCOUNTS });

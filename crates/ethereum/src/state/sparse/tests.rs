@@ -1,6 +1,7 @@
 //! The trie of pointers beside the naive root.
 
 use super::*;
+use crate::state::NodeSet;
 use std::collections::BTreeMap;
 use testkit::Random;
 

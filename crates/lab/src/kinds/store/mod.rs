@@ -1,5 +1,5 @@
-//! Our stores of keys and values, tables and states with their tries: every operation in a process of its own, on a
-//! database that the first one filled.
+//! Our stores of keys and values, tables and states with their tries: every operation in a process
+//! of its own, on a database that the first one filled.
 
 mod ours;
 mod state;

@@ -1,0 +1,77 @@
+//! Nodes from their encodings.
+
+use super::{Branch, Extension, HALVES, Name, Node, Nodes, leaf, set_half};
+use crate::Hash;
+use crate::state::StateError;
+use crate::state::nodes::bad;
+use rlp::Decode;
+use rlp::ethereum::{Child, TrieNode};
+
+/// Reads the node with this hash; `key` leads to it.
+pub(super) fn read(
+    hash: &Hash,
+    depth: usize,
+    key: &Hash,
+    nodes: &dyn Nodes,
+) -> Result<Node, StateError> {
+    let node =
+        decode(&nodes.node(hash, key, depth)?, depth, key).map_err(|error| bad(hash, error))?;
+    Ok(with_name(node, Name::Hash(*hash)))
+}
+
+/// A node in its encoding, which stands `depth` half-bytes below the root.
+fn decode(raw: &[u8], depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
+    let too_long = || rlp::Error {
+        offset: 0,
+        kind: rlp::ErrorKind::WrongLength { expected: HALVES, found: HALVES + 1 },
+    };
+    let along = |path: &rlp::ethereum::Path<'_>| {
+        let mut whole = *key;
+        let end = depth + path.len();
+        if end > HALVES || (path.is_leaf() && end != HALVES) || path.is_empty() && !path.is_leaf() {
+            return Err(too_long());
+        }
+        for (at, value) in (depth..).zip(path.nibbles()) {
+            set_half(&mut whole, at, value);
+        }
+        Ok((whole, end))
+    };
+    Ok(match TrieNode::decode(raw)? {
+        TrieNode::Leaf { path, value } => leaf(&along(&path)?.0, value.to_vec()),
+        TrieNode::Extension { path, child } => {
+            let (key, end) = along(&path)?;
+            let child = below(&child, end, &key)?;
+            Node::Extension(Box::new(Extension { key, end, child, name: None }))
+        }
+        TrieNode::Branch { children, .. } => {
+            if depth >= HALVES {
+                return Err(too_long());
+            }
+            let mut nodes: [Node; 16] = Default::default();
+            for (at, (node, child)) in nodes.iter_mut().zip(&children).enumerate() {
+                let mut path = *key;
+                set_half(&mut path, depth, at as u8);
+                *node = below(child, depth + 1, &path)?;
+            }
+            Node::Branch(Box::new(Branch { children: nodes, name: None }))
+        }
+    })
+}
+
+fn below(child: &Child<'_>, depth: usize, key: &Hash) -> Result<Node, rlp::Error> {
+    match child {
+        Child::Empty => Ok(Node::Empty),
+        Child::Hash(hash) => Ok(Node::Unread(**hash)),
+        Child::Embedded(raw) => decode(raw, depth, key),
+    }
+}
+
+fn with_name(mut node: Node, name: Name) -> Node {
+    match &mut node {
+        Node::Leaf(leaf) => leaf.name = Some(name),
+        Node::Extension(extension) => extension.name = Some(name),
+        Node::Branch(branch) => branch.name = Some(name),
+        Node::Empty | Node::Unread(_) => {}
+    }
+    node
+}
