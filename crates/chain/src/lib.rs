@@ -20,7 +20,7 @@ pub use counted::{counted, grouped};
 pub use fault::FaultReport;
 pub use hex::{Digits, Hex, Reversed};
 pub use level::Level;
-pub use progress::{BLOCK_BOUNDS, Execution, Progress};
+pub use progress::{BLOCK_BOUNDS, BLOCK_PHASES, BlockTimes, Execution, Progress, Recent};
 pub use shortfall::{Shortfall, ShortfallKind};
 pub use status::Status;
 pub use violation::Violation;

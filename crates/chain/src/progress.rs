@@ -35,27 +35,85 @@ pub struct Execution {
     pub slot_hits: u64,
     /// Accounts and slots that they changed.
     pub changed: u64,
-    /// What they took, summed over blocks and threads.
-    pub busy: Duration,
-    /// How many of them took at most the time in the same place of [`BLOCK_BOUNDS`], and more than
-    /// the one before it; the last ones took longer than all.
-    pub by_time: [u64; BLOCK_BOUNDS.len() + 1],
+    /// Transactions that were executed before their turn and taken over at it.
+    pub ahead_taken: u64,
+    /// Those that had read what was no longer so, and were executed again.
+    pub ahead_refused: u64,
+    /// What a block took in all phases.
+    pub all: BlockTimes,
+    /// What a block took in each of [`BLOCK_PHASES`].
+    pub phases: [BlockTimes; BLOCK_PHASES.len()],
     /// The one that took longest, and how long.
     pub slowest: (u64, Duration),
+    /// The last ones.
+    pub recent: Recent,
 }
+
+/// What is done with an executed block: executing it; putting its changes into the tries and
+/// hashing them; checking its receipts; making its record in the log of the state.
+pub const BLOCK_PHASES: [&str; 4] = ["execute", "root", "receipts", "log"];
 
 /// Bounds of the times of blocks in seconds, two to a factor of ten.
 pub const BLOCK_BOUNDS: [f64; 11] =
     [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 
 impl Execution {
-    /// Adds a block that took so long.
-    pub fn took(&mut self, number: u64, time: Duration) {
-        self.busy += time;
-        self.by_time[BLOCK_BOUNDS.partition_point(|bound| *bound < time.as_secs_f64())] += 1;
+    /// Adds a block that took so long in each of [`BLOCK_PHASES`].
+    pub fn took(&mut self, number: u64, phases: [Duration; BLOCK_PHASES.len()]) {
+        let time = phases.iter().sum();
+        self.all.took(time);
+        for (times, phase) in self.phases.iter_mut().zip(phases) {
+            times.took(phase);
+        }
         if time > self.slowest.1 {
             self.slowest = (number, time);
         }
+        self.recent.took(time);
+    }
+}
+
+/// How long blocks took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockTimes {
+    /// Summed over blocks and threads.
+    pub busy: Duration,
+    /// How many of them took at most the time in the same place of [`BLOCK_BOUNDS`], and more than
+    /// the one before it; the last ones took longer than all.
+    pub counts: [u64; BLOCK_BOUNDS.len() + 1],
+}
+
+impl BlockTimes {
+    fn took(&mut self, time: Duration) {
+        self.busy += time;
+        self.counts[BLOCK_BOUNDS.partition_point(|bound| *bound < time.as_secs_f64())] += 1;
+    }
+}
+
+/// The blocks that [`Recent`] keeps.
+const RECENT: usize = 256;
+
+/// What the last blocks took, a few hundred of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recent {
+    seconds: [f32; RECENT],
+    blocks: usize,
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self { seconds: [0.0; RECENT], blocks: 0 }
+    }
+}
+
+impl Recent {
+    fn took(&mut self, time: Duration) {
+        self.seconds[self.blocks % RECENT] = time.as_secs_f32();
+        self.blocks += 1;
+    }
+
+    /// Their times in seconds, in no order.
+    pub fn seconds(&self) -> &[f32] {
+        &self.seconds[..self.blocks.min(RECENT)]
     }
 }
 
@@ -67,16 +125,32 @@ mod tests {
     fn blocks_are_counted_by_the_bound_that_they_keep() {
         let mut execution = Execution::default();
         let us = Duration::from_micros;
-        for (number, time) in
-            [us(0), us(100), us(101), us(3_000_000), us(10_000_001), us(5)].into_iter().enumerate()
-        {
-            execution.took(number as u64, time);
+        let all = [us(0), us(100), us(101), us(3_000_000), us(10_000_001), us(5)];
+        for (number, time) in all.into_iter().enumerate() {
+            execution.took(number as u64, [us(0), time, us(0), us(0)]);
         }
         let mut expected = [0; BLOCK_BOUNDS.len() + 1];
         (expected[0], expected[1], expected[9], expected[11]) = (3, 1, 1, 1);
-        assert_eq!(execution.by_time, expected);
+        let sum = BlockTimes { busy: us(13_000_207), counts: expected };
+        assert_eq!((execution.all, execution.phases[1]), (sum, sum));
+        let idle = BlockTimes { busy: us(0), counts: [6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] };
+        assert_eq!(execution.phases[0], idle);
         assert_eq!(execution.slowest, (4, us(10_000_001)));
-        assert_eq!(execution.busy, us(13_000_207));
         assert!(BLOCK_BOUNDS.is_sorted());
+    }
+
+    #[test]
+    fn the_last_blocks_push_out_those_before_them() {
+        let mut execution = Execution::default();
+        assert!(execution.recent.seconds().is_empty());
+        let ms = Duration::from_millis;
+        for number in 0..RECENT as u64 + 3 {
+            execution.took(number, [ms(number), ms(1), ms(0), ms(0)]);
+            assert_eq!(execution.recent.seconds().len(), RECENT.min(number as usize + 1));
+        }
+        let mut seconds = execution.recent.seconds().to_vec();
+        seconds.sort_by(f32::total_cmp);
+        let most = (RECENT + 3) as f32 / 1e3;
+        assert_eq!((seconds[0], seconds[RECENT - 1]), (0.004, most));
     }
 }

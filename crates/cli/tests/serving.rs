@@ -87,13 +87,21 @@ fn a_running_import_is_shown_and_a_finished_one_from_its_record() {
 #[testkit::needs(prometheus)]
 #[test]
 fn prometheus_scrapes_a_run() {
-    let prometheus = testkit::path_of("prometheus");
     let scratch = Scratch::new("serving-prometheus");
     let record = scratch.path("record.json");
     let words = "verify --seal off --record";
     succeed(blockmill(words).arg(&record).arg(chain(&scratch)));
     let mut command = blockmill("serve --address 127.0.0.1:0");
     let serving = Serving::start(command.arg(&record));
+    let scraping = scraping(&scratch, &serving);
+    let answer = |query| ask(&scraping.address, query);
+    wait_for(&scraping, "blockmill_block_number", "\"200000\"");
+    let types = answer("/api/v1/metadata?metric=blockmill_blocks");
+    assert!(types.contains("\"counter\""), "{types}");
+}
+
+/// Prometheus, which scrapes who serves.
+fn scraping(scratch: &Scratch, serving: &Serving) -> Serving {
     let config = scratch.path("prometheus.yml");
     let text = format!(
         "scrape_configs:\n- job_name: blockmill\n  scrape_interval: 1s\n  static_configs:\n  - \
@@ -104,27 +112,74 @@ fn prometheus_scrapes_a_run() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("a port").to_string();
     drop(listener);
-    let mut command = Command::new(prometheus);
+    let mut command = Command::new(testkit::path_of("prometheus"));
     command.arg(format!("--config.file={}", config.display()));
     command.arg(format!("--storage.tsdb.path={}", scratch.path("tsdb").display()));
     command.arg(format!("--web.listen-address={address}"));
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("prometheus");
-    let scraping = Serving { child, address };
+    Serving { child, address }
+}
+
+/// What Prometheus answers to a query.
+fn query(scraping: &Serving, query: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => char::from(byte).to_string(),
+        other => format!("%{other:02x}"),
+    };
+    let query: String = query.bytes().map(escaped).collect();
+    match TcpStream::connect(&scraping.address) {
+        Ok(_) => ask(&scraping.address, &format!("/api/v1/query?query={query}")),
+        Err(_) => String::new(),
+    }
+}
+
+/// Asks again and again until the answer has `word` in it.
+fn wait_for(scraping: &Serving, asked: &str, word: &str) {
     let start = Instant::now();
     loop {
-        let query = "/api/v1/query?query=blockmill_block_number";
-        let answer = match TcpStream::connect(&scraping.address) {
-            Ok(_) => ask(&scraping.address, query),
-            Err(_) => String::new(),
-        };
-        if answer.contains("\"200000\"") {
-            break;
+        let answer = query(scraping, asked);
+        if answer.contains(word) {
+            return;
         }
-        assert!(start.elapsed() < Duration::from_secs(60), "{answer}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{asked}: {answer}");
         std::thread::sleep(Duration::from_millis(300));
     }
-    let types = ask(&scraping.address, "/api/v1/metadata?metric=blockmill_blocks");
-    assert!(types.contains("\"counter\""), "{types}");
+}
+
+#[testkit::needs(prometheus)]
+#[test]
+fn every_panel_of_the_dashboard_has_something_to_show_of_executed_blocks() {
+    let scratch = Scratch::new("serving-dashboard");
+    let (chain, record) = (scratch.path("chain"), scratch.path("record.json"));
+    let words = "generate ethereum --work mixed --blocks 40 --block-transactions 8 --accounts 20";
+    succeed(blockmill(words).arg("--out").arg(&chain));
+    let mut command = blockmill("import --record");
+    command.arg(&record).arg("--chain").arg(chain.join("genesis.json"));
+    succeed(command.arg("--data").arg(scratch.path("store")).arg(chain.join("chain.rlp")));
+    let mut command = blockmill("serve --address 127.0.0.1:0");
+    let serving = Serving::start(command.arg(&record));
+    let scraping = scraping(&scratch, &serving);
+    // a rate takes two scrapes
+    wait_for(&scraping, "rate(blockmill_gas_total[30s])", "\"value\"");
+    let dashboard = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/blockmill.json");
+    let dashboard = fs::read(dashboard).expect("the dashboard");
+    let dashboard: Value = serde_json::from_slice(&dashboard).expect("the dashboard");
+    let mut asked = 0;
+    for panel in dashboard["panels"].as_array().expect("panels") {
+        for target in panel["targets"].as_array().expect("targets") {
+            let expression = target["expr"].as_str().expect("a query");
+            let answer = query(&scraping, &expression.replace("$instance", ".*"));
+            // nobody knows when a run ends that has ended
+            let has_none = expression.contains("blockmill_eta_seconds");
+            assert!(answer.contains("\"success\""), "{}: {answer}", panel["title"]);
+            assert_eq!(answer.contains("\"value\""), !has_none, "{}: {answer}", panel["title"]);
+            asked += 1;
+        }
+    }
+    assert!(asked > 30, "{asked}");
+    // with the genesis block
+    let count = query(&scraping, "blockmill_block_phase_seconds_count{phase=\"root\"}");
+    assert!(count.contains("\"41\""), "{count}");
 }
 
 #[cfg(target_os = "linux")]

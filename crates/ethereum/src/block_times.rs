@@ -1,7 +1,8 @@
 //! What each executed block did and what it took, for run records and for those who watch.
 
 use crate::execute::Reads;
-use chain::Execution;
+use crate::execute::evm::Tally;
+use chain::{BLOCK_PHASES, Execution};
 use pipeline::record::{
     BLOCK, BLOCKS, FIRST, Facts, MGAS_PER_S, Percentiles, SLOWEST_BLOCK, Series,
 };
@@ -12,9 +13,6 @@ use std::time::Duration;
 const MOST_ROWS: usize = 1 << 14;
 /// The slowest blocks, which are all kept.
 const SLOWEST: usize = 16;
-
-/// The columns of times, in the order of [`BlockTime::busy`].
-pub(crate) const PHASES: [&str; 4] = ["execute", "root", "receipts", "log"];
 
 /// One block.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,9 +27,10 @@ pub(crate) struct BlockTime {
     pub reads: Reads,
     /// Accounts and slots that it changed.
     pub changed: u64,
-    /// Executing it; putting its changes into the tries and hashing them; its receipts; its record
-    /// in the log.
-    pub busy: [Duration; 4],
+    /// What became of those of its transactions that were executed before their turn.
+    pub ahead: Tally,
+    /// What it took in each of [`BLOCK_PHASES`].
+    pub busy: [Duration; BLOCK_PHASES.len()],
 }
 
 impl BlockTime {
@@ -62,7 +61,9 @@ impl BlockTimes {
         self.sum.slot_reads += block.reads.slots;
         self.sum.slot_hits += block.reads.slot_hits();
         self.sum.changed += block.changed;
-        self.sum.took(block.number, block.all());
+        self.sum.ahead_taken += block.ahead.taken;
+        self.sum.ahead_refused += block.ahead.refused;
+        self.sum.took(block.number, block.busy);
         if self.blocks.is_multiple_of(1 << self.doublings) {
             self.rows.push(block);
         }
@@ -123,7 +124,7 @@ fn series(row: &str, rows: &[BlockTime]) -> Series {
         .index("slot_reads", "", of(|block| block.reads.slots))
         .index("slot_hits", "", of(|block| block.reads.slot_hits()))
         .index("changed", "", of(|block| block.changed));
-    for (at, phase) in PHASES.into_iter().enumerate() {
+    for (at, phase) in BLOCK_PHASES.into_iter().enumerate() {
         let busy = |block: &BlockTime| block.busy[at].as_secs_f64();
         series = series.measured(phase, "s", rows.iter().map(busy).collect());
     }
@@ -139,7 +140,8 @@ mod tests {
         let execute = Duration::from_nanos(number.wrapping_mul(7_919) % 100_003);
         let busy = [execute, Duration::from_nanos(5), Duration::ZERO, Duration::from_nanos(1)];
         let reads = Reads { accounts: 3, slots: 4, asked: 9 };
-        BlockTime { number, transactions: 2, gas: 10, reads, changed: 6, busy }
+        let ahead = Tally { taken: 1, refused: 2, ..Tally::default() };
+        BlockTime { number, transactions: 2, gas: 10, reads, changed: 6, ahead, busy }
     }
 
     #[test]
@@ -153,6 +155,7 @@ mod tests {
             (sum.account_reads, sum.slot_reads, sum.slot_hits),
             (3 * count, 4 * count, 5 * count)
         );
+        assert_eq!((sum.ahead_taken, sum.ahead_refused), (count, 2 * count));
         let series = times.series();
         assert_eq!((&*series[0].row, &*series[1].row), (BLOCK, SLOWEST_BLOCK));
         let numbers = series[0].values(FIRST);
@@ -160,7 +163,8 @@ mod tests {
         assert!(numbers.iter().enumerate().all(|(at, number)| *number == 8.0 * at as f64));
         let mut all: Vec<Duration> = (0..count).map(|number| block(number).all()).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
-        let sum = |at: usize| PHASES.iter().map(|phase| series[1].values(phase)[at]).sum::<f64>();
+        let sum =
+            |at: usize| BLOCK_PHASES.iter().map(|phase| series[1].values(phase)[at]).sum::<f64>();
         for (at, expected) in all[..SLOWEST].iter().enumerate() {
             assert!((sum(at) - expected.as_secs_f64()).abs() < 1e-12, "{at}");
         }

@@ -55,8 +55,8 @@ pub(crate) struct ExecutedBlock {
     roots: Vec<Hash>,
     /// Its record in the log of the state; empty where there is none.
     pub(crate) record: Vec<u8>,
-    /// What it took in each of [`crate::block_times::PHASES`].
-    pub(crate) busy: [Duration; 4],
+    /// What it took in each of [`chain::BLOCK_PHASES`].
+    pub(crate) busy: [Duration; chain::BLOCK_PHASES.len()],
 }
 
 impl ExecutedBlock {
@@ -69,6 +69,7 @@ impl ExecutedBlock {
             gas: block.header.gas_used,
             reads: self.executed.reads,
             changed: all.map(Changes::len).sum::<usize>() as u64,
+            ahead: self.executed.tally,
             busy: self.busy,
         }
     }

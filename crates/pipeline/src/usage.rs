@@ -34,6 +34,11 @@ pub fn minor_page_faults() -> u64 {
     os::minor_page_faults()
 }
 
+/// Page faults of this process so far that waited for a disk; 0 when not known (getrusage(2)).
+pub fn major_page_faults() -> u64 {
+    os::major_page_faults()
+}
+
 /// Name and release of the kernel, such as `Linux 6.1.0`.
 pub(crate) fn kernel() -> String {
     os::kernel().unwrap_or_else(|| std::env::consts::OS.to_owned())
@@ -41,7 +46,8 @@ pub(crate) fn kernel() -> String {
 
 #[cfg(unix)]
 mod os {
-    use nix::sys::resource::{UsageWho, getrusage};
+    use nix::libc::c_long;
+    use nix::sys::resource::{Usage, UsageWho, getrusage};
     use nix::sys::time::TimeValLike;
     use nix::sys::utsname::uname;
 
@@ -70,7 +76,15 @@ mod os {
     }
 
     pub fn minor_page_faults() -> u64 {
-        let faults = getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.minor_page_faults());
+        page_faults(Usage::minor_page_faults)
+    }
+
+    pub fn major_page_faults() -> u64 {
+        page_faults(Usage::major_page_faults)
+    }
+
+    fn page_faults(of: impl Fn(&Usage) -> c_long) -> u64 {
+        let faults = getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| of(&usage));
         u64::try_from(faults).unwrap_or(0)
     }
 
@@ -93,6 +107,10 @@ mod os {
     }
 
     pub fn minor_page_faults() -> u64 {
+        0
+    }
+
+    pub fn major_page_faults() -> u64 {
         0
     }
 

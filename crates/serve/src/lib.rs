@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tower::limit::GlobalConcurrencyLimitLayer;
 
-pub use execution::Execution;
+pub use execution::{Execution, Recent, Times};
 pub use status::Status;
 use status::Watcher;
 

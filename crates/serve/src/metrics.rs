@@ -4,8 +4,11 @@
 //! process under the names that all of its client libraries give them.
 
 use crate::Status;
+use crate::execution::{Execution, Times};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet, text::encode};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet, text::encode,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -97,6 +100,18 @@ impl Run {
                 Some(Unit::Bytes),
                 status.disk_written_bytes as f64,
             ),
+            (
+                "blockmill_major_page_faults",
+                "Page faults of the process that waited for a disk",
+                None,
+                status.major_page_faults as f64,
+            ),
+            (
+                "blockmill_minor_page_faults",
+                "Page faults of the process that needed no disk",
+                None,
+                status.minor_page_faults as f64,
+            ),
         ];
         if let Some(done) = &status.execution {
             let counts = [
@@ -114,6 +129,16 @@ impl Run {
                     done.slot_hits,
                 ),
                 ("blockmill_state_changes", "Accounts and slots that blocks changed", done.changed),
+                (
+                    "blockmill_transactions_ahead_taken",
+                    "Transactions executed before their turn and taken over at it",
+                    done.ahead_taken,
+                ),
+                (
+                    "blockmill_transactions_ahead_refused",
+                    "Those that had read what was no longer so",
+                    done.ahead_refused,
+                ),
             ];
             all.extend(counts.map(|(name, help, count)| (name, help, None, count as f64)));
         }
@@ -146,12 +171,7 @@ impl Collector for Run {
             counter.encode(metric)?;
         }
         if let Some(done) = &status.execution {
-            let help = "What an executed block took in all phases";
-            let (unit, kind) = (Some(&Unit::Seconds), MetricType::Histogram);
-            let mut metric =
-                encoder.encode_descriptor("blockmill_block_execution", help, unit, kind)?;
-            let count = done.by_time.iter().sum();
-            metric.encode_histogram::<NoLabelSet>(done.busy_s, count, &done.at_most(), None)?;
+            encode_execution(&mut encoder, done)?;
         }
         if let Some(eta) = &status.eta {
             let kind = ConstGauge::new(0.0).metric_type();
@@ -182,6 +202,33 @@ impl Collector for Run {
     }
 }
 
+/// What executed blocks took.
+fn encode_execution(encoder: &mut DescriptorEncoder<'_>, done: &Execution) -> fmt::Result {
+    let histogram = |mut metric: MetricEncoder<'_>, times: &Times| {
+        let count = times.counts.iter().sum();
+        metric.encode_histogram::<NoLabelSet>(times.busy_s, count, &times.at_most(), None)
+    };
+    let (unit, kind) = (Some(&Unit::Seconds), MetricType::Histogram);
+    let help = "What an executed block took in all phases";
+    let metric = encoder.encode_descriptor("blockmill_block_execution", help, unit, kind)?;
+    histogram(metric, &done.all)?;
+    let help = "What an executed block took in a phase";
+    let mut metric = encoder.encode_descriptor("blockmill_block_phase", help, unit, kind)?;
+    for (phase, times) in &done.phases {
+        histogram(metric.encode_family(&[("phase", *phase)])?, times)?;
+    }
+    let help = "What the last 256 executed blocks took at most, by their share";
+    let (name, kind) = ("blockmill_recent_block", ConstGauge::new(0.0).metric_type());
+    let mut metric = encoder.encode_descriptor(name, help, unit, kind)?;
+    let recent = &done.recent;
+    for (share, seconds) in
+        [("0.5", recent.p50_s), ("0.95", recent.p95_s), ("0.99", recent.p99_s), ("1", recent.max_s)]
+    {
+        ConstGauge::new(seconds).encode(metric.encode_family(&[("share", share)])?)?;
+    }
+    Ok(())
+}
+
 /// The value of a label as the text format wants it; the library writes values as they are.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
@@ -190,8 +237,8 @@ fn escaped(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Execution;
     use crate::eta::Eta;
+    use crate::execution::Recent;
     use crate::status::Stage;
 
     #[test]
@@ -202,12 +249,15 @@ mod tests {
             number: 99,
             blocks: 100,
             cpu_s: 2.5,
+            major_page_faults: 9,
             eta: Some(Eta { low_s: 1.0, median_s: 2.0, high_s: 3.0 }),
             stages: vec![stage],
             execution: Some(Execution {
                 gas: 21_000,
-                by_time: vec![3, 0, 2],
-                busy_s: 0.25,
+                all: Times { busy_s: 0.25, counts: vec![3, 0, 2] },
+                phases: vec![("root", Times { busy_s: 0.5, counts: vec![0, 4] })],
+                recent: Recent { p95_s: 0.5, ..Recent::default() },
+                ahead_refused: 6,
                 slowest_s: 0.125,
                 ..Execution::default()
             }),
@@ -228,6 +278,11 @@ mod tests {
             "blockmill_block_execution_seconds_count 5",
             "blockmill_block_execution_seconds_bucket{le=\"0.0003\"} 3",
             "blockmill_block_execution_seconds_bucket{le=\"0.001\"} 5",
+            "blockmill_block_phase_seconds_sum{phase=\"root\"} 0.5",
+            "blockmill_block_phase_seconds_bucket{le=\"0.0003\",phase=\"root\"} 4",
+            "blockmill_recent_block_seconds{share=\"0.95\"} 0.5",
+            "blockmill_transactions_ahead_refused_total 6",
+            "blockmill_major_page_faults_total 9",
         ] {
             assert!(
                 text.lines().any(|found| found.trim_end_matches(".0") == line),

@@ -58,17 +58,21 @@ function brief(seconds) {
 function execution(all) {
   element("execution").hidden = all === null;
   if (all === null) return;
-  const blocks = all.by_time.reduce((sum, count) => sum + count, 0);
+  const blocks = all.all.counts.reduce((sum, count) => sum + count, 0);
   const asked = all.slot_reads + all.slot_hits;
+  const ahead = all.ahead_taken + all.ahead_refused;
+  const recent = all.recent;
   const texts = {
     mgas_per_s: all.mgas_per_s.toFixed(all.mgas_per_s < 99.95 ? 1 : 0),
     gas: many(all.gas),
     transactions: many(all.transactions),
-    block_mean: blocks === 0 ? "-" : brief(all.busy_s / blocks),
+    block_mean: blocks === 0 ? "-" : brief(all.all.busy_s / blocks),
+    recent: [recent.p50_s, recent.p95_s, recent.p99_s].map(brief).join(" · "),
     slowest: brief(all.slowest_s) + " · " + whole(all.slowest),
     account_reads: many(all.account_reads),
     slot_reads: many(all.slot_reads),
     slot_hits: asked === 0 ? "-" : ((100 * all.slot_hits) / asked).toFixed(0) + " %",
+    ahead: ahead === 0 ? "-" : ((100 * all.ahead_taken) / ahead).toFixed(0) + " %",
   };
   for (const [id, text] of Object.entries(texts)) element(id).textContent = text;
 }

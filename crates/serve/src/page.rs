@@ -64,15 +64,17 @@ const CARDS: [(&str, &str); 10] = [
     ("disk written", "disk_written"),
 ];
 /// Those of a run whose blocks are executed.
-const EXECUTION: [(&str, &str); 8] = [
+const EXECUTION: [(&str, &str); 10] = [
     ("Mgas a second", "mgas_per_s"),
     ("gas", "gas"),
     ("transactions", "transactions"),
     ("a block, mean", "block_mean"),
+    ("last blocks, p50 p95 p99", "recent"),
     ("slowest block", "slowest"),
     ("accounts read", "account_reads"),
     ("slots read", "slot_reads"),
     ("slots at hand", "slot_hits"),
+    ("taken of ahead", "ahead"),
 ];
 
 fn cards(all: &[(&str, &str)]) -> Markup {

@@ -59,6 +59,10 @@ pub struct Status {
     pub disk_read_bytes: u64,
     /// See above.
     pub disk_written_bytes: u64,
+    /// Page faults of the process that waited for a disk, and those that did not.
+    pub major_page_faults: u64,
+    /// See above.
+    pub minor_page_faults: u64,
 }
 
 /// One stage.
@@ -110,6 +114,8 @@ impl Status {
             peak_memory_bytes: record.facts.count_of(PEAK_RSS_BYTES),
             disk_read_bytes: 0,
             disk_written_bytes: 0,
+            major_page_faults: 0,
+            minor_page_faults: 0,
         }
     }
 }
@@ -171,6 +177,8 @@ impl Watcher {
             peak_memory_bytes: usage::peak_rss_bytes(),
             disk_read_bytes: counter(&io, "read_bytes"),
             disk_written_bytes: counter(&io, "write_bytes"),
+            major_page_faults: usage::major_page_faults(),
+            minor_page_faults: usage::minor_page_faults(),
         }
     }
 }

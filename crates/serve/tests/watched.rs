@@ -43,7 +43,8 @@ fn watched() -> (Server, Live) {
         .serial("write", move |item| {
             let (number, bytes) = (*item * 10, *item * 1000);
             let mut executed = Execution { gas: number * 21_000, ..Execution::default() };
-            executed.took(number, Duration::from_millis(2));
+            let [ms, none] = [2, 0].map(Duration::from_millis);
+            executed.took(number, [ms, none, none, none]);
             told.progress(&Progress {
                 number,
                 blocks: number,
@@ -80,6 +81,7 @@ fn a_run_is_shown_as_a_page_as_json_and_as_metrics() {
     assert!(metrics.contains("blockmill_stage_items_total{stage=\"check\"} 100"), "{metrics}");
     let block = "blockmill_block_execution_seconds_bucket{le=\"0.003\"} 1";
     assert!(metrics.contains(block), "{metrics}");
+    assert!(metrics.contains("blockmill_recent_block_seconds{share=\"0.99\"} 0.002"), "{metrics}");
 }
 
 #[test]

@@ -9,6 +9,8 @@
 mod ahead;
 mod authorities;
 mod census;
+#[cfg(test)]
+mod contracts;
 mod keccak;
 mod reads;
 mod rules;
