@@ -171,7 +171,9 @@ fn a_snapshot_that_does_not_fit_changes_nothing() {
         command
     };
     misunderstand(&mut adopt(&store), &["ends with block 17 0x", "found block 16 0x"]);
-    misunderstand(&mut adopt(&empty), &["ends with block 17 0x", "found one without blocks"]);
+    misunderstand(&mut adopt(&empty), &["expected a store of blocks", "found none"]);
+    assert!(!empty.exists());
+    misunderstand(adopt(&store).args(["--level", "bodies"]), &["found others"]);
     succeed(&mut chain.import(&store, "--until 17 --level bodies"));
     let mut bytes = fs::read(&snapshot).expect("a snapshot");
     let at = bytes.len() - 60;

@@ -5,8 +5,9 @@ use crate::answer::Answer;
 use crate::args::{Check, Convert, Import};
 use crate::check::{Checked, DamagedPart, Watch};
 use crate::convert::expect_room;
-use crate::{host, stop};
+use crate::{data_folder, host, stop};
 use anyhow::{Context, Result, bail, ensure};
+use archive::Family;
 use archive::output::OutputFile;
 use chain::{FaultReport, Hex, Status, grouped};
 use ethereum::durable::{ExecutedStore, Limits};
@@ -27,7 +28,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
     };
     ensure!(
         args.from.is_none(),
-        "--to snapshot: expected --until or nothing, found --from: the state is that behind one block"
+        "--to snapshot: expected --until or nothing, found --from: a state is that behind one block"
     );
     let out = args.out.display();
     stop::leaves(format!("nothing was written to {out}"));
@@ -79,13 +80,24 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
 
 /// `blockmill import SNAPSHOT`: the state of a store of blocks, behind its last one.
 pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result<Answer> {
-    let data = &args.data;
+    let (data, asked) = (&args.data, &args.verification);
+    let others = [asked.record.is_some(), asked.level.is_some(), asked.serve.is_some()];
+    ensure!(
+        others == [false; 3] && asked.from.is_none() && asked.until.is_none(),
+        "import of a snapshot: expected --data, --threads and --unwind-depth only, found others"
+    );
+    data_folder::expect(data, Family::Ethereum)?;
+    ensure!(
+        archive::is_block_store(data),
+        "--data {}: expected a store of blocks that ends with the snapshot's, found none",
+        data.display()
+    );
     let limits = Limits { depth: args.unwind_depth, ..Limits::default() };
     let (store, _) = ExecutedStore::open(data, &store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     let watch = Watch::new(size.len(), json, cancel);
-    let threads = args.verification.threads.unwrap_or_else(host::cores);
+    let threads = asked.threads.unwrap_or_else(host::cores);
     let adopted = store.adopt(path, threads, cancel, |bytes| {
         watch.read(bytes);
     });

@@ -208,11 +208,16 @@ impl Frame {
 
 impl Buffers {
     fn clear(&mut self) {
-        let Self { words, word_ends, keys, values, value_ends, stretches, .. } = self;
-        (words.clear(), word_ends.clear(), keys.clear(), values.clear(), value_ends.clear());
-        stretches.clear();
-        let Self { addresses, address_ends, account_keys, leaves, .. } = self;
-        (addresses.clear(), address_ends.clear(), account_keys.clear(), leaves.clear());
+        for bytes in [&mut self.words, &mut self.values, &mut self.addresses] {
+            bytes.clear();
+        }
+        for ends in [&mut self.word_ends, &mut self.value_ends, &mut self.address_ends] {
+            ends.clear();
+        }
+        self.keys.clear();
+        self.account_keys.clear();
+        self.stretches.clear();
+        self.leaves.clear();
     }
 
     fn entries(&self, take: &mut Take<'_>) -> Result<(), Error> {

@@ -169,7 +169,7 @@ pub enum SnapshotError {
         error: std::io::Error,
     },
     /// It is not what was written there, or not the state of its block.
-    #[error("{} at offset {offset}{}: expected {expected}, found {found}", path.display(), OfAccount(account))]
+    #[error("{}: expected {expected}, found {found}", Place(path, *offset, account.as_ref()))]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -230,12 +230,15 @@ impl SnapshotError {
     }
 }
 
-struct OfAccount<'a>(&'a Option<Address>);
+/// A file, a byte in it, and the account that it is about.
+struct Place<'a>(&'a Path, u64, Option<&'a Address>);
 
-impl fmt::Display for OfAccount<'_> {
+impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(address) => write!(f, ", account {}", Hex(address)),
+        let Self(path, offset, account) = self;
+        write!(f, "{} at offset {offset}", path.display())?;
+        match account {
+            Some(address) => write!(f, ", account {}", Hex(*address)),
             None => Ok(()),
         }
     }

@@ -1,3 +1,5 @@
+//! Snapshots that are written and verified, damaged ones, and ones that lie with the right sums.
+
 use super::*;
 use crate::U256;
 use crate::params::genesis::GenesisAccount;
