@@ -15,6 +15,7 @@ mod neo_contracts;
 mod pairs;
 pub mod seeds;
 mod signatures;
+mod snapshots;
 mod tables;
 mod texts;
 mod tries;
@@ -29,6 +30,7 @@ pub use neo_blocks::{acc, neo_block, neo_transaction};
 pub use neo_contracts::{neo_manifest, neo_nef, neo_script};
 pub use pairs::{difficulty, ethash_mix, ethash_seal, keccak, sha256, trie};
 pub use signatures::signatures;
+pub use snapshots::snapshot;
 pub use tables::{table, table_files};
 pub use texts::{genesis_json, run_record};
 pub use tries::trie_update;
@@ -50,7 +52,7 @@ const fn target(name: &'static str, run: fn(&[u8]) -> bool, smoke_inputs: u32) -
 }
 
 /// Every target.
-pub const TARGETS: [Target; 40] = [
+pub const TARGETS: [Target; 41] = [
     target("rlp", rlp, 20_000),
     target("rlp_identity", rlp_identity, 20_000),
     target("rlp_writers", rlp_writers, 5000),
@@ -89,6 +91,7 @@ pub const TARGETS: [Target; 40] = [
     target("witness", witness, 3000),
     target("state_test", state_test, 1000),
     target("state_log", state_log, 20_000),
+    target("snapshot", snapshot, 5000),
     target("table", table, 60),
     target("table_files", table_files, 1000),
 ];

@@ -57,7 +57,33 @@ pub fn trie(data: &[u8]) -> bool {
     assert_eq!(builder.ordered(items.iter().map(|item| &item[..])), root);
     let hashed = leaves.iter().map(|(key, value)| (keccak256(key).to_vec(), value.clone()));
     assert_eq!(trie::secure_root(leaves.iter()), trie::naive::root(&hashed.collect()));
+    assert_eq!(root_of_parts(&mut builder, &leaves), trie::naive::root(&whole_keys(&leaves)));
     true
+}
+
+/// Leaves under keys of 32 bytes.
+fn whole_keys(leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let whole = |key: &[u8]| [key, &[0; 32][key.len()..]].concat();
+    leaves.iter().map(|(key, value)| (whole(key), value.clone())).collect()
+}
+
+/// The root of the same leaves in parts, which end where a value says so.
+fn root_of_parts(builder: &mut RootBuilder, leaves: &BTreeMap<Vec<u8>, Vec<u8>>) -> [u8; 32] {
+    let leaves: Vec<([u8; 32], Vec<u8>)> = whole_keys(leaves)
+        .into_iter()
+        .map(|(key, value)| (key.try_into().expect("32 bytes"), value))
+        .collect();
+    let mut joiner = trie::PartJoiner::default();
+    let (mut before, mut rest) = (None, &leaves[..]);
+    while let Some((key, _)) = rest.first() {
+        let end = rest.iter().position(|(_, value)| value[0] & 1 == 1);
+        let (part, after) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
+        let inside = part.iter().map(|(key, value)| (key, value));
+        joiner.join(&builder.part(before, inside, after.first().map(|(key, _)| key)));
+        before = part.last().map_or(Some(key), |(key, _)| Some(key));
+        rest = after;
+    }
+    joiner.root()
 }
 
 /// Keccak in the lanes of every register width, in parts, and one message at a time.

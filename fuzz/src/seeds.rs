@@ -58,6 +58,7 @@ pub fn of(target: &str) -> Vec<Vec<u8>> {
         "witness" => vec![execution::witness()],
         "state_test" => vec![execution::state_test()],
         "state_log" => execution::log_records(),
+        "snapshot" => execution::snapshots(),
         "signatures" => (0..5).map(signature_checks).collect(),
         // the others take numbers, of which these bytes are as good as any
         _ => vec![vec![0x11; 120], (0..=255).collect(), crypto::keccak512(b"seed").to_vec()],

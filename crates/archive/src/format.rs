@@ -151,7 +151,13 @@ pub(crate) static ARCHIVES: [Row; 5] = [
             noun: "store",
             family: Family::Ethereum,
             document: "docs/formats/segment.md",
-            targets: &[],
+            targets: &[Target {
+                name: "snapshot",
+                help: "The state of a store of executed blocks in one file, sorted and flat",
+                least_block: 0,
+                output: Output::Snapshot,
+                ..ETHEREUM
+            }],
         },
         recognise: Recognise::Folder(|folder| {
             block_store::is_store(folder).then(|| folder.to_path_buf())

@@ -47,6 +47,8 @@ pub enum Output {
     Dump(Gzip),
     /// A database of neo-go.
     NeoGoDatabase,
+    /// The state of an Ethereum store in one file.
+    Snapshot,
 }
 
 /// Is an output compressed?

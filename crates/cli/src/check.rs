@@ -4,6 +4,7 @@ use crate::answer::Answer;
 use crate::args::Check;
 use crate::progress::Display;
 use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
+use ::ethereum::snapshot::is_snapshot;
 use anyhow::Result;
 use archive::Family;
 use chain::{FaultReport, Status};
@@ -70,6 +71,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
     let watch = |total| Watch::new(total, json, &cancel);
     let data = &args.data;
     let (checked, repaired) = match data_folder::family_of(data) {
+        None if is_snapshot(data) => (ethereum::snapshot::check(args, threads, watch)?, false),
         None => return Ok(unknown(args)),
         Some(Family::Ethereum) => ethereum::check::check(data, threads, args.repair, watch)?,
         Some(Family::Bitcoin) => (bitcoin::check::check(data, watch)?, false),
@@ -82,7 +84,7 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
 }
 
 fn unknown(args: &Check) -> Answer {
-    let message = format!("{}: expected a store, found none in it", args.data.display());
+    let message = format!("{}: expected a store or a snapshot, found none", args.data.display());
     Answer { error: Some(FaultReport::new(message)), ..Answer::of(Status::Unknown) }
 }
 
@@ -95,7 +97,11 @@ fn answer(checked: &Checked, repaired: bool) -> Answer {
         return Answer { notes: checked.repair.clone().into_iter().collect(), ..Answer::ok() };
     }
     let error = FaultReport {
-        message: format!("the store is damaged: {}", sentence(first)),
+        message: format!(
+            "the {} is damaged: {}",
+            if checked.data.is_file() { "snapshot" } else { "store" },
+            sentence(first)
+        ),
         block: first.first_block,
         file: first.file.clone(),
         offset: first.offset,
@@ -125,7 +131,8 @@ fn sentence(part: &DamagedPart) -> String {
 }
 
 fn print(checked: &Checked) {
-    println!("store          {}", checked.data.display());
+    let what = if checked.data.is_file() { "snapshot" } else { "store" };
+    println!("{what:14} {}", checked.data.display());
     for line in &checked.holds {
         println!("               {line}");
     }
@@ -157,7 +164,8 @@ pub struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(total: u64, quiet: bool, cancel: &'a Cancel) -> Self {
+    /// Of so many bytes.
+    pub fn new(total: u64, quiet: bool, cancel: &'a Cancel) -> Self {
         Self { state: Mutex::new((Display::reading(total, quiet), 0)), cancel }
     }
 
@@ -168,6 +176,11 @@ impl<'a> Watch<'a> {
         let all = state.1;
         state.0.update_bytes(all);
         !self.cancel.is_cancelled()
+    }
+
+    /// Whoever stops it.
+    pub fn cancel(&self) -> &'a Cancel {
+        self.cancel
     }
 
     /// Removes the bar.

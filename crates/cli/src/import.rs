@@ -5,6 +5,7 @@ use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
 use crate::profile::Profiler;
 use crate::{bitcoin, ethereum, host, neo, outputs, stop};
+use ::ethereum::snapshot::is_snapshot;
 use anyhow::{Context, Result, ensure};
 use archive::Family;
 use chain::Status;
@@ -39,6 +40,11 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     // before a store is created for nothing
     for path in asked.paths.iter().filter(|path| !archive::is_pipe(path)) {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
+    }
+    if let [path] = &asked.paths[..]
+        && is_snapshot(path)
+    {
+        return ethereum::snapshot::import(args, path, json, &cancel);
     }
     let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
     let run = Run::new(asked, "import", Some(record_to), json, cancel)?;

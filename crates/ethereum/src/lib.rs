@@ -20,6 +20,7 @@ pub mod option_table;
 mod pace;
 pub mod params;
 pub mod record;
+pub mod snapshot;
 pub mod state;
 pub mod suite;
 

@@ -64,12 +64,13 @@ const CARDS: [(&str, &str); 10] = [
     ("disk written", "disk_written"),
 ];
 /// Those of a run whose blocks are executed.
-const EXECUTION: [(&str, &str); 10] = [
+const EXECUTION: [(&str, &str); 11] = [
     ("Mgas a second", "mgas_per_s"),
     ("gas", "gas"),
     ("transactions", "transactions"),
     ("a block, mean", "block_mean"),
-    ("last blocks, p50 p95 p99", "recent"),
+    ("last blocks, p95", "p95"),
+    ("last blocks, p99", "p99"),
     ("slowest block", "slowest"),
     ("accounts read", "account_reads"),
     ("slots read", "slot_reads"),

@@ -4,7 +4,7 @@ use rlp::ethereum::{Child, TrieNode};
 use std::array;
 
 /// How a parent names a node: its hash, or the node itself when that is shorter than 32 bytes.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Reference {
     bytes: [u8; 32],
     /// 32 for a hash, 0 for no node.
@@ -69,6 +69,20 @@ impl Branch {
     /// Sets the child under `nibble`.
     pub fn set(&mut self, nibble: u8, child: Reference) {
         self.children[usize::from(nibble)] = child;
+    }
+
+    /// The children so far.
+    pub fn children(&self) -> &[Reference; 16] {
+        &self.children
+    }
+
+    /// Sets those of `children` that are there.
+    pub fn set_all(&mut self, children: &[Reference; 16]) {
+        for (mine, child) in self.children.iter_mut().zip(children) {
+            if child.len > 0 {
+                *mine = *child;
+            }
+        }
     }
 
     /// The node, all children being there.

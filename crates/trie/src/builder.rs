@@ -11,6 +11,7 @@
 use crate::EMPTY_ROOT;
 use crate::branch::{Branch, Reference};
 use crate::nibbles::{MAX_KEY, common_prefix, nibble};
+use crate::part::Hung;
 use crypto::ManyKeccak;
 use rlp::Encode;
 use rlp::ethereum::{PathBuffer, TrieNode};
@@ -110,12 +111,16 @@ impl Closed {
 /// Computes trie roots, one after the other, in buffers that it keeps.
 pub struct RootBuilder {
     /// Branches from the root down; those from `open` on are kept for their buffers only.
-    branches: Vec<Branch>,
-    open: usize,
+    pub(crate) branches: Vec<Branch>,
+    pub(crate) open: usize,
     queue: Queue,
     closed: Closed,
-    shared_before: Option<usize>,
-    root: Option<[u8; 32]>,
+    pub(crate) shared_before: Option<usize>,
+    /// How deep the way to the present key is shared with a part of the leaves before this one.
+    pub(crate) floor: Option<usize>,
+    /// What hangs below branches that parts share.
+    pub(crate) hung: Vec<Hung>,
+    pub(crate) root: Option<[u8; 32]>,
     hasher: ManyKeccak,
 }
 
@@ -139,6 +144,8 @@ impl RootBuilder {
             queue: Queue::default(),
             closed: Closed::default(),
             shared_before: None,
+            floor: None,
+            hung: vec![],
             root: None,
             hasher,
         }
@@ -170,6 +177,8 @@ impl RootBuilder {
         self.queue.clear();
         self.closed.clear();
         self.shared_before = None;
+        self.floor = None;
+        self.hung.clear();
         self.root = None;
     }
 
@@ -211,7 +220,7 @@ impl RootBuilder {
     }
 
     /// Hashes the leaves of the queue and hangs them into the branches.
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         let mut queue = mem::take(&mut self.queue);
         queue.hashes.resize(queue.leaves.len(), [0; 32]);
         self.hasher.keccak256_column(&queue.nodes, &queue.ends, &mut queue.hashes);
@@ -237,17 +246,21 @@ impl RootBuilder {
             parent.set(nibble(leaf.key(), depth), child);
         }
         while self.deepest() > leaf.shared_after {
-            self.close_deepest(leaf.key(), leaf.shared_after);
+            match self.deepest() > self.floor {
+                true => self.close_deepest(leaf.key(), leaf.shared_after),
+                false => self.hand_over(leaf.key(), leaf.shared_after),
+            }
         }
+        self.floor = self.floor.min(leaf.shared_after);
     }
 
     /// Depth of the last open branch.
-    fn deepest(&self) -> Option<usize> {
+    pub(crate) fn deepest(&self) -> Option<usize> {
         self.open.checked_sub(1).map(|last| self.branches[last].depth)
     }
 
     /// The open branch at `depth`, below which no other one is open; a new one if need be.
-    fn branch_at(&mut self, depth: usize) -> &mut Branch {
+    pub(crate) fn branch_at(&mut self, depth: usize) -> &mut Branch {
         if self.deepest() != Some(depth) {
             if self.branches.len() == self.open {
                 self.branches.push(Branch::default());
@@ -259,11 +272,12 @@ impl RootBuilder {
     }
 
     /// Closes the last open branch and hangs it below its parent, which is the open branch above
-    /// it or a new one at `shared_after`, whichever is deeper. Without either it is the root.
-    fn close_deepest(&mut self, key: &[u8], shared_after: Option<usize>) {
+    /// it, a new one at `shared_after` or one that a part before this one has, whichever is
+    /// deepest. Without any it is the root.
+    pub(crate) fn close_deepest(&mut self, key: &[u8], shared_after: Option<usize>) {
         self.open -= 1;
         self.hang_closed();
-        let parent = self.deepest().max(shared_after);
+        let parent = self.deepest().max(shared_after).max(self.floor);
         let branch = &self.branches[self.open];
         let nodes = &mut self.closed.nodes;
         let start = nodes.len();
@@ -295,7 +309,7 @@ impl RootBuilder {
 
     /// Hashes the branches that wait, if the one that was open last is a parent of some. Those are
     /// the last ones: while it was open, only they were closed.
-    fn hang_closed(&mut self) {
+    pub(crate) fn hang_closed(&mut self) {
         let Closed { places, nodes, ends, hashes } = &mut self.closed;
         if places.last().is_none_or(|(parent, _)| *parent != self.open) {
             return;

@@ -6,6 +6,7 @@
 //! * [`RootBuilder::ordered`]: the tries of a block (transactions, receipts, withdrawals), whose
 //!   keys are list positions.
 //! * [`RootBuilder::sorted`]: any leaves that come in key order, such as hashed accounts.
+//! * [`RootBuilder::part`]: a stretch of such leaves; [`PartJoiner`] makes the root of all of them.
 //! * [`secure_root`]: leaves in any order under the Keccak-256 of their keys, as in the state.
 //! * [`naive`]: the same roots by the definition in the paper, which the tests compare with.
 
@@ -15,9 +16,11 @@ pub mod codec;
 pub mod naive;
 pub mod nibbles;
 mod ordered;
+mod part;
 pub mod update;
 
 pub use builder::RootBuilder;
+pub use part::{Part, PartJoiner};
 
 /// The root of a trie without leaves: Keccak-256 of the byte 0x80.
 pub const EMPTY_ROOT: [u8; 32] = [

@@ -4,10 +4,11 @@
 use crate::execution::{CHAIN_ID, CODE, CONTRACT, GAS_PRICE, call, chain};
 use ethereum::durable::{AccountRecord, BlockChanges, SlotRecord};
 use ethereum::error::Rule;
-use ethereum::execute::ExecutionError;
 use ethereum::execute::witness::{Witness, WitnessError};
+use ethereum::execute::{Code, ExecutionError};
 use ethereum::header::Header;
-use ethereum::state::EMPTY_CODE;
+use ethereum::snapshot::{self, Head};
+use ethereum::state::{EMPTY_CODE, State};
 use ethereum::suite::{self, Verdict};
 use ethereum::{Hash, U256};
 use rlp::Encode;
@@ -202,4 +203,34 @@ fn state_test_of(results: &[[String; 2]; 4]) -> String {
         account("").replace(r#""0x02":"0x01""#, ""),
         posts.join(",")
     )
+}
+
+/// Snapshots of no accounts, of few, and of one with more slots than go into a frame.
+pub(super) fn snapshots() -> Vec<Vec<u8>> {
+    [(0u64, 0u64), (5, 3), (2, 4_100)].map(|(accounts, slots)| snapshot(accounts, slots)).to_vec()
+}
+
+fn snapshot(accounts: u64, slots: u64) -> Vec<u8> {
+    let mut state = State::default();
+    for account in 0..accounts {
+        let code = Code::new(vec![account as u8 + 1; 3]);
+        let (nonce, balance, code_hash) = (account, U256::from(account << 33), code.hash());
+        let account = ethereum::state::Account { nonce, balance, code_hash };
+        state.restore_code(code);
+        let id = state.restore_account(&[nonce as u8; 20], Some(account)).expect("few accounts");
+        for slot in 0..slots / (nonce + 1) {
+            let word = U256::from_be_bytes(crypto::keccak256(&slot.to_be_bytes()));
+            state.restore_slot(id, word, word >> (slot % 250) as usize);
+        }
+    }
+    let mut head =
+        Head { chain_id: 1, genesis: [1; 32], number: 2, hash: [2; 32], state_root: [0; 32] };
+    let write = |head: &Head, out: &mut Vec<u8>| {
+        let written = snapshot::write(&state, head, out, &pipeline::Cancel::default());
+        written.expect("memory").expect("nobody stops it").state_root
+    };
+    head.state_root = write(&head, &mut vec![]);
+    let mut out = vec![];
+    write(&head, &mut out);
+    out
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
 pub struct Check {
-    /// Folder of a store
+    /// Folder of a store; or a snapshot, as `convert --to snapshot` writes it
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
     /// Rebuild a damaged hash index; cut a store of Ethereum blocks back to the last block before

@@ -9,6 +9,7 @@ pub mod inspect;
 pub mod network;
 pub mod prove;
 mod raise;
+pub mod snapshot;
 mod state;
 pub mod suite;
 pub mod unwind;

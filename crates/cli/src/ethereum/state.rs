@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use chain::Hex;
 use ethereum::durable::ExecutedStore;
 use ethereum::params::ChainSpec;
-use ethereum::state::NodeSet;
+use ethereum::state::{NodeSet, State};
 use pipeline::Cancel;
 use std::path::Path;
 
@@ -35,6 +35,11 @@ impl Source {
         cancel: &Cancel,
     ) -> Result<Option<(NodeSet, [u8; 32])>> {
         Ok(self.store.nodes_behind(number, cancel)?)
+    }
+
+    /// The state behind a block; none when asked to stop.
+    pub fn state_behind(&self, number: u64, cancel: &Cancel) -> Result<Option<State>> {
+        Ok(self.store.state_behind(number, cancel)?)
     }
 
     /// A stored header, in RLP.

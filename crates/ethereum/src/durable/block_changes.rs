@@ -167,7 +167,7 @@ impl BlockChanges {
 }
 
 /// A number in groups of seven bits, the low ones first.
-pub(super) fn put_number(mut number: u64, out: &mut Vec<u8>) {
+pub(crate) fn put_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -176,14 +176,14 @@ pub(super) fn put_number(mut number: u64, out: &mut Vec<u8>) {
 }
 
 /// A word without its leading zeros, its length in front.
-pub(super) fn put_word(word: U256, out: &mut Vec<u8>) {
+pub(crate) fn put_word(word: U256, out: &mut Vec<u8>) {
     let len = word.byte_len();
     out.push(len as u8);
     out.extend(&word.to_be_bytes::<32>()[32 - len..]);
 }
 
 /// An account: nonce, balance, and the hash of its code, of which the empty one has no bytes.
-pub(super) fn put_account(account: &Account, out: &mut Vec<u8>) {
+pub(crate) fn put_account(account: &Account, out: &mut Vec<u8>) {
     put_number(account.nonce, out);
     put_word(account.balance, out);
     match account.code_hash == EMPTY_CODE {
@@ -196,7 +196,7 @@ pub(super) fn put_account(account: &Account, out: &mut Vec<u8>) {
 }
 
 /// Takes bytes off the front.
-pub(super) struct Input<'a> {
+pub(crate) struct Input<'a> {
     pub bytes: &'a [u8],
     pub offset: usize,
 }
@@ -210,7 +210,7 @@ impl<'a> Input<'a> {
         self.bytes.len() - self.offset
     }
 
-    fn take(&mut self, len: usize, expected: &'static str) -> Result<&'a [u8], Malformed> {
+    pub fn take(&mut self, len: usize, expected: &'static str) -> Result<&'a [u8], Malformed> {
         let found = self.bytes.get(self.offset..).and_then(|rest| rest.get(..len));
         let found =
             found.ok_or_else(|| self.malformed(expected, format!("{} bytes left", self.left())))?;
@@ -218,17 +218,17 @@ impl<'a> Input<'a> {
         Ok(found)
     }
 
-    fn array<const N: usize>(&mut self, expected: &'static str) -> Result<[u8; N], Malformed> {
+    pub fn array<const N: usize>(&mut self, expected: &'static str) -> Result<[u8; N], Malformed> {
         let mut out = [0; N];
         out.copy_from_slice(self.take(N, expected)?);
         Ok(out)
     }
 
-    fn byte(&mut self, expected: &'static str) -> Result<u8, Malformed> {
+    pub fn byte(&mut self, expected: &'static str) -> Result<u8, Malformed> {
         Ok(self.array::<1>(expected)?[0])
     }
 
-    fn number(&mut self) -> Result<u64, Malformed> {
+    pub fn number(&mut self) -> Result<u64, Malformed> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte("a number")?;
@@ -246,13 +246,18 @@ impl<'a> Input<'a> {
     }
 
     /// How many things of at least so many bytes follow.
-    fn count(&mut self, least: usize) -> Result<usize, Malformed> {
+    pub fn count(&mut self, least: usize) -> Result<usize, Malformed> {
         let number = self.number()?;
         let fits = usize::try_from(number).ok().filter(|count| *count <= self.left() / least);
         fits.ok_or_else(|| self.malformed("a count of things that follow", number))
     }
 
     pub fn word(&mut self) -> Result<U256, Malformed> {
+        Ok(U256::from_be_slice(self.word_bytes()?))
+    }
+
+    /// A word's bytes, without leading zeros.
+    pub fn word_bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let len = usize::from(self.byte("the length of a word")?);
         if len > 32 {
             return Err(self.malformed("a word of at most 32 bytes", len));
@@ -260,7 +265,7 @@ impl<'a> Input<'a> {
         let bytes = self.take(len, "a word")?;
         match bytes.first() {
             Some(0) => Err(self.malformed("a word without leading zeros", "one with them")),
-            _ => Ok(U256::from_be_slice(bytes)),
+            _ => Ok(bytes),
         }
     }
 

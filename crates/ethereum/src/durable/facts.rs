@@ -30,7 +30,13 @@ pub struct Facts {
 impl Facts {
     /// Of the state that a chain begins with, which is in the table.
     pub(crate) fn of_genesis(hash: Hash) -> Self {
-        Self { block: 0, hash, checkpoint: Some(0), first: [1, 0], start: 0, active: 0 }
+        Self::of_table(0, hash)
+    }
+
+    /// Of the state behind a block that is in the table, before there is a log.
+    pub(crate) fn of_table(block: u64, hash: Hash) -> Self {
+        let first = [block + 1, 0];
+        Self { block, hash, checkpoint: Some(block), first, start: 0, active: 0 }
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

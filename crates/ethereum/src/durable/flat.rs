@@ -27,7 +27,7 @@ fn slot_key(address: &Address, slot: &U256) -> Vec<u8> {
     [&[ACCOUNT][..], address, &slot.to_be_bytes::<32>()].concat()
 }
 
-fn put_code_in_table(table: &mut Table, hash: &Hash, code: &[u8]) -> Result<(), Error> {
+pub(super) fn put_code_in_table(table: &mut Table, hash: &Hash, code: &[u8]) -> Result<(), Error> {
     Ok(table.put(&[&[CODE][..], hash].concat(), code)?)
 }
 

@@ -12,6 +12,7 @@
 //! that of the stored block. Blocks that were stored without a log are executed again. Bytes:
 //! `docs/formats/state-log.md`.
 
+mod adopt;
 mod behind;
 mod block_changes;
 mod facts;
@@ -21,6 +22,7 @@ mod recover;
 mod unwind;
 
 pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
+pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
 pub(crate) use recover::{execute_stored, unusable};
 pub use unwind::Unwound;

@@ -9,4 +9,5 @@ mod durable;
 mod imports;
 mod proofs;
 mod refused;
+mod snapshots;
 mod witnesses;

@@ -6,6 +6,7 @@ mod evm;
 mod import;
 pub mod rlp;
 mod signatures;
+mod snapshot;
 mod store;
 
 use crate::definition::Settings;
@@ -59,8 +60,14 @@ pub trait Kind: Sync {
 }
 
 /// All kinds.
-const KINDS: &[&dyn Kind] =
-    &[&evm::Evm, &import::Import, &rlp::Rlp, &signatures::Signing, &store::Tables];
+const KINDS: &[&dyn Kind] = &[
+    &evm::Evm,
+    &import::Import,
+    &rlp::Rlp,
+    &signatures::Signing,
+    &snapshot::Snapshots,
+    &store::Tables,
+];
 
 /// The kind of this name.
 ///

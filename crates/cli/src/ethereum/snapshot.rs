@@ -1,0 +1,189 @@
+//! `convert --to snapshot`: the state of a store in one file; and `check` of such a file.
+
+use super::state::Source;
+use crate::answer::Answer;
+use crate::args::{Check, Convert, Import};
+use crate::check::{Checked, DamagedPart, Watch};
+use crate::convert::expect_room;
+use crate::{data_folder, host, stop};
+use anyhow::{Context, Result, bail, ensure};
+use archive::Family;
+use archive::output::OutputFile;
+use chain::{FaultReport, Hex, Status, grouped};
+use ethereum::durable::{ExecutedStore, Limits};
+use ethereum::fault::Error;
+use ethereum::header::HeaderView;
+use ethereum::params::ChainSpec;
+use ethereum::snapshot::{Counts, Head, SnapshotError, verify, write};
+use pipeline::Cancel;
+use report::counted;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// `blockmill convert DATA --to snapshot`.
+pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
+    let [data] = &args.paths[..] else {
+        bail!("--to snapshot: expected one store of executed blocks, found {}", args.paths.len())
+    };
+    ensure!(
+        args.from.is_none(),
+        "--to snapshot: expected --until or nothing, found --from: a state is that behind one block"
+    );
+    let out = args.out.display();
+    stop::leaves(format!("nothing was written to {out}"));
+    stop::writes(&args.out, 0);
+    let source = Source::open(data)?;
+    let spec = source.spec(args.chain.as_deref())?;
+    let number = args.until.map_or_else(|| source.last(), Ok)?;
+    let encoded = source.header(number)?;
+    let header =
+        HeaderView::decode(&encoded).with_context(|| format!("header of block {number}"))?;
+    let head = Head {
+        chain_id: spec.chain_id,
+        genesis: spec.genesis.hash,
+        number,
+        hash: crypto::keccak256(&encoded),
+        state_root: *header.state_root,
+    };
+    let Some(state) = source.state_behind(number, cancel)? else {
+        return Ok(Answer::of(Status::Interrupted));
+    };
+    expect_room(args, 0).with_context(|| format!("cannot write {out}"))?;
+    let mut file = OutputFile::create(&args.out)?;
+    let written = write(&state, &head, &mut file, cancel);
+    let Some(written) = written.with_context(|| format!("cannot write {out}"))? else {
+        return Ok(Answer::of(Status::Interrupted));
+    };
+    let (expected, found) = (head.state_root, written.state_root);
+    if found != expected {
+        return Err(Error::StoredState { number, expected, found }.into());
+    }
+    file.finish(&args.out)?;
+    let counts = written.counts;
+    if json {
+        return Answer::ok().with(json!({
+            "out": out.to_string(),
+            "block": number,
+            "state_root": Hex(&head.state_root).to_string(),
+            "codes": counts.codes,
+            "accounts": counts.accounts,
+            "slots": counts.slots,
+            "bytes": written.bytes,
+        }));
+    }
+    println!("wrote {} to {out}: {}", amounts(&counts), report::bytes(written.bytes));
+    println!("state root {} behind block {}", Hex(&head.state_root), grouped(number));
+    println!("`blockmill check {out}` computes it from the file alone");
+    Ok(Answer::ok())
+}
+
+/// `blockmill import SNAPSHOT`: the state of a store of blocks, behind its last one.
+pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result<Answer> {
+    let (data, asked) = (&args.data, &args.verification);
+    let others = [asked.record.is_some(), asked.level.is_some(), asked.serve.is_some()];
+    ensure!(
+        others == [false; 3] && asked.from.is_none() && asked.until.is_none(),
+        "import of a snapshot: expected --data, --threads and --unwind-depth only, found others"
+    );
+    data_folder::expect(data, Family::Ethereum)?;
+    ensure!(
+        archive::is_block_store(data),
+        "--data {}: expected a store of blocks that ends with the snapshot's, found none",
+        data.display()
+    );
+    let limits = Limits { depth: args.unwind_depth, ..Limits::default() };
+    let (store, _) = ExecutedStore::open(data, &store::Options::default(), limits)
+        .with_context(|| format!("cannot open the store {}", data.display()))?;
+    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let watch = Watch::new(size.len(), json, cancel);
+    let threads = asked.threads.unwrap_or_else(host::cores);
+    let adopted = store.adopt(path, threads, cancel, |bytes| {
+        watch.read(bytes);
+    });
+    watch.finish();
+    let found = match adopted {
+        Ok(found) => found,
+        Err(SnapshotError::Stopped) => return Ok(Answer::of(Status::Interrupted)),
+        Err(error @ SnapshotError::Damaged { .. }) => {
+            let SnapshotError::Damaged { path, offset, .. } = &error else { bail!(error) };
+            let (file, offset) = (Some(path.clone()), Some(*offset));
+            let report = FaultReport { file, offset, ..FaultReport::new(error.to_string()) };
+            return Ok(Answer { error: Some(report), ..Answer::of(Status::Damage) });
+        }
+        Err(SnapshotError::Taker(error)) => return Err((*error).into()),
+        Err(error) => return Err(error.into()),
+    };
+    let (head, counts) = (found.head, found.counts);
+    if json {
+        return Answer::ok().with(json!({
+            "data": data.display().to_string(),
+            "block": head.number,
+            "state_root": Hex(&head.state_root).to_string(),
+            "codes": counts.codes,
+            "accounts": counts.accounts,
+            "slots": counts.slots,
+        }));
+    }
+    println!("store          {}", data.display());
+    println!("state          behind block {}: {}", grouped(head.number), amounts(&counts));
+    println!("state root     {}, as the block's header has it", Hex(&head.state_root));
+    println!("`blockmill import` of the blocks behind it goes on from there");
+    Ok(Answer::ok())
+}
+
+/// How much there is, in words.
+fn amounts(counts: &Counts) -> String {
+    let Counts { codes, accounts, slots } = *counts;
+    let (accounts, slots) = (counted(accounts, "account"), counted(slots, "slot"));
+    format!("{accounts}, {slots}, {}", counted(codes, "code"))
+}
+
+/// `blockmill check SNAPSHOT`.
+pub fn check<'a>(
+    args: &Check,
+    threads: usize,
+    watch: impl Fn(u64) -> Watch<'a>,
+) -> Result<Checked> {
+    let path = &args.data;
+    ensure!(!args.repair, "--repair: expected the folder of a store, found a snapshot");
+    let mut checked = Checked { family: "ethereum", data: path.clone(), ..Checked::default() };
+    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let watch = watch(size.len());
+    let found = verify(path, threads, watch.cancel(), |bytes| {
+        watch.read(bytes);
+    });
+    watch.finish();
+    let found = match found {
+        Ok(found) => found,
+        Err(SnapshotError::Stopped) => {
+            checked.stopped = true;
+            return Ok(checked);
+        }
+        Err(SnapshotError::Damaged { offset, account, expected, found, .. }) => {
+            let repair = "make it again: `blockmill convert DATA --to snapshot`";
+            let of = account.map(|address| format!("account {}: ", Hex(&address)));
+            checked.damage.push(DamagedPart {
+                file: Some(path.clone()),
+                offset: Some(offset),
+                what: format!("{}expected {expected}, found {found}", of.unwrap_or_default()),
+                repair: repair.into(),
+                ..DamagedPart::default()
+            });
+            checked.repair = Some(repair.into());
+            return Ok(checked);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (head, counts) = (found.head, found.counts);
+    let spec = ChainSpec::by_genesis_hash(&head.genesis);
+    let name = spec.map_or_else(|| "a chain of its own".to_string(), |spec| spec.name);
+    checked.holds = vec![
+        format!("Ethereum, {name}, chain {}", head.chain_id),
+        format!("the state behind block {} {}", grouped(head.number), Hex(&head.hash)),
+        amounts(&counts),
+        format!("state root {}, computed from all of it", Hex(&head.state_root)),
+    ];
+    (checked.chain, checked.tip) = (Some(name), Some(head.number));
+    Ok(checked)
+}

@@ -1,0 +1,85 @@
+//! A snapshot as the state of a store of blocks.
+
+use super::{ExecutedStore, Facts, flat};
+use crate::fault::Error;
+use crate::header::HeaderView;
+use crate::snapshot::{Entry, Head, SnapshotError, Verified, head_of, read};
+use crate::{Hash, Level};
+use chain::Hex;
+use pipeline::Cancel;
+use std::fs::File;
+use std::path::Path;
+use store::Tip;
+
+impl ExecutedStore {
+    /// Puts the state of the snapshot at `path` beside the blocks of a store that has none, so that
+    /// imports go on behind its last block, which must be the snapshot's. All of the snapshot is
+    /// verified; then the state becomes a part of the store in one durable commit. On an error the
+    /// store is as it was.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Unfit`] where the store's last block is another one, or it has a state;
+    /// damage of the snapshot; those of the store.
+    pub fn adopt(
+        mut self,
+        path: &Path,
+        threads: usize,
+        cancel: &Cancel,
+        watch: impl FnMut(u64) + Send,
+    ) -> Result<Verified, SnapshotError> {
+        let head = head_of(path)?;
+        let tip = self.expects(&head)?;
+        let table = &mut self.parts.table;
+        let mut take = |entry: Entry<'_>| match entry {
+            Entry::Code(hash, code) => flat::put_code_in_table(table, hash, code),
+            Entry::Account(address, account) => flat::put_in_table(table, address, Some(account)),
+            Entry::Slot(address, slot, value) => {
+                flat::put_slot_in_table(table, address, &slot, value)
+            }
+        };
+        let file = File::open(path).map_err(SnapshotError::io(path))?;
+        let found = read(path, file, threads, cancel, watch, &mut take)?;
+        if found.head != head {
+            return Err(other("a snapshot that stays the same", "another one in its place"));
+        }
+        self.parts.table.write_ahead().map_err(Error::from)?;
+        let facts = Facts::of_table(tip.number, tip.hash);
+        let tip = Tip { level: Level::Execution as u8, ..tip };
+        let state = facts.encode();
+        self.blocks.commit_with(&tip, &mut self.parts.all(), &state).map_err(Error::from)?;
+        Ok(found)
+    }
+
+    /// The store's last block, if the snapshot is of the state behind it and there is none yet.
+    fn expects(&self, head: &Head) -> Result<Tip, SnapshotError> {
+        let block = |number: u64, hash: &Hash| format!("block {number} {}", Hex(hash));
+        let expected = block(head.number, &head.hash);
+        let Some(tip) = self.blocks.tip() else {
+            return Err(other(&format!("a store that ends with {expected}"), "one without blocks"));
+        };
+        if self.facts.is_some() {
+            return Err(other("a store of blocks without a state", "one with a state"));
+        }
+        if tip.level != Level::Bodies as u8 {
+            let level = Level::stored(tip.level).map_or("unknown", Level::name);
+            return Err(other("a store of level bodies", level));
+        }
+        if (tip.chain, tip.number, tip.hash) != (head.genesis, head.number, head.hash) {
+            let expected = format!("a store that ends with {expected}, as the snapshot has it");
+            return Err(other(&expected, &block(tip.number, &tip.hash)));
+        }
+        let header = self.blocks.header(tip.number).map_err(Error::from)?.unwrap_or_default();
+        let header = HeaderView::decode(&header);
+        let header = header.map_err(|error| super::unusable(tip.number, &error))?;
+        if *header.state_root != head.state_root {
+            let (expected, found) = (Hex(header.state_root), Hex(&head.state_root));
+            let expected = format!("the state root {expected} of block {}", tip.number);
+            return Err(other(&expected, &found.to_string()));
+        }
+        Ok(tip)
+    }
+}
+
+fn other(expected: &str, found: &str) -> SnapshotError {
+    SnapshotError::Unfit { expected: expected.to_owned(), found: found.to_owned() }
+}

@@ -1,0 +1,280 @@
+//! A flat snapshot: the whole state behind one block in one file, in the order of the keys of its
+//! tries. Bytes: `docs/formats/snapshot.md`.
+//!
+//! The file is frames of a few thousand slots, each with a sum and with the first and the last key
+//! in it. So whoever reads knows the neighbours of a frame before it is looked into, and any thread
+//! hashes it: all of the tries but the few branches that frames share ([`trie::Part`]).
+
+mod frame;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use read::{Verified, head_of, read, verify, verify_from};
+pub use write::{Written, write};
+
+use crate::state::Account;
+use crate::{Address, Hash, U256};
+use chain::Hex;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What a file begins with.
+pub const MAGIC: [u8; 8] = *b"BMFLAT01";
+/// Bytes of the file's head: [`Head`] between the magic and a sum.
+const HEAD: usize = 8 + 8 + 32 + 8 + 32 + 32 + 4;
+/// Bytes of a frame's head.
+const FRAME_HEAD: usize = 4 + 4 + 64 + 64 + 4;
+/// Most bytes of a frame behind its head, so that few of them are in memory.
+const FRAME: usize = 256 << 10;
+/// Most bytes of a frame of codes, of which one may be long.
+const MOST: usize = 16 << 20;
+
+/// Of which chain, behind which block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The chain's number (EIP-155).
+    pub chain_id: u64,
+    /// Hash of its genesis block.
+    pub genesis: Hash,
+    /// Number of the block.
+    pub number: u64,
+    /// Its hash.
+    pub hash: Hash,
+    /// The state root in its header.
+    pub state_root: Hash,
+}
+
+impl Head {
+    fn encode(&self) -> [u8; HEAD] {
+        let (chain_id, number) = (self.chain_id.to_le_bytes(), self.number.to_le_bytes());
+        let fields: [&[u8]; 6] =
+            [&MAGIC, &chain_id, &self.genesis, &number, &self.hash, &self.state_root];
+        let mut bytes = [0; HEAD];
+        bytes[..HEAD - 4].copy_from_slice(&fields.concat());
+        let sum = crc32fast::hash(&bytes[..HEAD - 4]);
+        bytes[HEAD - 4..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// None where the sum is another one.
+    fn decode(bytes: &[u8; HEAD]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let (_magic, chain_id) = (fields.array::<8>(), u64::from_le_bytes(fields.array()));
+        let (genesis, number) = (fields.array(), u64::from_le_bytes(fields.array()));
+        let head =
+            Self { chain_id, genesis, number, hash: fields.array(), state_root: fields.array() };
+        (head.encode() == *bytes).then_some(head)
+    }
+}
+
+/// Takes fields of fixed size off bytes that have them all.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn array<const N: usize>(&mut self) -> [u8; N] {
+        let mut field = [0; N];
+        if let Some((first, rest)) = self.0.split_first_chunk::<N>() {
+            (field, self.0) = (*first, rest);
+        }
+        field
+    }
+}
+
+/// What a frame has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    /// Codes, in the order of their hashes.
+    #[default]
+    Codes = 1,
+    /// Accounts with all of their slots, or with those that are left of the first one.
+    Accounts = 2,
+    /// Slots of one account, of which there are more in the next frame.
+    Slots = 3,
+    /// The numbers of codes, accounts and slots. Nothing follows.
+    End = 4,
+}
+
+impl Kind {
+    const ALL: [Self; 4] = [Self::Codes, Self::Accounts, Self::Slots, Self::End];
+}
+
+/// Where in the order of keys: the Keccak-256 of a code or of an address, and that of a slot; zeros
+/// in the place of the slot where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Position {
+    key: Hash,
+    slot: Hash,
+}
+
+/// What is known of a frame without looking into it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct FrameHead {
+    kind: Kind,
+    /// Bytes behind this.
+    length: u32,
+    first: Position,
+    last: Position,
+    /// CRC-32 of the fields before this one and of the bytes behind it.
+    sum: u32,
+}
+
+impl FrameHead {
+    /// With the sum over all and `payload`.
+    fn encode(&mut self, payload: &[u8]) -> [u8; FRAME_HEAD] {
+        let (kind, length) = ((self.kind as u32).to_le_bytes(), self.length.to_le_bytes());
+        let fields: [&[u8]; 6] =
+            [&kind, &length, &self.first.key, &self.first.slot, &self.last.key, &self.last.slot];
+        let mut bytes = [0; FRAME_HEAD];
+        bytes[..FRAME_HEAD - 4].copy_from_slice(&fields.concat());
+        self.sum = sum(&bytes, payload);
+        bytes[FRAME_HEAD - 4..].copy_from_slice(&self.sum.to_le_bytes());
+        bytes
+    }
+
+    /// None where it is none, whatever its sum.
+    fn decode(bytes: &[u8; FRAME_HEAD]) -> Option<Self> {
+        let mut fields = Fields(bytes);
+        let kind = u32::from_le_bytes(fields.array());
+        let kind = Kind::ALL.into_iter().find(|known| *known as u32 == kind)?;
+        let length = u32::from_le_bytes(fields.array());
+        let mut position = || Position { key: fields.array(), slot: fields.array() };
+        let (first, last) = (position(), position());
+        let sum = u32::from_le_bytes(fields.array());
+        let most = if kind == Kind::Codes { MOST } else { FRAME };
+        (length as usize <= most).then_some(Self { kind, length, first, last, sum })
+    }
+}
+
+/// The sum of a frame.
+fn sum(head: &[u8; FRAME_HEAD], payload: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&head[..FRAME_HEAD - 4]);
+    hasher.update(payload);
+    hasher.finalize()
+}
+
+/// Why a snapshot is not read to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The system refuses.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is not what was written there, or not the state of its block.
+    #[error("{}: expected {expected}, found {found}", Place(path, *offset, account.as_ref()))]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Byte in it.
+        offset: u64,
+        /// The account that it is about.
+        account: Option<Address>,
+        /// What should be there.
+        expected: String,
+        /// What is.
+        found: String,
+    },
+    /// It is not for this store.
+    #[error("expected {expected}, found {found}")]
+    Unfit {
+        /// What is asked for.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// Who gets what it has cannot take it.
+    #[error(transparent)]
+    Taker(Box<crate::fault::Error>),
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl From<crate::fault::Error> for SnapshotError {
+    fn from(error: crate::fault::Error) -> Self {
+        Self::Taker(Box::new(error))
+    }
+}
+
+/// What a snapshot has, in its order: codes before accounts. The slots of an account come before
+/// it, and some of them may come long before.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry<'a> {
+    /// A code and its hash.
+    Code(&'a Hash, &'a [u8]),
+    /// An account.
+    Account(&'a Address, &'a Account),
+    /// A slot of an account and its value, which is not 0.
+    Slot(&'a Address, U256, U256),
+}
+
+/// Whether a file begins as a snapshot does.
+pub fn is_snapshot(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == MAGIC
+}
+
+impl SnapshotError {
+    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |error| Self::Io { path: path.clone(), error }
+    }
+}
+
+/// A file, a byte in it, and the account that it is about.
+struct Place<'a>(&'a Path, u64, Option<&'a Address>);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(path, offset, account) = self;
+        write!(f, "{} at offset {offset}", path.display())?;
+        match account {
+            Some(address) => write!(f, ", account {}", Hex(*address)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Who gets what a snapshot has.
+pub type Take<'t> = dyn FnMut(Entry<'_>) -> Result<(), crate::fault::Error> + Send + 't;
+
+/// What is wrong in a frame, `offset` bytes into what is behind its head.
+#[derive(Debug)]
+struct Wrong {
+    offset: usize,
+    account: Option<Address>,
+    expected: String,
+    found: String,
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Codes.
+    pub codes: u64,
+    /// Accounts.
+    pub accounts: u64,
+    /// Slots.
+    pub slots: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.codes += other.codes;
+        self.accounts += other.accounts;
+        self.slots += other.slots;
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        [self.codes, self.accounts, self.slots].map(u64::to_le_bytes).concat()
+    }
+}

@@ -1,0 +1,170 @@
+//! Tries whose leaves are hashed in parts, each by whom it may concern: any thread.
+//!
+//! Whoever knows the keys next to a stretch of leaves knows how every node of it is encoded but for
+//! the branches that it shares with its neighbours: those on the way to its first key that the key
+//! before it also goes, and likewise at its end. What hangs below these is handed over, a few
+//! branches for each part whatever its size, and joined in order.
+
+use crate::RootBuilder;
+use crate::branch::Reference;
+use crate::nibbles::{MAX_KEY, common_prefix};
+
+/// Children of a branch that parts share.
+#[derive(Clone, Debug)]
+pub(crate) struct Hung {
+    /// A key below the branch.
+    key: [u8; MAX_KEY],
+    depth: usize,
+    children: [Reference; 16],
+    /// Deeper branches end with these children.
+    shared_after: Option<usize>,
+}
+
+/// A stretch of a trie's leaves, hashed as far as it is known without the others.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    hung: Vec<Hung>,
+    /// Where these are all leaves.
+    root: Option<[u8; 32]>,
+}
+
+impl RootBuilder {
+    /// A stretch of the leaves of a trie, `(key, value)` in ascending order of keys; `before` and
+    /// `after` are the keys next to it.
+    ///
+    /// # Panics
+    ///
+    /// When the keys do not ascend strictly.
+    pub fn part<'k, V: AsRef<[u8]>>(
+        &mut self,
+        before: Option<&[u8; 32]>,
+        leaves: impl IntoIterator<Item = (&'k [u8; 32], V)>,
+        after: Option<&[u8; 32]>,
+    ) -> Part {
+        let mut leaves = leaves.into_iter().peekable();
+        self.start();
+        let Some((first, _)) = leaves.peek() else { return Part::default() };
+        assert!(before.is_none_or(|before| before < *first), "keys do not ascend");
+        self.shared_before = before.map(|before| common_prefix(before, *first));
+        self.floor = self.shared_before;
+        let mut last = [0; MAX_KEY];
+        while let Some((key, value)) = leaves.next() {
+            let next = leaves.peek().map(|(key, _)| *key).or(after);
+            assert!(next.is_none_or(|next| key < next), "keys do not ascend");
+            self.leaf(key, value.as_ref(), next.map(|next| &next[..]));
+            last = *key;
+        }
+        self.flush();
+        // what the next part goes on with, the root first
+        let from = self.hung.len();
+        while let Some(depth) = self.deepest() {
+            self.hand_over(&last, Some(depth));
+        }
+        self.hung[from..].reverse();
+        Part { hung: std::mem::take(&mut self.hung), root: self.root.take() }
+    }
+
+    /// Leaves the children of the last open branch to whoever joins the parts.
+    pub(crate) fn hand_over(&mut self, key: &[u8], shared_after: Option<usize>) {
+        self.open -= 1;
+        self.hang_closed();
+        let branch = &self.branches[self.open];
+        let (depth, children) = (branch.depth, *branch.children());
+        let mut hung = Hung { key: [0; MAX_KEY], depth, children, shared_after: self.deepest() };
+        hung.key.copy_from_slice(key);
+        hung.shared_after = hung.shared_after.max(shared_after);
+        self.hung.push(hung);
+    }
+}
+
+/// Makes the root of a trie from its parts.
+#[derive(Default)]
+pub struct PartJoiner(RootBuilder);
+
+impl PartJoiner {
+    /// Adds the next part.
+    pub fn join(&mut self, part: &Part) {
+        let builder = &mut self.0;
+        for hung in &part.hung {
+            builder.branch_at(hung.depth).set_all(&hung.children);
+            while builder.deepest() > hung.shared_after {
+                builder.close_deepest(&hung.key, hung.shared_after);
+            }
+        }
+        builder.root = builder.root.or(part.root);
+    }
+
+    /// The root of the trie whose parts were added; the next one begins anew.
+    pub fn root(&mut self) -> [u8; 32] {
+        let root = self.0.finish();
+        self.0.start();
+        root
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EMPTY_ROOT;
+
+    /// Leaves under keys of which many share their beginnings.
+    fn leaves(random: &mut testkit::Random, count: usize) -> Vec<([u8; 32], Vec<u8>)> {
+        let mut leaves: Vec<([u8; 32], Vec<u8>)> = vec![];
+        for _ in 0..count {
+            let mut key = [0; 32];
+            random.fill(&mut key);
+            if random.below(3_u8) > 0
+                && let Some((other, _)) = leaves.get(random.below(leaves.len().max(1)))
+            {
+                let shared = random.below(65_usize);
+                let (bytes, half) = (shared / 2, shared % 2 == 1);
+                key[..bytes].copy_from_slice(&other[..bytes]);
+                if half {
+                    key[bytes] = other[bytes] & 0xf0 | key[bytes] & 0x0f;
+                }
+            }
+            let mut value = vec![0; random.below(70_usize) + 1];
+            random.fill(&mut value);
+            leaves.push((key, value));
+        }
+        leaves.sort();
+        leaves.dedup_by_key(|(key, _)| *key);
+        leaves
+    }
+
+    #[test]
+    fn parts_have_the_root_of_the_whole() {
+        let mut random = testkit::Random::new(16);
+        let (mut builder, mut joiner) = (RootBuilder::new(), PartJoiner::default());
+        assert_eq!(joiner.root(), EMPTY_ROOT);
+        let mut parts_of_many = 0;
+        for round in 0..3_000 {
+            let count = if round % 100 == 0 { 2_000 } else { round % 12 };
+            let leaves = leaves(&mut random, count);
+            let expected = crate::root_of_sorted(leaves.iter().map(|(key, value)| (*key, value)));
+            let (mut from, mut parts) = (0, 0);
+            while from < leaves.len() {
+                let most = if random.coin() { 3 } else { leaves.len() };
+                let to = (from + 1 + random.below(most)).min(leaves.len());
+                let before = from.checked_sub(1).map(|at| &leaves[at].0);
+                let after = leaves.get(to).map(|(key, _)| key);
+                let inside = leaves[from..to].iter().map(|(key, value)| (key, value));
+                joiner.join(&builder.part(before, inside, after));
+                (from, parts) = (to, parts + 1);
+            }
+            assert_eq!(joiner.root(), expected, "{parts} parts of {} leaves", leaves.len());
+            parts_of_many += usize::from(parts > 3);
+        }
+        assert!(parts_of_many > 300, "{parts_of_many}");
+    }
+
+    #[test]
+    fn a_part_hands_over_little() {
+        let mut random = testkit::Random::new(17);
+        let all = leaves(&mut random, 20_000);
+        let (middle, mut builder) = (&all[5_000..15_000], RootBuilder::new());
+        let inside = middle.iter().map(|(key, value)| (key, value));
+        let part = builder.part(Some(&all[4_999].0), inside, Some(&all[15_000].0));
+        assert!(part.hung.len() < 128, "{}", part.hung.len());
+    }
+}
