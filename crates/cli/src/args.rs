@@ -158,7 +158,8 @@ pub struct Verification {
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,
     /// Bitcoin: MiB of memory for coins; the tree of headers takes 200 bytes a block beside it.
-    /// Neo: MiB for blocks and changes of the state before they are committed, at most 32
+    /// Neo: MiB for blocks and changes of the state before they are committed, at most 32.
+    /// Ethereum: of an import with its state on disk, MiB for changes and caches of the state
     #[arg(long, default_value_t = 450, value_name = "MIB")]
     #[arg(value_parser = value_parser!(u64).range(1..1 << 20))]
     pub cache: u64,

@@ -88,6 +88,8 @@ pub struct Batch {
     pub(crate) linked: Linked,
     /// At level execution, what the new blocks did.
     pub(crate) executed: Vec<ExecutedBlock>,
+    /// A state on disk is that behind the last new block, and waits to be written.
+    pub(crate) settles: bool,
 }
 
 impl Batch {

@@ -174,7 +174,8 @@ impl Sink {
             Self::Executed(store) => {
                 append(&mut store.blocks, blocks, blocks.range())?;
                 log(store, blocks)?;
-                store.commit(&tip_of(commit, blocks))?;
+                let is_settled = blocks.batch.settles && blocks.batch.fault.is_none();
+                store.commit(&tip_of(commit, blocks), is_settled)?;
             }
             Self::Design(design) => return design.write(commit, blocks),
         }

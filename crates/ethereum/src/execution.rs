@@ -4,12 +4,14 @@
 //! The state is in memory; what keeps it is in `durable`. A store without it keeps the blocks, so a
 //! run that goes on there executes them once more.
 
+mod keeping;
+mod prefetch;
 mod roots;
 
 use crate::batch::Batch;
 use crate::block_times::BlockTime;
 use crate::commit::Sink;
-use crate::durable::{BlockChanges, LogValues, execute_stored, unusable};
+use crate::durable::{BlockChanges, LogValues, execute_stored, unready, unusable};
 use crate::error::{Rule, Violation};
 use crate::execute::evm::{MachineOptions, Tally};
 use crate::execute::receipts::Receipts;
@@ -20,10 +22,11 @@ use crate::option_table::Plan;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::params::ChainSpec;
-use crate::state::{Changes, State, StateError, Tries};
+use crate::state::{Changes, Lost, State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
+use keeping::Keeping;
 use pipeline::{Cancel, Flow, Stages};
 use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -53,6 +56,8 @@ pub(crate) struct ExecutedBlock {
     executed: Executed,
     /// Before Byzantium, the state roots behind its transactions.
     roots: Vec<Hash>,
+    /// What accounts lost of a state on disk as a whole.
+    lost: Vec<Lost>,
     /// Its record in the log of the state; empty where there is none.
     pub(crate) record: Vec<u8>,
     /// What it took in each of [`chain::BLOCK_PHASES`].
@@ -89,6 +94,7 @@ pub(crate) struct Execution<'c> {
     /// Others read it between the chunks that are executed.
     state: RwLock<State>,
     tries: Tries,
+    keeping: Keeping,
     hasher: ManyKeccak,
     /// Blocks of which only the last one's state root is compared.
     root_every: usize,
@@ -99,6 +105,8 @@ pub(crate) struct Execution<'c> {
     root_group: usize,
     pace: Arc<Pace>,
     speculation: Speculation,
+    /// Of a state on disk, what blocks name is read together.
+    prefetch: bool,
     inline: Inline,
 }
 
@@ -128,9 +136,11 @@ impl<'c> Execution<'c> {
         }
         let spec = &*options.spec;
         let plan = options.setting.plan();
-        let tries = match plan.arena_tries {
-            true => Tries::arena_with(plan.trie_hashers).map_err(|error| unusable(0, &error))?,
-            false => Tries::pointers(),
+        let (mut keeping, disk) = Keeping::begin(&plan, sink)?;
+        let tries = match (disk, plan.arena_tries) {
+            (Some(disk), _) => Tries::on_disk(disk, plan.trie_hashers),
+            (None, true) => Tries::arena_with(plan.trie_hashers).map_err(|e| unusable(0, &e))?,
+            (None, false) => Tries::pointers(),
         };
         let cancel = &options.cancel;
         let replay = match sink {
@@ -141,13 +151,18 @@ impl<'c> Execution<'c> {
             return Ok(None);
         }
         let Some(replay) = replay else { return Ok(None) };
+        keeping.resume(sink);
         let hasher = if plan.multi_hash { ManyKeccak::detect() } else { ManyKeccak::scalar() };
         let (state, tries) = replay.into_parts();
         let log = match sink {
             Sink::Executed(_) => plan.log,
             _ => LogValues::None,
         };
-        let Plan { root_every, root_group, machine, .. } = plan;
+        let Plan { mut root_every, mut root_group, machine, .. } = plan;
+        if tries.disk().is_some() {
+            // there each block has a root of its own
+            (root_every, root_group) = (1, 1);
+        }
         let inline = Inline {
             senders: plan.senders_inline,
             root: plan.root_inline,
@@ -160,6 +175,7 @@ impl<'c> Execution<'c> {
             spec,
             state: RwLock::new(state),
             tries,
+            keeping,
             hasher,
             root_every,
             root_group,
@@ -167,6 +183,8 @@ impl<'c> Execution<'c> {
             machine,
             pace: Arc::new(Pace::new(root_every, chunk(options).blocks)),
             speculation: Speculation { which, account: Account::default() },
+            // nothing stands before its turn behind the link
+            prefetch: plan.prefetch && !inline.senders,
             inline,
         }))
     }
@@ -184,24 +202,35 @@ impl<'c> Execution<'c> {
     ) -> Stages<'a, Batch, Error> {
         let Some(execution) = execution else { return serial(stages, "link", link) };
         let together = (execution.root_every, execution.root_group);
-        let Self { spec, tries, hasher, log, inline, .. } = execution;
+        let Self { spec, tries, keeping, hasher, log, inline, .. } = execution;
         let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
         let (state, machine) = (&execution.state, execution.machine);
         let (pace, speculation) = (&*execution.pace, &execution.speculation);
+        let disk = tries.disk().filter(|_| execution.prefetch).cloned();
         let (mut executing, mut rooting) = (true, true);
         let receipts = move |batch: &mut Batch| {
             check_receipts(hasher, batch);
             make_records(log, batch);
         };
-        let mut root = move |batch: &mut Batch| {
+        let mut root = move |batch: &mut Batch| -> Result<Flow, Error> {
             rooting = rooting && root_chunk(tries, together, batch);
+            let flow = if rooting { keeping.after(tries, batch)? } else { Flow::Continue };
             if inline.receipts {
                 receipts(batch);
             }
+            Ok(flow)
         };
         let (stages, mut before) = match inline.senders {
             false => (serial(stages, "link", link), None),
             true => (stages, Some(link)),
+        };
+        let stages = match disk {
+            None => stages,
+            Some(disk) => stages.parallel("prefetch", move |batch| {
+                let blocks = &batch.prepared[batch.verified().range()];
+                // what cannot be read will be asked for again
+                let _ = prefetch::prefetch(&disk, hasher, blocks);
+            }),
         };
         let stages = match speculation.which {
             Speculate::Off => stages,
@@ -220,6 +249,7 @@ impl<'c> Execution<'c> {
             }
             // a panic ends the run elsewhere
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
+            state.turn();
             let evm = Evm::new(&mut state, spec.chain_id).with(machine);
             executing = executing && execute_chunk(spec, evm, batch);
             let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
@@ -230,10 +260,10 @@ impl<'c> Execution<'c> {
             }
         };
         let stages = match inline.root {
-            false => serial(serial(stages, "execute", execute), "root", root),
-            true => serial(stages, "execute", move |batch| {
+            false => serial(stages, "execute", execute).serial("root", root),
+            true => stages.serial("execute", move |batch| {
                 execute(batch);
-                root(batch);
+                root(batch)
             }),
         };
         if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
@@ -301,10 +331,11 @@ fn check_receipts(hasher: ManyKeccak, batch: &mut Batch) {
 }
 
 fn cause(error: ExecutionError) -> Cause {
-    Cause::Rule(match error {
-        ExecutionError::Rule(violation) => violation,
-        ExecutionError::State(error) => of_state(&error),
-    })
+    match error {
+        ExecutionError::Rule(violation) => Cause::Rule(violation),
+        ExecutionError::State(StateError::Disk(error)) => Cause::State(error),
+        ExecutionError::State(error) => Cause::Rule(of_state(&error)),
+    }
 }
 
 fn of_state(error: &StateError) -> Violation {
@@ -322,7 +353,8 @@ fn make_records(log: LogValues, batch: &mut Batch) {
         if number > 0 {
             let clock = Instant::now();
             let Executed { steps, changes, .. } = &done.executed;
-            let changes = BlockChanges::of(number, steps.iter().chain([changes]));
+            let steps = steps.iter().chain([changes]);
+            let changes = BlockChanges::with_lost(number, steps, &done.lost);
             changes.encode(log == LogValues::Both, &mut done.record);
             done.busy[3] = clock.elapsed();
         }
@@ -336,7 +368,7 @@ fn replay_stored<'c>(
     store: Option<&ChainStore>,
     cancel: &Cancel,
 ) -> Result<Replay<'c>, Error> {
-    let mut replay = Replay::from_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
+    let mut replay = Replay::from_genesis(spec, tries).map_err(|error| unready(0, &error))?;
     if let Some(store) = store
         && let Some(tip) = store.tip()
     {

@@ -3,6 +3,7 @@
 use crate::Hash;
 use crate::body::BodyError;
 use crate::error::{Rule, Violation};
+use crate::state::DiskError;
 use archive::Location;
 use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
@@ -18,6 +19,8 @@ pub enum Cause {
     Body(BodyError),
     /// The block, or one of its transactions, breaks a rule of the chain.
     Rule(Violation),
+    /// The state that the block needs cannot be read or changed: no fault of the block's.
+    State(DiskError),
 }
 
 /// A block that is not accepted. Everything before it has been verified.
@@ -42,6 +45,7 @@ impl Fault {
             Cause::Header(_) | Cause::Body(_) => Status::Damage,
             Cause::Rule(violation) if violation.rule == Rule::BodyMissing => Status::Incomplete,
             Cause::Rule(_) => Status::Fault,
+            Cause::State(error) => error.store().status(),
         }
     }
 
@@ -102,6 +106,7 @@ impl fmt::Display for Fault {
             Cause::Header(error) => write!(f, ": header encoding: {error}"),
             Cause::Body(error) => write!(f, ": body encoding: {error}"),
             Cause::Rule(violation) => write!(f, ": {violation}"),
+            Cause::State(error) => write!(f, ": {error}"),
         }
     }
 }
@@ -117,6 +122,8 @@ pub enum Error {
     Archive(archive::Error),
     /// The store cannot be read or written.
     Store(store::Error),
+    /// The state on disk cannot be read or written.
+    State(DiskError),
     /// The store holds another chain or another depth of verification.
     OtherChain {
         /// What the store holds.
@@ -128,6 +135,13 @@ pub enum Error {
     Execution {
         /// What is missing.
         lacks: String,
+    },
+    /// An option does not go with another, or with the store.
+    Setting {
+        /// The option and value that does.
+        expected: String,
+        /// What was asked for.
+        found: String,
     },
     /// The archive has no block in the range that was asked for.
     Empty,
@@ -175,6 +189,7 @@ impl fmt::Display for Error {
             Self::Fault(fault) => fault.fmt(f),
             Self::Archive(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
+            Self::State(error) => error.fmt(f),
             Self::OtherChain { expected, found } => {
                 write!(f, "a store takes blocks of one chain and one level only: ")?;
                 write!(f, "expected {expected}, found {found}")
@@ -182,6 +197,9 @@ impl fmt::Display for Error {
             Self::Execution { lacks } => {
                 let level = Level::Execution.name();
                 write!(f, "--level {level}: expected {lacks}; --level bodies needs none")
+            }
+            Self::Setting { expected, found } => {
+                write!(f, "--with {found}: expected {expected}")
             }
             Self::Empty => f.write_str("the archive has no block in the range asked for"),
             Self::Before { first, last } => {
@@ -233,9 +251,11 @@ impl Error {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
             Self::Store(error) => error.status(),
+            Self::State(error) => error.store().status(),
             Self::OtherChain { .. }
             | Self::Before { .. }
             | Self::Execution { .. }
+            | Self::Setting { .. }
             | Self::Unwind { .. } => Status::Usage,
             Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Damage,
             Self::Incomplete(_) => Status::Incomplete,
@@ -268,6 +288,7 @@ impl Error {
         match self {
             Self::Fault(fault) => fault.report(),
             Self::Store(error) => error.report(),
+            Self::State(error) => error.store().report(),
             other => FaultReport::new(other.to_string()),
         }
     }
@@ -275,7 +296,10 @@ impl Error {
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
-        Self::Fault(Box::new(fault))
+        match fault.cause {
+            Cause::State(error) => Self::State(error),
+            _ => Self::Fault(Box::new(fault)),
+        }
     }
 }
 

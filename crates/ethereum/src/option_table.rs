@@ -3,13 +3,14 @@
 use crate::durable::LogValues;
 use crate::execute::evm::{MachineKeccak, MachineOptions};
 use crate::execute::speculation::Speculate;
-use crate::state::TrieHashers;
+use crate::state::{DiskOptions, StateKind, TrieHashers};
 use crypto::{ManyKeccak, Signatures};
 pub use pipeline::options::NamedOption;
 use pipeline::options::{self, Rung, Table};
+use store::ReadAhead;
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 24] = [
+pub const OPTIONS: [NamedOption; 28] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -72,6 +73,26 @@ pub const OPTIONS: [NamedOption; 24] = [
         "check bodies and recover senders on the thread that executes, or ahead of it on any",
     ),
     NamedOption::new(
+        "state",
+        &["flat+trie", "pages", "memory"],
+        "keep the state in tables of values and of nodes by path, in pages, or in memory",
+    ),
+    NamedOption::new(
+        "prefetch",
+        &["off", "access"],
+        "state on disk: read when asked, or what blocks name together before they are executed",
+    ),
+    NamedOption::new(
+        "read-ahead",
+        &["off", "threads", "io_uring"],
+        "state=pages: reads that are known together one by one, by threads or by the kernel",
+    ),
+    NamedOption::new(
+        "page-cache",
+        &["off", "on"],
+        "state=pages: read pages again each time, or keep those that were read in memory",
+    ),
+    NamedOption::new(
         "state-trie",
         &["pointers", "arena"],
         "change the tries of the state key by key, or all keys of a block together in one arena",
@@ -94,12 +115,12 @@ pub const OPTIONS: [NamedOption; 24] = [
     NamedOption::new(
         "root-every",
         &["64", "8", "1"],
-        "compare the state root of every 64th, of every 8th or of each block",
+        "compare the state root of every 64th, of every 8th or of each block (on disk: of each)",
     ),
     NamedOption::new(
         "root-group",
         &["1", "8"],
-        "hash the tries of one block, or those of so many small blocks together",
+        "hash the tries of one block, or those of so many small blocks together (in memory)",
     ),
     NamedOption::new(
         "receipts",
@@ -176,6 +197,17 @@ impl Table for Ethereum {
             senders_per_chunk: setting.is("sender-batches", "chunk"),
             signatures: signatures.unwrap_or_else(Signatures::scalar),
             senders_inline: setting.is("senders", "inline"),
+            state: StateKind::ALL
+                .into_iter()
+                .find(|kind| setting.is("state", kind.name()))
+                .unwrap_or_default(),
+            prefetch: setting.is("prefetch", "access"),
+            read_ahead: match setting.get("read-ahead") {
+                Some("off") => ReadAhead::Off,
+                Some("threads") => ReadAhead::Threads,
+                _ => ReadAhead::Ring,
+            },
+            page_cache: setting.is("page-cache", "on"),
             arena_tries: setting.is("state-trie", "arena"),
             trie_hashers: TrieHashers {
                 keys: hasher(setting.is("key-hash", "lanes")),
@@ -233,6 +265,10 @@ pub struct Plan {
     pub senders_per_chunk: bool,
     pub signatures: Signatures,
     pub senders_inline: bool,
+    pub state: StateKind,
+    pub prefetch: bool,
+    pub read_ahead: ReadAhead,
+    pub page_cache: bool,
     pub arena_tries: bool,
     pub trie_hashers: TrieHashers,
     pub root_inline: bool,
@@ -243,6 +279,15 @@ pub struct Plan {
     pub speculate: Speculate,
     pub log: LogValues,
     pub overlapped: bool,
+}
+
+impl Plan {
+    /// How a state on disk is opened within so many bytes.
+    #[must_use]
+    pub fn disk(&self, memory_bytes: usize) -> DiskOptions {
+        let Self { page_cache, read_ahead, .. } = *self;
+        DiskOptions { memory_bytes, page_cache, read_ahead }
+    }
 }
 
 #[cfg(test)]

@@ -179,6 +179,13 @@ impl Opening {
         Ok(())
     }
 
+    /// Does the commit that counts name a part of this name?
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        let mut parts = self.manifest.iter().flat_map(|manifest| &manifest.parts);
+        parts.any(|part| part.name == name)
+    }
+
     /// Opens the table `name`, or creates an empty one.
     ///
     /// # Errors

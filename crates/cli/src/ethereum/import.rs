@@ -61,14 +61,18 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
         return job.run(Sink::Segments(Box::new(store)), run);
     }
     drop(store);
-    let (store, _) = ExecutedStore::open(&args.data, &store::Options::default(), limits(args))
+    let limits = limits(args, &job.options.setting);
+    let (store, _) = ExecutedStore::open(&args.data, &store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(Sink::Executed(Box::new(store)), run)
 }
 
-/// How much of the state's log is kept.
-fn limits(args: &Import) -> Limits {
-    Limits { depth: args.unwind_depth, ..Limits::default() }
+/// How much of the state's log is kept, and how the state is.
+fn limits(args: &Import, setting: &Setting) -> Limits {
+    let plan = setting.plan();
+    let memory = usize::try_from(args.verification.cache << 20).unwrap_or(usize::MAX);
+    let (state, disk) = (plan.state, plan.disk(memory));
+    Limits { depth: args.unwind_depth, state, disk, ..Limits::default() }
 }
 
 /// Do two paths lead to one folder that is there?
@@ -191,7 +195,12 @@ fn hint(error: &Error) -> Option<&'static str> {
     if matches!(error, Error::StoredState { .. }) {
         return Some("`blockmill import DATA --data NEW` executes the blocks of the store again");
     }
-    if matches!(error, Error::Store(store::Error::Damaged { .. })) {
+    let of_store = match error {
+        Error::Store(error) => Some(error),
+        Error::State(error) => Some(error.store()),
+        _ => None,
+    };
+    if matches!(of_store, Some(store::Error::Damaged { .. })) {
         return Some(store::DAMAGE_HINT);
     }
     let Error::Fault(fault) = error else { return None };

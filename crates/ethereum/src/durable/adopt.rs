@@ -1,5 +1,6 @@
 //! A snapshot as the state of a store of blocks.
 
+use super::parts::StatePart;
 use super::{ExecutedStore, Facts, flat};
 use crate::fault::Error;
 use crate::header::HeaderView;
@@ -29,7 +30,9 @@ impl ExecutedStore {
     ) -> Result<Verified, SnapshotError> {
         let head = head_of(path)?;
         let tip = self.expects(&head)?;
-        let table = &mut self.parts.table;
+        let StatePart::Table(table) = &mut self.parts.state else {
+            return Err(other("a store whose state is in memory", self.parts.kind.name()));
+        };
         let mut take = |entry: Entry<'_>| match entry {
             Entry::Code(hash, code) => flat::put_code_in_table(table, hash, code),
             Entry::Account(address, account) => flat::put_in_table(table, address, Some(account)),
@@ -42,11 +45,11 @@ impl ExecutedStore {
         if found.head != head {
             return Err(other("a snapshot that stays the same", "another one in its place"));
         }
-        self.parts.table.write_ahead().map_err(Error::from)?;
+        table.write_ahead().map_err(Error::from)?;
         let facts = Facts::of_table(tip.number, tip.hash);
         let tip = Tip { level: Level::Execution as u8, ..tip };
         let state = facts.encode();
-        self.blocks.commit_with(&tip, &mut self.parts.all(), &state).map_err(Error::from)?;
+        self.parts.commit_all(&mut self.blocks, &tip, &state)?;
         Ok(found)
     }
 

@@ -4,7 +4,6 @@ use super::ExecutedStore;
 use super::recover::unusable;
 use crate::Hash;
 use crate::fault::Error;
-use crate::header::HeaderView;
 use crate::state::{NodeSet, State};
 use pipeline::Cancel;
 
@@ -40,13 +39,10 @@ impl ExecutedStore {
         cancel: &Cancel,
     ) -> Result<Option<(NodeSet, Hash)>, Error> {
         let Some(state) = self.state_behind(number, cancel)? else { return Ok(None) };
-        let Some(header) = self.blocks.header(number)? else {
-            return Err(unusable(number, &"no header"));
-        };
-        let header = HeaderView::decode(&header).map_err(|error| unusable(number, &error))?;
+        let expected = self.root_of(number)?;
         let (nodes, found) = NodeSet::of_state(state).map_err(|error| unusable(number, &error))?;
-        if found != *header.state_root {
-            return Err(Error::StoredState { number, expected: *header.state_root, found });
+        if found != expected {
+            return Err(Error::StoredState { number, expected, found });
         }
         Ok(Some((nodes, found)))
     }

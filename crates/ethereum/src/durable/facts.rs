@@ -2,9 +2,15 @@
 
 use super::Limits;
 use crate::Hash;
+use crate::state::StateKind;
 use std::ops::Range;
 
-const MAGIC: &[u8; 8] = b"BMSTATE1";
+/// What they begin with, by where the state is.
+const MAGIC: [(StateKind, &[u8; 8]); 3] = [
+    (StateKind::Memory, b"BMSTATE1"),
+    (StateKind::Pages, b"BMSTATEP"),
+    (StateKind::FlatTrie, b"BMSTATEF"),
+];
 /// Bytes of all fields.
 const LEN: usize = 81;
 /// Stands for no checkpoint.
@@ -13,11 +19,13 @@ const NONE: u64 = u64::MAX;
 /// Where state and log are, as of the last commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
+    /// Where the state is.
+    pub kind: StateKind,
     /// The last block whose changes are in the log or in the checkpoint.
     pub block: u64,
     /// Its hash.
     pub hash: Hash,
-    /// The table holds the state after this block; none where it is empty.
+    /// Table, pages or flat tables hold the state after this block; none where they are empty.
     pub checkpoint: Option<u64>,
     /// The first block in each log, where there is one.
     pub first: [u64; 2],
@@ -29,18 +37,21 @@ pub struct Facts {
 
 impl Facts {
     /// Of the state that a chain begins with, which is in the table.
-    pub(crate) fn of_genesis(hash: Hash) -> Self {
-        Self::of_table(0, hash)
+    pub(crate) fn of_genesis(kind: StateKind, hash: Hash) -> Self {
+        Self { kind, ..Self::of_table(0, hash) }
     }
 
     /// Of the state behind a block that is in the table, before there is a log.
     pub(crate) fn of_table(block: u64, hash: Hash) -> Self {
         let first = [block + 1, 0];
-        Self { block, hash, checkpoint: Some(block), first, start: 0, active: 0 }
+        let kind = StateKind::Memory;
+        Self { kind, block, hash, checkpoint: Some(block), first, start: 0, active: 0 }
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = MAGIC.to_vec();
+        let mut out = vec![];
+        let magic = MAGIC.iter().find(|(kind, _)| *kind == self.kind);
+        out.extend(magic.map_or(MAGIC[0].1, |found| found.1));
         out.extend(self.block.to_le_bytes());
         out.extend(self.hash);
         for number in [self.checkpoint.unwrap_or(NONE), self.first[0], self.first[1], self.start] {
@@ -53,7 +64,8 @@ impl Facts {
     /// None where these bytes are no facts.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let (magic, fields) = bytes.split_first_chunk::<8>()?;
-        if magic != MAGIC || bytes.len() != LEN {
+        let (kind, _) = MAGIC.into_iter().find(|(_, known)| *known == magic)?;
+        if bytes.len() != LEN {
             return None;
         }
         let number = |range: Range<usize>| {
@@ -61,6 +73,7 @@ impl Facts {
         };
         let checkpoint = number(40..48)?;
         let facts = Self {
+            kind,
             block: number(0..8)?,
             hash: *fields.get(8..40)?.first_chunk()?,
             checkpoint: Some(checkpoint).filter(|number| *number != NONE),
@@ -87,8 +100,10 @@ mod tests {
     #[test]
     fn facts_are_read_as_they_were_written() {
         let (hash, checkpoint) = ([9; 32], Some(5));
-        let facts = Facts { block: 7, hash, checkpoint, first: [3, 6], start: 99, active: 1 };
-        for facts in [facts, Facts { checkpoint: None, ..facts }, Facts::of_genesis([1; 32])] {
+        let kind = StateKind::Memory;
+        let facts = Facts { kind, block: 7, hash, checkpoint, first: [3, 6], start: 99, active: 1 };
+        let of_kinds = StateKind::ALL.map(|kind| Facts::of_genesis(kind, [1; 32]));
+        for facts in [facts, Facts { checkpoint: None, ..facts }].into_iter().chain(of_kinds) {
             let bytes = facts.encode();
             assert_eq!(Facts::decode(&bytes), Some(facts));
             assert!((0..bytes.len()).all(|len| Facts::decode(&bytes[..len]).is_none()));

@@ -3,14 +3,14 @@
 
 use super::block_changes::{Input, put_account, put_word};
 use super::facts::Facts;
-use super::{BlockChanges, Malformed, Parts, log};
+use super::{BlockChanges, Malformed, log};
 use crate::execute::Code;
 use crate::fault::Error;
 use crate::state::{Account, State};
 use crate::{Address, Hash, U256};
 use pipeline::Cancel;
 use std::path::Path;
-use store::{MANIFEST, Table};
+use store::{MANIFEST, Segment, Table};
 
 /// What a key begins with.
 const CODE: u8 = 0;
@@ -81,9 +81,7 @@ pub(super) fn put_all_in_table(table: &mut Table, state: &State) -> Result<(), E
 ///
 /// # Errors
 /// Damage of the log; those of the table.
-pub(super) fn checkpoint(parts: &mut Parts, facts: &Facts) -> Result<(), Error> {
-    let Parts { table, logs } = parts;
-    let log = &logs[facts.active];
+pub(super) fn checkpoint(table: &mut Table, log: &Segment, facts: &Facts) -> Result<(), Error> {
     let mut at = facts.start;
     while at < log.len() {
         let (block, end) = log::read_from(log, at)?;

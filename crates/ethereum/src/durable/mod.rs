@@ -8,6 +8,10 @@
 //! put into the table in one durable commit. Then, too, the other log is begun if the active one
 //! has as many blocks as the way back is to have, and what the other one had is given up.
 //!
+//! A state that stays on disk (`state=pages`, `state=flat+trie`) is its own checkpoint, in the place
+//! of the table: it is committed when it has enough changes, by the commit of the last block whose
+//! changes it has, which nobody may pass meanwhile (`crate::execution`).
+//!
 //! Recovery is the checkpoint and the log since; the state root, computed from all of it, must be
 //! that of the stored block. Blocks that were stored without a log are executed again. Bytes:
 //! `docs/formats/state-log.md`.
@@ -18,22 +22,23 @@ mod block_changes;
 mod facts;
 mod flat;
 mod log;
+mod on_disk;
+mod parts;
 mod recover;
 mod unwind;
 
 pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
-pub(crate) use recover::{execute_stored, unusable};
+pub(crate) use recover::{execute_stored, unready, unusable};
 pub use unwind::Unwound;
 
 use crate::Hash;
 use crate::fault::Error;
+use crate::state::{DiskOptions, SharedState, StateKind};
+use parts::{Parts, StatePart};
 use std::path::Path;
-use store::{
-    ChainStore, CommitPart, Compression, Opening, Options, Recovery, Segment, Table, TableOptions,
-    Tip,
-};
+use store::{ChainStore, Options, Recovery, Tip};
 
 /// How large things become.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +54,10 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Bytes of memory for the changes of a checkpoint.
     pub memory_bytes: usize,
+    /// Where a new store keeps its state; an existing one goes on as it is.
+    pub state: StateKind,
+    /// How a state on disk is opened.
+    pub disk: DiskOptions,
 }
 
 impl Default for Limits {
@@ -59,6 +68,8 @@ impl Default for Limits {
             share: 2,
             file_bytes: 1 << 30,
             memory_bytes: 64 << 20,
+            state: StateKind::Memory,
+            disk: DiskOptions::DEFAULT,
         }
     }
 }
@@ -72,44 +83,6 @@ pub enum LogValues {
     New,
     /// New and old ones.
     Both,
-}
-
-/// Names of the parts besides the blocks.
-const LOGS: [&str; 2] = ["state-log-0", "state-log-1"];
-const TABLE: &str = "state";
-
-/// The parts of the state.
-pub(crate) struct Parts {
-    table: Table,
-    logs: [Segment; 2],
-}
-
-impl Parts {
-    fn open(opening: &mut Opening, limits: &Limits) -> store::Result<Self> {
-        let options = TableOptions {
-            memory_bytes: limits.memory_bytes,
-            cache: None,
-            prefix_bytes: 0,
-            counted: false,
-            compression: Compression::None,
-        };
-        Ok(Self {
-            table: opening.table(TABLE, &options)?,
-            logs: [
-                opening.segment(LOGS[0], limits.file_bytes)?,
-                opening.segment(LOGS[1], limits.file_bytes)?,
-            ],
-        })
-    }
-
-    fn logs(&mut self) -> [CommitPart<'_>; 2] {
-        self.logs.each_mut().map(CommitPart::Segment)
-    }
-
-    fn all(&mut self) -> [CommitPart<'_>; 3] {
-        let Self { table, logs: [a, b] } = self;
-        [table.into(), a.into(), b.into()]
-    }
 }
 
 /// A store of blocks and of the state behind the last one.
@@ -131,7 +104,7 @@ impl ExecutedStore {
     /// makes no sense.
     pub fn open(dir: &Path, options: &Options, limits: Limits) -> Result<(Self, Recovery), Error> {
         let ((blocks, recovery), parts) =
-            ChainStore::open_with(dir, options, |opening| Parts::open(opening, &limits))?;
+            ChainStore::open_with(dir, options, |opening| Parts::open(opening, dir, &limits))?;
         Ok((Self::of_parts(blocks, parts, limits)?, recovery))
     }
 
@@ -142,7 +115,7 @@ impl ExecutedStore {
     pub fn open_read_only(dir: &Path) -> Result<Self, Error> {
         let limits = Limits::default();
         let ((blocks, _), parts) =
-            ChainStore::open_read_only_with(dir, |opening| Parts::open(opening, &limits))?;
+            ChainStore::open_read_only_with(dir, |opening| Parts::open(opening, dir, &limits))?;
         Self::of_parts(blocks, parts, limits)
     }
 
@@ -196,26 +169,46 @@ impl ExecutedStore {
         Ok(())
     }
 
-    /// Commits what was appended to blocks and log. Durable where a checkpoint is due.
+    /// How large things become.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Where the state is.
+    #[must_use]
+    pub fn kind(&self) -> StateKind {
+        self.parts.kind
+    }
+
+    /// The state on disk; none where it is in memory.
+    pub(crate) fn disk(&self) -> Option<&SharedState> {
+        self.parts.disk()
+    }
+
+    /// Commits what was appended to blocks and log. Durable where a checkpoint is due. `is_settled`
+    /// says that a state on disk is the one behind the last block, and that it is time to write it.
     ///
     /// # Errors
     /// Those of the store.
-    pub(crate) fn commit(&mut self, tip: &Tip) -> Result<(), Error> {
+    pub(crate) fn commit(&mut self, tip: &Tip, is_settled: bool) -> Result<(), Error> {
         let Some(facts) = &mut self.facts else { return Ok(self.blocks.commit(tip)?) };
         let grown = self.parts.logs[facts.active].len() - facts.start;
-        let share = self.parts.table.bytes() / self.limits.share.max(1);
-        // and a log that is long enough to go back goes no further than twice that
+        // a log that is long enough to go back goes no further than twice that
         let blocks = facts.block - facts.checkpoint.unwrap_or(0);
-        if grown < self.limits.least_log.max(share) && blocks < self.limits.depth {
-            let state = facts.encode();
-            match self.parts.table.has_changed() {
-                false => self.blocks.commit_light_with(tip, &mut self.parts.logs(), &state)?,
-                // the state that the chain begins with
-                true => self.blocks.commit_with(tip, &mut self.parts.all(), &state)?,
+        let is_due = match &self.parts.state {
+            StatePart::Disk(_) => is_settled,
+            StatePart::Table(table) => {
+                let share = table.bytes() / self.limits.share.max(1);
+                grown >= self.limits.least_log.max(share) || blocks >= self.limits.depth
             }
-            return Ok(());
+        };
+        if !is_due {
+            let state = facts.encode();
+            return self.parts.commit(&mut self.blocks, tip, &state, false);
         }
-        flat::checkpoint(&mut self.parts, facts)?;
+        if let StatePart::Table(table) = &mut self.parts.state {
+            flat::checkpoint(table, &self.parts.logs[facts.active], facts)?;
+        }
         let (end, other) = (self.parts.logs[facts.active].len(), 1 - facts.active);
         facts.checkpoint = Some(facts.block);
         match facts.is_long(&self.limits) {
@@ -229,8 +222,7 @@ impl ExecutedStore {
             }
         }
         let state = facts.encode();
-        self.blocks.commit_with(tip, &mut self.parts.all(), &state)?;
-        Ok(())
+        self.parts.commit_all(&mut self.blocks, tip, &state)
     }
 
     /// Makes everything committed survive a power loss.
@@ -241,11 +233,7 @@ impl ExecutedStore {
         let Some(tip) = self.blocks.tip() else { return Ok(self.blocks.sync()?) };
         let Some(facts) = &self.facts else { return Ok(self.blocks.sync()?) };
         let state = facts.encode();
-        match self.parts.table.has_changed() {
-            false => self.blocks.commit_with(&tip, &mut self.parts.logs(), &state)?,
-            true => self.blocks.commit_with(&tip, &mut self.parts.all(), &state)?,
-        }
-        Ok(())
+        self.parts.commit(&mut self.blocks, &tip, &state, true)
     }
 }
 

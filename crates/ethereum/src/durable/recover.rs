@@ -1,8 +1,9 @@
 //! The state of a store that was opened: checkpoint, log, and the stored blocks behind it.
 
+use super::parts::StatePart;
 use super::{BlockChanges, ExecutedStore, Facts, LogValues, flat, log};
 use crate::body::BodyView;
-use crate::execute::{PreparedBlock, Replay};
+use crate::execute::{ExecutionError, PreparedBlock, Replay, Replayed};
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::params::ChainSpec;
@@ -36,11 +37,12 @@ impl ExecutedStore {
     ) -> Result<Option<Replay<'c>>, Error> {
         let mut replay = match &self.facts {
             None => {
-                let replay =
-                    Replay::from_genesis(spec, tries).map_err(|error| unusable(0, &error))?;
+                let replay = Replay::from_genesis(spec, tries).map_err(|e| unready(0, &e))?;
                 if values != LogValues::None {
-                    flat::put_all_in_table(&mut self.parts.table, &replay.state)?;
-                    self.facts = Some(Facts::of_genesis(spec.genesis.hash));
+                    if let StatePart::Table(table) = &mut self.parts.state {
+                        flat::put_all_in_table(table, &replay.state)?;
+                    }
+                    self.facts = Some(Facts::of_genesis(self.parts.kind, spec.genesis.hash));
                 }
                 replay
             }
@@ -60,29 +62,31 @@ impl ExecutedStore {
             if cancel.is_cancelled() {
                 break;
             }
-            let (hash, steps) = execute_stored(spec, &self.blocks, number, &mut replay)?;
-            self.log_steps(number, hash, &steps, values)?;
+            let (hash, done) = execute_stored(spec, &self.blocks, number, &mut replay)?;
+            self.log_steps(number, hash, &done, values)?;
             let is_due = number == tip.number || number.is_multiple_of(COMMIT_EVERY);
-            if is_due && values != LogValues::None {
-                self.commit(&tip)?;
+            let is_full = self.disk().is_some_and(|disk| disk.read().wants_commit());
+            if (is_due || is_full) && values != LogValues::None {
+                self.commit(&tip, is_full)?;
             }
         }
         Ok((!cancel.is_cancelled()).then_some(replay))
     }
 
     /// Logs what a block changed, step by step.
-    fn log_steps<'a>(
+    fn log_steps(
         &mut self,
         number: u64,
         hash: Hash,
-        steps: impl IntoIterator<Item = &'a Changes>,
+        done: &Replayed,
         values: LogValues,
     ) -> Result<(), Error> {
         if values == LogValues::None {
             return Ok(());
         }
         let mut record = vec![];
-        BlockChanges::of(number, steps).encode(values == LogValues::Both, &mut record);
+        BlockChanges::with_lost(number, &done.steps, &done.lost)
+            .encode(values == LogValues::Both, &mut record);
         self.log(number, hash, &record)
     }
 
@@ -102,14 +106,25 @@ impl ExecutedStore {
             let Some(now) = self.facts else { return Ok(None) };
             facts = now;
         }
-        let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
         let found = self.blocks.hash_of(facts.block)?;
         if found != Some(facts.hash) {
             let (number, expected) = (facts.block, facts.hash);
             return Err(Error::StoredBlock { number, expected, found });
         }
-        let Some(tries) = self.tries_at(facts.block, &state, tries, cancel)? else {
-            return Ok(None);
+        let (mut state, tries) = match self.disk().cloned() {
+            Some(disk) => {
+                if !self.redo_on_disk(&disk, cancel)? {
+                    return Ok(None);
+                }
+                (State::on_disk(disk), tries)
+            }
+            None => {
+                let Some(state) = self.flat_state(cancel)? else { return Ok(None) };
+                let Some(tries) = self.tries_at(facts.block, &state, tries, cancel)? else {
+                    return Ok(None);
+                };
+                (state, tries)
+            }
         };
         for number in facts.block.saturating_sub(ANCESTORS)..=facts.block {
             if let Some(hash) = self.blocks.hash_of(number)? {
@@ -122,8 +137,9 @@ impl ExecutedStore {
     /// The flat state behind the last block of the log; none when asked to stop.
     pub(super) fn flat_state(&self, cancel: &Cancel) -> Result<Option<State>, Error> {
         let Some(facts) = &self.facts else { return Ok(None) };
+        let StatePart::Table(table) = &self.parts.state else { return Err(on_disk()) };
         let mut state = State::default();
-        if !flat::load(&self.parts.table, self.blocks.dir(), &mut state, cancel)? {
+        if !flat::load(table, self.blocks.dir(), &mut state, cancel)? {
             return Ok(None);
         }
         let log = &self.parts.logs[facts.active];
@@ -157,17 +173,14 @@ impl ExecutedStore {
         tries: Tries,
         cancel: &Cancel,
     ) -> Result<Option<Tries>, Error> {
-        let Some(header) = self.blocks.header(number)? else {
-            return Err(unusable(number, &"no header"));
-        };
-        let header = HeaderView::decode(&header).map_err(|error| unusable(number, &error))?;
+        let expected = self.root_of(number)?;
         let Some((tries, found)) =
             tries_of(state, tries, cancel).map_err(|error| unusable(number, &error))?
         else {
             return Ok(None);
         };
-        if found != *header.state_root {
-            return Err(Error::StoredState { number, expected: *header.state_root, found });
+        if found != expected {
+            return Err(Error::StoredState { number, expected, found });
         }
         Ok(Some(tries))
     }
@@ -216,7 +229,7 @@ pub(crate) fn execute_stored(
     store: &ChainStore,
     number: u64,
     replay: &mut Replay<'_>,
-) -> Result<(Hash, Vec<Changes>), Error> {
+) -> Result<(Hash, Replayed), Error> {
     let (header, body) = (store.header(number)?, store.body(number)?);
     let (Some(header), Some(body), Some(hash)) = (header, body, store.hash_of(number)?) else {
         return Err(Error::Execution { lacks: format!("block {number} in the store") });
@@ -225,8 +238,22 @@ pub(crate) fn execute_stored(
     let header = HeaderView::decode(&header).map_err(|error| unusable(&error))?;
     let body = BodyView::decode(&body).map_err(|error| unusable(&error))?;
     let block = PreparedBlock::verified(spec, &header, &body).map_err(|error| unusable(&error))?;
-    let steps = replay.execute(&block).map_err(|error| unusable(&error))?;
-    Ok((hash, steps))
+    let done = replay.execute(&block).map_err(|error| unready(number, &error))?;
+    Ok((hash, done))
+}
+
+/// The error for a block that was right before, or for the state on disk that it needs.
+pub(crate) fn unready(number: u64, error: &ExecutionError) -> Error {
+    match error {
+        ExecutionError::State(StateError::Disk(error)) => Error::State(error.clone()),
+        error => unusable(number, error),
+    }
+}
+
+/// The error for who asks a state on disk for addresses and slots, of which it has the hashes.
+fn on_disk() -> Error {
+    let expected = "a store with its state in memory (state=memory)".into();
+    Error::Unwind { expected, found: "one with its state on disk, by hashed key".into() }
 }
 
 /// The error for a block that was right before.

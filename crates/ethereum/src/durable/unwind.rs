@@ -1,5 +1,6 @@
 //! Going back along the log: blocks, state and log together, in one commit.
 
+use super::parts::StatePart;
 use super::{BlockChanges, ExecutedStore, Facts, flat, log};
 use crate::check::tip_at;
 use crate::fault::Error;
@@ -69,13 +70,16 @@ impl ExecutedStore {
         if to >= facts.block {
             // the state is behind the blocks, and stays where it is
             let state = facts.encode();
-            self.blocks.truncate_after_with(&new, &mut self.parts.logs(), &state)?;
+            self.parts.truncate_after(&mut self.blocks, &new, &state, false)?;
             return Ok(Some(Unwound { from: last, to, with_state: true }));
         }
         let earliest = self.earliest().unwrap_or(first);
         if to < earliest {
             let expected = format!("block {earliest} or later, as the log begins there");
             return Err(Error::Unwind { expected, found: found() });
+        }
+        if let Some(disk) = self.disk().cloned() {
+            return self.unwind_on_disk(&disk, to, cancel);
         }
         let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
         let Some(back) = self.walk_back(&facts, to, &mut state, cancel)? else { return Ok(None) };
@@ -136,12 +140,14 @@ impl ExecutedStore {
         back: &Back,
         state: &State,
     ) -> Result<(), Error> {
-        for address in &back.accounts {
-            flat::put_in_table(&mut self.parts.table, address, state.account_at(address))?;
-        }
-        for (address, slot) in &back.slots {
-            let value = state.slot_at(address, slot);
-            flat::put_slot_in_table(&mut self.parts.table, address, slot, value)?;
+        if let StatePart::Table(table) = &mut self.parts.state {
+            for address in &back.accounts {
+                flat::put_in_table(table, address, state.account_at(address))?;
+            }
+            for (address, slot) in &back.slots {
+                let value = state.slot_at(address, slot);
+                flat::put_slot_in_table(table, address, slot, value)?;
+            }
         }
         let Back { active, end, .. } = *back;
         if active != facts.active {
@@ -156,7 +162,7 @@ impl ExecutedStore {
             (now.checkpoint, now.start) = (Some(new.number), end);
         }
         let bytes = now.encode();
-        self.blocks.truncate_after_with(new, &mut self.parts.all(), &bytes)?;
+        self.parts.truncate_after(&mut self.blocks, new, &bytes, true)?;
         self.facts = Some(now);
         Ok(())
     }

@@ -74,7 +74,7 @@ impl Database for View<'_> {
     }
 
     fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, StateError> {
-        self.state.code(&hash.0).map(|code| code.0)
+        self.state.ask_code(&hash.0).map(|code| code.0)
     }
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
@@ -121,8 +121,13 @@ fn info_of((id, account, code): Found<'_>) -> AccountInfo {
 /// Whether an account owns storage and nothing else: see [`View`].
 #[inline]
 fn is_storage_only(state: &State, info: &AccountInfo) -> bool {
-    let no_contract = info.nonce == 0 && info.code_hash.0 == EMPTY_CODE;
-    no_contract && info.account_id.is_some_and(|id| state.has_slots(id.get() as AccountId))
+    owns_nothing(info) && info.account_id.is_some_and(|id| state.has_slots(id.get() as AccountId))
+}
+
+/// Whether an account is no contract, and has sent nothing.
+#[inline]
+fn owns_nothing(info: &AccountInfo) -> bool {
+    info.nonce == 0 && info.code_hash.0 == EMPTY_CODE
 }
 
 /// A virtual machine over a state, for blocks one after the other.

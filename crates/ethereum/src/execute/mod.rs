@@ -24,6 +24,6 @@ pub mod witness;
 pub use ancestors::Ancestors;
 pub use block::{BlockTerms, PreparedBlock};
 pub use evm::{Code, Evm, Log, Outcome, Reads};
-pub use replay::{Replay, verify_state_root};
+pub use replay::{Replay, Replayed, verify_state_root};
 pub use transaction::{PreparedTransaction, Refusal};
 pub use verify::{Executed, ExecutionError, execute};

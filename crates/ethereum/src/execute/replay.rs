@@ -6,9 +6,18 @@ use super::{Evm, Executed, ExecutionError, PreparedBlock, execute};
 use crate::Hash;
 use crate::error::{Rule, Violation};
 use crate::params::ChainSpec;
-use crate::state::{Changes, State, StateError, Tries};
+use crate::state::{Changes, Lost, State, StateError, Tries};
 use chain::Hex;
 use crypto::ManyKeccak;
+
+/// What a block changed.
+#[derive(Clone, Debug, Default)]
+pub struct Replayed {
+    /// In steps.
+    pub steps: Vec<Changes>,
+    /// What accounts lost of a state on disk as a whole.
+    pub lost: Vec<Lost>,
+}
 
 /// A state, its tries, and what is needed to go on.
 pub struct Replay<'c> {
@@ -20,17 +29,27 @@ pub struct Replay<'c> {
 }
 
 impl<'c> Replay<'c> {
-    /// The state that a chain begins with; `tries` are without accounts.
+    /// The state that a chain begins with; `tries` are without accounts. Where they are those of a
+    /// state on disk, it is put there.
     ///
     /// # Errors
-    /// Accounts that do not decode, or that are not those of the genesis header.
+    /// Accounts that do not decode, or that are not those of the genesis header; those of the disk.
     pub fn from_genesis(spec: &'c ChainSpec, mut tries: Tries) -> Result<Self, ExecutionError> {
         let accounts = spec
             .genesis
             .accounts()
             .map_err(|error| Violation::new(Rule::Genesis, "accounts of a built-in file", error))?;
-        let mut state = State::of_accounts(&accounts)?;
-        let root = tries.apply(&state.take_changes())?;
+        let (mut state, root) = match tries.disk().cloned() {
+            Some(disk) => {
+                let root = disk.write().begin(&accounts)?;
+                (State::on_disk(disk), root)
+            }
+            None => {
+                let mut state = State::of_accounts(&accounts)?;
+                let root = tries.apply(&state.take_changes())?;
+                (state, root)
+            }
+        };
         let expected = &spec.genesis.header.state_root;
         if root != *expected {
             return Err(Violation::new(Rule::Genesis, Hex(expected), Hex(&root)).into());
@@ -44,12 +63,12 @@ impl<'c> Replay<'c> {
         Self { spec, state, tries, receipts: Receipts::new(ManyKeccak::detect()) }
     }
 
-    /// Executes a block and compares everything that its header says; what it changed, in steps.
+    /// Executes a block and compares everything that its header says; what it changed.
     ///
     /// # Errors
     /// The rule that is broken, or what is not known of the state; then the state is again the one
     /// before the block, unless that is not wholly known.
-    pub fn execute(&mut self, block: &PreparedBlock) -> Result<Vec<Changes>, ExecutionError> {
+    pub fn execute(&mut self, block: &PreparedBlock) -> Result<Replayed, ExecutionError> {
         let before = self.state.ancestors.clone();
         let mut executed = Executed::default();
         let mut evm = Evm::new(&mut self.state, self.spec.chain_id);
@@ -63,6 +82,7 @@ impl<'c> Replay<'c> {
             return Err(error);
         }
         let outcomes = executed.outcomes;
+        let lost = self.tries.lost_by(executed.steps.iter().chain([&executed.changes]))?;
         let mut roots = vec![];
         for step in &executed.steps {
             roots.push(self.tries.apply(step)?);
@@ -78,7 +98,8 @@ impl<'c> Replay<'c> {
             self.state.ancestors = before;
             return Err(violation.into());
         }
-        Ok(changes)
+        self.state.turn();
+        Ok(Replayed { steps: changes, lost })
     }
 
     /// Takes back what the last block changed. The hashes of its ancestors are for the caller.

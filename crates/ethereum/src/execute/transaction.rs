@@ -3,7 +3,7 @@
 use super::evm::Environment;
 use crate::error::{Rule, Violation};
 use crate::state::StateError;
-use crate::{Address, U256};
+use crate::{Address, Hash, U256};
 use chain::Hex;
 use rlp::ethereum::{Transaction, TransactionType};
 
@@ -25,6 +25,13 @@ impl PreparedTransaction {
     pub fn new(tx: &Transaction<'_>, sender: Address, protected: Option<u64>) -> Self {
         let environment = Environment::new(tx, &sender, protected);
         Self { kind: tx.kind, sender, gas_limit: tx.gas_limit, environment }
+    }
+
+    /// Calls `each` with the accounts, and the slots of accounts, that it names.
+    pub fn names(&self, each: impl FnMut(&Address, Option<&Hash>)) {
+        if let Some(environment) = &self.environment {
+            environment.names(each);
+        }
     }
 }
 

@@ -88,6 +88,10 @@ fn root(
     executed: &mut [ExecutedBlock],
 ) -> Result<(), (usize, ExecutionError)> {
     let all = |done: &ExecutedBlock| done.executed.steps.len() + 1;
+    for (i, done) in executed.iter_mut().enumerate() {
+        let steps = done.executed.steps.iter().chain([&done.executed.changes]);
+        done.lost = tries.lost_by(steps).map_err(|error| (i, error.into()))?;
+    }
     let versions: Vec<&Changes> = executed
         .iter()
         .flat_map(|done| done.executed.steps.iter().chain([&done.executed.changes]))

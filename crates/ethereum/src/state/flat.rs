@@ -1,38 +1,18 @@
 //! The flat state.
 
-use super::{Account, AccountChange, AccountId, Changes, NodeSet, SlotChange, StateError};
+use super::entry::{Entry, Source};
+use super::turns::Turns;
+use super::{
+    Account, AccountChange, AccountId, Changes, EMPTY_CODE, NodeSet, SharedState, SlotChange,
+    StateError,
+};
 use crate::execute::{Ancestors, Code};
 use crate::params::genesis::GenesisAccount;
-use crate::state::EMPTY_CODE;
-use crate::state::slots::Slots;
 use crate::{Address, Hash, U256};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 /// Slots that are fetched while another is set.
 const AHEAD: usize = 12;
-
-/// An account and its storage.
-#[derive(Debug, Default)]
-struct Entry {
-    address: Address,
-    account: Option<Account>,
-    /// Its code, where it is known and not empty.
-    code: Option<Code>,
-    /// Slots that are not 0.
-    slots: Slots,
-    /// The storage that is not in `slots` yet, where not the whole state is known.
-    unread: Option<Box<Unread>>,
-    /// The list of changes that it is in, and where.
-    listed: (u64, u32),
-}
-
-/// Storage that is read from the nodes of its trie.
-#[derive(Debug)]
-struct Unread {
-    root: Hash,
-    /// Slots that are known to be 0.
-    zeros: HashSet<U256>,
-}
 
 /// An account that exists: its index, what it owns, and its code where that is at hand.
 pub type Found<'s> = (AccountId, Account, Option<&'s Code>);
@@ -40,17 +20,20 @@ pub type Found<'s> = (AccountId, Account, Option<&'s Code>);
 /// Accounts and slots after some block, the hashes of the last blocks, and the changes since
 /// [`State::take_changes`].
 ///
-/// Either all of the state is known, or a part of it: then the rest is read from the nodes of its
-/// tries as it is asked for, and what these lack is an error ([`State::of_nodes`]).
+/// Either all of the state is in memory, or a part of it. Then the rest is read as it is asked for:
+/// from the nodes of its tries, and what these lack is an error ([`State::of_nodes`]); or from a
+/// state on disk ([`State::on_disk`]), and what was not asked for lately is let go of
+/// ([`State::turn`]).
 #[derive(Debug)]
 pub struct State {
-    index: HashMap<Address, AccountId>,
-    entries: Vec<Entry>,
-    codes: HashMap<Hash, Code>,
+    pub(super) index: HashMap<Address, AccountId>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) codes: HashMap<Hash, Code>,
     changes: Changes,
     /// Counts the lists of changes, from 1.
-    epoch: u64,
-    nodes: Option<(NodeSet, Hash)>,
+    pub(super) epoch: u64,
+    pub(super) source: Source,
+    pub(super) turns: Turns,
     /// The blocks that BLOCKHASH can name.
     pub ancestors: Ancestors,
 }
@@ -63,7 +46,8 @@ impl Default for State {
             codes: HashMap::default(),
             changes: Changes::default(),
             epoch: 1,
-            nodes: None,
+            source: Source::Memory,
+            turns: Turns::default(),
             ancestors: Ancestors::default(),
         }
     }
@@ -94,7 +78,21 @@ impl State {
             let code = Code::new(code);
             (code.hash(), code)
         });
-        Self { codes: codes.collect(), nodes: Some((nodes, root)), ..Self::default() }
+        let source = Source::Nodes(nodes, root);
+        Self { codes: codes.collect(), source, ..Self::default() }
+    }
+
+    /// A state on disk, of which a part is kept in memory.
+    #[must_use]
+    pub fn on_disk(disk: SharedState) -> Self {
+        let turns = Turns::within(disk.read().execution_bytes());
+        Self { source: Source::Disk(disk), turns, ..Self::default() }
+    }
+
+    /// Whether accounts come and go in memory, so that an index does not last.
+    #[must_use]
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self.source, Source::Disk(_))
     }
 
     /// The index of an account, which is known from now on.
@@ -106,13 +104,7 @@ impl State {
             .ok()
             .filter(|id| *id < AccountId::MAX)
             .ok_or(StateError::TooManyAccounts)?;
-        let mut entry = Entry { address: *address, ..Entry::default() };
-        if let Some((nodes, root)) = &self.nodes
-            && let Some((account, storage)) = nodes.account(root, address)?
-        {
-            entry.account = Some(account);
-            entry.unread = Some(Box::new(Unread { root: storage, zeros: HashSet::default() }));
-        }
+        let entry = self.entry_of(address)?;
         self.entries.push(entry);
         self.index.insert(*address, id);
         Ok(id)
@@ -123,13 +115,13 @@ impl State {
     /// # Errors
     /// A trie node that is not known.
     pub fn account(&mut self, address: &Address) -> Result<Option<Found<'_>>, StateError> {
-        if self.nodes.is_some() {
+        if !matches!(self.source, Source::Memory) {
             self.id(address)?;
         }
         Ok(self.found(address))
     }
 
-    /// The same in a state of which all is known.
+    /// The same of an account that is in memory.
     #[must_use]
     pub fn found(&self, address: &Address) -> Option<Found<'_>> {
         let id = *self.index.get(address)?;
@@ -145,24 +137,18 @@ impl State {
     pub fn slot(&mut self, id: AccountId, slot: &U256) -> Result<U256, StateError> {
         let entry = &mut self.entries[id as usize];
         let value = entry.slots.get(slot);
-        match (&self.nodes, &mut entry.unread) {
-            (Some((nodes, _)), Some(unread)) if value.is_zero() && !unread.zeros.contains(slot) => {
-                let value = nodes.slot(&unread.root, slot)?;
-                put(&mut entry.slots, &mut entry.unread, *slot, value);
-                Ok(value)
-            }
-            _ => Ok(value),
+        if !value.is_zero() || entry.unread.is_none() {
+            return Ok(value);
         }
+        let (value, is_new) = entry.ask(slot, &self.source)?;
+        self.turns.add(usize::from(is_new));
+        Ok(value)
     }
 
     /// Whether an account has a slot that is not 0, as far as the slots that were not read can
     /// tell.
     pub fn has_slots(&self, id: AccountId) -> bool {
-        let entry = &self.entries[id as usize];
-        match &entry.unread {
-            Some(unread) => unread.root != trie::EMPTY_ROOT,
-            None => !entry.slots.is_empty(),
-        }
+        self.entries[id as usize].has_slots()
     }
 
     /// The code with this hash.
@@ -173,8 +159,11 @@ impl State {
         if *hash == EMPTY_CODE {
             return Ok(Code::default());
         }
-        let given = || self.nodes.as_ref().and_then(|(nodes, _)| nodes.code(hash));
-        self.codes.get(hash).cloned().or_else(given).ok_or(StateError::MissingCode { hash: *hash })
+        let found = match self.codes.get(hash) {
+            Some(code) => Some(code.clone()),
+            None => self.code_elsewhere(hash)?,
+        };
+        found.ok_or(StateError::MissingCode { hash: *hash })
     }
 
     /// The codes that are known, under their hashes, in no order.
@@ -225,25 +214,31 @@ impl State {
         let hash = |account: &Option<Account>| account.map_or(EMPTY_CODE, |a| a.code_hash);
         let (old, new) = (hash(&entry.account), hash(&account));
         entry.account = account;
-        if old != new {
-            entry.code = None;
-            if new != EMPTY_CODE {
-                entry.code = code.or_else(|| self.codes.get(&new).cloned());
-                if let Some(code) = &entry.code
-                    && self.codes.insert(new, code.clone()).is_none()
-                {
+        if old == new {
+            return Ok(id);
+        }
+        entry.code = None;
+        if new != EMPTY_CODE {
+            let known = self.codes.get(&new).cloned();
+            if let (None, Some(code)) = (&known, &code) {
+                // one that was let go of, or that is on disk
+                let is_new = !self.is_on_disk() || self.code_elsewhere(&new)?.is_none();
+                self.codes.insert(new, code.clone());
+                if is_new {
                     self.changes.codes.push((new, code.clone()));
                 }
             }
+            self.entries[id as usize].code = code.or(known);
         }
         Ok(id)
     }
 
     /// Sets a slot of an account. The old value must be known: it was asked for before.
     pub fn set_slot(&mut self, id: AccountId, slot: U256, value: U256) {
-        let Entry { slots, unread, .. } = &mut self.entries[id as usize];
-        let before = put(slots, unread, slot, value);
+        let before = self.entries[id as usize].put(slot, value);
         if before != value {
+            // more than it takes where a slot is set again and again
+            self.turns.add(1);
             self.list(id);
             self.changes.slots.push(SlotChange { id, slot, before, after: value });
         }
@@ -263,15 +258,12 @@ impl State {
     /// Sets all slots of an account to 0.
     pub fn clear_slots(&mut self, id: AccountId) {
         let entry = &mut self.entries[id as usize];
-        if entry.unread.take().is_none() && entry.slots.is_empty() {
-            return;
-        }
-        let slots = std::mem::take(&mut entry.slots);
+        let Some(slots) = entry.clear(&self.source, self.turns.number()) else { return };
         self.list(id);
         self.changes.cleared.push(id);
-        let ended = slots.iter().map(|(slot, before)| {
-            let (slot, before) = (*slot, *before);
-            SlotChange { id, slot, before, after: U256::ZERO }
+        let ended = slots.into_iter().map(|(slot, before)| {
+            let after = U256::ZERO;
+            SlotChange { id, slot, before, after }
         });
         self.changes.slots.extend(ended);
     }
@@ -365,7 +357,8 @@ impl State {
     /// The value of a slot in a state of which all is known; 0 where it has none.
     #[must_use]
     pub fn slot_at(&self, address: &Address, slot: &U256) -> U256 {
-        self.index.get(address).map_or(U256::ZERO, |id| self.slot_of(*id, slot))
+        let id = self.index.get(address);
+        id.map_or(U256::ZERO, |id| self.entries[*id as usize].slots.get(slot))
     }
 
     /// The same of an account with this index.
@@ -375,8 +368,7 @@ impl State {
     }
 
     fn put_slot(&mut self, id: AccountId, slot: U256, value: U256) {
-        let Entry { slots, unread, .. } = &mut self.entries[id as usize];
-        put(slots, unread, slot, value);
+        self.entries[id as usize].put(slot, value);
     }
 
     fn put_account(&mut self, id: AccountId, account: Option<Account>) {
@@ -384,16 +376,4 @@ impl State {
         entry.account = account;
         entry.code = account.and_then(|account| self.codes.get(&account.code_hash).cloned());
     }
-}
-
-/// Sets a slot, which is known from now on; its value before.
-fn put(slots: &mut Slots, unread: &mut Option<Box<Unread>>, slot: U256, value: U256) -> U256 {
-    if let Some(unread) = unread {
-        if value.is_zero() {
-            unread.zeros.insert(slot);
-        } else {
-            unread.zeros.remove(&slot);
-        }
-    }
-    slots.set(slot, value)
 }

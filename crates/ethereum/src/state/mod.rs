@@ -7,6 +7,8 @@
 
 mod arena;
 mod changes;
+mod disk;
+mod entry;
 mod flat;
 mod flat_trie;
 pub mod nodes;
@@ -14,15 +16,17 @@ mod proof;
 mod slots;
 mod sparse;
 mod tries;
+mod turns;
 mod whole;
 
 pub use changes::{AccountChange, Changes, SlotChange};
+pub use disk::{DiskError, DiskOptions, DiskState, HashedChanges, SharedState, StateKind};
 pub use flat::{Found, State};
 pub use flat_trie::{FlatTrie, FlatTrieError, Healed};
 pub use nodes::{NodeBytes, NodeSet};
 pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;
-pub use tries::{TrieHashers, Tries};
+pub use tries::{Lost, TrieHashers, Tries};
 
 use crate::{Address, Hash, U256};
 use chain::Hex;
@@ -92,6 +96,9 @@ pub enum StateError {
         /// The block's number.
         number: u64,
     },
+    /// The state on disk is damaged, or cannot be read or changed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
     /// The tries in memory cannot be changed.
     #[error(transparent)]
     Trie(#[from] trie::update::Error),

@@ -40,6 +40,10 @@ impl Slots {
         self.used == 0
     }
 
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
     /// The value of a slot; 0 where there is none.
     #[inline]
     pub fn get(&self, key: &U256) -> U256 {

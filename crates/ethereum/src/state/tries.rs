@@ -1,7 +1,7 @@
 //! The tries over the state: what a block changed goes in, the state root comes out.
 
 use super::arena::ArenaTries;
-use super::{AccountId, Changes, NodeSet, SparseTrie, StateError};
+use super::{AccountId, Changes, HashedChanges, NodeSet, SharedState, SparseTrie, StateError};
 use crate::{Hash, U256};
 use crypto::ManyKeccak;
 use hashbrown::HashMap;
@@ -17,6 +17,17 @@ pub struct Tries(Kind);
 enum Kind {
     Pointers(Box<Pointers>),
     Arena(Box<ArenaTries>),
+    /// With the state; what hashes keys.
+    Disk(SharedState, ManyKeccak),
+}
+
+/// Storage that an account lost as a whole.
+#[derive(Clone, Debug)]
+pub struct Lost {
+    /// Whose.
+    pub id: AccountId,
+    /// Slots by their hashes, and their values.
+    pub slots: Vec<(Hash, U256)>,
 }
 
 /// How tries in arenas hash.
@@ -58,6 +69,45 @@ impl Tries {
         Self(Kind::Pointers(Box::default()))
     }
 
+    /// Those of a state on disk.
+    #[must_use]
+    pub fn on_disk(disk: SharedState, hashers: TrieHashers) -> Self {
+        Self(Kind::Disk(disk, hashers.keys))
+    }
+
+    /// The state on disk that these are the tries of; none of those in memory.
+    #[must_use]
+    pub fn disk(&self) -> Option<&SharedState> {
+        match &self.0 {
+            Kind::Disk(disk, _) => Some(disk),
+            _ => None,
+        }
+    }
+
+    /// What accounts have on disk of the storage that they lose by these changes as a whole; what
+    /// is in memory was listed slot by slot.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn lost_by<'c>(
+        &self,
+        steps: impl IntoIterator<Item = &'c Changes>,
+    ) -> Result<Vec<Lost>, StateError> {
+        let Kind::Disk(disk, _) = &self.0 else { return Ok(vec![]) };
+        let mut lost: Vec<Lost> = vec![];
+        for step in steps {
+            for id in &step.cleared {
+                let change = step.accounts.iter().find(|change| change.id == *id);
+                let Some(change) = change.filter(|_| lost.iter().all(|lost| lost.id != *id)) else {
+                    continue;
+                };
+                let slots = disk.read().storage(&crypto::keccak256(&change.address))?;
+                lost.push(Lost { id: *id, slots });
+            }
+        }
+        Ok(lost)
+    }
+
     /// The tries of a state of which only these nodes are known, of pointers.
     #[must_use]
     pub fn of_nodes(root: Hash, nodes: NodeSet) -> Self {
@@ -75,6 +125,10 @@ impl Tries {
         match &mut self.0 {
             Kind::Pointers(tries) => tries.apply(changes),
             Kind::Arena(tries) => tries.apply(changes),
+            Kind::Disk(disk, hasher) => {
+                let codes = changes.codes.iter().map(|(hash, code)| (hash, code));
+                disk.apply(&HashedChanges::of(changes, *hasher), codes)
+            }
         }
     }
 
@@ -98,6 +152,7 @@ impl Tries {
         match &mut self.0 {
             Kind::Pointers(tries) => Ok(tries.accounts.root()),
             Kind::Arena(tries) => tries.root(),
+            Kind::Disk(disk, _) => Ok(disk.read().root()),
         }
     }
 }

@@ -134,7 +134,7 @@ impl<'c> Chain<'c> {
             return Ok(());
         }
         self.go_to(&parent_hash)?;
-        let changes = self.replay.execute(&block)?;
+        let changes = self.replay.execute(&block)?.steps;
         self.at = block.hash;
         let head = self.known(&self.head)?.total_difficulty;
         if self.spec.is_proof_of_stake(&header) || total_difficulty > head {

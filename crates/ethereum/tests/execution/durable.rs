@@ -7,6 +7,7 @@ use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::state::{DiskOptions, StateKind};
 use chain::Status;
 use pipeline::Cancel;
 use std::collections::BTreeMap;
@@ -17,8 +18,20 @@ use store::disk::simulated::SimulatedDisk;
 use testkit::{Random, rounds, spread};
 
 /// Checkpoints often, and short logs.
-pub const SMALL: Limits =
-    Limits { depth: 40, least_log: 3_000, share: 8, file_bytes: 4096, memory_bytes: 1 << 20 };
+pub const SMALL: Limits = Limits {
+    depth: 40,
+    least_log: 3_000,
+    share: 8,
+    file_bytes: 4096,
+    memory_bytes: 1 << 20,
+    state: StateKind::Memory,
+    disk: DiskOptions { memory_bytes: 1 << 20, ..DiskOptions::DEFAULT },
+};
+
+/// The option for it.
+fn with(state: StateKind) -> String {
+    format!("state={}", state.name())
+}
 
 pub fn small() -> store::Options {
     store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
@@ -57,6 +70,7 @@ fn import_within(
     until: Option<u64>,
 ) -> u64 {
     let options = Options { until, ..options.clone() };
+    let limits = Limits { state: options.setting.plan().state, ..limits };
     let mut sink = open_with(dir, &small(), limits);
     let (run, error) = run(path.to_path_buf(), &options, &mut sink);
     assert_eq!(error, None);
@@ -139,6 +153,7 @@ fn every_setting_keeps_the_same_state_in_two_runs() {
             continue;
         }
         let found = logs(folder.path());
+        assert_eq!(open(folder.path()).kind(), options.setting.plan().state);
         assert!(found.values().any(|bytes| !bytes.is_empty()));
         assert!(*kept.get_or_insert_with(|| found.clone()) == found, "another log");
     }
@@ -147,10 +162,15 @@ fn every_setting_keeps_the_same_state_in_two_runs() {
 #[testkit::needs(fixtures)]
 #[test]
 fn a_thousand_blocks_are_taken_back_and_come_again() {
+    StateKind::ALL.into_iter().for_each(take_back);
+}
+
+/// Takes blocks back, and imports them again.
+fn take_back(state: StateKind) {
     let folder = tempfile::tempdir().unwrap();
     let (spec, path) = published("hive-sync");
-    let options = options(spec, Setting::default());
-    let limits = Limits { depth: 1_200, least_log: 20_000, ..SMALL };
+    let options = options(spec, Setting::default().with(&[with(state)]).unwrap());
+    let limits = Limits { depth: 1_200, least_log: 20_000, state, ..SMALL };
     let open = || ExecutedStore::open(folder.path(), &small(), limits).unwrap().0;
     let import = || {
         let mut sink = open_with(folder.path(), &small(), limits);
@@ -192,15 +212,30 @@ fn a_log_of_new_values_has_no_way_back() {
 #[testkit::needs(fixtures)]
 #[test]
 fn a_death_at_any_point_loses_nothing_that_was_committed() {
-    let (options, path) = chain(&[]);
+    let mut died = 0;
+    for state in StateKind::ALL {
+        let here = die_everywhere(state);
+        println!("{}: {here} deaths", state.name());
+        assert!(here > 40, "{}: {here} deaths", state.name());
+        died += here;
+    }
+    assert!(died > 160, "{died} deaths");
+}
+
+/// Dies at every point, and goes on.
+fn die_everywhere(state: StateKind) -> usize {
+    let (options, path) = chain(&[&with(state)]);
+    let limits = Limits { state, ..SMALL };
     let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
+    let times =
+        if state == StateKind::Memory { &[0, 1, 2, 3, 5, 8, 13, 21][..] } else { &[0, 2, 7] };
     let mut died = 0;
     for point in CrashPoint::ALL {
-        for times in [0, 1, 2, 3, 5, 8, 13, 21] {
+        for times in times.iter().copied() {
             let folder = tempfile::tempdir().unwrap();
             let crash_at = Some((point, times));
             let dying = store::Options { crash_at, ..small() };
-            let mut sink = open_with(folder.path(), &dying, SMALL);
+            let mut sink = open_with(folder.path(), &dying, limits);
             let mut seen = None;
             let (_, outcome) = import(&archive, &options, &mut sink, |p| seen = p.committed);
             drop(sink);
@@ -215,7 +250,7 @@ fn a_death_at_any_point_loses_nothing_that_was_committed() {
                 break;
             }
             // the way back dies at the same point
-            let (mut store, _) = ExecutedStore::open(folder.path(), &dying, SMALL).unwrap();
+            let (mut store, _) = ExecutedStore::open(folder.path(), &dying, limits).unwrap();
             let unwound = store.unwind(30, &Cancel::new());
             died += usize::from(unwound.is_err());
             drop(store);
@@ -227,23 +262,30 @@ fn a_death_at_any_point_loses_nothing_that_was_committed() {
             assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
         }
     }
-    println!("{died} deaths");
-    assert!(died > 60, "{died} deaths");
+    died
 }
 
 #[testkit::needs(fixtures)]
 #[test]
 fn a_power_loss_at_any_moment_leaves_blocks_and_state_of_one_commit() {
-    let (options, path) = chain(&[]);
+    let tried: usize = StateKind::ALL.map(lose_power).into_iter().sum();
+    println!("{tried} power losses");
+    assert!(tried > rounds(900), "{tried} power losses");
+}
+
+/// Loses power everywhere, and goes on.
+fn lose_power(state: StateKind) -> usize {
+    let (options, path) = chain(&[&with(state)]);
+    let limits = Limits { state, ..SMALL };
     let disk = SimulatedDisk::default();
     let dir = Path::new("data");
     let on = |disk: &SimulatedDisk| store::Options { disk: Arc::new(disk.clone()), ..small() };
     for until in [20, 40, LAST] {
         let options = Options { until: Some(until), ..options.clone() };
-        let (_, error) = run(path.clone(), &options, &mut open_with(dir, &on(&disk), SMALL));
+        let (_, error) = run(path.clone(), &options, &mut open_with(dir, &on(&disk), limits));
         assert_eq!(error, None);
     }
-    let (mut store, _) = ExecutedStore::open(dir, &on(&disk), SMALL).unwrap();
+    let (mut store, _) = ExecutedStore::open(dir, &on(&disk), limits).unwrap();
     store.unwind(35, &Cancel::new()).unwrap().unwrap();
     drop(store);
     let mut tried = 0;
@@ -251,26 +293,31 @@ fn a_power_loss_at_any_moment_leaves_blocks_and_state_of_one_commit() {
         for percent in [0u64, 40, 90] {
             let mut random = Random::new(tried as u64);
             let left = disk.lost_power(moment, &mut || random.below(100u64) < percent);
-            let (store, _) = ExecutedStore::open(dir, &on(&left), SMALL).unwrap();
+            let (store, _) = ExecutedStore::open(dir, &on(&left), limits).unwrap();
             assert_together(&store);
             drop(store);
             tried += 1;
             if tried % 5 == 0 {
-                let mut sink = open_with(dir, &on(&left), SMALL);
+                let mut sink = open_with(dir, &on(&left), limits);
                 let (run, error) = run(path.clone(), &options, &mut sink);
                 assert_eq!((run.committed, error), (Some(LAST), None), "moment {moment}");
             }
         }
     }
-    println!("{tried} power losses");
-    assert!(tried > rounds(300), "{tried} power losses");
+    assert!(tried > rounds(300), "{}: {tried} power losses", state.name());
+    tried
 }
 
 #[testkit::needs(fixtures)]
 #[test]
 fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
+    StateKind::ALL.into_iter().for_each(damage);
+}
+
+/// Damages what keeps the state, file by file.
+fn damage(state: StateKind) {
     let folder = tempfile::tempdir().unwrap();
-    let (options, path) = chain(&[]);
+    let (options, path) = chain(&[&with(state)]);
     import_to(folder.path(), &path, &options, None);
     let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
     let mut random = Random::new(14);
@@ -278,7 +325,7 @@ fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let file = entry.unwrap().path();
         let name = file.file_name().unwrap().to_str().unwrap().to_owned();
-        if !name.starts_with("state") {
+        if !["state", "flat", "trie"].iter().any(|part| name.starts_with(part)) {
             continue;
         }
         let whole = std::fs::read(&file).unwrap();

@@ -102,7 +102,7 @@ fn refuse_all(chain: &str) -> BTreeMap<(&'static str, Fork), usize> {
                         Seen::WhereAsked => true,
                     };
                     assert!(may_pass, "{name} was accepted");
-                    replay.undo(&changes).unwrap();
+                    replay.undo(&changes.steps).unwrap();
                     replay.state.ancestors = ancestors;
                 }
                 Err(error) => panic!("{name}: {error}"),

@@ -5,6 +5,7 @@ use super::{
     cell::{self, ACCOUNTS, Entry, Place, Record},
     files::CellBytes,
     key::StateKey,
+    update::with_nibble,
     upper::{Below, Child},
 };
 use crate::error::{Result, mismatch};
@@ -37,6 +38,58 @@ impl Pages {
             }
             Below::Branch(_) => Ok(false),
         }
+    }
+
+    /// Calls `each` with the slots of an account and their values, in the order of their keys.
+    ///
+    /// # Errors
+    /// Those of [`Pages::get`].
+    pub fn storage(
+        &self,
+        account: &[u8; 32],
+        each: &mut dyn FnMut(&[u8; 32], &[u8]),
+    ) -> Result<()> {
+        self.check_whole()?;
+        if let Some(trie) = self.storage.get(account) {
+            let Some(child) = self.tries[*trie as usize].top else { return Ok(()) };
+            let place = Place { trie: *trie, key: [0; 32], depth: 0 };
+            return self.leaves_below(&Found { place, child }, &mut |entry| {
+                each(&entry.key, &entry.value);
+            });
+        }
+        let Some(found) = self.cell_of(ACCOUNTS, account) else { return Ok(()) };
+        let record = self.peek(&found)?;
+        let mut entries = Record::new(&record).into_iter().flat_map(Record::entries);
+        if let Some(entry) = entries.find(|entry| entry.key == *account) {
+            cell::nested(&entry.nested).for_each(|(slot, value)| each(&slot, value));
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the leaves at and below a place, in the order of their keys.
+    pub(super) fn leaves_below(
+        &self,
+        found: &Found,
+        each: &mut dyn FnMut(&Entry<'_>),
+    ) -> Result<()> {
+        let Found { place, child } = found;
+        let Below::Branch(at) = child.below() else {
+            let record = self.peek(found)?;
+            Record::new(&record).into_iter().flat_map(Record::entries).for_each(|e| each(&e));
+            return Ok(());
+        };
+        let branch = self.arena.get(at);
+        let (mut key, mut depth) = (place.key, place.depth);
+        for half in &branch.path {
+            key = with_nibble(key, depth, *half);
+            depth += 1;
+        }
+        for (half, child) in branch.children() {
+            let key = with_nibble(key, depth, half);
+            let place = Place { trie: place.trie, key, depth: depth + 1 };
+            self.leaves_below(&Found { place, child: *child }, each)?;
+        }
+        Ok(())
     }
 
     /// The cell that may have a key, and how to look there; none where there is no such cell.

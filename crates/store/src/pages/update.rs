@@ -116,7 +116,7 @@ pub(super) fn merge<'e>(
 }
 
 /// A key with another half-byte at `at`.
-fn with_nibble(mut key: [u8; 32], at: usize, half: u8) -> [u8; 32] {
+pub(super) fn with_nibble(mut key: [u8; 32], at: usize, half: u8) -> [u8; 32] {
     let shift = 4 * (1 - at % 2);
     key[at / 2] = key[at / 2] & !(15 << shift) | half << shift;
     key

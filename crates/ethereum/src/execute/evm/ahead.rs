@@ -11,7 +11,7 @@
 use super::rules::{Machine, Rules, Surroundings, machine};
 use super::steps::{self, Hashing, Step, Steps};
 use super::values::{Log, Outcome};
-use super::{MachineKeccak, MachineOptions, View, info_of, is_storage_only};
+use super::{MachineKeccak, MachineOptions, View, info_of, owns_nothing};
 use crate::execute::block::BlockTerms;
 use crate::execute::transaction::PreparedTransaction;
 use crate::params::Fork;
@@ -91,7 +91,8 @@ impl Ahead {
     /// Whether the transaction would do the same on this state.
     pub(super) fn holds(&self, view: &mut View<'_>) -> Result<bool, StateError> {
         for (address, before) in &self.seen.accounts {
-            if view.basic(*address)? != *before {
+            let now = view.basic(*address)?;
+            if now.map(|now| AccountInfo { account_id: None, ..now }) != *before {
                 return Ok(false);
             }
         }
@@ -150,13 +151,16 @@ impl Database for Observed<'_> {
     fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
         let info = {
             let state = self.state();
-            state.found(&address.0.0).map(|found| {
+            // an index that does not last is not told
+            let lasts = !state.is_on_disk();
+            state.peek_account(&address.0.0, |found, has_slots| {
                 let mut info = info_of(found);
-                if is_storage_only(&state, &info) {
+                if has_slots && owns_nothing(&info) {
                     info.nonce = 1;
                 }
+                info.account_id = info.account_id.filter(|_| lasts);
                 info
-            })
+            })?
         };
         if address == self.sender {
             let id = info.as_ref().and_then(|info| info.account_id);
@@ -164,7 +168,7 @@ impl Database for Observed<'_> {
             let (balance, nonce) = (RICHES, self.nonce);
             return Ok(Some(AccountInfo { balance, nonce, account_id: id, ..Default::default() }));
         }
-        let read = info.clone().map(|info| AccountInfo { code: None, ..info });
+        let read = info.clone().map(|info| AccountInfo { code: None, account_id: None, ..info });
         self.seen.accounts.push((address, read));
         Ok(info)
     }
@@ -174,7 +178,7 @@ impl Database for Observed<'_> {
     }
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
-        let value = self.state().slot_at(&address.0.0, &slot);
+        let value = self.state().peek_slot(&address.0.0, &slot)?;
         self.seen.slots.push((address, slot, value));
         Ok(value)
     }
@@ -185,6 +189,7 @@ impl Database for Observed<'_> {
         id: state::AccountId,
         slot: U256,
     ) -> Result<U256, StateError> {
+        // only a lasting index is told
         let value = self.state().slot_of(id.get() as AccountId, &slot);
         self.seen.slots.push((address, slot, value));
         Ok(value)
@@ -217,7 +222,7 @@ pub enum Progress {
 }
 
 impl<'s> Speculator<'s> {
-    /// One of the chain with this id, over a state that others change. All of the state is known.
+    /// One of the chain with this id, over a state that others change.
     pub fn new(state: &'s RwLock<State>, chain_id: u64, options: MachineOptions) -> Self {
         let (sender, nonce) = (primitives::Address::ZERO, 0);
         let (seen, hashing) = (Seen::default(), Hashing::default());

@@ -102,6 +102,19 @@ impl Environment {
             authorization_list: authorizations.collect(),
         }))
     }
+
+    /// Calls `each` with the accounts, and the slots of accounts, that the transaction names.
+    pub fn names(&self, mut each: impl FnMut(&Address, Option<&Hash>)) {
+        let tx = &self.0;
+        each(&tx.caller.0.0, None);
+        if let TxKind::Call(to) = &tx.kind {
+            each(&to.0.0, None);
+        }
+        for item in &*tx.access_list {
+            each(&item.address.0.0, None);
+            item.storage_keys.iter().for_each(|slot| each(&item.address.0.0, Some(&slot.0)));
+        }
+    }
 }
 
 #[cfg(test)]

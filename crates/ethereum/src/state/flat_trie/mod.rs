@@ -148,6 +148,24 @@ impl FlatTrie {
         Ok(())
     }
 
+    /// Calls `each` with the slots of an account and their values, in the order of their keys.
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub fn storage(
+        &self,
+        account: &Hash,
+        each: &mut dyn FnMut(&Hash, &[u8]),
+    ) -> Result<(), FlatTrieError> {
+        let mut scan = self.slots.scan_prefix(account)?;
+        while let Some((key, value)) = scan.next()? {
+            if let Some(slot) = key.last_chunk() {
+                each(slot, value);
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for tables that are being merged; whether there were any, so that a commit is due.
     pub fn wait_for_merge(&self) -> bool {
         let merging = [&self.accounts, &self.slots, &self.nodes];

@@ -5,13 +5,14 @@ use archive::{Archive, ChunkLimit, Packed, Want};
 use ethereum::Level;
 use ethereum::body::BodyView;
 use ethereum::commit::Sink;
+use ethereum::durable::{ExecutedStore, Limits};
 use ethereum::ethash::Caches;
 use ethereum::execute::{PreparedBlock, Replay};
 use ethereum::header::HeaderView;
 use ethereum::import::{Options, Run, import};
 use ethereum::option_table::Setting;
 use ethereum::seal::{SealMode, SealPolicy};
-use ethereum::state::Tries;
+use ethereum::state::{DiskOptions, StateKind, Tries};
 use ethereum::transactions::TransactionType;
 use pipeline::Cancel;
 use std::collections::BTreeSet;
@@ -101,6 +102,10 @@ fn mixed_chains_of_every_fork_execute_with_all_types_of_transactions() {
 
 /// An import through the stages, which must come to the same end.
 fn import_all(folder: &Path, made: &Made, with: &str) -> Run {
+    import_into(&mut Sink::Discard, folder, made, with)
+}
+
+fn import_into(sink: &mut Sink, folder: &Path, made: &Made, with: &str) -> Run {
     let spec = fs::read_to_string(folder.join("genesis.json")).unwrap();
     let options = Options {
         spec: Arc::new(ChainSpec::from_genesis_json(&spec).unwrap()),
@@ -118,7 +123,7 @@ fn import_all(folder: &Path, made: &Made, with: &str) -> Run {
         cancel: Cancel::default(),
     };
     let archive = Archive::open(&[folder.join(FILE)]).unwrap();
-    let (run, outcome) = import(&archive, &options, &mut Sink::Discard, |_| {});
+    let (run, outcome) = import(&archive, &options, sink, |_| {});
     outcome.unwrap_or_else(|error| panic!("{with}: {error}"));
     assert_eq!(run.tip.as_ref().map(|tip| tip.id.hash), Some(made.hash), "{with}");
     run
@@ -143,6 +148,32 @@ fn transactions_before_their_turn_are_taken_over_where_that_is_right_and_only_th
     let (out, made) = make(&compute, folder.path());
     let ahead = import_all(&out, &made, "speculate=heavy").ahead;
     assert!(ahead.taken > 12, "{ahead:?}");
+}
+
+/// Contracts that end, come again and fill storage, over a state of which next to nothing stays in
+/// memory: forwards, all the way back, and forwards again.
+#[test]
+fn mixed_chains_end_alike_wherever_the_state_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, fork, _) in FORKS.into_iter().filter(|(_, fork, _)| *fork >= Fork::Petersburg) {
+        let (out, made) = make(&small(Work::Mixed, fork), folder.path());
+        for kind in [StateKind::Pages, StateKind::FlatTrie] {
+            let with = format!("state={}", kind.name());
+            let data = tempfile::tempdir().unwrap();
+            let disk = DiskOptions { memory_bytes: 1 << 16, ..DiskOptions::DEFAULT };
+            let limits = Limits { state: kind, disk, ..Limits::default() };
+            let open = || {
+                let options = store::Options::default();
+                Box::new(ExecutedStore::open(data.path(), &options, limits).unwrap().0)
+            };
+            import_into(&mut Sink::Executed(open()), &out, &made, &with);
+            for to in [made.last / 2, made.last - 1, 0] {
+                let done = open().unwind(to, &Cancel::new()).unwrap().unwrap();
+                assert_eq!((done.to, done.with_state), (to, true), "{name} {with}");
+                import_into(&mut Sink::Executed(open()), &out, &made, &with);
+            }
+        }
+    }
 }
 
 #[test]

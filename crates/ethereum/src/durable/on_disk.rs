@@ -1,0 +1,194 @@
+//! A state that stays on disk: brought up to the last block of the log, and taken back along it.
+
+use super::recover::unusable;
+use super::{BlockChanges, ExecutedStore, Facts, Unwound, log};
+use crate::Hash;
+use crate::check::tip_at;
+use crate::fault::Error;
+use crate::header::HeaderView;
+use crate::state::{HashedChanges, SharedState, StateError};
+use pipeline::Cancel;
+
+impl ExecutedStore {
+    /// Brings the state on disk to the last block of the log, and holds it to the root in that
+    /// block's header; false when asked to stop.
+    pub(super) fn redo_on_disk(
+        &mut self,
+        disk: &SharedState,
+        cancel: &Cancel,
+    ) -> Result<bool, Error> {
+        let Some(facts) = self.facts else { return Ok(true) };
+        let (mut at, mut next) = (facts.start, facts.checkpoint.map_or(0, |number| number + 1));
+        while at < self.parts.logs[facts.active].len() {
+            if cancel.is_cancelled() {
+                return Ok(false);
+            }
+            let log = &self.parts.logs[facts.active];
+            let (block, end) = log::read_from(log, at)?;
+            if block.number != next {
+                let expected = format!("the record of block {next}");
+                return Err(log::damaged(log, at, &expected, format!("{}", block.number)));
+            }
+            let mut state = disk.write();
+            for code in &block.codes {
+                state.put_code(&crypto::keccak256(code), code).map_err(of_state)?;
+            }
+            state.update(&forward(&block)).map_err(of_state)?;
+            (at, next) = (end, next + 1);
+        }
+        if next != facts.block + 1 {
+            let log = &self.parts.logs[facts.active];
+            let expected = format!("records up to block {}", facts.block);
+            return Err(log::damaged(log, at, &expected, format!("{next} as the next")));
+        }
+        self.hold_to_root(disk, facts.block)?;
+        Ok(true)
+    }
+
+    /// Compares the root of the state on disk with that in a block's header.
+    fn hold_to_root(&self, disk: &SharedState, number: u64) -> Result<(), Error> {
+        let expected = self.root_of(number)?;
+        let found = disk.read().root();
+        match found == expected {
+            true => Ok(()),
+            false => Err(Error::StoredState { number, expected, found }),
+        }
+    }
+
+    /// The state root in a stored header.
+    pub(super) fn root_of(&self, number: u64) -> Result<Hash, Error> {
+        let Some(header) = self.blocks.header(number)? else {
+            return Err(unusable(number, &"no header"));
+        };
+        let header = HeaderView::decode(&header).map_err(|error| unusable(number, &error))?;
+        Ok(*header.state_root)
+    }
+
+    /// Takes blocks back until block `to` is the last one, in one commit or, where that is more
+    /// than the memory for changes, in several, each of which leaves blocks and state together.
+    /// None when asked to stop before the first of them.
+    pub(super) fn unwind_on_disk(
+        &mut self,
+        disk: &SharedState,
+        to: u64,
+        cancel: &Cancel,
+    ) -> Result<Option<Unwound>, Error> {
+        let Some(from) = self.facts.map(|facts| facts.block) else { return Ok(None) };
+        if !self.redo_on_disk(disk, cancel)? {
+            return Ok(None);
+        }
+        while let Some(facts) = self.facts.filter(|facts| facts.block > to) {
+            let Some(now) = self.walk_back_on_disk(disk, facts, to, cancel)? else {
+                let went = facts.block < from;
+                return Ok(went.then_some(Unwound { from, to: facts.block, with_state: true }));
+            };
+            self.hold_to_root(disk, now.block)?;
+            self.give_up_on_disk(now)?;
+        }
+        Ok(Some(Unwound { from, to, with_state: true }))
+    }
+
+    /// Takes back blocks after `to` in the state on disk, as many as the memory for changes takes;
+    /// where state and log are then. None when asked to stop.
+    fn walk_back_on_disk(
+        &self,
+        disk: &SharedState,
+        facts: Facts,
+        to: u64,
+        cancel: &Cancel,
+    ) -> Result<Option<Facts>, Error> {
+        let (logs, mut state) = (&self.parts.logs, disk.write());
+        let mut now = facts;
+        let mut end = logs[facts.active].len();
+        while now.block > to && (now.block == facts.block || !state.wants_commit()) {
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+            if end == 0 && now.active == facts.active {
+                now.active = 1 - facts.active;
+                end = logs[now.active].len();
+            }
+            let log = &logs[now.active];
+            let (block, start) = log::read_to(log, end)?;
+            if block.number != now.block {
+                let expected = format!("the record of block {}", now.block);
+                return Err(log::damaged(log, start, &expected, block.number));
+            }
+            if !block.has_old {
+                let number = block.number;
+                let expected = format!("a log with old values (log=redo+undo) of block {number}");
+                return Err(Error::Unwind { expected, found: "new values only".into() });
+            }
+            state.update(&backward(&block)).map_err(of_state)?;
+            (end, now.block) = (start, block.number - 1);
+        }
+        (now.start, now.checkpoint) = (end, Some(now.block));
+        Ok(Some(now))
+    }
+
+    /// Makes a block the last one whose state is on disk now.
+    fn give_up_on_disk(&mut self, mut now: Facts) -> Result<(), Error> {
+        let Some(tip) = tip_at(&self.blocks, now.block)? else {
+            return Err(Error::StoredBlock { number: now.block, expected: [0; 32], found: None });
+        };
+        now.hash = tip.hash;
+        let before = self.facts.map_or(now.active, |facts| facts.active);
+        if now.active != before {
+            self.parts.logs[before].cut(0)?;
+        }
+        self.parts.logs[now.active].cut(now.start)?;
+        if now.start == 0 {
+            now.first[now.active] = now.block + 1;
+        }
+        let Self { parts, blocks, .. } = self;
+        parts.truncate_after(blocks, &tip, &now.encode(), true)?;
+        self.facts = Some(now);
+        Ok(())
+    }
+}
+
+/// Damage of the state on disk, or what the system says.
+pub(crate) fn of_state(error: StateError) -> Error {
+    match error {
+        StateError::Disk(error) => Error::State(error),
+        other => Error::Execution { lacks: format!("a state that can be kept, found {other}") },
+    }
+}
+
+/// What a block did.
+fn forward(block: &BlockChanges) -> HashedChanges {
+    let mut changes = HashedChanges::default();
+    for account in &block.accounts {
+        let key = crypto::keccak256(&account.address);
+        if account.lost.is_some() && account.after.is_some() {
+            changes.clear(key);
+        }
+        changes.account(key, account.after.as_ref());
+        for slot in account.slots.iter().filter(|_| account.after.is_some()) {
+            changes.slot(key, hash_of(slot.slot), slot.after);
+        }
+    }
+    changes.in_order()
+}
+
+/// What takes it back.
+fn backward(block: &BlockChanges) -> HashedChanges {
+    let mut changes = HashedChanges::default();
+    for account in &block.accounts {
+        let key = crypto::keccak256(&account.address);
+        changes.account(key, account.before.as_ref());
+        if account.before.is_none() {
+            continue;
+        }
+        let lost = account.lost.iter().flatten();
+        lost.for_each(|(slot, value)| changes.slot(key, *slot, *value));
+        for slot in &account.slots {
+            changes.slot(key, hash_of(slot.slot), slot.before);
+        }
+    }
+    changes.in_order()
+}
+
+fn hash_of(slot: crate::U256) -> Hash {
+    crypto::keccak256(&slot.to_be_bytes::<32>())
+}

@@ -1,0 +1,124 @@
+//! The parts of a store that keep the state: the log, and the checkpoint or the state itself.
+
+use super::Limits;
+use crate::fault::Error;
+use crate::state::{DiskState, SharedState, StateKind};
+use std::path::Path;
+use store::{ChainStore, CommitPart, Compression, Opening, Segment, Table, TableOptions, Tip};
+
+/// Names of the parts besides the blocks; a state on disk names its own.
+const LOGS: [&str; 2] = ["state-log-0", "state-log-1"];
+const TABLE: &str = "state";
+
+/// See the module's text.
+pub(crate) struct Parts {
+    /// Where the state is.
+    pub kind: StateKind,
+    pub state: StatePart,
+    pub logs: [Segment; 2],
+}
+
+/// What holds the state as of the last checkpoint.
+pub(crate) enum StatePart {
+    /// A checkpoint of the state that is in memory.
+    Table(Box<Table>),
+    /// The state, with what changed since the last commit in memory.
+    Disk(SharedState),
+}
+
+impl Parts {
+    /// Opens or creates them.
+    pub fn open(opening: &mut Opening, dir: &Path, limits: &Limits) -> store::Result<Self> {
+        let there = match opening.has(TABLE) {
+            true => Some(StateKind::Memory),
+            false => StateKind::of_parts(opening),
+        };
+        let kind = there.unwrap_or(limits.state);
+        let state = match DiskState::open(opening, dir, kind, &limits.disk)? {
+            Some(disk) => StatePart::Disk(SharedState::new(disk)),
+            None => {
+                let options = TableOptions {
+                    memory_bytes: limits.memory_bytes,
+                    cache: None,
+                    prefix_bytes: 0,
+                    counted: false,
+                    compression: Compression::None,
+                };
+                StatePart::Table(Box::new(opening.table(TABLE, &options)?))
+            }
+        };
+        let logs = [
+            opening.segment(LOGS[0], limits.file_bytes)?,
+            opening.segment(LOGS[1], limits.file_bytes)?,
+        ];
+        Ok(Self { kind, state, logs })
+    }
+
+    /// The state on disk; none where it is in memory.
+    pub fn disk(&self) -> Option<&SharedState> {
+        match &self.state {
+            StatePart::Table(_) => None,
+            StatePart::Disk(disk) => Some(disk),
+        }
+    }
+
+    /// Calls `act` with the logs, and the checkpoint or the state where `all` says so.
+    fn with<T>(
+        &mut self,
+        all: bool,
+        act: impl FnOnce(&mut [CommitPart<'_>]) -> Result<T, store::Error>,
+    ) -> Result<T, Error> {
+        let Self { state, logs, .. } = self;
+        let mut logs: Vec<_> = logs.iter_mut().map(CommitPart::Segment).collect();
+        let done = match state {
+            _ if !all => act(&mut logs),
+            StatePart::Table(table) => {
+                logs.push((&mut **table).into());
+                act(&mut logs)
+            }
+            StatePart::Disk(disk) => {
+                let mut disk = disk.write();
+                logs.extend(disk.parts());
+                act(&mut logs)
+            }
+        };
+        Ok(done?)
+    }
+
+    /// Commits blocks and log, durably where that is asked for, or where the state that the chain
+    /// begins with is not on disk yet.
+    pub fn commit(
+        &mut self,
+        blocks: &mut ChainStore,
+        tip: &Tip,
+        state: &[u8],
+        durable: bool,
+    ) -> Result<(), Error> {
+        match &self.state {
+            StatePart::Table(table) if table.has_changed() => self.commit_all(blocks, tip, state),
+            _ if durable => self.with(false, |parts| blocks.commit_with(tip, parts, state)),
+            _ => self.with(false, |parts| blocks.commit_light_with(tip, parts, state)),
+        }
+    }
+
+    /// Commits everything, durably.
+    pub fn commit_all(
+        &mut self,
+        blocks: &mut ChainStore,
+        tip: &Tip,
+        state: &[u8],
+    ) -> Result<(), Error> {
+        self.with(true, |parts| blocks.commit_with(tip, parts, state))
+    }
+
+    /// Makes `tip` the last block, and everything as it is the state behind it.
+    pub fn truncate_after(
+        &mut self,
+        blocks: &mut ChainStore,
+        tip: &Tip,
+        state: &[u8],
+        all: bool,
+    ) -> Result<(), Error> {
+        self.with(all, |parts| blocks.truncate_after_with(tip, parts, state))
+    }
+}

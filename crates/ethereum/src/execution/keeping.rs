@@ -1,0 +1,121 @@
+//! When a state on disk is written, and where it is when nothing is kept.
+
+use crate::batch::Batch;
+use crate::commit::Sink;
+use crate::durable::{ExecutedStore, LogValues};
+use crate::fault::Error;
+use crate::option_table::Plan;
+use crate::state::{DiskOptions, DiskState, SharedState, StateKind, Tries};
+use pipeline::Flow;
+use store::{Store, StoreOptions};
+use tempfile::TempDir;
+
+/// What becomes of a state on disk behind each chunk.
+pub(super) enum Keeping {
+    /// There is none.
+    Memory,
+    /// It is a part of the store: the commit of a chunk's blocks takes it along when it has enough
+    /// changes. It goes on when that is done, so that it is the state behind the last block then.
+    Store {
+        /// Blocks since it was written; none where it never was.
+        since: Option<u64>,
+        /// Most of them.
+        depth: u64,
+    },
+    /// It is in a folder of its own that goes when the run ends.
+    Scratch(Box<Scratch>),
+}
+
+/// A store with nothing but a state.
+pub(super) struct Scratch {
+    store: Store,
+    _folder: TempDir,
+}
+
+impl Keeping {
+    /// What `plan` asks for, and the state on disk.
+    ///
+    /// # Errors
+    /// Options that do not go with the store; those of a store.
+    pub fn begin(plan: &Plan, sink: &Sink) -> Result<(Self, Option<SharedState>), Error> {
+        let kind = plan.state;
+        let has_state = |store: &ExecutedStore| store.facts().is_some();
+        if let Sink::Executed(store) = sink
+            && store.kind() != kind
+            && (has_state(store) || plan.log != LogValues::None)
+        {
+            let expected = format!("state={}, as this store keeps it", store.kind().name());
+            return Err(Error::Setting { expected, found: format!("state={}", kind.name()) });
+        }
+        match sink {
+            _ if kind == StateKind::Memory => Ok((Self::Memory, None)),
+            Sink::Executed(store) if plan.log != LogValues::None => {
+                let depth = store.limits().depth;
+                Ok((Self::Store { since: None, depth }, store.disk().cloned()))
+            }
+            Sink::Executed(store) if has_state(store) => {
+                let expected = format!("log=redo+undo beside state={}", kind.name());
+                Err(Error::Setting { expected, found: "log=off".into() })
+            }
+            // nothing of it is kept
+            _ => {
+                let (scratch, state) = Scratch::new(plan)?;
+                Ok((Self::Scratch(Box::new(scratch)), Some(state)))
+            }
+        }
+    }
+
+    /// The state of the store is there.
+    pub fn resume(&mut self, sink: &Sink) {
+        if let (Self::Store { since, .. }, Sink::Executed(store)) = (self, sink)
+            && let Some(facts) = store.facts()
+            && !store.blocks().state_of_parts().is_empty()
+        {
+            *since = facts.checkpoint.map(|number| facts.block - number);
+        }
+    }
+
+    /// After the roots of a chunk, all of which hold.
+    ///
+    /// # Errors
+    /// Those of a store.
+    pub fn after(&mut self, tries: &Tries, batch: &mut Batch) -> Result<Flow, Error> {
+        batch.settles = false;
+        let Some(disk) = tries.disk() else { return Ok(Flow::Continue) };
+        match self {
+            Self::Memory => {}
+            Self::Store { since, depth } => {
+                let blocks = batch.executed.len() as u64;
+                let now = since.map(|since| since + blocks);
+                let is_due = now.is_none_or(|now| now >= *depth) || disk.read().wants_commit();
+                *since = if is_due { Some(0) } else { now };
+                if is_due && blocks > 0 {
+                    batch.settles = true;
+                    return Ok(Flow::Barrier);
+                }
+            }
+            Self::Scratch(scratch) => {
+                let mut disk = disk.write();
+                if disk.wants_commit() {
+                    scratch.store.commit(&mut disk.parts(), &[])?;
+                }
+            }
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+impl Scratch {
+    fn new(plan: &Plan) -> Result<(Self, SharedState), Error> {
+        let folder = TempDir::with_prefix("blockmill-state-").map_err(|source| {
+            let path = std::env::temp_dir();
+            store::Error::Io { action: "create", path, source }
+        })?;
+        let mut opening = Store::open(folder.path(), &StoreOptions::default())?;
+        let options = plan.disk(DiskOptions::MEMORY);
+        let state = DiskState::open(&mut opening, folder.path(), plan.state, &options)?;
+        let (store, _) = opening.finish()?;
+        let Some(state) = state else { return Err(Error::Empty) };
+        Ok((Self { store, _folder: folder }, SharedState::new(state)))
+    }
+}

@@ -1,0 +1,339 @@
+//! A state that stays on disk, by hashed key, for chains whose state is larger than memory: in
+//! pages ([`store::Pages`]), or as Besu keeps it ([`FlatTrie`]). Codes are in a table beside it.
+//!
+//! It is some blocks behind the execution, which keeps what these blocks changed and asks here for
+//! everything else. So a value that is read here is right whenever it is read, unless the execution
+//! has a newer one.
+
+mod changes;
+mod shared;
+
+pub use changes::HashedChanges;
+pub use shared::{DiskError, SharedState};
+
+use super::{Account, EMPTY_CODE, FlatTrie, FlatTrieError, StateError};
+use crate::execute::Code;
+use crate::params::genesis::GenesisAccount;
+use crate::{Hash, U256};
+use rlp::Decode;
+use rlp::ethereum::Account as Leaf;
+use std::path::{Path, PathBuf};
+use store::{
+    CommitPart, Compression, Opening, PageCache, Pages, PagesOptions, ReadAhead, StateKey, Table,
+    TableOptions,
+};
+
+/// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
+const PAGES: &str = "state-pages";
+const CODES: &str = "state-codes";
+/// Accounts and slots that are put in together.
+const TOGETHER: usize = 1 << 16;
+/// The share of the memory that is for codes.
+const CODE_SHARE: usize = 16;
+
+/// Where the state is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StateKind {
+    /// In memory while a run lasts; on disk a checkpoint and a log.
+    #[default]
+    Memory,
+    /// On disk, in pages.
+    Pages,
+    /// On disk, values in flat tables and nodes of tries by path.
+    FlatTrie,
+}
+
+impl StateKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Pages, Self::FlatTrie];
+
+    /// The value of the option `state`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Pages => "pages",
+            Self::FlatTrie => "flat+trie",
+        }
+    }
+
+    /// What the last commit of a store keeps of a state on disk; none where there is no such part.
+    #[must_use]
+    pub fn of_parts(opening: &Opening) -> Option<Self> {
+        if opening.has(PAGES) {
+            return Some(Self::Pages);
+        }
+        opening.has(CODES).then_some(Self::FlatTrie)
+    }
+}
+
+/// How a state on disk is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct DiskOptions {
+    /// Bytes for caches and for changes before they are written.
+    pub memory_bytes: usize,
+    /// How reads that are known together are made; of pages.
+    pub read_ahead: ReadAhead,
+    /// Whether pages that were read stay in memory; of pages.
+    pub page_cache: bool,
+}
+
+impl DiskOptions {
+    /// Bytes of memory, unless somebody says otherwise.
+    pub const MEMORY: usize = 256 << 20;
+
+    /// The fastest way.
+    pub const DEFAULT: Self =
+        Self { memory_bytes: Self::MEMORY, read_ahead: ReadAhead::Ring, page_cache: true };
+}
+
+/// See the module's text.
+pub struct DiskState {
+    design: Design,
+    codes: Table,
+    /// Where the store is.
+    dir: PathBuf,
+    /// Bytes for caches and for changes.
+    memory_bytes: usize,
+}
+
+enum Design {
+    Pages(Box<Pages>),
+    FlatTrie(Box<FlatTrie>),
+}
+
+impl DiskState {
+    /// Opens the state among the parts of a store, or creates an empty one; none where it is in
+    /// memory.
+    ///
+    /// # Errors
+    /// Those of the parts.
+    pub fn open(
+        opening: &mut Opening,
+        dir: &Path,
+        kind: StateKind,
+        options: &DiskOptions,
+    ) -> store::Result<Option<Self>> {
+        let memory = options.memory_bytes;
+        let design = match kind {
+            StateKind::Memory => return Ok(None),
+            StateKind::Pages => {
+                let cache = if options.page_cache { memory as u64 / 2 } else { 0 };
+                let read_ahead = options.read_ahead;
+                let cache = PageCache::new(cache);
+                let pages = PagesOptions { read_ahead, cache, ..PagesOptions::new(0) };
+                Design::Pages(Box::new(opening.pages(PAGES, &pages)?))
+            }
+            StateKind::FlatTrie => {
+                let opened = FlatTrie::open(opening, memory / 4 * 3);
+                let state = opened.map_err(|error| of_tables(dir, error))?;
+                Design::FlatTrie(Box::new(state))
+            }
+        };
+        let options = TableOptions {
+            compression: Compression::Lz4,
+            ..TableOptions::new(memory / CODE_SHARE)
+        };
+        let codes = opening.table(CODES, &options)?;
+        let dir = dir.to_path_buf();
+        Ok(Some(Self { design, codes, dir, memory_bytes: memory }))
+    }
+
+    /// Bytes for what the execution keeps in memory: a quarter; changes before they are written get
+    /// as much, and caches the rest.
+    #[must_use]
+    pub fn execution_bytes(&self) -> usize {
+        self.memory_bytes / 4
+    }
+
+    /// The parts, to be committed together.
+    pub fn parts(&mut self) -> Vec<CommitPart<'_>> {
+        let mut parts: Vec<CommitPart<'_>> = match &mut self.design {
+            Design::Pages(pages) => vec![(&mut **pages).into()],
+            Design::FlatTrie(state) => state.parts().into_iter().collect(),
+        };
+        parts.push((&mut self.codes).into());
+        parts
+    }
+
+    /// Is it time to commit?
+    #[must_use]
+    pub fn wants_commit(&self) -> bool {
+        self.codes.wants_flush()
+            || match &self.design {
+                Design::Pages(pages) => pages.buffer_bytes() >= self.memory_bytes / 4,
+                Design::FlatTrie(state) => state.wants_flush(),
+            }
+    }
+
+    /// The state root.
+    #[must_use]
+    pub fn root(&self) -> Hash {
+        match &self.design {
+            Design::Pages(pages) => pages.root(),
+            Design::FlatTrie(state) => state.root(),
+        }
+    }
+
+    /// An account and the root of its storage, by its hashed address.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn account(&self, account: &Hash) -> Result<Option<(Account, Hash)>, StateError> {
+        let mut value = vec![];
+        if !self.get(&StateKey::account(*account), &mut value)? {
+            return Ok(None);
+        }
+        let leaf = Leaf::decode(&value).map_err(|error| self.bad("account", error))?;
+        let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
+        Ok(Some((Account { nonce, balance, code_hash }, *leaf.storage_root)))
+    }
+
+    /// The value of a slot, by hashed address and hashed slot; 0 where there is none.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn slot(&self, account: &Hash, slot: &Hash) -> Result<U256, StateError> {
+        let mut value = vec![];
+        match self.get(&StateKey::slot(*account, *slot), &mut value)? {
+            true => U256::decode(&value).map_err(|error| self.bad("slot", error)),
+            false => Ok(U256::ZERO),
+        }
+    }
+
+    fn get(&self, key: &StateKey, value: &mut Vec<u8>) -> Result<bool, StateError> {
+        match &self.design {
+            Design::Pages(pages) => Ok(pages.get(key, value).map_err(DiskError::from)?),
+            Design::FlatTrie(state) => state.get(key, value).map_err(|e| self.of_tables(e)),
+        }
+    }
+
+    /// Reads what will be asked for together, so that it is in a cache then.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn touch(&self, keys: &[StateKey]) -> Result<(), StateError> {
+        match &self.design {
+            Design::Pages(pages) => Ok(pages.get_many(keys, |_, _| {}).map_err(DiskError::from)?),
+            Design::FlatTrie(state) => {
+                state.get_many(keys, |_, _| {}).map_err(|error| self.of_tables(error))
+            }
+        }
+    }
+
+    /// All slots of an account by their hashes, in their order.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn storage(&self, account: &Hash) -> Result<Vec<(Hash, U256)>, StateError> {
+        let mut found = vec![];
+        let mut each = |slot: &Hash, value: &[u8]| found.push((*slot, U256::decode(value)));
+        match &self.design {
+            Design::Pages(pages) => pages.storage(account, &mut each).map_err(DiskError::from)?,
+            Design::FlatTrie(state) => {
+                state.storage(account, &mut each).map_err(|error| self.of_tables(error))?;
+            }
+        }
+        let value = |(slot, value): (Hash, Result<U256, rlp::Error>)| {
+            value.map(|value| (slot, value)).map_err(|error| self.bad("slot", error))
+        };
+        found.into_iter().map(value).collect()
+    }
+
+    /// The code with this hash; none where it is not there.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
+        let mut code = vec![];
+        let is_there = self.codes.get(hash, &mut code).map_err(DiskError::from)?;
+        let code = is_there.then(|| Code::new(code));
+        match code.as_ref().is_some_and(|code| code.hash() != *hash) {
+            true => Err(self.bad("code", "another under the hash")),
+            false => Ok(code),
+        }
+    }
+
+    /// Keeps a code.
+    ///
+    /// # Errors
+    /// Those of the table.
+    pub fn put_code(&mut self, hash: &Hash, code: &[u8]) -> Result<(), StateError> {
+        Ok(self.codes.put(hash, code).map_err(DiskError::from)?)
+    }
+
+    /// Puts the accounts that a chain begins with into an empty state; the state root.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn begin(&mut self, accounts: &[GenesisAccount]) -> Result<Hash, StateError> {
+        let mut changes = HashedChanges::default();
+        for given in accounts {
+            let code = (!given.code.is_empty()).then(|| Code::new(given.code.clone()));
+            let code_hash = code.as_ref().map_or(EMPTY_CODE, Code::hash);
+            if let Some(code) = &code {
+                self.put_code(&code_hash, code.bytes())?;
+            }
+            let key = crypto::keccak256(&given.address);
+            let account = Account { nonce: given.nonce, balance: given.balance, code_hash };
+            changes.account(key, Some(&account));
+            for slots in given.storage.chunks(TOGETHER) {
+                for (slot, value) in slots {
+                    changes.slot(key, crypto::keccak256(slot), U256::from_be_bytes(*value));
+                }
+                if changes.len() >= TOGETHER {
+                    self.update(&std::mem::take(&mut changes).in_order())?;
+                }
+            }
+        }
+        self.update(&changes.in_order())
+    }
+
+    /// Applies changes; the state root behind them.
+    ///
+    /// # Errors
+    /// Damage; those of the system. The store must be opened again then.
+    pub fn update(&mut self, changes: &HashedChanges) -> Result<Hash, StateError> {
+        let cleared = changes.cleared();
+        if !cleared.is_empty() {
+            self.update_sorted(&cleared)?;
+        }
+        self.update_sorted(&changes.leaves())
+    }
+
+    fn update_sorted(&mut self, changes: &[store::Change<'_>]) -> Result<Hash, StateError> {
+        let Self { design, dir, .. } = self;
+        Ok(match design {
+            Design::Pages(pages) => pages.update(changes).map_err(DiskError::from)?,
+            Design::FlatTrie(state) => {
+                state.update(changes).map_err(|e| DiskError::from(of_tables(dir, e)))?
+            }
+        })
+    }
+
+    fn of_tables(&self, error: FlatTrieError) -> StateError {
+        DiskError::from(of_tables(&self.dir, error)).into()
+    }
+
+    /// What was read is not what was written.
+    fn bad(&self, what: &'static str, found: impl ToString) -> StateError {
+        let (path, found) = (self.dir.join(store::MANIFEST), found.to_string());
+        let expected = format!("the encoding of one {what}");
+        DiskError::from(store::Error::Damaged { path, offset: 0, what, expected, found }).into()
+    }
+}
+
+/// What flat tables and their nodes fail with, as an error of the store.
+fn of_tables(dir: &Path, error: FlatTrieError) -> store::Error {
+    let damaged = |what, expected, found| {
+        let path = dir.join(store::MANIFEST);
+        store::Error::Damaged { path, offset: 0, what, expected, found }
+    };
+    match error {
+        FlatTrieError::Store(error) => error,
+        FlatTrieError::State(error) => {
+            damaged("trie", "nodes that lead to the values".into(), error.to_string())
+        }
+        FlatTrieError::Malformed { what, expected, found } => damaged(what, expected, found),
+    }
+}

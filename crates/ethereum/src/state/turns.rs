@@ -1,0 +1,145 @@
+//! What a state that is not all in memory lets go of: from turn to turn, what nobody asked for in
+//! the turn before.
+//!
+//! What a block changed must stay until it is on disk. A turn is made only when everything is there
+//! that was changed before the last one, and what was known then is all that it lets go of. So
+//! nobody waits, and memory has what two turns asked for.
+
+use super::entry::{Entry, Source};
+use super::{AccountId, Found, State, StateError};
+use crate::execute::Code;
+use crate::{Address, Hash, U256};
+use hashbrown::HashMap;
+
+/// About what a slot takes, with its share of free places.
+const UNIT: usize = 128;
+/// What an account takes besides its slots.
+const ACCOUNT: usize = 3;
+
+/// What was known before the last turn, and how much has come to be known since.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// Turns that were made.
+    made: u64,
+    /// Lists of changes that were made before the last one.
+    closed: u64,
+    /// Units that were added since.
+    units: usize,
+    /// Units in a turn.
+    most: usize,
+    accounts: HashMap<Address, Entry>,
+    codes: HashMap<Hash, Code>,
+}
+
+impl Turns {
+    /// Of a state that keeps about so many bytes in memory.
+    pub fn within(bytes: usize) -> Self {
+        Self { most: bytes / 2 / UNIT, ..Self::default() }
+    }
+
+    /// Which turn it is.
+    pub fn number(&self) -> u64 {
+        self.made
+    }
+
+    pub fn add(&mut self, units: usize) {
+        self.units += units;
+    }
+}
+
+impl State {
+    /// Between two blocks: lets go of what was not asked for since the last turn, where much was
+    /// and what was changed is on disk.
+    pub fn turn(&mut self) {
+        let Source::Disk(disk) = &self.source else { return };
+        let turns = &mut self.turns;
+        if turns.units < turns.most || disk.applied() < turns.closed {
+            return;
+        }
+        turns.made += 1;
+        (turns.closed, turns.units) = (self.epoch - 1, 0);
+        self.index.clear();
+        turns.accounts.clear();
+        turns.accounts.extend(self.entries.drain(..).map(|entry| (entry.address, entry)));
+        turns.codes = std::mem::take(&mut self.codes);
+    }
+
+    /// An account that is not in memory, or was before the last turn.
+    pub(super) fn entry_of(&mut self, address: &Address) -> Result<Entry, StateError> {
+        let turn = self.turns.made;
+        let entry = match (self.turns.accounts.remove(address), &self.source) {
+            (Some(entry), Source::Disk(disk)) => entry.renewed(disk, turn)?,
+            (_, source) => source.entry(address, turn)?,
+        };
+        self.turns.units += ACCOUNT + entry.slots.len();
+        Ok(entry)
+    }
+
+    /// A code that is not in memory, or was before the last turn.
+    pub(super) fn code_elsewhere(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
+        match self.turns.codes.get(hash) {
+            Some(code) => Ok(Some(code.clone())),
+            None => self.source.code(hash),
+        }
+    }
+
+    /// The code with this hash, which stays in memory from now on.
+    ///
+    /// # Errors
+    /// A code that is not known.
+    pub fn ask_code(&mut self, hash: &Hash) -> Result<Code, StateError> {
+        let code = self.code(hash)?;
+        if self.is_on_disk() && !self.codes.contains_key(hash) {
+            self.turns.units += ACCOUNT + code.bytes().len() / UNIT;
+            self.codes.insert(*hash, code.clone());
+        }
+        Ok(code)
+    }
+
+    /// An account and its code, of which nothing is kept: for who looks on while others change the
+    /// state. Its index does not last where the state is on disk, and is not told then.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn peek_account<T>(
+        &self,
+        address: &Address,
+        see: impl FnOnce(Found<'_>, bool) -> T,
+    ) -> Result<Option<T>, StateError> {
+        if let Some(found) = self.found(address) {
+            let has_slots = self.has_slots(found.0);
+            return Ok(Some(see(found, has_slots)));
+        }
+        if !self.is_on_disk() {
+            return Ok(None);
+        }
+        let read;
+        let entry = match self.turns.accounts.get(address) {
+            Some(entry) => entry,
+            None => {
+                read = self.source.entry(address, self.turns.made)?;
+                &read
+            }
+        };
+        let has_slots = entry.has_slots();
+        let found = |account| (AccountId::MAX, account, entry.code.as_ref());
+        Ok(entry.account.map(|account| see(found(account), has_slots)))
+    }
+
+    /// The value of a slot, in the same way.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn peek_slot(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+        if let Some(id) = self.index.get(address) {
+            return self.entries[*id as usize].peek(slot, &self.source);
+        }
+        match (self.turns.accounts.get(address), &self.source) {
+            (Some(entry), source) => entry.peek(slot, source),
+            (None, Source::Disk(_)) => {
+                self.source.entry(address, self.turns.made)?.peek(slot, &self.source)
+            }
+            (None, _) => Ok(U256::ZERO),
+        }
+    }
+}
