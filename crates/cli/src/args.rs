@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 pub use bench::Bench;
 pub use check::Check;
-pub use execution::{Prove, Test, Unwind, Witness};
+pub use execution::{Heal, Prove, Test, Unwind, Witness};
 pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
@@ -77,6 +77,8 @@ pub enum Command {
     /// Execute single blocks, each with the part of the state that it needs; or make such a file of
     /// a block of a store
     Witness(Witness),
+    /// Put right the values and the tries of a state that has both, each from the other
+    Heal(Heal),
     /// Prove an account and slots of its storage, as `eth_getProof` does
     Prove(Prove),
     /// Run the public tests of the Ethereum execution layer

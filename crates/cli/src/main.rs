@@ -121,6 +121,7 @@ fn run(cli: &mut Cli) -> Result<Answer> {
         Command::Check(args) => check::run(args, cli.json, stop::cancel()),
         Command::Unwind(args) => unwind::run(args, cli.json, &stop::cancel()),
         Command::Witness(args) => ethereum::witness::run(args, cli.json, &stop::cancel()),
+        Command::Heal(args) => ethereum::heal::run(args, cli.json, &stop::cancel()),
         Command::Prove(args) => ethereum::prove::run(args, cli.json, &stop::cancel()),
         Command::Test(args) => ethereum::suite::run(args, cli.json, &stop::cancel()),
         Command::Convert(args) => convert::run(args, cli.json, stop::cancel()),

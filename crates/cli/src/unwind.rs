@@ -21,7 +21,7 @@ pub struct Unwound {
 
 /// `blockmill unwind`.
 pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
-    stop::leaves("the store is as it was: blocks and state go back in one step");
+    stop::leaves("blocks and state are together: those of before, or of a block on the way");
     let data = &args.data;
     let done = match data_folder::family_of(data) {
         Some(Family::Ethereum) => ethereum::unwind::unwind(data, args.to, cancel)?,
@@ -42,7 +42,8 @@ pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
         println!("before         up to block {}", grouped(done.from));
         println!("now            up to block {} ({state})", grouped(done.to));
     }
-    Answer::ok().with(json!({
+    let status = if done.to == args.to { Status::Verified } else { Status::Interrupted };
+    Answer::of(status).with(json!({
         "data": data.display().to_string(),
         "from": done.from,
         "to": done.to,

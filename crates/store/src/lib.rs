@@ -47,7 +47,10 @@ pub use manifest::NAME as MANIFEST;
 pub use map::FileMap;
 pub use opening::Opening;
 pub use page_store::{PageStore, PageStoreOptions};
-pub use pages::{Change, Pages, PagesOptions, PagesSurvey, ReadAhead, StateKey};
+pub use pages::{
+    Change, HeldPages, NodeAt, Pages, PagesOptions, PagesSurvey, ReadAhead, StagedPages, StateKey,
+    Update,
+};
 pub use segment::Segment;
 pub use store::{CommitPart, Store, StoreOptions};
 pub use table::{

@@ -1,4 +1,4 @@
-//! Flags of `unwind`, `test`, `witness` and `prove`.
+//! Flags of `unwind`, `heal`, `test`, `witness` and `prove`.
 
 use super::{Force, bytes_of};
 use clap::Args;
@@ -12,6 +12,13 @@ pub struct Unwind {
     /// The block that is the last one afterwards
     #[arg(long, value_name = "N")]
     pub to: u64,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct Heal {
+    /// Folder of a store of Ethereum blocks that was imported --with state=flat+trie
+    #[arg(value_name = "DATA")]
+    pub data: PathBuf,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -4,6 +4,7 @@ pub mod check;
 pub mod convert;
 pub mod demo;
 pub mod generate;
+pub mod heal;
 pub mod import;
 pub mod inspect;
 pub mod network;

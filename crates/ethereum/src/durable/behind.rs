@@ -1,7 +1,7 @@
 //! The state behind a block that is not the last one, for who asks for parts of it.
 
-use super::ExecutedStore;
 use super::recover::unusable;
+use super::{ExecutedStore, Facts};
 use crate::Hash;
 use crate::fault::Error;
 use crate::state::{NodeSet, State};
@@ -15,6 +15,14 @@ impl ExecutedStore {
     /// [`Error::Unwind`] where there is no state, it ends before that block, or the log does not
     /// reach so far back or has no old values; damage.
     pub fn state_behind(&self, number: u64, cancel: &Cancel) -> Result<Option<State>, Error> {
+        let facts = self.reaches(number)?;
+        let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
+        let back = self.walk_back(facts, number, &mut state, cancel)?;
+        Ok(back.map(|_| state))
+    }
+
+    /// Whether the log leads back to the state behind block `number`.
+    pub(super) fn reaches(&self, number: u64) -> Result<&Facts, Error> {
         let (Some(facts), Some(earliest)) = (&self.facts, self.earliest()) else {
             let (expected, found) = ("a store with a state".into(), "blocks only".into());
             return Err(Error::Unwind { expected, found });
@@ -23,9 +31,7 @@ impl ExecutedStore {
             let expected = format!("one of the blocks {earliest} to {}", facts.block);
             return Err(Error::Unwind { expected, found: number.to_string() });
         }
-        let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
-        let back = self.walk_back(facts, number, &mut state, cancel)?;
-        Ok(back.map(|_| state))
+        Ok(facts)
     }
 
     /// The nodes of that state, and its root, which is the one in the block's header; none when
@@ -38,8 +44,13 @@ impl ExecutedStore {
         number: u64,
         cancel: &Cancel,
     ) -> Result<Option<(NodeSet, Hash)>, Error> {
-        let Some(state) = self.state_behind(number, cancel)? else { return Ok(None) };
+        self.reaches(number)?;
         let expected = self.root_of(number)?;
+        if self.disk().is_some() {
+            let nodes = self.nodes_on_disk(number, cancel)?;
+            return Ok(nodes.map(|nodes| (nodes, expected)));
+        }
+        let Some(state) = self.state_behind(number, cancel)? else { return Ok(None) };
         let (nodes, found) = NodeSet::of_state(state).map_err(|error| unusable(number, &error))?;
         if found != expected {
             return Err(Error::StoredState { number, expected, found });

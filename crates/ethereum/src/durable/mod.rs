@@ -30,6 +30,7 @@ mod unwind;
 pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
+pub use on_disk::HEALED_APART;
 pub(crate) use recover::{execute_stored, unready, unusable};
 pub use unwind::Unwound;
 

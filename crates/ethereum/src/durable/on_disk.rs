@@ -6,17 +6,13 @@ use crate::Hash;
 use crate::check::tip_at;
 use crate::fault::Error;
 use crate::header::HeaderView;
-use crate::state::{HashedChanges, SharedState, StateError};
+use crate::state::{HashedChanges, Healed, NodeSet, SharedState, StateError, StateKind};
 use pipeline::Cancel;
 
 impl ExecutedStore {
     /// Brings the state on disk to the last block of the log, and holds it to the root in that
     /// block's header; false when asked to stop.
-    pub(super) fn redo_on_disk(
-        &mut self,
-        disk: &SharedState,
-        cancel: &Cancel,
-    ) -> Result<bool, Error> {
+    pub(super) fn redo_on_disk(&self, disk: &SharedState, cancel: &Cancel) -> Result<bool, Error> {
         let Some(facts) = self.facts else { return Ok(true) };
         let (mut at, mut next) = (facts.start, facts.checkpoint.map_or(0, |number| number + 1));
         while at < self.parts.logs[facts.active].len() {
@@ -78,7 +74,7 @@ impl ExecutedStore {
             return Ok(None);
         }
         while let Some(facts) = self.facts.filter(|facts| facts.block > to) {
-            let Some(now) = self.walk_back_on_disk(disk, facts, to, cancel)? else {
+            let Some(now) = self.walk_back_on_disk(disk, (facts, to), false, cancel)? else {
                 let went = facts.block < from;
                 return Ok(went.then_some(Unwound { from, to: facts.block, with_state: true }));
             };
@@ -88,19 +84,41 @@ impl ExecutedStore {
         Ok(Some(Unwound { from, to, with_state: true }))
     }
 
-    /// Takes back blocks after `to` in the state on disk, as many as the memory for changes takes;
-    /// where state and log are then. None when asked to stop.
+    /// The nodes of the state behind a block, to which the log leads; none when asked to stop. What
+    /// lies between the last commit and that block is in memory.
+    pub(super) fn nodes_on_disk(
+        &self,
+        number: u64,
+        cancel: &Cancel,
+    ) -> Result<Option<NodeSet>, Error> {
+        // this one's state stays where it is
+        let other = Self::open_read_only(self.blocks.dir())?;
+        let (Some(disk), Some(facts)) = (other.disk(), other.facts) else {
+            let (expected, found) = ("a store with a state".into(), "blocks only".into());
+            return Err(Error::Unwind { expected, found });
+        };
+        if !other.redo_on_disk(disk, cancel)?
+            || other.walk_back_on_disk(disk, (facts, number), true, cancel)?.is_none()
+        {
+            return Ok(None);
+        }
+        other.hold_to_root(disk, number)?;
+        Ok(Some(NodeSet::of_disk(disk.clone())))
+    }
+
+    /// Takes back blocks after one in the state on disk, all of them or as many as the memory for
+    /// changes takes; where state and log are then. None when asked to stop.
     fn walk_back_on_disk(
         &self,
         disk: &SharedState,
-        facts: Facts,
-        to: u64,
+        (facts, to): (Facts, u64),
+        all: bool,
         cancel: &Cancel,
     ) -> Result<Option<Facts>, Error> {
         let (logs, mut state) = (&self.parts.logs, disk.write());
         let mut now = facts;
         let mut end = logs[facts.active].len();
-        while now.block > to && (now.block == facts.block || !state.wants_commit()) {
+        while now.block > to && (all || now.block == facts.block || !state.wants_commit()) {
             if cancel.is_cancelled() {
                 return Ok(None);
             }
@@ -144,6 +162,59 @@ impl ExecutedStore {
         parts.truncate_after(blocks, &tip, &now.encode(), true)?;
         self.facts = Some(now);
         Ok(())
+    }
+}
+
+/// Pieces of a state that are healed one after the other.
+pub const HEALED_APART: u64 = 256;
+
+impl ExecutedStore {
+    /// Puts the flat values and the nodes of the tries right, each from the other, where a state is
+    /// kept in both (`state=flat+trie`); `watch` is told after each of [`HEALED_APART`] pieces.
+    /// What was put right is committed when the memory for changes is full, and at the end. A stop
+    /// loses nothing that was committed, and who begins anew finds less to do; the second value
+    /// says whether all was looked at.
+    ///
+    /// # Errors
+    /// [`Error::Unwind`] where the state is not kept twice; damage of files; those of the system.
+    pub fn heal(
+        &mut self,
+        cancel: &Cancel,
+        mut watch: impl FnMut(u64),
+    ) -> Result<(Healed, bool), Error> {
+        let disk = self.disk().filter(|disk| disk.read().kind() == StateKind::FlatTrie).cloned();
+        let Some(disk) = disk else {
+            let expected = "a store with values and nodes of its state (state=flat+trie)".into();
+            let found = format!("state={}, which keeps each value once", self.kind().name());
+            return Err(Error::Unwind { expected, found });
+        };
+        let mut healed = Healed::default();
+        if !self.redo_on_disk(&disk, cancel)? {
+            return Ok((healed, false));
+        }
+        for piece in 0..=u8::MAX {
+            if cancel.is_cancelled() {
+                break;
+            }
+            let mut state = disk.write();
+            healed.add(&state.heal(piece).map_err(of_state)?);
+            let is_full = state.wants_commit();
+            drop(state);
+            if is_full {
+                self.checkpoint_on_disk()?;
+            }
+            watch(u64::from(piece) + 1);
+        }
+        self.checkpoint_on_disk()?;
+        Ok((healed, !cancel.is_cancelled()))
+    }
+
+    /// Commits the state on disk, which is the one behind the last block.
+    fn checkpoint_on_disk(&mut self) -> Result<(), Error> {
+        match self.blocks.tip() {
+            Some(tip) => self.commit(&tip, true),
+            None => Ok(()),
+        }
     }
 }
 

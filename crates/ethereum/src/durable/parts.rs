@@ -1,6 +1,7 @@
 //! The parts of a store that keep the state: the log, and the checkpoint or the state itself.
 
 use super::Limits;
+use super::on_disk::of_state;
 use crate::fault::Error;
 use crate::state::{DiskState, SharedState, StateKind};
 use std::path::Path;
@@ -108,6 +109,9 @@ impl Parts {
         tip: &Tip,
         state: &[u8],
     ) -> Result<(), Error> {
+        if let Some(disk) = self.disk() {
+            disk.stage().map_err(of_state)?;
+        }
         self.with(true, |parts| blocks.commit_with(tip, parts, state))
     }
 

@@ -159,13 +159,16 @@ impl Entry {
     /// the state two turns ago is on disk.
     pub fn renewed(mut self, disk: &SharedState, turn: u64) -> Result<Self, StateError> {
         let Some(unread) = &mut self.unread else { return Ok(self) };
-        match unread.whole_since {
+        let dropped = unread.older.take().is_some_and(|(slots, _)| !slots.is_empty());
+        let is_stale = match unread.whole_since {
             Some(since) if since + 1 >= turn => return Ok(self),
-            Some(_) => {
-                unread.whole_since = None;
-                unread.root = disk.account(&unread.key)?.map_or(trie::EMPTY_ROOT, |found| found.1);
-            }
-            None => {}
+            Some(_) => true,
+            // it has got its first slots since it was read
+            None => dropped && unread.root == trie::EMPTY_ROOT,
+        };
+        if is_stale {
+            unread.root = disk.account(&unread.key)?.map_or(trie::EMPTY_ROOT, |found| found.1);
+            unread.whole_since = None;
         }
         let known = (std::mem::take(&mut self.slots), std::mem::take(&mut unread.zeros));
         unread.older = Some(known);
@@ -210,7 +213,7 @@ impl Source {
     pub fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         match self {
             Self::Memory => Ok(None),
-            Self::Nodes(nodes, _) => Ok(nodes.code(hash)),
+            Self::Nodes(nodes, _) => nodes.code(hash),
             Self::Disk(disk) => disk.code(hash),
         }
     }

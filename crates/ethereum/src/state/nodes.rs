@@ -1,9 +1,10 @@
 //! Trie nodes by their hashes: a part of a state, as a stateless witness carries it, or all of it,
 //! made as it is asked for.
 
+use super::disk::DiskNodes;
 use super::sparse::Nodes;
 use super::whole::WholeState;
-use super::{Account, State, StateError};
+use super::{Account, SharedState, State, StateError};
 use crate::execute::Code;
 use crate::{Address, Hash, U256};
 use hashbrown::HashMap;
@@ -22,8 +23,10 @@ pub struct NodeSet(Arc<Source>);
 enum Source {
     /// These, and no others.
     Given(HashMap<Hash, NodeBytes>),
-    /// All of a state.
+    /// All of a state in memory.
     Whole(Box<WholeState>),
+    /// All of a state on disk.
+    Disk(Box<DiskNodes>),
 }
 
 impl Default for NodeSet {
@@ -49,29 +52,33 @@ impl NodeSet {
         Ok((Self(Arc::new(Source::Whole(Box::new(whole)))), root))
     }
 
+    /// All nodes of a state on disk. The set notes what is asked for.
+    #[must_use]
+    pub fn of_disk(state: SharedState) -> Self {
+        Self(Arc::new(Source::Disk(Box::new(DiskNodes::new(state)))))
+    }
+
     /// The nodes and the codes that a set of all nodes was asked for; none of one that was given.
     #[must_use]
     pub fn asked(&self) -> (Vec<NodeBytes>, Vec<Code>) {
         match &*self.0 {
             Source::Given(_) => Default::default(),
             Source::Whole(whole) => whole.asked(),
+            Source::Disk(nodes) => nodes.asked(),
         }
     }
 
-    /// The encoding of a node that stands `depth` half-bytes below the root.
-    fn by_hash(&self, hash: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
-        let node = match &*self.0 {
-            Source::Given(nodes) => nodes.get(hash).cloned(),
-            Source::Whole(whole) => whole.node(hash)?,
-        };
-        node.ok_or(StateError::MissingNode { hash: *hash, depth })
+    /// Those of the trie with this root, of accounts or of an account's storage.
+    pub(super) fn below(&self, root: Hash) -> Below<'_> {
+        Below { set: self, root }
     }
 
     /// The code with this hash, where the set has codes.
-    pub(super) fn code(&self, hash: &Hash) -> Option<Code> {
+    pub(super) fn code(&self, hash: &Hash) -> Result<Option<Code>, StateError> {
         match &*self.0 {
-            Source::Given(_) => None,
-            Source::Whole(whole) => whole.code(hash),
+            Source::Given(_) => Ok(None),
+            Source::Whole(whole) => Ok(whole.code(hash)),
+            Source::Disk(nodes) => nodes.code(hash),
         }
     }
 
@@ -97,10 +104,13 @@ impl NodeSet {
         address: &Address,
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<Option<(Account, Hash)>, StateError> {
-        let value = value(self, root, &crypto::keccak256(address), visit)?;
+        let value = value(&self.below(*root), root, &crypto::keccak256(address), visit)?;
         let Some(value) = value else { return Ok(None) };
         let leaf = Leaf::decode(&value).map_err(|error| bad(root, error))?;
         let (nonce, balance, code_hash) = (leaf.nonce, leaf.balance, *leaf.code_hash);
+        if let Source::Disk(nodes) = &*self.0 {
+            nodes.owns(address, leaf.storage_root);
+        }
         Ok(Some((Account { nonce, balance, code_hash }, *leaf.storage_root)))
     }
 
@@ -123,16 +133,36 @@ impl NodeSet {
         visit: &mut dyn FnMut(&NodeBytes),
     ) -> Result<U256, StateError> {
         let key = crypto::keccak256(&slot.to_be_bytes::<32>());
-        match value(self, root, &key, visit)? {
+        match value(&self.below(*root), root, &key, visit)? {
             Some(value) => U256::decode(&value).map_err(|error| bad(root, error)),
             None => Ok(U256::ZERO),
         }
     }
 }
 
-impl Nodes for NodeSet {
+/// The nodes of one trie.
+pub(super) struct Below<'a> {
+    set: &'a NodeSet,
+    root: Hash,
+}
+
+impl Nodes for Below<'_> {
+    fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
+        let node = match &*self.set.0 {
+            Source::Given(nodes) => nodes.get(hash).cloned(),
+            Source::Whole(whole) => whole.node(hash)?,
+            Source::Disk(nodes) => nodes.node(&self.root, hash, (key, depth))?,
+        };
+        node.ok_or(StateError::MissingNode { hash: *hash, depth })
+    }
+}
+
+/// None at all: for tries of which every node is known.
+pub(super) struct NoNodes;
+
+impl Nodes for NoNodes {
     fn node(&self, hash: &Hash, _: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
-        self.by_hash(hash, depth)
+        Err(StateError::MissingNode { hash: *hash, depth })
     }
 }
 

@@ -161,8 +161,8 @@ impl Tries {
 #[derive(Debug, Default)]
 struct Pointers {
     accounts: SparseTrie,
-    /// By account.
-    storage: HashMap<AccountId, SparseTrie>,
+    /// By account, with the roots below which nodes are that were not read yet.
+    storage: HashMap<AccountId, (SparseTrie, Hash)>,
     /// Nodes that were not read yet, and the root that they are below.
     nodes: Option<(NodeSet, Hash)>,
 }
@@ -176,7 +176,7 @@ impl Pointers {
         let none = NodeSet::default();
         let nodes = self.nodes.as_ref().map_or(&none, |(nodes, _)| nodes);
         for id in &changes.cleared {
-            self.storage.insert(*id, SparseTrie::default());
+            self.storage.insert(*id, (SparseTrie::default(), EMPTY_ROOT));
         }
         let mut last: HashMap<(AccountId, U256), U256> = HashMap::new();
         for change in &changes.slots {
@@ -194,15 +194,16 @@ impl Pointers {
                     }
                     _ => EMPTY_ROOT,
                 };
-                self.storage.insert(id, SparseTrie::unread(root));
+                self.storage.insert(id, (SparseTrie::unread(root), root));
             }
-            let Some(trie) = self.storage.get_mut(&id) else { continue };
+            let Some((trie, root)) = self.storage.get_mut(&id) else { continue };
             let key = crypto::keccak256(&slot.to_be_bytes::<32>());
-            trie.set(&key, (!value.is_zero()).then(|| value.encode()), nodes)?;
+            trie.set(&key, (!value.is_zero()).then(|| value.encode()), &nodes.below(*root))?;
         }
+        let accounts = nodes.below(self.nodes.as_ref().map_or(EMPTY_ROOT, |(_, root)| *root));
         for change in &changes.accounts {
             let storage_root = match (self.storage.get_mut(&change.id), &self.nodes) {
-                (Some(trie), _) => trie.root(),
+                (Some((trie, _)), _) => trie.root(),
                 (None, Some((nodes, root))) => {
                     nodes.account(root, &change.address)?.map_or(EMPTY_ROOT, |found| found.1)
                 }
@@ -217,7 +218,7 @@ impl Pointers {
                 }
                 .encode()
             });
-            self.accounts.set(&crypto::keccak256(&change.address), leaf, nodes)?;
+            self.accounts.set(&crypto::keccak256(&change.address), leaf, &accounts)?;
         }
         Ok(self.accounts.root())
     }

@@ -106,12 +106,9 @@ impl State {
         address: &Address,
         see: impl FnOnce(Found<'_>, bool) -> T,
     ) -> Result<Option<T>, StateError> {
-        if let Some(found) = self.found(address) {
-            let has_slots = self.has_slots(found.0);
-            return Ok(Some(see(found, has_slots)));
-        }
-        if !self.is_on_disk() {
-            return Ok(None);
+        if self.index.contains_key(address) || !self.is_on_disk() {
+            let found = self.found(address);
+            return Ok(found.map(|found| see(found, self.has_slots(found.0))));
         }
         let read;
         let entry = match self.turns.accounts.get(address) {
@@ -143,3 +140,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

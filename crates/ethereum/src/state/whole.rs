@@ -4,8 +4,8 @@
 //! who proves a slot of one account does not wait for the tries of all others. What is asked for is
 //! noted: the nodes that a block asks for while it is executed are its stateless witness.
 
-use super::nodes::NodeBytes;
-use super::{AccountId, NodeSet, SparseTrie, State, StateError};
+use super::nodes::{NoNodes, NodeBytes};
+use super::{AccountId, SparseTrie, State, StateError};
 use crate::Hash;
 use crate::execute::Code;
 use hashbrown::HashMap;
@@ -91,7 +91,7 @@ impl WholeState {
 impl Tables {
     /// Makes the nodes of a trie; its root.
     fn make(&mut self, leaves: Vec<(Hash, Vec<u8>)>) -> Result<Hash, StateError> {
-        let none = NodeSet::default();
+        let none = NoNodes;
         let mut trie = SparseTrie::default();
         for (key, value) in leaves {
             trie.set(&key, Some(value), &none)?;

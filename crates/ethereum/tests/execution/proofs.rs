@@ -9,7 +9,7 @@ use blockmill_ethereum::execute::witness::{Witness, WitnessError};
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
-use blockmill_ethereum::state::{AccountProof, NodeBytes, NodeSet, StateError};
+use blockmill_ethereum::state::{AccountProof, NodeBytes, NodeSet, StateError, StateKind};
 use blockmill_ethereum::{Address, U256};
 use pipeline::Cancel;
 use rlp::Encode;
@@ -20,10 +20,16 @@ use testkit::Random;
 
 /// A store of a published chain, which is only read.
 fn stored(name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
+    stored_in(StateKind::Memory, name, dir)
+}
+
+fn stored_in(state: StateKind, name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
     let (spec, path) = published(name);
-    let store = ExecutedStore::open(dir, &store::Options::default(), Limits::default()).unwrap();
+    let limits = Limits { state, ..Limits::default() };
+    let store = ExecutedStore::open(dir, &store::Options::default(), limits).unwrap();
     let mut sink = Sink::Executed(Box::new(store.0));
-    let (_, error) = run(path, &options(spec.clone(), Setting::default()), &mut sink);
+    let setting = Setting::default().with(&[format!("state={}", state.name())]).unwrap();
+    let (_, error) = run(path, &options(spec.clone(), setting), &mut sink);
     assert_eq!(error, None);
     drop(sink);
     (spec, ExecutedStore::open_read_only(dir).unwrap())
@@ -73,12 +79,17 @@ fn prove(nodes: &NodeSet, root: &[u8; 32], address: &Address, slots: &[U256]) ->
 #[testkit::needs(fixtures)]
 #[test]
 fn a_library_accepts_the_proofs_of_every_account_and_slot() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, store) = stored("execution-apis", folder.path());
+    let folders = StateKind::ALL.map(|_| tempfile::tempdir().unwrap());
+    let stores: Vec<_> = StateKind::ALL
+        .into_iter()
+        .zip(&folders)
+        .map(|(kind, folder)| stored_in(kind, "execution-apis", folder.path()).1)
+        .collect();
     let mut random = Random::new(16);
     let mut found = 0;
-    for number in [0, 1, 20, 53, 54] {
-        let (nodes, root) = nodes_behind(&store, number);
+    for (number, at) in [0, 1, 20, 53, 54].into_iter().flat_map(|n| [(n, 0), (n, 1), (n, 2)]) {
+        let (nodes, root) = nodes_behind(&stores[at], number);
+        let store = &stores[0];
         let state = store.state_behind(number, &Cancel::default()).unwrap().unwrap();
         for (id, address, _) in state.accounts() {
             let mut slots: Vec<U256> = state.slots(id).map(|(slot, _)| *slot).collect();
@@ -90,7 +101,9 @@ fn a_library_accepts_the_proofs_of_every_account_and_slot() {
             assert_eq!(prove(&nodes, &root, &absent, &[U256::ZERO]), 0);
         }
     }
-    assert!(found > 100, "{found}");
+    assert!(found > 300, "{found}");
+    let error = stores[1].state_behind(54, &Cancel::default()).unwrap_err().to_string();
+    assert!(error.contains("state=memory"), "{error}");
 }
 
 fn witness_of(spec: &ChainSpec, store: &ExecutedStore, number: u64) -> Value {
@@ -112,9 +125,17 @@ fn the_witness_of_every_stored_block_executes_and_has_nothing_to_spare() {
     for (name, step) in [("execution-apis", 1), ("geth-ethtest", 37)] {
         let folder = tempfile::tempdir().unwrap();
         let (spec, store) = stored(name, folder.path());
+        let others = [StateKind::Pages, StateKind::FlatTrie].map(|kind| {
+            let folder = tempfile::tempdir().unwrap();
+            let store = stored_in(kind, name, folder.path()).1;
+            (folder, store)
+        });
         let last = store.facts().unwrap().block;
         for number in (1..=last).step_by(step) {
             let file = witness_of(&spec, &store, number);
+            for (_, other) in &others {
+                assert_eq!(witness_of(&spec, other, number), file, "{name} {number}");
+            }
             let read = |file: &Value| Witness::read(&file.to_string()).unwrap();
             let done = read(&file).execute(&spec).unwrap();
             assert_eq!(Some(done.number), file["number"].as_u64());

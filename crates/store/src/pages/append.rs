@@ -112,16 +112,24 @@ impl PageFiles {
         Ok(())
     }
 
-    /// Ends the page in the making and makes everything that was appended survive a power loss.
-    pub fn sync(&mut self) -> Result<()> {
+    /// Ends the page in the making and writes everything that was appended.
+    pub fn write_all(&mut self) -> Result<()> {
         self.end_page(1)?;
-        self.write()?;
-        for file in self.slots.iter_mut().flatten().filter(|file| file.pages > file.synced) {
+        self.write()
+    }
+
+    /// Makes everything that was written survive a power loss.
+    pub fn sync(&self) -> Result<()> {
+        for file in self.slots.iter().flatten().filter(|file| file.pages > file.synced) {
             let path = path_of(&self.folder.dir, &self.name, file.number);
             file.handle.sync().map_err(io_error("sync", &path))?;
-            file.synced = file.pages;
         }
         Ok(())
+    }
+
+    /// Takes note that it does.
+    pub fn is_synced(&mut self) {
+        self.slots.iter_mut().flatten().for_each(|file| file.synced = file.pages);
     }
 
     /// Takes a file out whose records do not count any more.

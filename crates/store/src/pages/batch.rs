@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::{
     Pages,
     ahead::Wanted,
-    key::StateKey,
+    key::{Change, StateKey},
     read::{Found, Part, value_in},
     upper::Below,
 };
@@ -15,6 +15,10 @@ use crate::error::Result;
 const TOGETHER: usize = 1024;
 /// Pages that an update holds besides the cache.
 const HELD: usize = 1 << 14;
+
+/// Pages that an update will need.
+#[derive(Debug)]
+pub struct HeldPages(pub(super) Held);
 
 /// Pages that are at hand besides the cache.
 pub(super) type Held = HashMap<u32, Arc<[u8]>>;
@@ -100,8 +104,12 @@ impl Pages {
         Ok(())
     }
 
-    /// Reads the pages that an update of these keys will need, as far as that can be told.
-    pub(super) fn hold<'k>(&mut self, keys: impl Iterator<Item = &'k StateKey>) -> Result<()> {
+    /// Reads the pages that an update will need, as far as that can be told.
+    ///
+    /// # Errors
+    /// Those of [`Pages::get`].
+    pub fn bring_for(&self, changes: &[Change<'_>]) -> Result<HeldPages> {
+        self.check_whole()?;
         let mut wanted = vec![];
         let mut last = None;
         let mut want = |found: Option<Found>| {
@@ -111,7 +119,7 @@ impl Pages {
                 wanted.push((page, child.bytes()));
             }
         };
-        for key in keys {
+        for Change { key, .. } in changes {
             // a change of a slot changes its account
             if last != Some(key.account) {
                 want(self.cell_of(super::cell::ACCOUNTS, &key.account));
@@ -124,12 +132,10 @@ impl Pages {
         wanted.sort_unstable();
         wanted.dedup_by_key(|(page, _)| *page);
         wanted.truncate(HELD);
-        let mut held = std::mem::take(&mut self.files.held);
-        held.clear();
+        let mut held = Held::new();
         for pages in wanted.chunks(TOGETHER) {
             self.bring(pages.iter().copied(), &mut held)?;
         }
-        self.files.held = held;
-        Ok(())
+        Ok(HeldPages(held))
     }
 }

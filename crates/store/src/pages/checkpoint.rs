@@ -29,6 +29,14 @@ pub(crate) fn number_of_file(file: &str, name: &str) -> Option<u64> {
     number_of(file, name).or_else(|| number_of(file, &format!("{name}{INDEX}")))
 }
 
+/// Pages and references that are on disk, and that no manifest names yet.
+#[derive(Clone, Copy, Debug)]
+pub struct StagedPages {
+    /// Number and bytes of the file with the references.
+    number: u64,
+    bytes: u64,
+}
+
 /// What a manifest says of pages.
 struct Facts {
     page_bytes: u32,
@@ -87,21 +95,56 @@ impl Pages {
         path_of(&self.folder.dir, &format!("{}{INDEX}", self.name), number)
     }
 
-    /// Writes and syncs what changed; what the manifest will say.
-    pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
-        self.check_whole()?;
+    /// Puts what changed into pages, of which the system knows then: the first step of a commit,
+    /// that who shares the pages with readers may take before it.
+    ///
+    /// # Errors
+    /// Those of the system; the store must be opened again then.
+    pub fn stage(&mut self) -> Result<()> {
+        self.check_settled()?;
         if self.has_changed || self.index.is_none() {
             self.failed = true;
             self.clean()?;
             self.write_cells()?;
-            self.files.sync()?;
-            self.folder.reach(CrashPoint::AfterPages)?;
-            let number = self.folder.take_number();
-            let bytes = index::write(self, number)?;
+            self.files.write_all()?;
+            (self.failed, self.staged) = (false, true);
+        }
+        Ok(())
+    }
+
+    /// Makes what was staged survive a power loss, and writes the references beside it: the second
+    /// step, during which others may read.
+    ///
+    /// # Errors
+    /// Those of the system; the store must be opened again then.
+    pub fn sync_staged(&self) -> Result<Option<StagedPages>> {
+        if !self.staged || self.next_index.is_some() {
+            return Ok(None);
+        }
+        self.files.sync()?;
+        self.folder.reach(CrashPoint::AfterPages)?;
+        let number = self.folder.take_number();
+        let bytes = index::write(self, number)?;
+        Ok(Some(StagedPages { number, bytes }))
+    }
+
+    /// Takes note of it: the third. What is left to a commit is to name it.
+    pub fn accept_staged(&mut self, staged: Option<StagedPages>) {
+        if let Some(StagedPages { number, bytes }) = staged {
+            self.files.is_synced();
             self.files.written += bytes;
             self.next_index = Some((number, bytes));
-            self.failed = false;
         }
+    }
+
+    /// Writes and syncs what changed; what the manifest will say.
+    pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
+        self.check_settled()?;
+        if !self.staged {
+            self.stage()?;
+        }
+        let staged = self.sync_staged().inspect_err(|_| self.failed = true);
+        self.accept_staged(staged?);
         let (number, bytes) = self.next_index.or(self.index).unwrap_or_default();
         let mut facts = vec![];
         facts.extend((self.files.page_bytes as u32).to_le_bytes());
@@ -124,7 +167,7 @@ impl Pages {
                 self.folder.remove(&self.files.path(number))?;
             }
         }
-        self.has_changed = false;
+        (self.has_changed, self.staged) = (false, false);
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! Hashing what an update changed: first the subtrees of all cells, then the upper levels, the
 //! deepest first. Nodes of all tries are hashed together.
 
+use std::ops::Range;
+
 use trie::codec::{BranchParts, Codec, Column, Ethereum};
 
 use super::{
@@ -17,18 +19,31 @@ const TOGETHER: usize = 64;
 /// Branches of the upper levels that are hashed together.
 const BRANCHES: usize = 256;
 
-/// A branch to be hashed: itself, its parent, and the half-bytes above it.
-type Waiting = (u32, Parent);
+/// A branch to be hashed.
+#[derive(Clone, Debug)]
+struct Waiting {
+    at: u32,
+    /// Which of the references is its own.
+    index: u32,
+    /// Its children whose references are not known yet: half-bytes and references.
+    pending: Range<u32>,
+}
 
 /// What hashes; its memory is kept for the next update.
+///
+/// Nothing but this is changed while it hashes: references are put in their places afterwards. So
+/// others may read meanwhile.
 #[derive(Debug)]
 pub(super) struct Hashing {
     codec: Ethereum,
     subtrees: Subtrees,
-    /// Cells that changed: their place in the buffer, their depth, and where they hang.
-    cells: Vec<(u32, usize, Parent)>,
+    /// Cells that changed: their place in the buffer, their depth, and their reference.
+    cells: Vec<(u32, usize, u32)>,
     /// Branches above them, by the half-byte that parts their children.
     levels: Vec<Vec<Waiting>>,
+    pending: Vec<(u8, u32)>,
+    /// References, and where they hang.
+    found: Vec<(Parent, Reference)>,
     column: Column,
     extensions: Column,
 }
@@ -40,6 +55,8 @@ impl Hashing {
             codec,
             cells: vec![],
             levels: vec![vec![]; 64],
+            pending: vec![],
+            found: vec![],
             column: Column::default(),
             extensions: Column::default(),
         }
@@ -62,22 +79,24 @@ impl Hashing {
         self.subtrees.hash(|i, reference| each(first + i, reference.bytes));
     }
 
-    /// Hashes everything in `tries` whose reference is not known.
-    pub fn settle(
+    /// Hashes everything in tries whose reference is not known.
+    pub fn hash(
         &mut self,
         numbers: &[u32],
-        tries: &mut [Trie],
-        arena: &mut Arena,
+        tries: &[Trie],
+        arena: &Arena,
         buffer: &Buffer,
     ) -> Result<()> {
         self.cells.clear();
+        self.pending.clear();
+        self.found.clear();
         self.levels.iter_mut().for_each(Vec::clear);
         for number in numbers {
-            if let Some(top) = tries[*number as usize].top {
+            if let Some(top) = tries[*number as usize].top.filter(Child::is_pending) {
                 self.gather(&top, 0, Parent::Trie(*number), arena)?;
             }
         }
-        let Self { cells, subtrees, .. } = self;
+        let Self { cells, subtrees, found, .. } = self;
         for cells in cells.chunks(TOGETHER) {
             for (at, depth, _) in cells {
                 let record = Record::new(buffer.get(*at)?);
@@ -85,82 +104,107 @@ impl Hashing {
                 let entries: Vec<_> = record.entries().collect();
                 subtrees.push(&entries, *depth);
             }
-            subtrees.hash(|i, reference| set(cells[i].2, reference, tries, arena));
+            subtrees.hash(|i, reference| found[cells[i].2 as usize].1 = reference);
         }
         for depth in (0..self.levels.len()).rev() {
             let level = std::mem::take(&mut self.levels[depth]);
-            level.chunks(BRANCHES).for_each(|branches| self.branches(branches, tries, arena));
+            level.chunks(BRANCHES).for_each(|branches| self.branches(branches, arena));
             self.levels[depth] = level;
         }
         Ok(())
     }
 
-    /// Finds what is pending at and below `child`.
-    fn gather(&mut self, child: &Child, depth: usize, parent: Parent, arena: &Arena) -> Result<()> {
-        if !child.is_pending() {
-            return Ok(());
+    /// Puts the references that were found where they hang.
+    pub fn put(&mut self, tries: &mut [Trie], arena: &mut Arena) {
+        for (parent, reference) in self.found.drain(..) {
+            let child = match parent {
+                Parent::Trie(number) => tries[number as usize].top.as_mut(),
+                Parent::Branch(at, nibble) => arena.get_mut(at).get_mut(nibble),
+            };
+            if let Some(child) = child {
+                child.reference = reference;
+            }
         }
+    }
+
+    /// Finds what is pending at and below `child`, which is; which of the references is its own.
+    fn gather(
+        &mut self,
+        child: &Child,
+        depth: usize,
+        parent: Parent,
+        arena: &Arena,
+    ) -> Result<u32> {
+        let index = self.found.len() as u32;
+        self.found.push((parent, Reference::PENDING));
         match child.below() {
-            Below::Buffer(at) => self.cells.push((at, depth, parent)),
+            Below::Buffer(at) => self.cells.push((at, depth, index)),
             // what is in a page was hashed before it was written
             Below::Page(page) => return Err(mismatch("cell", "one that was hashed", page)),
             Below::Branch(at) => {
                 let branch = arena.get(at);
                 let parting = depth + branch.path.len();
-                for (nibble, child) in branch.children() {
-                    self.gather(child, parting + 1, Parent::Branch(at, nibble), arena)?;
+                let (mut children, mut count) = ([(0, 0); 16], 0);
+                for (nibble, child) in branch.children().filter(|(_, child)| child.is_pending()) {
+                    let parent = Parent::Branch(at, nibble);
+                    children[count] = (nibble, self.gather(child, parting + 1, parent, arena)?);
+                    count += 1;
                 }
+                let start = self.pending.len() as u32;
+                self.pending.extend_from_slice(&children[..count]);
+                let pending = start..self.pending.len() as u32;
                 match self.levels.get_mut(parting) {
-                    Some(level) => level.push((at, parent)),
+                    Some(level) => level.push(Waiting { at, index, pending }),
                     None => return Err(mismatch("depth of a branch", "below 64", parting)),
                 }
             }
         }
-        Ok(())
+        Ok(index)
     }
 
     /// Hashes branches whose children are known.
-    fn branches(&mut self, branches: &[Waiting], tries: &mut [Trie], arena: &mut Arena) {
-        let Self { codec, column, extensions, .. } = self;
-        for (at, _) in branches {
-            write(codec, arena.get(*at), column);
+    fn branches(&mut self, branches: &[Waiting], arena: &Arena) {
+        let Self { codec, column, extensions, pending, found, .. } = self;
+        for Waiting { at, pending: range, .. } in branches {
+            let pending = &pending[range.start as usize..range.end as usize];
+            let known = |nibble: u8| {
+                let place = pending.iter().find(|(own, _)| *own == nibble);
+                place.map(|(_, index)| found[*index as usize].1)
+            };
+            write(codec, arena.get(*at), known, column);
         }
         let mut below = vec![];
         drain(column, codec, |i, reference| {
-            let (at, parent) = branches[i];
+            let Waiting { at, index, .. } = branches[i];
             let path = &arena.get(at).path;
             if path.is_empty() {
-                set(parent, reference, tries, arena);
+                found[index as usize].1 = reference;
             } else {
                 extension(codec, path.iter().copied(), &reference, extensions);
-                below.push(parent);
+                below.push(index);
             }
         });
-        drain(extensions, codec, |i, reference| set(below[i], reference, tries, arena));
+        drain(extensions, codec, |i, reference| found[below[i] as usize].1 = reference);
     }
 }
 
-/// Writes the node of a branch.
-fn write(codec: &Ethereum, branch: &Branch, column: &mut Column) {
+/// Writes the node of a branch; `other` says the references that are not in it yet.
+pub(super) fn write(
+    codec: &Ethereum,
+    branch: &Branch,
+    other: impl Fn(u8) -> Option<Reference>,
+    column: &mut Column,
+) {
     let mut references = [[0; 32]; 16];
     let (mut count, mut inline) = (0, 0);
     for (nibble, child) in branch.children() {
-        references[count] = child.reference.bytes;
-        inline |= u32::from(child.reference.form == Form::Inline) << nibble;
+        let reference = other(nibble).unwrap_or(child.reference);
+        references[count] = reference.bytes;
+        inline |= u32::from(reference.form == Form::Inline) << nibble;
         count += 1;
     }
     let mask = branch.mask().into();
     let parts = BranchParts { mask, inline, references: &references[..count], value: [&[]; 2] };
     codec.branch(&parts, &mut column.bytes, |_, _| {});
     column.end();
-}
-
-fn set(parent: Parent, reference: Reference, tries: &mut [Trie], arena: &mut Arena) {
-    let child = match parent {
-        Parent::Trie(number) => tries[number as usize].top.as_mut(),
-        Parent::Branch(at, nibble) => arena.get_mut(at).get_mut(nibble),
-    };
-    if let Some(child) = child {
-        child.reference = reference;
-    }
 }

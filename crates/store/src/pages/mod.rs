@@ -49,21 +49,26 @@ mod hashing;
 mod index;
 mod key;
 mod nested;
+mod nodes;
 mod read;
 mod subtree;
 mod update;
 mod upper;
 
 pub use ahead::ReadAhead;
+pub use batch::HeldPages;
+pub use checkpoint::StagedPages;
 pub(crate) use checkpoint::{number_of_file, numbers};
 pub use key::{Change, StateKey};
+pub use nested::Update;
+pub use nodes::NodeAt;
 
 /// Files that are written between two manifests at most, in a sensible setting.
 pub(crate) const BETWEEN: u64 = 1 << 12;
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
-use trie::{EMPTY_ROOT, codec::Ethereum};
+use trie::EMPTY_ROOT;
 
 use self::{
     files::PageFiles,
@@ -169,7 +174,7 @@ pub struct Pages {
     arena: Arena,
     buffer: Buffer,
     files: PageFiles,
-    hashing: Hashing,
+    hashing: Option<Box<Hashing>>,
     disk_factor: f64,
     /// The file with the references, as of the last commit, and its bytes.
     index: Option<(u64, u64)>,
@@ -177,8 +182,12 @@ pub struct Pages {
     next_index: Option<(u64, u64)>,
     /// Something changed since the last commit.
     has_changed: bool,
-    /// A change went wrong half-way.
+    /// A commit went wrong half-way.
     failed: bool,
+    /// An update is under way, or went wrong half-way.
+    is_updating: bool,
+    /// What changed is in pages, and only the manifest does not say so.
+    staged: bool,
     /// Bytes of records written anew because a file was emptied, so far.
     cleaned: u64,
 }
@@ -232,12 +241,14 @@ impl Pages {
             arena: Arena::default(),
             buffer: Buffer::default(),
             files: PageFiles::new(folder, name, options),
-            hashing: Hashing::new(Ethereum::new()),
+            hashing: None,
             disk_factor: disk_factor.max(1.2),
             index: None,
             next_index: None,
             has_changed: false,
             failed: false,
+            is_updating: false,
+            staged: false,
             cleaned: 0,
         };
         if let Some(facts) = facts {
@@ -292,9 +303,17 @@ impl Pages {
         }
     }
 
-    /// What a failed change left must not be used.
+    /// What a failed commit left must not be used.
     fn check_whole(&self) -> Result<()> {
         match self.failed {
+            true => Err(Error::Failed { path: self.folder.dir.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Nor what an update has left half-way be changed or committed.
+    fn check_settled(&self) -> Result<()> {
+        match self.failed || self.is_updating {
             true => Err(Error::Failed { path: self.folder.dir.clone() }),
             false => Ok(()),
         }

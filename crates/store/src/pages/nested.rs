@@ -1,11 +1,13 @@
 //! A block's changes: storage first, in tries of its own or in the entries of accounts, then the
 //! accounts with the roots that came of it.
 
-use trie::EMPTY_ROOT;
+use trie::{EMPTY_ROOT, codec::Ethereum};
 
 use super::{
     Pages, Trie,
+    batch::HeldPages,
     cell::{self, ACCOUNTS, Entry, FEW_NESTED, MAX_VALUE, MOST_NESTED, Record},
+    hashing::Hashing,
     key::{Change, StateKey},
     update::{Leaf, What, is_account},
 };
@@ -22,6 +24,18 @@ enum Changed {
 /// Accounts that wait for the roots of their storage: places among the leaves, and that storage.
 type Waiting = Vec<(usize, Changed)>;
 
+/// An update on its way. Between its steps the pages can be read: what the update does not change
+/// is as it was, and what it changes is as before or as after it.
+pub struct Update<'a> {
+    leaves: Vec<Leaf<'a>>,
+    changed: Waiting,
+    /// Tries whose slots go into the entries of their accounts, or whose accounts end.
+    ended: Vec<u32>,
+    /// Roots of storage that stands in the entries of accounts.
+    nested: Vec<[u8; 32]>,
+    hashing: Box<Hashing>,
+}
+
 impl Pages {
     /// Applies the changes of a block, in the order of their keys, each key once. The state root.
     ///
@@ -29,36 +43,102 @@ impl Pages {
     /// without its old slots is removed by an update of its own before. The storage root in the
     /// value of an account is put in here, whatever the caller has there.
     ///
+    /// Who shares the pages with readers takes the steps one by one, which need them for itself for
+    /// a part of the time only: [`Pages::bring_for`], [`Pages::begin`], [`Pages::hash_storage`],
+    /// [`Pages::change_accounts`], [`Pages::hash_accounts`], [`Pages::finish`].
+    ///
     /// # Errors
     /// [`crate::Error::Mismatch`] when keys do not ascend, a value is empty or longer than 127
     /// bytes, the value of an account is none, or a removed account gets slots: nothing has changed
     /// then. Slots of no account, and what happens on reading: after such an error the store must
     /// be opened again.
     pub fn update(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
-        self.check_whole()?;
         check(changes)?;
-        self.hold(changes.iter().map(|change| &change.key))?;
-        self.failed = true;
-        let (mut leaves, changed) = self.change_storage(changes)?;
+        let held = self.bring_for(changes)?;
+        let mut update = self.begin(changes, held)?;
+        self.hash_storage(&mut update)?;
+        self.change_accounts(&mut update)?;
+        self.hash_accounts(&mut update)?;
+        Ok(self.finish(update))
+    }
+
+    /// The first step: changes the storage of accounts.
+    ///
+    /// # Errors
+    /// Those of [`Pages::update`].
+    pub fn begin<'a>(&mut self, changes: &[Change<'a>], held: HeldPages) -> Result<Update<'a>> {
+        self.check_settled()?;
+        check(changes)?;
+        self.is_updating = true;
+        self.files.held = held.0;
+        let mut ended = vec![];
+        let (leaves, changed) = self.change_storage(changes, &mut ended)?;
+        let hashing = self.hashing.take();
+        let hashing = hashing.unwrap_or_else(|| Box::new(Hashing::new(Ethereum::new())));
+        Ok(Update { leaves, changed, ended, nested: vec![], hashing })
+    }
+
+    /// The second: hashes that storage.
+    ///
+    /// # Errors
+    /// None of pages that are whole.
+    pub fn hash_storage(&self, update: &mut Update<'_>) -> Result<()> {
         let mut tries: Vec<u32> = vec![];
-        tries.extend(changed.iter().filter_map(|(_, changed)| match changed {
-            Changed::Trie(number) => Some(*number),
-            Changed::Nested(_) => None,
-        }));
-        let Self { hashing, tries: all, arena, buffer, .. } = self;
-        hashing.settle(&tries, all, arena, buffer)?;
-        self.put_roots(&mut leaves, changed);
-        self.change(ACCOUNTS, &leaves)?;
-        let Self { hashing, tries: all, arena, buffer, .. } = self;
-        hashing.settle(&[ACCOUNTS], all, arena, buffer)?;
+        let mut nested: Vec<&[u8]> = vec![];
+        for (_, changed) in &update.changed {
+            match changed {
+                Changed::Trie(number) => tries.push(*number),
+                Changed::Nested(slots) => nested.push(slots),
+            }
+        }
+        update.hashing.hash(&tries, &self.tries, &self.arena, &self.buffer)?;
+        let mut roots = vec![EMPTY_ROOT; nested.len()];
+        let with_slots: Vec<usize> = (0..nested.len()).filter(|i| !nested[*i].is_empty()).collect();
+        let slots = with_slots.iter().map(|i| {
+            cell::nested(nested[*i]).map(|(key, value)| Entry::slot(key, value)).collect()
+        });
+        update.hashing.roots(slots, |i, root| roots[with_slots[i]] = root);
+        update.nested = roots;
+        Ok(())
+    }
+
+    /// The third: changes the accounts, which get the roots of their storage.
+    ///
+    /// # Errors
+    /// Those of [`Pages::update`].
+    pub fn change_accounts(&mut self, update: &mut Update<'_>) -> Result<()> {
+        update.hashing.put(&mut self.tries, &mut self.arena);
+        self.put_roots(update);
+        self.change(ACCOUNTS, &update.leaves)?;
+        let ended = std::mem::take(&mut update.ended);
+        ended.into_iter().try_for_each(|number| self.remove_trie(number))
+    }
+
+    /// The fourth: hashes the accounts.
+    ///
+    /// # Errors
+    /// None of pages that are whole.
+    pub fn hash_accounts(&self, update: &mut Update<'_>) -> Result<()> {
+        update.hashing.hash(&[ACCOUNTS], &self.tries, &self.arena, &self.buffer)
+    }
+
+    /// The last: the state root.
+    pub fn finish(&mut self, update: Update<'_>) -> [u8; 32] {
+        let mut hashing = update.hashing;
+        hashing.put(&mut self.tries, &mut self.arena);
+        self.hashing = Some(hashing);
         self.files.held.clear();
-        (self.failed, self.has_changed) = (false, true);
-        Ok(self.root())
+        (self.is_updating, self.has_changed) = (false, true);
+        self.root()
     }
 
     /// Changes the storage of accounts; what is left to do to the accounts, and which of them wait
     /// for a storage root.
-    fn change_storage<'a>(&mut self, changes: &[Change<'a>]) -> Result<(Vec<Leaf<'a>>, Waiting)> {
+    fn change_storage<'a>(
+        &mut self,
+        changes: &[Change<'a>],
+        ended: &mut Vec<u32>,
+    ) -> Result<(Vec<Leaf<'a>>, Waiting)> {
         let (mut leaves, mut changed) = (vec![], vec![]);
         for group in changes.chunk_by(|a, b| a.key.account == b.key.account) {
             let (own, slots) = match group {
@@ -69,12 +149,12 @@ impl Pages {
             let number = self.storage.get(&account).copied();
             let value = own.and_then(|own| own.value);
             let what = if own.is_some() && value.is_none() {
-                number.map_or(Ok(()), |number| self.remove_trie(number))?;
+                ended.extend(number);
                 What::Remove
             } else {
                 if !slots.is_empty() {
                     let slots: Vec<_> = slots.iter().map(slot_leaf).collect();
-                    changed.push((leaves.len(), self.change_slots(&account, number, &slots)?));
+                    changed.push((leaves.len(), self.change_slots(&account, number, &slots, ended)?));
                 }
                 What::Set { value, storage: None }
             };
@@ -89,10 +169,11 @@ impl Pages {
         account: &[u8; 32],
         number: Option<u32>,
         slots: &[Leaf<'_>],
+        ended: &mut Vec<u32>,
     ) -> Result<Changed> {
         if let Some(number) = number {
             self.change(number, slots)?;
-            return self.nest_again(number);
+            return self.nest_again(number, ended);
         }
         let mut old = vec![];
         if let Some(found) = self.cell_of(ACCOUNTS, account) {
@@ -111,11 +192,11 @@ impl Pages {
         Ok(Changed::Trie(number))
     }
 
-    /// Puts the slots of a trie into the entry of their account, where they are few now.
-    fn nest_again(&mut self, number: u32) -> Result<Changed> {
+    /// Takes the slots of a trie for the entry of their account, where they are few now.
+    fn nest_again(&mut self, number: u32, ended: &mut Vec<u32>) -> Result<Changed> {
         let Trie { account, top } = self.tries[number as usize];
         let Some(top) = top else {
-            self.remove_trie(number)?;
+            ended.push(number);
             return Ok(Changed::Nested(vec![]));
         };
         if !(1..=FEW_NESTED).contains(&top.count()) {
@@ -127,7 +208,7 @@ impl Pages {
         let Some(nested) = cell::nest(&entries, FEW_NESTED) else {
             return Ok(Changed::Trie(number));
         };
-        self.remove_trie(number)?;
+        ended.push(number);
         Ok(Changed::Nested(nested))
     }
 
@@ -154,33 +235,20 @@ impl Pages {
     }
 
     /// Gives the leaves of accounts the roots of their storage.
-    fn put_roots(&mut self, leaves: &mut [Leaf<'_>], changed: Waiting) {
-        let mut nested = vec![];
-        let mut put = |at: usize, root: [u8; 32], slots: Vec<u8>| {
-            if let What::Set { storage, .. } = &mut leaves[at].what {
-                *storage = Some((root, slots));
-            }
-        };
-        for (at, changed) in changed {
-            match changed {
+    fn put_roots(&self, update: &mut Update<'_>) {
+        let mut nested = update.nested.iter();
+        for (at, changed) in std::mem::take(&mut update.changed) {
+            let (root, slots) = match changed {
                 Changed::Trie(number) => {
                     let top = self.tries[number as usize].top;
-                    put(at, top.map_or(EMPTY_ROOT, |top| top.reference.bytes), vec![]);
+                    (top.map_or(EMPTY_ROOT, |top| top.reference.bytes), vec![])
                 }
-                Changed::Nested(slots) if slots.is_empty() => put(at, EMPTY_ROOT, slots),
-                Changed::Nested(slots) => nested.push((at, slots)),
+                Changed::Nested(slots) => (nested.next().copied().unwrap_or(EMPTY_ROOT), slots),
+            };
+            if let What::Set { storage, .. } = &mut update.leaves[at].what {
+                *storage = Some((root, slots));
             }
         }
-        let entries = |slots: &[u8]| -> Vec<_> {
-            cell::nested(slots).map(|(key, value)| (key, value.to_vec())).collect()
-        };
-        let all: Vec<_> = nested.iter().map(|(_, slots)| entries(slots)).collect();
-        let tries = all.iter().map(|slots| {
-            slots.iter().map(|(key, value)| Entry::slot(*key, value)).collect::<Vec<_>>()
-        });
-        let mut roots = vec![EMPTY_ROOT; nested.len()];
-        self.hashing.roots(tries, |i, root| roots[i] = root);
-        nested.into_iter().zip(roots).for_each(|((at, slots), root)| put(at, root, slots));
     }
 }
 

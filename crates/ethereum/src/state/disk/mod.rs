@@ -6,12 +6,18 @@
 //! has a newer one.
 
 mod changes;
+mod nodes;
 mod shared;
 
 pub use changes::HashedChanges;
+pub(super) use nodes::DiskNodes;
 pub use shared::{DiskError, SharedState};
 
-use super::{Account, EMPTY_CODE, FlatTrie, FlatTrieError, StateError};
+use super::nodes::NoNodes;
+use super::sparse::MadeNode;
+use super::{
+    Account, EMPTY_CODE, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie, StateError,
+};
 use crate::execute::Code;
 use crate::params::genesis::GenesisAccount;
 use crate::{Hash, U256};
@@ -19,8 +25,8 @@ use rlp::Decode;
 use rlp::ethereum::Account as Leaf;
 use std::path::{Path, PathBuf};
 use store::{
-    CommitPart, Compression, Opening, PageCache, Pages, PagesOptions, ReadAhead, StateKey, Table,
-    TableOptions,
+    CommitPart, Compression, NodeAt, Opening, PageCache, Pages, PagesOptions, ReadAhead, StateKey,
+    Table, TableOptions,
 };
 
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
@@ -156,6 +162,31 @@ impl DiskState {
         parts
     }
 
+    /// Where it is kept.
+    #[must_use]
+    pub fn kind(&self) -> StateKind {
+        match &self.design {
+            Design::Pages(_) => StateKind::Pages,
+            Design::FlatTrie(_) => StateKind::FlatTrie,
+        }
+    }
+
+    /// Puts a piece of values and nodes right, each from the other ([`FlatTrie::heal`]); nothing of
+    /// pages, which have each value once.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn heal(&mut self, piece: u8) -> Result<Healed, StateError> {
+        let Self { design, dir, .. } = self;
+        match design {
+            Design::Pages(_) => Ok(Healed::default()),
+            Design::FlatTrie(state) => {
+                let healed = state.heal(piece);
+                Ok(healed.map_err(|error| DiskError::from(of_tables(dir, error)))?)
+            }
+        }
+    }
+
     /// Is it time to commit?
     #[must_use]
     pub fn wants_commit(&self) -> bool {
@@ -240,6 +271,47 @@ impl DiskState {
         found.into_iter().map(value).collect()
     }
 
+    /// The nodes at and about a place: the one with this hash, to which the first `depth`
+    /// half-bytes of `key` lead in the trie of accounts or of an account's storage, is among them
+    /// where the state has it.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub(super) fn nodes_at(
+        &self,
+        account: Option<&Hash>,
+        hash: &Hash,
+        (key, depth): (&Hash, usize),
+    ) -> Result<Vec<(Hash, NodeBytes)>, StateError> {
+        let pages = match &self.design {
+            Design::FlatTrie(state) => {
+                let node = state.node(account, hash, (key, depth));
+                return Ok(vec![(*hash, node.map_err(|error| self.of_tables(error))?)]);
+            }
+            Design::Pages(pages) => pages,
+        };
+        let found = pages.node(account, key, depth).map_err(DiskError::from)?;
+        let mut nodes = vec![];
+        match found {
+            None => {}
+            Some(NodeAt::Node(node)) => nodes.push((crypto::keccak256(&node), node.into())),
+            Some(NodeAt::Leaves { depth, leaves }) => {
+                let (mut trie, none) = (SparseTrie::default(), NoNodes);
+                for (key, value) in leaves {
+                    trie.set(&key, Some(value), &none)?;
+                }
+                let mut keep = |node: MadeNode<'_>| {
+                    nodes.push((*node.hash, node.encoding.into()));
+                };
+                match depth {
+                    0 => _ = trie.root_with(&mut keep),
+                    _ => _ = trie.hash_at(depth, &mut keep),
+                }
+            }
+        }
+        Ok(nodes)
+    }
+
     /// The code with this hash; none where it is not there.
     ///
     /// # Errors
@@ -301,7 +373,27 @@ impl DiskState {
         self.update_sorted(&changes.leaves())
     }
 
-    fn update_sorted(&mut self, changes: &[store::Change<'_>]) -> Result<Hash, StateError> {
+    /// The pages, where it is kept in pages.
+    pub(super) fn pages(&self) -> Option<&Pages> {
+        match &self.design {
+            Design::Pages(pages) => Some(pages),
+            Design::FlatTrie(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn pages_mut(&mut self) -> Option<&mut Pages> {
+        match &mut self.design {
+            Design::Pages(pages) => Some(pages),
+            Design::FlatTrie(_) => None,
+        }
+    }
+
+    /// Applies changes in the order of their keys; the state root behind them.
+    pub(super) fn update_sorted(
+        &mut self,
+        changes: &[store::Change<'_>],
+    ) -> Result<Hash, StateError> {
         let Self { design, dir, .. } = self;
         Ok(match design {
             Design::Pages(pages) => pages.update(changes).map_err(DiskError::from)?,

@@ -8,7 +8,7 @@ use crate::{Hash, U256};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use store::StateKey;
+use store::{Change, Pages, StateKey};
 
 /// What reading or changing a state on disk fails with: damage of the store, or the system.
 #[derive(Clone, Debug)]
@@ -43,6 +43,12 @@ impl fmt::Display for DiskError {
 }
 
 impl std::error::Error for DiskError {}
+
+/// What is done to pages is done where there are some.
+fn no_pages() -> store::Error {
+    let (expected, found) = ("state=pages".into(), "state=flat+trie".into());
+    store::Error::Mismatch { what: "kind of a state", expected, found }
+}
 
 /// A state on disk; a clone is the same one.
 #[derive(Clone)]
@@ -93,13 +99,68 @@ impl SharedState {
         changes: &HashedChanges,
         codes: impl IntoIterator<Item = (&'c Hash, &'c Code)>,
     ) -> Result<Hash, StateError> {
-        let mut state = self.write();
         for (hash, code) in codes {
-            state.put_code(hash, code.bytes())?;
+            self.write().put_code(hash, code.bytes())?;
         }
-        let root = state.update(changes)?;
+        let cleared = changes.cleared();
+        if !cleared.is_empty() {
+            self.update(&cleared)?;
+        }
+        let root = self.update(&changes.leaves())?;
         self.0.applied.fetch_add(1, Ordering::Release);
         Ok(root)
+    }
+
+    /// Applies changes in the order of their keys. Of pages, what takes long keeps nobody from
+    /// reading: bringing pages, and hashing.
+    fn update(&self, changes: &[Change<'_>]) -> Result<Hash, StateError> {
+        let held = match self.read().pages() {
+            Some(pages) => Some(pages.bring_for(changes).map_err(DiskError::from)?),
+            None => None,
+        };
+        let Some(held) = held else { return self.write().update_sorted(changes) };
+        let mut update = self.alone(|pages| pages.begin(changes, held))?;
+        self.beside(|pages| pages.hash_storage(&mut update))?;
+        self.alone(|pages| pages.change_accounts(&mut update))?;
+        self.beside(|pages| pages.hash_accounts(&mut update))?;
+        self.alone(|pages| Ok(pages.finish(update)))
+    }
+
+    /// Puts what changed of pages on disk, ahead of the commit that names it: most of that keeps
+    /// nobody from reading. Nothing may be applied until that commit.
+    ///
+    /// # Errors
+    /// Those of the system. The store must be opened again then.
+    pub fn stage(&self) -> Result<(), StateError> {
+        if self.read().pages().is_none() {
+            return Ok(());
+        }
+        self.alone(Pages::stage)?;
+        let staged = self.beside(Pages::sync_staged)?;
+        self.alone(|pages| {
+            pages.accept_staged(staged);
+            Ok(())
+        })
+    }
+
+    /// A step with the pages, while others may read.
+    fn beside<T>(
+        &self,
+        step: impl FnOnce(&Pages) -> store::Result<T>,
+    ) -> Result<T, StateError> {
+        let state = self.read();
+        let pages = state.pages().ok_or_else(no_pages);
+        Ok(pages.and_then(step).map_err(DiskError::from)?)
+    }
+
+    /// A step with the pages, while nobody else has them.
+    fn alone<T>(
+        &self,
+        step: impl FnOnce(&mut Pages) -> store::Result<T>,
+    ) -> Result<T, StateError> {
+        let mut state = self.write();
+        let pages = state.pages_mut().ok_or_else(no_pages);
+        Ok(pages.and_then(step).map_err(DiskError::from)?)
     }
 
     /// [`DiskState::account`].

@@ -6,8 +6,9 @@
 
 use super::{FlatTrie, FlatTrieError, Reader, malformed, node_key, slot_key, storage_root};
 use crate::Hash;
+use crate::state::StateError;
+use crate::state::nodes::NoNodes;
 use crate::state::sparse::{Nodes, SparseTrie, set_half};
-use crate::state::{NodeSet, StateError};
 use hashbrown::HashSet;
 use rlp::Decode;
 use rlp::ethereum::{Child, TrieNode};
@@ -33,6 +34,16 @@ pub struct Healed {
     pub lost: u64,
 }
 
+impl Healed {
+    /// Adds what else was put right.
+    pub fn add(&mut self, other: &Self) {
+        self.values += other.values;
+        self.nodes += other.nodes;
+        self.removed += other.removed;
+        self.lost += other.lost;
+    }
+}
+
 impl Reader<'_> {
     /// The node that the values below a place give, if it is the one with this hash; all nodes
     /// below are kept, to be stored again.
@@ -46,7 +57,7 @@ impl Reader<'_> {
         if let Some(node) = self.made.borrow().get(&own) {
             return Ok(Some(node.clone()));
         }
-        let (mut trie, none) = (SparseTrie::default(), NodeSet::default());
+        let (mut trie, none) = (SparseTrie::default(), NoNodes);
         let (prefix, skip) = self.prefix(key, depth);
         let mut count = 0;
         let mut scan = self.scan(&prefix)?;

@@ -166,6 +166,21 @@ impl FlatTrie {
         Ok(())
     }
 
+    /// The node with this hash, to which the first `depth` half-bytes of `key` lead in the trie of
+    /// accounts or of an account's storage.
+    ///
+    /// # Errors
+    /// Those of the tables; a node that is not there, nor can be made from the values.
+    pub fn node(
+        &self,
+        account: Option<&Hash>,
+        hash: &Hash,
+        (key, depth): (&Hash, usize),
+    ) -> Result<NodeBytes, FlatTrieError> {
+        let reader = Reader::new(self, account.copied());
+        reader.finish(reader.node(hash, key, depth))
+    }
+
     /// Waits for tables that are being merged; whether there were any, so that a commit is due.
     pub fn wait_for_merge(&self) -> bool {
         let merging = [&self.accounts, &self.slots, &self.nodes];

@@ -1,14 +1,14 @@
 //! The trie of pointers beside the naive root.
 
 use super::*;
-use crate::state::NodeSet;
+use crate::state::nodes::NoNodes;
 use std::collections::BTreeMap;
 use testkit::Random;
 
 #[test]
 fn sets_and_removals_give_the_root_of_what_is_left() {
     let mut random = Random::new(14);
-    let nodes = NodeSet::default();
+    let nodes = NoNodes;
     for round in 0..40 {
         let mut leaves = BTreeMap::new();
         let mut trie = SparseTrie::default();

@@ -12,6 +12,7 @@ use ::ethereum::import::{Options, Setup, import};
 use ::ethereum::option_table::Setting;
 use ::ethereum::params::ChainSpec;
 use ::ethereum::seal::{SealMode, SealPolicy};
+use ::ethereum::state::DiskOptions;
 use ::ethereum::{Level, record};
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Format};
@@ -131,7 +132,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         caches.get(0)?;
     }
     let archive = Archive::open(&paths(&job.settings)?)?;
-    let setting = Setting::default().with(&job.with)?;
+    let setting = Setting::default().with(&always(&job.settings))?.with(&job.with)?;
     let options = Options {
         spec: Arc::new(spec),
         level: level(job.setting("level")?)?,
@@ -150,7 +151,13 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
     let plan = setting.plan();
     let store = store::Options::default();
     let mut sink = if options.level >= Level::Execution {
-        let (store, _) = ExecutedStore::open(&job.folder, &store, Limits::default())?;
+        let memory = match job.settings.get("cache-mib") {
+            Some(_) => job.parsed::<usize>("cache-mib")? << 20,
+            None => DiskOptions::MEMORY,
+        };
+        let (state, disk) = (plan.state, plan.disk(memory));
+        let limits = Limits { state, disk, ..Limits::default() };
+        let (store, _) = ExecutedStore::open(&job.folder, &store, limits)?;
         Sink::Executed(Box::new(store))
     } else if Earlier::is_described_by(&plan) {
         Sink::Design(Box::new(Earlier::open(&job.folder, plan)?))
@@ -165,6 +172,12 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         leave_out(&mut record, &setup);
     }
     Ok(record)
+}
+
+/// The options that every contestant has, whatever else is turned.
+fn always(settings: &Settings) -> Vec<String> {
+    let with = settings.get("with").map_or("", String::as_str);
+    with.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Takes what came before the first block off the times: the state that the chain begins with. The

@@ -1,0 +1,106 @@
+//! A state of which next to nothing stays in memory, beside one that is all there.
+
+use crate::execute::Code;
+use crate::state::{Account, DiskOptions, DiskState, SharedState, State, StateKind, Tries};
+use crate::{Address, U256};
+use std::collections::VecDeque;
+use store::{Store, StoreOptions};
+use testkit::{Random, rounds};
+
+/// A state on disk in a folder of its own, and the store that it is a part of.
+fn on_disk(kind: StateKind, folder: &std::path::Path) -> (Store, SharedState) {
+    let mut opening = Store::open(folder, &StoreOptions::default()).unwrap();
+    let options = DiskOptions { memory_bytes: 1 << 15, ..DiskOptions::DEFAULT };
+    let state = DiskState::open(&mut opening, folder, kind, &options).unwrap().unwrap();
+    (opening.finish().unwrap().0, SharedState::new(state))
+}
+
+fn address(random: &mut Random) -> Address {
+    let mut address = [0; 20];
+    address[..1].copy_from_slice(&[random.below(40u8)]);
+    address
+}
+
+/// Changes both states in the same way, as a block does: what is set was asked for before.
+fn change(states: &mut [State; 2], random: &mut Random) {
+    let (address, slots) = (address(random), random.below(6u64));
+    let what = random.below(12u64);
+    let (nonce, balance) = (1 + random.below(3u64), U256::from(random.below(1_000u64)));
+    let code = Code::new(vec![random.below(9u64) as u8 + 1; 1 + random.below(60u64) as usize]);
+    let keys: Vec<_> = (0..slots)
+        .map(|_| (U256::from(random.below(400u64)), U256::from(random.below(3u64))))
+        .collect();
+    for state in states {
+        let before = state.account(&address).unwrap().map(|found| found.1);
+        if what == 0 {
+            let id = state.set_account(&address, None, None).unwrap();
+            state.clear_slots(id);
+            continue;
+        }
+        let code_hash = before.map_or(code.hash(), |account| account.code_hash);
+        let account = Account { nonce, balance, code_hash };
+        let id = state.set_account(&address, Some(account), Some(code.clone())).unwrap();
+        if what == 1 {
+            state.clear_slots(id);
+        }
+        for (slot, value) in &keys {
+            state.slot(id, slot).unwrap();
+            state.set_slot(id, *slot, *value);
+        }
+    }
+}
+
+/// Whether both states say the same of an account, its code and some of its slots.
+fn compare(states: &mut [State; 2], random: &mut Random) {
+    let address = address(random);
+    let slots: Vec<_> = (0..5).map(|_| U256::from(random.below(400u64))).collect();
+    let said = states.each_mut().map(|state| {
+        let peeked = state.peek_account(&address, |found, _| found.1).unwrap();
+        let peeked_slots = slots.iter().map(|slot| state.peek_slot(&address, slot).unwrap());
+        let peeked_slots: Vec<_> = peeked_slots.collect();
+        let found = state.account(&address).unwrap().map(|(id, account, _)| (id, account));
+        let code = found.map(|(_, account)| state.ask_code(&account.code_hash).unwrap().hash());
+        let asked: Vec<_> = match found {
+            Some((id, _)) => slots.iter().map(|slot| state.slot(id, slot).unwrap()).collect(),
+            None => vec![U256::ZERO; slots.len()],
+        };
+        assert_eq!(peeked, found.map(|found| found.1));
+        assert_eq!(asked, if found.is_some() { peeked_slots } else { asked.clone() });
+        (peeked, code, asked)
+    });
+    assert_eq!(said[0], said[1]);
+}
+
+#[test]
+fn what_was_let_go_of_comes_back_as_it_was() {
+    for kind in [StateKind::Pages, StateKind::FlatTrie] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut store, disk) = on_disk(kind, folder.path());
+        let mut states = [State::default(), State::on_disk(disk.clone())];
+        let mut tries = [Tries::arena().unwrap(), Tries::on_disk(disk.clone(), <_>::default())];
+        let mut random = Random::new(16);
+        let mut behind = VecDeque::new();
+        for _ in 0..rounds(1_500) {
+            states[1].turn();
+            for _ in 0..1 + random.below(6u64) {
+                change(&mut states, &mut random);
+                compare(&mut states, &mut random);
+            }
+            behind.push_back(states.each_mut().map(State::take_changes));
+            // the roots come some blocks later
+            while behind.len() as u64 > random.below(7u64) {
+                let Some([whole, part]) = behind.pop_front() else { break };
+                let lost = tries[1].lost_by([&part]).unwrap();
+                assert!(lost.len() <= part.cleared.len());
+                let roots = [tries[0].apply(&whole), tries[1].apply(&part)];
+                assert_eq!(roots[0].as_ref().unwrap(), roots[1].as_ref().unwrap());
+            }
+            let mut state = disk.write();
+            if state.wants_commit() || random.below(200u64) == 0 {
+                store.commit(&mut state.parts(), b"").unwrap();
+            }
+        }
+        let turns = states[1].turns.number();
+        assert!(turns > rounds(20) as u64, "{}: {turns} turns", kind.name());
+    }
+}
