@@ -22,12 +22,13 @@ use crate::option_table::Plan;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::params::ChainSpec;
-use crate::state::{Changes, Lost, State, StateError, Tries};
+use crate::state::{Changes, Lost, SharedState, State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
 use keeping::Keeping;
 use pipeline::{Cancel, Flow, Stages};
+use prefetch::prefetch;
 use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -224,14 +225,7 @@ impl<'c> Execution<'c> {
             false => (serial(stages, "link", link), None),
             true => (stages, Some(link)),
         };
-        let stages = match disk {
-            None => stages,
-            Some(disk) => stages.parallel("prefetch", move |batch| {
-                let blocks = &batch.prepared[batch.verified().range()];
-                // what cannot be read will be asked for again
-                let _ = prefetch::prefetch(&disk, hasher, blocks);
-            }),
-        };
+        let stages = prefetching(stages, disk, hasher);
         let stages = match speculation.which {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
@@ -268,6 +262,18 @@ impl<'c> Execution<'c> {
         };
         if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
     }
+}
+
+/// Adds the stage that reads what blocks name of a state on disk, where there is one.
+fn prefetching<'a>(
+    stages: Stages<'a, Batch, Error>,
+    disk: Option<SharedState>,
+    hasher: ManyKeccak,
+) -> Stages<'a, Batch, Error> {
+    let Some(disk) = disk else { return stages };
+    stages.parallel("prefetch", move |batch| {
+        prefetch(&disk, hasher, &batch.prepared[batch.verified().range()]);
+    })
 }
 
 /// Adds a serial stage that never ends the run by itself.

@@ -131,12 +131,19 @@ pub(super) fn log_records() -> Vec<Vec<u8>> {
         number: 77,
         has_old: true,
         accounts: vec![
-            AccountRecord { address: [1; 20], before: None, after: account(0, EMPTY_CODE), slots },
+            AccountRecord {
+                address: [1; 20],
+                before: None,
+                after: account(0, EMPTY_CODE),
+                slots,
+                lost: None,
+            },
             AccountRecord {
                 address: [2; 20],
                 before: account(200, [9; 32]),
                 after: None,
                 slots: vec![],
+                lost: Some(vec![([3; 32], U256::from(9))]),
             },
         ],
         codes: vec![vec![0x60; 3], vec![0xfe]],

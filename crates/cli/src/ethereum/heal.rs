@@ -17,9 +17,8 @@ pub fn run(args: &Heal, json: bool, cancel: &Cancel) -> Result<Answer> {
     stop::leaves("what was put right and committed stays; another run goes over all of it again");
     let data = &args.data;
     data_folder::expect(data, Family::Ethereum)?;
-    let (mut store, _) =
-        ExecutedStore::open(data, &store::Options::default(), Limits::default())
-            .with_context(|| format!("cannot open the store {}", data.display()))?;
+    let (mut store, _) = ExecutedStore::open(data, &store::Options::default(), Limits::default())
+        .with_context(|| format!("cannot open the store {}", data.display()))?;
     let bytes = store.blocks().bytes_to_check();
     let watch = Watch::new(bytes, json, cancel);
     let healed = store.heal(cancel, |_| _ = watch.read(bytes / HEALED_APART));

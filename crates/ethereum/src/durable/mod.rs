@@ -8,8 +8,8 @@
 //! put into the table in one durable commit. Then, too, the other log is begun if the active one
 //! has as many blocks as the way back is to have, and what the other one had is given up.
 //!
-//! A state that stays on disk (`state=pages`, `state=flat+trie`) is its own checkpoint, in the place
-//! of the table: it is committed when it has enough changes, by the commit of the last block whose
+//! A state that stays on disk (`state=pages`, `flat+trie`) is its own checkpoint, in the place of
+//! the table: it is committed when it has enough changes, by the commit of the last block whose
 //! changes it has, which nobody may pass meanwhile (`crate::execution`).
 //!
 //! Recovery is the checkpoint and the log since; the state root, computed from all of it, must be

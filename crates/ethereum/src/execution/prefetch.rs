@@ -2,22 +2,15 @@
 //! hundred reads in the time of a few.
 
 use crate::execute::PreparedBlock;
-use crate::state::{SharedState, StateError};
+use crate::state::SharedState;
 use crate::{Address, Hash};
 use crypto::ManyKeccak;
 use hashbrown::HashMap;
 use store::StateKey;
 
 /// Reads the accounts and slots that blocks name: senders, receivers, what access lists have
-/// (EIP-2930), who earns something. What the state does not tell, the execution will be told.
-///
-/// # Errors
-/// Damage; those of the system.
-pub(super) fn prefetch(
-    disk: &SharedState,
-    hasher: ManyKeccak,
-    blocks: &[PreparedBlock],
-) -> Result<(), StateError> {
+/// (EIP-2930), who earns something. What cannot be read is asked for again, and told then.
+pub(super) fn prefetch(disk: &SharedState, hasher: ManyKeccak, blocks: &[PreparedBlock]) {
     let mut slots: Vec<(Address, Hash)> = vec![];
     let mut addresses: Vec<Address> = vec![];
     for block in blocks {
@@ -48,5 +41,5 @@ pub(super) fn prefetch(
     let mut keys: Vec<StateKey> = accounts.chain(slots).collect();
     keys.sort_unstable();
     keys.dedup();
-    disk.touch(&keys)
+    let _ = disk.touch(&keys);
 }

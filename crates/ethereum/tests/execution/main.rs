@@ -6,6 +6,7 @@ mod source;
 
 mod chains;
 mod durable;
+mod healing;
 mod imports;
 mod proofs;
 mod refused;

@@ -154,7 +154,8 @@ impl Pages {
             } else {
                 if !slots.is_empty() {
                     let slots: Vec<_> = slots.iter().map(slot_leaf).collect();
-                    changed.push((leaves.len(), self.change_slots(&account, number, &slots, ended)?));
+                    changed
+                        .push((leaves.len(), self.change_slots(&account, number, &slots, ended)?));
                 }
                 What::Set { value, storage: None }
             };

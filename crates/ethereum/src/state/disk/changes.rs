@@ -104,7 +104,7 @@ impl HashedChanges {
 
     /// Keys that change.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.leaves.len()
     }
 

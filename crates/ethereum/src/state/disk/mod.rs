@@ -6,10 +6,12 @@
 //! has a newer one.
 
 mod changes;
+mod kind;
 mod nodes;
 mod shared;
 
 pub use changes::HashedChanges;
+pub use kind::{DiskOptions, StateKind};
 pub(super) use nodes::DiskNodes;
 pub use shared::{DiskError, SharedState};
 
@@ -25,8 +27,8 @@ use rlp::Decode;
 use rlp::ethereum::Account as Leaf;
 use std::path::{Path, PathBuf};
 use store::{
-    CommitPart, Compression, NodeAt, Opening, PageCache, Pages, PagesOptions, ReadAhead, StateKey,
-    Table, TableOptions,
+    CommitPart, Compression, NodeAt, Opening, PageCache, Pages, PagesOptions, StateKey, Table,
+    TableOptions,
 };
 
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
@@ -36,62 +38,6 @@ const CODES: &str = "state-codes";
 const TOGETHER: usize = 1 << 16;
 /// The share of the memory that is for codes.
 const CODE_SHARE: usize = 16;
-
-/// Where the state is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StateKind {
-    /// In memory while a run lasts; on disk a checkpoint and a log.
-    #[default]
-    Memory,
-    /// On disk, in pages.
-    Pages,
-    /// On disk, values in flat tables and nodes of tries by path.
-    FlatTrie,
-}
-
-impl StateKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Memory, Self::Pages, Self::FlatTrie];
-
-    /// The value of the option `state`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Pages => "pages",
-            Self::FlatTrie => "flat+trie",
-        }
-    }
-
-    /// What the last commit of a store keeps of a state on disk; none where there is no such part.
-    #[must_use]
-    pub fn of_parts(opening: &Opening) -> Option<Self> {
-        if opening.has(PAGES) {
-            return Some(Self::Pages);
-        }
-        opening.has(CODES).then_some(Self::FlatTrie)
-    }
-}
-
-/// How a state on disk is opened.
-#[derive(Clone, Copy, Debug)]
-pub struct DiskOptions {
-    /// Bytes for caches and for changes before they are written.
-    pub memory_bytes: usize,
-    /// How reads that are known together are made; of pages.
-    pub read_ahead: ReadAhead,
-    /// Whether pages that were read stay in memory; of pages.
-    pub page_cache: bool,
-}
-
-impl DiskOptions {
-    /// Bytes of memory, unless somebody says otherwise.
-    pub const MEMORY: usize = 256 << 20;
-
-    /// The fastest way.
-    pub const DEFAULT: Self =
-        Self { memory_bytes: Self::MEMORY, read_ahead: ReadAhead::Ring, page_cache: true };
-}
 
 /// See the module's text.
 pub struct DiskState {
@@ -353,7 +299,7 @@ impl DiskState {
                 for (slot, value) in slots {
                     changes.slot(key, crypto::keccak256(slot), U256::from_be_bytes(*value));
                 }
-                if changes.len() >= TOGETHER {
+                if changes.count() >= TOGETHER {
                     self.update(&std::mem::take(&mut changes).in_order())?;
                 }
             }

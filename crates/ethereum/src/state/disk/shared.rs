@@ -144,20 +144,14 @@ impl SharedState {
     }
 
     /// A step with the pages, while others may read.
-    fn beside<T>(
-        &self,
-        step: impl FnOnce(&Pages) -> store::Result<T>,
-    ) -> Result<T, StateError> {
+    fn beside<T>(&self, step: impl FnOnce(&Pages) -> store::Result<T>) -> Result<T, StateError> {
         let state = self.read();
         let pages = state.pages().ok_or_else(no_pages);
         Ok(pages.and_then(step).map_err(DiskError::from)?)
     }
 
     /// A step with the pages, while nobody else has them.
-    fn alone<T>(
-        &self,
-        step: impl FnOnce(&mut Pages) -> store::Result<T>,
-    ) -> Result<T, StateError> {
+    fn alone<T>(&self, step: impl FnOnce(&mut Pages) -> store::Result<T>) -> Result<T, StateError> {
         let mut state = self.write();
         let pages = state.pages_mut().ok_or_else(no_pages);
         Ok(pages.and_then(step).map_err(DiskError::from)?)

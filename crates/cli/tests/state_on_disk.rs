@@ -1,0 +1,103 @@
+//! A store whose state stays on disk, as a user meets it.
+
+mod program;
+
+use chain::Status;
+use program::{
+    Scratch, blockmill, document, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
+};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// An import of a chain through every fork.
+fn import(store: &Path, flags: &str) -> Command {
+    let mut command = blockmill(&format!("import --seal off {flags} --data"));
+    command.arg(store).arg(fixtures().join("chains/execution-apis/chain.rlp"));
+    command
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_goes_on_as_it_was_made_and_answers_as_others_do() {
+    let scratch = Scratch::new("state-on-disk");
+    let plain = scratch.path("plain");
+    succeed(&mut import(&plain, ""));
+    let proof = |store: &Path, block: &str| {
+        let account = format!("0x{}", "00".repeat(20));
+        succeed_json(
+            blockmill(&format!("prove --account {account} --slot 0x0 --block {block}")).arg(store),
+        )
+    };
+    for kind in ["pages", "flat+trie"] {
+        let store = scratch.path(&kind.replace('+', "-"));
+        let with = format!("--with state={kind} --cache 16");
+        succeed(&mut import(&store, &format!("{with} --until 30")));
+        assert_eq!(tip_of(&store), Some(30));
+        let expected = format!("expected state={kind}, as this store keeps it");
+        misunderstand(&mut import(&store, ""), &["--with state=memory", &expected]);
+        succeed(&mut import(&store, &with));
+        assert_eq!(tip_of(&store), Some(54));
+        for block in ["54", "31", "2"] {
+            assert_eq!(proof(&store, block), proof(&plain, block), "{kind} {block}");
+        }
+        succeed(blockmill("unwind --to 20").arg(&store));
+        assert_eq!(tip_of(&store), Some(20));
+        succeed(&mut import(&store, &with));
+        assert_eq!(tip_of(&store), Some(54));
+        succeed(blockmill("check").arg(&store));
+        let mut snapshot = blockmill("convert --to snapshot --out");
+        let genesis = fixtures().join("chains/execution-apis/genesis.json");
+        let snapshot = snapshot.arg(scratch.path("snapshot")).arg("--chain").arg(genesis);
+        let snapshot = snapshot.arg(&store);
+        misunderstand(snapshot, &["state=memory"]);
+        let mut verify = blockmill(&format!("verify --seal off --with state={kind}"));
+        succeed(verify.arg(fixtures().join("chains/execution-apis/chain.rlp")));
+    }
+    let healed = succeed_json(blockmill("heal").arg(scratch.path("flat-trie")));
+    assert_eq!(
+        (&healed["values"], &healed["nodes"], &healed["lost"]),
+        (&0.into(), &0.into(), &0.into())
+    );
+    misunderstand(
+        blockmill("heal").arg(scratch.path("pages")),
+        &["state=flat+trie", "state=pages"],
+    );
+    misunderstand(blockmill("heal").arg(&plain), &["state=flat+trie", "state=memory"]);
+    misunderstand(
+        &mut import(&scratch.path("new"), "--with state=tree"),
+        &["available: state=flat+trie|pages|memory"],
+    );
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_damaged_state_is_told_as_damage_and_never_blamed_on_a_block() {
+    let scratch = Scratch::new("state-on-disk-damage");
+    let store = scratch.path("store");
+    succeed(&mut import(&store, "--with state=pages --until 40"));
+    let mut told = 0;
+    for entry in fs::read_dir(&store).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.starts_with("state-pages") {
+            continue;
+        }
+        let whole = fs::read(&path).expect("a file");
+        for at in [9, whole.len() / 2, whole.len() - 2] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 4;
+            fs::write(&path, &bytes).expect("a file");
+            let ended = run(blockmill("check --json").arg(&store));
+            assert_eq!(document(&ended)["status"], "damage", "{name} at {at}");
+            let ended = run(&mut import(&store, "--json --with state=pages"));
+            let status = document(&ended)["status"].clone();
+            assert!(status == "damage" || status == "verified", "{name} at {at}: {status}");
+            assert_ne!(ended.code, Some(Status::Fault.exit_code().into()));
+            told += usize::from(status == "damage");
+            fs::write(&path, &whole).expect("a file");
+            succeed(blockmill("unwind --to 40").arg(&store));
+        }
+    }
+    assert!(told > 2, "{told} told");
+}
