@@ -3,15 +3,12 @@
 //! [`verify_unit`] verifies one archive, or a range of one, from an assumed start and gives a
 //! [`Boundary`]: what was found, and both ends. [`join`] ties boundaries to each other by the rules
 //! of a single run, whose verdict it gives (`docs/distributed.md` has the argument). Neither needs
-//! more memory for a longer chain.
+//! more memory for longer units.
 
 pub mod boundary;
 mod join;
 mod source;
 pub mod text;
-
-#[cfg(test)]
-mod tests;
 
 use crate::Level;
 use crate::commit::Sink;

@@ -1,1 +1,0 @@
-//! Boundaries of small chains.
