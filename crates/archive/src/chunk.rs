@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -90,6 +92,8 @@ pub struct Chunk {
     pub access_lists: Column,
     /// Set on the last chunk of an era1 file.
     pub era_end: Option<EraEnd>,
+    /// Where the first block begins, where that is in front of its header.
+    pub(crate) begins_at: Option<(Arc<Path>, u64)>,
     /// Places of the parts of blocks, by [`Part`].
     pub(crate) tracks: [Track; 5],
     /// True when locations count the bytes that a compressed file unpacks to.
@@ -114,6 +118,18 @@ impl Chunk {
         Some(Location { unpacked: self.unpacked_offsets, ..location })
     }
 
+    /// Where the first block begins; none in a chunk that was not read from an archive.
+    pub fn beginning(&self) -> Option<Location> {
+        let Some((file, offset)) = &self.begins_at else { return self.location(Part::Header, 0) };
+        Some(Location { unpacked: self.unpacked_offsets, ..Location::new(&**file, *offset) })
+    }
+
+    /// States where `part` of the next block stands, in a chunk that was not read from an archive.
+    pub fn locate(&mut self, part: Part, location: &Location) {
+        self.tracks[part as usize].push(&Arc::from(&*location.file), location.offset);
+        self.unpacked_offsets = location.unpacked;
+    }
+
     /// Keeps the first `blocks` blocks.
     pub(crate) fn truncate(&mut self, blocks: usize) {
         self.headers.truncate(blocks);
@@ -136,6 +152,7 @@ impl Chunk {
         self.stated_hashes.clear();
         self.access_lists.clear();
         self.era_end = None;
+        self.begins_at = None;
         self.tracks.iter_mut().for_each(Track::clear);
         self.unpacked_offsets = false;
     }

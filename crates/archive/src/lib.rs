@@ -47,7 +47,7 @@ pub use format::Format;
 pub use input::{Compression, CompressionFault, STDIN, is_pipe, read_whole, stop_waiting};
 pub use inspect::{Damage, FileReport, Gap, Inspection, TableReport, inspect};
 pub use location::{Location, Part};
-pub use open::{Archive, Reader};
+pub use open::{Archive, Reader, expect_next};
 pub use survey::Survey;
 pub use target::{Files, Output, Target};
 pub use write::{ArchiveWriter, WriteOptions};

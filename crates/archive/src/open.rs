@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::detect::{self, Found};
 use crate::format::{Kept, Range, Recognise};
-use crate::{ChunkLimit, Error, Format, Packed, Want, input};
+use crate::{ChunkLimit, Error, Format, Location, Packed, Want, input};
 
 /// An archive: an ancient folder, or one or more files of another format in the order of their
 /// blocks.
@@ -149,6 +149,24 @@ fn describe(found: &Found) -> String {
         Some(network) => format!("{} of {network}", found.format),
         None => found.format.to_string(),
     }
+}
+
+/// Where two files join, and where two parts of one do that were verified apart: block `found`, at
+/// `location`, is the one after the last one of `before`.
+///
+/// # Errors
+/// It is not the `expected` one.
+pub fn expect_next(
+    expected: u64,
+    before: &Path,
+    found: u64,
+    location: Location,
+) -> Result<(), Error> {
+    if found != expected {
+        let before = before.to_path_buf();
+        return Err(Error::Gap { expected, found, before, location });
+    }
+    Ok(())
 }
 
 /// Bytes of a file, or of the files of a folder and of its `chain` folder.

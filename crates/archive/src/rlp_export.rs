@@ -54,6 +54,7 @@ pub(crate) fn split(block: &[u8]) -> Result<Parts<'_>, rlp::Error> {
 pub(crate) fn unpack(packed: &Packed, into: &mut Chunk) -> Result<(), Error> {
     let Some(file) = &packed.file else { return Ok(()) };
     into.unpacked_offsets = packed.unpacked;
+    into.begins_at = Some((file.clone(), packed.offset));
     for i in 0..packed.blocks() {
         let block = packed.item(i);
         let Parts { offset, header, body, access_list } = split(block).map_err(|source| {

@@ -4,6 +4,7 @@ use crate::datadir;
 use crate::header::rules;
 use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
+use crate::unit::documents::Told;
 use crate::{BlockHash, Rule, Violation, script, types};
 use archive::blkdat::BlockFiles;
 use chain::{FaultReport, Status};
@@ -33,6 +34,8 @@ pub enum Cause {
     Script(ScriptFault),
     /// The signet's signature of the block does not hold.
     Solution(script::SolutionFault),
+    /// What somebody else found who looked at the block.
+    Told(Box<Told>),
 }
 
 /// A block that is not accepted. Everything before it has been verified.
@@ -79,6 +82,7 @@ impl Fault {
                     || rule == Rule::UnexpectedWitness
             }
             Cause::Header(_) | Cause::Script(_) | Cause::Solution(_) => false,
+            Cause::Told(told) => told.is_damage,
         }
     }
 }
@@ -93,6 +97,7 @@ impl Fault {
             Cause::Header(_) | Cause::Rule(_) | Cause::Script(_) | Cause::Solution(_) => {
                 Status::Fault
             }
+            Cause::Told(told) => told.status,
         }
     }
 
@@ -106,6 +111,7 @@ impl Fault {
             }
             Cause::Header(violation) => (Some(violation.rule()), None, None),
             Cause::Script(_) => (Some(Rule::Script.tag()), None, None),
+            Cause::Told(told) => (told.rule.as_deref(), told.expected.clone(), told.found.clone()),
             _ => (None, None, None),
         };
         FaultReport {
@@ -134,6 +140,7 @@ impl fmt::Display for Cause {
             Self::Rule(violation) => violation.fmt(f),
             Self::Script(fault) => write!(f, "{}: {fault}", Rule::Script.tag()),
             Self::Solution(fault) => write!(f, "bad-signet-blksig (BIP325): {fault}"),
+            Self::Told(told) => f.write_str(&told.text),
         }
     }
 }
@@ -194,6 +201,13 @@ pub enum Error {
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
     AssumedMissing(BlockHash),
+    /// Coins are asked for where files are verified apart.
+    UnitsHaveNoCoins,
+    /// A unit is of a file that is not among those that are joined.
+    OtherFiles {
+        /// The file.
+        found: PathBuf,
+    },
     /// Block files that a store was created from are no longer there.
     SourcesGone {
         /// The store.
@@ -239,6 +253,13 @@ impl fmt::Display for Error {
             Self::AssumedMissing(hash) => {
                 write!(f, "--assume-valid: block {hash} is not in these files")
             }
+            Self::UnitsHaveNoCoins => {
+                f.write_str("level: expected headers or bodies for units, found execution")
+            }
+            Self::OtherFiles { found } => {
+                let found = found.display();
+                write!(f, "expected units of the files that are joined, found one of {found}")
+            }
             Self::SourcesGone { store, gone, of, first } => {
                 let (store, first) = (store.display(), first.display());
                 write!(f, "{store} is a store, which has its blocks in {of} block files: ")?;
@@ -262,7 +283,10 @@ impl Error {
             Self::System { source, .. } => Status::of_io(source),
             Self::Core(error) => error.status(),
             Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
-            Self::NoBeginning(_) | Self::OtherHeight { .. } => Status::Usage,
+            Self::NoBeginning(_)
+            | Self::OtherHeight { .. }
+            | Self::OtherFiles { .. }
+            | Self::UnitsHaveNoCoins => Status::Usage,
             Self::Damaged(_) => Status::Damage,
             Self::SourcesGone { .. } => Status::Incomplete,
             Self::Stopped => Status::Interrupted,

@@ -204,7 +204,7 @@ fn other_copy(error: Error, index: &mut Index, path: &Path, run: &mut Run) -> Re
 }
 
 /// Marks blocks that were found to be bad in a tree that was made anew.
-fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
+pub(crate) fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
     for block in blocks.iter().filter_map(|hash| tree.find(hash)).collect::<Vec<_>>() {
         tree.mark_invalid(block);
     }

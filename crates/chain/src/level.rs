@@ -1,7 +1,10 @@
 //! How deep a chain is verified.
 
+use serde::{Deserialize, Serialize};
+
 /// How deep a chain is verified; each level includes those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Linkage, every rule of headers, proof of work.
     Headers = 0,

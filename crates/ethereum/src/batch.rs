@@ -176,8 +176,8 @@ impl Checks<'_> {
         }
         self.check_headers(batch);
         let headers_end = Instant::now();
-        self.check_stated_hashes(batch);
         batch.good_headers = batch.good;
+        self.check_stated_hashes(batch);
         if !self.content_later {
             self.check_content(batch);
         }

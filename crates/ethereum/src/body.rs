@@ -99,6 +99,11 @@ impl<'a> BodyView<'a> {
         self.ommers.items().filter_map(|item| HeaderView::decode(item.raw).ok())
     }
 
+    /// The list of the ommers' headers, encoded.
+    pub(crate) fn encoded_ommers(&self) -> &'a [u8] {
+        self.ommers.raw
+    }
+
     /// How many ommers.
     pub fn ommer_count(&self) -> usize {
         self.ommers.count

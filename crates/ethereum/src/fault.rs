@@ -1,5 +1,7 @@
 //! What stops an import: the block, the location on disk, the rule, what was expected and found.
 
+mod told;
+
 use crate::Hash;
 use crate::body::BodyError;
 use crate::error::{Rule, Violation};
@@ -7,6 +9,7 @@ use crate::state::DiskError;
 use archive::Location;
 use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
 use std::fmt;
+pub use told::{Told, ToldKind};
 
 /// Why a block is not accepted.
 #[derive(Debug)]
@@ -21,6 +24,28 @@ pub enum Cause {
     Rule(Violation),
     /// The state that the block needs cannot be read or changed: no fault of the block's.
     State(DiskError),
+    /// What another run found, which verified the block in a part of the chain alone.
+    Told(Box<Told>),
+}
+
+impl Cause {
+    /// Is it the archive that is at fault? Its errors name their location themselves.
+    fn is_of_archive(&self) -> bool {
+        match self {
+            Self::Archive(_) => true,
+            Self::Told(told) => told.kind == ToldKind::Archive,
+            Self::Header(_) | Self::Body(_) | Self::Rule(_) | Self::State(_) => false,
+        }
+    }
+
+    /// Is it a header that cannot be decoded?
+    pub(crate) fn is_header_encoding(&self) -> bool {
+        match self {
+            Self::Header(_) => true,
+            Self::Told(told) => told.kind == ToldKind::Header,
+            Self::Archive(_) | Self::Body(_) | Self::Rule(_) | Self::State(_) => false,
+        }
+    }
 }
 
 /// A block that is not accepted. Everything before it has been verified.
@@ -37,6 +62,12 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// The archive cannot be read where `block` should stand.
+    pub(crate) fn of_archive(block: u64, error: archive::Error) -> Self {
+        let location = error.location().cloned();
+        Self { block, hash: None, location, cause: Cause::Archive(error) }
+    }
+
     /// Does the block break a rule, or are its bytes not what was written there?
     #[must_use]
     pub fn status(&self) -> Status {
@@ -46,12 +77,14 @@ impl Fault {
             Cause::Rule(violation) if violation.rule == Rule::BodyMissing => Status::Incomplete,
             Cause::Rule(_) => Status::Fault,
             Cause::State(error) => error.store().status(),
+            Cause::Told(told) => told.status,
         }
     }
 
     /// What is missing, where that is what the fault is about.
     pub(crate) fn shortfall(&self) -> Option<Shortfall> {
         match &self.cause {
+            Cause::Told(told) => told.shortfall.clone(),
             Cause::Archive(error) if self.status() == Status::Incomplete => Some(error.into()),
             Cause::Rule(violation) if self.status() == Status::Incomplete => {
                 let text = format!("block {}: {violation}", self.block);
@@ -68,25 +101,47 @@ impl Fault {
     /// Its parts.
     #[must_use]
     pub fn report(&self) -> FaultReport {
-        let own = match &self.cause {
-            Cause::Archive(error) => error.location(),
-            _ => None,
-        };
-        let location = self.location.as_ref().or(own);
-        let violation = match &self.cause {
-            Cause::Rule(violation) => Some(violation),
-            _ => None,
-        };
+        let location = self.location.as_ref().or(self.own_location());
+        let [rule, expected, found] = self.violation();
         FaultReport {
             message: self.to_string(),
             block: Some(self.block),
             hash: self.hash.as_ref().map(|hash| Hex(hash).to_string()),
             file: location.map(|location| location.file.clone()),
             offset: location.map(|location| location.offset),
-            rule: violation.map(|violation| violation.rule.name().to_owned()),
-            expected: violation.map(|violation| violation.expected.clone()),
-            found: violation.map(|violation| violation.found.clone()),
+            rule,
+            expected,
+            found,
             hint: None,
+        }
+    }
+
+    /// The location that an error of the archive names itself.
+    pub(crate) fn own_location(&self) -> Option<&Location> {
+        match &self.cause {
+            Cause::Archive(error) => error.location(),
+            _ => None,
+        }
+    }
+
+    /// The rule that is broken, what it asks for and what is there.
+    fn violation(&self) -> [Option<String>; 3] {
+        match &self.cause {
+            Cause::Rule(violation) => {
+                let rule = violation.rule.name().to_owned();
+                [rule, violation.expected.clone(), violation.found.clone()].map(Some)
+            }
+            Cause::Told(told) => [&told.rule, &told.expected, &told.found].map(Option::clone),
+            Cause::Archive(_) | Cause::Header(_) | Cause::Body(_) => [None, None, None],
+        }
+    }
+
+    /// The number of the block after a gap, where that is the fault.
+    fn behind_gap(&self) -> Option<u64> {
+        match &self.cause {
+            Cause::Archive(archive::Error::Gap { found, .. }) => Some(*found),
+            Cause::Told(told) => told.behind_gap,
+            _ => None,
         }
     }
 }
@@ -98,7 +153,7 @@ impl fmt::Display for Fault {
             write!(f, " ({})", Hex(hash))?;
         }
         // an archive error names its location itself
-        if let (Some(location), false) = (&self.location, matches!(self.cause, Cause::Archive(_))) {
+        if let (Some(location), false) = (&self.location, self.cause.is_of_archive()) {
             write!(f, ", {location}")?;
         }
         match &self.cause {
@@ -107,6 +162,13 @@ impl fmt::Display for Fault {
             Cause::Body(error) => write!(f, ": body encoding: {error}"),
             Cause::Rule(violation) => write!(f, ": {violation}"),
             Cause::State(error) => write!(f, ": {error}"),
+            Cause::Told(told) if told.kind == ToldKind::Header => {
+                write!(f, ": header encoding: {}", told.text)
+            }
+            Cause::Told(told) if told.kind == ToldKind::Body => {
+                write!(f, ": body encoding: {}", told.text)
+            }
+            Cause::Told(told) => write!(f, ": {}", told.text),
         }
     }
 }
@@ -181,6 +243,8 @@ pub enum Error {
     Incomplete(Vec<Shortfall>),
     /// Block hashes that the user trusts are not in the archive.
     TrustedMissing(Vec<Hash>),
+    /// The run was asked to stop, and what it found so far is of no use.
+    Stopped,
 }
 
 impl fmt::Display for Error {
@@ -237,6 +301,7 @@ impl fmt::Display for Error {
                 }
                 f.write_str(", found no block of that hash in the range verified")
             }
+            Self::Stopped => f.write_str("asked to stop"),
         }
     }
 }
@@ -261,6 +326,7 @@ impl Error {
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,
+            Self::Stopped => Status::Interrupted,
         }
     }
 
@@ -276,10 +342,7 @@ impl Error {
     /// The number of the block after a gap.
     pub(crate) fn behind_gap(&self) -> Option<u64> {
         let Self::Fault(fault) = self else { return None };
-        match &fault.cause {
-            Cause::Archive(archive::Error::Gap { found, .. }) => Some(*found),
-            _ => None,
-        }
+        fault.behind_gap()
     }
 
     /// Its parts.

@@ -8,7 +8,7 @@ use crate::fault::Error;
 use crate::link::{Link, Tip};
 pub use crate::options::Options;
 use crate::overlap;
-use crate::resume;
+use crate::resume::{self, Beginning};
 pub use crate::run::{Run, Setup};
 use archive::{Archive, Reader, Want};
 use chain::Progress;
@@ -29,16 +29,32 @@ pub fn import(
     archive: &Archive,
     options: &Options,
     sink: &mut Sink,
+    progress: impl FnMut(&Progress) + Send,
+) -> (Run, Result<(), Error>) {
+    import_behind(None, archive, options, sink, progress)
+}
+
+/// The same behind blocks that are known already; none where `sink` and `archive` say where to
+/// begin.
+pub(crate) fn import_behind(
+    beginning: Option<Beginning>,
+    archive: &Archive,
+    options: &Options,
+    sink: &mut Sink,
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
     let mut run = Run::of(archive.survey(wanted(archive, options.level)));
     run.started_unix = pipeline::record::unix_time();
-    let mut outcome = stages(archive, options, sink, &mut progress, &mut run, start);
+    let mut outcome = match beginning.map_or_else(|| resume::begin(archive, options, sink), Ok) {
+        Ok(known) => stages(known, archive, options, sink, &mut progress, &mut run, start),
+        Err(error) => Err(error),
+    };
     if outcome.is_ok() && run.found_nothing_new() {
         outcome = overlap::compare(archive, options, sink, &mut progress, &mut run);
     }
-    let outcome = run.judge(archive, options, outcome);
+    let behind = |number| archive.blocks_from(number);
+    let outcome = run.judge(behind, options, outcome);
     let sync = Instant::now();
     let synced = sink.sync();
     run.sync_s = sync.elapsed().as_secs_f64();
@@ -53,6 +69,7 @@ pub fn import(
 }
 
 fn stages(
+    beginning: Beginning,
     archive: &Archive,
     options: &Options,
     sink: &mut Sink,
@@ -60,7 +77,6 @@ fn stages(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    let beginning = resume::begin(archive, options, sink)?;
     run.resumed = beginning.resumed;
     let want = wanted(archive, options.level);
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);

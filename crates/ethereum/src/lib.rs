@@ -4,7 +4,7 @@
 //! numbers, and genesis states); what it does in `execute`, on what is in `state`. The files beside
 //! `import.rs` are the steps of an import: `resume`, `batch`, `link`, `execution`, `commit`;
 //! `durable` keeps the state of a store. `convert` writes other formats, `check` reads a store
-//! again, `suite` runs the public tests.
+//! again, `unit` verifies parts of a chain and joins them, `suite` runs the public tests.
 
 pub mod body;
 pub mod check;
@@ -23,6 +23,7 @@ pub mod record;
 pub mod snapshot;
 pub mod state;
 pub mod suite;
+pub mod unit;
 
 mod batch;
 mod block_times;

@@ -5,8 +5,11 @@
 //! the hashes that the user trusts.
 
 pub(crate) mod gaps;
+pub(crate) mod join;
+pub(crate) mod passed;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 use crate::batch::{Batch, Checks};
 use crate::body::BodyView;
@@ -20,6 +23,7 @@ use crate::{Hash, Level, U256};
 use archive::Part;
 use archive::era1::Accumulator;
 use chain::Hex;
+use passed::Passed;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::time::Instant;
@@ -59,10 +63,14 @@ pub(crate) struct Link {
     pub accumulators: u64,
     /// Ommers whose parents stand before the anchor.
     pub unchecked_ommers: u64,
+    /// What a join with the blocks before and after these needs of them.
+    pub passed: Passed,
     window: AncestorWindow,
     era: Accumulator,
     totals: Vec<U256>,
     total: Option<U256>,
+    /// Was a block linked? Only the first one can be the tip, met again.
+    has_begun: bool,
 }
 
 /// Blocks of one batch that are verified and tied to the chain; only `Link::extend` makes it.
@@ -130,39 +138,40 @@ impl Link {
             trust,
             accumulators: 0,
             unchecked_ommers: 0,
+            passed: Passed::default(),
             window: beginning.window,
             era: Accumulator::default(),
             totals: vec![],
             total: None,
+            has_begun: false,
         }
     }
 
     /// Ties `batch` to the chain, as far as it is right; what is wrong stands in `batch.fault`.
     pub fn extend<'a>(&'a mut self, checks: &Checks<'_>, batch: &'a mut Batch) -> Verified<'a> {
         let mut start = 0;
+        let (checked, mut is_tied) = (batch.good, true);
         // a header's fault comes before its body's, also where the body was looked at first
         let behind_tip = self.tip.is_some() && batch.good_headers > 0;
         if batch.good > 0 || behind_tip {
             match self.link_first(checks, batch) {
                 Ok(known) => start = usize::from(known),
                 Err(violation) => {
+                    is_tied = false;
                     batch.good = batch.good.max(1);
                     batch.fail(0, Part::Header, Cause::Rule(violation));
                 }
             }
         }
-        if let (0, Some(fault), Some(tip)) = (batch.good, &mut batch.fault, &self.tip)
-            && matches!(fault.cause, Cause::Header(_))
-        {
-            // a header that cannot be decoded does not tell its number
-            fault.block = tip.id.number.saturating_add(1);
-        }
+        self.count_on(batch);
+        self.passed.take_head(batch, checked, is_tied);
         self.add_difficulties(checks, batch, start);
         if checks.level >= Level::Bodies {
             self.check_ommers(checks, batch, start);
         }
         self.check_clock(checks, batch);
         gaps::tell(self.tip.as_ref(), batch);
+        self.passed.note_fault(batch);
         if batch.good > 0 && batch.link_is_broken() {
             // one of the two headers is damaged, perhaps the one before: do not commit it
             batch.good -= 1;
@@ -171,11 +180,21 @@ impl Link {
         self.totals.truncate(range.len());
         if let Err((i, violation)) = self.check_era(batch, &range) {
             batch.fail(i, Part::TotalDifficulty, Cause::Rule(violation));
+            self.passed.note_fault(batch);
         }
         let range = range.start.min(batch.good)..batch.good;
         self.advance(batch, &range);
         let (totals, anchor) = (&self.totals[..range.len()], self.anchor);
         Verified { batch, range, totals, anchor }
+    }
+
+    /// The first block of a batch has the number behind the tip, whatever it says itself: a header
+    /// that cannot be decoded does not tell its number, and a wrong one is no name for a block.
+    fn count_on(&self, batch: &mut Batch) {
+        let (0, Some(fault), Some(tip)) = (batch.good, &mut batch.fault, &self.tip) else { return };
+        if self.has_begun || fault.cause.is_header_encoding() {
+            fault.block = tip.id.number.saturating_add(1);
+        }
     }
 
     /// Checks the first header against the tip. True when it is the tip itself, met again by a
@@ -197,7 +216,7 @@ impl Link {
             }
             return Ok(false);
         };
-        if header.number == tip.id.number {
+        if header.number == tip.id.number && !self.has_begun {
             if hash != tip.id.hash {
                 return Err(Violation::new(Rule::KnownBlock, Hex(&tip.id.hash), Hex(&hash)));
             }
@@ -206,44 +225,6 @@ impl Link {
         let parent = HeaderView::decode(&tip.header).map_err(broken)?;
         checks.check_header(&parent, &tip.id.hash, &header)?;
         Ok(false)
-    }
-
-    /// Sums difficulties, compares them with what the archive states, and holds each header to
-    /// its side of the merge.
-    fn add_difficulties(&mut self, checks: &Checks<'_>, batch: &mut Batch, start: usize) {
-        self.totals.clear();
-        let stated =
-            |i: usize| batch.chunk.total_difficulties.get(i).map(|t| U256::from_be_bytes(*t));
-        let mut total = match &self.tip {
-            Some(tip) => tip.total_difficulty,
-            // the genesis block begins the sum; an anchor is believed
-            None if batch.first_number == 0 => Some(U256::ZERO),
-            None => stated(0).zip(batch.difficulties.first()).map(|(t, d)| t.wrapping_sub(*d)),
-        };
-        let mut failure = None;
-        for i in start..batch.good {
-            let Some(before) = total else {
-                self.totals.push(U256::ZERO);
-                continue;
-            };
-            let difficulty = batch.difficulties[i];
-            if let Err(violation) = check_merge(checks, batch, i, before) {
-                failure = Some((i, Part::Header, violation));
-                break;
-            }
-            let after = before.saturating_add(difficulty);
-            if let Some(stated) = stated(i).filter(|stated| *stated != after) {
-                let violation = Violation::new(Rule::TotalDifficulty, after, stated);
-                failure = Some((i, Part::TotalDifficulty, violation));
-                break;
-            }
-            self.totals.push(after);
-            total = Some(after);
-        }
-        self.total = total;
-        if let Some((i, part, violation)) = failure {
-            batch.fail(i, part, Cause::Rule(violation));
-        }
     }
 
     /// Checks the ommers of each block against its last ancestors.
@@ -282,7 +263,9 @@ impl Link {
             Ok(header) => rules::verify_not_in_future(now, &header),
             Err(_) => Ok(()), // it was decoded before
         };
-        if batch.good == 0 || verdict(batch.good - 1).is_ok() {
+        // the rule is for proof of work
+        let last = (0..batch.good).rev().find(|i| !batch.difficulties[*i].is_zero());
+        if last.is_none_or(|last| verdict(last).is_ok()) {
             return;
         }
         let first = (0..batch.good).find_map(|i| Some((i, verdict(i).err()?)));
@@ -326,30 +309,13 @@ impl Link {
                 }
             }
         }
+        self.passed.advance(batch, range);
+        self.has_begun |= range.end > 0;
         let Some(last) = range.clone().last() else { return };
         self.tip = Some(Tip {
             id: BlockId { number: batch.number(last), hash: batch.hashes[last] },
             header: batch.chunk.headers.get(last).to_vec(),
             total_difficulty: self.total.map(|_| self.totals[range.len() - 1]),
         });
-    }
-}
-
-/// Holds header `i` to its side of the merge. The header is decoded only when its difficulty does
-/// not already agree with the total difficulty before it.
-fn check_merge(
-    checks: &Checks<'_>,
-    batch: &Batch,
-    i: usize,
-    before: U256,
-) -> Result<(), Violation> {
-    let Some(merge) = checks.spec.merge else { return Ok(()) };
-    let reached = before >= merge.terminal_total_difficulty;
-    if batch.number(i) == 0 || reached == batch.difficulties[i].is_zero() {
-        return Ok(());
-    }
-    match batch.header(i) {
-        Ok(header) => rules::verify_merge(checks.spec, before, &header),
-        Err(_) => Ok(()), // it was decoded before
     }
 }

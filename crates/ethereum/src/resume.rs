@@ -7,6 +7,7 @@ use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::{BlockId, Tip};
 use crate::options::Options;
+use crate::unit::boundary::Boundary;
 use crate::{Hash, Level, U256};
 use archive::Archive;
 use chain::Hex;
@@ -27,6 +28,35 @@ pub(crate) struct Beginning {
     pub anchor: Option<BlockId>,
     /// Trusted blocks that are stored already.
     pub met: Vec<BlockId>,
+}
+
+impl Beginning {
+    /// Behind block 0, which is part of the program and often left out of exports.
+    pub(crate) fn behind_genesis(options: &Options) -> Result<Self, Error> {
+        let genesis = &options.spec.genesis;
+        let header = HeaderView::decode(&genesis.raw).map_err(|_| Error::Empty)?;
+        let mut window = AncestorWindow::default();
+        window.push(Ancestor::new(genesis.hash, &header, &[]));
+        let tip = Tip {
+            id: BlockId { number: 0, hash: genesis.hash },
+            header: genesis.raw.clone(),
+            total_difficulty: Some(header.difficulty),
+        };
+        Ok(Self { tip: Some(tip), window, ..Self::default() })
+    }
+
+    /// Behind the last block of `before`.
+    pub(crate) fn behind(before: &Boundary, options: &Options) -> Self {
+        let total = before.last.as_ref().and_then(|last| last.total_difficulty);
+        let tip = before.last.as_ref().map(|last| last.tip(total.map(|total| total.0)));
+        let follows = tip.as_ref().map_or(0, |tip| tip.id.number.saturating_add(1));
+        Self {
+            from: options.from.unwrap_or(0).max(follows),
+            tip,
+            window: before.window(),
+            ..Self::default()
+        }
+    }
 }
 
 /// Finds out where to begin, and stores the genesis block where the archive leaves it out.
@@ -57,16 +87,10 @@ pub(crate) fn begin(
         return Err(Error::Execution { lacks });
     }
     if first == 1 {
-        let genesis = &options.spec.genesis;
-        let header = HeaderView::decode(&genesis.raw).map_err(|_| Error::Empty)?;
-        beginning.window.push(Ancestor::new(genesis.hash, &header, &[]));
-        beginning.tip = Some(Tip {
-            id: BlockId { number: 0, hash: genesis.hash },
-            header: genesis.raw.clone(),
-            total_difficulty: Some(header.difficulty),
-        });
+        let behind = Beginning::behind_genesis(options)?;
+        (beginning.tip, beginning.window) = (behind.tip, behind.window);
         if let Some(store) = sink.store_mut() {
-            store_genesis(store, archive.has_receipts(), options, &header)?;
+            store_genesis(store, archive.has_receipts(), options)?;
         }
     }
     Ok(beginning)
@@ -156,9 +180,9 @@ fn store_genesis(
     store: &mut ChainStore,
     has_receipts: bool,
     options: &Options,
-    header: &HeaderView<'_>,
 ) -> Result<(), Error> {
     let genesis = &options.spec.genesis;
+    let header = HeaderView::decode(&genesis.raw).map_err(|_| Error::Empty)?;
     let empty_body: &[u8] = match header.withdrawals_root {
         Some(_) => &[0xc3, 0xc0, 0xc0, 0xc0],
         None => &[0xc2, 0xc0, 0xc0],

@@ -3,10 +3,11 @@
 use crate::Hash;
 use crate::block_times::BlockTimes;
 use crate::execute::evm::Tally;
-use crate::fault::{Cause, Error, Fault};
+use crate::fault::{Error, Fault};
+use crate::link::passed::Passed;
 use crate::link::{BlockId, Link, Tip, Verified};
 use crate::options::Options;
-use archive::{Archive, Survey};
+use archive::Survey;
 use chain::{Shortfall, ShortfallKind, Status};
 use pipeline::Times;
 use pipeline::record::{ChunkTimes, VALIDATION, WRITE};
@@ -66,8 +67,12 @@ pub struct Run {
     pub compared: Option<u64>,
     /// What the archive lacks.
     pub shortfalls: Vec<Shortfall>,
+    /// How many of these were known before a block was read.
+    pub(crate) surveyed: usize,
     /// What its files say of themselves.
     pub notes: Vec<String>,
+    /// What a join with other runs needs of this one.
+    pub(crate) passed: Passed,
     /// The last block that the store holds, as it was read back after the run.
     pub committed: Option<u64>,
     /// True when the run was asked to stop.
@@ -89,7 +94,8 @@ pub struct Run {
 impl Run {
     /// A run over an archive of which this is known.
     pub(crate) fn of(survey: Survey) -> Self {
-        Self { shortfalls: survey.shortfalls, notes: survey.notes, ..Self::default() }
+        let Survey { shortfalls, notes } = survey;
+        Self { surveyed: shortfalls.len(), shortfalls, notes, ..Self::default() }
     }
 
     /// Did the run end without a block that the store does not have?
@@ -98,17 +104,17 @@ impl Run {
     }
 
     /// Adds what stopped the run to what the archive lacks; then all of it decides how the run
-    /// ended, unless the user knew.
+    /// ended, unless the user knew. `blocks_from` says how many blocks there are from one on.
     pub(crate) fn judge(
         &mut self,
-        archive: &Archive,
+        blocks_from: impl Fn(u64) -> Option<u64>,
         options: &Options,
         outcome: Result<(), Error>,
     ) -> Result<(), Error> {
         if let Err(error) = &outcome {
             self.shortfalls.extend(error.shortfall());
             let behind = error.behind_gap();
-            if let Some((from, blocks)) = behind.and_then(|n| Some((n, archive.blocks_from(n)?))) {
+            if let Some((from, blocks)) = behind.and_then(|n| Some((n, blocks_from(n)?))) {
                 let text = format!(
                     "blocks from {from} on do not follow the blocks before them: not verified"
                 );
@@ -168,28 +174,26 @@ impl Run {
     /// Takes over what the chain has become, and says whether the run did all it should.
     pub(crate) fn close(
         &mut self,
-        link: Link,
+        mut link: Link,
         outcome: Result<(), Error>,
         options: &Options,
     ) -> Result<(), Error> {
         let next = link.tip.as_ref().map_or(0, |tip| tip.id.number + 1);
-        self.tip = link.tip;
+        let trust = std::mem::take(&mut link.trust);
+        self.tip = link.tip.take();
         self.anchor = link.anchor;
-        self.trusted = link.met;
+        self.trusted = std::mem::take(&mut link.met);
         self.accumulators = link.accumulators;
         self.unchecked_ommers = link.unchecked_ommers;
+        self.passed = link.into_passed();
         match outcome {
             // the reading stage knows the location, this one which block should have stood there
-            Err(Error::Archive(error)) => {
-                let location = error.location().cloned();
-                Err(Fault { block: next, hash: None, location, cause: Cause::Archive(error) }
-                    .into())
-            }
+            Err(Error::Archive(error)) => Err(Fault::of_archive(next, error).into()),
             Err(error) => Err(error),
             Ok(()) if self.stopped => Ok(()),
             Ok(()) if self.blocks == 0 && self.resumed.is_none() => Err(Error::Empty),
-            Ok(()) if !link.trust.is_empty() => {
-                let mut missing: Vec<Hash> = link.trust.into_iter().collect();
+            Ok(()) if !trust.is_empty() => {
+                let mut missing: Vec<Hash> = trust.into_iter().collect();
                 missing.sort_unstable();
                 debug_assert!(missing.len() <= options.trust.len());
                 Err(Error::TrustedMissing(missing))

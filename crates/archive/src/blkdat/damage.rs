@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Network;
 
@@ -10,7 +10,7 @@ use super::Network;
 const MAX_LISTED: usize = 1000;
 
 /// A stretch of a block file that is not what it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
     /// Where it begins: of a record, its magic.
     pub offset: u64,
@@ -21,7 +21,7 @@ pub struct Damage {
 }
 
 /// What is wrong with a stretch of a block file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DamageKind {
     /// Bytes that are no record, and the first four of them (fewer there are zeros).
     Junk([u8; 4]),

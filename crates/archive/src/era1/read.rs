@@ -11,7 +11,7 @@ use super::e2store::{
 use super::framing::FrameDecoder;
 use super::layout::Layout;
 use crate::chunk::PackedBlocks;
-use crate::open::ReadBlocks;
+use crate::open::{ReadBlocks, expect_next};
 use crate::{
     Chunk, ChunkLimit, Column, Compression, EraEnd, Error, Location, MAX_BODY, MAX_HEADER,
     MAX_RECEIPTS, Part, Want,
@@ -76,11 +76,10 @@ impl Reader {
         let from = (*self.range.start()).clamp(layout.first, after);
         let to = self.range.end().saturating_add(1).clamp(from, after);
         if from < to {
-            if let Some((expected, before)) = self.follows.take().filter(|f| f.0 != layout.first) {
-                let (location, found) = (Location::new(path, layout.starts[0]), layout.first);
-                let before = before.to_path_buf();
-                let gap = Error::Gap { expected, found, before, location };
-                return Err(gap.unpacked_if(layout.compression));
+            if let Some((expected, before)) = self.follows.take() {
+                let location = Location::new(path, layout.starts[0]);
+                expect_next(expected, &before, layout.first, location)
+                    .map_err(|gap| gap.unpacked_if(layout.compression))?;
             }
             self.follows = Some((after, layout.path.clone()));
         }
@@ -199,6 +198,7 @@ impl Packed {
     fn unpack_blocks(&self, file: Arc<Path>, chunk: &mut Chunk) -> Result<(), Error> {
         chunk.first = Some(self.first);
         chunk.era_end = self.end;
+        chunk.begins_at = self.starts.first().map(|start| (file.clone(), *start));
         let mut unpacker = Unpacker { frames: FrameDecoder::default(), file, chunk };
         let mut from = 0;
         for (i, to) in self.ends.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::header::rules::MEDIAN_BLOCKS;
 use crate::index::Tree;
 use crate::index::path::Path;
 use crate::options::Options;
-use crate::params::Rules;
+use crate::params::{Params, Rules};
 use crate::script::Scripts;
 use crate::types::Block;
 use archive::blkdat::BlockFiles;
@@ -46,9 +46,46 @@ impl Context<'_> {
         self.options.level >= Level::Execution
     }
 
+    /// The chain of the run.
+    fn chain(&self) -> Chain<'_> {
+        Chain { tree: self.tree, path: self.path, params: &self.options.params }
+    }
+
     /// The rules for the block at `height`.
     pub fn rules(&self, height: u32) -> Rules {
-        let params = &self.options.params;
+        self.chain().rules(height)
+    }
+
+    /// The median time past of the block at `height`.
+    pub fn median_time_past(&self, height: u32) -> u32 {
+        self.chain().median_time_past(height)
+    }
+
+    /// `cause` as the fault of the block at `height`.
+    pub fn fault(&self, height: u32, cause: Cause) -> Fault {
+        Fault::at(self.files, self.tree, self.path.nodes[height as usize], cause)
+    }
+}
+
+/// A chain, and what it asks of its blocks; heights count from its first block.
+pub(crate) struct Chain<'a> {
+    pub tree: &'a Tree,
+    pub path: &'a Path,
+    pub params: &'a Params,
+}
+
+impl Chain<'_> {
+    /// The height of a block in the whole chain, where that is known.
+    pub fn height(&self, height: u32) -> Option<u32> {
+        match self.tree.anchor().map(|anchor| anchor.height) {
+            None => Some(height),
+            Some(base) => base.map(|base| base + height),
+        }
+    }
+
+    /// The rules for the block at `height`.
+    pub fn rules(&self, height: u32) -> Rules {
+        let params = self.params;
         match self.tree.anchor().map(|anchor| anchor.height) {
             None => self.path.rules(height, self.tree, params),
             Some(None) => Rules::of_no_place(),
@@ -65,11 +102,6 @@ impl Context<'_> {
         let needed = if self.tree.anchor().is_some() { MEDIAN_BLOCKS } else { 1 };
         let before = (height as usize).checked_sub(1).filter(|_| height as usize >= needed);
         before.map_or(u32::MAX, |before| self.path.median_times[before])
-    }
-
-    /// `cause` as the fault of the block at `height`.
-    pub fn fault(&self, height: u32, cause: Cause) -> Fault {
-        Fault::at(self.files, self.tree, self.path.nodes[height as usize], cause)
     }
 }
 

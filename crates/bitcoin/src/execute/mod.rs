@@ -13,5 +13,6 @@ mod prepare;
 mod read;
 mod unwind;
 
-pub(crate) use batch::{Batch, Context};
+pub(crate) use batch::{Batch, Chain, Context};
+pub(crate) use prepare::Place;
 pub(crate) use unwind::unwind;

@@ -24,6 +24,23 @@ pub(crate) struct Index {
     pub unlisted: u64,
 }
 
+impl Index {
+    /// Notes that the record of a block has `bytes` to spare, in which other blocks stand, or none;
+    /// the block's true size.
+    pub fn note_spare(&mut self, found: &Found, bytes: u32, blocks: usize) -> u32 {
+        let (stated, size) = (found.size, found.size.saturating_sub(bytes));
+        let kind = DamageKind::WrongSize { stated, found: size };
+        let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
+        self.damage.push((found.file, Damage { offset, length, kind }));
+        if blocks == 0 && u64::from(bytes) >= LEAST_RECORD {
+            let (offset, length) = (found.offset + u64::from(size), u64::from(bytes));
+            let kind = DamageKind::Broken { stated: bytes };
+            self.damage.push((found.file, Damage { offset, length, kind }));
+        }
+        size
+    }
+}
+
 /// Finds the headers of all blocks and links them. With a folder, what an earlier run found in
 /// files that have not changed since is taken over, and what is found is kept.
 pub(crate) fn index(
@@ -46,15 +63,20 @@ pub(crate) fn index(
         run.counts.out_of_order = index.tree.out_of_order().into();
         run.counts.orphans = index.tree.unlinked().into();
     }
-    anchor(files, options, &mut index)?;
+    anchor(|found| announced_height(files, options, found), options, &mut index)?;
     note_best(&index.tree, run);
     run.index_s = start.elapsed().as_secs_f64();
     Ok(index)
 }
 
 /// Where no block follows the genesis block, the files may begin in the middle of the chain: the
-/// first block of the longest piece is believed, and the others are linked to it.
-fn anchor(files: &BlockFiles, options: &Options, index: &mut Index) -> Result<(), Error> {
+/// first block of the longest piece is believed, and the others are linked to it. `announced` is
+/// what a block says of its height.
+pub(crate) fn anchor(
+    announced: impl Fn(&Found) -> Option<u32>,
+    options: &Options,
+    index: &mut Index,
+) -> Result<(), Error> {
     let tree = &index.tree;
     let starts = if tree.height(tree.best_tip()) > 0 { vec![] } else { tree.gaps() };
     let Some(start) = starts.iter().rev().max_by_key(|gap| gap.records) else {
@@ -65,7 +87,7 @@ fn anchor(files: &BlockFiles, options: &Options, index: &mut Index) -> Result<()
     if options.level == Level::Execution {
         return Err(Error::NoBeginning(found.hash));
     }
-    let announced = announced_height(files, options, &found);
+    let announced = announced(&found);
     let height = match (announced, options.from) {
         (Some(expected), Some(found)) if expected != found => {
             return Err(Error::OtherHeight { expected, found });
@@ -81,7 +103,11 @@ fn anchor(files: &BlockFiles, options: &Options, index: &mut Index) -> Result<()
 }
 
 /// What a block says of its height.
-fn announced_height(files: &BlockFiles, options: &Options, found: &Found) -> Option<u32> {
+pub(crate) fn announced_height(
+    files: &BlockFiles,
+    options: &Options,
+    found: &Found,
+) -> Option<u32> {
     let mut block = Block::default();
     BodyReader::new(files, 1).read(found.location(), &mut block.raw).ok()?;
     block.parse_record().ok()?;
@@ -148,16 +174,7 @@ pub(crate) fn look_behind_blocks(
         let Some(found) = index.tree.found().get(record as usize).copied() else { continue };
         let before = more.len();
         scan::files::stretch(files, &found, bytes, &mut more)?;
-        let (stated, size) = (found.size, found.size - bytes);
-        let kind = DamageKind::WrongSize { stated, found: size };
-        let (offset, length) = (found.offset.saturating_sub(FRAME), FRAME + u64::from(size));
-        index.damage.push((found.file, Damage { offset, length, kind }));
-        sizes.push((record, size));
-        if more.len() == before && u64::from(bytes) >= LEAST_RECORD {
-            let (offset, length) = (found.offset + u64::from(size), u64::from(bytes));
-            let kind = DamageKind::Broken { stated: bytes };
-            index.damage.push((found.file, Damage { offset, length, kind }));
-        }
+        sizes.push((record, index.note_spare(&found, bytes, more.len() - before)));
     }
     if more.is_empty() {
         return Ok(false);
@@ -175,7 +192,7 @@ pub(crate) fn look_behind_blocks(
         save(&data.join(INDEX), options, stamps(files)?, &found, &clean)?;
     }
     index.tree = Tree::build(&options.params, found, options.now);
-    anchor(files, options, index)?;
+    anchor(|found| announced_height(files, options, found), options, index)?;
     note_best(&index.tree, run);
     Ok(true)
 }
@@ -254,7 +271,7 @@ pub(crate) fn measure_tip(files: &BlockFiles, tree: &Tree, run: &mut Run) {
 }
 
 /// Takes note of the best chain.
-fn note_best(tree: &Tree, run: &mut Run) {
+pub(crate) fn note_best(tree: &Tree, run: &mut Run) {
     let best = tree.best_tip();
     let height = tree.base() + tree.height(best);
     run.best = Some(Tip { height, hash: *tree.hash(best) });

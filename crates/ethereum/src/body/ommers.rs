@@ -30,6 +30,16 @@ impl Ancestor {
         let ommers = ommers.iter().map(HeaderView::hash).collect();
         Self { hash, header: header.raw.to_vec(), ommers }
     }
+
+    /// The same of hashes and bytes.
+    pub(crate) fn from_parts(hash: Hash, header: Vec<u8>, ommers: Vec<Hash>) -> Self {
+        Self { hash, header, ommers }
+    }
+
+    /// Hash, header, hashes of the ommers.
+    pub(crate) fn parts(&self) -> (&Hash, &[u8], &[Hash]) {
+        (&self.hash, &self.header, &self.ommers)
+    }
 }
 
 /// The last seven blocks of a chain.
@@ -46,6 +56,11 @@ impl AncestorWindow {
             self.blocks.pop_front();
         }
         self.blocks.push_back(block);
+    }
+
+    /// The blocks, oldest first.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Ancestor> {
+        self.blocks.iter()
     }
 
     /// Checks the ommers of the block that follows the window. Returns how many could not be

@@ -1,0 +1,273 @@
+//! The place where the headers of all units come together, and then the verdicts on their bodies.
+
+use super::documents::{Bodies, HeaderText, Headers, Looked, Record, Row, Table, Told};
+use crate::execute::Chain;
+use crate::fault::{Cause, Error, Fault};
+use crate::import::mark_invalid;
+use crate::index::pass1::{self, Index};
+use crate::index::path::Path;
+use crate::index::{Found, GENESIS, Tree, shortfalls};
+use crate::options::Options;
+use crate::run::{Run, Tip};
+use crate::{BlockHash, Level};
+use archive::blkdat::BlockFiles;
+use std::collections::HashMap;
+
+/// Where a record stands: its file, as an index of all files, and its first byte.
+type At = (u32, u64);
+
+/// Units on their way to one verdict. Ask for [`tables`](Self::tables), give back what
+/// [`bodies`](super::bodies) says of them, until there are none; then [`end`](Self::end).
+pub struct Join<'a> {
+    files: &'a BlockFiles,
+    options: &'a Options,
+    /// For each unit, which of all files its files are.
+    units: Vec<Vec<u32>>,
+    /// What blocks say of their heights, where that may be asked.
+    announced: HashMap<At, u32>,
+    index: Index,
+    looked: HashMap<At, Looked>,
+    /// Blocks that were found to be bad, in the order of their finding, and the first of them.
+    invalid: Vec<BlockHash>,
+    fault: Option<Error>,
+    /// Was the first block refused, on which all others rest?
+    is_over: bool,
+    run: Run,
+}
+
+impl<'a> Join<'a> {
+    /// Links the headers of `units` and chooses the best chain. `files` are the files of all units,
+    /// of which no more is read than the headers of damaged records.
+    ///
+    /// # Errors
+    /// The level needs coins; a file of a unit is not among `files`; the first block has another
+    /// height than was given.
+    pub fn new(
+        files: &'a BlockFiles,
+        options: &'a Options,
+        units: &[Headers],
+    ) -> Result<Self, Error> {
+        if options.level > Level::Bodies {
+            return Err(Error::UnitsHaveNoCoins);
+        }
+        let mut index = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
+        let (mut numbers, mut found, mut announced) = (vec![], vec![], HashMap::new());
+        for unit in units {
+            let own = files_of(files, unit)?;
+            for record in &unit.records {
+                let file = own.get(record.file as usize).copied().unwrap_or(u32::MAX);
+                found.push(record.found(file));
+                announced.extend(record.announced.map(|height| ((file, record.offset), height)));
+            }
+            for (file, damage) in &unit.damage {
+                index.damage.extend(own.get(*file as usize).map(|file| (*file, *damage)));
+            }
+            index.unlisted += unit.unlisted;
+            numbers.push(own);
+        }
+        index.damage.sort_by_key(|(file, damage)| (*file, damage.offset));
+        let mut run = Run::default();
+        run.counts.files = files.files().len() as u64;
+        run.counts.file_bytes = files.bytes();
+        let mut join = Self {
+            files,
+            options,
+            units: numbers,
+            announced,
+            index,
+            looked: HashMap::new(),
+            invalid: vec![],
+            fault: None,
+            is_over: false,
+            run,
+        };
+        join.link(found)?;
+        Ok(join)
+    }
+
+    /// Builds the tree of these records.
+    fn link(&mut self, found: Vec<Found>) -> Result<(), Error> {
+        let Self { index, options, announced, run, .. } = self;
+        run.counts.blocks = found.len() as u64;
+        index.tree = Tree::build(&options.params, found, options.now);
+        let height = |found: &Found| announced.get(&at(found)).copied();
+        pass1::anchor(height, options, index)?;
+        pass1::note_best(&index.tree, run);
+        mark_invalid(&mut index.tree, &self.invalid);
+        Ok(())
+    }
+
+    /// For each unit, the blocks of the best chain that nobody has looked at yet. None anywhere
+    /// when the verdict is there.
+    pub fn tables(&mut self) -> Result<Vec<Table>, Error> {
+        let mut tables = vec![Table::default(); self.units.len()];
+        if self.options.level == Level::Headers || self.is_over {
+            return Ok(tables);
+        }
+        let path = loop {
+            let path = Path::best(&self.index.tree);
+            if !self.settle(&path)? {
+                break path;
+            }
+        };
+        if self.is_over {
+            return Ok(tables);
+        }
+        let (tree, options) = (&self.index.tree, self.options);
+        let chain = Chain { tree, path: &path, params: &options.params };
+        for height in self.asked(&path) {
+            let Some(found) = tree.record(path.nodes[height]) else { continue };
+            if self.looked.contains_key(&at(found)) {
+                continue;
+            }
+            let holds = |unit: &Vec<u32>| unit.iter().position(|file| *file == found.file);
+            let unit = self.units.iter().enumerate().find_map(|(i, unit)| Some((i, holds(unit)?)));
+            let Some((unit, file)) = unit else { continue };
+            let Found { offset, size, header, .. } = *found;
+            let (header, announced) = (HeaderText(header), None);
+            tables[unit].rows.push(Row {
+                record: Record { file: file as u32, offset, size, header, announced },
+                height: chain.height(height as u32),
+                median_time_past: chain.median_time_past(height as u32),
+            });
+        }
+        Ok(tables)
+    }
+
+    /// Takes what was found out about a table of unit number `unit`.
+    pub fn take(&mut self, unit: usize, bodies: Bodies) {
+        let Some(files) = self.units.get(unit) else { return };
+        for looked in bodies.rows {
+            if let Some(file) = files.get(looked.file as usize) {
+                self.looked.insert((*file, looked.offset), looked);
+            }
+        }
+    }
+
+    /// The heights of the path, from its first block on, that are to be verified.
+    fn asked(&self, path: &Path) -> std::ops::Range<usize> {
+        let tree = &self.index.tree;
+        let begin = usize::from(tree.anchor().is_none());
+        let end = self.options.asked(tree.base()).min(path.nodes.len());
+        begin.min(end)..end
+    }
+
+    /// Deals with the first block of `path` that is bad, as a single run does. True when there may
+    /// be another best chain, or another copy, to look at.
+    fn settle(&mut self, path: &Path) -> Result<bool, Error> {
+        for height in self.asked(path) {
+            let node = path.nodes[height];
+            let Some(found) = self.index.tree.record(node) else { continue };
+            match self.looked.get(&at(found)).map(|looked| &looked.bad) {
+                None => return Ok(false),
+                Some(None) => {}
+                Some(Some(told)) => {
+                    let told = told.clone();
+                    return Ok(self.refuse(node, told));
+                }
+            }
+        }
+        self.look_behind_blocks(path)
+    }
+
+    /// Takes another copy of a bad block, or takes the block out of the choice. False when that
+    /// cannot be.
+    fn refuse(&mut self, node: u32, told: Told) -> bool {
+        let damage = told.is_damage;
+        let cause = Cause::Told(Box::new(told));
+        let fault = Fault::at(self.files, &self.index.tree, node, cause);
+        let copied = damage && self.index.tree.use_copy(node);
+        self.is_over = !copied && node == GENESIS;
+        if !copied && !self.is_over {
+            self.index.tree.mark_invalid(node);
+            self.invalid.push(fault.hash);
+        }
+        match &self.fault {
+            None if !copied => self.fault = Some(fault.into()),
+            _ => self.run.damage.push(fault.to_string()),
+        }
+        !self.is_over
+    }
+
+    /// Links the blocks that stand in the bytes which records of `path` have to spare. True when
+    /// there are any.
+    fn look_behind_blocks(&mut self, path: &Path) -> Result<bool, Error> {
+        let (mut sizes, mut more) = (vec![], vec![]);
+        for height in self.asked(path) {
+            let node = path.nodes[height];
+            let Some(found) = self.index.tree.record(node).copied() else { continue };
+            let Some(looked) = self.looked.get_mut(&at(&found)) else { continue };
+            let (spare, hidden) =
+                (std::mem::take(&mut looked.spare), std::mem::take(&mut looked.hidden));
+            if spare > 0 {
+                let size = self.index.note_spare(&found, spare, hidden.len());
+                sizes.push((self.index.tree.record_number(node), size));
+                more.extend(hidden.iter().map(|record| record.found(found.file)));
+            }
+        }
+        if more.is_empty() {
+            return Ok(false);
+        }
+        let tree = std::mem::replace(&mut self.index.tree, Tree::empty(&self.options.params));
+        let mut found = tree.into_found();
+        for (record, size) in sizes {
+            found[record as usize].size = size;
+        }
+        found.append(&mut more);
+        self.link(found)?;
+        Ok(true)
+    }
+
+    /// The verdict, as that of a single run over all files.
+    #[must_use]
+    pub fn end(mut self) -> (Run, Result<(), Error>) {
+        let path = Path::best(&self.index.tree);
+        let (tree, options) = (&self.index.tree, self.options);
+        let asked = self.asked(&path);
+        let first = match options.level {
+            Level::Headers => usize::from(tree.anchor().is_none()),
+            Level::Bodies | Level::Execution => asked.start,
+        };
+        if let Some(last) = (first..asked.end).next_back() {
+            let base = tree.base();
+            self.run.blocks = (asked.end - first) as u64;
+            self.run.range = Some((base + first as u32, base + last as u32));
+            let hash = *tree.hash(path.nodes[last]);
+            self.run.tip = Some(Tip { height: base + last as u32, hash });
+        }
+        for height in asked {
+            let looked = tree.record(path.nodes[height]).and_then(|it| self.looked.get(&at(it)));
+            self.run.transactions += looked.map_or(0, |looked| looked.transactions);
+            self.run.inputs += looked.map_or(0, |looked| looked.inputs);
+        }
+        let outcome = match self.fault.take() {
+            Some(fault) => Err(fault),
+            None if options.level > Level::Headers && self.is_empty() => Err(Error::Empty),
+            None => Ok(()),
+        };
+        shortfalls::judge(self.files, options, &self.index, &mut self.run);
+        match (outcome, pass1::refused_above(&self.index.tree, self.files)) {
+            (Ok(()), Some(refused)) => (self.run, Err(refused.into())),
+            (outcome, _) => (self.run, outcome),
+        }
+    }
+
+    /// Does no block follow the genesis block?
+    fn is_empty(&self) -> bool {
+        self.run.anchor.is_none() && self.run.best.is_none_or(|best| best.height == 0)
+    }
+}
+
+fn at(found: &Found) -> At {
+    (found.file, found.offset)
+}
+
+/// Which of `files` the files of a unit are.
+fn files_of(files: &BlockFiles, unit: &Headers) -> Result<Vec<u32>, Error> {
+    let find = |path: &std::path::Path| files.files().iter().position(|file| file.path() == path);
+    let number = |source: &super::documents::Source| match find(&source.path) {
+        Some(number) => Ok(number as u32),
+        None => Err(Error::OtherFiles { found: source.path.clone() }),
+    };
+    unit.sources.iter().map(number).collect()
+}

@@ -1,0 +1,223 @@
+//! Ties units that were verified apart to each other. The first blocks of a unit go through
+//! [`Link::extend`] once more, this time behind the blocks before them, so that every rule across
+//! a cut is the rule of a single run; of the other blocks only sums are passed on.
+
+use super::passed::Passed;
+use super::totals::check_merge;
+use super::{BlockId, Link};
+use crate::U256;
+use crate::batch::{Batch, Checks};
+use crate::error::{Rule, Violation};
+use crate::fault::{Cause, Fault};
+use crate::header::HeaderView;
+use crate::unit::boundary::{Boundary, FirstStake, HeadBlock, LastWork, TailBlock};
+use crate::unit::text::Number;
+use archive::era1::Accumulator;
+use archive::{Location, Part, expect_next};
+use rlp::{Encode, Write};
+use std::path::Path;
+
+/// Why units cannot be joined beyond a block.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// A block is not accepted.
+    Fault(Fault),
+    /// One is not, which may stand before the one that is named: to be found in the unit itself.
+    Within(Fault),
+}
+
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// A body as far as ommers go.
+struct OmmersOnly<'a>(&'a [u8]);
+
+impl Encode for OmmersOnly<'_> {
+    fn write<W: Write>(&self, out: &mut W) {
+        out.list(|body| {
+            body.list(|_| {});
+            body.raw(self.0);
+        });
+    }
+}
+
+impl Link {
+    /// What it keeps for a join, when the run is over.
+    pub fn into_passed(mut self) -> Passed {
+        self.passed.tail = self.window.blocks().map(TailBlock::from).collect();
+        self.passed
+    }
+
+    /// Ties a unit that was verified alone to the chain. `before` is the unit that the chain ends
+    /// with.
+    pub fn join(
+        &mut self,
+        checks: &Checks<'_>,
+        before: Option<&Boundary>,
+        unit: &Boundary,
+    ) -> Result<(), Broken> {
+        self.expect_first(before, unit)?;
+        let mut batch = head_batch(unit);
+        let seen = self.passed.seen;
+        let linked = self.extend(checks, &mut batch).range;
+        self.era = Accumulator::default();
+        let sum = batch.difficulties[linked.clone()]
+            .iter()
+            .fold(U256::ZERO, |sum, next| sum.saturating_add(*next));
+        let own = unit.fault.as_ref();
+        if let Some(fault) = batch.fault.take() {
+            // a fault that stands before it is one that a join finds, too; never accept less
+            let own = own.filter(|own| own.at < batch.good as u64);
+            return Err(own.map_or(fault, |own| own.fault()).into());
+        }
+        self.check_sides(checks, unit, linked.len() as u64, sum)?;
+        self.pass_over(unit, seen, linked.len() as u64, sum);
+        match own {
+            Some(own) => {
+                self.passed.fault_at = Some(seen + own.at);
+                Err(own.fault().into())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The first block of `unit` has the number after the tip's, as where files join.
+    fn expect_first(&self, before: Option<&Boundary>, unit: &Boundary) -> Result<(), Fault> {
+        let (Some(before), Some(tip), Some(location)) = (before, &self.tip, &unit.head.location)
+        else {
+            return Ok(());
+        };
+        let Some(found) = unit.starts_at() else { return Ok(()) };
+        let expected = tip.id.number.saturating_add(1);
+        let file = before.sources.last().map_or(Path::new(""), |source| &source.path);
+        expect_next(expected, file, found, location.clone())
+            .map_err(|gap| Fault::of_archive(expected, gap))
+    }
+
+    /// Holds the blocks behind the first seven to their side of the merge, where the unit could
+    /// not: `linked` of them were, with difficulties of `sum`.
+    fn check_sides(
+        &self,
+        checks: &Checks<'_>,
+        unit: &Boundary,
+        linked: u64,
+        sum: U256,
+    ) -> Result<(), Broken> {
+        let total = self.tip.as_ref().and_then(|tip| tip.total_difficulty);
+        let (None, Some(total)) = (unit.total_before, total) else { return Ok(()) };
+        let Some(merge) = checks.spec.merge else { return Ok(()) };
+        let before = |at: u64, sum_before: Number| {
+            let is_told = unit.fault.as_ref().is_none_or(|fault| at <= fault.at);
+            let total = total.wrapping_sub(sum).saturating_add(sum_before.0);
+            (at >= linked && is_told).then_some(total)
+        };
+        if let Some(LastWork { at, number, sum_before }) = unit.sides.last_work
+            && let Some(total) = before(at, sum_before)
+            && total >= merge.terminal_total_difficulty
+        {
+            let terminal = merge.terminal_total_difficulty;
+            let expected = format!("proof of stake, as {terminal} is reached");
+            let violation = Violation::new(Rule::TerminalTotalDifficulty, expected, total);
+            let cause = Cause::Rule(violation);
+            return Err(Broken::Within(Fault { block: number, hash: None, location: None, cause }));
+        }
+        if let Some(FirstStake { at, sum_before, hash, header, header_at }) =
+            &unit.sides.first_stake
+            && let Some(total) = before(*at, *sum_before)
+            && let Ok(view) = HeaderView::decode(&header.0)
+        {
+            check_merge(checks.spec, (view.number, U256::ZERO), total, || Some(view)).map_err(
+                |violation| Fault {
+                    block: view.number,
+                    hash: Some(hash.0),
+                    location: header_at.clone(),
+                    cause: Cause::Rule(violation),
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Moves on to the end of `unit`, of which `linked` blocks with difficulties of `sum` were
+    /// linked already.
+    fn pass_over(&mut self, unit: &Boundary, seen: u64, linked: u64, sum: U256) {
+        let known = self.tip.as_ref().and_then(|tip| tip.total_difficulty);
+        let Some(last) = unit.last.as_ref().filter(|_| unit.blocks > linked) else { return };
+        let rest = unit.difficulty_sum.0.wrapping_sub(sum);
+        if known.is_none() {
+            self.pass_sides(unit, seen, sum);
+        }
+        self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest))));
+        let is_linked = |block: &&TailBlock| unit.head.blocks.iter().any(|b| b.hash == block.hash);
+        let tail = unit.tail.iter().filter(|block| !is_linked(block));
+        tail.for_each(|block| self.window.push(block.into()));
+        self.passed.blocks += unit.blocks - linked;
+        self.passed.seen += unit.blocks - linked;
+        self.passed.sum = self.passed.sum.saturating_add(rest);
+        for id in unit.trusted.iter().map(BlockId::from) {
+            if self.trust.remove(&id.hash) {
+                self.met.push(id);
+            }
+        }
+    }
+
+    /// Takes over where proof of work ends in `unit`, which begins behind `seen` blocks; `sum` is
+    /// that of the blocks of it that were linked.
+    fn pass_sides(&mut self, unit: &Boundary, seen: u64, sum: U256) {
+        let before = self.passed.sum.wrapping_sub(sum);
+        let moved = |sum_before: Number| Number(before.saturating_add(sum_before.0));
+        let sides = &mut self.passed.sides;
+        if let Some(work) = unit.sides.last_work {
+            let (at, sum_before) = (seen + work.at, moved(work.sum_before));
+            sides.last_work = Some(LastWork { at, sum_before, ..work });
+        }
+        if let (None, Some(stake)) = (&sides.first_stake, &unit.sides.first_stake) {
+            let (at, sum_before) = (seen + stake.at, moved(stake.sum_before));
+            sides.first_stake = Some(FirstStake { at, sum_before, ..stake.clone() });
+        }
+    }
+}
+
+/// The first blocks of `unit` as a batch that was checked: with its fault, if that is of the block
+/// behind them.
+fn head_batch(unit: &Boundary) -> Batch {
+    let head = &unit.head;
+    let mut batch = Batch::default();
+    batch.chunk.first = head.starts_at;
+    batch.first_number = head.starts_at.unwrap_or(0);
+    let is_located = |at: fn(&HeadBlock) -> &Option<Location>| {
+        head.blocks.iter().all(|block| at(block).is_some())
+    };
+    let with_total = head.blocks.iter().all(|block| block.total_difficulty.is_some());
+    let parts: [(Part, fn(&HeadBlock) -> &Option<Location>); 3] = [
+        (Part::Header, |block| &block.header_at),
+        (Part::Body, |block| &block.body_at),
+        (Part::TotalDifficulty, |block| &block.total_at),
+    ];
+    for (part, at) in parts.into_iter().filter(|(_, at)| is_located(*at)) {
+        for location in head.blocks.iter().filter_map(|block| at(block).as_ref()) {
+            batch.chunk.locate(part, location);
+        }
+    }
+    for block in &head.blocks {
+        batch.chunk.headers.push(&block.header.0);
+        batch.hashes.push(crypto::keccak256(&block.header.0));
+        let header = HeaderView::decode(&block.header.0);
+        batch.difficulties.push(header.map_or(U256::ZERO, |header| header.difficulty));
+        if let Some(total) = block.total_difficulty.filter(|_| with_total) {
+            batch.chunk.total_difficulties.push(total.0.to_be_bytes());
+        }
+        match &block.ommers.0[..] {
+            [] => batch.chunk.bodies.push(&OmmersOnly(&[0xc0]).encode()),
+            ommers => batch.chunk.bodies.push(&OmmersOnly(ommers).encode()),
+        }
+    }
+    batch.good = head.good.min(head.blocks.len());
+    batch.good_headers = head.blocks.len();
+    let fault = unit.fault.as_ref().filter(|fault| fault.at == batch.good as u64);
+    batch.fault = fault.map(|fault| fault.fault());
+    batch
+}

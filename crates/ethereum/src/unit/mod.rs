@@ -1,0 +1,149 @@
+//! A part of a chain, verified by itself, and parts joined to a whole.
+//!
+//! [`verify_unit`] verifies one archive, or a range of one, from an assumed start and gives a
+//! [`Boundary`]: what was found, and both ends. [`join`] ties boundaries to each other by the rules
+//! of a single run, whose verdict it gives (`docs/distributed.md` has the argument). Neither needs
+//! more memory for longer units.
+
+pub mod boundary;
+mod join;
+mod source;
+pub mod text;
+
+use crate::Level;
+use crate::commit::Sink;
+use crate::fault::{Error, Fault};
+use crate::import::{Options, Run, import_behind};
+use crate::resume::Beginning;
+use archive::Archive;
+use boundary::{Asked, BlockName, Boundary, Counts, LastBlock, SCHEMA, UnitFault};
+use chain::{Progress, Status};
+pub use join::{JoinError, Joined, join};
+use text::{HashText, Number};
+
+/// Verifies what `options` ask for of `archive` as far as it goes by itself, at level `headers` or
+/// `bodies`. `after` is the boundary of all blocks before: with it, the unit is verified as if they
+/// had been read, too.
+///
+/// What is wrong with the blocks stands in the boundary.
+///
+/// # Errors
+/// Those that tell nothing of the blocks: this machine is in the way, the run was asked to stop, or
+/// cannot be meant so.
+pub fn verify_unit(
+    archive: &Archive,
+    options: &Options,
+    after: Option<&Boundary>,
+    progress: impl FnMut(&Progress) + Send,
+) -> Result<Boundary, Error> {
+    if options.level > Level::Bodies {
+        return Err(Error::Execution { lacks: "the state before each unit".into() });
+    }
+    let sources = source::sources(archive).map_err(|source| {
+        let path = archive.files().first().cloned().unwrap_or_default();
+        archive::Error::Io { path, action: "cannot read", source }
+    })?;
+    let beginning = after.map(|after| Beginning::behind(after, options));
+    let (run, outcome) = import_behind(beginning, archive, options, &mut Sink::Discard, progress);
+    if run.stopped {
+        return Err(Error::Stopped);
+    }
+    let fault = match outcome {
+        Ok(()) | Err(Error::Incomplete(_) | Error::TrustedMissing(_) | Error::Empty) => None,
+        Err(error) if tells_nothing(&error) => return Err(error),
+        Err(Error::Fault(fault)) => Some(*fault),
+        Err(Error::Archive(error)) => Some(Fault::of_archive(0, error)),
+        Err(error) => return Err(error),
+    };
+    Ok(boundary(archive, options, &run, fault.as_ref(), sources))
+}
+
+/// Is it nothing that another machine would find, too?
+fn tells_nothing(error: &Error) -> bool {
+    matches!(error.status(), Status::Trouble | Status::Usage | Status::Interrupted)
+}
+
+fn boundary(
+    archive: &Archive,
+    options: &Options,
+    run: &Run,
+    fault: Option<&Fault>,
+    sources: Vec<boundary::Source>,
+) -> Boundary {
+    let passed = &run.passed;
+    let fault = fault.map(|fault| UnitFault::new(passed.fault_at.unwrap_or(passed.seen), fault));
+    Boundary {
+        sources,
+        format: archive.format().name().into(),
+        stated: archive.range(),
+        fault,
+        ..Boundary::of_run(options, run)
+    }
+    .with_status()
+}
+
+impl Boundary {
+    /// What a run leaves, but for what is known of its archive and its fault.
+    pub(crate) fn of_run(options: &Options, run: &Run) -> Self {
+        let passed = &run.passed;
+        Self {
+            schema: SCHEMA,
+            status: Status::Verified,
+            asked: Asked::of(options),
+            sources: vec![],
+            format: String::new(),
+            stated: None,
+            blocks: passed.blocks,
+            first: passed.first.as_ref().map(BlockName::from),
+            last: run.tip.as_ref().filter(|_| passed.blocks > 0).map(LastBlock::from),
+            anchor: run.anchor.as_ref().map(BlockName::from),
+            total_before: passed.before.map(Number),
+            difficulty_sum: Number(passed.sum),
+            head: passed.head.clone(),
+            tail: passed.tail.clone(),
+            sides: passed.sides.clone(),
+            trusted: run.trusted.iter().map(BlockName::from).collect(),
+            fault: None,
+            shortfalls: run.shortfalls[..run.surveyed.min(run.shortfalls.len())].to_vec(),
+            notes: run.notes.clone(),
+            counts: Counts {
+                bytes: run.bytes,
+                seals_checked: run.seals_checked,
+                seals_left: run.seals_left,
+                transactions: run.transactions,
+                senders: run.senders,
+                accumulators: run.accumulators,
+                unchecked_ommers: run.unchecked_ommers,
+            },
+        }
+    }
+
+    /// With the status that fault, shortfalls and blocks give.
+    pub(crate) fn with_status(mut self) -> Self {
+        self.status = match &self.fault {
+            Some(fault) => fault.told.status,
+            None if !self.shortfalls.is_empty() => Status::Incomplete,
+            None if self.blocks == 0 => Status::Unknown,
+            None => Status::Verified,
+        };
+        self
+    }
+}
+
+impl Asked {
+    /// What `options` ask for.
+    pub(crate) fn of(options: &Options) -> Self {
+        Self {
+            chain: options.spec.name.clone(),
+            genesis: HashText(options.spec.genesis.hash),
+            level: options.level,
+            seal: options.seal.mode.to_string(),
+            seal_seed: options.seal.seed,
+            now: options.now,
+            trust: options.trust.iter().copied().map(HashText).collect(),
+            from: options.from,
+            until: options.until,
+            options: options.setting.to_map(),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Units that are verified apart and joined get the verdict of a single run over all of them: the
+//! same block, rule, expectation and location, wherever the cuts are and whatever is damaged.
+
+#[path = "../real_blocks/source.rs"]
+#[allow(dead_code)] // this program reads a part of the sources
+mod source;
+
+mod containers;
+mod damage;
+mod merge;
+
+use archive::{Archive, ChunkLimit};
+use blockmill_ethereum::Level;
+use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::ethash::Caches;
+use blockmill_ethereum::fault::Error;
+use blockmill_ethereum::import::{Options, Run, import};
+use blockmill_ethereum::option_table::Setting;
+use blockmill_ethereum::params::ChainSpec;
+use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::unit::boundary::Boundary;
+use blockmill_ethereum::unit::{Joined, join, verify_unit};
+use chain::Status;
+use pipeline::Cancel;
+use rlp::{OnePass, Write};
+use source::RealBlock;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use testkit::Random;
+
+/// What tests ask for: no seals, which changed headers have none of.
+fn options(spec: &ChainSpec, level: Level) -> Options {
+    Options {
+        spec: Arc::new(spec.clone()),
+        level,
+        seal: SealPolicy { mode: SealMode::Off, seed: 1 },
+        setting: Setting::default(),
+        threads: 1,
+        chunk: ChunkLimit::default(),
+        from: None,
+        until: None,
+        partial: false,
+        trust: vec![],
+        caches: Caches::new(None, 1),
+        now: None,
+        cancel: Cancel::default(),
+    }
+}
+
+/// A chain of the fixtures and its blocks.
+fn published(name: &str) -> (ChainSpec, Vec<RealBlock>) {
+    let genesis = testkit::read(format!("ethereum/chains/{name}/genesis.json"));
+    let spec = ChainSpec::from_genesis_json(str::from_utf8(&genesis).unwrap()).unwrap();
+    (spec, source::chain(name))
+}
+
+/// The first blocks of the main network: ommers in nearly every tenth.
+fn mainnet(blocks: usize) -> (ChainSpec, Vec<RealBlock>) {
+    let mut all = source::era1("mainnet-00000-5ec1ffb8.era1");
+    all.truncate(blocks);
+    (ChainSpec::by_name("mainnet").unwrap(), all)
+}
+
+/// The block as an export has it.
+fn encoded(block: &RealBlock) -> Vec<u8> {
+    let body = rlp::Reader::new(&block.body).list().unwrap().rest();
+    let mut out = OnePass::default();
+    out.list(|out| {
+        out.raw(&block.header);
+        out.raw(body);
+    });
+    out.into_bytes()
+}
+
+/// Writes each part into a file of its own, in `folder`.
+fn write_parts(folder: &Path, parts: &[&[RealBlock]]) -> Vec<PathBuf> {
+    let write = |(i, part): (usize, &&[RealBlock])| {
+        let path = folder.join(format!("part-{i:03}.rlp"));
+        std::fs::write(&path, part.iter().flat_map(encoded).collect::<Vec<u8>>()).unwrap();
+        path
+    };
+    parts.iter().enumerate().map(write).collect()
+}
+
+/// Cuts `blocks` at 1 to 5 random places.
+fn cut<'b>(random: &mut Random, blocks: &'b [RealBlock]) -> Vec<&'b [RealBlock]> {
+    let mut cuts: Vec<usize> =
+        (0..1 + random.below(5_usize)).map(|_| random.below(blocks.len())).collect();
+    if random.coin() {
+        // short units, so that windows span several
+        let near = random.below(blocks.len());
+        cuts.extend((near..blocks.len()).take(1 + random.below(9_usize)));
+    }
+    cuts.extend([0, blocks.len()]);
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts.windows(2).map(|pair| &blocks[pair[0]..pair[1]]).collect()
+}
+
+/// The verdict of a single run.
+fn whole(paths: &[PathBuf], options: &Options) -> (Run, Result<(), Error>) {
+    import(&Archive::open(paths).unwrap(), options, &mut Sink::Discard, |_| {})
+}
+
+/// Each archive as a unit, its boundary through its document and back.
+fn unit(paths: &[PathBuf], options: &Options, after: Option<&Boundary>) -> Boundary {
+    let archive = Archive::open(paths).unwrap();
+    let boundary = verify_unit(&archive, options, after, |_| {}).unwrap();
+    let document = serde_json::to_string(&boundary).unwrap();
+    let back: Boundary = serde_json::from_str(&document).unwrap();
+    assert_eq!(back, boundary);
+    boundary
+}
+
+/// Joins units, each of an archive; where a block is to be looked for again, it is.
+fn joined(archives: &[Vec<PathBuf>], options: &Options) -> Joined {
+    let mut units: Vec<_> = archives.iter().map(|paths| unit(paths, options, None)).collect();
+    let found = join(&units, options).unwrap();
+    let Some(again) = found.again else { return found };
+    let before = join(&units[..again], options).unwrap().boundary;
+    units[again] = unit(&archives[again], options, Some(&before));
+    let found = join(&units, options).unwrap();
+    assert_eq!(found.again, None);
+    found
+}
+
+/// The status of a run.
+fn status(run: &Run, outcome: &Result<(), Error>) -> Status {
+    match outcome {
+        Err(error) => error.status(),
+        Ok(()) if run.shortfalls.is_empty() => Status::Verified,
+        Ok(()) => Status::Partial,
+    }
+}
+
+/// Holds the join of `units` to the verdict of a single run over all their files; gives the
+/// verdict in words.
+#[track_caller]
+fn expect_same(units: &[PathBuf], options: &Options, what: &str) -> String {
+    let (run, outcome) = whole(units, options);
+    // where first blocks are equal, files are read in another order
+    let units = Archive::open(units).unwrap().files().to_vec();
+    let archives: Vec<_> = units.iter().map(|path| vec![path.clone()]).collect();
+    compare(&run, &outcome, &joined(&archives, options), what)
+}
+
+#[track_caller]
+fn compare(run: &Run, outcome: &Result<(), Error>, joined: &Joined, what: &str) -> String {
+    let expected = outcome.as_ref().err().map(Error::report);
+    assert_eq!(joined.outcome.as_ref().err().map(Error::report), expected, "{what}");
+    assert_eq!(joined.status(), status(run, outcome), "{what}");
+    let boundary = &joined.boundary;
+    assert_eq!(joined.shortfalls, run.shortfalls, "{what}");
+    if outcome.is_ok() {
+        let last = boundary.last.as_ref().map(|last| (last.number, last.hash.0));
+        let tip = run.tip.as_ref();
+        assert_eq!(last, tip.map(|tip| (tip.id.number, tip.id.hash)), "{what}");
+        assert_eq!(boundary.blocks, run.blocks, "{what}");
+        let total = boundary.last.as_ref().and_then(|last| last.total_difficulty);
+        assert_eq!(total.map(|t| t.0), tip.and_then(|tip| tip.total_difficulty), "{what}");
+        assert_eq!(boundary.counts.unchecked_ommers, run.unchecked_ommers, "{what}");
+        assert_eq!(boundary.counts.accumulators, run.accumulators, "{what}");
+        assert_eq!(boundary.counts.transactions, run.transactions, "{what}");
+        assert_eq!(boundary.trusted.len(), run.trusted.len(), "{what}");
+    }
+    expected.map_or("verified".into(), |report| report.rule.unwrap_or(report.message))
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn good_chains_are_verified_wherever_they_are_cut() {
+    let mut random = Random::new_each_run("good_chains_are_verified_wherever_they_are_cut");
+    let chains = ["hive-sync", "hive-engine", "geth-ethtest", "execution-apis"].map(published);
+    let mut cuts = 0;
+    for (spec, blocks) in chains.into_iter().chain([mainnet(1_000)]) {
+        for level in [Level::Headers, Level::Bodies] {
+            for _ in 0..testkit::rounds(10) {
+                let folder = tempfile::tempdir().unwrap();
+                let parts = write_parts(folder.path(), &cut(&mut random, &blocks));
+                let verdict = expect_same(&parts, &options(&spec, level), "good");
+                assert_eq!(verdict, "verified");
+                cuts += parts.len() - 1;
+            }
+        }
+    }
+    println!("{cuts} cuts");
+    assert!(cuts > 10);
+}
+
+/// A tree of joins gives what one join after the other does.
+#[testkit::needs(fixtures)]
+#[test]
+fn joined_boundaries_are_joined_again() {
+    let mut random = Random::new_each_run("joined_boundaries_are_joined_again");
+    let (spec, blocks) = mainnet(600);
+    let options = options(&spec, Level::Bodies);
+    for _ in 0..testkit::rounds(20) {
+        let folder = tempfile::tempdir().unwrap();
+        let parts = write_parts(folder.path(), &cut(&mut random, &blocks));
+        let units: Vec<_> =
+            parts.iter().map(|part| unit(std::slice::from_ref(part), &options, None)).collect();
+        let flat = join(&units, &options).unwrap();
+        let (left, right) = units.split_at(units.len() / 2);
+        if left.is_empty() {
+            continue;
+        }
+        let sides = [left, right].map(|side| join(side, &options).unwrap().boundary);
+        let tree = join(&sides, &options).unwrap();
+        assert_eq!(tree.boundary, flat.boundary);
+        assert_eq!(tree.status(), Status::Verified);
+    }
+}
