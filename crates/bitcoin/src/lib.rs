@@ -30,6 +30,7 @@ pub mod script;
 pub mod sources;
 pub mod types;
 pub mod undo;
+pub mod verified;
 
 pub use chain::Level;
 pub use error::{Rule, Violation};

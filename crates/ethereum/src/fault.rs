@@ -5,6 +5,7 @@ use crate::body::BodyError;
 use crate::error::{Rule, Violation};
 use archive::Location;
 use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
+use pipeline::NotMade;
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -167,6 +168,8 @@ pub enum Error {
     Incomplete(Vec<Shortfall>),
     /// Block hashes that the user trusts are not in the archive.
     TrustedMissing(Vec<Hash>),
+    /// What should be made of verified blocks cannot be, or cannot be written.
+    NotMade(NotMade),
 }
 
 impl fmt::Display for Error {
@@ -212,6 +215,7 @@ impl fmt::Display for Error {
                     more => write!(f, "; and {} more", more - 1),
                 }
             }
+            Self::NotMade(error) => error.fmt(f),
             Self::TrustedMissing(hashes) => {
                 write!(f, "--trust: expected block {}", Hex(&hashes[0]))?;
                 if hashes.len() > 1 {
@@ -241,6 +245,7 @@ impl Error {
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,
+            Self::NotMade(error) => error.status,
         }
     }
 
