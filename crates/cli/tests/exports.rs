@@ -123,3 +123,24 @@ fn damage_leaves_whole_units_and_no_word_of_a_chain() {
         assert_eq!(names(&fresh), ["mainnet-blocks-000000000-000008191.parquet"]);
     }
 }
+
+#[testkit::needs(fixtures)]
+#[test]
+fn block_files_that_are_cut_are_a_part_only_where_that_is_said() {
+    let scratch = Scratch::new("exports_cut");
+    let archive = testkit::fixture("bitcoin/testnet3-0-400.dat");
+    let export = |to: &Path, words: &str| {
+        let mut command = blockmill(&format!("export --tables blocks,outputs {words}"));
+        command.arg(&archive).arg("--to").arg(to);
+        command
+    };
+    let to = scratch.path("out");
+    let ended = run(export(&to, "").arg("--json"));
+    let answer = document(&ended);
+    assert_eq!((&answer["exit_code"], &answer["result"]["verified"]), (&3.into(), &"unit".into()));
+    assert!(!to.join("manifest.json").exists());
+    let answer = succeed_json(&mut export(&to, "--partial"));
+    assert_eq!(answer["verified"], "partial");
+    assert_eq!(manifest(&to)["verified"], "partial");
+    assert_eq!(names(&to)[1], "testnet3-blocks-000000001-000000400.parquet");
+}

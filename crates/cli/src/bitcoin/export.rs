@@ -26,7 +26,9 @@ pub fn run(args: &Export, run: Run) -> Result<Answer> {
     archive::output::will_go(folder.path());
     let (ended, mut outcome) = job.engine(folder.path(), &run)?;
     let mut files = vec![];
-    if outcome.is_ok() && !ended.stopped {
+    // what is missing is no error of the engine
+    let is_there = ended.shortfalls.is_empty() || job.options.partial;
+    if outcome.is_ok() && is_there && !ended.stopped {
         match writing.finish(verdict(&ended)) {
             Ok(written) => files = written,
             Err(error) => {
