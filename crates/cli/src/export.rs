@@ -8,7 +8,7 @@ use crate::{bitcoin, ethereum, neo, outputs, stop};
 use anyhow::{Context, Result, ensure};
 use archive::Family;
 use archive::output::Shape;
-use chain::{Status, grouped};
+use chain::{Status, counted, grouped};
 use columns::schema::{Form, Names, Table};
 use columns::{Error, Facts, FileEntry, MANIFEST, Verdict, remove_manifest, tables_named};
 use pipeline::Cancel;
@@ -113,7 +113,8 @@ pub fn answer(args: &Export, answer: Answer, files: &[FileEntry], json: bool) ->
             let own = || files.iter().filter(|file| file.table == *table);
             let rows = grouped(own().map(|file| file.rows).sum());
             let bytes = grouped(own().map(|file| file.bytes).sum());
-            println!("{table}: {rows} rows in {} files, {bytes} bytes", own().count());
+            let count = counted(own().count() as u64, "file");
+            println!("{table}: {rows} rows in {count}, {bytes} bytes");
         }
         println!("wrote {to}; {MANIFEST} says what was verified");
     }
