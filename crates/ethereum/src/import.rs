@@ -97,6 +97,8 @@ fn stages(
         let written = sink.write(&commit, &verified)?;
         run.add(&verified, Duration::ZERO, written, start);
         tip = batch.tip().or(tip.take());
+        // it is as large as the blocks
+        batch.made = None;
         if run.bytes - synced_at >= SYNC_EVERY {
             synced_at = run.bytes;
             sink.sync()?;
