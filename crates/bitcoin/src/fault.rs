@@ -8,6 +8,7 @@ use crate::unit::documents::Told;
 use crate::{BlockHash, Rule, Violation, script, types};
 use archive::blkdat::BlockFiles;
 use chain::{FaultReport, Status};
+use pipeline::NotMade;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -186,6 +187,8 @@ pub enum Error {
     Core(datadir::Error),
     /// What the store holds contradicts itself.
     Damaged(String),
+    /// What should be made of verified blocks cannot be, or cannot be kept.
+    NotMade(NotMade),
     /// The user wanted an end before there was anything to keep.
     Stopped,
     /// The files begin in the middle of a chain, at this block.
@@ -229,6 +232,7 @@ impl fmt::Display for Error {
             Self::Store(error) => error.fmt(f),
             Self::Index(error) => error.fmt(f),
             Self::Core(error) => error.fmt(f),
+            Self::NotMade(error) => error.fmt(f),
             Self::System { action, path, source } => {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }
@@ -282,6 +286,7 @@ impl Error {
             Self::Index(error) => Status::of_io(&error.source),
             Self::System { source, .. } => Status::of_io(source),
             Self::Core(error) => error.status(),
+            Self::NotMade(error) => error.status,
             Self::OtherChain { .. } | Self::AssumedMissing(_) => Status::Usage,
             Self::NoBeginning(_)
             | Self::OtherHeight { .. }
@@ -319,6 +324,12 @@ impl From<Fault> for Error {
 impl From<archive::Error> for Error {
     fn from(error: archive::Error) -> Self {
         Self::Archive(error)
+    }
+}
+
+impl From<NotMade> for Error {
+    fn from(error: NotMade) -> Self {
+        Self::NotMade(error)
     }
 }
 

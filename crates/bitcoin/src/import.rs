@@ -7,8 +7,7 @@ use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::pass1::Index;
 use crate::index::path::Path;
-use crate::index::{GENESIS, Tree};
-use crate::index::{pass1, shortfalls};
+use crate::index::{GENESIS, Tree, pass1, shortfalls};
 pub use crate::options::Options;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
@@ -177,7 +176,7 @@ impl Job<'_> {
         progress: &mut (impl FnMut(&Progress) + Send),
         run: &mut Run,
     ) -> Result<(), Error> {
-        let options = Options { level: Level::Bodies, ..self.options.clone() };
+        let options = Options { level: Level::Bodies, making: None, ..self.options.clone() };
         let mut again = Run::default();
         let outcome = Pass { options: &options, first: 1, ..pass }.run(None, progress, &mut again);
         run.spare.append(&mut again.spare);
@@ -309,11 +308,12 @@ impl Pass<'_> {
             progress(&Progress { number, blocks, bytes, total_bytes, committed, execution: None });
             Ok(Flow::Continue)
         };
-        let ended = Stages::read("read", read)
+        let checked = Stages::read("read", read)
             .watched(self.options.cancel.live())
             .parallel("prepare", |batch| batch.prepare(context))
             .serial("connect", connect)
-            .parallel("check", |batch| batch.check(context))
+            .parallel("check", |batch| batch.check(context));
+        let ended = Batch::making(checked, context)
             // far shorter than waking another thread for the time of it, and a commit has a barrier
             .serial("finish", finish)
             .run(batches, threads);
@@ -368,7 +368,7 @@ impl Pass<'_> {
                 store.undo.append(batch.undo_of_blocks(), tip)?;
             }
             run.tip = Some(tip);
-            batch.finish();
+            batch.finish(self.options.making.as_ref())?;
         }
         if let (true, Some(store)) = (batch.flushes(), &mut store) {
             store.commit(run)?;

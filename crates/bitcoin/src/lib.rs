@@ -31,6 +31,7 @@ pub mod sources;
 pub mod types;
 pub mod undo;
 pub mod unit;
+pub mod verified;
 
 pub use chain::Level;
 pub use error::{Rule, Violation};

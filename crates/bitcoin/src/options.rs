@@ -3,6 +3,7 @@
 use crate::option_table::Setting;
 use crate::params::Params;
 use crate::run::Tip;
+use crate::verified::Making;
 use crate::{BlockHash, Level};
 use pipeline::Cancel;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct Options {
     pub commit_every: Duration,
     /// The present, in seconds since 1970: blocks from the future are refused.
     pub now: Option<u64>,
+    /// What is made of verified blocks beside that.
+    pub making: Option<Making>,
     /// Set by whoever wants the run to stop.
     pub cancel: Cancel,
 }
@@ -70,6 +73,7 @@ impl Options {
             recheck: true,
             commit_every: COMMIT_EVERY,
             now: None,
+            making: None,
             cancel: Cancel::default(),
         }
     }

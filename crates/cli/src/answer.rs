@@ -143,6 +143,9 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     if let Some(error) = cause.downcast_ref::<neo::Error>() {
         return Some(error.status());
     }
+    if let Some(error) = cause.downcast_ref::<columns::Error>() {
+        return Some(error.status());
+    }
     if let Some(error) = cause.downcast_ref::<archive::Error>() {
         return Some(error.status());
     }

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod execution;
+mod export;
 mod generate;
 mod outputs;
 mod report;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use check::Check;
 pub use execution::{Heal, Prove, Test, Unwind, Witness};
+pub use export::{Export, ExportNames};
 pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
@@ -85,6 +87,8 @@ pub enum Command {
     Test(Test),
     /// Write an archive in another format
     Convert(Convert),
+    /// Verify an archive and write it as tables: Parquet, for DuckDB, Polars, Spark
+    Export(Export),
     /// Measure, side by side with earlier designs and other clients
     Bench(Bench),
     /// Generate a deterministic archive of any size

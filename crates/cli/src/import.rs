@@ -69,7 +69,7 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
 }
 
 /// Whose chain is meant: the name of the network says it, or what the files hold.
-fn family(args: &Verification) -> Family {
+pub fn family(args: &Verification) -> Family {
     let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
     if is_named { Family::Bitcoin } else { Family::of(&args.paths) }
 }
@@ -95,7 +95,8 @@ pub struct Ending {
 }
 
 impl Run {
-    fn new(
+    /// Of this verb.
+    pub fn new(
         args: &Verification,
         verb: &str,
         record_to: Option<PathBuf>,

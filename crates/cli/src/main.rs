@@ -14,6 +14,7 @@ mod convert;
 mod data_folder;
 mod demo;
 mod ethereum;
+mod export;
 mod generate;
 mod host;
 mod import;
@@ -125,6 +126,7 @@ fn run(cli: &mut Cli) -> Result<Answer> {
         Command::Prove(args) => ethereum::prove::run(args, cli.json, &stop::cancel()),
         Command::Test(args) => ethereum::suite::run(args, cli.json, &stop::cancel()),
         Command::Convert(args) => convert::run(args, cli.json, stop::cancel()),
+        Command::Export(args) => export::run(args, cli.json, stop::cancel()),
         Command::Bench(command) => bench::run(command, cli.json),
         Command::Generate(command) => generate::run(command, cli.json),
         Command::Report(args) => report::run(args, cli.json),

@@ -16,12 +16,12 @@ use crate::header::{EMPTY_OMMERS, Header, HeaderView};
 use crate::link::Linked;
 use crate::option_table::Plan;
 use crate::params::ChainSpec;
-use crate::{Hash, Level, U256};
+use crate::{Address, Hash, Level, U256};
 use archive::{Chunk, Packed, Part, Want};
 use bodies::BodyMemory;
 use chain::Hex;
 use crypto::ManyKeccak;
-use pipeline::Cancel;
+use pipeline::{Cancel, Made, NotMade};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -90,6 +90,10 @@ pub struct Batch {
     pub(crate) executed: Vec<ExecutedBlock>,
     /// A state on disk is that behind the last new block, and waits to be written.
     pub(crate) settles: bool,
+    /// Who signed the transactions, where that is kept.
+    pub(crate) signers: Vec<Address>,
+    /// What was made of the new blocks before they are written.
+    pub(crate) made: Option<Result<Made, NotMade>>,
 }
 
 impl Batch {
@@ -145,6 +149,8 @@ pub(crate) struct Checks<'a> {
     pub known: bool,
     /// Leaves bodies and seals to [`Checks::check_later`].
     pub content_later: bool,
+    /// Keeps who signed the transactions.
+    pub keep_signers: bool,
 }
 
 impl Checks<'_> {

@@ -1,13 +1,22 @@
-//! Where verified blocks go: nowhere, append-only segments, or a design that a benchmark measures.
+//! Where verified blocks go: nowhere, append-only segments, a design that a benchmark measures, or
+//! what somebody else makes of them.
 
+mod making;
+
+pub use making::{MadeTask, Make, Making};
+
+use crate::batch::Batch;
 use crate::durable::ExecutedStore;
+use crate::execute::receipts::Receipts;
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::link::BlockId;
 pub use crate::link::Verified;
-use crate::{Hash, Level, U256};
-use archive::Column;
-use pipeline::Cancel;
+use crate::{Address, Hash, Level, U256};
+use archive::{Column, Location, Part, ReceiptEncoding};
+use crypto::ManyKeccak;
+use pipeline::{Cancel, Made, NotMade};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 use store::{Blocks, ChainStore, Items};
@@ -20,7 +29,8 @@ pub enum Sink {
     Segments(Box<ChainStore>),
     /// The same with the state behind the last block.
     Executed(Box<ExecutedStore>),
-    /// Another way to store headers, which a benchmark measures beside that.
+    /// Another way to store headers, which a benchmark measures beside that, or another use of
+    /// blocks.
     Design(Box<dyn Design>),
 }
 
@@ -37,6 +47,12 @@ pub trait Design: Send {
     /// # Errors
     /// Those of its store.
     fn sync(&mut self) -> Result<(), Error>;
+
+    /// What is done with blocks before they are written; [`Verified::made`] has it then. Asked
+    /// once.
+    fn making(&mut self) -> Option<Making> {
+        None
+    }
 }
 
 /// What stays the same for all commits of one run.
@@ -90,6 +106,54 @@ impl Verified<'_> {
     #[must_use]
     pub fn total_difficulty(&self, at: usize) -> U256 {
         self.totals[at - self.range.start]
+    }
+
+    /// The block that was believed without a parent.
+    #[must_use]
+    pub fn anchor(&self) -> Option<BlockId> {
+        self.anchor
+    }
+
+    /// Body of block `at` of the batch, where bodies were verified.
+    #[must_use]
+    pub fn body(&self, at: usize) -> Option<&[u8]> {
+        let bodies = &self.batch.chunk.bodies;
+        (at < bodies.len()).then(|| bodies.get(at))
+    }
+
+    /// Receipts of new block `at` of the batch, and how they are written: those of the archive, or
+    /// those of its execution.
+    #[must_use]
+    pub fn receipts(&self, at: usize) -> Option<(Cow<'_, [u8]>, ReceiptEncoding)> {
+        let Batch { chunk, prepared, executed, .. } = self.batch;
+        if at < chunk.receipts.len() {
+            return Some((Cow::Borrowed(chunk.receipts.get(at)), chunk.receipt_encoding));
+        }
+        let done = executed.get(at - self.range.start)?;
+        let mut receipts = Receipts::new(ManyKeccak::detect());
+        let list = done.receipts(&mut receipts, prepared.get(at)?);
+        Some((Cow::Owned(list), ReceiptEncoding::Consensus))
+    }
+
+    /// Who signed the transactions of the batch, from its first block on; only where
+    /// [`Design::making`] was something and bodies are verified.
+    #[must_use]
+    pub fn signers(&self) -> &[Address] {
+        &self.batch.signers
+    }
+
+    /// Where `part` of block `at` of the batch stands.
+    #[must_use]
+    pub fn location(&self, part: Part, at: usize) -> Option<Location> {
+        self.batch.chunk.location(part, at)
+    }
+
+    /// What was made of these blocks.
+    ///
+    /// # Errors
+    /// When nothing could be made of them.
+    pub fn made(&self) -> Result<Option<&Made>, NotMade> {
+        self.batch.made.as_ref().map(Result::as_ref).transpose().map_err(Clone::clone)
     }
 }
 
@@ -185,6 +249,14 @@ impl Sink {
     /// Number of the last committed block; none where nothing is kept.
     pub(crate) fn committed(&self) -> Option<u64> {
         self.store()?.tip().map(|tip| tip.number)
+    }
+
+    /// What is done with blocks before they are written.
+    pub(crate) fn making(&mut self) -> Option<Making> {
+        match self {
+            Self::Design(design) => design.making(),
+            _ => None,
+        }
     }
 
     /// The stored blocks, where blocks are kept in a store of ours.

@@ -82,6 +82,11 @@ impl ExecutedBlock {
 }
 
 impl ExecutedBlock {
+    /// The list of its receipts, as archives hold it.
+    pub(crate) fn receipts(&self, receipts: &mut Receipts, block: &PreparedBlock) -> Vec<u8> {
+        receipts.list(block, &self.executed.outcomes, &self.roots)
+    }
+
     /// What became of transactions that were executed before their turn.
     pub fn tally(&self) -> &Tally {
         &self.executed.tally

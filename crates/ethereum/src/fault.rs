@@ -8,6 +8,7 @@ use crate::error::{Rule, Violation};
 use crate::state::DiskError;
 use archive::Location;
 use chain::{FaultReport, Hex, Level, Shortfall, ShortfallKind, Status};
+use pipeline::NotMade;
 use std::fmt;
 pub use told::{Told, ToldKind};
 
@@ -132,7 +133,7 @@ impl Fault {
                 [rule, violation.expected.clone(), violation.found.clone()].map(Some)
             }
             Cause::Told(told) => [&told.rule, &told.expected, &told.found].map(Option::clone),
-            Cause::Archive(_) | Cause::Header(_) | Cause::Body(_) => [None, None, None],
+            _ => [None, None, None],
         }
     }
 
@@ -245,6 +246,8 @@ pub enum Error {
     TrustedMissing(Vec<Hash>),
     /// The run was asked to stop, and what it found so far is of no use.
     Stopped,
+    /// What should be made of verified blocks cannot be, or cannot be written.
+    NotMade(NotMade),
 }
 
 impl fmt::Display for Error {
@@ -294,6 +297,7 @@ impl fmt::Display for Error {
                     more => write!(f, "; and {} more", more - 1),
                 }
             }
+            Self::NotMade(error) => error.fmt(f),
             Self::TrustedMissing(hashes) => {
                 write!(f, "--trust: expected block {}", Hex(&hashes[0]))?;
                 if hashes.len() > 1 {
@@ -327,6 +331,7 @@ impl Error {
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,
             Self::Stopped => Status::Interrupted,
+            Self::NotMade(error) => error.status,
         }
     }
 

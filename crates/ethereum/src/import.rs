@@ -2,7 +2,7 @@
 
 use crate::Level;
 use crate::batch::{Batch, Checks};
-use crate::commit::{Commit, Sink};
+use crate::commit::{Commit, Making, Sink};
 use crate::execution::{self, Execution};
 use crate::fault::Error;
 use crate::link::{Link, Tip};
@@ -82,7 +82,8 @@ fn stages(
     let range = beginning.from..=options.until.unwrap_or(u64::MAX);
     let mut reader = archive.reader(want, execution::chunk(options), range)?;
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
-    let checks = checks(options, want);
+    let making = sink.making();
+    let checks = Checks { keep_signers: making.is_some(), ..checks(options, want) };
     let genesis = options.spec.genesis.hash;
     let commit = Commit { chain: genesis, level: options.level, cancel: &options.cancel };
     let (threads, batches) = workers(options);
@@ -112,6 +113,8 @@ fn stages(
         let written = sink.write(&commit, &verified)?;
         run.add(&verified, Duration::ZERO, written, start);
         tip = batch.tip().or(tip.take());
+        // it is as large as the blocks
+        batch.made = None;
         if run.bytes - synced_at >= SYNC_EVERY {
             synced_at = run.bytes;
             sink.sync()?;
@@ -130,7 +133,8 @@ fn stages(
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch));
     let executed = Execution::stages(&mut execution, checked, connect);
-    let ended = executed.write("write", write).run(batches, threads);
+    let made = Making::stages(making, executed);
+    let ended = made.write("write", write).run(batches, threads);
     run.times = ended.times;
     link.tip = tip;
     run.close(link, ended.outcome, options)
@@ -177,6 +181,7 @@ pub(crate) fn checks(options: &Options, want: Want) -> Checks<'_> {
         now: options.now,
         known: false,
         content_later: options.level >= Level::Execution && plan.senders_inline,
+        keep_signers: false,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::params::Difference;
 use crate::types::{self, UInt256};
 use archive::{Location, leveldb};
 use chain::{FaultReport, Level, Shortfall, Status};
+use pipeline::NotMade;
 use std::fmt;
 
 /// Why a block is not accepted.
@@ -190,6 +191,8 @@ pub enum Error {
     LongLog(u32),
     /// Every block that was read is good, and something is missing.
     Incomplete(Vec<Shortfall>),
+    /// What should be made of verified blocks cannot be, or cannot be kept.
+    NotMade(NotMade),
 }
 
 impl fmt::Display for Error {
@@ -197,6 +200,7 @@ impl fmt::Display for Error {
         match self {
             Self::Fault(fault) => fault.fmt(f),
             Self::Archive(error) => error.fmt(f),
+            Self::NotMade(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
             Self::OtherChain { expected, found } => {
                 write!(f, "a store takes blocks of one chain and one level only: ")?;
@@ -307,6 +311,7 @@ impl Error {
         match self {
             Self::Fault(fault) => fault.status(),
             Self::Archive(error) => error.status(),
+            Self::NotMade(error) => error.status,
             Self::Store(error) => error.status(),
             Self::Database(error) => error.status(),
             Self::OtherChain { .. }

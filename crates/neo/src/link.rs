@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
+use crate::execute::engine::Execution;
 use crate::fault::Cause;
 use crate::header::rules::{self, Parent};
 use crate::params::Protocol;
@@ -28,6 +29,13 @@ impl<'a> Verified<'a> {
     #[must_use]
     pub fn blocks(&self) -> &'a [Block] {
         self.batch.blocks()
+    }
+
+    /// The executions of block `at` of these: before, the transactions in order, after; none where
+    /// it was not executed.
+    #[must_use]
+    pub fn executions(&self, at: usize) -> Option<&'a [Execution]> {
+        self.batch.executed.get(at).map(|executed| &executed.executions[..])
     }
 
     /// What they leave, where they are executed.

@@ -1,16 +1,20 @@
 //! What a run is asked to do.
 
 use crate::Level;
+use crate::link::Verified;
 use crate::option_table::Setting;
 use crate::params::Protocol;
 use crate::types::UInt256;
 use archive::ChunkLimit;
-use pipeline::Cancel;
+use pipeline::{Cancel, NotMade};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of memory for what is not committed yet, unless less is asked for: more gains nothing.
 pub const MEMORY: usize = 32 << 20;
+
+/// Takes verified blocks, beside the store.
+pub type Take = Arc<dyn Fn(&Verified<'_>) -> Result<(), NotMade> + Send + Sync>;
 
 /// What to verify, and how.
 #[derive(Clone)]
@@ -35,6 +39,8 @@ pub struct Options {
     pub assume_valid: Option<UInt256>,
     /// Is it right that something is missing?
     pub partial: bool,
+    /// Who else takes verified blocks, in their order.
+    pub take: Option<Take>,
     /// Set by whoever wants the run to stop.
     pub cancel: Cancel,
 }
@@ -54,6 +60,7 @@ impl Options {
             until: None,
             assume_valid: None,
             partial: false,
+            take: None,
             cancel: Cancel::new(),
         }
     }

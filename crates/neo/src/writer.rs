@@ -57,6 +57,8 @@ impl<'a> Writer<'a> {
             tasks::check_roots(batch, &mut self.root);
         }
         if let Some(verified) = batch.verified() {
+            let taken = self.options.take.iter().try_for_each(|take| take(&verified));
+            taken.map_err(Error::NotMade)?;
             self.sink.write(&self.commit, &verified)?;
             self.last = verified.blocks().last().map(Parent::of).or(self.last);
         }

@@ -9,12 +9,14 @@ pub mod usage;
 
 mod cancel;
 pub mod live;
+mod made;
 mod schedule;
 mod stages;
 mod timeline;
 mod times;
 
 pub use cancel::Cancel;
+pub use made::{Made, NotMade};
 pub use schedule::Flow;
 pub use stages::{Ended, Stages, Task, buffers};
 pub use timeline::Timeline;

@@ -20,7 +20,7 @@ pub struct Need {
 }
 
 /// All of them.
-pub const NEEDS: [Need; 8] = [
+pub const NEEDS: [Need; 9] = [
     Need {
         name: "fixtures",
         variable: "BLOCKMILL_FIXTURES",
@@ -69,6 +69,14 @@ pub const NEEDS: [Need; 8] = [
         variable: "BLOCKMILL_PROMETHEUS",
         what: "Prometheus",
         how: "install it (Debian's package is called prometheus) and set it to the program",
+        is_built: false,
+    },
+    Need {
+        name: "tables_python",
+        variable: "BLOCKMILL_TABLES_PYTHON",
+        what: "a Python with DuckDB and Polars",
+        how: "make a virtual environment, install duckdb and polars in it with pip, and set it to \
+              its `bin/python`",
         is_built: false,
     },
     Need {

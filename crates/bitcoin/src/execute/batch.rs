@@ -15,9 +15,10 @@ use crate::options::Options;
 use crate::params::{Params, Rules};
 use crate::script::Scripts;
 use crate::types::Block;
+use crate::verified::{Making, VerifiedBlock};
 use archive::blkdat::BlockFiles;
 use crypto::{ManySha256, Signatures};
-use pipeline::Flow;
+use pipeline::{Flow, Made, NotMade, Stages};
 use std::time::{Duration, Instant};
 use store::{Table, TableReader};
 
@@ -113,6 +114,8 @@ pub(crate) struct Batch {
     connected: Connected,
     checked: Checked,
     verdict: Verdict,
+    /// What was made of the good blocks, where somebody makes something of them.
+    made: Option<Result<Made, NotMade>>,
     /// Blocks that have been finished.
     finished: usize,
     times: BatchTimes,
@@ -174,6 +177,7 @@ impl Batch {
             connected: Connected::default(),
             checked: Checked::default(),
             verdict: Verdict::default(),
+            made: None,
             finished: 0,
             times: BatchTimes::default(),
         }
@@ -230,9 +234,45 @@ impl Batch {
         self.times.check = start.elapsed();
     }
 
-    /// Nothing can refuse the good blocks any more.
-    pub fn finish(&mut self) {
+    /// Makes of the good blocks what is asked for.
+    fn make(&mut self, context: &Context, making: &Making) {
+        if self.verdict.good == 0 || context.options.cancel.is_cancelled() {
+            self.made = None;
+            return;
+        }
+        let base = context.tree.base();
+        let mut at = 0;
+        let blocks: Vec<_> = (self.good().iter().enumerate())
+            .map(|(i, block)| {
+                let (start, inputs) = (at, block.inputs.len() - 1);
+                at += inputs;
+                let spent = context.connects().then(|| self.checked.spent(start..at));
+                VerifiedBlock { height: base + self.height(i), block, spent }
+            })
+            .collect();
+        let made = (making.make)(&blocks);
+        drop(blocks);
+        self.made = Some(made);
+    }
+
+    /// The stage of that, where something is asked for.
+    pub fn making<'a>(
+        stages: Stages<'a, Self, Error>,
+        context: &'a Context<'_>,
+    ) -> Stages<'a, Self, Error> {
+        match &context.options.making {
+            Some(making) => stages.parallel("make", |batch| batch.make(context, making)),
+            None => stages,
+        }
+    }
+
+    /// Nothing can refuse the good blocks any more: what was made of them is kept.
+    pub fn finish(&mut self, making: Option<&Making>) -> Result<(), Error> {
         self.finished = self.verdict.good;
+        match (self.made.take(), making) {
+            (Some(made), Some(making)) => Ok((making.keep)(&made?)?),
+            _ => Ok(()),
+        }
     }
 
     /// Takes back the blocks that are connected but not finished, the last one first.

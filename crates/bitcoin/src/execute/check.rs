@@ -15,6 +15,7 @@ use crate::params::COINBASE_MATURITY;
 use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
 use crate::types::{Amount, Block, Coin, Span};
 use crate::undo;
+use crate::verified::Spent;
 use std::ops::Range;
 
 /// The fourth phase: what disconnects the blocks, which are verified.
@@ -174,6 +175,11 @@ impl Checked {
     /// The undo data of block `i`.
     pub fn undo(&self, i: usize) -> &[u8] {
         self.undo.get(i)
+    }
+
+    /// The coins that these inputs of the batch spend.
+    pub fn spent(&self, inputs: Range<usize>) -> Spent<'_> {
+        Spent { coins: &self.spent[inputs], scripts: &self.scripts }
     }
 
     /// Inputs whose scripts ran, and how many of them the library decided.

@@ -41,16 +41,16 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
 }
 
 /// Block files and what to do with them.
-struct Job {
-    files: BlockFiles,
-    options: Options,
-    /// Did the user leave the level to us?
-    default_level: bool,
+pub(super) struct Job {
+    pub files: BlockFiles,
+    pub options: Options,
+    /// Did the user leave the level to us, so that it may turn out to be a lower one?
+    pub default_level: bool,
     notes: Vec<String>,
 }
 
 impl Job {
-    fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+    pub fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
         let setting = Setting::default().with(&args.with)?;
         let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
         let mut options = Options {
@@ -76,23 +76,40 @@ impl Job {
     }
 
     fn run(mut self, data: &Path, stores: bool, run: Run) -> Result<Answer> {
+        let (ended, outcome) = self.engine(data, &run)?;
+        self.end(&ended, &outcome, (data, stores), run)
+    }
+
+    /// Calls the engine, and shows how far it is.
+    pub fn engine(&mut self, data: &Path, run: &Run) -> Result<(Ended, Result<(), Error>)> {
         let (chain, level) = (self.options.params.name, self.options.level.name());
         let paths: Vec<PathBuf> =
             self.files.files().iter().map(|file| file.path().to_path_buf()).collect();
         let _server = run.serve(chain, level, &paths, self.files.bytes())?;
-        let (mut ended, mut outcome) = self.engine(data, run.is_quiet());
+        let (files, quiet) = (&self.files, run.is_quiet());
+        let (mut ended, mut outcome) = bring_up_to_date(files, &self.options, data, quiet);
         if self.default_level && matches!(outcome, Err(Error::NoBeginning(_))) {
             // the deepest that such files can be verified to
             self.options.level = Level::Bodies;
-            (ended, outcome) = self.engine(data, run.is_quiet());
+            (ended, outcome) = bring_up_to_date(files, &self.options, data, quiet);
         }
         if let Err(error @ (Error::NoBeginning(_) | Error::OtherHeight { .. })) = outcome {
             // what was asked for cannot be: nothing was done that a record could tell
             return Err(error.into());
         }
+        Ok((ended, outcome))
+    }
+
+    /// The answer of a run of the engine; does `data` stay?
+    pub fn end(
+        self,
+        ended: &Ended,
+        outcome: &Result<(), Error>,
+        (data, stores): (&Path, bool),
+        run: Run,
+    ) -> Result<Answer> {
         let Self { files, options, mut notes, .. } = self;
-        let mut record =
-            record::of(&ended, &outcome, &files, &options, program::this(), &run.label);
+        let mut record = record::of(ended, outcome, &files, &options, program::this(), &run.label);
         record.notes.append(&mut notes);
         record.notes.extend(files.copied());
         if stores {
@@ -105,10 +122,6 @@ impl Job {
             hint: outcome.as_ref().err().and_then(hint),
         };
         run.end(record, &ending)
-    }
-
-    fn engine(&self, data: &Path, quiet: bool) -> (Ended, Result<(), Error>) {
-        bring_up_to_date(&self.files, &self.options, data, quiet)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod check;
 pub mod coins;
 pub mod convert;
 pub mod demo;
+pub mod export;
 pub mod generate;
 pub mod import;
 pub mod inspect;

@@ -21,6 +21,10 @@ pub fn resolve(command: &mut Command) -> Result<()> {
             let args = &mut args.verification;
             args.stores = replaced(&mut args.paths)?;
         }
+        Command::Export(args) => {
+            let args = &mut args.verification;
+            args.stores = replaced(&mut args.paths)?;
+        }
         Command::Convert(args) => {
             args.stores = replaced(&mut args.paths)?;
             // the store that is handed over is the one that was given

@@ -16,7 +16,7 @@ use ethereum::durable::{ExecutedStore, Limits};
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
-use ethereum::import::{Options, import as engine};
+use ethereum::import::{Options, Run as Done, import as engine};
 use ethereum::option_table::{OF_BENCHMARKS, Setting};
 use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::{Hash, Level, record};
@@ -27,7 +27,7 @@ use store::{ChainStore, Recovery, Tip};
 
 /// Seals that are checked unless the user says otherwise: imports are in a hurry, verdicts are not.
 const IMPORT_SEAL: &str = "1/100";
-const VERIFY_SEAL: &str = "all";
+pub(super) const VERIFY_SEAL: &str = "all";
 
 /// Ethash caches in memory: those of two epochs, as a chunk may lie across their border.
 const CACHES: usize = 2;
@@ -103,7 +103,7 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
 }
 
 /// The options that were asked for. Those of how headers are stored are not an import's.
-fn setting(settings: &[String]) -> Result<Setting> {
+pub(super) fn setting(settings: &[String]) -> Result<Setting> {
     let name = |setting: &String| setting.split('=').next().map(str::to_owned);
     let is_of_benchmarks =
         |setting: &&String| name(setting).is_some_and(|name| OF_BENCHMARKS.contains(&&*name));
@@ -114,15 +114,15 @@ fn setting(settings: &[String]) -> Result<Setting> {
 }
 
 /// An archive and what to do with it.
-struct Job {
-    archive: Archive,
-    options: Options,
+pub(super) struct Job {
+    pub archive: Archive,
+    pub options: Options,
     /// Why blocks are not executed, where the user did not say how deep to verify.
     shallow: Option<String>,
 }
 
 impl Job {
-    fn prepare(
+    pub fn prepare(
         args: &Verification,
         setting: Setting,
         stored: Option<&Tip>,
@@ -156,24 +156,40 @@ impl Job {
     }
 
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
-        let Self { archive, options, shallow } = self;
+        let (ended, outcome) = self.engine(&mut sink, &run)?;
+        let lists = if sink.store().is_some() { ended.access_lists } else { 0 };
+        self.end(&ended, &outcome, left_out(lists, "no store"), run)
+    }
+
+    /// Calls the engine, and shows how far it is.
+    pub fn engine(&self, sink: &mut Sink, run: &Run) -> Result<(Done, Result<(), Error>)> {
+        let Self { archive, options, .. } = self;
         let display = Display::new(archive.disk_bytes(), options.level.name(), run.is_quiet());
-        let stores = sink.store().is_some();
         let (chain, level) = (&options.spec.name, options.level.name());
         let _server = run.serve(chain, level, archive.files(), archive.disk_bytes())?;
         let live = options.cancel.live();
-        let (ended, outcome) = display.watch(|display| {
-            engine(&archive, &options, &mut sink, |progress| {
+        Ok(display.watch(|display| {
+            engine(archive, options, sink, |progress| {
                 live.progress(progress);
                 display.update(progress);
             })
-        });
+        }))
+    }
+
+    /// The answer of a run of the engine.
+    pub fn end(
+        self,
+        ended: &Done,
+        outcome: &Result<(), Error>,
+        note: Option<String>,
+        run: Run,
+    ) -> Result<Answer> {
+        let Self { archive, options, shallow } = self;
         let mut record =
-            record::of(&ended, &outcome, &archive, &options, program::this(), &run.label);
+            record::of(ended, outcome, &archive, &options, program::this(), &run.label);
         record.notes.extend(shallow);
         record.notes.extend(archive.copied());
-        let lists = if stores { ended.access_lists } else { 0 };
-        record.notes.extend(left_out(lists, "no store"));
+        record.notes.extend(note);
         let ending = Ending {
             source: "this archive holds",
             unit: "block",

@@ -13,7 +13,7 @@ use archive::{ChunkLimit, Family};
 use neo::commit::Sink;
 use neo::error::Rule;
 use neo::fault::Cause;
-use neo::import::{MEMORY, Options, import as engine};
+use neo::import::{MEMORY, Options, Run as Ended, import as engine};
 use neo::ledger::Ledger;
 use neo::option_table::Setting;
 use neo::{Error, Level, record};
@@ -21,6 +21,7 @@ use pipeline::Cancel;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::ChainStore;
+use tempfile::TempDir;
 
 /// `blockmill import` of dumps.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
@@ -55,31 +56,26 @@ fn sink(folder: &Path, level: Level, args: &Import) -> Result<Sink, Error> {
 /// `blockmill verify` of dumps. The state needs room on disk when memory is short: a folder that is
 /// gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
-    let job = Job::prepare(args, run.cancel.clone())?;
-    if job.options.level < Level::Execution {
-        return job.run(Sink::Discard, run);
-    }
-    // nothing is kept, so there is no way back either
-    let setting = job.options.setting.with(&["log=off".to_owned()])?;
-    let job = Job { options: Options { setting, ..job.options }, ..job };
-    // of a name that is free: what a killed process left may have the number of this one
-    let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
-    let folder = folder.context("cannot create a folder for the state")?;
-    archive::output::will_go(folder.path());
-    let ledger = Ledger::open(folder.path(), &store::Options::default())?;
-    let answer = job.run(Sink::Ledger(Box::new(ledger)), run);
-    folder.close().context("cannot remove the folder of the state")?;
+    let mut job = Job::prepare(args, run.cancel.clone())?;
+    let (sink, folder) = job.keeping_nothing()?;
+    let answer = job.run(sink, run);
+    remove(folder)?;
     answer
 }
 
+/// Removes the folder of a state that is not kept.
+pub(super) fn remove(folder: Option<TempDir>) -> Result<()> {
+    folder.map_or(Ok(()), TempDir::close).context("cannot remove the folder of the state")
+}
+
 /// Dumps and what to do with them.
-struct Job {
-    dumps: Dumps,
-    options: Options,
+pub(super) struct Job {
+    pub dumps: Dumps,
+    pub options: Options,
 }
 
 impl Job {
-    fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+    pub fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
         let setting = Setting::default().with(&args.with)?;
         let dumps = acc::open(&args.paths)?;
         // the state begins with the first block, which follows from the configuration
@@ -106,7 +102,28 @@ impl Job {
         Ok(Self { dumps, options })
     }
 
+    /// Where blocks go that are not kept, and a folder for their state, which is to be removed.
+    pub fn keeping_nothing(&mut self) -> Result<(Sink, Option<TempDir>)> {
+        if self.options.level < Level::Execution {
+            return Ok((Sink::Discard, None));
+        }
+        // nothing is kept, so there is no way back either
+        self.options.setting = self.options.setting.with(&["log=off".to_owned()])?;
+        // of a name that is free: what a killed process left may have the number of this one
+        let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
+        let folder = folder.context("cannot create a folder for the state")?;
+        archive::output::will_go(folder.path());
+        let ledger = Ledger::open(folder.path(), &store::Options::default())?;
+        Ok((Sink::Ledger(Box::new(ledger)), Some(folder)))
+    }
+
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
+        let (ended, outcome) = self.engine(&mut sink, &run)?;
+        self.end(&ended, &outcome, run)
+    }
+
+    /// Calls the engine, and shows how far it is.
+    pub fn engine(&self, sink: &mut Sink, run: &Run) -> Result<(Ended, Result<(), Error>)> {
         let Self { dumps, options } = self;
         let (name, level, bytes) =
             (options.protocol.name, options.level.name(), dumps.disk_bytes());
@@ -114,13 +131,18 @@ impl Job {
         let display = Display::new(bytes, level, run.is_quiet());
         let _server = run.serve(name, level, &paths, bytes)?;
         let live = options.cancel.live();
-        let (ended, outcome) = display.watch(|display| {
-            engine(&dumps, &options, &mut sink, |progress| {
+        Ok(display.watch(|display| {
+            engine(dumps, options, sink, |progress| {
                 live.progress(progress);
                 display.update(progress);
             })
-        });
-        let record = record::of(&ended, &outcome, &dumps, &options, program::this(), &run.label);
+        }))
+    }
+
+    /// The answer of a run of the engine.
+    pub fn end(self, ended: &Ended, outcome: &Result<(), Error>, run: Run) -> Result<Answer> {
+        let Self { dumps, options } = self;
+        let record = record::of(ended, outcome, &dumps, &options, program::this(), &run.label);
         let ending = Ending {
             source: "these dumps hold",
             unit: "height",

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod convert;
 pub mod demo;
+pub mod export;
 pub mod generate;
 pub mod handover;
 pub mod import;

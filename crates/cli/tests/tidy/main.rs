@@ -51,7 +51,7 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 const KIT: &str = "testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 19] = [
+const IMPORTS: [(&str, &[&str]); 20] = [
     ("system", &[]),
     ("chain", &[]),
     ("rlp", &["crypto"]),
@@ -66,6 +66,10 @@ const IMPORTS: [(&str, &[&str]); 19] = [
     ("interpreter", &[]),
     ("bitcoin", &["system", "chain", "crypto", "interpreter", "archive", "store", "pipeline"]),
     ("neo", &["chain", "crypto", "archive", "trie", "store", "pipeline"]),
+    (
+        "columns",
+        &["chain", "rlp", "crypto", "archive", "store", "pipeline", "ethereum", "bitcoin", "neo"],
+    ),
     (
         "generate",
         &[
@@ -86,7 +90,7 @@ const IMPORTS: [(&str, &[&str]); 19] = [
         "cli",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "neo", "generate", "lab", "report", "serve", "program",
+            "bitcoin", "neo", "columns", "generate", "lab", "report", "serve", "program",
         ],
     ),
     ("testkit", &[]),

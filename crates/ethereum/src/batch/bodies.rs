@@ -26,14 +26,18 @@ impl Checks<'_> {
     pub(super) fn check_bodies(&self, batch: &mut Batch) {
         let mut memory = std::mem::take(&mut batch.body_memory);
         let executes = self.level >= Level::Execution && !self.known;
-        let mut prepared = vec![];
-        let mut prepare = |signed: &Signed<'_>, sender| {
+        let (mut prepared, mut signers) = (vec![], std::mem::take(&mut batch.signers));
+        signers.clear();
+        let mut take = |signed: &Signed<'_>, sender| {
             let Signed { transaction, form } = signed;
-            prepared.push(PreparedTransaction::new(transaction, sender, form.protected));
+            if executes {
+                prepared.push(PreparedTransaction::new(transaction, sender, form.protected));
+            }
+            signers.push(sender);
         };
         let mut senders = Senders::new(self.plan.signatures, self.hasher, &mut memory.keys);
-        if executes {
-            senders.each = Some(&mut prepare);
+        if executes || self.keep_signers {
+            senders.each = Some(&mut take);
         }
         let mut transactions = 0;
         let mut failure = None;
@@ -58,6 +62,7 @@ impl Checks<'_> {
             recover_authorities(self.plan.signatures, prepared.iter_mut());
             batch.prepared = self.prepare(batch, prepared);
         }
+        batch.signers = signers;
         batch.transactions = transactions;
         batch.senders = recovered;
         batch.times.senders = busy;

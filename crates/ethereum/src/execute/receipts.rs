@@ -8,8 +8,8 @@ use crate::error::{Rule, Violation};
 use crate::header::EMPTY_ROOT;
 use chain::Hex;
 use crypto::ManyKeccak;
-use rlp::Encode;
 use rlp::ethereum::{self, Receipt};
+use rlp::{Encode, Write};
 use trie::RootBuilder;
 
 /// Makes receipts, block after block, and keeps its memory.
@@ -60,6 +60,24 @@ impl Receipts {
     ) -> (Hash, [u8; 256]) {
         let bloom = self.encode(block, outcomes, roots);
         (self.root(), bloom.0)
+    }
+
+    /// The receipts of a block that was executed, as a list that archives hold; `roots` as for
+    /// [`Receipts::verify`].
+    pub fn list(&mut self, block: &PreparedBlock, outcomes: &[Outcome], roots: &[Hash]) -> Vec<u8> {
+        self.encode(block, outcomes, roots);
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let mut out = rlp::OnePass::default();
+        out.list(|out| {
+            for (start, end) in starts.clone().zip(&self.ends) {
+                let canonical = &self.bytes[start..*end];
+                match canonical.first() {
+                    Some(0..0xc0) => out.bytes(canonical),
+                    _ => out.raw(canonical),
+                }
+            }
+        });
+        out.into_bytes()
     }
 
     /// The root of the receipts that were encoded last.

@@ -52,6 +52,8 @@ impl From<&Fault> for Told {
             Cause::Header(error) => (ToldKind::Header, error.to_string()),
             Cause::Body(error) => (ToldKind::Body, error.to_string()),
             Cause::Rule(violation) => (ToldKind::Rule, violation.to_string()),
+            // no unit executes, so none has a state
+            Cause::State(error) => (ToldKind::Archive, error.to_string()),
         };
         let report = fault.report();
         Self {

@@ -27,6 +27,7 @@ fn fault_of(batch: &mut Batch) -> Option<String> {
         now: None,
         known: false,
         content_later: false,
+        keep_signers: false,
     };
     let mut link = Link::new(Beginning::default(), HashSet::new());
     let verified = link.extend(&checks, batch).range.len();

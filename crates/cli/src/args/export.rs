@@ -1,0 +1,33 @@
+//! The command line of `export`.
+
+use super::Verification;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Args, Clone, Debug)]
+pub struct Export {
+    #[command(flatten)]
+    pub verification: Verification,
+    /// Folder to write; one file for each unit and table, and a manifest at the end
+    #[arg(long, value_name = "DIR")]
+    pub to: PathBuf,
+    /// Tables: Ethereum: blocks, transactions, receipts, logs, withdrawals; Bitcoin: blocks,
+    /// transactions, inputs, outputs; Neo: blocks, transactions, notifications, transfers
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
+    pub tables: Vec<String>,
+    /// Hashes, addresses and other bytes as text: 0x and their digits
+    #[arg(long)]
+    pub hex: bool,
+    /// Whose names columns and files have
+    #[arg(long, value_enum, default_value = "etl")]
+    pub names: ExportNames,
+}
+
+/// Whose names columns and files have.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ExportNames {
+    /// ethereum-etl and bitcoin-etl, as in public data sets
+    Etl,
+    /// cryo
+    Cryo,
+}

@@ -1,0 +1,65 @@
+//! `export` of Neo dumps: verified as by `verify`, and written as tables.
+
+use super::import::{Job, remove};
+use crate::answer::Answer;
+use crate::args::Export;
+use crate::export;
+use crate::import::Run;
+use anyhow::Result;
+use columns::neo::{tables, take};
+use columns::{Facts, Verdict};
+use neo::Error;
+use neo::import::{Options, Run as Ended};
+use pipeline::NotMade;
+
+/// `blockmill export` of dumps.
+pub fn run(args: &Export, run: Run) -> Result<Answer> {
+    let json = run.is_quiet();
+    let mut job = Job::prepare(&args.verification, run.cancel.clone())?;
+    let writing = export::Job::new(args, &tables::ALL, facts(&job.options)?, job.options.threads)?;
+    job.options.take = Some(take(writing.export.clone(), &writing.tables));
+    let (mut sink, folder) = job.keeping_nothing()?;
+    let (ended, mut outcome) = job.engine(&mut sink, &run)?;
+    drop(sink);
+    let mut files = vec![];
+    if outcome.is_ok() && !ended.stopped {
+        match writing.finish(verdict(&ended)) {
+            Ok(written) => files = written,
+            Err(error) => {
+                let (status, message) = (error.status(), error.to_string());
+                outcome = Err(Error::NotMade(NotMade { message, status }));
+            }
+        }
+    }
+    let answer = job.end(&ended, &outcome, run);
+    remove(folder)?;
+    export::answer(args, answer?, &files, json)
+}
+
+/// What the files say of the chain, and of what else decides on its verdict.
+fn facts(options: &Options) -> Result<Facts> {
+    let rules = match &options.assume_valid {
+        Some(hash) => format!("witnesses up to {hash} taken as valid"),
+        None => String::new(),
+    };
+    let genesis = options.protocol.genesis_hash().map_err(Error::Genesis)?;
+    Ok(Facts {
+        chain: options.protocol.name.into(),
+        genesis: genesis.to_string(),
+        level: options.level.name(),
+        rules,
+        ..Facts::default()
+    })
+}
+
+fn verdict(ended: &Ended) -> Verdict {
+    let (first, last) = ended.range.unwrap_or_default();
+    let tip = ended.tip.map(|(_, hash)| hash.to_string());
+    Verdict {
+        partial: !ended.shortfalls.is_empty(),
+        first: first.into(),
+        last: last.into(),
+        tip: tip.unwrap_or_default(),
+        anchor: None,
+    }
+}

@@ -1,0 +1,86 @@
+//! The tables of an export, read by the programs of those who work with tables.
+
+#[path = "../program/mod.rs"]
+mod program;
+
+use program::{Scratch, blockmill, succeed, succeed_json};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Exports, and has DuckDB and Polars read all of it.
+fn read(scratch: &Scratch, (name, verified): (&str, &str), words: &str, archive: &Path) -> Value {
+    let to = scratch.path(name);
+    let mut command = blockmill(&format!("export {words}"));
+    let answer = succeed_json(command.arg(archive).arg("--to").arg(&to));
+    assert_eq!(answer["verified"], verified);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tables/read.py");
+    let mut python = Command::new(testkit::path_of("tables_python"));
+    let text = succeed(piped(python.arg(script).arg(&to)));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn piped(command: &mut Command) -> &mut Command {
+    use std::process::Stdio;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped())
+}
+
+#[testkit::needs(tables_python, fixtures)]
+#[test]
+fn duckdb_and_polars_read_every_table_of_ethereum() {
+    let scratch = Scratch::new("tables_of_ethereum");
+    let archive = testkit::fixture("ethereum/chains/hive-sync/chain.rlp");
+    let words = "--seal off --level execution \
+                 --tables blocks,transactions,receipts,logs,withdrawals";
+    let tables = read(&scratch, ("plain", "chain"), words, &archive);
+    let rows = |table: &str| tables[table]["rows"].as_u64().unwrap();
+    assert_eq!((rows("blocks"), rows("transactions"), rows("receipts")), (3000, 546, 546));
+    assert!(rows("logs") > 0 && rows("withdrawals") > 0);
+    let transactions = &tables["transactions"];
+    let [duckdb, polars] = ["duckdb", "polars"].map(|program| &transactions[program]);
+    assert_eq!((&duckdb["value"], &duckdb["hash"]), (&"DECIMAL(38,0)".into(), &"BLOB".into()));
+    assert_eq!(duckdb["block_timestamp"], "TIMESTAMP WITH TIME ZONE");
+    assert_eq!(polars["value"], "Decimal(precision=38, scale=0)");
+    assert_eq!(polars["block_timestamp"], "Datetime(time_unit='us', time_zone='UTC')");
+    for table in ["blocks", "transactions", "receipts", "logs", "withdrawals"] {
+        let types = tables[table]["duckdb"].as_object().unwrap();
+        assert!(types.values().all(|of| !of.as_str().unwrap().starts_with('U')), "{types:?}");
+        assert!(tables[table]["filters"].as_u64().unwrap() > 0, "{table}");
+    }
+    let hex = read(&scratch, ("hex", "chain"), &format!("{words} --hex --names cryo"), &archive);
+    assert_eq!(hex["transactions"]["duckdb"]["transaction_hash"], "VARCHAR");
+    assert_eq!(hex["logs"]["rows"], tables["logs"]["rows"]);
+}
+
+#[testkit::needs(tables_python, fixtures)]
+#[test]
+fn duckdb_and_polars_read_every_table_of_bitcoin() {
+    let scratch = Scratch::new("tables_of_bitcoin");
+    let archive = testkit::fixture("bitcoin/testnet3-0-400.dat");
+    // its last record is cut
+    let words = "--partial --tables blocks,transactions,inputs,outputs";
+    let tables = read(&scratch, ("plain", "partial"), words, &archive);
+    assert_eq!(tables["blocks"]["rows"], 400);
+    assert_eq!(tables["outputs"]["duckdb"]["value"], "BIGINT");
+    assert_eq!(tables["inputs"]["duckdb"]["witness"], "BLOB[]");
+    let hex = read(&scratch, ("hex", "partial"), &format!("{words} --hex"), &archive);
+    assert_eq!(hex["inputs"]["duckdb"]["witness"], "VARCHAR[]");
+    assert_eq!(hex["inputs"]["rows"], tables["inputs"]["rows"]);
+}
+
+#[testkit::needs(tables_python, fixtures)]
+#[test]
+fn duckdb_and_polars_read_every_table_of_neo() {
+    let scratch = Scratch::new("tables_of_neo");
+    let archive = testkit::fixture("neo/chain50x2.acc");
+    let protocol = testkit::fixture("neo/chain50x2.yml");
+    let words = format!(
+        "--chain {} --tables blocks,transactions,notifications,transfers",
+        protocol.display()
+    );
+    let tables = read(&scratch, ("plain", "chain"), &words, &archive);
+    let rows = |table: &str| tables[table]["rows"].as_u64().unwrap();
+    assert_eq!((rows("blocks"), rows("transactions")), (51, 99));
+    assert!(rows("notifications") > rows("transfers") && rows("transfers") > 0);
+    assert_eq!(tables["transfers"]["duckdb"]["amount"], "DECIMAL(38,0)");
+}

@@ -1,0 +1,184 @@
+//! The columns of all tables, encoded side by side.
+//!
+//! A task has some of the columns and takes every piece of the chain in order; several tasks have a
+//! piece at the same time. So the pages of a row group are made by as many threads as there are
+//! tasks, and the writer only strings them together. All of them go by the same [`Cuts`].
+
+use crate::error::Error;
+use crate::rows::Batches;
+use crate::schema::{Form, Table};
+use crate::unit::Unit;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowSchemaConverter;
+use parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::TypePtr;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes of values that a row group has, about.
+pub const ROW_GROUP: usize = 128 << 20;
+
+/// Blocks of one unit, as columns.
+#[derive(Debug)]
+pub struct Piece {
+    /// The unit.
+    pub unit: Unit,
+    /// First and last block.
+    pub range: (u64, u64),
+    /// The rows of each table that is written.
+    pub tables: Vec<Batches>,
+}
+
+/// Where units and row groups end, by what came before.
+#[derive(Clone, Debug)]
+pub(crate) struct Cuts {
+    unit: Option<Unit>,
+    bytes: Vec<usize>,
+    row_group: usize,
+}
+
+impl Cuts {
+    pub fn new(tables: usize, row_group: usize) -> Self {
+        Self { unit: None, bytes: vec![0; tables], row_group }
+    }
+
+    /// Does another unit end before this piece?
+    pub fn ends_before(&self, piece: &Piece) -> bool {
+        self.unit.as_ref().is_some_and(|unit| *unit != piece.unit)
+    }
+
+    /// Takes the piece; the tables whose row groups end behind it.
+    pub fn take(&mut self, piece: &Piece) -> Vec<usize> {
+        if self.unit.as_ref() != Some(&piece.unit) {
+            self.unit = Some(piece.unit.clone());
+            self.bytes.fill(0);
+        }
+        let mut full = vec![];
+        for (at, (bytes, rows)) in self.bytes.iter_mut().zip(&piece.tables).enumerate() {
+            *bytes += rows.bytes;
+            if *bytes >= self.row_group {
+                *bytes = 0;
+                full.push(at);
+            }
+        }
+        full
+    }
+}
+
+/// A table that is written, and what its files have in common.
+pub(crate) struct Written {
+    pub table: &'static Table,
+    pub schema: SchemaRef,
+    pub root: TypePtr,
+    pub properties: WriterPropertiesPtr,
+    factory: ArrowRowGroupWriterFactory,
+    /// Columns whose row group is complete, for each of them in order.
+    chunks: Vec<Mutex<VecDeque<ArrowColumnChunk>>>,
+}
+
+impl Written {
+    pub fn new(table: &'static Table, form: Form) -> Result<Self, Error> {
+        let (schema, properties) = (table.schema(form), Arc::new(table.properties(form)));
+        let root = ArrowSchemaConverter::new().convert(&schema)?.root_schema_ptr();
+        // only a writer makes a factory; this one writes nothing
+        let nowhere = SerializedFileWriter::new(io::sink(), root.clone(), properties.clone())?;
+        let factory = ArrowRowGroupWriterFactory::new(&nowhere, schema.clone());
+        let chunks = schema.fields().iter().map(|_| Mutex::default()).collect();
+        Ok(Self { table, schema, root, properties, factory, chunks })
+    }
+
+    fn queue(&self, column: usize) -> MutexGuard<'_, VecDeque<ArrowColumnChunk>> {
+        self.chunks[column].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The columns of the next row group that is complete; none where it has no rows.
+    pub fn row_group(&self) -> Option<Vec<ArrowColumnChunk>> {
+        (0..self.chunks.len()).map(|column| self.queue(column).pop_front()).collect()
+    }
+}
+
+/// Some of the columns of all tables.
+pub(crate) struct Task {
+    tables: Arc<[Written]>,
+    cuts: Cuts,
+    /// For each table which of its columns.
+    own: Vec<Vec<usize>>,
+    /// For each table the writers of these, where its row group has rows.
+    writers: Vec<Vec<ArrowColumnWriter>>,
+}
+
+impl Task {
+    /// Every column of `tables`, in `count` parts.
+    pub fn all(tables: &Arc<[Written]>, count: usize, cuts: &Cuts) -> Vec<Self> {
+        let mut tasks: Vec<_> = (0..count.max(1)).map(|_| Self::of(tables, cuts)).collect();
+        let mut next = 0;
+        for (table, written) in tables.iter().enumerate() {
+            for column in 0..written.schema.fields().len() {
+                let at = next % tasks.len();
+                tasks[at].own[table].push(column);
+                next += 1;
+            }
+        }
+        tasks
+    }
+
+    fn of(tables: &Arc<[Written]>, cuts: &Cuts) -> Self {
+        Self {
+            tables: tables.clone(),
+            cuts: cuts.clone(),
+            own: vec![vec![]; tables.len()],
+            writers: tables.iter().map(|_| vec![]).collect(),
+        }
+    }
+
+    /// Encodes a piece.
+    pub fn take(&mut self, piece: &Piece) -> Result<(), Error> {
+        if self.cuts.ends_before(piece) {
+            self.end()?;
+        }
+        for (table, rows) in piece.tables.iter().enumerate() {
+            self.encode(table, rows)?;
+        }
+        self.cuts.take(piece).into_iter().try_for_each(|table| self.end_row_group(table))
+    }
+
+    fn encode(&mut self, table: usize, rows: &Batches) -> Result<(), Error> {
+        let (written, own) = (&self.tables[table], &self.own[table]);
+        if rows.batches.is_empty() || own.is_empty() {
+            return Ok(());
+        }
+        let writers = &mut self.writers[table];
+        if writers.is_empty() {
+            let all = written.factory.create_column_writers(0)?.into_iter().enumerate();
+            writers.extend(all.filter(|(at, _)| own.contains(at)).map(|(_, writer)| writer));
+        }
+        for batch in &rows.batches {
+            for (column, writer) in own.iter().zip(&mut *writers) {
+                let field = written.schema.field(*column);
+                for leaf in compute_leaves(field, batch.column(*column))? {
+                    writer.write(&leaf)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every row group ends here.
+    pub fn end(&mut self) -> Result<(), Error> {
+        (0..self.tables.len()).try_for_each(|table| self.end_row_group(table))
+    }
+
+    fn end_row_group(&mut self, table: usize) -> Result<(), Error> {
+        let writers = std::mem::take(&mut self.writers[table]);
+        for (column, writer) in self.own[table].iter().zip(writers) {
+            let chunk = writer.close()?;
+            self.tables[table].queue(*column).push_back(chunk);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! The tables of Ethereum: names of ethereum-etl, and of cryo.
+
+use crate::schema::{Column, Kind, Table};
+
+const HASH: Kind = Kind::Fixed(32);
+const ADDRESS: Kind = Kind::Fixed(20);
+const WORD: Kind = Kind::Fixed(32);
+
+const BLOCK_NUMBER: Column = Column::new("block_number", Kind::Int, "Height of the block");
+const BLOCK_HASH: Column = Column::new("block_hash", HASH, "Hash of the block's header");
+const BLOCK_TIME: Column =
+    Column::new("block_timestamp", Kind::Time, "When the block says it was").cryo("timestamp");
+const TRANSACTION_INDEX: Column =
+    Column::new("transaction_index", Kind::Int, "Place of the transaction in the block, from 0");
+const TRANSACTION_HASH: Column =
+    Column::new("transaction_hash", HASH, "Hash of the transaction").searched().random();
+
+/// Every table, as users list them.
+pub const ALL: [&Table; 5] = [&BLOCKS, &TRANSACTIONS, &RECEIPTS, &LOGS, &WITHDRAWALS];
+
+/// Headers, and what the body tells of itself.
+pub static BLOCKS: Table = Table {
+    name: "blocks",
+    about: "A row is a block. `transaction_count` and `size` need level `bodies`.",
+    sorted: &["number"],
+    columns: &[
+        Column::new("number", Kind::Int, "Height").cryo("block_number"),
+        Column::new("hash", HASH, "Keccak-256 of the header")
+            .cryo("block_hash")
+            .searched()
+            .random(),
+        Column::new("parent_hash", HASH, "Hash of the block before").random(),
+        Column::new("nonce", Kind::Fixed(8), "Ethash nonce; 0 after the merge"),
+        Column::new("sha3_uncles", HASH, "Keccak-256 of the list of ommers").cryo("uncles_hash"),
+        Column::new("logs_bloom", Kind::Fixed(256), "Filter over all logs"),
+        Column::new("transactions_root", HASH, "Root of the transactions trie").random(),
+        Column::new("state_root", HASH, "Root of the state after the block").random(),
+        Column::new("receipts_root", HASH, "Root of the receipts trie").random(),
+        Column::new("miner", ADDRESS, "Who gets the fees").cryo("author").searched(),
+        Column::new("difficulty", Kind::Wei, "Proof-of-work difficulty; 0 after the merge"),
+        Column::new("total_difficulty", Kind::Wei, "Sum up to this block, where it is known")
+            .or_none(),
+        Column::new("size", Kind::Int, "Bytes of the encoded block").or_none(),
+        Column::new("extra_data", Kind::Bytes, "At most 32 free bytes"),
+        Column::new("gas_limit", Kind::Int, "Most gas that the block may use"),
+        Column::new("gas_used", Kind::Int, "Gas that it used"),
+        Column::new("timestamp", Kind::Time, "When the block says it was"),
+        Column::new("transaction_count", Kind::Int, "How many transactions").or_none(),
+        Column::new("base_fee_per_gas", Kind::Wei, "Wei, from London on").or_none(),
+        Column::new("withdrawals_root", HASH, "Root of the withdrawals trie, from Shanghai on")
+            .or_none(),
+        Column::new("blob_gas_used", Kind::Int, "Blob gas, from Cancun on").or_none(),
+        Column::new("excess_blob_gas", Kind::Int, "Running excess, from Cancun on").or_none(),
+        Column::new("mix_hash", HASH, "Ethash mix; after the merge randomness").random(),
+        Column::new("parent_beacon_block_root", HASH, "From Cancun on").or_none(),
+        Column::new("requests_hash", HASH, "Hash of the requests, from Prague on").or_none(),
+        Column::new("block_access_list_hash", HASH, "Hash of the access list, from Amsterdam on")
+            .or_none(),
+        Column::new("slot_number", Kind::Int, "Slot of the beacon chain, from Amsterdam on")
+            .or_none(),
+    ],
+};
+
+/// Transactions with their senders.
+pub static TRANSACTIONS: Table = Table {
+    name: "transactions",
+    about: "A row is a transaction. Needs level `bodies`. `gas_price` is what a unit of gas cost: \
+            from London on, where the transaction names a limit, the base fee and what the \
+            transaction adds.",
+    sorted: &["block_number", "transaction_index"],
+    columns: &[
+        Column::new("hash", HASH, "Keccak-256 of the transaction")
+            .cryo("transaction_hash")
+            .searched()
+            .random(),
+        Column::new("nonce", Kind::Int, "Transactions that the sender sent before"),
+        BLOCK_HASH,
+        BLOCK_NUMBER,
+        TRANSACTION_INDEX,
+        Column::new("from_address", ADDRESS, "Who signed it").searched(),
+        Column::new("to_address", ADDRESS, "Receiver; none for a new contract")
+            .or_none()
+            .searched(),
+        Column::new("value", Kind::Wei, "Wei that are moved"),
+        Column::new("gas", Kind::Int, "Most gas that it may use").cryo("gas_limit"),
+        Column::new("gas_price", Kind::Wei, "Wei for each unit of gas"),
+        Column::new("input", Kind::Bytes, "What the receiver is called with"),
+        BLOCK_TIME,
+        Column::new("max_fee_per_gas", Kind::Wei, "From type 2 on").or_none(),
+        Column::new("max_priority_fee_per_gas", Kind::Wei, "From type 2 on").or_none(),
+        Column::new("transaction_type", Kind::Int, "0 to 4 (EIP-2718)"),
+        Column::new("max_fee_per_blob_gas", Kind::Wei, "Type 3").or_none(),
+        Column::new("blob_versioned_hashes", Kind::Fixeds(32), "Type 3").or_none(),
+        Column::new("chain_id", Kind::Int, "What is signed for; none for any chain").or_none(),
+        Column::new("v", Kind::Wei, "Parity of the signature, in legacy ones with the chain"),
+        Column::new("r", WORD, "First half of the signature").random(),
+        Column::new("s", WORD, "Second half of the signature").random(),
+        Column::new("access_list", Kind::Bytes, "RLP of the access list, from type 1 on").or_none(),
+        Column::new("authorization_list", Kind::Bytes, "RLP of the delegations, type 4").or_none(),
+    ],
+};
+
+/// What transactions led to.
+pub static RECEIPTS: Table = Table {
+    name: "receipts",
+    about: "A row is a receipt. Needs level `bodies` and an archive with receipts, or level \
+            `execution`.",
+    sorted: &["block_number", "transaction_index"],
+    columns: &[
+        TRANSACTION_HASH,
+        TRANSACTION_INDEX,
+        BLOCK_HASH,
+        BLOCK_NUMBER,
+        BLOCK_TIME,
+        Column::new("cumulative_gas_used", Kind::Int, "Gas up to and with this transaction"),
+        Column::new("gas_used", Kind::Int, "Gas that it used"),
+        Column::new("contract_address", ADDRESS, "The contract that it created")
+            .or_none()
+            .searched(),
+        Column::new("root", HASH, "State root after it, before Byzantium").or_none(),
+        Column::new("status", Kind::Int, "1 for success, 0 for failure, from Byzantium on")
+            .or_none(),
+        Column::new("effective_gas_price", Kind::Wei, "Wei that a unit of gas cost"),
+        Column::new("logs_count", Kind::Int, "How many logs"),
+    ],
+};
+
+/// What contracts left behind.
+pub static LOGS: Table = Table {
+    name: "logs",
+    about: "A row is a log. Needs what `receipts` needs.",
+    sorted: &["block_number", "log_index"],
+    columns: &[
+        Column::new("log_index", Kind::Int, "Place in the block, from 0"),
+        TRANSACTION_HASH,
+        TRANSACTION_INDEX,
+        BLOCK_HASH,
+        BLOCK_NUMBER,
+        BLOCK_TIME,
+        Column::new("address", ADDRESS, "The contract that wrote it").searched(),
+        Column::new("topic0", WORD, "For Solidity the event").or_none().searched(),
+        Column::new("topic1", WORD, "Second word to search for").or_none(),
+        Column::new("topic2", WORD, "Third word to search for").or_none(),
+        Column::new("topic3", WORD, "Fourth word to search for").or_none(),
+        Column::new("data", Kind::Bytes, "Free bytes"),
+    ],
+};
+
+/// What came from the beacon chain.
+pub static WITHDRAWALS: Table = Table {
+    name: "withdrawals",
+    about: "A row is a withdrawal (EIP-4895). Needs level `bodies`.",
+    sorted: &["block_number", "index"],
+    columns: &[
+        BLOCK_NUMBER,
+        BLOCK_HASH,
+        BLOCK_TIME,
+        Column::new("index", Kind::Int, "Running number over all blocks").cryo("withdrawal_index"),
+        Column::new("validator_index", Kind::Int, "Validator on the beacon chain"),
+        Column::new("address", ADDRESS, "Receiver").searched(),
+        Column::new("amount", Kind::Int, "Gwei"),
+    ],
+};

@@ -1,0 +1,207 @@
+//! An export of any chain: which tables, where to, and what is known of the blocks.
+
+use crate::encode::{Cuts, Piece, ROW_GROUP, Task, Written};
+use crate::error::Error;
+use crate::manifest::{FileEntry, Manifest};
+use crate::schema::{Form, Table};
+use crate::write::FileWriter;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Most tasks that encode columns side by side.
+const TASKS: usize = 8;
+
+/// What stays the same for all files of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Where files are written.
+    pub folder: PathBuf,
+    /// May files of the same names be replaced?
+    pub replace: bool,
+    /// How they are written.
+    pub form: Form,
+    /// The network.
+    pub chain: String,
+    /// Hash of its first block, as its users write it.
+    pub genesis: String,
+    /// How deep blocks are verified.
+    pub level: &'static str,
+    /// Name, version and revision of the program.
+    pub program: String,
+    /// What else decides on the verdict.
+    pub rules: String,
+}
+
+impl Facts {
+    /// What the footer of a file says of its unit.
+    pub(crate) fn of_unit(
+        &self,
+        (first, last): (u64, u64),
+        source: Option<&str>,
+        sum: Option<&str>,
+    ) -> Vec<(String, String)> {
+        let mut facts = vec![
+            ("verified", "unit".to_owned()),
+            ("chain", self.chain.clone()),
+            ("genesis", self.genesis.clone()),
+            ("level", self.level.to_owned()),
+            ("first", first.to_string()),
+            ("last", last.to_string()),
+            ("program", self.program.clone()),
+            ("rules", self.rules.clone()),
+        ];
+        facts.extend(source.map(|source| ("source", source.to_owned())));
+        facts.extend(sum.map(|sum| ("source_sha256", sum.to_owned())));
+        facts.into_iter().map(|(key, value)| (format!("blockmill.{key}"), value)).collect()
+    }
+}
+
+/// The tables of `all` that are called `names`, in the order of `all`.
+///
+/// # Errors
+/// For a name that is not there.
+pub fn tables_named(
+    all: &[&'static Table],
+    names: &[String],
+) -> Result<Vec<&'static Table>, Error> {
+    let is_there = |name: &&String| all.iter().any(|table| table.name == **name);
+    if let Some(name) = names.iter().find(|name| !is_there(name)) {
+        let expected: Vec<_> = all.iter().map(|table| table.name).collect();
+        return Err(Error::Table { expected: expected.join(", "), found: name.clone() });
+    }
+    Ok(all.iter().copied().filter(|table| names.iter().any(|name| name == table.name)).collect())
+}
+
+/// A run that writes tables. Clones are the same run.
+#[derive(Clone)]
+pub struct Export {
+    facts: Facts,
+    tasks: Vec<Arc<Mutex<Task>>>,
+    writer: Arc<Mutex<FileWriter>>,
+}
+
+impl Export {
+    /// Of these tables, encoded by `threads`.
+    ///
+    /// # Errors
+    /// None for the tables of this crate.
+    pub fn new(tables: &[&'static Table], facts: Facts, threads: usize) -> Result<Self, Error> {
+        Self::with_row_groups(tables, facts, threads, ROW_GROUP)
+    }
+
+    /// The same with row groups of about so many bytes.
+    ///
+    /// # Errors
+    /// None for the tables of this crate.
+    pub fn with_row_groups(
+        tables: &[&'static Table],
+        facts: Facts,
+        threads: usize,
+        row_group: usize,
+    ) -> Result<Self, Error> {
+        let written: Result<Arc<[_]>, _> =
+            tables.iter().map(|table| Written::new(table, facts.form)).collect();
+        let (written, cuts) = (written?, Cuts::new(tables.len(), row_group));
+        let tasks = Task::all(&written, threads.clamp(1, TASKS), &cuts).into_iter();
+        let writer = FileWriter::new(written, facts.clone(), cuts);
+        Ok(Self {
+            facts,
+            tasks: tasks.map(|task| Arc::new(Mutex::new(task))).collect(),
+            writer: Arc::new(Mutex::new(writer)),
+        })
+    }
+
+    /// The parts of encoding, each of which takes all pieces in order.
+    #[must_use]
+    pub fn encoders(&self) -> Vec<Encoder> {
+        self.tasks.iter().cloned().map(Encoder).collect()
+    }
+
+    /// Writes a piece that every encoder has taken.
+    ///
+    /// # Errors
+    /// Those of the files.
+    pub fn write(&self, piece: &Piece) -> Result<(), Error> {
+        held(&self.writer).take(piece)
+    }
+
+    /// Encodes and writes a piece.
+    ///
+    /// # Errors
+    /// Those of the files.
+    pub fn take(&self, piece: &Piece) -> Result<(), Error> {
+        self.tasks.iter().try_for_each(|task| held(task).take(piece))?;
+        self.write(piece)
+    }
+
+    /// There are no more pieces: the last unit is complete, too. Every file, in order.
+    ///
+    /// # Errors
+    /// Those of the files.
+    pub fn finish(&self) -> Result<Vec<FileEntry>, Error> {
+        self.tasks.iter().try_for_each(|task| held(task).end())?;
+        let mut writer = held(&self.writer);
+        writer.end()?;
+        Ok(std::mem::take(&mut writer.files))
+    }
+
+    /// The manifest of a run that had this verdict.
+    #[must_use]
+    pub fn manifest(&self, verdict: Verdict, files: Vec<FileEntry>) -> Manifest {
+        let Facts { chain, genesis, level, program, rules, .. } = self.facts.clone();
+        let Verdict { partial, first, last, tip, anchor } = verdict;
+        Manifest {
+            verified: if partial { "partial" } else { "chain" }.into(),
+            level: level.into(),
+            chain,
+            genesis,
+            first,
+            last,
+            tip,
+            anchor,
+            program,
+            rules,
+            files,
+            ..Manifest::default()
+        }
+    }
+
+    /// What stays the same for all files.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+}
+
+/// What was found about the whole chain.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Were blocks missing, and did the user know?
+    pub partial: bool,
+    /// The first block.
+    pub first: u64,
+    /// The last block.
+    pub last: u64,
+    /// Its hash.
+    pub tip: String,
+    /// The block that was believed without its parent.
+    pub anchor: Option<String>,
+}
+
+/// A part of encoding.
+pub struct Encoder(Arc<Mutex<Task>>);
+
+impl Encoder {
+    /// Encodes its columns of a piece.
+    ///
+    /// # Errors
+    /// Those of the encoding.
+    pub fn take(&self, piece: &Piece) -> Result<(), Error> {
+        held(&self.0).take(piece)
+    }
+}
+
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    // a panic ends the run elsewhere
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}

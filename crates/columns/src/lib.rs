@@ -1,0 +1,28 @@
+//! Verified blocks as columns: Arrow in memory, Parquet on disk, and back.
+//!
+//! `schema` has what a table is, `rows` makes columns of rows, `encode` makes pages of columns on
+//! any thread, `write` makes files of pages; `export` is the front of that. Each chain has a folder
+//! with its tables, how verified blocks become rows, and how files become blocks again.
+
+#![forbid(unsafe_code)]
+
+pub mod bitcoin;
+mod encode;
+mod error;
+pub mod ethereum;
+mod export;
+mod manifest;
+pub mod neo;
+mod read;
+mod rows;
+pub mod schema;
+mod unit;
+mod write;
+
+pub use encode::{Piece, ROW_GROUP};
+pub use error::Error;
+pub use export::{Encoder, Export, Facts, Verdict, tables_named};
+pub use manifest::{FileEntry, Manifest, NAME as MANIFEST, remove as remove_manifest};
+pub use read::{Cells, TableReader};
+pub use rows::{Batches, Overflow, Rows};
+pub use unit::{Unit, is_ours};
