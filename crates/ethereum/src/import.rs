@@ -84,8 +84,8 @@ fn stages(
     let mut link = Link::new(beginning, options.trust.iter().copied().collect());
     let making = sink.making();
     let checks = Checks { keep_signers: making.is_some(), ..checks(options, want) };
-    let genesis = options.spec.genesis.hash;
-    let commit = Commit { chain: genesis, level: options.level, cancel: &options.cancel };
+    let chain = options.spec.genesis.hash;
+    let commit = Commit { chain, level: options.level, cancel: &options.cancel };
     let (threads, batches) = workers(options);
     let mut execution = Execution::begin(options, sink)?;
     let (wall_s, cpu) = (start.elapsed().as_secs_f64(), pipeline::usage::cpu_times());
@@ -132,8 +132,7 @@ fn stages(
     let checked = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel(CHECK, |batch| checks.check(batch));
-    let executed = Execution::stages(&mut execution, checked, connect);
-    let made = Making::stages(making, executed);
+    let made = Making::stages(making, Execution::stages(&mut execution, checked, connect));
     let ended = made.write("write", write).run(batches, threads);
     run.times = ended.times;
     link.tip = tip;
