@@ -90,7 +90,7 @@ fn damage_leaves_whole_units_and_no_word_of_a_chain() {
     let folder = scratch.path("era1");
     fs::create_dir_all(&folder).unwrap();
     for name in ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"] {
-        copy(&testkit::fixture(&format!("ethereum/era1/{name}")), &folder.join(name));
+        copy(&testkit::fixture(format!("ethereum/era1/{name}")), &folder.join(name));
     }
     let to = scratch.path("out");
     succeed_json(&mut export(&folder, &to, "--tables blocks"));

@@ -254,7 +254,10 @@ impl Rows {
     pub fn maybe_int(&mut self, value: Option<u64>) -> Result<(), Overflow> {
         match value {
             Some(value) => self.int(value),
-            None => Ok(self.none()),
+            None => {
+                self.none();
+                Ok(())
+            }
         }
     }
 
@@ -282,7 +285,10 @@ impl Rows {
     ) -> Result<(), Overflow> {
         match value {
             Some(value) => self.wei(value),
-            None => Ok(self.none()),
+            None => {
+                self.none();
+                Ok(())
+            }
         }
     }
 

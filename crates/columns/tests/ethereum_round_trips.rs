@@ -13,8 +13,11 @@ use exports::{Asked, export, files_of, with_header};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// Headers, and transactions with the numbers of their blocks.
+type Objects = (Vec<Vec<u8>>, Vec<(u64, Vec<u8>)>);
+
 /// The headers of an archive, and what its transactions trie holds.
-fn read(paths: &[PathBuf]) -> (Vec<Vec<u8>>, Vec<(u64, Vec<u8>)>) {
+fn read(paths: &[PathBuf]) -> Objects {
     let archive = Archive::open(paths).unwrap();
     let want = Want { bodies: true, receipts: false };
     let mut reader = archive.reader(want, ChunkLimit::default(), 0..=u64::MAX).unwrap();
@@ -103,7 +106,7 @@ fn chains_of_hive_come_back() {
 #[test]
 fn era1_files_are_units_with_the_sum_of_their_file() {
     let names = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
-    let paths = names.map(|name| testkit::fixture(&format!("ethereum/era1/{name}")));
+    let paths = names.map(|name| testkit::fixture(format!("ethereum/era1/{name}")));
     let all = ["blocks", "transactions", "receipts", "logs", "withdrawals"];
     let asked = Asked { tables: &all, ..Asked::default() };
     let folder = export(&paths, &asked).unwrap();

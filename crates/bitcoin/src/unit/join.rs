@@ -219,7 +219,6 @@ impl<'a> Join<'a> {
     }
 
     /// The verdict, as that of a single run over all files.
-    #[must_use]
     pub fn end(mut self) -> (Run, Result<(), Error>) {
         let path = Path::best(&self.index.tree);
         let (tree, options) = (&self.index.tree, self.options);

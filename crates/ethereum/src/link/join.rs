@@ -21,16 +21,19 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) enum Broken {
     /// A block is not accepted.
-    Fault(Fault),
+    Fault(Box<Fault>),
     /// One is not, which may stand before the one that is named: to be found in the unit itself.
-    Within(Fault),
+    Within(Box<Fault>),
 }
 
 impl From<Fault> for Broken {
     fn from(fault: Fault) -> Self {
-        Self::Fault(fault)
+        Self::Fault(Box::new(fault))
     }
 }
+
+/// Where a part of a block stands.
+type Place = fn(&HeadBlock) -> &Option<Location>;
 
 /// A body as far as ommers go.
 struct OmmersOnly<'a>(&'a [u8]);
@@ -85,7 +88,7 @@ impl Link {
     }
 
     /// The first block of `unit` has the number after the tip's, as where files join.
-    fn expect_first(&self, before: Option<&Boundary>, unit: &Boundary) -> Result<(), Fault> {
+    fn expect_first(&self, before: Option<&Boundary>, unit: &Boundary) -> Result<(), Broken> {
         let (Some(before), Some(tip), Some(location)) = (before, &self.tip, &unit.head.location)
         else {
             return Ok(());
@@ -94,7 +97,7 @@ impl Link {
         let expected = tip.id.number.saturating_add(1);
         let file = before.sources.last().map_or(Path::new(""), |source| &source.path);
         expect_next(expected, file, found, location.clone())
-            .map_err(|gap| Fault::of_archive(expected, gap))
+            .map_err(|gap| Fault::of_archive(expected, gap).into())
     }
 
     /// Holds the blocks behind the first seven to their side of the merge, where the unit could
@@ -122,7 +125,8 @@ impl Link {
             let expected = format!("proof of stake, as {terminal} is reached");
             let violation = Violation::new(Rule::TerminalTotalDifficulty, expected, total);
             let cause = Cause::Rule(violation);
-            return Err(Broken::Within(Fault { block: number, hash: None, location: None, cause }));
+            let fault = Fault { block: number, hash: None, location: None, cause };
+            return Err(Broken::Within(Box::new(fault)));
         }
         if let Some(FirstStake { at, sum_before, hash, header, header_at }) =
             &unit.sides.first_stake
@@ -188,11 +192,9 @@ fn head_batch(unit: &Boundary) -> Batch {
     let mut batch = Batch::default();
     batch.chunk.first = head.starts_at;
     batch.first_number = head.starts_at.unwrap_or(0);
-    let is_located = |at: fn(&HeadBlock) -> &Option<Location>| {
-        head.blocks.iter().all(|block| at(block).is_some())
-    };
+    let is_located = |at: Place| head.blocks.iter().all(|block| at(block).is_some());
     let with_total = head.blocks.iter().all(|block| block.total_difficulty.is_some());
-    let parts: [(Part, fn(&HeadBlock) -> &Option<Location>); 3] = [
+    let parts: [(Part, Place); 3] = [
         (Part::Header, |block| &block.header_at),
         (Part::Body, |block| &block.body_at),
         (Part::TotalDifficulty, |block| &block.total_at),

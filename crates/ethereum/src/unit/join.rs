@@ -91,7 +91,7 @@ pub fn join(units: &[Boundary], options: &Options) -> Result<Joined, JoinError> 
             }
         };
         fault = Some(UnitFault::new(link.passed.fault_at.unwrap_or(link.passed.seen), &found));
-        outcome = Err(found.into());
+        outcome = Err(Error::Fault(found));
         break;
     }
     run.blocks = link.passed.blocks;
