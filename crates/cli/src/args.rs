@@ -210,6 +210,15 @@ pub struct Import {
 pub struct Verify {
     #[command(flatten)]
     pub verification: Verification,
+    /// Verify the archive as a unit of a longer chain, and print its boundary
+    #[arg(long)]
+    pub unit: bool,
+    /// --unit: take this boundary for that of all blocks before
+    #[arg(long, value_name = "FILE", requires = "unit")]
+    pub after: Option<PathBuf>,
+    /// Paths are boundaries of units: join them, and print the boundary of all
+    #[arg(long, conflicts_with = "unit")]
+    pub join: bool,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -4,7 +4,7 @@
 use crate::answer::Answer;
 use crate::args::{Import, Verification, Verify};
 use crate::profile::Profiler;
-use crate::{bitcoin, ethereum, host, neo, outputs, stop};
+use crate::{bitcoin, ethereum, host, neo, outputs, stop, unit};
 use ::ethereum::snapshot::is_snapshot;
 use anyhow::{Context, Result, ensure};
 use archive::Family;
@@ -58,6 +58,9 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
 /// `blockmill verify`.
 pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
+    if args.unit || args.join {
+        return unit::run(args, json, cancel);
+    }
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
     let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;

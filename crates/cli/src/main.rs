@@ -28,6 +28,7 @@ mod progress;
 mod report;
 mod serve;
 mod stop;
+mod unit;
 mod unwind;
 
 use answer::Answer;

@@ -30,7 +30,7 @@ const IMPORT_SEAL: &str = "1/100";
 pub(super) const VERIFY_SEAL: &str = "all";
 
 /// Ethash caches in memory: those of two epochs, as a chunk may lie across their border.
-const CACHES: usize = 2;
+pub(super) const CACHES: usize = 2;
 
 /// `blockmill import` of an archive.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
@@ -201,7 +201,7 @@ impl Job {
 }
 
 /// What the reader of an error may not know.
-fn hint(error: &Error) -> Option<&'static str> {
+pub(super) fn hint(error: &Error) -> Option<&'static str> {
     if let Error::OtherChain { expected, .. } = error {
         // a store of headers is raised when that is said
         let raise = "use another --data folder, or --level bodies or execution to raise this store";

@@ -14,5 +14,6 @@ mod raise;
 pub mod snapshot;
 mod state;
 pub mod suite;
+pub mod unit;
 pub mod unwind;
 pub mod witness;

@@ -1,0 +1,132 @@
+//! `verify --unit` and `verify --join` of Ethereum archives.
+
+use super::import::{CACHES, Job, VERIFY_SEAL, hint, setting};
+use super::network;
+use crate::answer::Answer;
+use crate::args::{Verification, Verify};
+use crate::host;
+use crate::progress::Display;
+use crate::unit::{read, with_boundary};
+use anyhow::{Context, Result, bail, ensure};
+use archive::ChunkLimit;
+use chain::{Status, grouped};
+use ethereum::Level;
+use ethereum::ethash::Caches;
+use ethereum::import::Options;
+use ethereum::params::ChainSpec;
+use ethereum::seal::{SealMode, SealPolicy};
+use ethereum::unit::boundary::Boundary;
+use ethereum::unit::{join as join_units, verify_unit};
+use pipeline::Cancel;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Verifies an archive as a unit.
+pub fn verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
+    let asked = &args.verification;
+    let mut job = Job::prepare(asked, setting(&asked.with)?, None, VERIFY_SEAL, cancel)?;
+    if asked.level.is_none() {
+        // no unit but the first has the state that execution begins with
+        job.options.level = job.options.level.min(Level::Bodies);
+    }
+    let Job { archive, options, .. } = job;
+    let after = args.after.as_deref().map(before).transpose()?;
+    let display = Display::new(archive.disk_bytes(), options.level.name(), json);
+    let live = options.cancel.live();
+    let boundary = display.watch(|display| {
+        verify_unit(&archive, &options, after.as_ref(), |progress| {
+            live.progress(progress);
+            display.update(progress);
+        })
+    })?;
+    let fault = boundary.fault.as_ref().map(|fault| fault.fault().report());
+    with_boundary(Answer { error: fault, ..answer(&boundary) }, &boundary, json)
+}
+
+/// The one boundary that a unit is verified after.
+fn before(path: &Path) -> Result<Boundary> {
+    let mut boundaries = read(path)?;
+    match (boundaries.pop(), boundaries.pop()) {
+        (Some(one), None) => Ok(one),
+        _ => bail!("--after {}: expected one boundary: join several first", path.display()),
+    }
+}
+
+/// Joins boundaries that stand in files.
+pub fn join(asked: &Verification, json: bool, cancel: Cancel) -> Result<Answer> {
+    let mut units: Vec<Boundary> = vec![];
+    for path in &asked.paths {
+        units.extend(read(path)?);
+    }
+    let options = options(asked, &units, cancel)?;
+    let joined = join_units(&units, &options)?;
+    let (status, boundary) = (joined.status(), &joined.boundary);
+    let shortfalls = joined.shortfalls.clone();
+    let mut answer = Answer { status, shortfalls, ..answer(boundary) };
+    if let Err(error) = &joined.outcome {
+        let mut report = error.report();
+        report.hint = hint(error).map(str::to_owned);
+        answer.error = Some(report);
+    }
+    if let Some(again) = joined.again {
+        answer.notes.push(format!(
+            "the first block at fault may stand before the one that is named: verify unit {} \
+             again --after the boundary of all units before it",
+            again + 1
+        ));
+    }
+    if !json {
+        tell(&units, boundary, status);
+        answer.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    }
+    with_boundary(answer, boundary, json)
+}
+
+/// Says what was joined, and what the verdict rests on.
+fn tell(units: &[Boundary], boundary: &Boundary, status: Status) {
+    let (Some(first), Some(last)) = (&boundary.first, &boundary.last) else { return };
+    let (from, to) = (grouped(first.number), grouped(last.number));
+    let units = report::counted(units.len() as u64, "unit");
+    let chain = &boundary.asked.chain;
+    let anchor = boundary.anchor.as_ref().map_or(String::new(), |anchor| {
+        format!(", as far as block {} is right", grouped(anchor.number))
+    });
+    eprintln!("{status}: {units}, blocks {from} to {to} of {chain}{anchor}");
+}
+
+/// What both have in common.
+fn answer(boundary: &Boundary) -> Answer {
+    Answer {
+        shortfalls: boundary.shortfalls.clone(),
+        notes: boundary.notes.clone(),
+        ..Answer::of(boundary.status)
+    }
+}
+
+/// The options of a join: what the units were asked for, as the first of them says it.
+fn options(asked: &Verification, units: &[Boundary], cancel: Cancel) -> Result<Options> {
+    let first = &units.first().context("expected boundaries to join, found none")?.asked;
+    let spec = match &asked.chain {
+        Some(chain) => network::named(chain)?,
+        None => ChainSpec::by_genesis_hash(&first.genesis.0).with_context(|| {
+            format!("--chain: expected the genesis.json of {}, which is not built in", first.chain)
+        })?,
+    };
+    ensure!(asked.level.is_none_or(|level| level == first.level), "--level is that of the units");
+    let mode: SealMode = first.seal.parse().context("seals of a unit")?;
+    Ok(Options {
+        spec: Arc::new(spec),
+        level: first.level,
+        seal: SealPolicy { mode, seed: first.seal_seed },
+        setting: setting(&asked.with)?,
+        threads: 1,
+        chunk: ChunkLimit::default(),
+        from: None,
+        until: None,
+        partial: asked.partial,
+        trust: first.trust.iter().map(|hash| hash.0).collect(),
+        caches: Caches::new(None, CACHES),
+        now: Some(host::unix_seconds()),
+        cancel,
+    })
+}

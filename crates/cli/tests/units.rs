@@ -1,0 +1,104 @@
+//! `verify --unit` and `verify --join`: boundaries as documents, exit codes, what is refused.
+
+mod program;
+
+use chain::Status;
+use program::{Ended, blockmill, run};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ERAS: [&str; 2] = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
+
+fn era(i: usize) -> PathBuf {
+    testkit::fixture(format!("ethereum/era1/{}", ERAS[i]))
+}
+
+/// Verifies a file as a unit without seals, which take long; its boundary goes into `to`.
+fn unit(file: &Path, words: &str, to: &Path) -> Ended {
+    let ended = run(blockmill(&format!("verify --unit --seal off {words}")).arg(file));
+    fs::write(to, &ended.stdout).unwrap();
+    ended
+}
+
+fn join(files: &[PathBuf], words: &str) -> Ended {
+    run(blockmill(&format!("verify --join {words}")).args(files))
+}
+
+fn code(status: Status) -> Option<i32> {
+    Some(status.exit_code().into())
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn units_are_joined_to_the_chain() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [0, 1].map(|i| folder.path().join(format!("{i}.json")));
+    for (i, file) in files.iter().enumerate() {
+        let ended = unit(&era(i), "--level headers", file);
+        assert_eq!(ended.code, code(Status::Verified), "{ended:?}");
+        assert_eq!(ended.stdout.lines().count(), 1);
+    }
+    let ended = join(&files, "");
+    assert_eq!(ended.code, code(Status::Verified), "{ended:?}");
+    assert!(ended.stderr.contains("2 units, blocks 0 to 16,383 of mainnet"), "{ended:?}");
+    let boundary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(
+        (&boundary["blocks"], &boundary["last"]["number"]),
+        (&16_384.into(), &16_383.into())
+    );
+    assert!(boundary.get("anchor").is_none());
+    // all lines in one file, in any order, and as a document
+    let both = folder.path().join("both.json");
+    let text: Vec<u8> = files.iter().rev().flat_map(|file| fs::read(file).unwrap()).collect();
+    fs::write(&both, text).unwrap();
+    let ended = join(&[both], "--json");
+    let answer: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(answer["status"], "verified");
+    for part in ["blocks", "first", "last", "head", "sources", "counts"] {
+        assert_eq!(answer["result"][part], boundary[part], "{part}");
+    }
+    // the second alone rests on its first block, the first alone is what it is
+    let ended = join(&files[1..], "");
+    assert!(ended.stderr.contains("as far as block 8,192 is right"), "{ended:?}");
+    let missing = join(&[files[0].clone(), files[0].clone()], "");
+    assert_eq!(missing.code, code(Status::Fault), "a unit twice: {missing:?}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_unit_after_a_boundary_is_tied_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [0, 1, 2].map(|i| folder.path().join(format!("{i}.json")));
+    unit(&era(0), "--level headers", &files[0]);
+    let after = format!("--level headers --after {}", files[0].display());
+    let ended = unit(&era(1), &after, &files[1]);
+    assert_eq!(ended.code, code(Status::Verified), "{ended:?}");
+    let boundary: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(boundary.get("anchor").is_none(), "it rests on the unit before");
+    let wrong = format!("--level headers --after {}", files[1].display());
+    let ended = unit(&era(1), &wrong, &files[2]);
+    assert_eq!(ended.code, code(Status::Unknown), "all of it comes before: {ended:?}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn what_cannot_be_joined_or_be_a_unit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [headers, bodies, none] = ["h", "b", "n"].map(|name| folder.path().join(name));
+    unit(&era(0), "--level headers --until 99", &headers);
+    unit(&era(0), "--level bodies --from 100 --until 199", &bodies);
+    fs::write(&none, "").unwrap();
+    let refused = |ended: Ended, text: &str| {
+        assert_eq!(ended.code, code(Status::Usage), "{ended:?}");
+        assert!(ended.stderr.contains(text), "{ended:?}");
+    };
+    refused(join(&[headers.clone(), bodies], ""), "level: expected headers, found bodies");
+    refused(join(std::slice::from_ref(&none), ""), "found nothing");
+    refused(join(&[era(0)], ""), "expected boundaries, as verify --unit prints them");
+    refused(unit(&era(0), "--level execution", &none), "the state before each unit");
+    refused(unit(&era(0), "--record x.json", &none), "--unit writes no run record");
+    refused(join(&[headers], "--unit"), "cannot be used with");
+    let bitcoin = testkit::fixture("bitcoin/testnet3-0-400.dat");
+    refused(unit(&bitcoin, "", &none), "expected an Ethereum archive");
+}
