@@ -157,28 +157,33 @@ fn whatever_a_kill_leaves_of_the_old_store_is_removed_by_the_next_import_and_not
     let replaced = |old: &Path| {
         fs::rename(old.join("manifest"), old.join("manifest.replaced")).expect("a manifest");
     };
-    let states: [(&str, Change<'_>); 5] = [
+    let take_over = |old: &Path, new: &Path| {
+        replaced(old);
+        fs::rename(old.join(OTHER), new.join(OTHER)).expect("the user's file");
+        fs::rename(old.join("records"), new.join("records")).expect("run records");
+    };
+    let states: [(&str, Change<'_>); 6] = [
         ("the folders have changed names", &|_, _| ()),
         ("the old manifest has another name", &|old, _| replaced(old)),
-        ("what is not the store's was taken over", &|old, new| {
-            replaced(old);
-            fs::rename(old.join(OTHER), new.join(OTHER)).expect("the user's file");
-            fs::rename(old.join("records"), new.join("records")).expect("run records");
-        }),
+        ("what is not the store's was taken over", &|old, new| take_over(old, new)),
         ("half of the files are gone", &|old, _| {
             replaced(old);
             fs::remove_file(old.join("hashes.00000")).expect("hashes");
             fs::remove_file(old.join("headers-ends.00000")).expect("ends");
         }),
         ("all but the last file is gone", &|old, new| {
-            replaced(old);
-            fs::rename(old.join(OTHER), new.join(OTHER)).expect("the user's file");
-            fs::rename(old.join("records"), new.join("records")).expect("run records");
+            take_over(old, new);
+            let last = old.join("manifest.replaced");
             for entry in fs::read_dir(old).expect("a folder").map(|entry| entry.expect("a file")) {
-                if entry.file_name() != "manifest.replaced" {
+                if entry.path() != last {
                     fs::remove_file(entry.path()).expect("a file to remove");
                 }
             }
+        }),
+        ("only the folder is left", &|old, new| {
+            take_over(old, new);
+            fs::remove_dir_all(old).expect("a folder to remove");
+            fs::create_dir(old).expect("a folder");
         }),
     ];
     for (i, (state, make)) in states.into_iter().enumerate() {

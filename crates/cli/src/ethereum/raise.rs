@@ -97,6 +97,12 @@ pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
     };
     let was_replaced = match ChainStore::open_read_only(&folder) {
         Ok((old, _)) => same_chain(&old)?,
+        // the kill came between the last file and its folder
+        Err(_) if names(&folder).is_ok_and(|names| names.is_empty()) => {
+            fs::remove_dir(&folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
+            false
+        }
         Err(_) => folder.join(REPLACED).is_file(),
     };
     if was_replaced {
