@@ -1,6 +1,7 @@
-//! SHA-256d of the four shapes that chains hash, each width against the crates `sha2` and
-//! `bitcoin_hashes`: pairs of a merkle tree, block headers, transactions of 250 bytes, and
-//! transactions of mixed lengths. Times are those of a whole batch; criterion divides by them.
+//! SHA-256d of the shapes that chains hash, each width against the crates `sha2` and
+//! `bitcoin_hashes`: pairs of a merkle tree, block headers, transactions of 250 bytes, transactions
+//! of mixed lengths, and long messages, of 130 blocks each. Times are those of a whole batch;
+//! criterion divides by them.
 //!
 //! `cargo bench -p blockmill-crypto --bench sha256`
 
@@ -89,5 +90,9 @@ fn main() {
     let messages: Vec<_> = (0..BATCH).map(|i| &data[start(i)..ends[i] as usize]).collect();
     let column = |width: &ManySha256, out: &mut [_]| width.sha256d_column(&data, &ends, out);
     shape(c, "mixed transactions", &messages, column);
+
+    let data = bytes(256 * 8192);
+    let messages: Vec<&[u8]> = data.chunks(8192).collect();
+    shape(c, "8 KiB messages", &messages, |width, out| width.sha256d(&messages, out));
     c.final_summary();
 }

@@ -9,7 +9,7 @@ use core::array;
 
 use crate::arch::sha256::{Compress, States};
 use crate::arch::sha256_all::Scalar;
-use crate::arch::{Avx2, Avx512, Sha2, ShaNi};
+use crate::arch::{Avx2, Avx512, Sha2, ShaNi, ShaNiFour};
 use crate::sha256::{Blocks, absorb};
 
 /// A way to hash many messages at once. A value is the proof that the CPU can do it.
@@ -21,14 +21,10 @@ enum Width {
     Scalar,
     Sha2(Sha2),
     ShaNi(ShaNi),
+    ShaNiFour(ShaNiFour),
     Avx2(Avx2),
     Avx512(Avx512),
 }
-
-/// With fewer messages than this, AVX-512 leaves so many lanes idle that SHA-NI is done sooner: at
-/// least 850 cycles for all lanes against 64 to 100 for each message. Estimated, not measured; see
-/// [`ManySha256::detect`].
-const FEWEST_BESIDE_SHA_NI: usize = 10;
 
 /// How often a message is hashed.
 #[derive(Clone, Copy, PartialEq)]
@@ -38,17 +34,18 @@ enum Hash {
 }
 
 impl ManySha256 {
-    /// The fastest for large batches: AVX-512, else SHA-NI, else AVX2, else the scalar code. What
-    /// is too few messages for a width goes to a narrower one.
+    /// The fastest for large batches: four streams of SHA-NI, else AVX-512, else two streams, else
+    /// AVX2, else the scalar code. What is too few messages for a width goes to a narrower one.
     ///
-    /// Measured on Cascade Lake with `benches/sha256.rs`: of 2,048 pairs, one takes 79 ns with
-    /// AVX-512, 145 ns with AVX2 and 850 ns with the scalar code. That CPU has no SHA-NI; its place
-    /// is estimated: two rounds every 2 cycles make 64 cycles a block, with the schedule up to 100.
-    /// AVX-512 takes 16 blocks in 1,700 instructions at two a cycle, 54 cycles each; AVX2 8 in
-    /// 3,400 at three or four a cycle, 105 to 140 each.
+    /// Measured with `benches/sha256.rs`: of 2,048 pairs, one takes 58 ns with four streams of
+    /// SHA-NI, 83 ns with two and 113 ns with AVX2 on AMD Zen 3, which has no AVX-512; on Intel
+    /// Cascade Lake, which has no SHA-NI, 79 ns with AVX-512 and 145 ns with AVX2. No CPU with both
+    /// was at hand: that four streams go before AVX-512 rests on a prototype in C on another CPU,
+    /// with 14.5 ns a block against 19.3 ns.
     #[must_use]
     pub fn detect() -> Self {
-        let width = Avx512::new().map(Width::Avx512);
+        let width = ShaNiFour::new().map(Width::ShaNiFour);
+        let width = width.or_else(|| Avx512::new().map(Width::Avx512));
         let width = width.or_else(|| ShaNi::new().map(Width::ShaNi));
         let width = width.or_else(|| Avx2::new().map(Width::Avx2));
         let width = width.or_else(|| Sha2::new().map(Width::Sha2));
@@ -67,30 +64,33 @@ impl ManySha256 {
         let vectors = [
             Sha2::new().map(Width::Sha2),
             ShaNi::new().map(Width::ShaNi),
+            ShaNiFour::new().map(Width::ShaNiFour),
             Avx2::new().map(Width::Avx2),
             Avx512::new().map(Width::Avx512),
         ];
         [Some(Width::Scalar)].into_iter().chain(vectors).flatten().map(ManySha256).collect()
     }
 
-    /// `scalar`, `sha-ni`, `avx2`, `avx512` or, on aarch64, `sha2`.
+    /// `scalar`, `sha-ni`, `sha-ni-4`, `avx2`, `avx512` or, on aarch64, `sha2`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.0 {
             Width::Scalar => "scalar",
             Width::Sha2(_) => "sha2",
             Width::ShaNi(_) => "sha-ni",
+            Width::ShaNiFour(_) => "sha-ni-4",
             Width::Avx2(_) => "avx2",
             Width::Avx512(_) => "avx512",
         }
     }
 
-    /// How many messages advance at once: 1, 2, 8 or 16.
+    /// How many messages advance at once: 1, 2, 4, 8 or 16.
     #[must_use]
     pub fn lanes(&self) -> usize {
         match self.0 {
             Width::Scalar => 1,
             Width::Sha2(_) | Width::ShaNi(_) => 2,
+            Width::ShaNiFour(_) => 4,
             Width::Avx2(_) => 8,
             Width::Avx512(_) => 16,
         }
@@ -148,7 +148,11 @@ impl ManySha256 {
         match width {
             Width::Scalar => hash_in_lanes::<_, 1>(Scalar, fewest, hash, message, out),
             Width::Sha2(sha2) => hash_in_lanes::<_, 2>(sha2, fewest, hash, message, out),
-            Width::ShaNi(sha_ni) => hash_in_lanes::<_, 2>(sha_ni, fewest, hash, message, out),
+            Width::ShaNi(one) if out.len() == 1 => {
+                hash_in_lanes::<_, 1>(one, fewest, hash, message, out);
+            }
+            Width::ShaNi(two) => hash_in_lanes::<_, 2>(two, fewest, hash, message, out),
+            Width::ShaNiFour(four) => hash_in_lanes::<_, 4>(four, fewest, hash, message, out),
             Width::Avx2(avx2) => hash_in_lanes::<_, 8>(avx2, fewest, hash, message, out),
             Width::Avx512(avx512) => hash_in_lanes::<_, 16>(avx512, fewest, hash, message, out),
         }
@@ -166,14 +170,15 @@ impl ManySha256 {
 
 impl Width {
     /// The width for the messages when there are only `count`. Eight lanes of AVX2 are done sooner
-    /// than sixteen of AVX-512 half of which are idle.
+    /// than sixteen of AVX-512 half of which are idle, and two streams of SHA-NI than four.
     fn for_count(self, count: usize) -> Self {
         let sha_ni = || ShaNi::new().map(Width::ShaNi);
         match self {
-            Width::Avx512(_) if count < FEWEST_BESIDE_SHA_NI => sha_ni()
-                .or_else(|| Avx2::new().filter(|_| count <= 8).map(Width::Avx2))
-                .map_or(self, |narrower| narrower.for_count(count)),
+            Width::Avx512(_) if count <= 8 => {
+                Avx2::new().map_or(self, |avx2| Width::Avx2(avx2).for_count(count))
+            }
             Width::Avx2(_) if count == 1 => sha_ni().unwrap_or(Width::Scalar),
+            Width::ShaNiFour(_) if count <= 2 => sha_ni().unwrap_or(self),
             width => width,
         }
     }
@@ -182,7 +187,8 @@ impl Width {
     fn fewest_busy(self) -> usize {
         match self {
             Width::Scalar | Width::Sha2(_) | Width::ShaNi(_) => 1,
-            Width::Avx512(_) if ShaNi::new().is_some() => FEWEST_BESIDE_SHA_NI,
+            // all lanes take 1.8 times as long as one message by itself
+            Width::ShaNiFour(_) => 2,
             // all lanes take 1.1 (AVX2) and 1.3 times (AVX-512) as long as one message on integers
             Width::Avx2(_) | Width::Avx512(_) => 2,
         }
@@ -192,7 +198,9 @@ impl Width {
         match self {
             Width::Scalar => double_in_lanes::<_, 1, L>(Scalar, messages, out),
             Width::Sha2(sha2) => double_in_lanes::<_, 2, L>(sha2, messages, out),
-            Width::ShaNi(sha_ni) => double_in_lanes::<_, 2, L>(sha_ni, messages, out),
+            Width::ShaNi(one) if out.len() == 1 => double_in_lanes::<_, 1, L>(one, messages, out),
+            Width::ShaNi(two) => double_in_lanes::<_, 2, L>(two, messages, out),
+            Width::ShaNiFour(four) => double_in_lanes::<_, 4, L>(four, messages, out),
             Width::Avx2(avx2) => double_in_lanes::<_, 8, L>(avx2, messages, out),
             Width::Avx512(avx512) => double_in_lanes::<_, 16, L>(avx512, messages, out),
         }

@@ -107,10 +107,11 @@ macro_rules! four_rounds_at_a_time {
             store(states, s);
         }
 
+        /// The rounds of the block that ends a message of 64 bytes.
+        #[inline]
         #[target_feature(enable = $features)]
-        fn end_after_64<const N: usize>(states: &mut States<N>) {
-            let before = load(states);
-            let mut s = before;
+        fn rounds_after_64<const N: usize>(states: [State; N]) -> [State; N] {
+            let mut s = states;
             for row in &SCHEDULE_AFTER_64 {
                 for i in 0..4 {
                     for state in &mut s {
@@ -118,7 +119,13 @@ macro_rules! four_rounds_at_a_time {
                     }
                 }
             }
-            store(states, add_states(before, s));
+            add_states(states, s)
+        }
+
+        #[target_feature(enable = $features)]
+        fn end_after_64<const N: usize>(states: &mut States<N>) {
+            let after = rounds_after_64(load(states));
+            store(states, after);
         }
 
         #[target_feature(enable = $features)]

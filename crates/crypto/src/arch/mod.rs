@@ -35,6 +35,7 @@ offered! {
         avx512vl::Avx512Vl,
         bmi::Bmi,
         sha_ni::ShaNi,
+        sha_ni::ShaNiFour,
         signatures::FmaSignatures,
         signatures::IfmaSignatures,
         single::Single,
