@@ -24,7 +24,7 @@ const CACHE: u64 = 1;
 
 /// Block files in any order, with enough coins that they are written many times.
 fn generate(folder: &Path) {
-    let recipe = "--inputs 16000 --block-inputs 100 --order shuffled --xor --file-size 1000000";
+    let recipe = "--inputs 6400 --block-inputs 40 --order shuffled --xor --file-size 1000000";
     succeed(blockmill("generate bitcoin").args(recipe.split(' ')).arg("--out").arg(folder));
 }
 

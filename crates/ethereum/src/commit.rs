@@ -6,7 +6,7 @@ mod making;
 pub use making::{MadeTask, Make, Making};
 
 use crate::batch::Batch;
-use crate::durable::ExecutedStore;
+use crate::durable::{BlockChanges, ExecutedStore};
 use crate::execute::receipts::Receipts;
 use crate::fault::Error;
 use crate::header::HeaderView;
@@ -133,6 +133,14 @@ impl Verified<'_> {
         let mut receipts = Receipts::new(ManyKeccak::detect());
         let list = done.receipts(&mut receipts, prepared.get(at)?);
         Some((Cow::Owned(list), ReceiptEncoding::Consensus))
+    }
+
+    /// What new block `at` of the batch changed in the state, with old values; none where it was not
+    /// executed. Block 0 is the state that the chain begins with, and changes nothing.
+    #[must_use]
+    pub fn changes(&self, at: usize) -> Option<BlockChanges> {
+        let done = self.batch.executed.get(at.checked_sub(self.range.start)?)?;
+        Some(done.changes(self.number(at)))
     }
 
     /// Who signed the transactions of the batch, from its first block on; only where

@@ -87,6 +87,12 @@ impl ExecutedBlock {
         receipts.list(block, &self.executed.outcomes, &self.roots)
     }
 
+    /// What it changed, as block `number`.
+    pub(crate) fn changes(&self, number: u64) -> BlockChanges {
+        let Executed { steps, changes, .. } = &self.executed;
+        BlockChanges::with_lost(number, steps.iter().chain([changes]), &self.lost)
+    }
+
     /// What became of transactions that were executed before their turn.
     pub fn tally(&self) -> &Tally {
         &self.executed.tally
@@ -363,9 +369,7 @@ fn make_records(log: LogValues, batch: &mut Batch) {
         // the genesis block was the first record
         if number > 0 {
             let clock = Instant::now();
-            let Executed { steps, changes, .. } = &done.executed;
-            let steps = steps.iter().chain([changes]);
-            let changes = BlockChanges::with_lost(number, steps, &done.lost);
+            let changes = done.changes(number);
             changes.encode(log == LogValues::Both, &mut done.record);
             done.busy[3] = clock.elapsed();
         }

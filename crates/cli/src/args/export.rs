@@ -11,7 +11,8 @@ pub struct Export {
     /// Folder to write; one file for each unit and table, and a manifest at the end
     #[arg(long, value_name = "DIR")]
     pub to: PathBuf,
-    /// Tables: Ethereum: blocks, transactions, receipts, logs, withdrawals; Bitcoin: blocks,
+    /// Tables: Ethereum: blocks, transactions, receipts, logs, withdrawals, and with --level
+    /// execution balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks,
     /// transactions, inputs, outputs; Neo: blocks, transactions, notifications, transfers
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
     pub tables: Vec<String>,

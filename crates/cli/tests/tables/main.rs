@@ -30,19 +30,20 @@ fn piped(command: &mut Command) -> &mut Command {
 fn duckdb_and_polars_read_every_table_of_ethereum() {
     let scratch = Scratch::new("tables_of_ethereum");
     let archive = testkit::fixture("ethereum/chains/hive-sync/chain.rlp");
-    let words = "--seal off --level execution \
-                 --tables blocks,transactions,receipts,logs,withdrawals";
+    let all = "blocks,transactions,receipts,logs,withdrawals,balance_diffs,nonce_diffs,\
+               code_diffs,storage_diffs";
+    let words = &format!("--seal off --level execution --tables {all}");
     let tables = read(&scratch, ("plain", "chain"), words, &archive);
     let rows = |table: &str| tables[table]["rows"].as_u64().unwrap();
     assert_eq!((rows("blocks"), rows("transactions"), rows("receipts")), (3000, 546, 546));
-    assert!(rows("logs") > 0 && rows("withdrawals") > 0);
     let transactions = &tables["transactions"];
     let [duckdb, polars] = ["duckdb", "polars"].map(|program| &transactions[program]);
     assert_eq!((&duckdb["value"], &duckdb["hash"]), (&"DECIMAL(38,0)".into(), &"BLOB".into()));
     assert_eq!(duckdb["block_timestamp"], "TIMESTAMP WITH TIME ZONE");
     assert_eq!(polars["value"], "Decimal(precision=38, scale=0)");
     assert_eq!(polars["block_timestamp"], "Datetime(time_unit='us', time_zone='UTC')");
-    for table in ["blocks", "transactions", "receipts", "logs", "withdrawals"] {
+    for table in all.split(',') {
+        assert!(tables[table]["rows"].as_u64().unwrap() > 0, "{table}");
         let types = tables[table]["duckdb"].as_object().unwrap();
         assert!(types.values().all(|of| !of.as_str().unwrap().starts_with('U')), "{types:?}");
         assert!(tables[table]["filters"].as_u64().unwrap() > 0, "{table}");

@@ -1,5 +1,6 @@
 //! Verified blocks as rows.
 
+use super::changes::{self, add_changes};
 use super::receipts::{ReceiptView, add_logs, add_receipts};
 use crate::error::Error;
 use crate::rows::{Batches, Overflow, Rows};
@@ -84,13 +85,14 @@ impl Tables {
             };
             self.add_block(&block, blocks.body(at))?;
             self.add_receipts(&block, blocks, at)?;
+            self.add_changes(&block, blocks, at)?;
         }
         Ok(at_transaction)
     }
 
     /// The hashes of the transactions, which no other part of verification makes.
     fn hashes(&self, body: Option<&BodyView<'_>>) -> Vec<Hash> {
-        let needs = |table: &Table| !["blocks", "withdrawals"].contains(&table.name);
+        let needs = |table: &Table| ["transactions", "receipts", "logs"].contains(&table.name);
         let Some(body) = body.filter(|_| self.any(needs).is_some()) else { return vec![] };
         let encodings: Vec<&[u8]> = body.transaction_encodings().collect();
         let mut hashes = vec![[0; 32]; encodings.len()];
@@ -135,6 +137,23 @@ impl Tables {
                 "logs" => add_logs(table, rows, block, &receipts)?,
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    fn add_changes(
+        &mut self,
+        block: &Block<'_>,
+        blocks: &Verified<'_>,
+        index: usize,
+    ) -> Result<(), Error> {
+        let needs = |table: &Table| changes::TABLES.contains(&table.name);
+        let Some(table) = self.any(needs) else { return Ok(()) };
+        let expected = "an execution (--level execution)";
+        let lacks = || Error::Lacks { table, expected, block: block.number };
+        let changes = blocks.changes(index).ok_or_else(lacks)?;
+        for (table, rows) in self.rows.iter_mut().filter(|(table, _)| needs(table)) {
+            add_changes(table, rows, block, &changes)?;
         }
         Ok(())
     }

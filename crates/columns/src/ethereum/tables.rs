@@ -16,7 +16,17 @@ const TRANSACTION_HASH: Column =
     Column::new("transaction_hash", HASH, "Hash of the transaction").searched().random();
 
 /// Every table, as users list them.
-pub const ALL: [&Table; 5] = [&BLOCKS, &TRANSACTIONS, &RECEIPTS, &LOGS, &WITHDRAWALS];
+pub const ALL: [&Table; 9] = [
+    &BLOCKS,
+    &TRANSACTIONS,
+    &RECEIPTS,
+    &LOGS,
+    &WITHDRAWALS,
+    &BALANCE_DIFFS,
+    &NONCE_DIFFS,
+    &CODE_DIFFS,
+    &STORAGE_DIFFS,
+];
 
 /// Headers, and what the body tells of itself.
 pub static BLOCKS: Table = Table {
@@ -159,5 +169,76 @@ pub static WITHDRAWALS: Table = Table {
         Column::new("validator_index", Kind::Int, "Validator on the beacon chain"),
         Column::new("address", ADDRESS, "Receiver").searched(),
         Column::new("amount", Kind::Int, "Gwei"),
+    ],
+};
+
+const CHANGED: Column = Column::new("address", ADDRESS, "The account").searched();
+
+/// What accounts own.
+pub static BALANCE_DIFFS: Table = Table {
+    name: "balance_diffs",
+    about: "A row is an account whose balance a block changed, or that it created or removed, all of \
+            the block together. Needs level `execution`. What the chain begins with is in its \
+            genesis, not here.",
+    sorted: &["block_number", "address"],
+    columns: &[
+        BLOCK_NUMBER,
+        BLOCK_HASH,
+        BLOCK_TIME,
+        CHANGED,
+        Column::new("from_value", Kind::Wei, "Wei before the block; none: it was not there")
+            .or_none(),
+        Column::new("to_value", Kind::Wei, "Wei after it; none: it is not there any more")
+            .or_none(),
+    ],
+};
+
+/// How much accounts sent.
+pub static NONCE_DIFFS: Table = Table {
+    name: "nonce_diffs",
+    about: "A row is an account whose nonce a block changed; an account that is not there has 0. \
+            Needs level `execution`.",
+    sorted: &["block_number", "address"],
+    columns: &[
+        BLOCK_NUMBER,
+        BLOCK_HASH,
+        BLOCK_TIME,
+        CHANGED,
+        Column::new("from_value", Kind::Int, "Before the block"),
+        Column::new("to_value", Kind::Int, "After it"),
+    ],
+};
+
+/// Which code accounts have.
+pub static CODE_DIFFS: Table = Table {
+    name: "code_diffs",
+    about: "A row is an account whose code a block changed: a contract that was created or removed, \
+            or a delegation (EIP-7702). Needs level `execution`.",
+    sorted: &["block_number", "address"],
+    columns: &[
+        BLOCK_NUMBER,
+        BLOCK_HASH,
+        BLOCK_TIME,
+        CHANGED,
+        Column::new("from_code_hash", HASH, "Keccak-256 of the code before the block"),
+        Column::new("to_code_hash", HASH, "Keccak-256 of the code after it").searched(),
+        Column::new("to_code", Kind::Bytes, "That code, where no account had it before").or_none(),
+    ],
+};
+
+/// What contracts keep.
+pub static STORAGE_DIFFS: Table = Table {
+    name: "storage_diffs",
+    about: "A row is a slot whose value a block changed, all of the block together. Needs level \
+            `execution`.",
+    sorted: &["block_number", "address", "slot"],
+    columns: &[
+        BLOCK_NUMBER,
+        BLOCK_HASH,
+        BLOCK_TIME,
+        CHANGED,
+        Column::new("slot", WORD, "Which"),
+        Column::new("from_value", WORD, "Before the block; 0 is nothing"),
+        Column::new("to_value", WORD, "After it"),
     ],
 };
