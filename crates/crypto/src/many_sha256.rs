@@ -34,11 +34,12 @@ enum Hash {
 }
 
 impl ManySha256 {
-    /// The fastest for large batches: four streams of SHA-NI, else AVX-512, else two streams, else
-    /// AVX2, else the scalar code. What is too few messages for a width goes to a narrower one.
+    /// The fastest for large batches: four streams of SHA-NI (two for messages of any lengths), else
+    /// AVX-512, else two streams, else AVX2, else the scalar code. What is too few messages for a
+    /// width goes to a narrower one.
     ///
-    /// Measured with `benches/sha256.rs`: of 2,048 pairs, one takes 58 ns with four streams of
-    /// SHA-NI, 83 ns with two and 113 ns with AVX2 on AMD Zen 3, which has no AVX-512; on Intel
+    /// Measured with `benches/sha256.rs`: of 2,048 pairs, one takes 67 ns with four streams of
+    /// SHA-NI, 93 ns with two and 123 ns with AVX2 on AMD Zen 3, which has no AVX-512; on Intel
     /// Cascade Lake, which has no SHA-NI, 79 ns with AVX-512 and 145 ns with AVX2. No CPU with both
     /// was at hand: that four streams go before AVX-512 rests on a prototype in C on another CPU,
     /// with 14.5 ns a block against 19.3 ns.
@@ -143,7 +144,7 @@ impl ManySha256 {
     }
 
     fn hash_each<'a>(&self, hash: Hash, message: impl Fn(usize) -> &'a [u8], out: &mut [[u8; 32]]) {
-        let width = self.0.for_count(out.len());
+        let width = self.0.of_any_length().for_count(out.len());
         let fewest = width.fewest_busy();
         match width {
             Width::Scalar => hash_in_lanes::<_, 1>(Scalar, fewest, hash, message, out),
@@ -169,6 +170,15 @@ impl ManySha256 {
 }
 
 impl Width {
+    /// The width for messages of any lengths. What four streams of SHA-NI save there goes into
+    /// keeping all of them busy: two are as fast, and faster beside a busy neighbour.
+    fn of_any_length(self) -> Self {
+        match self {
+            Width::ShaNiFour(_) => ShaNi::new().map_or(self, Width::ShaNi),
+            width => width,
+        }
+    }
+
     /// The width for the messages when there are only `count`. Eight lanes of AVX2 are done sooner
     /// than sixteen of AVX-512 half of which are idle, and two streams of SHA-NI than four.
     fn for_count(self, count: usize) -> Self {
