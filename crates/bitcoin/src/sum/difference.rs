@@ -8,7 +8,7 @@ use crate::coins::{self, Key, PackedCoin};
 use crate::fault::Error;
 use crate::types::{Coin, OutPoint};
 use crate::undo::Reader;
-use chain::Digits;
+use chain::{Digits, Status};
 
 /// The first difference of what is kept from what a run left in `own`, whose chain has these
 /// hashes by height; none where they are the same.
@@ -22,9 +22,12 @@ pub(crate) fn difference(
     for (height, end) in (0..).zip(&ends).skip(1) {
         let Some(hash) = chain.get(height as usize) else { break };
         own.read_undo(*end, &mut expected)?;
-        let differs = match kept.undo(height, hash, &mut found)? {
-            true => differing_undo(&expected, &found),
-            false => Some((String::new(), "undo data".into(), "none".into())),
+        let undo_data = |found| Some((String::new(), "undo data".to_string(), found));
+        let differs = match kept.undo(height, hash, &mut found) {
+            Ok(true) => differing_undo(&expected, &found),
+            Ok(false) => undo_data("none".into()),
+            Err(error) if error.status() == Status::Damage => undo_data(error.to_string()),
+            Err(error) => return Err(error),
         };
         if let Some((part, expected, found)) = differs {
             let ((file, offset), hash) = (kept.place(hash), *hash);

@@ -195,7 +195,7 @@ pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
 }
 
 /// What the reader of an error may not know.
-fn hint(error: &Error) -> Option<&'static str> {
+pub fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::OtherChain { .. } => Some("use another --data folder for it"),
         Error::Damaged(_) | Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
