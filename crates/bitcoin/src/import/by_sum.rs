@@ -48,7 +48,7 @@ impl Job<'_> {
         let (tree, path) = (&index.tree, Path::best(&index.tree));
         let assumed = super::assumed_valid(tree, options)?;
         let sum = Sum::new(Kept::open(folder, options)?)?;
-        let last = path.nodes.iter().take(options.asked(tree.base())).last();
+        let last = path.nodes.iter().take(options.asked(tree.base())).next_back();
         let expected = last.map_or(options.params.genesis_hash, |node| *tree.hash(*node));
         let found = sum.kept.tip()?;
         if expected != found {
