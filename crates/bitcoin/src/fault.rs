@@ -4,6 +4,7 @@ use crate::datadir;
 use crate::header::rules;
 use crate::index::{FileError, Tree};
 use crate::script::ScriptFault;
+use crate::sum::Unproven;
 use crate::unit::documents::Told;
 use crate::{BlockHash, Rule, Violation, script, types};
 use archive::blkdat::BlockFiles;
@@ -187,6 +188,8 @@ pub enum Error {
     Core(datadir::Error),
     /// What the store holds contradicts itself.
     Damaged(String),
+    /// Undo data or unspent coins are not those of the chain.
+    Unproven(Box<Unproven>),
     /// What should be made of verified blocks cannot be, or cannot be kept.
     NotMade(NotMade),
     /// The user wanted an end before there was anything to keep.
@@ -232,6 +235,7 @@ impl fmt::Display for Error {
             Self::Store(error) => error.fmt(f),
             Self::Index(error) => error.fmt(f),
             Self::Core(error) => error.fmt(f),
+            Self::Unproven(unproven) => unproven.fmt(f),
             Self::NotMade(error) => error.fmt(f),
             Self::System { action, path, source } => {
                 write!(f, "cannot {action} {}: {source}", path.display())
@@ -292,7 +296,7 @@ impl Error {
             | Self::OtherHeight { .. }
             | Self::OtherFiles { .. }
             | Self::UnitsHaveNoCoins => Status::Usage,
-            Self::Damaged(_) => Status::Damage,
+            Self::Damaged(_) | Self::Unproven(_) => Status::Damage,
             Self::SourcesGone { .. } => Status::Incomplete,
             Self::Stopped => Status::Interrupted,
             Self::Empty => Status::Unknown,
@@ -305,6 +309,7 @@ impl Error {
         match self {
             Self::Fault(fault) => fault.report(),
             Self::Store(error) => error.report(),
+            Self::Unproven(unproven) => unproven.report(),
             other => FaultReport::new(other.to_string()),
         }
     }
@@ -318,6 +323,12 @@ impl Error {
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         Self::Fault(Box::new(fault))
+    }
+}
+
+impl From<Unproven> for Error {
+    fn from(unproven: Unproven) -> Self {
+        Self::Unproven(Box::new(unproven))
     }
 }
 

@@ -1,8 +1,11 @@
 //! The front door: index the files, then read, prepare, connect, check and finish each block of
 //! the best chain, in order and on one screen.
 
+mod by_sum;
+mod commit;
+
 use crate::body::reader::BlockReader;
-use crate::chainstate::{Chainstate, Commit, CommitClock, Undo, lock};
+use crate::chainstate::{Chainstate, CommitClock, lock};
 use crate::execute::{Batch, Context};
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::pass1::Index;
@@ -11,16 +14,16 @@ use crate::index::{GENESIS, Tree, pass1, shortfalls};
 pub use crate::options::Options;
 use crate::run::Spare;
 pub use crate::run::{Run, Tip};
+use crate::sum::Sum;
 use crate::undo::disconnect;
 use crate::{BlockHash, Level, data_folder};
 use archive::blkdat::BlockFiles;
 use chain::Progress;
+use commit::Store;
 use crypto::ManySha256;
 use pipeline::{Flow, Stages};
 use std::path;
-use std::sync::Mutex;
 use std::time::Instant;
-use store::Table;
 
 /// Files that the reading thread keeps open: blocks of neighbouring heights are rarely spread over
 /// more.
@@ -62,7 +65,8 @@ fn passes(
         _ if run.anchor.is_none() && run.best.is_none_or(|best| best.height == 0) => {
             Err(Error::Empty)
         }
-        _ => job.bodies(&mut index, progress, run),
+        Level::Bodies => job.bodies(&mut index, progress, run),
+        Level::Execution => job.execution(&mut index, progress, run),
     };
     shortfalls::judge(files, options, &index, run);
     match (outcome, pass1::refused_above(&index.tree, files)) {
@@ -130,7 +134,7 @@ impl Job<'_> {
             }
             let first = next as u32;
             let (path, clock) = (&path, &clock);
-            let pass = Pass { files, tree, options, path, clock, assumed, first, start };
+            let pass = Pass { files, tree, options, path, clock, assumed, first, start, sum: None };
             match pass.run(chainstate.as_mut(), progress, run) {
                 Ok(()) if run.is_nothing_new() && options.recheck => {
                     self.recheck(pass, progress, run)
@@ -228,6 +232,8 @@ struct Pass<'a> {
     /// Height of the first block to connect.
     first: u32,
     start: Instant,
+    /// What proves the chain in the place of a set of coins.
+    sum: Option<&'a Sum>,
 }
 
 impl Pass<'_> {
@@ -267,6 +273,7 @@ impl Pass<'_> {
             fetches: plan.fetches && chainstate.is_some(),
             clock: self.clock,
             coins: chainstate.map(Chainstate::reader),
+            sum: self.sum,
         }
     }
 
@@ -375,26 +382,5 @@ impl Pass<'_> {
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);
         batch.take_end()
-    }
-}
-
-/// Where pass 2 keeps what it has verified.
-struct Store<'a> {
-    coins: &'a Mutex<Table>,
-    undo: &'a mut Undo,
-    commit: Commit,
-    clock: &'a CommitClock,
-}
-
-impl Store<'_> {
-    fn commit(&mut self, run: &mut Run) -> Result<(), store::Error> {
-        let clock = Instant::now();
-        run.coins_memory = run.coins_memory.max(lock(self.coins).memory() as u64);
-        self.commit.commit(self.coins, self.undo, self.clock)?;
-        run.committed = Some(self.undo.tip());
-        run.commit_s += clock.elapsed().as_secs_f64();
-        run.commits += 1;
-        run.coins = lock(self.coins).len();
-        Ok(())
     }
 }

@@ -28,6 +28,7 @@ pub mod record;
 mod run;
 pub mod script;
 pub mod sources;
+pub mod sum;
 pub mod types;
 pub mod undo;
 pub mod unit;

@@ -37,8 +37,9 @@ pub const OPTIONS: [NamedOption; 9] = [
     ),
     NamedOption::new(
         "coins",
-        &["when-spent", "fetched"],
-        "look coins on disk up when they are spent, or ahead of that and in parallel",
+        &["when-spent", "sum", "fetched"],
+        "look coins on disk up when they are spent, or ahead of that and in parallel; or, of a \
+               datadir, take them from undo data and prove them by a sum over all coins",
     ),
     NamedOption::new(
         "scripts",
@@ -98,7 +99,8 @@ impl Table for Bitcoin {
                 _ => Read::Positioned,
             },
             parallel: setting.is("scan", "parallel"),
-            fetches: setting.is("coins", "fetched"),
+            fetches: !setting.is("coins", "when-spent"),
+            sum: setting.is("coins", "sum"),
             scripts: match setting.is("scripts", "library") {
                 true => Scripts::Library,
                 false => Scripts::Templates,
@@ -124,6 +126,8 @@ pub struct Plan {
     pub parallel: bool,
     /// Coins on disk are looked up before their turn.
     pub fetches: bool,
+    /// Coins come from undo data, and a sum proves them, where there are both.
+    pub sum: bool,
     /// Who verifies scripts.
     pub scripts: Scripts,
     /// How their signatures are verified.

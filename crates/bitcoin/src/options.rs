@@ -6,6 +6,7 @@ use crate::run::Tip;
 use crate::verified::Making;
 use crate::{BlockHash, Level};
 use pipeline::Cancel;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Time after which what is verified is committed, unless memory asked for it before.
@@ -42,6 +43,9 @@ pub struct Options {
     pub commit_every: Duration,
     /// The present, in seconds since 1970: blocks from the future are refused.
     pub now: Option<u64>,
+    /// A datadir of Bitcoin Core or a store of ours that has undo data and unspent coins of the
+    /// chain: with `coins=sum` they take the place of a set of coins.
+    pub unspent: Option<PathBuf>,
     /// What is made of verified blocks beside that.
     pub making: Option<Making>,
     /// Set by whoever wants the run to stop.
@@ -73,6 +77,7 @@ impl Options {
             recheck: true,
             commit_every: COMMIT_EVERY,
             now: None,
+            unspent: None,
             making: None,
             cancel: Cancel::default(),
         }

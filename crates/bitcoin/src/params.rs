@@ -65,8 +65,8 @@ pub struct Params {
     pub segwit_height: u32,
     /// Blocks that break script rules which hold for all others.
     pub exceptions: &'static [Exception],
-    /// Height and hash of the blocks that repeat an older coinbase against BIP30.
-    pub bip30_repeats: &'static [(u32, BlockHash)],
+    /// The blocks that repeat an older coinbase against BIP30.
+    pub bip30_repeats: &'static [Repeat],
     /// The subsidy is halved after so many blocks.
     pub halving: u32,
     /// Core's default: scripts of this block and its ancestors need not be run.
@@ -86,6 +86,18 @@ pub struct Exception {
     pub witness: bool,
     /// Is taproot on?
     pub taproot: bool,
+}
+
+/// A block whose coinbase has the id of an older one with unspent outputs, against BIP30. It
+/// replaces these outputs, which nobody can spend any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// Its height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: BlockHash,
+    /// The height of the older coinbase.
+    pub first: u32,
 }
 
 /// The rules in force for one block.
@@ -144,13 +156,19 @@ impl Params {
         Amount::from_sat((50 * COIN).checked_shr(halvings).unwrap_or(0))
     }
 
+    /// The block `hash` at `height`, where it repeats an older coinbase.
+    pub fn repeat(&self, height: u32, hash: &BlockHash) -> Option<&'static Repeat> {
+        let is_it = |repeat: &&Repeat| repeat.height == height && repeat.hash == *hash;
+        self.bip30_repeats.iter().find(is_it)
+    }
+
     /// The rules for the block `hash` at `height`.
     ///
     /// `bip34_block` is the hash of its ancestor at [`bip34_height`](Self::bip34_height); `None`
     /// where it has none, that is up to that height.
     pub fn rules(&self, height: u32, hash: &BlockHash, bip34_block: Option<&BlockHash>) -> Rules {
         let exception = self.exceptions.iter().find(|exception| exception.hash == *hash);
-        let repeats = self.bip30_repeats.contains(&(height, *hash));
+        let repeats = self.repeat(height, hash).is_some();
         // a block knows its ancestors only
         let bip34_block = bip34_block.filter(|_| height > self.bip34_height);
         let height_is_proven = self.bip34_hash.is_some() && bip34_block == self.bip34_hash.as_ref();

@@ -4,6 +4,7 @@ use crate::Level;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
+use crate::sum::Proof;
 use archive::blkdat::BlockFiles;
 use chain::{Status, counted};
 use pipeline::record::{BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage};
@@ -129,6 +130,16 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
                     .into(),
             );
         }
+    }
+    if let Some(proof) = run.proof {
+        let Proof { created, spent, unspent } = proof;
+        let [created, spent, unspent] = [created, spent, unspent].map(|n| counted(n, "coin"));
+        notes.push(format!(
+            "the sum of all coins is 0: {created} created, {spent} spent, {unspent} left"
+        ));
+    }
+    if let Some(unproven) = &run.unproven {
+        notes.push(format!("the sum proves nothing, so a set of coins was kept: {unproven}"));
     }
     if let Some(blocks) = run.rechecked {
         notes

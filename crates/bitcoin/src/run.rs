@@ -4,6 +4,7 @@ use crate::BlockHash;
 use crate::execute::Batch;
 use crate::index::Anchor;
 use crate::index::scan::Counts;
+use crate::sum::Proof;
 use chain::Shortfall;
 use pipeline::Times;
 use pipeline::record::ChunkTimes;
@@ -75,6 +76,10 @@ pub struct Run {
     pub scripts: u64,
     /// Of which the script library decided; batches of signatures decided the others.
     pub by_library: u64,
+    /// What the sum of all coins proved, where it took the place of a set of coins.
+    pub proof: Option<Proof>,
+    /// Why the sum proved nothing, so that a set of coins had to.
+    pub unproven: Option<String>,
     /// Coins in the set at the end.
     pub coins: u64,
     /// Times the coins were written to disk.
@@ -100,6 +105,16 @@ impl Run {
     pub(crate) fn is_nothing_new(&self) -> bool {
         let looked_again = self.rechecked.is_some() || self.stopped;
         self.resumed.is_some() && self.blocks == 0 && !looked_again
+    }
+
+    /// Takes over what the one pass over bodies came to.
+    pub(crate) fn take_pass(&mut self, pass: Run) {
+        let Run { tip, range, blocks, bytes, transactions, inputs, .. } = pass;
+        let Run { scripts, by_library, coins, proof, chunks, times, .. } = pass;
+        (self.tip, self.range, self.blocks, self.bytes) = (tip, range, blocks, bytes);
+        (self.transactions, self.inputs) = (transactions, inputs);
+        (self.scripts, self.by_library, self.coins) = (scripts, by_library, coins);
+        (self.proof, self.chunks, self.times) = (proof, chunks, times);
     }
 
     /// Adds a batch that took `finished` to finish.

@@ -3,7 +3,7 @@
 
 use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::header::{compact, target};
-use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::params::{Params, Repeat};
 use ruint::aliases::U256;
 
 /// The part of `text` from `start` up to `end`.
@@ -44,7 +44,7 @@ fn networks_have_the_constants_of_core() {
     }
     let validation = std::fs::read_to_string(folder.join("validation.cpp")).unwrap();
     let repeats = between(&validation, "bool IsBIP30Repeat", "\n}").unwrap();
-    for (height, hash) in Params::mainnet().bip30_repeats {
+    for Repeat { height, hash, .. } in Params::mainnet().bip30_repeats {
         assert!(repeats.contains(&format!("nHeight=={height} ")), "{height}");
         assert!(repeats.contains(&hash.to_string()), "{height}");
     }

@@ -210,13 +210,16 @@ pub struct Import {
 pub struct Verify {
     #[command(flatten)]
     pub verification: Verification,
-    /// Verify the archive as a unit of a longer chain, and print its boundary
+    /// Verify the archive as a unit of a longer chain, and print its boundary; of Bitcoin block
+    /// files, what their headers say
     #[arg(long)]
     pub unit: bool,
-    /// --unit: take this boundary for that of all blocks before
+    /// --unit: take this boundary for that of all blocks before; Bitcoin: verify the bodies by
+    /// their table in this file
     #[arg(long, value_name = "FILE", requires = "unit")]
     pub after: Option<PathBuf>,
-    /// Paths are boundaries of units: join them, and print the boundary of all
+    /// Paths are boundaries of units: join them, and print the boundary of all; Bitcoin: print
+    /// tables of the bodies to verify, or the verdict
     #[arg(long, conflicts_with = "unit")]
     pub join: bool,
 }

@@ -3,16 +3,16 @@
 
 use crate::answer::Answer;
 use crate::args::Verify;
-use crate::ethereum;
 use crate::import::family;
+use crate::{bitcoin, ethereum};
 use anyhow::{Context, Result, bail, ensure};
 use archive::Family;
 use pipeline::Cancel;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `blockmill verify --unit`, `blockmill verify --join`.
 pub fn run(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
@@ -22,12 +22,16 @@ pub fn run(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     ensure!(asked.serve.is_none(), "{flag} shows no run: --serve is for whole runs");
     ensure!(!asked.profile, "{flag} writes no run record: --profile is for whole runs");
     if args.join {
-        return ethereum::unit::join(asked, json, cancel);
+        return match is_of_block_files(&asked.paths)? {
+            true => bitcoin::unit::join(asked, json, cancel),
+            false => ethereum::unit::join(asked, json, cancel),
+        };
     }
     match family(asked) {
         Family::Ethereum => ethereum::unit::verify(args, json, cancel),
-        Family::Bitcoin | Family::Neo => {
-            bail!("--unit: expected an Ethereum archive, which can be verified in parts")
+        Family::Bitcoin => bitcoin::unit::verify(args, json, cancel),
+        Family::Neo => {
+            bail!("--unit: expected an Ethereum archive or Bitcoin block files, found a Neo dump")
         }
     }
 }
@@ -40,6 +44,21 @@ pub fn with_boundary(answer: Answer, boundary: &impl Serialize, json: bool) -> R
     }
     println!("{}", serde_json::to_string(boundary)?);
     Ok(answer)
+}
+
+/// Are these documents of Bitcoin's units? Each of them says what it is.
+fn is_of_block_files(paths: &[PathBuf]) -> Result<bool> {
+    let Some(path) = paths.first() else { return Ok(false) };
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut documents = serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter();
+    let first: Option<serde_json::Result<Kind>> = documents.next();
+    Ok(matches!(first, Some(Ok(Kind { document: Some(_) }))))
+}
+
+/// The field that names a document.
+#[derive(Deserialize)]
+struct Kind {
+    document: Option<String>,
 }
 
 /// The boundaries in a file, one or one after the other.

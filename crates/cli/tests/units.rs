@@ -99,6 +99,4 @@ fn what_cannot_be_joined_or_be_a_unit_is_refused() {
     refused(unit(&era(0), "--level execution", &none), "the state before each unit");
     refused(unit(&era(0), "--record x.json", &none), "--unit writes no run record");
     refused(join(&[headers], "--unit"), "cannot be used with");
-    let bitcoin = testkit::fixture("bitcoin/testnet3-0-400.dat");
-    refused(unit(&bitcoin, "", &none), "expected an Ethereum archive");
 }

@@ -34,6 +34,8 @@ mod point;
 mod recover;
 #[cfg(feature = "std")]
 mod rows;
+#[cfg(feature = "std")]
+mod secret;
 mod sha256;
 mod signatures;
 
@@ -46,6 +48,8 @@ pub use point::{is_public_key, uncompress_public_key};
 pub use recover::{RecoverError, recover};
 #[cfg(feature = "std")]
 pub use rows::Rows;
+#[cfg(feature = "std")]
+pub use secret::secret;
 pub use sha256::{Sha256, sha256, sha256d};
 #[cfg(feature = "std")]
 pub use signatures::KeyTables;

@@ -8,6 +8,7 @@ pub mod block_index;
 mod chainstate;
 mod error;
 mod flat;
+mod in_order;
 mod read;
 mod shared;
 mod write;

@@ -160,6 +160,17 @@ impl Datadir {
         }
     }
 
+    /// The undo file of a block, and where the undo data begins in it; the folder of the undo files
+    /// where the index does not tell.
+    #[must_use]
+    pub fn undo_place(&self, hash: &BlockHash) -> (PathBuf, u64) {
+        let folder = self.folder.join("blocks");
+        match self.block(hash).filter(|entry| entry.status.has(Status::HAVE_UNDO)) {
+            Some(entry) => (folder.join(file_name("rev", entry.file)), entry.undo_at.into()),
+            None => (folder, 0),
+        }
+    }
+
     /// Reads a record and what is behind it.
     fn record(
         &self,

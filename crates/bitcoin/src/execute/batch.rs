@@ -6,6 +6,7 @@ use crate::chainstate::CommitClock;
 use crate::execute::check::Checked;
 use crate::execute::connect::Connected;
 use crate::execute::prepare::Prepared;
+use crate::execute::prove::prove;
 use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error, Fault};
 use crate::header::rules::MEDIAN_BLOCKS;
@@ -14,6 +15,7 @@ use crate::index::path::Path;
 use crate::options::Options;
 use crate::params::{Params, Rules};
 use crate::script::Scripts;
+use crate::sum::Sum;
 use crate::types::Block;
 use crate::verified::{Making, VerifiedBlock};
 use archive::blkdat::BlockFiles;
@@ -39,6 +41,8 @@ pub(crate) struct Context<'a> {
     pub clock: &'a CommitClock,
     /// The coins on disk; none at the levels that need no coins.
     pub coins: Option<TableReader>,
+    /// What proves the chain in the place of a set of coins.
+    pub sum: Option<&'a Sum>,
 }
 
 impl Context<'_> {
@@ -230,6 +234,9 @@ impl Batch {
         }
         let start = Instant::now();
         let Self { blocks, prepared, connected, checked, verdict, .. } = self;
+        if let Some(sum) = context.sum {
+            prove(blocks, prepared, connected, context, sum, verdict);
+        }
         checked.check(blocks, prepared, connected, context, verdict);
         self.times.check = start.elapsed();
     }

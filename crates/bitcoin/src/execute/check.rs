@@ -68,7 +68,10 @@ impl Checked {
             start = end;
         }
         self.run_scripts(blocks, context, verdict);
-        self.encode_undo(&blocks.all()[..verdict.good()]);
+        // what comes from undo data needs no other
+        if context.sum.is_none() {
+            self.encode_undo(&blocks.all()[..verdict.good()]);
+        }
     }
 
     /// `cost` is that of the signature checks in the block's own scripts; `start` is the first coin

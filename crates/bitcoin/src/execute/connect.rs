@@ -2,7 +2,7 @@
 //! and so nothing else is done here.
 
 use crate::Rule;
-use crate::coins::key;
+use crate::coins::{PackedCoin, key};
 use crate::error::Violation;
 use crate::execute::batch::{Context, Verdict};
 use crate::execute::list::ByteStrings;
@@ -10,7 +10,7 @@ use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::execute::unwind::unwind;
 use crate::fault::Cause;
-use crate::types::{Block, OutPoint};
+use crate::types::{Block, Coin, OutPoint};
 use store::Table;
 
 /// What a batch of a MiB can add to the coins: 30,000 outputs of 80 bytes, and room to find them.
@@ -199,6 +199,17 @@ impl Connected {
     /// The coin that an input of the batch spends, encoded; those of coinbases are not counted.
     pub fn spent(&self, input: usize) -> &[u8] {
         self.spent.get(input)
+    }
+
+    /// How many inputs have a coin so far.
+    pub fn spent_len(&self) -> usize {
+        self.spent.len()
+    }
+
+    /// The coin of the next input, which undo data tells.
+    pub fn push_spent(&mut self, coin: &Coin) {
+        PackedCoin::pack(coin, self.spent.tail());
+        self.spent.end();
     }
 
     /// Are the coins to be written to disk when this batch is finished?

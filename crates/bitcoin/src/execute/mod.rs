@@ -10,6 +10,7 @@ mod check;
 mod connect;
 mod list;
 mod prepare;
+mod prove;
 mod read;
 mod unwind;
 

@@ -6,9 +6,8 @@ use crate::datadir::{self, Datadir};
 use crate::fault::Error;
 use crate::params::Params;
 use crate::run::Tip;
-use crate::types::Txid;
-use std::ops::Range;
-use std::path::Path;
+use archive::blkdat::BlockFiles;
+use std::path::{Path, PathBuf};
 
 /// Memory for reading all coins of a store once, in bytes.
 const MEMORY: usize = 16 << 20;
@@ -63,6 +62,12 @@ pub fn is_datadir(folder: &Path) -> bool {
     folder.join("blocks/index").is_dir() && folder.join("chainstate").is_dir()
 }
 
+/// The datadir of Bitcoin Core that these block files stand in.
+pub fn datadir_of(files: &BlockFiles) -> Option<PathBuf> {
+    let folder = files.files().first()?.path().parent()?.parent()?;
+    is_datadir(folder).then(|| folder.to_path_buf())
+}
+
 /// Reads a datadir's index and coins. Bitcoin Core must not be running on it.
 ///
 /// # Errors
@@ -77,69 +82,11 @@ pub fn core_state(folder: &Path) -> Result<CoreState, datadir::Error> {
     };
     let best = Tip { height: entry.height, hash };
     let mut counter = Counter::default();
-    let mut transaction = TransactionCoins::default();
-    while let Some((outpoint, coin)) = coins.next_coin()? {
-        if outpoint.txid != transaction.txid {
-            transaction.count(&mut counter);
-            transaction.txid = outpoint.txid;
-        }
-        let start = transaction.packed.len();
-        PackedCoin::pack(&coin, &mut transaction.packed);
-        transaction.coins.push((outpoint.vout, start..transaction.packed.len()));
-    }
-    transaction.count(&mut counter);
+    coins.each_in_order(|key, packed| {
+        // what is packed can be unpacked
+        PackedCoin::unpack(packed).iter().for_each(|coin| counter.add(key, coin));
+        Ok::<_, datadir::Error>(())
+    })?;
     let blocks = datadir.blocks().count() as u64;
     Ok(CoreState { best, blocks, statistics: counter.finish() })
-}
-
-/// The coins of one transaction: Core's database has them in the order of their encoded numbers,
-/// its statistics in that of the numbers.
-#[derive(Default)]
-struct TransactionCoins {
-    txid: Txid,
-    coins: Vec<(u32, Range<usize>)>,
-    packed: Vec<u8>,
-}
-
-impl TransactionCoins {
-    /// Counts the coins and forgets them.
-    fn count(&mut self, counter: &mut Counter) {
-        self.coins.sort_unstable_by_key(|(vout, _)| *vout);
-        let mut key = [0; 36];
-        key[..32].copy_from_slice(&self.txid.0);
-        for (vout, range) in self.coins.drain(..) {
-            key[32..].copy_from_slice(&vout.to_be_bytes());
-            if let Some(coin) = PackedCoin::unpack(&self.packed[range]) {
-                counter.add(&key, &coin);
-            }
-        }
-        self.packed.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::types::{Amount, Coin};
-
-    #[test]
-    fn coins_of_a_transaction_are_hashed_in_the_order_of_their_numbers() {
-        let statistics = |order: &[u32]| {
-            let (mut transaction, mut counter) = (TransactionCoins::default(), Counter::default());
-            for vout in order {
-                let start = transaction.packed.len();
-                let value = Amount::from_sat((*vout).into());
-                let coin = Coin { height: 7, coinbase: false, value, script: &[1] };
-                PackedCoin::pack(&coin, &mut transaction.packed);
-                transaction.coins.push((*vout, start..transaction.packed.len()));
-            }
-            transaction.count(&mut counter);
-            counter.finish()
-        };
-        // 16,512 comes before 129 in Core's database: 80 80 00 and 80 01
-        let found = statistics(&[0, 127, 128, 16_512, 129]);
-        assert_eq!(found, statistics(&[0, 127, 128, 129, 16_512]));
-        assert_eq!((found.coins, found.transactions, found.script_bytes), (5, 1, 5));
-        assert_ne!(found.hash_serialized, statistics(&[0, 127, 128, 129]).hash_serialized);
-    }
 }

@@ -1,7 +1,7 @@
 //! The constants of each network.
 
 use super::genesis::{Genesis, SATOSHI, TIMES};
-use super::{Exception, Params};
+use super::{Exception, Params, Repeat};
 use crate::BlockHash;
 use ruint::aliases::U256;
 
@@ -34,9 +34,17 @@ const TESTNET3_EXCEPTIONS: &[Exception] = &[Exception {
     taproot: false,
 }];
 
-const BIP30_REPEATS: &[(u32, BlockHash)] = &[
-    (91_842, id("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec")),
-    (91_880, id("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721")),
+const BIP30_REPEATS: &[Repeat] = &[
+    Repeat {
+        height: 91_842,
+        hash: id("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec"),
+        first: 91_812,
+    },
+    Repeat {
+        height: 91_880,
+        hash: id("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721"),
+        first: 91_722,
+    },
 ];
 
 impl Params {

@@ -12,6 +12,55 @@ use std::path::PathBuf;
 /// Version of the documents' layout.
 pub const SCHEMA: u32 = 1;
 
+/// Any of the documents, with what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "document", rename_all = "lowercase")]
+pub enum Document {
+    /// What the files of a unit hold.
+    Headers(Headers),
+    /// What the bodies of a unit are to be held to.
+    Table {
+        /// The files of the unit.
+        sources: Vec<Source>,
+        /// Its blocks.
+        #[serde(flatten)]
+        table: Table,
+    },
+    /// What became of them.
+    Bodies {
+        /// The files of the unit.
+        sources: Vec<Source>,
+        /// The answer to its table.
+        #[serde(flatten)]
+        bodies: Bodies,
+    },
+    /// What all units together come to.
+    Verdict(Verdict),
+}
+
+/// What all units together come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The network.
+    pub chain: String,
+    /// Blocks of the best chain that were verified.
+    pub blocks: u64,
+    /// The height of the first one.
+    pub first: Option<u32>,
+    /// The height of the last one.
+    pub last: Option<u32>,
+    /// The hash of the last one.
+    pub tip: Option<String>,
+    /// The hash of the block on which all rests, where the files begin in the middle of a chain.
+    pub anchor: Option<String>,
+    /// Transactions of these blocks.
+    pub transactions: u64,
+    /// Their inputs, coinbases not counted.
+    pub inputs: u64,
+    /// Blocks in branches beside the best chain.
+    pub stale: u64,
+}
+
 /// A block file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {

@@ -16,6 +16,7 @@ use pipeline::NotMade;
 pub fn run(args: &Export, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
     let mut job = Job::prepare(&args.verification, run.cancel.clone())?;
+    job.expect_set_of_coins()?;
     // the files say their level before the first block is there
     job.default_level = false;
     let writing = export::Job::new(args, &tables::ALL, facts(&job.options), job.options.threads)?;

@@ -13,7 +13,7 @@ use archive::Family;
 use archive::blkdat::BlockFiles;
 use bitcoin::import::{Options, Run as Ended, import as engine};
 use bitcoin::option_table::Setting;
-use bitcoin::{BlockHash, Error, Level, record};
+use bitcoin::{BlockHash, Error, Level, inspect, record};
 use chain::FaultReport;
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use std::time::Duration;
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Bitcoin)?;
     let job = Job::prepare(&args.verification, run.cancel.clone())?;
+    job.expect_set_of_coins()?;
     stop::leaves_after_commit(stop::of_store(&args.data));
     job.run(&args.data, true, run)
 }
@@ -30,7 +31,10 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 /// `blockmill verify` of block files. The coins need room on disk when memory is short: a folder
 /// that is gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
-    let job = Job::prepare(args, run.cancel.clone())?;
+    let mut job = Job::prepare(args, run.cancel.clone())?;
+    if job.options.setting.plan().sum {
+        job.options.unspent = Some(unspent(&job.files, &args.stores)?);
+    }
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
     let folder = folder.context("cannot create a folder for coins")?;
@@ -73,6 +77,13 @@ impl Job {
         let default_level = args.level.is_none();
         let notes = sources::notes(&args.stores).collect();
         Ok(Self { files, options, default_level, notes })
+    }
+
+    /// Refuses what can take the place of a set of coins only where nothing is kept of the run.
+    pub fn expect_set_of_coins(&self) -> Result<()> {
+        let told = "--with coins=sum is for verify: this command makes a set of coins";
+        ensure!(!self.options.setting.plan().sum, told);
+        Ok(())
     }
 
     fn run(mut self, data: &Path, stores: bool, run: Run) -> Result<Answer> {
@@ -125,6 +136,15 @@ impl Job {
     }
 }
 
+/// Where undo data and unspent coins of these files are: in a store that was given, or in the
+/// datadir that the files stand in.
+fn unspent(files: &BlockFiles, stores: &[PathBuf]) -> Result<PathBuf> {
+    let found = stores.first().cloned().or_else(|| inspect::datadir_of(files));
+    let what = "--with coins=sum: expected a datadir of Bitcoin Core or a store, with undo data \
+                and unspent coins, found block files alone";
+    found.context(what)
+}
+
 /// Imports into the store in `data`, and shows how far it comes.
 pub fn bring_up_to_date(
     files: &BlockFiles,
@@ -175,7 +195,7 @@ pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
 }
 
 /// What the reader of an error may not know.
-fn hint(error: &Error) -> Option<&'static str> {
+pub fn hint(error: &Error) -> Option<&'static str> {
     match error {
         Error::OtherChain { .. } => Some("use another --data folder for it"),
         Error::Damaged(_) | Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),

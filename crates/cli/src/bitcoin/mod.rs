@@ -10,3 +10,4 @@ pub mod import;
 pub mod inspect;
 pub mod network;
 pub mod sources;
+pub mod unit;

@@ -1,0 +1,127 @@
+//! Names what the sum only refuses: where undo data or unspent coins are not those that a run with
+//! a set of coins came to.
+
+use super::{Kept, Unproven};
+use crate::BlockHash;
+use crate::chainstate::Chainstate;
+use crate::coins::{self, Key, PackedCoin};
+use crate::fault::Error;
+use crate::types::{Coin, OutPoint};
+use crate::undo::Reader;
+use chain::{Digits, Status};
+
+/// The first difference of what is kept from what a run left in `own`, whose chain has these
+/// hashes by height; none where they are the same.
+pub(crate) fn difference(
+    kept: &Kept,
+    own: &Chainstate,
+    chain: &[BlockHash],
+) -> Result<Option<Unproven>, Error> {
+    let ends = own.undo_ends()?;
+    let (mut expected, mut found) = (vec![], vec![]);
+    for (height, end) in (0..).zip(&ends).skip(1) {
+        let Some(hash) = chain.get(height as usize) else { break };
+        own.read_undo(*end, &mut expected)?;
+        let undo_data = |found| Some((String::new(), "undo data".to_string(), found));
+        let differs = match kept.undo(height, hash, &mut found) {
+            Ok(true) => differing_undo(&expected, &found),
+            Ok(false) => undo_data("none".into()),
+            Err(error) if error.status() == Status::Damage => undo_data(error.to_string()),
+            Err(error) => return Err(error),
+        };
+        if let Some((part, expected, found)) = differs {
+            let ((file, offset), hash) = (kept.place(hash), *hash);
+            return Ok(Some(Unproven::Undo { height, hash, file, offset, part, expected, found }));
+        }
+    }
+    differing_coin(kept, own)
+}
+
+/// The part of undo data that differs, what should stand there, and what does.
+fn differing_undo(expected: &[u8], found: &[u8]) -> Option<(String, String, String)> {
+    if expected == found {
+        return None;
+    }
+    let (expected, found) = match (spent(expected), spent(found)) {
+        (Ok(expected), Ok(found)) => (expected, found),
+        (Err(error), _) | (_, Err(error)) => {
+            return Some((String::new(), "undo data".into(), error));
+        }
+    };
+    let counts = (expected.len(), found.len());
+    for (number, pair) in (1..).zip(expected.into_iter().zip(found)) {
+        let counts = (pair.0.len(), pair.1.len());
+        let mut coins = pair.0.into_iter().zip(pair.1).enumerate();
+        if let Some((input, (own, other))) = coins.find(|(_, (own, other))| own != other) {
+            return Some((format!(", transaction {number}, input {input}"), own, other));
+        }
+        if counts.0 != counts.1 {
+            let coins = |count: usize| format!("{count} coins");
+            return Some((format!(", transaction {number}"), coins(counts.0), coins(counts.1)));
+        }
+    }
+    // other bytes may say the same: older files have the version of each transaction
+    let transactions = |count: usize| format!("{count} transactions");
+    (counts.0 != counts.1).then(|| (String::new(), transactions(counts.0), transactions(counts.1)))
+}
+
+/// The coins of each transaction, as users read them.
+fn spent(undo: &[u8]) -> Result<Vec<Vec<String>>, String> {
+    let mut transactions = vec![];
+    let mut read = || {
+        let mut reader = Reader::new(undo)?;
+        while let Some(count) = reader.transaction()? {
+            let coins = (0..count).map(|_| reader.coin().map(|coin| shown(&coin)));
+            transactions.push(coins.collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(())
+    };
+    read().map_err(|error: coins::compress::Malformed| error.to_string())?;
+    Ok(transactions)
+}
+
+fn shown(coin: &Coin) -> String {
+    let Coin { height, coinbase, value, script } = coin;
+    let of = if *coinbase { "a coinbase" } else { "a transaction" };
+    format!("{value} of {of} of height {height} with script {}", Digits(script))
+}
+
+/// The first unspent coin that differs, in the order of keys.
+fn differing_coin(kept: &Kept, own: &Chainstate) -> Result<Option<Unproven>, Error> {
+    let own = own.coins();
+    let mut pairs = own.iter()?;
+    let mut next = pair(pairs.next()?);
+    let mut differs = None;
+    kept.each_coin(|key, coin| {
+        if differs.is_some() {
+            return Ok(());
+        }
+        let expected = next.take();
+        differs = match &expected {
+            Some((own, packed)) if own < key => differing(own, Some(packed), None),
+            Some((own, packed)) if own == key && packed == coin => None,
+            Some((own, packed)) if own == key => differing(key, Some(packed), Some(coin)),
+            _ => differing(key, None, Some(coin)),
+        };
+        next = pair(pairs.next()?);
+        Ok(())
+    })?;
+    Ok(differs.or_else(|| next.and_then(|(key, packed)| differing(&key, Some(&packed), None))))
+}
+
+fn pair(found: Option<(&[u8], &[u8])>) -> Option<(Key, Vec<u8>)> {
+    let (key, coin) = found?;
+    Some((*key.first_chunk()?, coin.to_vec()))
+}
+
+fn differing(key: &Key, expected: Option<&[u8]>, found: Option<&[u8]>) -> Option<Unproven> {
+    let mut script = vec![];
+    let mut text = |packed: Option<&[u8]>| match packed.map(PackedCoin::unpack) {
+        Some(Some(packed)) => shown(&packed.coin(&mut script)),
+        Some(None) => "bytes that are no coin".into(),
+        None => "none".into(),
+    };
+    let (expected, found) = (text(expected), text(found));
+    let coin: OutPoint = coins::outpoint(key)?;
+    Some(Unproven::Coin { coin, expected, found })
+}

@@ -1,0 +1,99 @@
+//! Where undo data and unspent coins are: in a datadir of Bitcoin Core, or in a store of ours.
+
+use crate::BlockHash;
+use crate::chainstate::{CHAINSTATE, Chainstate};
+use crate::coins::Key;
+use crate::datadir::Datadir;
+use crate::fault::Error;
+use crate::inspect::{is_datadir, is_store};
+use crate::options::Options;
+use std::path::{Path, PathBuf};
+
+/// Memory for reading a store, in bytes.
+const MEMORY: u64 = 16 << 20;
+
+/// Undo data and unspent coins of a chain that somebody verified.
+pub(crate) enum Kept {
+    /// In a datadir.
+    Core(Datadir),
+    /// In a store.
+    Store {
+        folder: PathBuf,
+        chainstate: Box<Chainstate>,
+        /// Where the undo data of each height ends.
+        ends: Vec<u64>,
+    },
+}
+
+impl Kept {
+    /// Opens a datadir or a store; nobody else may have it open.
+    pub fn open(folder: &Path, options: &Options) -> Result<Self, Error> {
+        if is_datadir(folder) {
+            return Ok(Self::Core(Datadir::open(folder)?));
+        }
+        if !is_store(folder) {
+            let found = folder.display();
+            let what = format!("{found}: expected a datadir or a store with coins, found neither");
+            return Err(Error::Damaged(what));
+        }
+        let options = Options { memory: MEMORY, ..options.clone() };
+        let chainstate = Box::new(Chainstate::open(folder, &options)?);
+        let ends = chainstate.undo_ends()?;
+        Ok(Self::Store { folder: folder.to_path_buf(), chainstate, ends })
+    }
+
+    /// The block whose coins are unspent.
+    pub fn tip(&self) -> Result<BlockHash, Error> {
+        match self {
+            Self::Core(datadir) => Ok(datadir.coins()?.best_block()),
+            Self::Store { chainstate, .. } => Ok(chainstate.tip().hash),
+        }
+    }
+
+    /// Reads the undo data of a block into `out`; false where there is none.
+    pub fn undo(&self, height: u32, hash: &BlockHash, out: &mut Vec<u8>) -> Result<bool, Error> {
+        match self {
+            Self::Core(datadir) => {
+                let Some(entry) = datadir.block(hash) else { return Ok(false) };
+                let Some(found) = datadir.read_undo(entry)? else { return Ok(false) };
+                *out = found.data;
+                Ok(true)
+            }
+            Self::Store { chainstate, ends, .. } => {
+                let Some(end) = ends.get(height as usize) else { return Ok(false) };
+                chainstate.read_undo(*end, out)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// The file of the undo data of a block, and where it begins.
+    pub fn place(&self, hash: &BlockHash) -> (PathBuf, u64) {
+        match self {
+            Self::Core(datadir) => datadir.undo_place(hash),
+            Self::Store { folder, .. } => (folder.join(CHAINSTATE), 0),
+        }
+    }
+
+    /// Gives each unspent coin, by its key and packed, in the order of keys.
+    pub fn each_coin(
+        &self,
+        mut take: impl FnMut(&Key, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Core(datadir) => datadir.coins()?.each_in_order(take),
+            Self::Store { chainstate, .. } => {
+                let coins = chainstate.coins();
+                let mut pairs = coins.iter()?;
+                while let Some((key, coin)) = pairs.next()? {
+                    let found = key.len();
+                    let key = key.first_chunk::<36>().filter(|_| found == 36).ok_or_else(|| {
+                        Error::Damaged(format!("a coin: expected a key of 36 bytes, found {found}"))
+                    })?;
+                    take(key, coin)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

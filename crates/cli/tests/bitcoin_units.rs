@@ -1,0 +1,171 @@
+//! `verify --unit` and `verify --join` of Bitcoin block files give the verdict of a single run over
+//! all of them, and `verify --with coins=sum` that of a run with a set of coins.
+
+mod program;
+
+use chain::Status;
+use program::{Ended, Scratch, blockmill, document, run, succeed};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A chain in some files.
+fn generate(scratch: &Scratch) -> Vec<PathBuf> {
+    let folder = scratch.path("blocks");
+    let recipe = "generate bitcoin --inputs 600 --blocks 160 --file-size 40000 --order download";
+    succeed(blockmill(recipe).arg("--out").arg(&folder));
+    let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> =
+        entries.filter(|path| path.to_string_lossy().contains("/blk")).collect();
+    files.sort();
+    assert!(files.len() > 2, "{files:?}");
+    files
+}
+
+/// Verifies each of the files apart and joins, until there is a verdict, which is given as a
+/// document; rounds of bodies.
+fn joined(scratch: &Scratch, files: &[PathBuf], words: &str) -> (Value, usize) {
+    let folder = scratch.path("documents");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let mut documents = vec![];
+    let keep = |name: String, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    for (i, file) in files.iter().enumerate() {
+        let ended = run(blockmill("verify --unit").arg(file));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.stdout.lines().count(), 1);
+        documents.push(keep(format!("headers-{i}.json"), &ended.stdout));
+    }
+    for round in 0.. {
+        let ended = run(blockmill(&format!("verify --join {words}")).args(&documents));
+        if !ended.stdout.contains(r#"{"document":"table""#) {
+            let ended = run(blockmill(&format!("verify --json --join {words}")).args(&documents));
+            return (document(&ended), round);
+        }
+        assert_eq!(ended.code, Some(Status::Unknown.exit_code().into()), "{ended:?}");
+        let tables = keep(format!("tables-{round}.json"), &ended.stdout);
+        for (i, file) in files.iter().enumerate() {
+            let name = file.to_string_lossy();
+            if ended.stdout.lines().any(|line| line.contains(&*name)) {
+                let ended = run(blockmill("verify --unit --after").arg(&tables).arg(file));
+                documents.push(keep(format!("bodies-{round}-{i}.json"), &ended.stdout));
+            }
+        }
+    }
+    unreachable!()
+}
+
+/// Holds the join to a single run over the same files; the status.
+#[track_caller]
+fn expect_same(scratch: &Scratch, files: &[PathBuf], words: &str) -> String {
+    let level = if words.contains("--level") { "" } else { "--level bodies" };
+    let single = run(blockmill(&format!("verify --json {level} {words}")).args(files));
+    let single = document(&single);
+    let (apart, _) = joined(scratch, files, words);
+    for part in ["status", "exit_code", "shortfalls", "error"] {
+        assert_eq!(apart[part], single[part], "{part}: {apart:#} {single:#}");
+    }
+    let record = &single["result"];
+    if single["error"].is_null() {
+        assert_eq!(apart["result"]["tip"], record["result"]["tip_hash"]);
+        assert_eq!(apart["result"]["blocks"], record["data"]["blocks"]);
+    }
+    apart["status"].as_str().unwrap().to_owned()
+}
+
+/// Changes the byte at `at` from the end of the file.
+fn damage(file: &Path, at: usize) {
+    let mut bytes = fs::read(file).unwrap();
+    let at = bytes.len() - at;
+    bytes[at] ^= 1;
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn units_of_block_files_are_joined_to_the_verdict_of_a_single_run() {
+    let scratch = Scratch::new("bitcoin-units");
+    let files = generate(&scratch);
+    let (answer, rounds) = joined(&scratch, &files, "");
+    assert_eq!((&answer["exit_code"], rounds), (&0.into(), 1), "{answer:#}");
+    let verdict = &answer["result"];
+    assert_eq!((&verdict["document"], &verdict["last"]), (&"verdict".into(), &160.into()));
+    for words in ["", "--level headers", "--until 77"] {
+        assert_eq!(expect_same(&scratch, &files, words), "verified", "{words}");
+    }
+    // a file less, and a file alone
+    assert_eq!(expect_same(&scratch, &files[..2], ""), "incomplete");
+    assert_eq!(expect_same(&scratch, &files[..2], "--partial"), "partial");
+    // a body that is not its header's, and one that cannot be taken apart
+    let good = fs::read(&files[1]).unwrap();
+    for at in [40, 300, 2_000] {
+        damage(&files[1], at);
+        let status = expect_same(&scratch, &files, "");
+        assert_ne!(status, "verified");
+        fs::write(&files[1], &good).unwrap();
+    }
+    fs::write(&files[1], &good[..good.len() - 500]).unwrap();
+    assert_ne!(expect_same(&scratch, &files, ""), "verified");
+}
+
+#[test]
+fn documents_of_other_units_are_refused() {
+    let scratch = Scratch::new("bitcoin-units-refused");
+    let files = generate(&scratch);
+    let [headers, table, bodies] = ["h", "t", "b"].map(|name| scratch.path(name));
+    let unit = |file: &Path| run(blockmill("verify --unit").arg(file));
+    fs::write(&headers, unit(&files[0]).stdout).unwrap();
+    fs::write(&table, run(blockmill("verify --join").arg(&headers)).stdout).unwrap();
+    let refused = |ended: Ended, text: &str| {
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(text), "{ended:?}");
+    };
+    let after = |file: &Path| run(blockmill("verify --unit --after").arg(&table).arg(file));
+    refused(after(&files[1]), "expected a table of these files");
+    fs::write(&bodies, after(&files[0]).stdout).unwrap();
+    refused(run(blockmill("verify --join").arg(&bodies)), "expected headers of units");
+    let other = scratch.path("o");
+    fs::write(&other, unit(&files[1]).stdout).unwrap();
+    let both = run(blockmill("verify --join").args([&other, &bodies]));
+    refused(both, "expected headers of its unit");
+    let level = run(blockmill("verify --unit --level execution").arg(&files[0]));
+    refused(level, "coins are no unit's");
+}
+
+#[test]
+fn a_sum_verifies_a_datadir_and_a_store_without_a_set_of_coins() {
+    let scratch = Scratch::new("bitcoin-coins-sum");
+    let files = generate(&scratch);
+    let (store, core) = (scratch.path("store"), scratch.path("core"));
+    let blocks = files[0].parent().unwrap();
+    succeed(blockmill("import --data").arg(&store).arg(blocks));
+    succeed(blockmill("convert --to core --out").arg(&core).arg(&store));
+    let verify = |words: &str, path: &Path| {
+        document(&run(blockmill(&format!("verify --json {words}")).arg(path)))
+    };
+    let with_set = verify("", &core);
+    for path in [&core, &core.join("regtest"), &store] {
+        let by_sum = verify("--with coins=sum", path);
+        assert_eq!(by_sum["status"], "verified", "{by_sum:#}");
+        assert!(by_sum["notes"].to_string().contains("the sum of all coins is 0"), "{by_sum:#}");
+        for part in ["answer", "result"] {
+            let [own, set] = [&by_sum, &with_set].map(|it| it["result"][part].clone());
+            assert_eq!(own, set, "{part}");
+        }
+        assert_eq!(by_sum["result"]["options"]["coins"], "sum");
+    }
+    for (words, path) in [("verify", blocks), ("import --data other", blocks)] {
+        let ended = run(blockmill(&format!("{words} --with coins=sum")).arg(path));
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains("--with coins=sum"), "{ended:?}");
+    }
+    // the last byte of a checksum of undo data
+    damage(&core.join("regtest/blocks/rev00000.dat"), 1);
+    let damaged = verify("--with coins=sum", &core);
+    assert_eq!(damaged["status"], "damage", "{damaged:#}");
+    assert!(damaged["error"]["message"].to_string().contains("rev00000.dat"), "{damaged:#}");
+    assert_eq!(verify("", &core)["status"], "verified", "nobody asks undo data");
+}

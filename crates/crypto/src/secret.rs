@@ -1,0 +1,22 @@
+//! Secrets of one run.
+
+/// Bytes that nobody can guess, from the system's generator; `None` when it has none to give.
+#[must_use]
+pub fn secret() -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    aws_lc_rs::rand::fill(&mut bytes).ok().map(|()| bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_secrets_are_the_same() {
+        let secrets: Vec<_> = (0..8).map(|_| secret().unwrap()).collect();
+        for (i, secret) in secrets.iter().enumerate() {
+            assert!(!secrets[..i].contains(secret));
+            assert_ne!(*secret, [0; 32]);
+        }
+    }
+}
