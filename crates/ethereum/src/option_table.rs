@@ -79,8 +79,8 @@ pub const OPTIONS: [NamedOption; 28] = [
     ),
     NamedOption::new(
         "prefetch",
-        &["off", "access"],
-        "state on disk: read when asked, or what blocks name together before they are executed",
+        &["off", "runs", "access"],
+        "state on disk: read when asked, or first what blocks name, or with what their runs read",
     ),
     NamedOption::new(
         "read-ahead",
@@ -201,7 +201,7 @@ impl Table for Ethereum {
                 .into_iter()
                 .find(|kind| setting.is("state", kind.name()))
                 .unwrap_or_default(),
-            prefetch: setting.is("prefetch", "access"),
+            prefetch: !setting.is("prefetch", "off"),
             read_ahead: match setting.get("read-ahead") {
                 Some("off") => ReadAhead::Off,
                 Some("threads") => ReadAhead::Threads,
@@ -228,6 +228,7 @@ impl Table for Ethereum {
                     _ => MachineKeccak::Lanes,
                 },
                 journal_of_block: setting.is("journal", "block"),
+                keeps_reads: setting.is("prefetch", "runs"),
             },
             speculate: match setting.get("speculate") {
                 Some("off") => Speculate::Off,

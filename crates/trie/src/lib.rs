@@ -22,6 +22,8 @@ pub mod update;
 pub use builder::RootBuilder;
 pub use part::{Part, PartJoiner};
 
+use crypto::ManyKeccak;
+
 /// The root of a trie without leaves: Keccak-256 of the byte 0x80.
 pub const EMPTY_ROOT: [u8; 32] = [
     0x56, 0xe8, 0x1f, 0x17, 0x1b, 0xcc, 0x55, 0xa6, 0xff, 0x83, 0x45, 0xe6, 0x92, 0xc0, 0xf8, 0x6e,
@@ -47,8 +49,11 @@ pub fn root_of_sorted<V: AsRef<[u8]>>(leaves: impl IntoIterator<Item = ([u8; 32]
 pub fn secure_root<K: AsRef<[u8]>, V: AsRef<[u8]>>(
     leaves: impl IntoIterator<Item = (K, V)>,
 ) -> [u8; 32] {
-    let hashed = leaves.into_iter().map(|(key, value)| (crypto::keccak256(key.as_ref()), value));
-    let mut leaves: Vec<_> = hashed.collect();
+    let (keys, values): (Vec<K>, Vec<V>) = leaves.into_iter().unzip();
+    let messages: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+    let mut hashes = vec![[0; 32]; messages.len()];
+    ManyKeccak::detect().keccak256(&messages, &mut hashes);
+    let mut leaves: Vec<_> = hashes.into_iter().zip(values).collect();
     leaves.sort_by_key(|(key, _)| *key);
     // the sort is stable and `dedup_by` drops its first argument, the later of the two
     leaves.dedup_by(|later, kept| {

@@ -159,11 +159,15 @@ pub struct MachineOptions {
     /// What transactions change is taken over into the state at the end of their block, not after
     /// each of them; from Byzantium on, when no receipt has a state root any more.
     pub journal_of_block: bool,
+    /// Whatever becomes of transactions that were executed before their turn: the slots of a state
+    /// on disk that they read are not read again. So they are executed also where nothing of them
+    /// can be taken over.
+    pub keeps_reads: bool,
 }
 
 impl Default for MachineOptions {
     fn default() -> Self {
-        Self { keccak: MachineKeccak::Lanes, journal_of_block: true }
+        Self { keccak: MachineKeccak::Lanes, journal_of_block: true, keeps_reads: false }
     }
 }
 
@@ -237,7 +241,11 @@ impl<'s> Evm<'s> {
         // what the transactions before it changed belongs to what it may have read
         self.settle()?;
         let gas = ahead.outcome.gas_used;
+        let keeps_reads = self.rules.options.keeps_reads;
         let view = self.machine.ctx.db_mut();
+        if keeps_reads {
+            ahead.teach(view.state)?;
+        }
         let sender = view.basic(environment.caller)?.filter(|sender| pays(sender, environment));
         let Some(sender) = sender.filter(|_| ahead.holds(view) == Ok(true)) else {
             view.storage_only.clear();

@@ -6,8 +6,8 @@ use crate::params::ChainSpec;
 use crate::state::State;
 use crypto::ManyKeccak;
 use rlp::ethereum::TransactionType;
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{PoisonError, RwLock};
 
 /// Gas from which on a transaction is worth it.
 const HEAVY: u64 = 1_000_000;
@@ -128,11 +128,13 @@ pub fn speculate(
     let lane = || Lane { speculator: speculator(), block: None, waits: None };
     let machines = counts.iter().sum::<usize>().min(LANES);
     let mut lanes: Vec<Lane<'_>> = (0..machines).map(|_| lane()).collect();
+    // what they read is of use in any case
+    let always = options.keeps_reads && is_on_disk(state);
     loop {
         for lane in lanes.iter_mut().filter(|lane| lane.waits.is_none()) {
             lane.speculator.hashes_together(machines > 1);
             for (i, j, tx) in jobs.by_ref() {
-                if account.allows() && lane.begin(i, blocks) {
+                if (always || account.allows()) && lane.begin(i, blocks) {
                     let progress = lane.speculator.start(tx);
                     lane.note(progress, (i, j), &mut tried);
                     account.lose(std::mem::take(&mut tried.lost));
@@ -147,6 +149,12 @@ pub fn speculate(
         }
         account.lose(std::mem::take(&mut tried.lost));
     }
+}
+
+/// Whether reads are dear.
+fn is_on_disk(state: &RwLock<State>) -> bool {
+    // a panic ends the run elsewhere
+    state.read().unwrap_or_else(PoisonError::into_inner).is_on_disk()
 }
 
 /// Gives all machines that wait their digests; false where none waits.

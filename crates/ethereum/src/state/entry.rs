@@ -113,6 +113,16 @@ impl Entry {
         }
     }
 
+    /// Takes in the value of a slot of which nothing is known; whether it is one.
+    pub fn learn(&mut self, slot: U256, value: U256) -> bool {
+        let unread = self.unread.as_ref().filter(|_| self.slots.get(&slot).is_zero());
+        let is_new = unread.is_some_and(|unread| matches!(unread.slot(&slot), Known::Unknown));
+        if is_new {
+            self.put(slot, value);
+        }
+        is_new
+    }
+
     /// Sets a slot, which is known from now on; its value before.
     pub fn put(&mut self, slot: U256, value: U256) -> U256 {
         if let Some(unread) = &mut self.unread {

@@ -96,7 +96,7 @@ impl State {
     }
 
     /// The index of an account, which is known from now on.
-    fn id(&mut self, address: &Address) -> Result<AccountId, StateError> {
+    pub(super) fn id(&mut self, address: &Address) -> Result<AccountId, StateError> {
         if let Some(id) = self.index.get(address) {
             return Ok(*id);
         }

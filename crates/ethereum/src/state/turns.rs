@@ -64,6 +64,35 @@ impl State {
         turns.codes = std::mem::take(&mut self.codes);
     }
 
+    /// Which turn of a state on disk it is.
+    #[must_use]
+    pub fn turn_number(&self) -> u64 {
+        self.turns.made
+    }
+
+    /// Takes in slots of a state on disk that somebody else read, at this turn or a later one
+    /// ([`State::peek_slot`]), unless something newer is known of them: they are not read again. At
+    /// the second turn after it, what was newer may have been let go of, and nothing is taken in.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn learn<'a>(
+        &mut self,
+        slots: impl IntoIterator<Item = (&'a Address, U256, U256)>,
+        turn: u64,
+    ) -> Result<(), StateError> {
+        if !self.is_on_disk() || self.turns.made > turn + 1 {
+            return Ok(());
+        }
+        for (address, slot, value) in slots {
+            let id = self.id(address)?;
+            if self.entries[id as usize].learn(slot, value) {
+                self.turns.add(1);
+            }
+        }
+        Ok(())
+    }
+
     /// An account that is not in memory, or was before the last turn.
     pub(super) fn entry_of(&mut self, address: &Address) -> Result<Entry, StateError> {
         let turn = self.turns.made;

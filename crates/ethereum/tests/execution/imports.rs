@@ -51,7 +51,12 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
 pub fn settings() -> Vec<Setting> {
     let default = Setting::default();
     let neighbours = default.neighbours().map(|(_, _, setting)| setting);
-    neighbours.chain([default, Setting::rung("master").unwrap()]).collect()
+    let read_by_runs = ["state=pages", "state=flat+trie"].map(|state| {
+        let setting = [state, "prefetch=runs", "speculate=all"].map(String::from);
+        default.with(&setting).unwrap()
+    });
+    let rest = [default, Setting::rung("master").unwrap()];
+    neighbours.chain(read_by_runs).chain(rest).collect()
 }
 
 #[testkit::needs(fixtures)]

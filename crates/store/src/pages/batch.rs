@@ -99,7 +99,7 @@ impl Pages {
             return Ok(());
         };
         for (page, bytes) in numbers.into_iter().zip(read) {
-            held.insert(page, self.files.accept(page, &bytes)?);
+            held.insert(page, self.files.accept(page, bytes)?);
         }
         Ok(())
     }

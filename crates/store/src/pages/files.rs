@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use super::{
     PagesOptions,
-    ahead::{Reader, Wanted},
+    ahead::{self, Reader, Wanted},
     batch::Held,
     cell::{self, Place},
 };
@@ -151,13 +151,13 @@ impl PageFiles {
         Ok((file, page % self.file_pages))
     }
 
-    /// Where a page is in the cache, if it is there.
+    /// A page that is in the cache.
     pub fn cached(&self, page: u32) -> Option<Arc<[u8]>> {
         let (file, index) = self.file(page).ok()?;
         self.cache.get(file.number, index)
     }
 
-    /// The records of a page that is `units` long.
+    /// A page that is `units` long, whole, and what its sum says.
     pub fn read(&self, page: u32, units: usize) -> Result<Arc<[u8]>> {
         if let Some(bytes) = self.held.get(&page) {
             return Ok(Arc::clone(bytes));
@@ -166,12 +166,11 @@ impl PageFiles {
             return Ok(bytes);
         }
         let (file, index) = self.file(page)?;
-        let mut bytes = vec![0; units * self.page_bytes];
+        let mut bytes = ahead::room(units * self.page_bytes);
         let offset = u64::from(index) * self.page_bytes as u64;
-        let path = || path_of(&self.folder.dir, &self.name, file.number);
-        let read = file.handle.read_exact_at(&mut bytes, offset);
-        read.map_err(|source| io_error("read", &path())(source))?;
-        self.accept(page, &bytes)
+        let read = file.handle.read_exact_at(Arc::make_mut(&mut bytes), offset);
+        read.map_err(|source| io_error("read", &self.path(file.number))(source))?;
+        self.accept(page, bytes)
     }
 
     /// What to read for a page that has a record of so many bytes.
@@ -200,12 +199,12 @@ impl PageFiles {
         Ok((self.records(page, &bytes)?.to_vec(), units as u32))
     }
 
-    /// Holds a page that was read to its sum; its records, which the cache has from now on.
-    pub fn accept(&self, page: u32, bytes: &[u8]) -> Result<Arc<[u8]>> {
+    /// Holds a page that was read to its sum; the cache has it from now on.
+    pub fn accept(&self, page: u32, bytes: Arc<[u8]>) -> Result<Arc<[u8]>> {
         let (file, index) = self.file(page)?;
-        let records: Arc<[u8]> = self.records(page, bytes)?.into();
-        self.cache.insert(file.number, index, Arc::clone(&records));
-        Ok(records)
+        self.records(page, &bytes)?;
+        self.cache.insert(file.number, index, Arc::clone(&bytes));
+        Ok(bytes)
     }
 
     /// The records of a page, held to its sum.
@@ -233,10 +232,11 @@ impl PageFiles {
         self.record_in(place, page, &bytes)
     }
 
-    /// The record at `place` in the records of its page.
+    /// The record at `place` in its page, which was held to its sum.
     pub fn record_in(&self, place: &Place, page: u32, bytes: &Arc<[u8]>) -> Result<CellBytes> {
-        let mut start = 0;
-        for record in cell::records(bytes) {
+        let mut start = HEADER;
+        let records = head(bytes).and_then(|(used, _)| bytes.get(HEADER..)?.get(..used));
+        for record in records.into_iter().flat_map(cell::records) {
             if cell::Record::new(record).is_some_and(|record| record.is_at(place)) {
                 let range = start..start + record.len();
                 return Ok(CellBytes::InPage(Arc::clone(bytes), range));

@@ -8,6 +8,9 @@
 //! and never loaded* needs a value before of the same kind, not the same value: all that it decides
 //! is the gas of the write (EIP-2200).
 
+mod seen;
+
+use self::seen::{Seen, Uses};
 use super::rules::{Machine, Rules, Surroundings, machine};
 use super::steps::{self, Hashing, Step, Steps};
 use super::values::{Log, Outcome};
@@ -17,7 +20,6 @@ use crate::execute::transaction::PreparedTransaction;
 use crate::params::Fork;
 use crate::state::{AccountId, EMPTY_CODE, State, StateError};
 use crate::{Address, U256};
-use hashbrown::HashMap;
 use revm::ExecuteEvm;
 use revm::bytecode::opcode;
 use revm::context::result::ExecutionResult;
@@ -36,23 +38,6 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 /// What a sender owns in a speculation: more wei than there are, and far from the end of a word.
 const RICHES: U256 = U256::ONE.wrapping_shl(200);
-
-/// How often a transaction loaded and stored a slot.
-#[derive(Clone, Copy, Debug, Default)]
-struct Uses {
-    loads: u32,
-    stores: u32,
-}
-
-/// What a transaction read of the state.
-#[derive(Debug, Default)]
-struct Seen {
-    accounts: Vec<(primitives::Address, Option<AccountInfo>)>,
-    slots: Vec<(primitives::Address, U256, U256)>,
-    uses: HashMap<(primitives::Address, U256), Uses>,
-    /// It asked for what only its turn can say.
-    asked_too_much: bool,
-}
 
 /// What became of transactions that were executed before their turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +73,11 @@ pub struct Ahead {
 }
 
 impl Ahead {
+    /// Tells a state on disk which slots it need not read again, whatever becomes of the rest.
+    pub(super) fn teach(&self, state: &mut State) -> Result<(), StateError> {
+        self.seen.teach(state)
+    }
+
     /// Whether the transaction would do the same on this state.
     pub(super) fn holds(&self, view: &mut View<'_>) -> Result<bool, StateError> {
         for (address, before) in &self.seen.accounts {
@@ -278,7 +268,8 @@ impl<'s> Speculator<'s> {
         self.fee_per_gas = environment.effective_gas_price(base_fee).saturating_sub(burnt);
         let observed = self.machine.ctx.db_mut();
         (observed.sender, observed.nonce) = (environment.caller, environment.nonce);
-        observed.seen = Seen::default();
+        let turn = observed.state().turn_number();
+        observed.seen = Seen::since(turn);
         observed.hashing.permutations = 0;
         self.machine.ctx.set_tx(environment.clone());
         let mut steps = Steps::begin(&mut self.machine);

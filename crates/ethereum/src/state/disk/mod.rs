@@ -5,6 +5,7 @@
 //! everything else. So a value that is read here is right whenever it is read, unless the execution
 //! has a newer one.
 
+mod begin;
 mod changes;
 mod kind;
 mod nodes;
@@ -17,11 +18,8 @@ pub use shared::{DiskError, SharedState};
 
 use super::nodes::NoNodes;
 use super::sparse::MadeNode;
-use super::{
-    Account, EMPTY_CODE, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie, StateError,
-};
+use super::{Account, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie, StateError};
 use crate::execute::Code;
-use crate::params::genesis::GenesisAccount;
 use crate::{Hash, U256};
 use rlp::Decode;
 use rlp::ethereum::Account as Leaf;
@@ -34,8 +32,6 @@ use store::{
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
 const PAGES: &str = "state-pages";
 const CODES: &str = "state-codes";
-/// Accounts and slots that are put in together.
-const TOGETHER: usize = 1 << 16;
 /// The share of the memory that is for codes.
 const CODE_SHARE: usize = 16;
 
@@ -278,33 +274,6 @@ impl DiskState {
     /// Those of the table.
     pub fn put_code(&mut self, hash: &Hash, code: &[u8]) -> Result<(), StateError> {
         Ok(self.codes.put(hash, code).map_err(DiskError::from)?)
-    }
-
-    /// Puts the accounts that a chain begins with into an empty state; the state root.
-    ///
-    /// # Errors
-    /// Those of the system.
-    pub fn begin(&mut self, accounts: &[GenesisAccount]) -> Result<Hash, StateError> {
-        let mut changes = HashedChanges::default();
-        for given in accounts {
-            let code = (!given.code.is_empty()).then(|| Code::new(given.code.clone()));
-            let code_hash = code.as_ref().map_or(EMPTY_CODE, Code::hash);
-            if let Some(code) = &code {
-                self.put_code(&code_hash, code.bytes())?;
-            }
-            let key = crypto::keccak256(&given.address);
-            let account = Account { nonce: given.nonce, balance: given.balance, code_hash };
-            changes.account(key, Some(&account));
-            for slots in given.storage.chunks(TOGETHER) {
-                for (slot, value) in slots {
-                    changes.slot(key, crypto::keccak256(slot), U256::from_be_bytes(*value));
-                }
-                if changes.count() >= TOGETHER {
-                    self.update(&std::mem::take(&mut changes).in_order())?;
-                }
-            }
-        }
-        self.update(&changes.in_order())
     }
 
     /// Applies changes; the state root behind them.

@@ -79,9 +79,22 @@ fn what_was_let_go_of_comes_back_as_it_was() {
         let mut states = [State::default(), State::on_disk(disk.clone())];
         let mut tries = [Tries::arena().unwrap(), Tries::on_disk(disk.clone(), <_>::default())];
         let mut random = Random::new(16);
-        let mut behind = VecDeque::new();
+        let (mut behind, mut read, mut learned) = (VecDeque::new(), VecDeque::new(), 0);
         for _ in 0..rounds(1_500) {
+            // somebody reads now and then, and tells later
+            for _ in 0..random.below(12u64) {
+                let (address, slot) = (address(&mut random), U256::from(random.below(400u64)));
+                let value = states[1].peek_slot(&address, &slot).unwrap();
+                read.push_back((states[1].turn_number(), address, slot, value));
+            }
             states[1].turn();
+            while read.len() as u64 > random.below(20u64) {
+                let Some((turn, address, slot, value)) = read.pop_front() else { break };
+                states[1].account(&address).unwrap();
+                let before = states[1].turns.units;
+                states[1].learn([(&address, slot, value)], turn).unwrap();
+                learned += states[1].turns.units - before;
+            }
             for _ in 0..1 + random.below(6u64) {
                 change(&mut states, &mut random);
                 compare(&mut states, &mut random);
@@ -100,6 +113,7 @@ fn what_was_let_go_of_comes_back_as_it_was() {
                 store.commit(&mut state.parts(), b"").unwrap();
             }
         }
+        assert!(learned > rounds(50), "{}: {learned} slots were learned", kind.name());
         let turns = states[1].turns.number();
         assert!(turns > rounds(20) as u64, "{}: {turns} turns", kind.name());
     }

@@ -5,7 +5,7 @@
 mod ring;
 mod threads;
 
-use std::{io, sync::Arc};
+use std::{io, iter, sync::Arc};
 
 #[cfg(target_os = "linux")]
 use self::ring::Ring;
@@ -52,7 +52,7 @@ impl Reader {
     }
 
     /// What is wanted, each in a buffer of its own.
-    pub fn read(&self, wanted: &[Wanted]) -> io::Result<Vec<Vec<u8>>> {
+    pub fn read(&self, wanted: &[Wanted]) -> io::Result<Vec<Arc<[u8]>>> {
         if wanted.len() < 2 || self.how == ReadAhead::Off {
             return wanted.iter().map(one).collect();
         }
@@ -73,8 +73,13 @@ impl Reader {
     }
 }
 
-fn one(wanted: &Wanted) -> io::Result<Vec<u8>> {
-    let mut out = vec![0; wanted.bytes];
-    wanted.file.read_exact_at(&mut out, wanted.offset)?;
+/// Where so many bytes are read to, and stay: they are not copied.
+pub(super) fn room(bytes: usize) -> Arc<[u8]> {
+    iter::repeat_n(0, bytes).collect()
+}
+
+fn one(wanted: &Wanted) -> io::Result<Arc<[u8]>> {
+    let mut out = room(wanted.bytes);
+    wanted.file.read_exact_at(Arc::make_mut(&mut out), wanted.offset)?;
     Ok(out)
 }

@@ -2,11 +2,11 @@
 
 #![allow(unsafe_code)]
 
-use std::{fmt, io, os::fd::AsRawFd};
+use std::{fmt, io, os::fd::AsRawFd, sync::Arc};
 
 use io_uring::{IoUring, opcode, types::Fd};
 
-use super::{DEPTH, Wanted};
+use super::{DEPTH, Wanted, room};
 
 /// A queue of reads that the kernel works on.
 pub struct Ring(IoUring);
@@ -25,16 +25,17 @@ impl Ring {
 
     /// What is wanted, in the same order, without what could not be read in one go. None when not
     /// all files are the system's, or when the ring broke: it must not be used any more then.
-    pub fn read(&mut self, wanted: &[Wanted]) -> Option<Vec<Option<Vec<u8>>>> {
+    pub fn read(&mut self, wanted: &[Wanted]) -> Option<Vec<Option<Arc<[u8]>>>> {
         let files: Option<Vec<_>> = wanted.iter().map(|w| w.file.of_system()).collect();
         let files = files?;
-        let mut found: Vec<Vec<u8>> = wanted.iter().map(|w| vec![0; w.bytes]).collect();
+        let mut found: Vec<Arc<[u8]>> = wanted.iter().map(|w| room(w.bytes)).collect();
         let mut results = vec![0; wanted.len()];
         let (mut next, mut flying) = (0, 0);
         while next < wanted.len() || flying > 0 {
             let mut queue = self.0.submission();
             while flying < DEPTH && next < wanted.len() {
-                let (file, out) = (Fd(files[next].as_raw_fd()), &mut found[next]);
+                let file = Fd(files[next].as_raw_fd());
+                let out = Arc::make_mut(&mut found[next]);
                 let read = opcode::Read::new(file, out.as_mut_ptr(), out.len() as u32);
                 let read = read.offset(wanted[next].offset).build().user_data(next as u64);
                 // SAFETY: the buffer and the open file live until the kernel has told of the read:
@@ -63,7 +64,7 @@ impl Ring {
                 }
             }
         }
-        let whole = |(bytes, result): (Vec<u8>, i32)| {
+        let whole = |(bytes, result): (Arc<[u8]>, i32)| {
             (usize::try_from(result) == Ok(bytes.len())).then_some(bytes)
         };
         Some(found.into_iter().zip(results).map(whole).collect())

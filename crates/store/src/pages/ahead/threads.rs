@@ -3,7 +3,7 @@
 use std::{
     io,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
@@ -15,9 +15,9 @@ use super::{Wanted, one};
 const THREADS: usize = 16;
 
 /// What is wanted, in the same order.
-pub fn read(wanted: &[Wanted]) -> io::Result<Vec<Vec<u8>>> {
+pub fn read(wanted: &[Wanted]) -> io::Result<Vec<Arc<[u8]>>> {
     let next = AtomicUsize::new(0);
-    let found: Vec<Mutex<Option<io::Result<Vec<u8>>>>> =
+    let found: Vec<Mutex<Option<io::Result<Arc<[u8]>>>>> =
         wanted.iter().map(|_| Mutex::new(None)).collect();
     let put = |at: usize, bytes| {
         *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);

@@ -1,0 +1,80 @@
+//! The accounts that a chain begins with, put into an empty state on disk.
+
+use super::{DiskState, HashedChanges};
+use crate::execute::Code;
+use crate::params::genesis::GenesisAccount;
+use crate::state::{Account, EMPTY_CODE, StateError};
+use crate::{Hash, U256};
+use crypto::ManyKeccak;
+
+/// Accounts and slots that are hashed, and put in, together.
+const TOGETHER: usize = 1 << 16;
+
+impl DiskState {
+    /// Puts the accounts that a chain begins with into an empty state; the state root.
+    ///
+    /// They go in in the order of their keys: each part of a trie is made once then, and not again
+    /// with every stretch of slots, which are all over it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn begin(&mut self, accounts: &[GenesisAccount]) -> Result<Hash, StateError> {
+        let hasher = ManyKeccak::detect();
+        let mut changes = HashedChanges::default();
+        for (key, at) in in_order(hasher, accounts, |given| &given.address) {
+            let given = &accounts[at];
+            let code = (!given.code.is_empty()).then(|| Code::new(given.code.clone()));
+            let code_hash = code.as_ref().map_or(EMPTY_CODE, Code::hash);
+            if let Some(code) = &code {
+                self.put_code(&code_hash, code.bytes())?;
+            }
+            let account = Account { nonce: given.nonce, balance: given.balance, code_hash };
+            changes.account(key, Some(&account));
+            self.put_enough(&mut changes)?;
+            for (slot, at) in in_order(hasher, &given.storage, |(slot, _)| slot) {
+                changes.slot(key, slot, U256::from_be_bytes(given.storage[at].1));
+                self.put_enough(&mut changes)?;
+            }
+        }
+        self.update(&changes.in_order())
+    }
+
+    /// Puts changes in where they are enough.
+    fn put_enough(&mut self, changes: &mut HashedChanges) -> Result<(), StateError> {
+        if changes.count() >= TOGETHER {
+            self.update(&std::mem::take(changes).in_order())?;
+        }
+        Ok(())
+    }
+}
+
+/// The hashes of what items are known by, in their order, each with the place of its item; of equal
+/// ones the later item comes later.
+fn in_order<T>(hasher: ManyKeccak, items: &[T], name: impl Fn(&T) -> &[u8]) -> Vec<(Hash, usize)> {
+    let mut order = Vec::with_capacity(items.len());
+    let mut hashes = vec![[0; 32]; TOGETHER.min(items.len())];
+    for items in items.chunks(TOGETHER) {
+        let messages: Vec<&[u8]> = items.iter().map(&name).collect();
+        let hashes = &mut hashes[..items.len()];
+        hasher.keccak256(&messages, hashes);
+        order.extend(hashes.iter().copied().zip(order.len()..));
+    }
+    order.sort_unstable();
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_ascend_and_lead_to_their_items() {
+        let items: Vec<[u8; 4]> = (0..TOGETHER as u32 + 9).map(|i| (i / 2).to_be_bytes()).collect();
+        for hasher in ManyKeccak::all_available() {
+            let order = in_order(hasher, &items, |item| item);
+            assert_eq!(order.len(), items.len());
+            assert!(order.windows(2).all(|pair| pair[0] < pair[1]));
+            assert!(order.iter().all(|(hash, at)| *hash == crypto::keccak256(&items[*at])));
+        }
+    }
+}
