@@ -136,6 +136,10 @@ pub struct Verification {
     /// Seed of the sample [default: random, and printed]
     #[arg(long, value_name = "N")]
     pub seal_seed: Option<u64>,
+    /// Ethereum: take this for the time, in seconds since 1970: blocks from beyond it are refused
+    /// [default: the clock]
+    #[arg(long, value_name = "SECONDS")]
+    pub now: Option<u64>,
     /// Keep ethash caches in this folder, and use those of earlier runs
     #[arg(long, value_name = "DIR")]
     pub ethash_cache: Option<PathBuf>,

@@ -126,7 +126,7 @@ fn options(asked: &Verification, units: &[Boundary], cancel: Cancel) -> Result<O
         partial: asked.partial,
         trust: first.trust.iter().map(|hash| hash.0).collect(),
         caches: Caches::new(None, CACHES),
-        now: Some(host::unix_seconds()),
+        now: Some(asked.now.unwrap_or_else(host::unix_seconds)),
         cancel,
     })
 }

@@ -54,12 +54,12 @@ impl Link {
         self.passed
     }
 
-    /// Ties a unit that was verified alone to the chain. `before` is the unit that the chain ends
-    /// with.
+    /// Ties a unit that was verified alone to the chain. `before` is the file in which the units
+    /// before it end.
     pub fn join(
         &mut self,
         checks: &Checks<'_>,
-        before: Option<&Boundary>,
+        before: Option<&Path>,
         unit: &Boundary,
     ) -> Result<(), Broken> {
         self.expect_first(before, unit)?;
@@ -88,15 +88,14 @@ impl Link {
     }
 
     /// The first block of `unit` has the number after the tip's, as where files join.
-    fn expect_first(&self, before: Option<&Boundary>, unit: &Boundary) -> Result<(), Broken> {
+    fn expect_first(&self, before: Option<&Path>, unit: &Boundary) -> Result<(), Broken> {
         let (Some(before), Some(tip), Some(location)) = (before, &self.tip, &unit.head.location)
         else {
             return Ok(());
         };
         let Some(found) = unit.starts_at() else { return Ok(()) };
         let expected = tip.id.number.saturating_add(1);
-        let file = before.sources.last().map_or(Path::new(""), |source| &source.path);
-        expect_next(expected, file, found, location.clone())
+        expect_next(expected, before, found, location.clone())
             .map_err(|gap| Fault::of_archive(expected, gap).into())
     }
 
