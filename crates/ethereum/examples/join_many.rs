@@ -27,14 +27,7 @@ use std::time::Instant;
 const BLOCKS: u64 = 8_192;
 
 /// The chain: proof of stake since its first block.
-const GENESIS: &str = r#"{
-    "config": { "chainId": 5, "homesteadBlock": 0, "eip150Block": 0, "eip155Block": 0,
-        "eip158Block": 0, "byzantiumBlock": 0, "constantinopleBlock": 0, "petersburgBlock": 0,
-        "istanbulBlock": 0, "berlinBlock": 0, "londonBlock": 0, "shanghaiTime": 0,
-        "terminalTotalDifficulty": 0 },
-    "nonce": "0x0", "timestamp": "0x0", "extraData": "0x", "gasLimit": "0x1c9c380",
-    "difficulty": "0x0", "baseFeePerGas": "0x3b9aca00", "alloc": {}
-}"#;
+const GENESIS: &str = include_str!("join_many.json");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);

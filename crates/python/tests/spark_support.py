@@ -10,6 +10,7 @@ from blockmill.spark.__main__ import session
 
 FIXTURES = Path(os.environ["BLOCKMILL_FIXTURES"], "ethereum")
 ERAS = [FIXTURES / "era1" / f"mainnet-0000{i}.era1" for i in ("0-5ec1ffb8", "1-a5364e9a")]
+MASTER = os.environ.get("BLOCKMILL_SPARK_MASTER", "sail")
 MASK = (1 << 64) - 1
 
 
@@ -18,8 +19,7 @@ class OnEngine(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        master = os.environ.get("BLOCKMILL_SPARK_MASTER", "sail")
-        cls.spark, end = session(master, ["spark.ui.enabled=false"])
+        cls.spark, end = session(MASTER, ["spark.ui.enabled=false"])
         cls.addClassCleanup(end)
 
     def setUp(self):
@@ -56,7 +56,8 @@ def keccak256(data):
     lanes = [[0] * 5 for _ in range(5)]
     for start in range(0, len(padded), rate):
         for i in range(rate // 8):
-            lanes[i % 5][i // 5] ^= int.from_bytes(padded[start + 8 * i : start + 8 * i + 8], "little")
+            word = padded[start + 8 * i : start + 8 * i + 8]
+            lanes[i % 5][i // 5] ^= int.from_bytes(word, "little")
         for constant in round_constants():
             parity = [a[0] ^ a[1] ^ a[2] ^ a[3] ^ a[4] for a in lanes]
             for x in range(5):

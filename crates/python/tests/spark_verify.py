@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import shutil
 import unittest
 from pathlib import Path
@@ -11,7 +10,7 @@ import blockmill
 import blockmill.spark
 import fsspec
 import pyarrow.parquet as pq
-from spark_support import ERAS, FIXTURES, OnEngine, chain, cut, items, payload
+from spark_support import ERAS, FIXTURES, MASTER, OnEngine, chain, cut, items, payload
 from spark_support import relinked, with_header, with_ommers, write_units
 
 CHAIN = "execution-apis"
@@ -21,7 +20,8 @@ STATE_ROOT, TIMESTAMP = 3, 11
 def table(to):
     """The table of results."""
     files = sorted(Path(to, "units").iterdir())
-    return sorted((pq.read_table(file).to_pylist()[0] for file in files), key=lambda row: row["unit"])
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    return sorted(rows, key=lambda row: row["unit"])
 
 
 def single_run(paths, **asked):
@@ -201,7 +201,7 @@ class Rows(OnEngine):
         with self.assertRaises(Exception):
             self.verify([folder / "part-0.rlp", folder / "part-1.rlp"], to)
 
-    @unittest.skipUnless(os.environ.get("BLOCKMILL_SPARK_MASTER", "sail") == "sail", "in one process")
+    @unittest.skipUnless(MASTER == "sail", "workers of other engines have a memory of their own")
     def test_files_and_results_may_be_anywhere_that_fsspec_knows(self):
         fs = fsspec.filesystem("memory")
         self.addCleanup(fs.rm, "/chain", recursive=True)

@@ -74,8 +74,8 @@ def fixed(folder, units, chain=None, seal=None, seal_seed=None, now=None, trust=
     caller says, else as the run before did, else as a single run chooses it."""
     known = folder.json("job.json")
     said = {"seal": seal, "seal_seed": seal_seed, "now": now, "trust": trust}
-    chosen = {"seal": "all", "seal_seed": secrets.randbits(32), "now": int(time.time()), "trust": []}
-    before = known.get("asked", chosen)
+    chosen = {"seal": "all", "seal_seed": secrets.randbits(32), "now": int(time.time())}
+    before = known.get("asked", {**chosen, "trust": []})
     asked = {name: before[name] if value is None else value for name, value in said.items()}
     genesis = None
     if chain is not None and Path(chain).is_file():

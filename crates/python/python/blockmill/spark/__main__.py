@@ -14,7 +14,7 @@ def arguments(words=None):
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m blockmill.spark", description=__doc__)
     parser.add_argument("command", choices=["verify", "export"])
-    parser.add_argument("paths", nargs="+", help="archives, or folders of them; also URLs of fsspec")
+    parser.add_argument("paths", nargs="+", help="archives or folders of them; also fsspec URLs")
     parser.add_argument("--to", required=True, help="folder of the results")
     parser.add_argument("--master", default="local[*]", help="spark://HOST:PORT, sc://HOST:PORT, "
                         "local[N], or sail, which starts one in this process")
@@ -73,7 +73,8 @@ def main():
     finally:
         end()
     error = answer["error"]
-    print(f"{answer['status']}: {answer['units']} units, {answer['finished_before']} of them before")
+    units, before = answer["units"], answer["finished_before"]
+    print(f"{answer['status']}: {units} units, {before} of them before")
     if error:
         print(error["message"], file=sys.stderr)
     return (EXIT_CODES | OTHER)[answer["status"]]

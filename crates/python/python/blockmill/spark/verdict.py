@@ -25,7 +25,8 @@ def joined(spark, job, units, rows, partial):
         row = rows[unit]
         if not row.is_open:
             # an archive that cannot be opened has no run
-            error = {name: row[name] for name in ("message", "file", "offset") if row[name] is not None}
+            error = {name: row[name] for name in ("message", "file", "offset")}
+            error = {name: value for name, value in error.items() if value is not None}
             empty = {"shortfalls": [], "notes": [], "boundary": None}
             return {"status": row.status, "error": error, **empty}
     order, held = list(units), HELD
@@ -52,13 +53,14 @@ def fold(job, boundaries, held, partial):
 
     def join(documents):
         with job.arguments() as arguments:
-            return blockmill.join(documents, chain=arguments["chain"], partial=partial)
+            chain, now = arguments["chain"], arguments["now"]
+            return blockmill.join(documents, chain=chain, now=now, partial=partial)
 
     boundaries, before, passed = iter(boundaries), [], 0
     while chunk := list(islice(boundaries, held)):
         answer = join(before + chunk)
         if answer["result"].get("fault"):
-            again = [re.match(r"the first block .*: verify unit (\d+) again", n) for n in answer["notes"]]
+            again = [re.search(r": verify unit (\d+) again", note) for note in answer["notes"]]
             again = [passed + int(found[1]) - 1 - len(before) for found in again if found]
             if rest := [lacks(boundary) for boundary in boundaries]:
                 answer = join(before + chunk + rest)

@@ -125,7 +125,8 @@ def told(document):
     """What a row says of a boundary, or of the error of what cannot be opened, in columns."""
     is_open = "head" in document
     fault = document.get("fault") or {}
-    error = document.get("error") or {**fault, **fault.get("told", {}), **(fault.get("location") or {})}
+    location = fault.get("location") or {}
+    error = document.get("error") or {**fault, **fault.get("told", {}), **location}
     starts_at = document.get("head", {}).get("starts_at")
     stated = document.get("stated") or [None]
     return {
