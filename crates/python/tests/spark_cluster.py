@@ -83,7 +83,7 @@ class Cluster(unittest.TestCase):
         code, said = driver.wait(600), driver.log.read_text()
         if code != 0:
             raise AssertionError(said)
-        found = re.search(r"verified: (\d+) units, (\d+) of them before", said)
+        found = re.search(r"verified: (\d+) units, .*; (\d+) of them were finished before", said)
         if not found or int(found[1]) != UNITS:
             raise AssertionError(said)
         return int(found[2])

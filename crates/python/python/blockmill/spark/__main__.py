@@ -59,6 +59,17 @@ def session(master, conf):
     return spark, end
 
 
+def tell(answer):
+    """Says what was found."""
+    boundary, blocks = answer["boundary"] or {}, ""
+    if boundary.get("first") and boundary.get("last"):
+        blocks = f", blocks {boundary['first']['number']:,} to {boundary['last']['number']:,}"
+    units, before = answer["units"], answer["finished_before"]
+    print(f"{answer['status']}: {units} units{blocks}; {before} of them were finished before")
+    if answer["error"]:
+        print(answer["error"]["message"], file=sys.stderr)
+
+
 def main():
     asked = vars(arguments())
     command, paths, to = (asked.pop(name) for name in ("command", "paths", "to"))
@@ -72,11 +83,7 @@ def main():
             answer = blockmill.spark.verify(spark, paths, to, **asked)
     finally:
         end()
-    error = answer["error"]
-    units, before = answer["units"], answer["finished_before"]
-    print(f"{answer['status']}: {units} units, {before} of them before")
-    if error:
-        print(error["message"], file=sys.stderr)
+    tell(answer)
     return (EXIT_CODES | OTHER)[answer["status"]]
 
 

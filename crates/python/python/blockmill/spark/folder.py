@@ -31,7 +31,7 @@ def archives(paths):
         if not fs.isdir(plain):
             found.append((url(plain), fs.size(plain)))
             continue
-        entries = [entry for entry in fs.ls(plain, detail=True) if entry["type"] == "file"]
+        entries = [entry for entry in fs.ls(plain, detail=True) if entry["type"] != "directory"]
         own = [(url(e["name"]), e["size"]) for e in entries if ARCHIVE.search(e["name"])]
         if not own:
             raise ValueError(f"{path}: expected archives (*.era1, *.rlp, also compressed)")
