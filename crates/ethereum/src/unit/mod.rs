@@ -38,6 +38,20 @@ pub fn verify_unit(
     after: Option<&Boundary>,
     progress: impl FnMut(&Progress) + Send,
 ) -> Result<Boundary, Error> {
+    verify_unit_into(archive, options, after, &mut Sink::Discard, progress)
+}
+
+/// The same, and the blocks that were verified go to `sink`, in order.
+///
+/// # Errors
+/// Those of [`verify_unit`], and those of `sink`.
+pub fn verify_unit_into(
+    archive: &Archive,
+    options: &Options,
+    after: Option<&Boundary>,
+    sink: &mut Sink,
+    progress: impl FnMut(&Progress) + Send,
+) -> Result<Boundary, Error> {
     if options.level > Level::Bodies {
         return Err(Error::Execution { lacks: "the state before each unit".into() });
     }
@@ -46,7 +60,7 @@ pub fn verify_unit(
         archive::Error::Io { path, action: "cannot read", source }
     })?;
     let beginning = after.map(|after| Beginning::behind(after, options));
-    let (run, outcome) = import_behind(beginning, archive, options, &mut Sink::Discard, progress);
+    let (run, outcome) = import_behind(beginning, archive, options, sink, progress);
     if run.stopped {
         return Err(Error::Stopped);
     }

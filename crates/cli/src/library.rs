@@ -1,0 +1,84 @@
+//! The commands as functions: what another program calls that has this one linked. They take the
+//! arguments of the command line and return the document of `--json` ([`Value`]), so options,
+//! verdicts and messages are those of the program. Nothing is printed, but warnings; no signal is
+//! waited for; no config file is read.
+
+use crate::answer::Answer;
+use crate::args::{Cli, Command, Verify};
+use crate::{run, unit, usage};
+use ::ethereum::unit::boundary::Boundary;
+use anyhow::{Context, Result, bail, ensure};
+use clap::Parser;
+use pipeline::Cancel;
+use serde_json::Value;
+use std::ffi::OsString;
+
+/// In the place of the paths of a command that is given documents instead.
+const IN_MEMORY: &str = "-";
+
+/// What `blockmill ARGS --json` prints, where `args` begin with `import`, `verify`, `export` or
+/// `inspect`.
+pub fn answer(args: &[OsString], cancel: &Cancel) -> Value {
+    document(args, |cli| match &cli.command {
+        Command::Import(_) | Command::Verify(_) | Command::Export(_) | Command::Inspect(_) => {
+            run(cli, cancel.clone())
+        }
+        _ => bail!("expected import, verify, export or inspect: other commands need a process"),
+    })
+}
+
+/// What `blockmill verify --unit ARGS --json` prints: an archive as a unit, behind the blocks of
+/// the boundary `after`.
+pub fn verify_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> Value {
+    let args = verify(&["--unit"], args, &[]);
+    document(&args, |cli| {
+        let after = after.map(boundary).transpose().context("--after")?;
+        unit::verify(verification(cli)?, after.as_ref(), true, cancel.clone())
+    })
+}
+
+/// What `blockmill verify --join ARGS --json` prints for these boundaries.
+pub fn join<T: AsRef<str>>(boundaries: &[T], args: &[OsString], cancel: &Cancel) -> Value {
+    let args = verify(&["--join"], args, &[IN_MEMORY]);
+    document(&args, |cli| {
+        let units: Result<Vec<Boundary>> =
+            boundaries.iter().map(|unit| boundary(unit.as_ref())).collect();
+        unit::join(verification(cli)?, &units?, true, cancel.clone())
+    })
+}
+
+/// The arguments of a `verify` between flags and paths.
+fn verify(flags: &[&str], args: &[OsString], paths: &[&str]) -> Vec<OsString> {
+    let flags = ["verify"].iter().chain(flags).map(OsString::from);
+    flags.chain(args.iter().cloned()).chain(paths.iter().map(OsString::from)).collect()
+}
+
+fn verification(cli: &Cli) -> Result<&Verify> {
+    match &cli.command {
+        Command::Verify(args) => Ok(args),
+        _ => bail!("expected the arguments of verify"),
+    }
+}
+
+fn boundary(document: &str) -> Result<Boundary> {
+    serde_json::from_str(document).context(unit::EXPECTED)
+}
+
+/// How the command of `args` ends that `run` runs.
+fn document(args: &[OsString], run: impl FnOnce(&mut Cli) -> Result<Answer>) -> Value {
+    let program = [OsString::from("blockmill"), OsString::from("--json")];
+    let name = args.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let answer = match Cli::try_parse_from(program.into_iter().chain(args.iter().cloned())) {
+        Ok(mut cli) => expect_no_files_of_the_program(&cli)
+            .and_then(|()| run(&mut cli))
+            .unwrap_or_else(|error| Answer::failed(&error)),
+        Err(error) => usage(&error),
+    };
+    answer.document(&name)
+}
+
+fn expect_no_files_of_the_program(cli: &Cli) -> Result<()> {
+    ensure!(cli.config.is_none(), "--config: only the program reads config files");
+    ensure!(cli.log.is_none(), "--log: only the program writes what it prints");
+    Ok(())
+}
