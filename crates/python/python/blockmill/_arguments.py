@@ -17,6 +17,7 @@ class Options(TypedDict, total=False):
 
     seal: str
     seal_seed: int
+    now: int
     ethash_cache: Path
     from_: int
     until: int
