@@ -154,9 +154,13 @@ impl Link {
             self.pass_sides(unit, seen, sum);
         }
         self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest))));
-        let is_linked = |block: &&TailBlock| unit.head.blocks.iter().any(|b| b.hash == block.hash);
-        let tail = unit.tail.iter().filter(|block| !is_linked(block));
-        tail.for_each(|block| self.window.push(block.into()));
+        for block in &unit.tail {
+            // the first blocks were linked, and a chain behind genesis begins with it
+            let is_known = self.window.blocks().any(|own| own.parts().0 == &block.hash.0);
+            if !is_known {
+                self.window.push(block.into());
+            }
+        }
         self.passed.blocks += unit.blocks - linked;
         self.passed.seen += unit.blocks - linked;
         self.passed.sum = self.passed.sum.saturating_add(rest);
