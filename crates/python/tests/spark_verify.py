@@ -34,12 +34,13 @@ def single_run(paths, **asked):
 
 
 class Verdicts(OnEngine):
-    def run_both(self, paths, level="bodies", **asked):
+    def run_both(self, paths, level="bodies", partial=False):
         """The verdict of the engine, which is that of a single run."""
         paths = [str(path) for path in paths]
         to = self.new()
-        answer = blockmill.spark.verify(self.spark, paths, to, level=level, seal="off", **asked)
-        alone = single_run(paths, level=level, seal="off", **asked)
+        asked = {"level": level, "partial": partial, "seal": "off"}
+        answer = blockmill.spark.verify(self.spark, paths, to, **asked)
+        alone = single_run(paths, **asked)
         # advice for the command line is no part of a verdict
         for verdict in (answer, alone):
             (verdict["error"] or {}).pop("hint", None)
@@ -49,19 +50,15 @@ class Verdicts(OnEngine):
         if answer["units"] > 2:
             # the same from the rows, whatever is held in memory at once
             with mock.patch.object(blockmill.spark.verdict, "HELD", 2):
-                again = blockmill.spark.verify(
-                    self.spark, paths, to, level=level, seal="off", **asked
-                )
+                again = blockmill.spark.verify(self.spark, paths, to, **asked)
             (again["error"] or {}).pop("hint", None)
             self.assertEqual(again["verified_now"], 0)
             for part in ("status", "error", "shortfalls", "boundary"):
                 self.assertEqual(again[part], answer[part], part)
         for row in table(to):
             boundary = json.loads(row["boundary"])
-            one = blockmill.verify_unit(
-                row["unit"], level=level, seal="off", seal_seed=boundary["asked"]["seal_seed"],
-                now=boundary["asked"]["now"], **asked,
-            )
+            fixed = {name: boundary["asked"][name] for name in ("seal", "seal_seed", "now")}
+            one = blockmill.verify_unit(row["unit"], level=level, **fixed)
             self.assertEqual(boundary, one)
         return answer
 
@@ -229,6 +226,36 @@ class Rows(OnEngine):
         folder = write_units(self.new(), CHAIN, *cut(chain(CHAIN), 3))
         answer = self.verify(f"file://{folder}", f"file://{self.new()}")
         self.assertEqual(answer["status"], "verified")
+
+
+class Tables(OnEngine):
+    def test_tables_and_manifest_are_those_of_a_single_run(self):
+        to, alone, tables = self.new(), self.new(), ["blocks", "transactions"]
+        asked = {"tables": tables, "level": "headers", "seal": "off", "seal_seed": 1}
+        paths = [str(era) for era in ERAS]
+        for counts in [(2, 2, 0), (2, 0, 2)]:
+            answer = blockmill.spark.export(self.spark, paths, to, **asked)
+            names = ("units", "verified_now", "finished_before")
+            self.assertEqual(tuple(answer[name] for name in names), counts)
+        blockmill.export(paths, alone, **asked)
+        manifests = [json.loads((folder / "manifest.json").read_text()) for folder in (to, alone)]
+        self.assertEqual(manifests[0], manifests[1])
+        self.assertEqual(manifests[0]["verified"], "chain")
+        for file in manifests[0]["files"]:
+            one, other = [pq.read_table(folder / file["file"]) for folder in (to, alone)]
+            self.assertEqual(one, other)
+        self.assertEqual(len(list(to.glob("*.parquet"))), 4)
+
+    def test_tables_of_what_is_no_chain_have_no_manifest(self):
+        parts, to = cut(chain(CHAIN), 5), self.new()
+        asked = {"tables": ["blocks"], "seal": "off"}
+        folder = write_units(self.new(), CHAIN, *parts)
+        blockmill.spark.export(self.spark, folder, to, **asked)
+        self.assertTrue((to / "manifest.json").exists())
+        (folder / "part-2.rlp").unlink()
+        answer = blockmill.spark.export(self.spark, folder, to, **asked)
+        self.assertEqual(answer["status"], "incomplete")
+        self.assertFalse((to / "manifest.json").exists())
 
 
 if __name__ == "__main__":

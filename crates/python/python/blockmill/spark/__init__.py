@@ -47,6 +47,9 @@ def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False
     folder = Folder(state)
     units = archives([paths] if isinstance(paths, (str, Path)) else paths)
     job = Job(state, level, *fixed(folder, units, **asked), to=to, tables=tables or {})
+    if to:
+        # it speaks of tables that may be replaced
+        Folder(to).remove("manifest.json")
     there = folder.names("units")
     known = [unit for unit in units if job.name(unit) in there]
     finished = collected(spark, worker.finished_unit, job, known)

@@ -105,6 +105,17 @@ class Folder:
             return None
         return row
 
+    def facts(self, name):
+        """What the footer of a table says of itself."""
+        with self.fs.open(f"{self.root}/{name}") as file:
+            facts = pq.read_metadata(file).metadata or {}
+        return {key.decode(): value.decode() for key, value in facts.items()}
+
+    def remove(self, name):
+        """Removes the file of this name, if there is one."""
+        if self.fs.exists(f"{self.root}/{name}"):
+            self.fs.rm(f"{self.root}/{name}")
+
     def json(self, name):
         """The document of this name, or an empty one."""
         path = f"{self.root}/{name}"

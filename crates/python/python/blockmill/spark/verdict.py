@@ -95,7 +95,9 @@ def write_manifest(job, units, answer):
     """Says that the tables of all units are one verified chain."""
     boundary = answer["boundary"]
     rows = sorted(read(job, units), key=lambda row: row["starts_at"])
-    anchor = boundary.get("anchor")
+    files = [file for row in rows for file in json.loads(row["files"])]
+    tables = Folder(job.to)
+    facts, anchor = tables.facts(files[0]["file"]), boundary.get("anchor")
     manifest = {
         "schema": 1,
         "verified": "partial" if answer["status"] == "partial" else "chain",
@@ -106,8 +108,8 @@ def write_manifest(job, units, answer):
         "last": boundary["last"]["number"],
         "tip": boundary["last"]["hash"],
         **({"anchor": f"{anchor['number']} {anchor['hash']}"} if anchor else {}),
-        "program": f"blockmill {blockmill.__version__}",
-        "rules": f"seal {job.asked['seal']}, seed {job.asked['seal_seed']}",
-        "files": [file for row in rows for file in json.loads(row["files"])],
+        "program": facts["blockmill.program"],
+        "rules": facts["blockmill.rules"],
+        "files": files,
     }
-    Folder(job.to).put("manifest.json", json.dumps(manifest, indent=2).encode() + b"\n")
+    tables.put("manifest.json", json.dumps(manifest, indent=2).encode() + b"\n")
