@@ -18,6 +18,7 @@ use blockmill_ethereum::unit::{Fold, join};
 use blockmill_ethereum::{Hash, Level, U256};
 use chain::Status;
 use pipeline::Cancel;
+use rlp::Encode;
 use std::error::Error;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
@@ -61,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     joined.outcome?;
     let seconds = start.elapsed().as_secs_f64();
-    let peak = system::peak_memory("self").unwrap_or(0);
+    let peak = system::proc::peak_memory("self").unwrap_or(0);
     let blocks = joined.boundary.blocks;
     println!("{how}: {units} units, {blocks} blocks, {bytes} bytes of documents");
     println!("{seconds:.2} s with their making, {} MB of memory at most", peak / 1_000_000);
