@@ -97,10 +97,11 @@ class Folder:
             writer.write_batch(batch)
         self.put(name, sink.getvalue())
 
-    def row(self, name):
+    def row(self, name, columns=None):
         """The row in a file; None where power was lost before it was on disk."""
+        data = io.BytesIO(self.fs.cat_file(f"{self.root}/{name}"))
         try:
-            [row] = pq.read_table(io.BytesIO(self.fs.cat_file(f"{self.root}/{name}"))).to_pylist()
+            [row] = pq.ParquetFile(data).read(columns, use_threads=False).to_pylist()
         except ValueError:
             return None
         return row

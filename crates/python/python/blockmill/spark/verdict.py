@@ -80,21 +80,21 @@ def lacks(boundary):
 
 def texts(job, units):
     """The boundaries of units, in their order."""
-    return (row["boundary"] for row in read(job, units))
+    return (row["boundary"] for row in read(job, units, ["boundary"]))
 
 
-def read(job, units):
-    """The rows of units, in their order; a few are in memory at once."""
+def read(job, units, columns):
+    """Columns of the rows of units, in their order; a few are in memory at once."""
     folder, units = Folder(job.state), iter(units)
     with ThreadPoolExecutor(READERS) as pool:
         while some := list(islice(units, 64 * READERS)):
-            yield from pool.map(lambda unit: folder.row(job.name(unit)), some)
+            yield from pool.map(lambda unit: folder.row(job.name(unit), columns), some)
 
 
 def write_manifest(job, units, answer):
     """Says that the tables of all units are one verified chain."""
     boundary = answer["boundary"]
-    rows = sorted(read(job, units), key=lambda row: row["starts_at"])
+    rows = sorted(read(job, units, ["starts_at", "files"]), key=lambda row: row["starts_at"])
     files = [file for row in rows for file in json.loads(row["files"])]
     tables = Folder(job.to)
     facts, anchor = tables.facts(files[0]["file"]), boundary.get("anchor")
