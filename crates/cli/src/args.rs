@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use check::Check;
 pub use execution::{Heal, Prove, Test, Unwind, Witness};
-pub use export::{Export, ExportNames};
+pub use export::{Export, ExportNames, Read, Rows};
 pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};

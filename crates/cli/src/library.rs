@@ -4,14 +4,16 @@
 //! waited for; no config file is read.
 
 use crate::answer::Answer;
-use crate::args::{Cli, Command, Verify};
-use crate::{run, unit, usage};
+use crate::args::{Cli, Command, Read, Verify};
+use crate::{bitcoin, export, run, unit, usage};
 use ::ethereum::unit::boundary::Boundary;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
+use columns::RecordBatch;
 use pipeline::Cancel;
 use serde_json::Value;
 use std::ffi::OsString;
+use std::sync::mpsc::SyncSender;
 
 /// In the place of the paths of a command that is given documents instead.
 const IN_MEMORY: &str = "-";
@@ -45,6 +47,41 @@ pub fn join<T: AsRef<str>>(boundaries: &[T], args: &[OsString], cancel: &Cancel)
             boundaries.iter().map(|unit| boundary(unit.as_ref())).collect();
         unit::join(verification(cli)?, &units?, true, cancel.clone())
     })
+}
+
+/// Tables of one unit: `args` are those of `blockmill export`. The `result` of the document has its
+/// `boundary`, as [`verify_unit`] gives it, and `files` as the manifest of an export has them.
+pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> Value {
+    let export = [OsString::from("export")].into_iter();
+    let args: Vec<_> = export.chain(args.iter().cloned()).collect();
+    document(&args, |cli| {
+        let after = after.map(boundary).transpose().context("--after")?;
+        match &cli.command {
+            Command::Export(args) => export::of_unit(args, after.as_ref(), cancel.clone()),
+            _ => bail!("expected the arguments of export"),
+        }
+    })
+}
+
+/// Gives the rows of one table to a reader as they are verified: `args` are those of
+/// `blockmill export` without `--to`. Returns the document of a `verify` when the last row was
+/// given, or when the reader is gone; only with its status are the rows those of a verified chain.
+pub fn read(args: &[OsString], reader: SyncSender<RecordBatch>, cancel: &Cancel) -> Value {
+    let program = OsString::from("blockmill read");
+    let answer = match Read::try_parse_from([program].iter().chain(args)) {
+        Ok(mut args) => read_rows(&mut args, reader, cancel.clone())
+            .unwrap_or_else(|error| Answer::failed(&error)),
+        Err(error) => usage(&error),
+    };
+    answer.document("read")
+}
+
+fn read_rows(args: &mut Read, reader: SyncSender<RecordBatch>, cancel: Cancel) -> Result<Answer> {
+    let tables = &args.rows.tables;
+    ensure!(tables.len() == 1, "expected one table to read, found {}", tables.join(", "));
+    let asked = &mut args.verification;
+    asked.stores = bitcoin::sources::replaced(&mut asked.paths)?;
+    export::read(args, reader, cancel)
 }
 
 /// The arguments of a `verify` between flags and paths.

@@ -54,7 +54,8 @@ pub fn join(args: &Verify, units: &[Boundary], json: bool, cancel: Cancel) -> Re
     ethereum::unit::join(&args.verification, units, json, cancel)
 }
 
-fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
+/// A unit and a join leave no record.
+pub fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
     ensure!(asked.record.is_none(), "{flag} writes no run record: --record is for whole runs");
     ensure!(asked.serve.is_none(), "{flag} shows no run: --serve is for whole runs");
     ensure!(!asked.profile, "{flag} writes no run record: --profile is for whole runs");

@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+mod capsule;
+mod stream;
 mod work;
 
 use cli::library;
@@ -31,11 +33,20 @@ fn join(py: Python<'_>, boundaries: Vec<String>, args: Vec<OsString>) -> PyResul
     work::run(py, move |cancel| library::join(&boundaries, &args, cancel).to_string())
 }
 
+/// Tables of a unit, `args` being those of `blockmill export`; behind the boundary `after`.
+#[pyfunction]
+fn export_unit(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
+    let answer = move |cancel: &_| library::export_unit(&args, after.as_deref(), cancel);
+    work::run(py, move |cancel| answer(cancel).to_string())
+}
+
 /// The native part of `blockmill`.
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{answer, join, verify_unit};
+    use super::stream::{Batch, Rows, read};
+    #[pymodule_export]
+    use super::{answer, export_unit, join, verify_unit};
 
     /// The version of the package.
     #[pymodule_export]

@@ -4,8 +4,8 @@ use pipeline::Cancel;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::any::Any;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Time between two looks at signals.
@@ -13,6 +13,27 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Bytes of stack: what the first thread of the program has.
 const STACK: usize = 8 << 20;
+
+/// Begins work.
+///
+/// # Errors
+/// The system has no thread left.
+pub fn begin<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<JoinHandle<T>> {
+    thread::Builder::new().name("blockmill".into()).stack_size(STACK).spawn(work)
+}
+
+/// Waits a moment for what `from` receives, without the lock of the interpreter.
+pub fn wait<T: Send>(
+    py: Python<'_>,
+    from: Receiver<T>,
+) -> (Receiver<T>, Result<T, RecvTimeoutError>) {
+    py.detach(move || {
+        let received = from.recv_timeout(LOOK_EVERY);
+        (from, received)
+    })
+}
 
 /// What `work` returns. Where a signal raises an exception meanwhile (Ctrl-C), the work is asked to
 /// stop, and the exception is raised when it has.
@@ -26,8 +47,7 @@ pub fn run<T: Send + 'static>(
     let cancel = Cancel::new();
     let (done, mut ended) = sync_channel::<()>(1);
     let own = cancel.clone();
-    let worker = thread::Builder::new().name("blockmill".into()).stack_size(STACK);
-    let worker = worker.spawn(move || {
+    let worker = begin(move || {
         // dropped when the work is over, however it ends
         let _done = done;
         work(&own)
@@ -35,10 +55,7 @@ pub fn run<T: Send + 'static>(
     let mut raised = None;
     loop {
         let waited;
-        (ended, waited) = py.detach(move || {
-            let waited = ended.recv_timeout(LOOK_EVERY);
-            (ended, waited)
-        });
+        (ended, waited) = wait(py, ended);
         if waited != Err(RecvTimeoutError::Timeout) {
             break;
         }
@@ -57,7 +74,7 @@ pub fn run<T: Send + 'static>(
 }
 
 /// A fault of blockmill itself.
-fn panicked(panic: &(dyn Any + Send)) -> PyErr {
+pub fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
     PyRuntimeError::new_err(format!("a fault of blockmill itself: {text}"))

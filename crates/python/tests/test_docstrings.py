@@ -5,12 +5,13 @@ import os
 import unittest
 
 import blockmill
-from blockmill import _commands
+from blockmill import _commands, _tables
 from support import Folder
 
 
 def load_tests(loader, tests, pattern):
     folder = Folder()
+    unittest.addModuleCleanup(folder.close)
     here = os.getcwd()
 
     def begin(test):
@@ -19,7 +20,7 @@ def load_tests(loader, tests, pattern):
     def end(test):
         os.chdir(here)
 
-    for module in [_commands]:
+    for module in [_commands, _tables]:
         tests.addTests(
             doctest.DocTestSuite(
                 module, globs={"blockmill": blockmill}, setUp=begin, tearDown=end

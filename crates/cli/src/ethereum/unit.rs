@@ -27,12 +27,7 @@ pub fn verify(
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
-    let mut job = Job::prepare(asked, setting(&asked.with)?, None, VERIFY_SEAL, cancel)?;
-    if asked.level.is_none() {
-        // no unit but the first has the state that execution begins with
-        job.options.level = job.options.level.min(Level::Bodies);
-    }
-    let Job { archive, options, .. } = job;
+    let Job { archive, options, .. } = job(asked, cancel)?;
     let display = Display::new(archive.disk_bytes(), options.level.name(), json);
     let live = options.cancel.live();
     let boundary = display.watch(|display| {
@@ -41,8 +36,23 @@ pub fn verify(
             display.update(progress);
         })
     })?;
+    with_boundary(answer_of(&boundary), &boundary, json)
+}
+
+/// A unit to be verified.
+pub(super) fn job(asked: &Verification, cancel: Cancel) -> Result<Job> {
+    let mut job = Job::prepare(asked, setting(&asked.with)?, None, VERIFY_SEAL, cancel)?;
+    if asked.level.is_none() {
+        // no unit but the first has the state that execution begins with
+        job.options.level = job.options.level.min(Level::Bodies);
+    }
+    Ok(job)
+}
+
+/// The answer of a unit that has this boundary.
+pub(super) fn answer_of(boundary: &Boundary) -> Answer {
     let fault = boundary.fault.as_ref().map(|fault| fault.fault().report());
-    with_boundary(Answer { error: fault, ..answer(&boundary) }, &boundary, json)
+    Answer { error: fault, ..answer(boundary) }
 }
 
 /// Joins boundaries.

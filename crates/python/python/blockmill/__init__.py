@@ -17,6 +17,7 @@ from ._errors import (
     VerifyError,
 )
 from ._native import VERSION as __version__
+from ._tables import Rows, export, export_unit, read
 
 __all__ = [
     "Damage",
@@ -25,11 +26,15 @@ __all__ = [
     "Incomplete",
     "MachineError",
     "Options",
+    "Rows",
     "Unknown",
     "UsageError",
     "VerifyError",
+    "export",
+    "export_unit",
     "inspect",
     "join",
+    "read",
     "verify",
     "verify_unit",
 ]
