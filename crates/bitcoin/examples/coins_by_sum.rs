@@ -1,8 +1,10 @@
 //! Verifies a datadir of Bitcoin Core with a set of coins and by the sum over all coins, in turns,
-//! and tells what each took: wall time and CPU time in seconds.
+//! and tells what each took: wall time and CPU time in seconds. MIB is the memory for the set of
+//! coins.
 //!
 //! ```text
-//! cargo run --release -p blockmill-bitcoin --example coins_by_sum -- DATADIR [PAIRS] [THREADS]
+//! cargo run --release -p blockmill-bitcoin --example coins_by_sum -- DATADIR \
+//!     [PAIRS] [THREADS] [MIB]
 //! ```
 
 use archive::blkdat::open;
@@ -22,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(threads) => threads.parse()?,
         None => std::thread::available_parallelism()?.get(),
     };
+    let memory: u64 = arguments.next().map_or(Ok(450), |mebibytes| mebibytes.parse())?;
     let files = open(&[path], None)?;
     let network = files.network().ok_or("which network?")?;
     let params = Params::by_magic(network.magic()).ok_or("which network?")?;
@@ -35,7 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         for value in settings {
             let unspent = unspent.clone();
-            let mut options = Options { threads, unspent, ..Options::new(params.clone()) };
+            let memory = memory << 20;
+            let mut options = Options { threads, unspent, memory, ..Options::new(params.clone()) };
             options.setting.set(&format!("coins={value}"))?;
             let data = tempfile::tempdir()?;
             let (start, cpu) = (Instant::now(), cpu_s());

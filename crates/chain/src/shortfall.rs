@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// One thing that is missing from an archive, or is there and cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Shortfall {
     /// What it is.
     pub kind: ShortfallKind,

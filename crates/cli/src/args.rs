@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub use bench::Bench;
 pub use check::Check;
 pub use execution::{Heal, Prove, Test, Unwind, Witness};
-pub use export::{Export, ExportNames};
+pub use export::{Export, ExportNames, Read, Rows};
 pub use generate::{GenerateBitcoin, GenerateEthereum, GenerateNeo, Order};
 pub use outputs::{Force, Outputs};
 pub use report::{Demo, Report, Serve};
@@ -136,6 +136,10 @@ pub struct Verification {
     /// Seed of the sample [default: random, and printed]
     #[arg(long, value_name = "N")]
     pub seal_seed: Option<u64>,
+    /// Ethereum: take this for the time, in seconds since 1970: blocks from beyond it are refused
+    /// [default: the clock]
+    #[arg(long, value_name = "SECONDS")]
+    pub now: Option<u64>,
     /// Keep ethash caches in this folder, and use those of earlier runs
     #[arg(long, value_name = "DIR")]
     pub ethash_cache: Option<PathBuf>,

@@ -2,19 +2,23 @@
 //! of its folder.
 
 use crate::answer::Answer;
-use crate::args::{Export, ExportNames};
+use crate::args::{Export, ExportNames, Read, Rows, Verification};
 use crate::import::{Run, family};
-use crate::{bitcoin, ethereum, neo, outputs, stop};
-use anyhow::{Context, Result, ensure};
+use crate::{bitcoin, ethereum, neo, outputs, stop, unit};
+use ::ethereum::unit::boundary::Boundary;
+use anyhow::{Context, Result, bail, ensure};
 use archive::Family;
-use archive::output::Shape;
+use archive::output::{Shape, keep_apart};
 use chain::{Status, counted, grouped};
 use columns::schema::{Form, Names, Table};
-use columns::{Error, Facts, FileEntry, MANIFEST, Verdict, remove_manifest, tables_named};
+use columns::{
+    Error, Facts, FileEntry, MANIFEST, RecordBatch, Verdict, remove_manifest, tables_named,
+};
 use pipeline::Cancel;
 use serde_json::json;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::SyncSender;
 
 /// `blockmill export`.
 pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
@@ -27,15 +31,53 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
         "{}: expected a folder without {MANIFEST}, or --force, found an export",
         args.to.display()
     );
-    fs::create_dir_all(&args.to).with_context(|| format!("cannot create {}", args.to.display()))?;
+    create(&args.to)?;
+    if asked.force.force {
+        // it speaks of files that are going to be replaced
+        remove_manifest(&args.to)?;
+    }
     stop::leaves(kept(&args.to));
     stop::writes(&args.to, 0);
     let run = Run::new(asked, "export", asked.record.clone(), json, cancel)?;
-    match family(asked) {
-        Family::Ethereum => ethereum::export::run(args, run),
-        Family::Bitcoin => bitcoin::export::run(args, run),
-        Family::Neo => neo::export::run(args, run),
+    any(&Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) }, run)
+}
+
+/// The same for a reader of one table, who is told the end by the answer.
+pub fn read(args: &Read, reader: SyncSender<RecordBatch>, cancel: Cancel) -> Result<Answer> {
+    let asked = &args.verification;
+    outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
+    let run = Run::new(asked, "read", asked.record.clone(), true, cancel)?;
+    any(&Asked { verification: asked, rows: &args.rows, to: To::Reader(reader) }, run)
+}
+
+fn any(asked: &Asked<'_>, run: Run) -> Result<Answer> {
+    match family(asked.verification) {
+        Family::Ethereum => ethereum::export::run(asked, run),
+        Family::Bitcoin => bitcoin::export::run(asked, run),
+        Family::Neo => neo::export::run(asked, run),
     }
+}
+
+/// What is verified, which rows that gives, and where they go.
+pub struct Asked<'a> {
+    /// What, and how deep.
+    pub verification: &'a Verification,
+    /// Which tables, and how they look.
+    pub rows: &'a Rows,
+    /// Where they go.
+    pub to: To<'a>,
+}
+
+/// Where rows go.
+pub enum To<'a> {
+    /// Into files in this folder.
+    Folder(&'a Path),
+    /// To a reader of one table.
+    Reader(SyncSender<RecordBatch>),
+}
+
+fn create(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
 /// What a run leaves that did not come to its end.
@@ -45,6 +87,26 @@ fn kept(folder: &Path) -> String {
         "the files in {folder} are complete, each for its unit; no {MANIFEST} says that they are \
          a verified chain"
     )
+}
+
+/// Writes tables of one unit of a chain, verified behind the blocks of `after`; the answer has its
+/// boundary, and the files where it came to its end.
+pub fn of_unit(args: &Export, after: Option<&Boundary>, cancel: Cancel) -> Result<Answer> {
+    let asked = &args.verification;
+    unit::expect_no_record(asked, "--unit")?;
+    // other units may be written into the same folder at the same time
+    keep_apart(&args.to, &asked.paths, Shape::FilesIn)?;
+    create(&args.to)?;
+    let to = To::Folder(&args.to);
+    match family(asked) {
+        Family::Ethereum => {
+            let asked = Asked { verification: asked, rows: &args.rows, to };
+            ethereum::export::of_unit(&asked, after, cancel)
+        }
+        Family::Bitcoin | Family::Neo => {
+            bail!("expected an Ethereum archive, which can be verified in parts")
+        }
+    }
 }
 
 /// An export that can begin: the tables, and the run that writes them.
@@ -58,35 +120,42 @@ pub struct Job {
 impl Job {
     /// Of these tables among `all`; `facts` are those of the chain.
     pub fn new(
-        args: &Export,
+        asked: &Asked<'_>,
         all: &[&'static Table],
         facts: Facts,
         threads: usize,
     ) -> Result<Self, Error> {
-        let tables = tables_named(all, &args.tables)?;
-        let names = match args.names {
+        let rows = asked.rows;
+        let tables = tables_named(all, &rows.tables)?;
+        let names = match rows.names {
             ExportNames::Etl => Names::Etl,
             ExportNames::Cryo => Names::Cryo,
         };
         let program = program::this();
+        let folder = match &asked.to {
+            To::Folder(folder) => folder.to_path_buf(),
+            To::Reader(_) => PathBuf::new(),
+        };
         let facts = Facts {
-            folder: args.to.clone(),
-            replace: args.verification.force.force,
-            form: Form { hex: args.hex, names },
+            folder,
+            replace: asked.verification.force.force,
+            form: Form { hex: rows.hex, names },
             program: format!("{} {} {}", program.name, program.version, program.revision),
             ..facts
         };
-        if facts.replace {
-            // it speaks of files that are going to be replaced
-            remove_manifest(&facts.folder)?;
-        }
-        let export = columns::Export::new(&tables, facts, threads)?;
+        let export = match &asked.to {
+            To::Folder(_) => columns::Export::new(&tables, facts, threads)?,
+            To::Reader(reader) => columns::Export::to_reader(&tables, facts, reader.clone())?,
+        };
         Ok(Self { tables, export })
     }
 
     /// The verdict is there: the last files, then the manifest.
-    pub fn finish(&self, verdict: Verdict) -> Result<Vec<FileEntry>, Error> {
+    pub fn finish(&self, asked: &Asked<'_>, verdict: Verdict) -> Result<Vec<FileEntry>, Error> {
         let files = self.export.finish()?;
+        if let To::Reader(_) = asked.to {
+            return Ok(files);
+        }
         let manifest = self.export.manifest(verdict, files);
         let facts = self.export.facts();
         manifest.write(&facts.folder, facts.replace)?;
@@ -95,11 +164,17 @@ impl Job {
 }
 
 /// The answer of an export whose run has `answer`; `files` were written where it came to its end.
-pub fn answer(args: &Export, answer: Answer, files: &[FileEntry], json: bool) -> Result<Answer> {
+pub fn answer(
+    asked: &Asked<'_>,
+    answer: Answer,
+    files: &[FileEntry],
+    json: bool,
+) -> Result<Answer> {
+    let To::Folder(to) = asked.to else { return Ok(answer) };
     let complete = answer.status.is_success();
-    let kept = (!complete).then(|| kept(&args.to));
+    let kept = (!complete).then(|| kept(to));
     let answer = Answer { kept: answer.kept.or(kept), ..answer };
-    let to = args.to.display().to_string();
+    let to = to.display().to_string();
     if json {
         let verified = match (complete, answer.status) {
             (true, Status::Partial) => "partial",
@@ -109,7 +184,7 @@ pub fn answer(args: &Export, answer: Answer, files: &[FileEntry], json: bool) ->
         return answer.with(json!({ "to": to, "verified": verified, "files": files }));
     }
     if complete {
-        for table in &args.tables {
+        for table in &asked.rows.tables {
             let own = || files.iter().filter(|file| file.table == *table);
             let rows = grouped(own().map(|file| file.rows).sum());
             let bytes = grouped(own().map(|file| file.bytes).sum());

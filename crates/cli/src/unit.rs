@@ -2,7 +2,7 @@
 //! makes of them stands in the `unit.rs` of its folder.
 
 use crate::answer::Answer;
-use crate::args::Verify;
+use crate::args::{Verification, Verify};
 use crate::import::family;
 use crate::{bitcoin, ethereum};
 use anyhow::{Context, Result, bail, ensure};
@@ -10,30 +10,71 @@ use archive::Family;
 use pipeline::Cancel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// What units leave, as text: one document, or several of one file.
+pub struct Documents {
+    /// Where they come from, as errors say it.
+    pub from: String,
+    /// The JSON of each.
+    pub texts: Vec<String>,
+}
 
 /// `blockmill verify --unit`, `blockmill verify --join`.
 pub fn run(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
-    let flag = if args.unit { "--unit" } else { "--join" };
-    ensure!(asked.record.is_none(), "{flag} writes no run record: --record is for whole runs");
-    ensure!(asked.serve.is_none(), "{flag} shows no run: --serve is for whole runs");
-    ensure!(!asked.profile, "{flag} writes no run record: --profile is for whole runs");
     if args.join {
-        return match is_of_block_files(&asked.paths)? {
-            true => bitcoin::unit::join(asked, json, cancel),
-            false => ethereum::unit::join(asked, json, cancel),
-        };
+        let units: Result<Vec<_>> = asked.paths.iter().map(|path| Documents::read(path)).collect();
+        return join(args, &units?, json, cancel);
     }
+    let after = args.after.as_deref().map(Documents::read).transpose()?;
+    verify(args, after.as_ref(), json, cancel)
+}
+
+/// Verifies an archive as a unit, behind what `after` says.
+pub fn verify(
+    args: &Verify,
+    after: Option<&Documents>,
+    json: bool,
+    cancel: Cancel,
+) -> Result<Answer> {
+    let asked = &args.verification;
+    expect_no_record(asked, "--unit")?;
     match family(asked) {
-        Family::Ethereum => ethereum::unit::verify(args, json, cancel),
-        Family::Bitcoin => bitcoin::unit::verify(args, json, cancel),
+        Family::Ethereum => {
+            let after = after.map(Documents::one).transpose()?;
+            ethereum::unit::verify(asked, after.as_ref(), json, cancel)
+        }
+        Family::Bitcoin => bitcoin::unit::verify(asked, after, json, cancel),
         Family::Neo => {
             bail!("--unit: expected an Ethereum archive or Bitcoin block files, found a Neo dump")
         }
     }
+}
+
+/// Joins what units left.
+pub fn join(args: &Verify, units: &[Documents], json: bool, cancel: Cancel) -> Result<Answer> {
+    let asked = &args.verification;
+    expect_no_record(asked, "--join")?;
+    if units.first().is_some_and(Documents::are_of_block_files) {
+        return bitcoin::unit::join(asked, units, json, cancel);
+    }
+    let mut boundaries = vec![];
+    for unit in units {
+        boundaries.extend(unit.parsed()?);
+    }
+    ethereum::unit::join(asked, &boundaries, json, cancel)
+}
+
+/// A unit and a join leave no record.
+pub fn expect_no_record(asked: &Verification, flag: &str) -> Result<()> {
+    ensure!(asked.record.is_none(), "{flag} writes no run record: --record is for whole runs");
+    ensure!(asked.serve.is_none(), "{flag} shows no run: --serve is for whole runs");
+    ensure!(!asked.profile, "{flag} writes no run record: --profile is for whole runs");
+    Ok(())
 }
 
 /// The answer that has `boundary` as its own part; without `json` that is printed in one line, so
@@ -46,28 +87,50 @@ pub fn with_boundary(answer: Answer, boundary: &impl Serialize, json: bool) -> R
     Ok(answer)
 }
 
-/// Are these documents of Bitcoin's units? Each of them says what it is.
-fn is_of_block_files(paths: &[PathBuf]) -> Result<bool> {
-    let Some(path) = paths.first() else { return Ok(false) };
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    let mut documents = serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter();
-    let first: Option<serde_json::Result<Kind>> = documents.next();
-    Ok(matches!(first, Some(Ok(Kind { document: Some(_) }))))
-}
-
-/// The field that names a document.
+/// The field that names a document of Bitcoin's.
 #[derive(Deserialize)]
 struct Kind {
     document: Option<String>,
 }
 
-/// The boundaries in a file, one or one after the other.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    let documents = serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter();
-    let boundaries: serde_json::Result<Vec<T>> = documents.collect();
-    let what = "expected boundaries, as verify --unit prints them";
-    let boundaries = boundaries.with_context(|| format!("{}: {what}", path.display()))?;
-    ensure!(!boundaries.is_empty(), "{}: {what}, found nothing", path.display());
-    Ok(boundaries)
+impl Documents {
+    const EXPECTED: &str = "expected boundaries, as verify --unit prints them";
+
+    /// One that is in memory.
+    pub fn new(from: &str, text: &str) -> Self {
+        Self { from: from.into(), texts: vec![text.into()] }
+    }
+
+    /// Those in a file, one or one after the other.
+    fn read(path: &Path) -> Result<Self> {
+        let from = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("cannot open {from}"))?;
+        let documents = serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter();
+        let texts = documents.map(|text: serde_json::Result<Box<RawValue>>| Ok(text?.get().into()));
+        let texts: serde_json::Result<Vec<String>> = texts.collect();
+        let texts = texts.with_context(|| format!("{from}: {}", Self::EXPECTED))?;
+        ensure!(!texts.is_empty(), "{from}: {}, found nothing", Self::EXPECTED);
+        Ok(Self { from, texts })
+    }
+
+    /// What they say.
+    pub fn parsed<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
+        let what = || format!("{}: {}", self.from, Self::EXPECTED);
+        self.texts.iter().map(|text| serde_json::from_str(text).with_context(what)).collect()
+    }
+
+    /// What the only one says.
+    pub fn one<T: DeserializeOwned>(&self) -> Result<T> {
+        let mut parsed = self.parsed()?;
+        match (parsed.pop(), parsed.pop()) {
+            (Some(one), None) => Ok(one),
+            _ => bail!("--after {}: expected one boundary: join several first", self.from),
+        }
+    }
+
+    /// Are they of Bitcoin's units? Each of those says what it is.
+    fn are_of_block_files(&self) -> bool {
+        let first = self.texts.first().map(|text| serde_json::from_str(text));
+        matches!(first, Some(Ok(Kind { document: Some(_) })))
+    }
 }

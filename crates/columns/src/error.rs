@@ -57,6 +57,9 @@ pub enum Error {
     /// A file cannot be written.
     #[error(transparent)]
     Archive(#[from] archive::Error),
+    /// Whoever read the rows has stopped.
+    #[error("nobody reads the rows any more")]
+    NoReader,
     /// A source cannot be read.
     #[error("{file}: {error}")]
     Source {
@@ -88,6 +91,7 @@ impl Error {
                 io.map_or(Status::Damage, Status::of_io)
             }
             Self::Parquet(_) => Status::Damage,
+            Self::NoReader => Status::Interrupted,
             Self::Archive(error) => error.status(),
             Self::Source { error, .. } => Status::of_io(error),
         }

@@ -3,9 +3,12 @@
 use crate::encode::{Cuts, Piece, ROW_GROUP, Task, Written};
 use crate::error::Error;
 use crate::manifest::{FileEntry, Manifest};
+use crate::outlet::Outlet;
 use crate::schema::{Form, Table};
 use crate::write::FileWriter;
+use arrow_array::RecordBatch;
 use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most tasks that encode columns side by side.
@@ -77,10 +80,26 @@ pub fn tables_named(
 pub struct Export {
     facts: Facts,
     tasks: Vec<Arc<Mutex<Task>>>,
-    writer: Arc<Mutex<FileWriter>>,
+    outlet: Arc<Mutex<Outlet>>,
 }
 
 impl Export {
+    /// Of these tables, whose rows go to a reader as they are verified; of `facts` only the form is
+    /// looked at. First, a batch without rows tells the columns of each table.
+    ///
+    /// # Errors
+    /// When the reader is gone; what is to be sent to it then fails, too.
+    pub fn to_reader(
+        tables: &[&'static Table],
+        facts: Facts,
+        reader: SyncSender<RecordBatch>,
+    ) -> Result<Self, Error> {
+        let mut empty = tables.iter().map(|table| RecordBatch::new_empty(table.schema(facts.form)));
+        empty.try_for_each(|batch| reader.send(batch)).map_err(|_| Error::NoReader)?;
+        let outlet = Arc::new(Mutex::new(Outlet::Reader(reader)));
+        Ok(Self { facts, tasks: vec![], outlet })
+    }
+
     /// Of these tables, encoded by `threads`.
     ///
     /// # Errors
@@ -107,7 +126,7 @@ impl Export {
         Ok(Self {
             facts,
             tasks: tasks.map(|task| Arc::new(Mutex::new(task))).collect(),
-            writer: Arc::new(Mutex::new(writer)),
+            outlet: Arc::new(Mutex::new(Outlet::Files(Box::new(writer)))),
         })
     }
 
@@ -122,7 +141,7 @@ impl Export {
     /// # Errors
     /// Those of the files.
     pub fn write(&self, piece: &Piece) -> Result<(), Error> {
-        held(&self.writer).take(piece)
+        held(&self.outlet).take(piece)
     }
 
     /// Encodes and writes a piece.
@@ -140,7 +159,7 @@ impl Export {
     /// Those of the files.
     pub fn finish(&self) -> Result<Vec<FileEntry>, Error> {
         self.tasks.iter().try_for_each(|task| held(task).end())?;
-        let mut writer = held(&self.writer);
+        let Outlet::Files(writer) = &mut *held(&self.outlet) else { return Ok(vec![]) };
         writer.end()?;
         Ok(std::mem::take(&mut writer.files))
     }

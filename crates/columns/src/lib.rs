@@ -1,7 +1,8 @@
 //! Verified blocks as columns: Arrow in memory, Parquet on disk, and back.
 //!
 //! `schema` has what a table is, `rows` makes columns of rows, `encode` makes pages of columns on
-//! any thread, `write` makes files of pages; `export` is the front of that. Each chain has a folder
+//! any thread, `write` makes files of pages; `export` is the front of that. `outlet` gives the rows
+//! to a reader instead. Each chain has a folder
 //! with its tables, how verified blocks become rows, and how files become blocks again.
 
 #![forbid(unsafe_code)]
@@ -13,12 +14,14 @@ pub mod ethereum;
 mod export;
 mod manifest;
 pub mod neo;
+mod outlet;
 mod read;
 mod rows;
 pub mod schema;
 mod unit;
 mod write;
 
+pub use arrow_array::RecordBatch;
 pub use encode::{Piece, ROW_GROUP};
 pub use error::Error;
 pub use export::{Encoder, Export, Facts, Verdict, tables_named};

@@ -1,7 +1,7 @@
 //! The command line of `export`.
 
 use super::Verification;
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Args, Clone, Debug)]
@@ -11,6 +11,13 @@ pub struct Export {
     /// Folder to write; one file for each unit and table, and a manifest at the end
     #[arg(long, value_name = "DIR")]
     pub to: PathBuf,
+    #[command(flatten)]
+    pub rows: Rows,
+}
+
+/// Which rows there are, and how they look.
+#[derive(Args, Clone, Debug)]
+pub struct Rows {
     /// Tables: Ethereum: blocks, transactions, receipts, logs, withdrawals, and with --level
     /// execution balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks,
     /// transactions, inputs, outputs; Neo: blocks, transactions, notifications, transfers
@@ -22,6 +29,15 @@ pub struct Export {
     /// Whose names columns and files have
     #[arg(long, value_enum, default_value = "etl")]
     pub names: ExportNames,
+}
+
+/// What another program asks for that reads the rows itself.
+#[derive(Debug, Parser)]
+pub struct Read {
+    #[command(flatten)]
+    pub verification: Verification,
+    #[command(flatten)]
+    pub rows: Rows,
 }
 
 /// Whose names columns and files have.

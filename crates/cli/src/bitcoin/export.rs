@@ -2,8 +2,7 @@
 
 use super::import::Job;
 use crate::answer::Answer;
-use crate::args::Export;
-use crate::export;
+use crate::export::{self, Asked};
 use crate::import::Run;
 use anyhow::{Context, Result};
 use bitcoin::import::{Options, Run as Ended};
@@ -13,13 +12,13 @@ use columns::{Facts, Verdict};
 use pipeline::NotMade;
 
 /// `blockmill export` of block files.
-pub fn run(args: &Export, run: Run) -> Result<Answer> {
+pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
-    let mut job = Job::prepare(&args.verification, run.cancel.clone())?;
+    let mut job = Job::prepare(asked.verification, run.cancel.clone())?;
     job.expect_set_of_coins()?;
     // the files say their level before the first block is there
     job.default_level = false;
-    let writing = export::Job::new(args, &tables::ALL, facts(&job.options), job.options.threads)?;
+    let writing = export::Job::new(asked, &tables::ALL, facts(&job.options), job.options.threads)?;
     job.options.making = Some(making(writing.export.clone(), &writing.tables));
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-export-").tempdir();
@@ -30,7 +29,7 @@ pub fn run(args: &Export, run: Run) -> Result<Answer> {
     // what is missing is no error of the engine
     let is_there = ended.shortfalls.is_empty() || job.options.partial;
     if outcome.is_ok() && is_there && !ended.stopped {
-        match writing.finish(verdict(&ended)) {
+        match writing.finish(asked, verdict(&ended)) {
             Ok(written) => files = written,
             Err(error) => {
                 let (status, message) = (error.status(), error.to_string());
@@ -40,7 +39,7 @@ pub fn run(args: &Export, run: Run) -> Result<Answer> {
     }
     let answer = job.end(&ended, &outcome, (folder.path(), false), run)?;
     folder.close().context("cannot remove the folder of the coins")?;
-    export::answer(args, answer, &files, json)
+    export::answer(asked, answer, &files, json)
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

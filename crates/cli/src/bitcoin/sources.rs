@@ -39,7 +39,8 @@ pub fn resolve(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn replaced(paths: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+/// The block files in the place of the stores among `paths`, which are returned.
+pub fn replaced(paths: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let mut stores = vec![];
     let mut all = vec![];
     for path in paths.drain(..) {

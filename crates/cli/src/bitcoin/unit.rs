@@ -3,8 +3,8 @@
 
 use super::import::{Job, hint};
 use crate::answer::Answer;
-use crate::args::{Verification, Verify};
-use crate::unit::{read, with_boundary};
+use crate::args::Verification;
+use crate::unit::{Documents, with_boundary};
 use anyhow::{Context, Result, ensure};
 use bitcoin::import::Run;
 use bitcoin::unit::documents::{Bodies, Document, Headers, Source, Table, Verdict};
@@ -15,13 +15,17 @@ use pipeline::Cancel;
 use std::path::{Path, PathBuf};
 
 /// The headers of a unit; with `--after`, its bodies by the table that a join made.
-pub fn verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
-    let asked = &args.verification;
+pub fn verify(
+    asked: &Verification,
+    after: Option<&Documents>,
+    json: bool,
+    cancel: Cancel,
+) -> Result<Answer> {
     let of_bodies =
         "--unit: expected level headers or bodies, found execution: coins are no unit's";
     ensure!(asked.level != Some(Level::Execution), of_bodies);
     let Job { files, options, .. } = Job::prepare(asked, cancel)?;
-    let Some(after) = &args.after else {
+    let Some(after) = after else {
         let document = Document::Headers(headers(&files, &options)?);
         return with_boundary(Answer::of(Status::Verified), &document, json);
     };
@@ -37,23 +41,28 @@ pub fn verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
 }
 
 /// The table of the unit that has these files.
-fn table_of(paths: &[&Path], tables: &Path) -> Result<(Vec<Source>, Table)> {
+fn table_of(paths: &[&Path], tables: &Documents) -> Result<(Vec<Source>, Table)> {
     let is_own =
         |sources: &[Source]| sources.iter().map(|source| &*source.path).eq(paths.iter().copied());
-    let table = read(tables)?.into_iter().find_map(|document| match document {
+    let table = tables.parsed()?.into_iter().find_map(|document| match document {
         Document::Table { sources, table } if is_own(&sources) => Some((sources, table)),
         _ => None,
     });
-    let name = tables.display();
+    let name = &tables.from;
     table.with_context(|| format!("--after {name}: expected a table of these files, found none"))
 }
 
 /// Joins what units say; prints tables of bodies that are yet to be verified, or the verdict.
-pub fn join(asked: &Verification, json: bool, cancel: Cancel) -> Result<Answer> {
+pub fn join(
+    asked: &Verification,
+    documents: &[Documents],
+    json: bool,
+    cancel: Cancel,
+) -> Result<Answer> {
     let mut units: Vec<Headers> = vec![];
     let mut looked: Vec<(Vec<Source>, Bodies)> = vec![];
-    for path in &asked.paths {
-        for document in read(path)? {
+    for documents in documents {
+        for document in documents.parsed()? {
             match document {
                 Document::Headers(unit) => units.push(unit),
                 Document::Bodies { sources, bodies } => looked.push((sources, bodies)),

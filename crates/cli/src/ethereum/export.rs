@@ -1,35 +1,38 @@
 //! `export` of Ethereum archives: verified as by `verify`, and written as tables.
 
 use super::import::{Job, VERIFY_SEAL, setting};
+use super::unit;
 use crate::answer::Answer;
-use crate::args::Export;
-use crate::export;
+use crate::export::{self, Asked};
 use crate::import::Run;
 use anyhow::Result;
-use chain::Hex;
+use chain::{Hex, Progress, Status};
 use columns::ethereum::{Sink as Columns, tables};
 use columns::{Facts, Verdict};
 use ethereum::commit::Sink;
 use ethereum::fault::Error;
 use ethereum::import::{Options, Run as Done};
-use pipeline::NotMade;
+use ethereum::unit::boundary::Boundary;
+use ethereum::unit::verify_unit_into;
+use pipeline::{Cancel, NotMade};
+use serde_json::json;
 
 /// `blockmill export` of an archive.
-pub fn run(args: &Export, run: Run) -> Result<Answer> {
-    let asked = &args.verification;
+pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
-    let setting = setting(&asked.with)?;
-    let job = Job::prepare(asked, setting, None, VERIFY_SEAL, run.cancel.clone())?;
+    let setting = setting(&asked.verification.with)?;
+    let cancel = run.cancel.clone();
+    let job = Job::prepare(asked.verification, setting, None, VERIFY_SEAL, cancel)?;
     let facts = facts(&job.options);
     let threads = job.options.threads;
-    let writing = export::Job::new(args, &tables::ALL, facts, threads)?;
+    let writing = export::Job::new(asked, &tables::ALL, facts, threads)?;
     let format = job.archive.format();
     let columns = Columns::new(writing.export.clone(), &writing.tables, format);
     let mut sink = Sink::Design(Box::new(columns));
     let (ended, mut outcome) = job.engine(&mut sink, &run)?;
     let mut files = vec![];
     if outcome.is_ok() && !ended.stopped {
-        match writing.finish(verdict(&ended)) {
+        match writing.finish(asked, verdict(&ended)) {
             Ok(written) => files = written,
             Err(error) => {
                 let (status, message) = (error.status(), error.to_string());
@@ -38,7 +41,21 @@ pub fn run(args: &Export, run: Run) -> Result<Answer> {
         }
     }
     let answer = job.end(&ended, &outcome, None, run)?;
-    export::answer(args, answer, &files, json)
+    export::answer(asked, answer, &files, json)
+}
+
+/// Tables of one unit, which is verified as by `verify --unit`.
+pub fn of_unit(asked: &Asked<'_>, after: Option<&Boundary>, cancel: Cancel) -> Result<Answer> {
+    let Job { archive, options, .. } = unit::job(asked.verification, cancel)?;
+    let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
+    let columns = Columns::new(writing.export.clone(), &writing.tables, archive.format());
+    let mut sink = Sink::Design(Box::new(columns));
+    let live = options.cancel.live();
+    let progress = |progress: &Progress| live.progress(progress);
+    let boundary = verify_unit_into(&archive, &options, after, &mut sink, progress)?;
+    let is_whole = boundary.status == Status::Verified;
+    let files = if is_whole { writing.export.finish()? } else { vec![] };
+    unit::answer_of(&boundary).with(json!({ "boundary": boundary, "files": files }))
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

@@ -149,7 +149,7 @@ impl Job {
             partial: args.partial,
             trust: trust?,
             caches: Caches::new(args.ethash_cache.clone(), CACHES),
-            now: Some(host::unix_seconds()),
+            now: Some(args.now.unwrap_or_else(host::unix_seconds)),
             cancel,
         };
         Ok(Self { archive, options, shallow })

@@ -3,11 +3,11 @@
 use super::import::{CACHES, Job, VERIFY_SEAL, hint, setting};
 use super::network;
 use crate::answer::Answer;
-use crate::args::{Verification, Verify};
+use crate::args::Verification;
 use crate::host;
 use crate::progress::Display;
-use crate::unit::{read, with_boundary};
-use anyhow::{Context, Result, bail, ensure};
+use crate::unit::with_boundary;
+use anyhow::{Context, Result, ensure};
 use archive::ChunkLimit;
 use chain::{Status, grouped};
 use ethereum::Level;
@@ -18,48 +18,52 @@ use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::unit::boundary::Boundary;
 use ethereum::unit::{join as join_units, verify_unit};
 use pipeline::Cancel;
-use std::path::Path;
 use std::sync::Arc;
 
-/// Verifies an archive as a unit.
-pub fn verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
-    let asked = &args.verification;
+/// Verifies an archive as a unit, behind the blocks of `after`.
+pub fn verify(
+    asked: &Verification,
+    after: Option<&Boundary>,
+    json: bool,
+    cancel: Cancel,
+) -> Result<Answer> {
+    let Job { archive, options, .. } = job(asked, cancel)?;
+    let display = Display::new(archive.disk_bytes(), options.level.name(), json);
+    let live = options.cancel.live();
+    let boundary = display.watch(|display| {
+        verify_unit(&archive, &options, after, |progress| {
+            live.progress(progress);
+            display.update(progress);
+        })
+    })?;
+    with_boundary(answer_of(&boundary), &boundary, json)
+}
+
+/// A unit to be verified.
+pub(super) fn job(asked: &Verification, cancel: Cancel) -> Result<Job> {
     let mut job = Job::prepare(asked, setting(&asked.with)?, None, VERIFY_SEAL, cancel)?;
     if asked.level.is_none() {
         // no unit but the first has the state that execution begins with
         job.options.level = job.options.level.min(Level::Bodies);
     }
-    let Job { archive, options, .. } = job;
-    let after = args.after.as_deref().map(before).transpose()?;
-    let display = Display::new(archive.disk_bytes(), options.level.name(), json);
-    let live = options.cancel.live();
-    let boundary = display.watch(|display| {
-        verify_unit(&archive, &options, after.as_ref(), |progress| {
-            live.progress(progress);
-            display.update(progress);
-        })
-    })?;
+    Ok(job)
+}
+
+/// The answer of a unit that has this boundary.
+pub(super) fn answer_of(boundary: &Boundary) -> Answer {
     let fault = boundary.fault.as_ref().map(|fault| fault.fault().report());
-    with_boundary(Answer { error: fault, ..answer(&boundary) }, &boundary, json)
+    Answer { error: fault, ..answer(boundary) }
 }
 
-/// The one boundary that a unit is verified after.
-fn before(path: &Path) -> Result<Boundary> {
-    let mut boundaries = read(path)?;
-    match (boundaries.pop(), boundaries.pop()) {
-        (Some(one), None) => Ok(one),
-        _ => bail!("--after {}: expected one boundary: join several first", path.display()),
-    }
-}
-
-/// Joins boundaries that stand in files.
-pub fn join(asked: &Verification, json: bool, cancel: Cancel) -> Result<Answer> {
-    let mut units: Vec<Boundary> = vec![];
-    for path in &asked.paths {
-        units.extend(read(path)?);
-    }
-    let options = options(asked, &units, cancel)?;
-    let joined = join_units(&units, &options)?;
+/// Joins boundaries.
+pub fn join(
+    asked: &Verification,
+    units: &[Boundary],
+    json: bool,
+    cancel: Cancel,
+) -> Result<Answer> {
+    let options = options(asked, units, cancel)?;
+    let joined = join_units(units, &options)?;
     let (status, boundary) = (joined.status(), &joined.boundary);
     let shortfalls = joined.shortfalls.clone();
     let mut answer = Answer { status, shortfalls, ..answer(boundary) };
@@ -76,7 +80,7 @@ pub fn join(asked: &Verification, json: bool, cancel: Cancel) -> Result<Answer> 
         ));
     }
     if !json {
-        tell(&units, boundary, status);
+        tell(units, boundary, status);
         answer.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
     with_boundary(answer, boundary, json)
@@ -126,7 +130,7 @@ fn options(asked: &Verification, units: &[Boundary], cancel: Cancel) -> Result<O
         partial: asked.partial,
         trust: first.trust.iter().map(|hash| hash.0).collect(),
         caches: Caches::new(None, CACHES),
-        now: Some(host::unix_seconds()),
+        now: Some(asked.now.unwrap_or_else(host::unix_seconds)),
         cancel,
     })
 }

@@ -2,8 +2,7 @@
 
 use super::import::{Job, remove};
 use crate::answer::Answer;
-use crate::args::Export;
-use crate::export;
+use crate::export::{self, Asked};
 use crate::import::Run;
 use anyhow::Result;
 use columns::neo::{tables, take};
@@ -13,17 +12,17 @@ use neo::import::{Options, Run as Ended};
 use pipeline::NotMade;
 
 /// `blockmill export` of dumps.
-pub fn run(args: &Export, run: Run) -> Result<Answer> {
+pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
-    let mut job = Job::prepare(&args.verification, run.cancel.clone())?;
-    let writing = export::Job::new(args, &tables::ALL, facts(&job.options)?, job.options.threads)?;
+    let mut job = Job::prepare(asked.verification, run.cancel.clone())?;
+    let writing = export::Job::new(asked, &tables::ALL, facts(&job.options)?, job.options.threads)?;
     job.options.take = Some(take(writing.export.clone(), &writing.tables));
     let (mut sink, folder) = job.keeping_nothing()?;
     let (ended, mut outcome) = job.engine(&mut sink, &run)?;
     drop(sink);
     let mut files = vec![];
     if outcome.is_ok() && !ended.stopped {
-        match writing.finish(verdict(&ended)) {
+        match writing.finish(asked, verdict(&ended)) {
             Ok(written) => files = written,
             Err(error) => {
                 let (status, message) = (error.status(), error.to_string());
@@ -33,7 +32,7 @@ pub fn run(args: &Export, run: Run) -> Result<Answer> {
     }
     let answer = job.end(&ended, &outcome, run);
     remove(folder)?;
-    export::answer(args, answer?, &files, json)
+    export::answer(asked, answer?, &files, json)
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

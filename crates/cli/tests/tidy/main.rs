@@ -51,7 +51,7 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 const KIT: &str = "testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 20] = [
+const IMPORTS: [(&str, &[&str]); 21] = [
     ("system", &[]),
     ("chain", &[]),
     ("rlp", &["crypto"]),
@@ -93,6 +93,7 @@ const IMPORTS: [(&str, &[&str]); 20] = [
             "bitcoin", "neo", "columns", "generate", "lab", "report", "serve", "program",
         ],
     ),
+    ("python", &["chain", "pipeline", "columns", "cli"]),
     ("testkit", &[]),
 ];
 

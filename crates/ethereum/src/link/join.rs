@@ -54,12 +54,12 @@ impl Link {
         self.passed
     }
 
-    /// Ties a unit that was verified alone to the chain. `before` is the unit that the chain ends
-    /// with.
+    /// Ties a unit that was verified alone to the chain. `before` is the file in which the units
+    /// before it end.
     pub fn join(
         &mut self,
         checks: &Checks<'_>,
-        before: Option<&Boundary>,
+        before: Option<&Path>,
         unit: &Boundary,
     ) -> Result<(), Broken> {
         self.expect_first(before, unit)?;
@@ -88,15 +88,14 @@ impl Link {
     }
 
     /// The first block of `unit` has the number after the tip's, as where files join.
-    fn expect_first(&self, before: Option<&Boundary>, unit: &Boundary) -> Result<(), Broken> {
+    fn expect_first(&self, before: Option<&Path>, unit: &Boundary) -> Result<(), Broken> {
         let (Some(before), Some(tip), Some(location)) = (before, &self.tip, &unit.head.location)
         else {
             return Ok(());
         };
         let Some(found) = unit.starts_at() else { return Ok(()) };
         let expected = tip.id.number.saturating_add(1);
-        let file = before.sources.last().map_or(Path::new(""), |source| &source.path);
-        expect_next(expected, file, found, location.clone())
+        expect_next(expected, before, found, location.clone())
             .map_err(|gap| Fault::of_archive(expected, gap).into())
     }
 
@@ -155,9 +154,13 @@ impl Link {
             self.pass_sides(unit, seen, sum);
         }
         self.tip = Some(last.tip(known.map(|total| total.saturating_add(rest))));
-        let is_linked = |block: &&TailBlock| unit.head.blocks.iter().any(|b| b.hash == block.hash);
-        let tail = unit.tail.iter().filter(|block| !is_linked(block));
-        tail.for_each(|block| self.window.push(block.into()));
+        for block in &unit.tail {
+            // the first blocks were linked, and a chain behind genesis begins with it
+            let is_known = self.window.blocks().any(|own| own.parts().0 == &block.hash.0);
+            if !is_known {
+                self.window.push(block.into());
+            }
+        }
         self.passed.blocks += unit.blocks - linked;
         self.passed.seen += unit.blocks - linked;
         self.passed.sum = self.passed.sum.saturating_add(rest);

@@ -6,6 +6,7 @@
 //! more memory for longer units.
 
 pub mod boundary;
+mod fold;
 mod join;
 mod source;
 pub mod text;
@@ -18,6 +19,7 @@ use crate::resume::Beginning;
 use archive::Archive;
 use boundary::{Asked, BlockName, Boundary, Counts, LastBlock, SCHEMA, UnitFault};
 use chain::{Progress, Status};
+pub use fold::Fold;
 pub use join::{JoinError, Joined, join};
 use text::{HashText, Number};
 
@@ -36,6 +38,20 @@ pub fn verify_unit(
     after: Option<&Boundary>,
     progress: impl FnMut(&Progress) + Send,
 ) -> Result<Boundary, Error> {
+    verify_unit_into(archive, options, after, &mut Sink::Discard, progress)
+}
+
+/// The same, and the blocks that were verified go to `sink`, in order.
+///
+/// # Errors
+/// Those of [`verify_unit`], and those of `sink`.
+pub fn verify_unit_into(
+    archive: &Archive,
+    options: &Options,
+    after: Option<&Boundary>,
+    sink: &mut Sink,
+    progress: impl FnMut(&Progress) + Send,
+) -> Result<Boundary, Error> {
     if options.level > Level::Bodies {
         return Err(Error::Execution { lacks: "the state before each unit".into() });
     }
@@ -44,7 +60,7 @@ pub fn verify_unit(
         archive::Error::Io { path, action: "cannot read", source }
     })?;
     let beginning = after.map(|after| Beginning::behind(after, options));
-    let (run, outcome) = import_behind(beginning, archive, options, &mut Sink::Discard, progress);
+    let (run, outcome) = import_behind(beginning, archive, options, sink, progress);
     if run.stopped {
         return Err(Error::Stopped);
     }

@@ -192,11 +192,13 @@ fn good_chains_are_verified_wherever_they_are_cut() {
 #[test]
 fn joined_boundaries_are_joined_again() {
     let mut random = Random::new_each_run("joined_boundaries_are_joined_again");
-    let (spec, blocks) = mainnet(600);
-    let options = options(&spec, Level::Bodies);
-    for _ in 0..testkit::rounds(20) {
+    // one that begins with its genesis block, and one that leaves it out
+    let chains = [mainnet(600), published("geth-ethtest")];
+    for round in 0..testkit::rounds(20) {
+        let (spec, blocks) = &chains[round % 2];
+        let options = options(spec, Level::Bodies);
         let folder = tempfile::tempdir().unwrap();
-        let parts = write_parts(folder.path(), &cut(&mut random, &blocks));
+        let parts = write_parts(folder.path(), &cut(&mut random, blocks));
         let units: Vec<_> =
             parts.iter().map(|part| unit(std::slice::from_ref(part), &options, None)).collect();
         let flat = join(&units, &options).unwrap();

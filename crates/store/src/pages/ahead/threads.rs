@@ -14,11 +14,13 @@ use super::{Wanted, one};
 /// More of them cost more than they bring.
 const THREADS: usize = 16;
 
+/// Where what a thread read is put.
+type Place = Mutex<Option<io::Result<Arc<[u8]>>>>;
+
 /// What is wanted, in the same order.
 pub fn read(wanted: &[Wanted]) -> io::Result<Vec<Arc<[u8]>>> {
     let next = AtomicUsize::new(0);
-    let found: Vec<Mutex<Option<io::Result<Arc<[u8]>>>>> =
-        wanted.iter().map(|_| Mutex::new(None)).collect();
+    let found: Vec<Place> = wanted.iter().map(|_| Place::new(None)).collect();
     let put = |at: usize, bytes| {
         *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
     };

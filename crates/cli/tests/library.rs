@@ -1,0 +1,83 @@
+//! The commands as functions of another program: the documents are those of the program, and what
+//! belongs to a process is refused.
+
+mod program;
+
+use blockmill_cli::library;
+use pipeline::Cancel;
+use program::{Scratch, blockmill, document, run};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+const BLOCKS: usize = 3000;
+
+/// A generated chain of headers.
+fn chain(scratch: &Scratch) -> PathBuf {
+    let path = scratch.path("headers.rlp");
+    let words = format!("generate ethereum --headers {BLOCKS}");
+    let ended = run(blockmill(&words).arg("--out").arg(&path));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    path
+}
+
+fn words(words: &str, path: &Path) -> Vec<OsString> {
+    words.split_whitespace().map(OsString::from).chain([path.into()]).collect()
+}
+
+/// A document without what each run has for itself.
+fn lasting(mut document: Value) -> Value {
+    document["result"] = document["result"]["data"].take();
+    document
+}
+
+#[test]
+fn a_document_is_that_of_the_program() {
+    let scratch = Scratch::new("library");
+    let chain = chain(&scratch);
+    for asked in ["verify --seal off --seal-seed 1", "verify --seal off --from 7 --until 4"] {
+        let theirs = document(&run(blockmill(asked).arg(&chain).arg("--json")));
+        let ours = library::answer(&words(asked, &chain), &Cancel::new());
+        assert_eq!(lasting(ours), lasting(theirs), "{asked}");
+    }
+    let ours = library::answer(&words("inspect --deep", &chain), &Cancel::new());
+    assert_eq!(ours, document(&run(blockmill("inspect --deep --json").arg(&chain))));
+}
+
+#[test]
+fn what_belongs_to_a_process_is_refused() {
+    let path = Path::new("nothing");
+    for asked in ["serve", "bench", "demo --out", "verify --log x", "verify --config x", "--help"] {
+        let answer = library::answer(&words(asked, path), &Cancel::new());
+        assert_eq!(answer["status"], "usage", "{asked}: {answer}");
+        assert!(answer["error"]["message"].is_string(), "{asked}: {answer}");
+    }
+}
+
+#[test]
+fn a_run_that_was_asked_to_stop_is_interrupted() {
+    let scratch = Scratch::new("library_stop");
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let asked = words("verify --seal off --chunk 100", &chain(&scratch));
+    assert_eq!(library::answer(&asked, &cancel)["status"], "interrupted");
+}
+
+#[test]
+fn rows_go_to_a_reader_and_end_with_it() {
+    let scratch = Scratch::new("library_rows");
+    let asked = words("--tables blocks --seal off --chunk 100", &chain(&scratch));
+    let (sender, rows) = sync_channel(1);
+    let own = asked.clone();
+    let run = thread::spawn(move || library::read(&own, sender, &Cancel::new()));
+    let count: usize = rows.iter().map(|batch| batch.num_rows()).sum();
+    assert_eq!((count, &run.join().unwrap()["status"]), (BLOCKS, &"verified".into()));
+
+    let (sender, rows) = sync_channel(1);
+    let run = thread::spawn(move || library::read(&asked, sender, &Cancel::new()));
+    rows.iter().take(2).for_each(drop);
+    drop(rows);
+    assert_eq!(run.join().unwrap()["status"], "interrupted");
+}

@@ -1,0 +1,96 @@
+"""Whole archives on Apache Spark, or on what speaks its protocol: a file of an archive is a unit,
+and a unit is a task.
+
+Workers need this package, and to reach the files. A row in `units/` of the folder of results tells
+of each unit, whatever is wrong with it; only what is wrong with machines raises, so that the engine
+tries again. The verdict is that of the boundaries joined, which is that of a single run.
+"""
+
+import json
+import secrets
+import time
+from functools import partial as task
+from pathlib import Path
+
+import blockmill
+
+from . import verdict, worker
+from .folder import Folder, archives, local, text_beside
+from .worker import Job, on_workers
+
+__all__ = ["export", "verify"]
+
+# what the driver keeps of a row
+SLIM = ["unit", "sha256", "status", "starts_at", "is_open", "message", "file", "offset"]
+
+
+def verify(spark, paths, to, **asked):
+    """Verifies archives, and gives the verdict of `blockmill verify` over all of them.
+
+    `paths` are files, or folders of archives; `to` is the folder of results. `level` (bodies),
+    `partial`, `chain`, `seal`, `seal_seed`, `now` and `trust` are as on the command line. Of the
+    last five, what the caller does not say is fixed by the first run in `to`. Units that have a row
+    there for the same file, level, options and revision are not verified again.
+    """
+    return run(spark, paths, str(to), **asked)
+
+
+def export(spark, paths, to, tables, hex=False, names="etl", **asked):
+    """The same, and the blocks as tables in Parquet in `to`: when all units are one verified chain,
+    `manifest.json` says so. Results are in `_blockmill` of it."""
+    tables = {"tables": list(tables), "hex": hex, "names": names}
+    return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
+
+
+def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False, **asked):
+    """Verifies the units that have no row yet, and joins the rows of all."""
+    folder = Folder(state)
+    units = archives([paths] if isinstance(paths, (str, Path)) else paths)
+    job = Job(state, level, *fixed(folder, units, **asked), to=to, tables=tables or {})
+    if to:
+        # it speaks of tables that may be replaced
+        Folder(to).remove("manifest.json")
+    there = folder.names("units")
+    known = [unit for unit in units if job.name(unit) in there]
+    finished = collected(spark, worker.finished_unit, job, known)
+    to_do = [unit for unit in units if unit[0] not in finished]
+    done = collected(spark, worker.verify_unit, job, sorted(to_do, key=lambda unit: -unit[1]))
+    answer = verdict.joined(spark, job, units, finished | done, partial)
+    answer |= {"units": len(units), "verified_now": len(to_do), "finished_before": len(finished)}
+    if tables and answer["status"] in ("verified", "partial"):
+        verdict.write_manifest(job, units, answer)
+    folder.put("verdict.json", json.dumps(answer, indent=1).encode())
+    folder.clear()
+    return answer
+
+
+def collected(spark, what, job, units):
+    """What the driver keeps of the rows that `what` yields of these units, by unit."""
+    if not units:
+        return {}
+    rows = on_workers(spark, task(what, job), units).select(*SLIM).collect()
+    return {row.unit: row for row in rows}
+
+
+def fixed(folder, units, chain=None, seal=None, seal_seed=None, now=None, trust=None):
+    """What all units are asked for, and the genesis.json of a chain that is not built in: as the
+    caller says, else as the run before did, else as a single run chooses it."""
+    known = folder.json("job.json")
+    said = {"seal": seal, "seal_seed": seal_seed, "now": now, "trust": trust}
+    chosen = {"seal": "all", "seal_seed": secrets.randbits(32), "now": int(time.time())}
+    before = known.get("asked", {**chosen, "trust": []})
+    asked = {name: before[name] if value is None else value for name, value in said.items()}
+    genesis = None
+    if chain is not None and Path(chain).is_file():
+        genesis = Path(chain).read_text()
+    elif chain is None and known:
+        chain, genesis = before["chain"], known["genesis"]
+    elif chain is None:
+        genesis = text_beside(units[0][0], "genesis.json")
+        if genesis is None:
+            with local(units[0][0]) as path:
+                first = blockmill.verify_unit(path, level="headers", until=0, seal="off")
+            chain = first["asked"]["chain"]
+    asked = {"chain": None if genesis else str(chain), **asked}
+    folder.put("job.json", json.dumps({"asked": asked, "genesis": genesis}, indent=1).encode())
+    return asked, genesis

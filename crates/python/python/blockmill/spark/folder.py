@@ -1,0 +1,134 @@
+"""Where archives are read from and results are kept: local folders and whatever fsspec knows."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import tempfile
+import uuid
+from pathlib import Path
+
+import fsspec
+import pyarrow.parquet as pq
+from fsspec.implementations.local import LocalFileSystem
+
+ARCHIVE = re.compile(r"\.(era1|rlp)(\.(gz|zst|zstd|xz|bz2))?$")
+
+
+def natural(name):
+    """The key that puts `x-2` before `x-10`."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def archives(paths):
+    """The units that paths stand for, in natural order, with their sizes: a file for itself, a
+    folder for the archives in it, which their endings tell."""
+    found = []
+    for path in map(str, paths):
+        fs, plain = fsspec.core.url_to_fs(path)
+        url = fs.unstrip_protocol if "://" in path else str
+        if not fs.isdir(plain):
+            found.append((url(plain), fs.size(plain)))
+            continue
+        entries = [entry for entry in fs.ls(plain, detail=True) if entry["type"] != "directory"]
+        own = [(url(e["name"]), e["size"]) for e in entries if ARCHIVE.search(e["name"])]
+        if not own:
+            raise ValueError(f"{path}: expected archives (*.era1, *.rlp, also compressed)")
+        found += own
+    return sorted(found, key=lambda unit: natural(unit[0]))
+
+
+@contextlib.contextmanager
+def local(url):
+    """A path of this machine under which the file can be read."""
+    if "://" not in url:
+        yield url
+        return
+    fs, plain = fsspec.core.url_to_fs(url)
+    with tempfile.TemporaryDirectory(prefix="blockmill-") as folder:
+        path = str(Path(folder, plain.rsplit("/", 1)[-1]))
+        fs.get_file(plain, path)
+        yield path
+
+
+def text_beside(url, name):
+    """The text of the file of this name in the folder of a file; None where there is none."""
+    fs, plain = fsspec.core.url_to_fs(url)
+    path = f"{plain.rpartition('/')[0]}/{name}"
+    return fs.cat_file(path).decode() if fs.isfile(path) else None
+
+
+class Folder:
+    """A folder of results. Files get their names when they are whole, so that whatever is killed
+    leaves nothing that could be taken for a result."""
+
+    def __init__(self, url):
+        self.fs, self.root = fsspec.core.url_to_fs(str(url))
+        self.root = self.root.rstrip("/")
+        self.is_local = isinstance(self.fs, LocalFileSystem)
+
+    def put(self, name, data):
+        """Writes bytes, or moves a file here; what has the name already is replaced."""
+        path, aside = f"{self.root}/{name}", f"{self.root}/_aside/{uuid.uuid4().hex}"
+        for folder in (path, aside):
+            self.fs.makedirs(folder.rsplit("/", 1)[0], exist_ok=True)
+        if isinstance(data, bytes):
+            self.fs.pipe_file(aside, data)
+        elif self.is_local:
+            aside = data
+        else:
+            self.fs.put_file(data, aside)
+        os.replace(aside, path) if self.is_local else self.fs.mv(aside, path)
+
+    @contextlib.contextmanager
+    def scratch(self):
+        """A new folder of this machine for files that are going to be put here."""
+        aside = f"{self.root}/_aside" if self.is_local else None
+        if aside:
+            os.makedirs(aside, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="blockmill-", dir=aside) as folder:
+            yield Path(folder)
+
+    def put_row(self, name, batch):
+        """Writes a row as a Parquet file."""
+        sink = io.BytesIO()
+        with pq.ParquetWriter(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        self.put(name, sink.getvalue())
+
+    def row(self, name, columns=None):
+        """The row in a file; None where power was lost before it was on disk."""
+        data = io.BytesIO(self.fs.cat_file(f"{self.root}/{name}"))
+        try:
+            [row] = pq.ParquetFile(data).read(columns, use_threads=False).to_pylist()
+        except ValueError:
+            return None
+        return row
+
+    def facts(self, name):
+        """What the footer of a table says of itself."""
+        with self.fs.open(f"{self.root}/{name}") as file:
+            facts = pq.read_metadata(file).metadata or {}
+        return {key.decode(): value.decode() for key, value in facts.items()}
+
+    def remove(self, name):
+        """Removes the file of this name, if there is one."""
+        if self.fs.exists(f"{self.root}/{name}"):
+            self.fs.rm(f"{self.root}/{name}")
+
+    def json(self, name):
+        """The document of this name, or an empty one."""
+        path = f"{self.root}/{name}"
+        return json.loads(self.fs.cat_file(path)) if self.fs.exists(path) else {}
+
+    def names(self, folder):
+        """The Parquet files in a folder of it."""
+        path = f"{self.root}/{folder}"
+        names = self.fs.ls(path, detail=False) if self.fs.isdir(path) else []
+        return {f"{folder}/{name.rsplit('/', 1)[1]}" for name in names}
+
+    def clear(self):
+        """Removes what killed writers left."""
+        if self.fs.isdir(f"{self.root}/_aside"):
+            self.fs.rm(f"{self.root}/_aside", recursive=True)

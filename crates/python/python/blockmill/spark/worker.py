@@ -1,0 +1,146 @@
+"""What runs on the workers: a unit is verified, and one row tells of it."""
+
+import contextlib
+import hashlib
+import json
+import tempfile
+from dataclasses import dataclass, field
+
+import blockmill
+import pyarrow as pa
+
+from .folder import Folder, local
+
+KEY = ["unit", "size", "sha256", "level", "options", "revision"]
+TEXTS = ["status", "boundary", "files", "hash", "file", "rule", "expected", "found", "message"]
+NUMBERS = ["starts_at", "blocks", "block", "offset"]
+ROW = pa.schema(
+    [(name, pa.int64() if name == "size" else pa.string()) for name in KEY]
+    + [(name, pa.string()) for name in TEXTS]
+    + [(name, pa.int64()) for name in NUMBERS]
+    + [("is_open", pa.bool_())]
+)
+TYPES = {pa.string(): "string", pa.int64(): "bigint", pa.bool_(): "boolean"}
+COLUMNS = ", ".join(f"`{field.name}` {TYPES[field.type]}" for field in ROW)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is the same for all units, fixed once by the driver."""
+
+    state: str
+    level: str
+    asked: dict
+    genesis: str | None = None
+    to: str | None = None
+    tables: dict = field(default_factory=dict)
+
+    def key(self):
+        """What a finished unit need not be verified again for, besides its file."""
+        genesis = self.genesis and hashlib.sha256(self.genesis.encode()).hexdigest()
+        options = json.dumps({**self.asked, "genesis": genesis, **self.tables}, sort_keys=True)
+        return {"level": self.level, "options": options, "revision": blockmill.__version__}
+
+    def name(self, unit):
+        """The name of the file with the row of a unit: whatever its bytes, so that of each there is
+        one."""
+        what = json.dumps([*unit, self.key()], sort_keys=True)
+        return f"units/{hashlib.sha256(what.encode()).hexdigest()}.parquet"
+
+    @contextlib.contextmanager
+    def arguments(self):
+        """The arguments of the native functions. A machine does one unit a core."""
+        asked = {**self.asked, "level": self.level, "threads": 1}
+        if self.genesis is None:
+            yield asked
+            return
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write(self.genesis)
+            file.flush()
+            yield {**asked, "chain": file.name}
+
+
+def on_workers(spark, what, units):
+    """The table of the rows that `what` yields of each unit: each is a task of the engine, the
+    first units come first."""
+    count = len(units)
+
+    def run(batches):
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                rows = [row for row in [what(units[at])] if row is not None]
+                yield pa.RecordBatch.from_pylist(rows, schema=ROW)
+
+    return spark.range(0, count, 1, count).mapInArrow(run, COLUMNS)
+
+
+def verify_unit(job, unit, after=None):
+    """Verifies a unit, and keeps its row, which is the same whoever makes it and how often."""
+    url, size = unit
+    folder = Folder(job.state)
+    with local(url) as path, job.arguments() as arguments:
+        files = []
+        try:
+            if job.tables and after is None:
+                document, files = export_unit(job, path, arguments)
+            else:
+                document = blockmill.verify_unit(path, after=after, **arguments)
+        except blockmill.VerifyError as error:
+            # what cannot be opened leaves no boundary
+            document = error.answer
+        texts = [json.dumps(part, separators=(",", ":")) for part in (document, files)]
+        if path != url:
+            texts = [text.replace(json.dumps(path)[1:-1], json.dumps(url)[1:-1]) for text in texts]
+        document = json.loads(texts[0])
+        sums = [source.get("sha256") for source in document.get("sources", [])]
+        sha256 = sums[0] if sums else sum_of(path)
+    row = {"unit": url, "size": size, "sha256": sha256, **job.key(), **told(document)}
+    row |= {"boundary": texts[0] if row["is_open"] else None, "files": texts[1]}
+    if after is None:
+        folder.put_row(job.name(unit), pa.RecordBatch.from_pylist([row], schema=ROW))
+    return row
+
+
+def export_unit(job, path, arguments):
+    """The boundary of a unit and the files of its tables, which get their names when all of them
+    are whole."""
+    tables = Folder(job.to)
+    with tables.scratch() as scratch:
+        done = blockmill.export_unit(path, scratch, **job.tables, **arguments)
+        for file in done["files"]:
+            tables.put(file["file"], str(scratch / file["file"]))
+    return done["boundary"], done["files"]
+
+
+def finished_unit(job, unit):
+    """The row of a unit, if it is of the bytes that its file has now."""
+    row = Folder(job.state).row(job.name(unit))
+    if row is None:
+        return None
+    with local(unit[0]) as path:
+        return row if sum_of(path) == row["sha256"] else None
+
+
+def told(document):
+    """What a row says of a boundary, or of the error of what cannot be opened, in columns."""
+    is_open = "head" in document
+    fault = document.get("fault") or {}
+    location = fault.get("location") or {}
+    error = document.get("error") or {**fault, **fault.get("told", {}), **location}
+    starts_at = document.get("head", {}).get("starts_at")
+    stated = document.get("stated") or [None]
+    return {
+        "is_open": is_open,
+        "status": document["status"],
+        "starts_at": stated[0] if starts_at is None else starts_at,
+        "blocks": document.get("blocks", 0),
+        "message": error.get("message", error.get("text")),
+        **{name: error.get(name) for name in ("block", "hash", "file", "offset")},
+        **{name: error.get(name) for name in ("rule", "expected", "found")},
+    }
+
+
+def sum_of(path):
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

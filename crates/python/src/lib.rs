@@ -1,0 +1,54 @@
+//! The native part of the Python package `blockmill`: commands of the program as functions.
+//!
+//! Arguments are those of the command line and answers are the documents of `--json`, as texts;
+//! what Python makes of them stands in `python/blockmill`. Nothing here holds the lock of the
+//! interpreter while blocks are verified.
+
+#![forbid(unsafe_code)]
+
+mod capsule;
+mod stream;
+mod work;
+
+use cli::library;
+use pyo3::prelude::*;
+use std::ffi::OsString;
+
+/// What `blockmill ARGS --json` prints.
+#[pyfunction]
+fn answer(py: Python<'_>, args: Vec<OsString>) -> PyResult<String> {
+    work::run(py, move |cancel| library::answer(&args, cancel).to_string())
+}
+
+/// What `blockmill verify --unit ARGS --json` prints, behind the boundary `after`.
+#[pyfunction]
+fn verify_unit(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
+    let answer = move |cancel: &_| library::verify_unit(&args, after.as_deref(), cancel);
+    work::run(py, move |cancel| answer(cancel).to_string())
+}
+
+/// What `blockmill verify --join ARGS --json` prints for these boundaries.
+#[pyfunction]
+fn join(py: Python<'_>, boundaries: Vec<String>, args: Vec<OsString>) -> PyResult<String> {
+    work::run(py, move |cancel| library::join(&boundaries, &args, cancel).to_string())
+}
+
+/// Tables of a unit, `args` being those of `blockmill export`; behind the boundary `after`.
+#[pyfunction]
+fn export_unit(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
+    let answer = move |cancel: &_| library::export_unit(&args, after.as_deref(), cancel);
+    work::run(py, move |cancel| answer(cancel).to_string())
+}
+
+/// The native part of `blockmill`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::stream::{Batch, Rows, read};
+    #[pymodule_export]
+    use super::{answer, export_unit, join, verify_unit};
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

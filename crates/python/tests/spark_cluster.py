@@ -1,0 +1,155 @@
+"""Clusters of Apache Spark on loopback, of which workers and drivers are killed in the middle.
+
+Needs a JVM and the whole of pyspark. Only processes that the tests started are ended, by their ids.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import pyspark
+from spark_support import chain, cut, write_units
+from spark_verify import table
+
+CHAIN = "hive-sync"
+UNITS = 24
+HOME = Path(pyspark.__file__).parent
+ENVIRONMENT = {
+    **os.environ,
+    "SPARK_HOME": str(HOME),
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    "PYSPARK_PYTHON": sys.executable,
+    "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+}
+CONF = ["spark.ui.enabled=false", "spark.executor.memory=512m", "spark.cores.max=2"]
+
+
+def wait_for(what, seconds, look):
+    """What `look` finds, as soon as it finds something."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := look():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"no {what} within {seconds} s")
+
+
+class Cluster(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        parts = cut(chain(CHAIN), UNITS)
+        cls.chain = write_units(cls.folder / "chain", CHAIN, *parts)
+        # what an undisturbed run finds
+        cls.undisturbed = cls.folder / "undisturbed"
+        cls.finish(cls.begin(cls.undisturbed, "local[2]"))
+
+    @classmethod
+    def start(cls, name, command):
+        """Starts a process; what it says goes into a file."""
+        log = (cls.folder / f"{name}.log").open("w")
+        with log:
+            process = subprocess.Popen(command, env=ENVIRONMENT, stdout=log, stderr=log)
+        cls.addClassCleanup(cls.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        """Ends a process that was started here."""
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+    @classmethod
+    def begin(cls, to, master):
+        """A driver at work."""
+        conf = [word for pair in CONF for word in ("--conf", pair)]
+        # what a run chooses, runs choose alike
+        fixed = ["--seal", "off", "--seal-seed", "1", "--now", "1800000000"]
+        words = ["verify", cls.chain, "--to", to, *fixed, "--master", master, *conf]
+        name = f"driver-{time.monotonic_ns()}"
+        driver = cls.start(name, [sys.executable, "-m", "blockmill.spark", *map(str, words)])
+        driver.log = cls.folder / f"{name}.log"
+        return driver
+
+    @classmethod
+    def finish(cls, driver):
+        """How many units a driver found finished; it ends well."""
+        code, said = driver.wait(600), driver.log.read_text()
+        if code != 0:
+            raise AssertionError(said)
+        found = re.search(r"verified: (\d+) units, .*; (\d+) of them were finished before", said)
+        if not found or int(found[1]) != UNITS:
+            raise AssertionError(said)
+        return int(found[2])
+
+    def rows(self, to):
+        """How many units are finished."""
+        return len(list(to.glob("units/*.parquet")))
+
+    def standalone(self):
+        """A master and two workers on ports that the system chooses: the master's URL, the workers'
+        processes."""
+        spark_class = [HOME / "bin" / "spark-class", "org.apache.spark.deploy"]
+
+        def service(name, role, *words):
+            command = [spark_class[0], f"{spark_class[1]}.{role}", *words, "--webui-port", "0"]
+            return self.start(name, [str(word) for word in command])
+
+        number = time.monotonic_ns()
+        service(f"master-{number}", "master.Master", "--host", "127.0.0.1", "--port", "0")
+        said = self.folder / f"master-{number}.log"
+        is_up = lambda: re.search(r"Starting Spark master at (spark://[\d.:]+)", said.read_text())
+        url = wait_for("master", 60, is_up)[1]
+        workers = [
+            service(
+                f"worker-{number}-{i}", "worker.Worker", url, "--host", "127.0.0.1", "--cores", "1",
+                "--memory", "1g", "--work-dir", self.folder / f"work-{number}-{i}",
+            )
+            for i in range(2)
+        ]
+        for i in range(2):
+            log = self.folder / f"worker-{number}-{i}.log"
+            wait_for("worker", 60, lambda: "Successfully registered" in log.read_text())
+        return url, workers
+
+    def test_a_worker_that_is_killed_changes_nothing(self):
+        url, workers = self.standalone()
+        to = self.folder / "worker-killed"
+        driver = self.begin(to, url)
+        wait_for("row", 120, lambda: self.rows(to) > 2)
+        workers[0].kill()
+        workers[0].wait()
+        before = self.rows(to)
+        self.assertLess(before, UNITS)
+        self.assertEqual(self.finish(driver), 0)
+        self.assertEqual(table(to), table(self.undisturbed))
+
+    def test_a_driver_that_is_killed_goes_on_when_it_starts_again(self):
+        url, _ = self.standalone()
+        to = self.folder / "driver-killed"
+        driver = self.begin(to, url)
+        wait_for("row", 120, lambda: self.rows(to) > 2)
+        driver.kill()
+        driver.wait()
+        written = {path: path.stat().st_mtime_ns for path in to.glob("units/*.parquet")}
+        self.assertLess(len(written), UNITS)
+        # tasks that were under way may end, too
+        self.assertGreaterEqual(self.finish(self.begin(to, url)), len(written))
+        self.assertEqual({path: path.stat().st_mtime_ns for path in written}, written)
+        self.assertEqual(table(to), table(self.undisturbed))
+        self.assertFalse((to / "_aside").exists())
+
+    def test_a_cluster_within_one_process_finds_the_same(self):
+        to = self.folder / "local-cluster"
+        self.assertEqual(self.finish(self.begin(to, "local-cluster[2,1,1024]")), 0)
+        self.assertEqual(table(to), table(self.undisturbed))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,262 @@
+"""Archives in units on an engine get the verdict of a single run, whatever is wrong with them."""
+
+import itertools
+import json
+import shutil
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import blockmill
+import blockmill.spark
+import fsspec
+import pyarrow.parquet as pq
+from spark_support import ERAS, FIXTURES, MASTER, OnEngine, chain, cut, items, payload
+from spark_support import relinked, with_header, with_ommers, write_units
+
+CHAIN = "execution-apis"
+STATE_ROOT, TIMESTAMP = 3, 11
+
+
+def table(to):
+    """The table of results."""
+    files = sorted(Path(to, "units").iterdir())
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    return sorted(rows, key=lambda row: row["unit"])
+
+
+def single_run(paths, **asked):
+    """The answer of a single run."""
+    try:
+        return blockmill.verify(paths, **asked)
+    except blockmill.VerifyError as error:
+        return error.answer
+
+
+class Verdicts(OnEngine):
+    def run_both(self, paths, level="bodies", partial=False):
+        """The verdict of the engine, which is that of a single run."""
+        paths = [str(path) for path in paths]
+        to = self.new()
+        asked = {"level": level, "partial": partial, "seal": "off"}
+        answer = blockmill.spark.verify(self.spark, paths, to, **asked)
+        alone = single_run(paths, **asked)
+        # advice for the command line is no part of a verdict
+        for verdict in (answer, alone):
+            (verdict["error"] or {}).pop("hint", None)
+        for part in ("status", "error", "shortfalls"):
+            self.assertEqual(answer[part], alone[part], part)
+        self.assertEqual(json.loads((to / "verdict.json").read_text())["status"], answer["status"])
+        if answer["units"] > 2:
+            # the same from the rows, whatever is held in memory at once
+            with mock.patch.object(blockmill.spark.verdict, "HELD", 2):
+                again = blockmill.spark.verify(self.spark, paths, to, **asked)
+            (again["error"] or {}).pop("hint", None)
+            self.assertEqual(again["verified_now"], 0)
+            for part in ("status", "error", "shortfalls", "boundary"):
+                self.assertEqual(again[part], answer[part], part)
+        for row in table(to):
+            boundary = json.loads(row["boundary"])
+            fixed = {name: boundary["asked"][name] for name in ("seal", "seal_seed", "now")}
+            one = blockmill.verify_unit(row["unit"], level=level, **fixed)
+            self.assertEqual(boundary, one)
+        return answer
+
+    def test_good_chains_are_verified_in_1_2_and_5_units(self):
+        for name, count in itertools.product(["execution-apis", "geth-ethtest"], [1, 2, 5]):
+            blocks = chain(name)
+            folder = write_units(self.new(), name, *cut(blocks, count))
+            answer = self.run_both([folder])
+            self.assertEqual((answer["status"], answer["units"]), ("verified", count))
+            self.assertEqual(answer["boundary"]["blocks"], len(blocks))
+
+    def test_era1_files_are_verified(self):
+        answer = self.run_both(ERAS, level="headers")
+        self.assertEqual(answer["boundary"]["last"]["number"], 16_383)
+        # as far as its first block is right
+        answer = self.run_both(ERAS[1:], level="headers")
+        self.assertEqual(answer["boundary"]["anchor"]["number"], 8_192)
+        answer = self.run_both([FIXTURES / "era1" / "sepolia-00000-643a00f7.era1"], level="headers")
+        self.assertEqual(answer["status"], "verified")
+
+    def test_damage_where_units_meet_is_named_as_by_a_single_run(self):
+        blocks, at = chain(CHAIN), 27
+        late = with_header(blocks[at], TIMESTAMP, b"\x01")
+        other = with_header(blocks[at - 1], STATE_ROOT, b"\xa0" + bytes(32))
+        cases = {
+            "first header": [*blocks[:at], late, *blocks[at + 1 :]],
+            "first header, linked": relinked([*blocks[:at], late, *blocks[at + 1 :]], at + 1),
+            "last header": [*blocks[: at - 1], other, *blocks[at:]],
+        }
+        blamed = set()
+        for what, bad in cases.items():
+            for parts in (cut(bad, 2), cut(bad, 5), [bad]):
+                with self.subTest(what, units=len(parts)):
+                    answer = self.run_both([write_units(self.new(), CHAIN, *parts)])
+                    self.assertEqual(answer["status"], "fault")
+                    blamed.add((what, answer["error"]["rule"]))
+        # the rule does not depend on the cuts
+        self.assertEqual(len(blamed), len(cases), blamed)
+
+    def test_an_ommer_that_comes_again_behind_a_cut_is_found(self):
+        blocks = chain(CHAIN)
+        ommers = items(payload(blocks[5]))[2]
+        bad = relinked([*blocks[:6], with_ommers(blocks[6], ommers), *blocks[7:]], 7)
+        for parts in ([bad], [bad[:6], bad[6:]], [bad[:2], bad[2:6], bad[6:7], bad[7:]]):
+            answer = self.run_both([write_units(self.new(), CHAIN, *parts)])
+            self.assertEqual(answer["error"]["block"], 7)
+            self.assertIn("ommer", answer["error"]["rule"])
+
+    def test_a_wrong_total_difficulty_is_found(self):
+        folder = self.new()
+        folder.mkdir()
+        for era in ERAS:
+            shutil.copy(era, folder)
+        path = folder / ERAS[1].name
+        data, at = bytearray(path.read_bytes()), 0
+        # the first record of type 6
+        while data[at] != 6:
+            at += 8 + int.from_bytes(data[at + 2 : at + 6], "little")
+        data[at + 8] ^= 1
+        path.chmod(0o644)
+        path.write_bytes(data)
+        answer = self.run_both([folder], level="headers")
+        self.assertEqual(answer["error"]["block"], 8_192)
+
+    def test_missing_doubled_and_overlapping_files(self):
+        blocks = chain(CHAIN)
+        parts = cut(blocks, 5)
+        cases = [
+            (parts[:2] + parts[3:], "incomplete"),
+            (parts[:3] + parts[2:], "fault"),
+            ([*parts[:2], blocks[15:33], *parts[3:]], "fault"),
+        ]
+        for parts, status in cases:
+            answer = self.run_both([write_units(self.new(), CHAIN, *parts)])
+            self.assertEqual(answer["status"], status)
+        folder = write_units(self.new(), CHAIN, *cases[0][0])
+        self.assertEqual(self.run_both([folder], partial=True)["status"], "partial")
+
+    def test_a_merge_too_late_is_looked_for_again_in_its_unit(self):
+        blocks = chain(CHAIN)
+        folder = write_units(self.new(), CHAIN, *cut(blocks, 2))
+        genesis = json.loads((folder / "genesis.json").read_text())
+        genesis["config"]["terminalTotalDifficulty"] //= 2
+        (folder / "genesis.json").write_text(json.dumps(genesis))
+        self.assertEqual(self.run_both([folder])["status"], "fault")
+
+
+class Rows(OnEngine):
+    def verify(self, paths, to, **asked):
+        return blockmill.spark.verify(self.spark, paths, to, seal="off", **asked)
+
+    def counts(self, answer):
+        return answer["units"], answer["verified_now"], answer["finished_before"]
+
+    def test_finished_units_are_not_verified_again(self):
+        blocks = chain(CHAIN)
+        folder, to = write_units(self.new(), CHAIN, *cut(blocks, 5)), self.new()
+        first = self.verify(folder, to)
+        self.assertEqual(self.counts(first), (5, 5, 0))
+        rows = table(to)
+        again = self.verify(folder, to)
+        self.assertEqual(self.counts(again), (5, 0, 5))
+        self.assertEqual((again["boundary"], table(to)), (first["boundary"], rows))
+        # a row that is lost, and a file of the same name and size with other bytes
+        next((to / "units").iterdir()).unlink()
+        self.assertEqual(self.counts(self.verify(folder, to)), (5, 1, 4))
+        self.assertEqual(table(to), rows)
+        path = folder / "part-4.rlp"
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        changed = self.verify(folder, to)
+        self.assertEqual((changed["status"] != "verified", self.counts(changed)), (True, (5, 1, 4)))
+        # and another level
+        self.assertEqual(self.counts(self.verify(folder, to, level="headers")), (5, 5, 0))
+
+    def test_a_row_that_lost_its_bytes_is_made_again(self):
+        folder, to = write_units(self.new(), CHAIN, *cut(chain(CHAIN), 2)), self.new()
+        self.verify(folder, to)
+        rows = table(to)
+        next((to / "units").iterdir()).write_bytes(b"")
+        self.assertEqual(self.counts(self.verify(folder, to)), (2, 1, 1))
+        self.assertEqual(table(to), rows)
+
+    def test_faults_are_rows(self):
+        blocks = chain(CHAIN)
+        parts = [bytearray(b"".join(part)) for part in cut(blocks, 3)]
+        folder, to = write_units(self.new(), CHAIN), self.new()
+        parts[1][700] ^= 1
+        for i, data in enumerate([*parts, b"no archive", b""]):
+            (folder / f"part-{i}.rlp").write_bytes(data)
+        answer = self.verify(folder, to)
+        rows = table(to)
+        self.assertEqual(len(rows), 5)
+        self.assertIn(rows[1]["status"], ("fault", "damage"))
+        self.assertIsNotNone(rows[1]["message"])
+        self.assertEqual([row["boundary"] is None for row in rows], [False] * 3 + [True] * 2)
+        # an archive that cannot be opened has no run: the error is that of opening
+        alone = single_run([str(folder)], level="bodies", seal="off")
+        self.assertEqual(answer["status"], alone["status"])
+        self.assertEqual(answer["error"]["message"], alone["error"]["message"])
+
+    def test_a_file_that_cannot_be_read_raises(self):
+        folder, to = write_units(self.new(), CHAIN, *cut(chain(CHAIN), 2)), self.new()
+        self.verify(folder, to)
+        (folder / "part-1.rlp").unlink()
+        (folder / "part-1.rlp").symlink_to(self.folder / "nowhere")
+        with self.assertRaises(Exception):
+            self.verify([folder / "part-0.rlp", folder / "part-1.rlp"], to)
+
+    @unittest.skipUnless(MASTER == "sail", "workers of other engines have a memory of their own")
+    def test_files_and_results_may_be_anywhere_that_fsspec_knows(self):
+        fs = fsspec.filesystem("memory")
+        self.addCleanup(fs.rm, "/chain", recursive=True)
+        for i, part in enumerate(cut(chain(CHAIN), 3)):
+            fs.pipe_file(f"/chain/part-{i}.rlp", b"".join(part))
+        fs.put_file(str(FIXTURES / "chains" / CHAIN / "genesis.json"), "/chain/genesis.json")
+        for counts in [(3, 3, 0), (3, 0, 3)]:
+            answer = self.verify("memory://chain", "memory://chain/results")
+            self.assertEqual((answer["status"], self.counts(answer)), ("verified", counts))
+        sources = [source["path"] for source in answer["boundary"]["sources"]]
+        self.assertEqual(sources, [f"memory:///chain/part-{i}.rlp" for i in range(3)])
+        self.assertFalse(fs.exists("/chain/results/_aside"))
+        # the same through URLs of files
+        folder = write_units(self.new(), CHAIN, *cut(chain(CHAIN), 3))
+        answer = self.verify(f"file://{folder}", f"file://{self.new()}")
+        self.assertEqual(answer["status"], "verified")
+
+
+class Tables(OnEngine):
+    def test_tables_and_manifest_are_those_of_a_single_run(self):
+        to, alone, tables = self.new(), self.new(), ["blocks", "transactions"]
+        asked = {"tables": tables, "level": "bodies", "seal": "off", "seal_seed": 1}
+        paths = [str(era) for era in ERAS]
+        for counts in [(2, 2, 0), (2, 0, 2)]:
+            answer = blockmill.spark.export(self.spark, paths, to, **asked)
+            names = ("units", "verified_now", "finished_before")
+            self.assertEqual(tuple(answer[name] for name in names), counts)
+        blockmill.export(paths, alone, **asked)
+        manifests = [json.loads((folder / "manifest.json").read_text()) for folder in (to, alone)]
+        self.assertEqual(manifests[0], manifests[1])
+        self.assertEqual(manifests[0]["verified"], "chain")
+        for file in manifests[0]["files"]:
+            one, other = [pq.read_table(folder / file["file"]) for folder in (to, alone)]
+            self.assertEqual(one, other)
+        self.assertEqual(len(list(to.glob("*.parquet"))), 4)
+
+    def test_tables_of_what_is_no_chain_have_no_manifest(self):
+        parts, to = cut(chain(CHAIN), 5), self.new()
+        asked = {"tables": ["blocks"], "seal": "off"}
+        folder = write_units(self.new(), CHAIN, *parts)
+        blockmill.spark.export(self.spark, folder, to, **asked)
+        self.assertTrue((to / "manifest.json").exists())
+        (folder / "part-2.rlp").unlink()
+        answer = blockmill.spark.export(self.spark, folder, to, **asked)
+        self.assertEqual(answer["status"], "incomplete")
+        self.assertFalse((to / "manifest.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,217 @@
+"""Tables: files as the program writes them, and streams that others read."""
+
+import json
+import threading
+import time
+import unittest
+
+import duckdb
+import polars
+
+import blockmill
+from support import Folder, program
+
+TABLES = ["blocks", "transactions", "logs"]
+
+
+class Export(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.chain = cls.folder / "hive/chain.rlp"
+
+    def test_a_manifest_is_that_of_the_program(self):
+        theirs, ours = self.folder / "theirs", self.folder / "ours"
+        words = ["--tables", ",".join(TABLES), "--level", "bodies", "--seal", "off"]
+        program("export", *words, "--seal-seed", 1, "--to", theirs, self.chain)
+        manifest = blockmill.export(
+            self.chain, ours, tables=TABLES, level="bodies", seal="off", seal_seed=1
+        )
+        self.assertEqual(manifest, json.loads((ours / "manifest.json").read_text()))
+        expected = json.loads((theirs / "manifest.json").read_text())
+        del manifest["program"], expected["program"]
+        for file in manifest["files"] + expected["files"]:
+            # the footer names the program
+            del file["bytes"]
+        self.assertEqual(manifest, expected)
+        self.assertEqual(manifest["verified"], "chain")
+
+    def test_what_is_there_is_replaced_only_when_that_was_asked_for(self):
+        to = self.folder / "twice"
+        options = {"tables": "blocks", "level": "headers", "seal": "off"}
+        blockmill.export(self.chain, to, **options)
+        with self.assertRaises(blockmill.UsageError):
+            blockmill.export(self.chain, to, **options)
+        blockmill.export(self.chain, to, force=True, **options)
+
+    def test_a_fault_leaves_no_manifest(self):
+        to = self.folder / "faulty"
+        with self.assertRaises(blockmill.Fault):
+            blockmill.export(
+                self.folder / "hive/damaged.rlp", to, tables="blocks", level="bodies", seal="off"
+            )
+        self.assertFalse((to / "manifest.json").exists())
+
+    def test_units_have_the_rows_of_the_whole(self):
+        to, whole = self.folder / "units", self.folder / "whole"
+        paths = [self.folder / "mainnet-0.era1", self.folder / "mainnet-1.era1"]
+        options = {"tables": "blocks", "level": "bodies", "seal": "off", "seal_seed": 1}
+        units = [blockmill.export_unit(path, to, **options) for path in paths]
+        manifest = blockmill.export(paths, whole, **options)
+        files = [file for unit in units for file in unit["files"]]
+        names = [file["file"] for file in manifest["files"]]
+        self.assertEqual([file["file"] for file in files], names)
+        for name in names:
+            rows = [polars.read_parquet(folder / name) for folder in [to, whole]]
+            self.assertTrue(rows[0].equals(rows[1]), name)
+            metadata = polars.read_parquet_metadata(to / name)
+            self.assertEqual(metadata["blockmill.verified"], "unit")
+        self.assertFalse((to / "manifest.json").exists())
+        alone = blockmill.verify_unit(paths[1], level="bodies", seal="off", seal_seed=1)
+        boundary = units[1]["boundary"]
+        self.assertEqual({**boundary, "asked": None}, {**alone, "asked": None})
+        joined = blockmill.join(unit["boundary"] for unit in units)
+        self.assertEqual(joined["status"], "verified")
+
+    def test_a_unit_at_fault_gives_a_boundary_and_no_files(self):
+        to = self.folder / "bad-unit"
+        unit = blockmill.export_unit(
+            self.folder / "hive/damaged.rlp", to, tables="blocks", level="bodies", seal="off"
+        )
+        self.assertEqual((unit["boundary"]["status"], unit["files"]), ("fault", []))
+        self.assertEqual(list(to.iterdir()), [])
+
+
+class Read(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.addClassCleanup(cls.folder.close)
+        cls.chain = cls.folder / "hive/chain.rlp"
+        cls.options = {"level": "bodies", "seal": "off"}
+
+    def test_polars_and_duckdb_read_what_an_export_has(self):
+        for archive, tables, options in [
+            ("hive/chain.rlp", ["blocks", "transactions", "withdrawals"], self.options),
+            ("mainnet-0.era1", ["blocks"], {"level": "headers", "seal": "off"}),
+            ("bitcoin/blk00000.dat", ["blocks", "outputs"], {"partial": True}),
+            ("neo/chain50x2.acc", ["blocks", "transfers"], {}),
+        ]:
+            archive = self.folder / archive
+            to = self.folder / archive.name.replace(".", "-")
+            blockmill.export(archive, to, tables=tables, **options)
+            for table in tables:
+                with self.subTest(archive=archive.name, table=table):
+                    expected = polars.read_parquet(to / f"*-{table}-*.parquet")
+                    frame = polars.DataFrame(blockmill.read(archive, table, **options))
+                    self.assertEqual(frame.schema, expected.schema)
+                    self.assertTrue(frame.equals(expected))
+                    self.assertGreater(len(frame), 0)
+                    rows = blockmill.read(archive, table, **options)
+                    count = duckdb.sql("select count(*) from rows").fetchone()
+                    self.assertEqual(count, (len(expected),))
+                    rows.check()
+                    self.assertIn(rows.answer["status"], ["verified", "partial"])
+
+    def test_batches_are_arrow_and_end_with_the_verdict(self):
+        rows = blockmill.read(self.chain, "transactions", **self.options)
+        self.assertIsNone(rows.answer)
+        batches = list(rows)
+        self.assertEqual(sum(map(len, batches)), 546)
+        frame = polars.concat(polars.DataFrame(batch) for batch in batches)
+        self.assertEqual(len(frame), 546)
+        self.assertEqual(rows.answer["status"], "verified")
+        self.assertEqual(list(rows), [])
+
+    def test_a_fault_is_raised_behind_the_rows_before_it(self):
+        damaged = self.folder / "hive/damaged.rlp"
+        with self.assertRaises(blockmill.Fault) as expected:
+            blockmill.verify(damaged, **self.options)
+        rows, seen = blockmill.read(damaged, "blocks", **self.options), 0
+        with self.assertRaises(blockmill.Fault) as caught:
+            for batch in rows:
+                seen += len(batch)
+        self.assertEqual(str(caught.exception), str(expected.exception))
+        self.assertEqual(seen, caught.exception.block - 1)
+        rows = blockmill.read(damaged, "blocks", **self.options)
+        with self.assertRaisesRegex(Exception, "block 1647"):
+            polars.DataFrame(rows)
+        with self.assertRaises(blockmill.Fault):
+            rows.check()
+
+    def test_what_cannot_begin_raises_at_once(self):
+        with self.assertRaises(blockmill.UsageError):
+            blockmill.read(self.chain, "ledgers", **self.options)
+        with self.assertRaises(blockmill.UsageError):
+            blockmill.read(self.chain, "blocks,transactions", **self.options)
+        with self.assertRaises(FileNotFoundError):
+            blockmill.read(self.folder / "nothing", "blocks")
+
+    def test_rows_are_read_once(self):
+        rows = blockmill.read(self.chain, "blocks", **self.options)
+        polars.DataFrame(rows)
+        with self.assertRaises(ValueError):
+            rows.__arrow_c_stream__()
+
+    def test_who_stops_reading_ends_the_run(self):
+        paths = [self.folder / "mainnet-0.era1", self.folder / "mainnet-1.era1"]
+        rows = blockmill.read(paths, "blocks", level="headers", seal="all", threads=1, chunk=64)
+        next(iter(rows))
+        begun = time.monotonic()
+        rows.close()
+        self.assertLess(time.monotonic() - begun, 10)
+        self.assertEqual(rows.answer["status"], "interrupted")
+        self.assertEqual(list(polled(lambda: native_threads() == 0)), [])
+
+    def test_a_dropped_stream_ends_the_run(self):
+        paths = [self.folder / "mainnet-0.era1", self.folder / "mainnet-1.era1"]
+        rows = blockmill.read(paths, "blocks", level="headers", seal="all", threads=1, chunk=64)
+        stream = rows.__arrow_c_stream__()
+        del stream
+        self.assertEqual(list(polled(lambda: rows.answer is not None)), [])
+        self.assertEqual(rows.answer["status"], "interrupted")
+
+    def test_a_slow_reader_has_all_rows(self):
+        rows = blockmill.read(self.chain, "blocks", chunk=50, **self.options)
+        seen = 0
+        for batch in rows:
+            seen += len(batch)
+            time.sleep(0.005)
+        self.assertEqual(seen, 3000)
+
+    def test_many_threads_read_side_by_side(self):
+        counts = []
+
+        def count():
+            rows = blockmill.read(self.chain, "transactions", threads=1, **self.options)
+            counts.append(sum(map(len, rows)))
+
+        threads = [threading.Thread(target=count) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(counts, [546] * 4)
+
+
+def native_threads():
+    """Threads of this process that verify."""
+    import pathlib
+
+    tasks = pathlib.Path("/proc/self/task").glob("*/comm")
+    return sum(task.read_text().startswith("blockmill") for task in tasks)
+
+
+def polled(done, seconds=20):
+    """Nothing when `done` becomes true in time."""
+    end = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > end:
+            yield "not done"
+            return
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    unittest.main()
