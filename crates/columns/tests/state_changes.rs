@@ -149,7 +149,7 @@ fn assert_roots(chain: &str) -> [usize; 4] {
     let folder = export(&[path], &asked).unwrap();
     let changes = changes(folder.path());
     let mut count = [0; 4];
-    let mut blocks = 0;
+    let mut last = 0;
     rows(folder.path(), &tables::BLOCKS, |cells, row| {
         let number: u64 = cells.int("number", row).unwrap();
         let changes = changes.get(&number).map_or(&[][..], Vec::as_slice);
@@ -163,9 +163,9 @@ fn assert_roots(chain: &str) -> [usize; 4] {
         }
         state.apply(changes);
         assert_eq!(state.root(), cells.fixed("state_root", row).unwrap(), "block {number}");
-        blocks += 1;
+        last = number;
     });
-    assert!(blocks > 1 && changes.keys().all(|number| *number < blocks));
+    assert!(last > 1 && changes.keys().all(|number| *number <= last));
     count
 }
 

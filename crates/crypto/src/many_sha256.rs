@@ -34,9 +34,9 @@ enum Hash {
 }
 
 impl ManySha256 {
-    /// The fastest for large batches: four streams of SHA-NI (two for messages of any lengths), else
-    /// AVX-512, else two streams, else AVX2, else the scalar code. What is too few messages for a
-    /// width goes to a narrower one.
+    /// The fastest for large batches: four streams of SHA-NI (two for messages of any lengths),
+    /// else AVX-512, else two streams, else AVX2, else the scalar code. What is too few messages
+    /// for a width goes to a narrower one.
     ///
     /// Measured with `benches/sha256.rs`: of 2,048 pairs, one takes 67 ns with four streams of
     /// SHA-NI, 93 ns with two and 123 ns with AVX2 on AMD Zen 3, which has no AVX-512; on Intel

@@ -135,8 +135,8 @@ impl Verified<'_> {
         Some((Cow::Owned(list), ReceiptEncoding::Consensus))
     }
 
-    /// What new block `at` of the batch changed in the state, with old values; none where it was not
-    /// executed. Block 0 is the state that the chain begins with, and changes nothing.
+    /// What new block `at` of the batch changed in the state, with old values; none where it was
+    /// not executed. Block 0 is the state that the chain begins with, and changes nothing.
     #[must_use]
     pub fn changes(&self, at: usize) -> Option<BlockChanges> {
         let done = self.batch.executed.get(at.checked_sub(self.range.start)?)?;

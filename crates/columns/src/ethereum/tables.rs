@@ -177,8 +177,8 @@ const CHANGED: Column = Column::new("address", ADDRESS, "The account").searched(
 /// What accounts own.
 pub static BALANCE_DIFFS: Table = Table {
     name: "balance_diffs",
-    about: "A row is an account whose balance a block changed, or that it created or removed, all of \
-            the block together. Needs level `execution`. What the chain begins with is in its \
+    about: "A row is an account whose balance a block changed, or that it created or removed, all \
+            of the block together. Needs level `execution`. What the chain begins with is in its \
             genesis, not here.",
     sorted: &["block_number", "address"],
     columns: &[
@@ -212,8 +212,8 @@ pub static NONCE_DIFFS: Table = Table {
 /// Which code accounts have.
 pub static CODE_DIFFS: Table = Table {
     name: "code_diffs",
-    about: "A row is an account whose code a block changed: a contract that was created or removed, \
-            or a delegation (EIP-7702). Needs level `execution`.",
+    about: "A row is an account whose code a block changed: a contract that was created or \
+            removed, or a delegation (EIP-7702). Needs level `execution`.",
     sorted: &["block_number", "address"],
     columns: &[
         BLOCK_NUMBER,

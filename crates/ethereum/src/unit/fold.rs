@@ -65,7 +65,7 @@ impl<'a> Fold<'a> {
     /// # Errors
     /// It was verified for another purpose.
     pub fn take(&mut self, unit: &Boundary) -> Result<(), JoinError> {
-        self.asked.expect(&AskedText::of(unit.schema, &unit.asked))?;
+        self.asked.same_as(&AskedText::of(unit.schema, &unit.asked))?;
         let options = self.options;
         let mut link = self.link.take().unwrap_or_else(|| {
             self.format.clone_from(&unit.format);
@@ -172,7 +172,7 @@ impl AskedText {
     }
 
     /// Was a unit verified as the join is asked to?
-    fn expect(&self, unit: &Self) -> Result<(), JoinError> {
+    fn same_as(&self, unit: &Self) -> Result<(), JoinError> {
         for ((what, expected), (_, found)) in self.0.iter().zip(&unit.0) {
             if expected != found {
                 let (expected, found) = (expected.clone(), found.clone());
