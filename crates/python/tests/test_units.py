@@ -75,9 +75,21 @@ class Units(unittest.TestCase):
             with self.assertRaises(blockmill.UsageError):
                 blockmill.join(boundaries)
 
-    def test_only_ethereum_has_units(self):
+    def test_block_files_take_two_steps(self):
+        path = self.folder / "bitcoin/blk00000.dat"
+        headers = blockmill.verify_unit(path)
+        tables = blockmill.join([headers], partial=True)
+        self.assertEqual((tables["status"], len(tables["result"])), ("unknown", 1))
+        bodies = blockmill.verify_unit(path, after=tables["result"][0])
+        joined = blockmill.join([headers, bodies], partial=True)
+        whole = blockmill.verify(path, level="bodies", partial=True)
+        parts = ("status", "error", "shortfalls")
+        self.assertEqual([joined[part] for part in parts], [whole[part] for part in parts])
+        self.assertEqual(joined["result"]["blocks"], 400)
+
+    def test_neo_has_no_units(self):
         with self.assertRaises(blockmill.UsageError):
-            blockmill.verify_unit(self.folder / "bitcoin/blk00000.dat")
+            blockmill.verify_unit(self.folder / "neo/chain50x2.acc")
 
 
 if __name__ == "__main__":

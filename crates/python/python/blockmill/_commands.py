@@ -54,12 +54,14 @@ def verify_unit(
     threads: int | None = None,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Verifies an Ethereum archive by itself, as a part of a longer chain.
+    """Verifies an Ethereum archive, or Bitcoin block files, as a part of a longer chain.
 
     Returns its boundary, the document of ``blockmill verify --unit``; :func:`join` makes one
     verdict of the boundaries of all parts. ``after`` is the boundary of all blocks before, where
     it is known. What is wrong with blocks stands in ``status``, ``fault`` and ``shortfalls`` and
-    raises nothing; what cannot be opened as an archive does raise.
+    raises nothing; what cannot be opened as an archive does raise. Block files take two steps: at
+    first their headers are returned; ``after`` is then their table among those that a join of all
+    headers returns, and their bodies are verified.
 
     >>> boundary = blockmill.verify_unit("mainnet-1.era1", level="headers", seal="off")
     >>> boundary["status"], boundary["first"]["number"], boundary["blocks"]
