@@ -3,8 +3,10 @@
 
 use blockmill_fuzz::{TARGETS, Target, seeds};
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
 struct Random(u64);
@@ -85,13 +87,23 @@ fn every_target_accepts_its_seeds() {
 
 #[test]
 fn no_target_panics_on_mutated_seeds() {
-    for target in TARGETS {
-        let seeds = seeds::of(target.name);
-        let mut random = Random(target.name.len() as u64);
-        let inputs = (0..target.smoke_inputs).map(|_| random.input(&seeds));
-        let accepted = inputs.filter(|input| feed(&target, input)).count();
-        println!("{}: {accepted} of {} inputs accepted", target.name, target.smoke_inputs);
-    }
+    let next = AtomicUsize::new(0);
+    let take_targets = || {
+        while let Some(target) = TARGETS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let seeds = seeds::of(target.name);
+            let mut random = Random(target.name.len() as u64);
+            let inputs = (0..target.smoke_inputs).map(|_| random.input(&seeds));
+            let accepted = inputs.filter(|input| feed(target, input)).count();
+            println!("{}: {accepted} of {} inputs accepted", target.name, target.smoke_inputs);
+        }
+    };
+    thread::scope(|scope| {
+        let count = thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(take_targets)).collect();
+        for thread in threads {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod exports;
 
 use archive::{Archive, Chunk, ChunkLimit, Packed, Want};
+use blockmill_columns::ethereum::blocks::{Files, blocks};
 use blockmill_columns::ethereum::read::{ReadTransaction, headers, transactions};
 use blockmill_columns::ethereum::tables;
 use blockmill_columns::schema::{Form, Names};
@@ -10,6 +11,8 @@ use blockmill_columns::{Manifest, TableReader};
 use ethereum::body::BodyView;
 use ethereum::{Hash, Level};
 use exports::{Asked, export, files_of, with_header};
+use rlp::ethereum::{Block, Body, Header};
+use rlp::{Decode, Encode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +36,22 @@ fn read(paths: &[PathBuf]) -> Objects {
         }
     }
     (headers, transactions)
+}
+
+/// The blocks of an archive, each in one list.
+fn read_blocks(paths: &[PathBuf]) -> Vec<Vec<u8>> {
+    let archive = Archive::open(paths).unwrap();
+    let want = Want { bodies: true, receipts: false };
+    let mut reader = archive.reader(want, ChunkLimit::default(), 0..=u64::MAX).unwrap();
+    let (mut packed, mut chunk, mut blocks) = (Packed::new(), Chunk::new(), vec![]);
+    while reader.read(&mut packed).unwrap() {
+        packed.unpack(&mut chunk).unwrap();
+        for (header, body) in chunk.headers.iter().zip(chunk.bodies.iter()) {
+            let block = Block::new(Header::decode(header).unwrap(), Body::decode(body).unwrap());
+            blocks.push(block.encode());
+        }
+    }
+    blocks
 }
 
 /// What the tables of a folder hold.
@@ -107,7 +126,7 @@ fn chains_of_hive_come_back() {
 fn era1_files_are_units_with_the_sum_of_their_file() {
     let names = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"];
     let paths = names.map(|name| testkit::fixture(format!("ethereum/era1/{name}")));
-    let all = ["blocks", "transactions", "receipts", "logs", "withdrawals"];
+    let all = ["blocks", "ommers", "transactions", "receipts", "logs", "withdrawals"];
     let asked = Asked { tables: &all, ..Asked::default() };
     let folder = export(&paths, &asked).unwrap();
     let (found, _) = read_back(folder.path());
@@ -118,7 +137,7 @@ fn era1_files_are_units_with_the_sum_of_their_file() {
     assert_eq!((manifest.first, manifest.last), (0, 16_383));
     assert_eq!(manifest.tip, "0x05c64fc4842734317f8f1dfe29a7e16f676575ad82a7dae37cef1379cf8500b5");
     assert_eq!(manifest.files.len(), 2 * all.len());
-    for (entry, path) in manifest.files.iter().zip(paths.iter().flat_map(|path| [path; 5])) {
+    for (entry, path) in manifest.files.iter().zip(paths.iter().flat_map(|path| [path; 6])) {
         let sum = chain::Digits(&crypto::sha256(&std::fs::read(path).unwrap())).to_string();
         assert_eq!(entry.source_sha256.as_ref(), Some(&sum));
         let table = tables::ALL.into_iter().find(|table| table.name == entry.table).unwrap();
@@ -131,9 +150,54 @@ fn era1_files_are_units_with_the_sum_of_their_file() {
         assert_eq!(facts["first"], entry.first.to_string());
         let rows: usize = reader.map(|cells| cells.unwrap().rows()).sum();
         assert_eq!(rows as u64, entry.rows);
-        assert_eq!(rows, if entry.table == "blocks" { 8192 } else { 0 });
+        let expected = match (&*entry.table, entry.first) {
+            ("blocks", _) => 8192,
+            ("ommers", 0) => 1410,
+            ("ommers", _) => 562,
+            _ => 0,
+        };
+        assert_eq!(rows, expected, "{}", entry.file);
     }
-    assert_eq!(manifest.files[5].file, "mainnet-blocks-000008192-000016383.parquet");
+    assert_eq!(manifest.files[6].file, "mainnet-blocks-000008192-000016383.parquet");
+}
+
+/// Every block of `paths` comes back whole from its tables.
+fn assert_blocks_come_back(paths: &[PathBuf], form: Form) -> usize {
+    let tables = ["blocks", "ommers", "transactions", "withdrawals"];
+    let folder = export(paths, &Asked { form, tables: &tables, ..Asked::default() }).unwrap();
+    let [of_blocks, ommers, transactions, withdrawals] =
+        tables.map(|table| files_of(folder.path(), table));
+    let mut found = vec![];
+    for (at, file) in of_blocks.iter().enumerate() {
+        let files = Files {
+            blocks: file,
+            ommers: &ommers[at],
+            transactions: &transactions[at],
+            withdrawals: &withdrawals[at],
+        };
+        blocks(files, |_, _, block| {
+            found.push(block);
+            Ok(())
+        })
+        .unwrap();
+        // rows of another file are not of these blocks
+        let other = Files { transactions: &transactions[at], ommers: &ommers[0], ..files };
+        assert_eq!(at == 0, blocks(other, |_, _, _| Ok(())).is_ok());
+    }
+    assert!(found == read_blocks(paths), "{form:?}");
+    found.len()
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn whole_blocks_come_back_with_ommers_and_withdrawals() {
+    let era1 = ["mainnet-00000-5ec1ffb8.era1", "mainnet-00001-a5364e9a.era1"]
+        .map(|name| testkit::fixture(format!("ethereum/era1/{name}")));
+    assert_eq!(assert_blocks_come_back(&era1, Form::default()), 16_384);
+    let chain = [testkit::fixture("ethereum/chains/execution-apis/chain.rlp")];
+    for form in forms() {
+        assert!(assert_blocks_come_back(&chain, form) > 40);
+    }
 }
 
 #[testkit::needs(fixtures)]

@@ -165,7 +165,7 @@ fn one_bad_among_good_changes_no_other() {
     for signatures in ways() {
         let tables = KeyTables::new(50 * ONE_TABLE);
         for length in [2, 8, 31, 32, 70, 256] {
-            for _ in 0..6 {
+            for _ in 0..rounds(6) {
                 let bad = made.random.below(length);
                 let mut checks = mixed(&mut made, &secrets, length, Made::by);
                 checks[bad] = made.edged(&secrets[0]);
@@ -196,7 +196,7 @@ fn tables_are_made_for_the_keys_that_come_often_and_stay_within_their_bytes() {
         let tables = KeyTables::new(bytes);
         let room = if bytes < ONE_TABLE { 0 } else { (bytes / 88_064).min(48) };
         let most = if in_lanes { room } else { 0 };
-        for _ in 0..31 {
+        for _ in 0..if in_lanes { 31 } else { rounds(31) } {
             verify(&fastest, &one_each, &tables);
         }
         // not while a key has been seen less than 32 times
@@ -243,7 +243,8 @@ fn invalid_signatures_earn_no_table() {
 fn many_threads_share_the_tables() {
     let mut made = Made::new(13);
     let secrets = secrets(&mut made, 24);
-    let mut checks = mixed(&mut made, &secrets, 2_000, Made::by);
+    let half = rounds(1_000);
+    let mut checks = mixed(&mut made, &secrets, 2 * half, Made::by);
     for check in checks.iter_mut().step_by(13) {
         made.random.flip(&mut check.s);
     }
@@ -256,7 +257,7 @@ fn many_threads_share_the_tables() {
                 scope.spawn(move || {
                     let signatures = Signatures::detect();
                     for round in 0..rounds(8) {
-                        let from = (thread * 97 + round * 31) % 1_000;
+                        let from = (thread * 97 + round * 31) % half;
                         let found = verify(&signatures, &checks[from..], tables);
                         assert_eq!(found, expected[from..]);
                     }

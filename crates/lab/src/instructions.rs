@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use crate::definition::Definition;
 use crate::job::Job;
@@ -15,10 +17,11 @@ use crate::kinds;
 use crate::process::{last_line, watch};
 use anyhow::{Context, Result, bail, ensure};
 
-/// Operations of the shorter run.
-const FEW: u64 = 100;
-/// Operations of the longer run; what both do besides cancels out.
-const MANY: u64 = 300;
+/// Operations of a short and a long run, more where the first did not tell: what both runs do
+/// besides cancels out, but for some thousand instructions.
+const RUNS: [(u64, u64); 2] = [(10, 30), (100, 300)];
+/// Instructions between two runs of which some thousand are nothing.
+const ENOUGH: u64 = 1_000_000;
 
 /// Instructions of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,28 +54,52 @@ pub fn count(
                 let with = format!("{}={value}", option.name);
                 let name = format!("{}, {case}, {with}", definition.name);
                 tell(&name);
-                let of = |operations: u64| {
+                let job = |operations: u64| {
                     let mut settings = settings.clone();
                     let once = [("samples", 1), ("min-ms", 0), ("iterations", operations)];
                     settings.extend(once.map(|(name, number)| (name.into(), number.to_string())));
-                    let job = Job {
+                    let folder = folder.join(operations.to_string());
+                    Job {
                         measures: definition.measures.clone(),
                         label: name.clone(),
                         settings,
                         with: vec![with.clone()],
                         folder: folder.join("store"),
                         record: folder.join("record.json"),
-                    };
-                    collected(program, &job, folder)
+                    }
                 };
-                let more = of(MANY)?.saturating_sub(of(FEW)?);
-                let operations = MANY - FEW;
-                let instructions = (more + operations / 2) / operations;
+                let instructions = of_one(program, folder, job)?;
                 counts.push(InstructionCount { name, instructions });
             }
         }
     }
     Ok(counts)
+}
+
+/// Instructions of one operation, of which `job` does as many as it is told.
+fn of_one(program: &Path, folder: &Path, job: impl Fn(u64) -> Job + Sync) -> Result<u64> {
+    let run = |operations: u64| {
+        let folder = folder.join(operations.to_string());
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+        collected(program, &job(operations), &folder)
+    };
+    let mut instructions = 0;
+    for (few, many) in RUNS {
+        // a count does not depend on what else the machine does
+        let (fewer, more) = thread::scope(|scope| {
+            let fewer = scope.spawn(|| run(few));
+            let more = run(many);
+            (fewer.join().unwrap_or_else(|panic| resume_unwind(panic)), more)
+        });
+        let difference = more?.saturating_sub(fewer?);
+        let operations = many - few;
+        instructions = (difference + operations / 2) / operations;
+        if difference >= ENOUGH {
+            break;
+        }
+    }
+    Ok(instructions)
 }
 
 /// Valgrind knows no AVX-512.

@@ -202,8 +202,8 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
     make(dir.path(), tips[0], tips[1]);
     let mut names: Vec<String> = data_files(dir.path()).into_keys().collect();
     names.extend(["manifest", "light.0", "light.1"].map(String::from));
-    let mut noticed = 0;
-    for seed in 0..names.len() as u64 * 8 {
+    let (mut noticed, of_each) = (0, testkit::rounds(8));
+    for seed in 0..(names.len() * of_each) as u64 {
         let mut random = Random::new(seed);
         let name = &names[seed as usize % names.len()];
         copy(dir.path(), work.path());
@@ -232,7 +232,7 @@ fn a_flipped_bit_is_noticed_by_whoever_reads_it() {
         }
     }
     let data = names.iter().filter(|name| !name.starts_with("index") && !is_manifest(name));
-    assert!(noticed >= data.count() * 8, "only {noticed} flips were noticed");
+    assert!(noticed >= data.count() * of_each, "only {noticed} flips were noticed");
 }
 
 /// Reads everything: right answers or an error.

@@ -18,8 +18,8 @@ pub struct Export {
 /// Which rows there are, and how they look.
 #[derive(Args, Clone, Debug)]
 pub struct Rows {
-    /// Tables: Ethereum: blocks, transactions, receipts, logs, withdrawals, and with --level
-    /// execution balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks,
+    /// Tables: Ethereum: blocks, ommers, transactions, receipts, logs, withdrawals, and with
+    /// --level execution balance_diffs, nonce_diffs, code_diffs, storage_diffs; Bitcoin: blocks,
     /// transactions, inputs, outputs; Neo: blocks, transactions, notifications, transfers
     #[arg(long, value_name = "NAMES", value_delimiter = ',', required = true)]
     pub tables: Vec<String>,

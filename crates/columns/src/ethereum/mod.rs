@@ -1,5 +1,6 @@
 //! Ethereum: verified blocks become rows where they are verified, on any thread.
 
+pub mod blocks;
 mod changes;
 pub mod read;
 mod receipts;

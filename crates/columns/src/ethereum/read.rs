@@ -31,7 +31,7 @@ pub fn headers(
     Ok(())
 }
 
-fn header(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
+pub(super) fn header(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
     let seconds = cells.int("timestamp", row)? / 1_000_000;
     let nonce = cells.fixed("nonce", row)?;
     let [parent_hash, ommers_hash, state_root, transactions_root, receipts_root, mix_hash] = [
@@ -119,7 +119,7 @@ pub fn transactions(
     Ok(())
 }
 
-fn transaction(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
+pub(super) fn transaction(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
     let number = cells.int("transaction_type", row)?;
     let kind = u8::try_from(number).ok().and_then(|number| match number {
         0 => Some(TransactionType::Legacy),

@@ -108,6 +108,7 @@ impl Tables {
                     add_header(rows, block, size).map_err(at(table, block.number, None))?;
                     rows.end();
                 }
+                "ommers" => add_ommers(table, rows, block)?,
                 "transactions" => add_transactions(table, rows, block)?,
                 "withdrawals" => add_withdrawals(table, rows, block)?,
                 _ => {}
@@ -289,6 +290,33 @@ fn add_transaction(
     match tx.kind == SetCode {
         true => rows.bytes(&tx.authorizations.encode()),
         false => rows.none(),
+    }
+    Ok(())
+}
+
+fn add_ommers(table: &'static Table, rows: &mut Rows, block: &Block<'_>) -> Result<(), Error> {
+    let lacks = || Error::Lacks { table: table.name, expected: "bodies", block: block.number };
+    let body = block.body.as_ref().ok_or_else(lacks)?;
+    for (row, ommer) in body.ommers().enumerate() {
+        let mut add = || {
+            rows.int(block.number)?;
+            rows.bytes(block.hash);
+            rows.seconds(block.header.timestamp)?;
+            rows.int(row as u64)?;
+            rows.bytes(&ommer.hash());
+            rows.int(ommer.number)?;
+            rows.bytes(ommer.parent_hash);
+            rows.bytes(ommer.beneficiary);
+            rows.wei(ommer.difficulty)?;
+            rows.seconds(ommer.timestamp)?;
+            rows.int(ommer.gas_limit)?;
+            rows.int(ommer.gas_used)?;
+            rows.bytes(ommer.extra_data);
+            rows.bytes(ommer.raw);
+            Ok(())
+        };
+        add().map_err(at(table, block.number, Some(row as u64)))?;
+        rows.end();
     }
     Ok(())
 }

@@ -16,8 +16,9 @@ const TRANSACTION_HASH: Column =
     Column::new("transaction_hash", HASH, "Hash of the transaction").searched().random();
 
 /// Every table, as users list them.
-pub const ALL: [&Table; 9] = [
+pub const ALL: [&Table; 10] = [
     &BLOCKS,
+    &OMMERS,
     &TRANSACTIONS,
     &RECEIPTS,
     &LOGS,
@@ -68,6 +69,31 @@ pub static BLOCKS: Table = Table {
             .or_none(),
         Column::new("slot_number", Kind::Int, "Slot of the beacon chain, from Amsterdam on")
             .or_none(),
+    ],
+};
+
+/// Blocks beside the chain that are named in it.
+pub static OMMERS: Table = Table {
+    name: "ommers",
+    about: "A row is an ommer: the header of a block beside the chain that a block of the chain \
+            names, until the merge. Needs level `bodies`. With `blocks`, `transactions` and \
+            `withdrawals`, all of a block is there.",
+    sorted: &["block_number", "ommer_index"],
+    columns: &[
+        BLOCK_NUMBER,
+        BLOCK_HASH,
+        BLOCK_TIME,
+        Column::new("ommer_index", Kind::Int, "Place of the ommer in the block, from 0"),
+        Column::new("hash", HASH, "Keccak-256 of the ommer").searched().random(),
+        Column::new("number", Kind::Int, "Height of the ommer"),
+        Column::new("parent_hash", HASH, "Hash of the block before it").random(),
+        Column::new("miner", ADDRESS, "Who gets the reward").cryo("author").searched(),
+        Column::new("difficulty", Kind::Wei, "Proof-of-work difficulty"),
+        Column::new("timestamp", Kind::Time, "When the ommer says it was").cryo("ommer_timestamp"),
+        Column::new("gas_limit", Kind::Int, "Most gas that it could use"),
+        Column::new("gas_used", Kind::Int, "Gas that it used"),
+        Column::new("extra_data", Kind::Bytes, "At most 32 free bytes"),
+        Column::new("header", Kind::Bytes, "The whole header in RLP"),
     ],
 };
 
