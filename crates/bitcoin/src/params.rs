@@ -8,7 +8,7 @@ mod networks;
 
 use crate::BlockHash;
 use crate::header::compact;
-use crate::types::Amount;
+use crate::types::{Amount, Block};
 use ruint::aliases::U256;
 
 /// Satoshis of one bitcoin.
@@ -148,6 +148,12 @@ impl Params {
     /// The bits of the lowest difficulty.
     pub fn limit_bits(&self) -> u32 {
         compact(self.pow_limit)
+    }
+
+    /// The first block; none when [`Params::genesis`] is no block.
+    pub fn genesis_block(&self) -> Option<Block> {
+        let mut block = Block { raw: self.genesis.clone(), ..Block::default() };
+        block.decode().ok().map(|()| block)
     }
 
     /// What the block at `height` may create.

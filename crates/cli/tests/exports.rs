@@ -70,7 +70,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_written() {
     let scratch = Scratch::new("exports_refused");
     let archive = testkit::fixture("ethereum/chains/hive-engine/chain.rlp");
     let to = scratch.path("out");
-    let words = ["--tables", "blocks, transactions, receipts, logs, withdrawals", "traces"];
+    let words = ["--tables", "blocks, ommers, transactions, receipts, logs, withdrawals", "traces"];
     misunderstand(&mut export(&archive, &to, "--tables blocks,traces"), &words);
     assert!(names(&to).is_empty());
     let own = scratch.path("own");
@@ -143,5 +143,5 @@ fn block_files_that_are_cut_are_a_part_only_where_that_is_said() {
     let answer = succeed_json(&mut export(&to, "--partial"));
     assert_eq!(answer["verified"], "partial");
     assert_eq!(manifest(&to)["verified"], "partial");
-    assert_eq!(names(&to)[1], "testnet3-blocks-000000001-000000400.parquet");
+    assert_eq!(names(&to)[1], "testnet3-blocks-000000000-000000400.parquet");
 }

@@ -248,15 +248,18 @@ impl Batch {
             return;
         }
         let base = context.tree.base();
+        // nobody verifies the first block of a chain, which is what its network says
+        let follows_it = context.tree.anchor().is_none() && self.height(0) == 1;
+        let genesis = follows_it.then(|| context.options.params.genesis_block()).flatten();
+        let first = genesis.iter().map(|block| VerifiedBlock { height: 0, block, spent: None });
         let mut at = 0;
-        let blocks: Vec<_> = (self.good().iter().enumerate())
-            .map(|(i, block)| {
-                let (start, inputs) = (at, block.inputs.len() - 1);
-                at += inputs;
-                let spent = context.connects().then(|| self.checked.spent(start..at));
-                VerifiedBlock { height: base + self.height(i), block, spent }
-            })
-            .collect();
+        let others = self.good().iter().enumerate().map(|(i, block)| {
+            let (start, inputs) = (at, block.inputs.len() - 1);
+            at += inputs;
+            let spent = context.connects().then(|| self.checked.spent(start..at));
+            VerifiedBlock { height: base + self.height(i), block, spent }
+        });
+        let blocks: Vec<_> = first.chain(others).collect();
         let made = (making.make)(&blocks);
         drop(blocks);
         self.made = Some(made);

@@ -68,7 +68,10 @@ const IMPORTS: [(&str, &[&str]); 21] = [
     ("neo", &["chain", "crypto", "archive", "trie", "store", "pipeline"]),
     (
         "columns",
-        &["chain", "rlp", "crypto", "archive", "store", "pipeline", "ethereum", "bitcoin", "neo"],
+        &[
+            "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
+            "bitcoin", "neo",
+        ],
     ),
     (
         "generate",
