@@ -74,7 +74,8 @@ fn states_find_what_a_map_finds() {
             let found = workload::run(&mut store, job).unwrap();
             let facts = |m: workload::Measured| (m.operations, m.bytes, m.digest);
             assert_eq!(facts(found), facts(expected), "{owner}, {ahead:?}, {}", operation.name());
-            let writes = [Operation::Fill, Operation::Update].contains(&operation);
+            let writes =
+                [Operation::Fill, Operation::Update, Operation::Blocks].contains(&operation);
             match store.facts().first() {
                 Some((_, written)) => assert_eq!(*written > 1.0, writes),
                 None => assert_eq!(ahead, None),
