@@ -102,7 +102,7 @@ class Verdicts(OnBlocks):
         self.run_both(files[2:])
 
     def test_real_blocks(self):
-        for path, height in [("testnet3-0-400.dat", 400), ("mainnet-0-4521.dat", 4_520)]:
+        for path, height in [("testnet3-0-400.dat", 400), ("mainnet-0-4521.dat", 4_521)]:
             answer = self.run_both([BITCOIN / path], partial=True)
             self.assertEqual((answer["status"], answer["boundary"]["last"]), ("partial", height))
         place = self.new()

@@ -271,7 +271,12 @@ class Tables(OnEngine):
             for name in asked["tables"]:
                 one, other = [rows_of(place, name) for place in (to, alone)]
                 self.assertGreater(one.num_rows, len(blocks) - 1)
-                self.assertEqual(one, other)
+                for column in one.column_names:
+                    found, expected = one[column].to_pylist(), other[column].to_pylist()
+                    if column == "total_difficulty":
+                        # an export states none, so only the first unit knows it
+                        expected[len(parts[0]) :] = [None] * (len(blocks) - len(parts[0]))
+                    self.assertEqual(found, expected, column)
 
     def test_tables_of_what_is_no_chain_have_no_manifest(self):
         parts, to = cut(chain(CHAIN), 5), self.new()
