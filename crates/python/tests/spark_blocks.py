@@ -209,7 +209,8 @@ class Rows(OnBlocks):
         self.assertFalse((to / "verdict.json").exists())
         answer = self.verify(to)
         units = answer["units"]
-        self.assertEqual((answer["verified_now"], answer["finished_before"]), (units - 2, units + 2))
+        counts = answer["verified_now"], answer["finished_before"]
+        self.assertEqual(counts, (units - 2, units + 2))
         self.assertEqual(table(to), table(undisturbed))
 
     def test_a_row_tells_what_is_bad(self):

@@ -83,7 +83,7 @@ class Cluster(unittest.TestCase):
     @classmethod
     def finish(cls, driver):
         """How many tasks a driver found finished; it ends well."""
-        code, said = driver.wait(600), driver.log.read_text()
+        code, said = driver.wait(1800), driver.log.read_text()
         if code != 0:
             raise AssertionError(said)
         found = re.search(r"verified: \d+ units, .*; (\d+) of \d+ tasks were finished before", said)
@@ -108,7 +108,7 @@ class Cluster(unittest.TestCase):
         service(f"master-{number}", "master.Master", "--host", "127.0.0.1", "--port", "0")
         said = self.folder / f"master-{number}.log"
         is_up = lambda: re.search(r"Starting Spark master at (spark://[\d.:]+)", said.read_text())
-        url = wait_for("master", 60, is_up)[1]
+        url = wait_for("master", 300, is_up)[1]
         workers = [
             service(
                 f"worker-{number}-{i}", "worker.Worker", url, "--host", "127.0.0.1", "--cores", "1",
@@ -118,14 +118,14 @@ class Cluster(unittest.TestCase):
         ]
         for i in range(2):
             log = self.folder / f"worker-{number}-{i}.log"
-            wait_for("worker", 60, lambda: "Successfully registered" in log.read_text())
+            wait_for("worker", 300, lambda: "Successfully registered" in log.read_text())
         return url, workers
 
     def test_a_worker_that_is_killed_changes_nothing(self):
         url, workers = self.standalone()
         to = self.folder / "worker-killed"
         driver = self.begin(to, url)
-        wait_for("row", 120, lambda: self.rows(to) > 2)
+        wait_for("row", 600, lambda: self.rows(to) > 2)
         workers[0].kill()
         workers[0].wait()
         before = self.rows(to)
@@ -137,7 +137,7 @@ class Cluster(unittest.TestCase):
         """A driver that is killed when more than `enough` tasks are finished, and starts again."""
         url, _ = self.standalone()
         driver = self.begin(to, url, archive)
-        wait_for("row", 120, lambda: self.rows(to) > enough)
+        wait_for("row", 600, lambda: self.rows(to) > enough)
         driver.kill()
         driver.wait()
         written = {path: path.stat().st_mtime_ns for path in to.glob("units/*.parquet")}

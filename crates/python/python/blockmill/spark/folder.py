@@ -19,7 +19,7 @@ ARCHIVE = re.compile(r"(\.era1|\.rlp|(^|/)blk\d+\.dat)(\.(gz|zst|zstd|xz|bz2))?$
 
 
 class Unit(NamedTuple):
-    """A file, or what comes after that: the file behind a document that is kept with the results."""
+    """A file; or the same behind a document that is kept with the results."""
 
     url: str
     size: int

@@ -12,7 +12,8 @@ import pyarrow as pa
 from .folder import Folder, local
 
 KEY = ["unit", "size", "sha256", "after", "level", "options", "revision"]
-TEXTS = ["document", "status", "boundary", "files", "hash", "file", "rule", "expected", "found", "message"]
+TEXTS = ["document", "status", "boundary", "files", "hash", "file"]
+TEXTS += ["rule", "expected", "found", "message"]
 NUMBERS = ["starts_at", "blocks", "block", "offset"]
 ROW = pa.schema(
     [(name, pa.int64() if name == "size" else pa.string()) for name in KEY]
