@@ -174,8 +174,8 @@ fn block_file(path: PathBuf, key: XorKey, shape: Shape) -> Result<BlockFile, Err
 /// it, any other folder of files with blocks, or such files. `network` is needed where no magic
 /// tells it (raw blocks, hex), and chooses among the networks of a datadir.
 ///
-/// With `network`, a file is believed that has the name of a block file: nothing in a damaged one may
-/// tell what it is. Fails when a path holds no blocks, or when the networks differ.
+/// With `network`, a file is believed that has the name of a block file: nothing in a damaged one
+/// may tell what it is. Fails when a path holds no blocks, or when the networks differ.
 pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, Error> {
     let mut files = BlockFiles { network, ..BlockFiles::default() };
     for path in paths {
@@ -209,7 +209,8 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
     Ok(files)
 }
 
-/// Does a path hold Bitcoin blocks? Looks at names, which tell it of damaged files, too, and at the first MiB of a few files.
+/// Does a path hold Bitcoin blocks? Looks at names, which tell it of damaged files, too, and at the
+/// first MiB of a few files.
 pub fn looks_like(path: &Path) -> bool {
     if !path.is_dir() {
         // a device could wait for ever, or never end

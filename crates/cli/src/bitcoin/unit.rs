@@ -54,8 +54,8 @@ fn table_of(paths: &[&Path], tables: &Documents) -> Result<(Vec<Source>, Table)>
     table.with_context(|| format!("--after {name}: expected a table of these files, found none"))
 }
 
-/// Joins what units say, which are all units of the archive `of`, where that is given; prints tables
-/// of bodies that are yet to be verified, or the verdict.
+/// Joins what units say, which are all units of the archive `of`, where that is given; prints
+/// tables of bodies that are yet to be verified, or the verdict.
 pub fn join(
     asked: &Verification,
     of: &[PathBuf],

@@ -230,7 +230,7 @@ fn a_file_with_the_name_of_a_block_file_is_one_where_the_network_is_known() {
         assert!(looks_like(&path));
         let error = open_one(&path).unwrap_err();
         assert!(matches!(error, Error::UnknownFormat { .. }), "{error}");
-        let named = open(&[path.clone()], Some(Network::Regtest)).unwrap();
+        let named = open(std::slice::from_ref(&path), Some(Network::Regtest)).unwrap();
         assert_eq!(named.network(), Some(Network::Regtest));
         // as in its folder
         let whole = open(&[folder.path().to_path_buf()], Some(Network::Regtest)).unwrap();
