@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -18,6 +20,13 @@ import (
 
 // lookEvery is how often the memory of ethereum-etl is looked at.
 const lookEvery = 50 * time.Millisecond
+
+// told are the columns of transactions that the digest is made of: the sum of the first 8 bytes of
+// the SHA-256 of each row, so that their order does not matter.
+var told = []string{
+	"block_number", "transaction_index", "hash", "from_address", "to_address", "nonce", "value", "gas",
+	"gas_price",
+}
 
 // costs are the line that a run prints: the part of a run record that it alone knows.
 type costs struct {
@@ -137,11 +146,17 @@ func (c *costs) count(blocks, transactions string) error {
 	}
 	all := rows
 	c.Answer["rows_blocks"] = strconv.Itoa(rows)
-	rows, err = eachRow(transactions, nil, func([]string) error { return nil })
+	digest := uint64(0)
+	rows, err = eachRow(transactions, told, func(row []string) error {
+		hash := sha256.Sum256([]byte(strings.Join(row, " ")))
+		digest += binary.BigEndian.Uint64(hash[:])
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	c.Answer["rows_transactions"] = strconv.Itoa(rows)
+	c.Answer["transactions_digest"] = fmt.Sprintf("0x%016x", digest)
 	all += rows
 	c.Facts["rows"] = float64(all)
 	c.Facts["row_cpu_ns"] = (c.Facts["cpu_user_s"] + c.Facts["cpu_sys_s"]) * 1e9 / float64(all)

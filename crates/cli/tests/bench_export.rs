@@ -53,7 +53,8 @@ fn what_an_export_needs_is_named() {
         ("tables=blocks,block", "--tables block: expected blocks, transactions"),
         ("chain=bitcoin", "chain = 'bitcoin'; available: ethereum"),
     ] {
-        let words = format!("export-rpc --set blocks=2 --set accounts=50 --set {setting} --pairs 1");
+        let words =
+            format!("export-rpc --set blocks=2 --set accounts=50 --set {setting} --pairs 1");
         let ended = run(&mut bench(&words, &scratch));
         assert_ne!(ended.code, Some(0), "{setting}");
         assert!(ended.stderr.contains(reason), "{setting}: {}", ended.stderr);

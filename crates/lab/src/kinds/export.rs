@@ -1,15 +1,15 @@
 //! Verified blocks written as tables: whole runs from an archive to Parquet, beside runs that
 //! verify the same and write nothing.
 
-use super::import::{self, ethereum as archives};
 use super::Kind;
+use super::import::{self, ethereum as archives};
 use crate::definition::Settings;
 use crate::job::{Job, setting};
 use crate::shape::OptionValues;
 use anyhow::{Context, Result, bail};
 use chain::Hex;
 use columns::ethereum::{Sink as Tables, tables};
-use columns::{Facts, FileEntry, Verdict, tables_named};
+use columns::{Cells, Facts, FileEntry, TableReader, Verdict, tables_named};
 use ethereum::commit::Sink;
 use ethereum::import::{Options, Run, import};
 use ethereum::option_table::Ethereum;
@@ -80,6 +80,10 @@ impl Kind for Export {
         if writes {
             count(&mut record, &files, job.setting("tables")?);
         }
+        if job.setting("digest")? == "true" && writes {
+            let sum = digest(&job.folder, &files)?;
+            record.answer.insert("transactions_digest".into(), format!("{sum:#018x}"));
+        }
         Ok(record)
     }
 
@@ -132,4 +136,38 @@ fn count(record: &mut RunRecord, files: &[FileEntry], tables: &str) {
     record.facts.count("rows", rows);
     record.facts.count("tables_bytes", bytes);
     record.facts.set("row_cpu_ns", record.cpu_s() * 1e9 / rows as f64);
+}
+
+/// Every transaction as it stands in the tables, in any order: the sum of the first 8 bytes of the
+/// SHA-256 of each row's text, which the peers' rows give, too.
+fn digest(folder: &Path, files: &[FileEntry]) -> Result<u64> {
+    let mut sum = 0u64;
+    for file in files.iter().filter(|file| file.table == tables::TRANSACTIONS.name) {
+        for cells in TableReader::open(&folder.join(&file.file), &tables::TRANSACTIONS)? {
+            let cells = cells?;
+            for row in 0..cells.rows() {
+                let hash = crypto::sha256(text(&cells, row)?.as_bytes());
+                let first = hash.first_chunk().context("a hash of 8 bytes or more")?;
+                sum = sum.wrapping_add(u64::from_be_bytes(*first));
+            }
+        }
+    }
+    Ok(sum)
+}
+
+/// A row of transactions as text.
+fn text(cells: &Cells, row: usize) -> Result<String> {
+    let to = cells.maybe_fixed::<20>("to_address", row)?;
+    let to = to.map(|to| Hex(&to).to_string()).unwrap_or_default();
+    Ok(format!(
+        "{} {} {} {} {to} {} {} {} {}",
+        cells.int("block_number", row)?,
+        cells.int("transaction_index", row)?,
+        Hex(&cells.fixed::<32>("hash", row)?),
+        Hex(&cells.fixed::<20>("from_address", row)?),
+        cells.int("nonce", row)?,
+        cells.wei("value", row)?,
+        cells.int("gas", row)?,
+        cells.wei("gas_price", row)?,
+    ))
 }
