@@ -50,7 +50,7 @@ fn an_export_is_measured_beside_verifying_alone_and_its_rows_are_counted() {
 fn what_an_export_needs_is_named() {
     let scratch = Scratch::new("bench-export-wrong");
     for (setting, reason) in [
-        ("tables=blocks,block", "--tables block: expected blocks, transactions"),
+        ("tables=blocks,block", "--tables block: expected blocks, ommers, transactions"),
         ("chain=bitcoin", "chain = 'bitcoin'; available: ethereum"),
     ] {
         let words =

@@ -54,7 +54,7 @@ impl Kind for Export {
     }
 
     fn measure(&self, job: &Job) -> Result<RunRecord> {
-        let (own, with): (Vec<_>, Vec<_>) = job.with.iter().cloned().partition(is_own);
+        let (own, with): (Vec<_>, Vec<_>) = job.with.iter().cloned().partition(|with| is_own(with));
         let writes = !own.iter().any(|with| with.ends_with(OFF));
         let (archive, options) = archives::opened(job, &with)?;
         let mut sink = Sink::Discard;
@@ -93,7 +93,7 @@ impl Kind for Export {
 }
 
 /// Is it a value of [`OPTION`], and none of the chain's options?
-fn is_own(with: &String) -> bool {
+fn is_own(with: &str) -> bool {
     with.split_once('=').is_some_and(|(name, _)| name == OPTION)
 }
 

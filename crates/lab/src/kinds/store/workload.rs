@@ -357,7 +357,7 @@ fn changes_of_block(job: Job, block: u64) -> Vec<Change> {
     let numbers: BTreeSet<u64> =
         draws.map(|random| job.draw.number(random, job.keys / 4 * 5)).collect();
     let seed = job.seed() + (block + 1) * 16;
-    let change = |n| (key(n), (random(seed, n) % 5 != 0).then(|| value(n, seed)));
+    let change = |n| (key(n), (!random(seed, n).is_multiple_of(5)).then(|| value(n, seed)));
     numbers.into_iter().map(change).collect()
 }
 
