@@ -224,6 +224,12 @@ class Rows(OnBlocks):
         for name in ("block", "hash", "file", "offset", "rule", "expected", "found"):
             self.assertEqual(row[name], error[name], name)
 
+    def test_tables_of_block_files_are_refused_before_anything_is_done(self):
+        to = self.new()
+        with self.assertRaisesRegex(ValueError, "blk00000.dat: tables of block files"):
+            blockmill.spark.export(self.spark, self.chain, to, ["blocks"])
+        self.assertFalse(to.exists())
+
 
 if __name__ == "__main__":
     unittest.main()

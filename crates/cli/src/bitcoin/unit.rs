@@ -6,14 +6,14 @@ use crate::answer::Answer;
 use crate::args::Verification;
 use crate::unit::{Documents, with_boundary};
 use anyhow::{Context, Result, bail, ensure};
-use archive::blkdat::BlockFiles;
+use archive::blkdat::{BlockFile, BlockFiles};
 use bitcoin::import::Run;
 use bitcoin::unit::documents::{Bodies, Document, Headers, Source, Table, Verdict};
 use bitcoin::unit::{Join, bodies, headers};
 use bitcoin::{Error, Level};
 use chain::{FaultReport, Status, counted, grouped};
 use pipeline::Cancel;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The headers of a unit; with `--after`, its bodies by the table that a join made.
@@ -86,11 +86,9 @@ pub fn join(
     ensure!(!units.is_empty(), "--join: expected headers of units, as verify --unit prints them");
     let Job { files, options, .. } = Job::prepare(&asked, cancel)?;
     expect_all_units(&files, &own)?;
-    let number = |unit: &Headers| {
-        let first = unit.sources.first();
-        files.files().iter().position(|file| first.is_some_and(|first| first.path == file.path()))
-    };
-    units.sort_by_cached_key(number);
+    let places: HashMap<&Path, usize> =
+        files.files().iter().map(BlockFile::path).zip(0..).collect();
+    units.sort_by_key(|unit| unit.sources.first().and_then(|first| places.get(&*first.path)));
     let mut join = Join::new(&files, &options, &units)?;
     for (sources, bodies) in looked {
         let unit = units.iter().position(|unit| unit.sources == sources);

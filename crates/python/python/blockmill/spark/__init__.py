@@ -14,7 +14,7 @@ from pathlib import Path
 import blockmill
 
 from . import verdict
-from .folder import Folder, archives, local, text_beside
+from .folder import Folder, archives, is_block_file, local, text_beside
 from .rows import Rows
 from .worker import Job
 
@@ -33,8 +33,8 @@ def verify(spark, paths, to, **asked):
 
 
 def export(spark, paths, to, tables, hex=False, names="etl", **asked):
-    """The same, and the blocks as tables in Parquet in `to`: when all units are one verified chain,
-    `manifest.json` says so. Results are in `_blockmill` of it."""
+    """The same of Ethereum archives, and the blocks as tables in Parquet in `to`: when all units are
+    one verified chain, `manifest.json` says so. Results are in `_blockmill` of it."""
     tables = {"tables": list(tables), "hex": hex, "names": names}
     return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
 
@@ -44,6 +44,8 @@ def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False
     folder = Folder(state)
     paths = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
     units = archives(paths)
+    if blocks := [unit.url for unit in units if tables and is_block_file(unit.url)]:
+        raise ValueError(f"{blocks[0]}: tables of block files are written by `blockmill export` alone")
     job = Job(state, level, *fixed(folder, units, **asked), to=to, tables=tables or {})
     if to:
         # it speaks of tables that may be replaced

@@ -15,7 +15,9 @@ import fsspec
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
-ARCHIVE = re.compile(r"(\.era1|\.rlp|(^|/)blk\d+\.dat)(\.(gz|zst|zstd|xz|bz2))?$")
+PACKED = r"(\.(gz|zst|zstd|xz|bz2))?$"
+BLOCK_FILE = re.compile(rf"(^|/)blk\d+\.dat{PACKED}")
+ARCHIVE = re.compile(rf"(\.era1|\.rlp){PACKED}")
 
 
 class Unit(NamedTuple):
@@ -24,6 +26,16 @@ class Unit(NamedTuple):
     url: str
     size: int
     after: str | None = None
+
+
+def is_block_file(name):
+    """Is it the name of a file of Bitcoin blocks?"""
+    return BLOCK_FILE.search(name) is not None
+
+
+def is_archive(name):
+    """Is it the name of a unit?"""
+    return ARCHIVE.search(name) is not None or is_block_file(name)
 
 
 def natural(name):
@@ -47,7 +59,7 @@ def archives(paths):
             found.append(Unit(url(plain), fs.size(plain)))
             continue
         entries = [entry for entry in fs.ls(plain, detail=True) if entry["type"] != "directory"]
-        own = [Unit(url(e["name"]), e["size"]) for e in entries if ARCHIVE.search(e["name"])]
+        own = [Unit(url(e["name"]), e["size"]) for e in entries if is_archive(e["name"])]
         if not own:
             what = "archives (*.era1, *.rlp, blk*.dat, also compressed)"
             raise ValueError(f"{path}: expected {what}")
