@@ -99,6 +99,8 @@ fn our_store_finds_what_a_map_finds() {
         assert_eq!(facts(found), facts(expected), "{}", operation.name());
         let is_absent = operation == Operation::GetAbsent;
         assert_eq!((expected.digest == 0, expected.bytes == 0), (is_absent, is_absent));
-        assert!(expected.operations >= 20_000, "{}", expected.operations);
+        // a small database gets twenty blocks of 500 changes, of which some meet in a key
+        let least = if operation == Operation::Blocks { 9_800 } else { 20_000 };
+        assert!(expected.operations >= least, "{}: {}", operation.name(), expected.operations);
     }
 }
