@@ -1,7 +1,7 @@
 //! Tables read again: the values of their columns, in whichever form they were written.
 
 use crate::error::Error;
-use crate::schema::{Form, Names, Table};
+use crate::schema::{Form, Kind, Names, Table};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
@@ -172,6 +172,27 @@ impl Cells {
         let list = list.ok_or_else(|| self.wrong(row, name, "no list"))?;
         let bytes = |at| self.bytes_in(&*list, at).map(Cow::into_owned);
         (0..list.len()).map(bytes).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// The structures of a list, as rows of their own; none where there is no list.
+    ///
+    /// # Errors
+    /// When the column has no lists of structures.
+    pub fn structs(&self, name: &str, row: usize) -> Result<Option<Self>, Error> {
+        let Some(column) = self.column(name, row)? else { return Ok(None) };
+        let table = self.table.columns.iter().find_map(|column| match column.kind {
+            Kind::Structs(table) if column.name == name => Some(table),
+            _ => None,
+        });
+        let list = column.as_list_opt::<i32>().map(|lists| lists.value(row));
+        let structs = list.as_ref().and_then(|list| list.as_struct_opt());
+        match (table, structs) {
+            (Some(table), Some(structs)) if structs.null_count() == 0 => {
+                let (file, batch) = (self.file.clone(), RecordBatch::from(structs));
+                Ok(Some(Self { file, table, batch }))
+            }
+            _ => Err(self.wrong(row, name, "no list of structures")),
+        }
     }
 
     /// A whole number, or the microseconds of a moment; none where there is no value.

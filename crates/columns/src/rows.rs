@@ -1,15 +1,13 @@
 //! Rows on their way into columns.
 
+mod values;
+
 use crate::error::Error;
-use crate::schema::{Column, DIGITS, ELEMENT, Form, Kind, Table, UTC};
-use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, Decimal128Builder, FixedSizeBinaryBuilder, Int64Builder,
-    ListBuilder, StringBuilder, TimestampMicrosecondBuilder,
-};
+use crate::schema::{DIGITS, Form, Table};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 use std::fmt::Display;
-use std::sync::Arc;
+use values::Values;
 
 /// Bytes of a batch after which the next one begins; what a column of one can hold is far above.
 const BATCH: usize = 32 << 20;
@@ -42,94 +40,8 @@ pub struct Rows {
     digits: String,
     bytes: usize,
     rows: usize,
-    done: Vec<Vec<ArrayRef>>,
+    done: Vec<Result<Vec<ArrayRef>, ArrowError>>,
     done_bytes: usize,
-}
-
-/// The values of one column.
-enum Values {
-    Fixed(FixedSizeBinaryBuilder),
-    Bytes(BinaryBuilder),
-    Hex(StringBuilder),
-    Fixeds(ListBuilder<FixedSizeBinaryBuilder>),
-    Strings(ListBuilder<BinaryBuilder>),
-    Hexes(ListBuilder<StringBuilder>),
-    Int(Int64Builder),
-    Wei(Decimal128Builder),
-    Time(TimestampMicrosecondBuilder),
-    Bool(BooleanBuilder),
-}
-
-impl Values {
-    fn new(column: &Column, form: Form) -> Self {
-        let element = |kind| Arc::new(Field::new(ELEMENT, form.data_type(kind), false));
-        match column.kind {
-            Kind::Text => Self::Hex(StringBuilder::new()),
-            Kind::Fixed(_) | Kind::Bytes if form.hex => Self::Hex(StringBuilder::new()),
-            Kind::Fixeds(_) | Kind::Strings if form.hex => {
-                let list = ListBuilder::new(StringBuilder::new());
-                Self::Hexes(list.with_field(element(Kind::Text)))
-            }
-            Kind::Fixed(width) => Self::Fixed(FixedSizeBinaryBuilder::new(width.into())),
-            Kind::Bytes => Self::Bytes(BinaryBuilder::new()),
-            Kind::Fixeds(width) => {
-                let list = ListBuilder::new(FixedSizeBinaryBuilder::new(width.into()));
-                Self::Fixeds(list.with_field(element(Kind::Fixed(width))))
-            }
-            Kind::Strings => {
-                let list = ListBuilder::new(BinaryBuilder::new());
-                Self::Strings(list.with_field(element(Kind::Bytes)))
-            }
-            Kind::Int => Self::Int(Int64Builder::new()),
-            Kind::Wei => {
-                let values = Decimal128Builder::new();
-                Self::Wei(values.with_data_type(form.data_type(Kind::Wei)))
-            }
-            Kind::Time => Self::Time(TimestampMicrosecondBuilder::new().with_timezone(UTC)),
-            Kind::Bool => Self::Bool(BooleanBuilder::new()),
-        }
-    }
-
-    fn none(&mut self) {
-        match self {
-            Self::Fixed(values) => values.append_null(),
-            Self::Bytes(values) => values.append_null(),
-            Self::Hex(values) => values.append_null(),
-            Self::Fixeds(values) => values.append_null(),
-            Self::Strings(values) => values.append_null(),
-            Self::Hexes(values) => values.append_null(),
-            Self::Int(values) => values.append_null(),
-            Self::Wei(values) => values.append_null(),
-            Self::Time(values) => values.append_null(),
-            Self::Bool(values) => values.append_null(),
-        }
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Self::Fixed(values) => Arc::new(values.finish()),
-            Self::Bytes(values) => Arc::new(values.finish()),
-            Self::Hex(values) => Arc::new(values.finish()),
-            Self::Fixeds(values) => Arc::new(values.finish()),
-            Self::Strings(values) => Arc::new(values.finish()),
-            Self::Hexes(values) => Arc::new(values.finish()),
-            Self::Int(values) => Arc::new(values.finish()),
-            Self::Wei(values) => Arc::new(values.finish()),
-            Self::Time(values) => Arc::new(values.finish()),
-            Self::Bool(values) => Arc::new(values.finish()),
-        }
-    }
-}
-
-/// Writes `0x` and the digits of `bytes`.
-fn write_hex(bytes: &[u8], to: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    to.clear();
-    to.push_str("0x");
-    for byte in bytes {
-        to.push(DIGITS[usize::from(byte >> 4)].into());
-        to.push(DIGITS[usize::from(byte & 15)].into());
-    }
 }
 
 impl Rows {
@@ -161,19 +73,8 @@ impl Rows {
 
     /// A byte string; text where the form says so. One of the wrong length is none.
     pub fn bytes(&mut self, value: &[u8]) {
-        match self.next(value.len()) {
-            (Values::Fixed(values), _) => {
-                if values.append_value(value).is_err() {
-                    values.append_null();
-                }
-            }
-            (Values::Bytes(values), _) => values.append_value(value),
-            (Values::Hex(values), digits) => {
-                write_hex(value, digits);
-                values.append_value(digits);
-            }
-            (other, _) => other.none(),
-        }
+        let (values, digits) = self.next(value.len());
+        values.bytes(value, digits);
     }
 
     /// A byte string, or none.
@@ -186,36 +87,28 @@ impl Rows {
 
     /// A list of byte strings, of which those of a fixed length all have it.
     pub fn list<'v>(&mut self, list: impl Iterator<Item = &'v [u8]>) {
-        let mut bytes = 0;
-        let mut sized = |value: &[u8]| bytes += value.len() + 4;
-        match self.next(0) {
-            (Values::Fixeds(values), _) => {
-                for value in list {
-                    sized(value);
-                    if values.values().append_value(value).is_err() {
-                        values.values().append_null();
-                    }
-                }
-                values.append(true);
+        let (values, digits) = self.next(0);
+        self.bytes += values.list(list, digits);
+    }
+
+    /// A list of structures: `each` adds the values of one, column by column.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn structs<T>(
+        &mut self,
+        list: impl Iterator<Item = T>,
+        mut each: impl FnMut(&mut Self, T) -> Result<(), Overflow>,
+    ) -> Result<(), Overflow> {
+        let bytes = match self.next(4) {
+            (Values::Structs(structs), _) => structs.add(list, &mut each)?,
+            (other, _) => {
+                other.none();
+                0
             }
-            (Values::Strings(values), _) => {
-                for value in list {
-                    sized(value);
-                    values.values().append_value(value);
-                }
-                values.append(true);
-            }
-            (Values::Hexes(values), digits) => {
-                for value in list {
-                    sized(value);
-                    write_hex(value, digits);
-                    values.values().append_value(&*digits);
-                }
-                values.append(true);
-            }
-            (other, _) => other.none(),
-        }
+        };
         self.bytes += bytes;
+        Ok(())
     }
 
     /// A word.
@@ -337,9 +230,14 @@ impl Rows {
         }
     }
 
+    fn columns(&mut self) -> Result<Vec<ArrayRef>, ArrowError> {
+        self.columns.iter_mut().map(Values::finish).collect()
+    }
+
     fn end_batch(&mut self) {
         if self.rows > 0 {
-            self.done.push(self.columns.iter_mut().map(Values::finish).collect());
+            let columns = self.columns();
+            self.done.push(columns);
             self.done_bytes += self.bytes;
             (self.bytes, self.rows) = (0, 0);
         }
@@ -353,7 +251,8 @@ impl Rows {
         self.end_batch();
         let schema = &self.schema;
         let batch = |columns| RecordBatch::try_new(schema.clone(), columns);
-        let batches = self.done.into_iter().map(batch).collect::<Result<_, _>>()?;
+        let batches = self.done.into_iter().map(|columns| columns.and_then(batch));
+        let batches = batches.collect::<Result<_, _>>()?;
         Ok(Batches { batches, bytes: self.done_bytes })
     }
 }

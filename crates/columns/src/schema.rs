@@ -18,7 +18,7 @@ const BLOOM_ROWS: u64 = 1 << 20;
 const BLOOM_FALSE: f64 = 0.01;
 
 /// What the values of a column are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Byte strings of one length.
     Fixed(u16),
@@ -28,6 +28,8 @@ pub enum Kind {
     Fixeds(u16),
     /// Lists of byte strings.
     Strings,
+    /// Lists of structures, each of which has these columns.
+    Structs(&'static Table),
     /// Whole numbers below 2^63.
     Int,
     /// Whole numbers of at most [`DIGITS`] digits.
@@ -144,6 +146,7 @@ impl Form {
             Kind::Bytes => DataType::Binary,
             Kind::Fixeds(width) => list(DataType::FixedSizeBinary(width.into())),
             Kind::Strings => list(DataType::Binary),
+            Kind::Structs(table) => list(DataType::Struct(table.schema(self).fields().clone())),
             Kind::Int => DataType::Int64,
             Kind::Wei => DataType::Decimal128(DIGITS, 0),
             Kind::Time => DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into())),
@@ -181,7 +184,7 @@ impl Table {
             .set_max_row_group_row_count(None)
             .set_sorting_columns(Some(self.sorting()));
         for column in self.columns {
-            to = properties_of(to, column, form);
+            to = properties_of(to, column, form, &[]);
         }
         let mut properties = to.build();
         add_encoded_arrow_schema_to_metadata(&self.schema(form), &mut properties);
@@ -201,12 +204,17 @@ fn properties_of(
     to: WriterPropertiesBuilder,
     column: &Column,
     form: Form,
+    within: &[String],
 ) -> WriterPropertiesBuilder {
-    let name = form.name_of(column);
-    let path = match column.kind {
-        Kind::Fixeds(_) | Kind::Strings => vec![name.into(), "list".into(), ELEMENT.into()],
-        _ => vec![name.into()],
-    };
+    let mut path = within.to_vec();
+    path.push(form.name_of(column).into());
+    if let Kind::Fixeds(_) | Kind::Strings | Kind::Structs(_) = column.kind {
+        path.extend(["list".into(), ELEMENT.into()]);
+    }
+    if let Kind::Structs(table) = column.kind {
+        let columns = table.columns.iter();
+        return columns.fold(to, |to, column| properties_of(to, column, form, &path));
+    }
     let path = ColumnPath::new(path);
     let mut to = match column.kind {
         Kind::Int | Kind::Time => {

@@ -7,6 +7,11 @@ use std::fs;
 
 fn type_of(column: &Column) -> String {
     let name = match column.kind {
+        Kind::Structs(table) => {
+            let field = |column: &Column| format!("{}: {}", column.name, type_of(column));
+            let fields: Vec<_> = table.columns.iter().map(field).collect();
+            format!("list of struct({})", fields.join(", "))
+        }
         Kind::Fixed(width) => format!("fixed_size_binary({width})"),
         Kind::Bytes => "binary".into(),
         Kind::Fixeds(width) => format!("list of fixed_size_binary({width})"),

@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::read::{Cells, TableReader};
 use ethereum::transactions::{Transaction, TransactionType};
 use ethereum::{Address, Hash, U256};
-use rlp::ethereum::Header;
-use rlp::{Decode, Encode, List, Reader};
+use rlp::ethereum::{AccessListEntry, Authorization, Header};
+use rlp::{Encode, List};
 use std::path::Path;
 
 /// The header of each row of a file of blocks, with its hash, which is that of the row.
@@ -131,12 +131,11 @@ pub(super) fn transaction(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
     let word = |name| Ok::<_, Error>(U256::from_be_bytes(cells.fixed::<32>(name, row)?));
     let wei = |name| Ok::<_, Error>(U256::from(cells.maybe_wei(name, row)?.unwrap_or_default()));
     let to = cells.maybe_fixed("to_address", row)?;
-    let hashes = cells.list("blob_versioned_hashes", row)?.unwrap_or_default();
-    let hashes: Result<Vec<Hash>, _> = hashes.into_iter().map(Hash::try_from).collect();
-    let hashes = hashes.map_err(|_| cells.wrong(row, "hashes of 32 bytes", "others"))?;
-    let access_list = cells.maybe_bytes("access_list", row)?.unwrap_or_default();
-    let authorizations = cells.maybe_bytes("authorization_list", row)?.unwrap_or_default();
-    let list = |_| cells.wrong(row, "the RLP of a list", "something else");
+    let hashes = hashes(cells, "blob_versioned_hashes", row)?;
+    let accesses = accesses(cells.structs("access_list", row)?)?;
+    let accesses: Vec<_> = accesses.iter().map(Access::entry).collect();
+    let delegations = delegations(cells.structs("authorization_list", row)?)?;
+    let delegations: Vec<_> = delegations.iter().map(Delegation::authorization).collect();
     let transaction = Transaction {
         chain_id: match kind {
             TransactionType::Legacy => 0,
@@ -149,10 +148,10 @@ pub(super) fn transaction(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
         to: to.as_ref(),
         value: wei("value")?,
         input: &cells.bytes("input", row)?,
-        access_list: list_of(&access_list).map_err(list)?,
+        access_list: List::Values(&accesses),
         max_blob_fee: wei("max_fee_per_blob_gas")?,
         blob_hashes: List::Values(&hashes),
-        authorizations: list_of(&authorizations).map_err(list)?,
+        authorizations: List::Values(&delegations),
         v: wei("v")?,
         r: word("r")?,
         s: word("s")?,
@@ -161,10 +160,62 @@ pub(super) fn transaction(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
     Ok(transaction.canonical().encode())
 }
 
-/// The list that `bytes` are, or an empty one.
-fn list_of<'a, T: Decode<'a>>(bytes: &'a [u8]) -> Result<List<'a, T>, rlp::Error> {
-    if bytes.is_empty() {
-        return Ok(List::default());
+/// An entry of an access list.
+struct Access {
+    address: Address,
+    storage_keys: Vec<Hash>,
+}
+
+impl Access {
+    fn entry(&self) -> AccessListEntry<'_> {
+        let Self { address, storage_keys } = self;
+        AccessListEntry { address, storage_keys: List::Values(storage_keys) }
     }
-    List::read(&mut Reader::new(bytes))
+}
+
+fn accesses(cells: Option<Cells>) -> Result<Vec<Access>, Error> {
+    let Some(cells) = cells else { return Ok(vec![]) };
+    let access = |row| {
+        let address = cells.fixed("address", row)?;
+        Ok(Access { address, storage_keys: hashes(&cells, "storage_keys", row)? })
+    };
+    (0..cells.rows()).map(access).collect()
+}
+
+/// A delegation of an account.
+struct Delegation {
+    address: Address,
+    nonce: u64,
+    y_parity: u8,
+    /// Chain, and both halves of the signature.
+    words: [U256; 3],
+}
+
+impl Delegation {
+    fn authorization(&self) -> Authorization<'_> {
+        let Self { nonce, y_parity, words: [chain_id, r, s], .. } = *self;
+        Authorization { chain_id, address: &self.address, nonce, y_parity, r, s }
+    }
+}
+
+fn delegations(cells: Option<Cells>) -> Result<Vec<Delegation>, Error> {
+    let Some(cells) = cells else { return Ok(vec![]) };
+    let delegation = |row| {
+        let word = |name| Ok::<_, Error>(U256::from_be_bytes(cells.fixed::<32>(name, row)?));
+        let nonce = cells.wei("nonce", row)?;
+        let y_parity = cells.int("y_parity", row)?;
+        Ok(Delegation {
+            address: cells.fixed("address", row)?,
+            nonce: nonce.try_into().map_err(|_| cells.wrong(row, "a nonce below 2^64", "more"))?,
+            y_parity: y_parity.try_into().map_err(|_| cells.wrong(row, "8 bits", "more"))?,
+            words: [word("chain_id")?, word("r")?, word("s")?],
+        })
+    };
+    (0..cells.rows()).map(delegation).collect()
+}
+
+fn hashes(cells: &Cells, name: &str, row: usize) -> Result<Vec<Hash>, Error> {
+    let hashes = cells.list(name, row)?.unwrap_or_default();
+    let hashes: Result<_, _> = hashes.into_iter().map(Hash::try_from).collect();
+    hashes.map_err(|_| cells.wrong(row, "hashes of 32 bytes", "others"))
 }

@@ -11,7 +11,8 @@ use ethereum::commit::Verified;
 use ethereum::header::HeaderView;
 use ethereum::transactions::{Transaction, TransactionType};
 use ethereum::{Address, Hash, U256};
-use rlp::{Encode, Reader};
+use rlp::Reader;
+use rlp::ethereum::{AccessListEntry, Authorization};
 use std::ops::Range;
 
 /// A block whose parts are rows.
@@ -284,13 +285,30 @@ fn add_transaction(
     rows.bytes(&tx.r.to_be_bytes::<32>());
     rows.bytes(&tx.s.to_be_bytes::<32>());
     match tx.kind >= AccessList {
-        true => rows.bytes(&tx.access_list.encode()),
+        true => rows.structs(tx.access_list.iter(), add_access)?,
         false => rows.none(),
     }
     match tx.kind == SetCode {
-        true => rows.bytes(&tx.authorizations.encode()),
+        true => rows.structs(tx.authorizations.iter(), add_authorization)?,
         false => rows.none(),
     }
+    Ok(())
+}
+
+fn add_access(rows: &mut Rows, entry: AccessListEntry<'_>) -> Result<(), Overflow> {
+    rows.bytes(entry.address);
+    let keys: Vec<Hash> = entry.storage_keys.iter().collect();
+    rows.list(keys.iter().map(|key| &key[..]));
+    Ok(())
+}
+
+fn add_authorization(rows: &mut Rows, signed: Authorization<'_>) -> Result<(), Overflow> {
+    rows.bytes(&signed.chain_id.to_be_bytes::<32>());
+    rows.bytes(signed.address);
+    rows.wei(signed.nonce)?;
+    rows.int(signed.y_parity)?;
+    rows.bytes(&signed.r.to_be_bytes::<32>());
+    rows.bytes(&signed.s.to_be_bytes::<32>());
     Ok(())
 }
 

@@ -131,8 +131,36 @@ pub static TRANSACTIONS: Table = Table {
         Column::new("v", Kind::Wei, "Parity of the signature, in legacy ones with the chain"),
         Column::new("r", WORD, "First half of the signature").random(),
         Column::new("s", WORD, "Second half of the signature").random(),
-        Column::new("access_list", Kind::Bytes, "RLP of the access list, from type 1 on").or_none(),
-        Column::new("authorization_list", Kind::Bytes, "RLP of the delegations, type 4").or_none(),
+        Column::new("access_list", Kind::Structs(&ACCESS), "From type 1 on (EIP-2930)").or_none(),
+        Column::new("authorization_list", Kind::Structs(&AUTHORIZATION), "Type 4 (EIP-7702)")
+            .or_none(),
+    ],
+};
+
+/// An account, and slots of it, that a transaction names beforehand (EIP-2930).
+static ACCESS: Table = Table {
+    name: "access_list",
+    about: "An account and slots of its storage.",
+    sorted: &[],
+    columns: &[
+        Column::new("address", ADDRESS, "The account"),
+        Column::new("storage_keys", Kind::Fixeds(32), "Its slots"),
+    ],
+};
+
+/// A delegation that an account signed (EIP-7702). Chain and nonce may be any number, and one that
+/// is none of the account's makes the delegation void, not the transaction.
+static AUTHORIZATION: Table = Table {
+    name: "authorization_list",
+    about: "A delegation that an account signed.",
+    sorted: &[],
+    columns: &[
+        Column::new("chain_id", WORD, "What is signed for; 0 for any chain"),
+        Column::new("address", ADDRESS, "Whose code the account shall run"),
+        Column::new("nonce", Kind::Wei, "Transactions that the account sent before"),
+        Column::new("y_parity", Kind::Int, "Parity of the signature"),
+        Column::new("r", WORD, "First half of the signature").random(),
+        Column::new("s", WORD, "Second half of the signature").random(),
     ],
 };
 

@@ -1,9 +1,21 @@
 //! Rows whose values do not fit, and rows in every form.
 
 use super::*;
-use crate::schema::Names;
+use crate::schema::{Column, Kind, Names};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+
+static PARTS: Table = Table {
+    name: "parts",
+    about: "",
+    sorted: &[],
+    columns: &[
+        Column::new("short", Kind::Int, ""),
+        Column::new("hash", Kind::Fixed(2), "").random(),
+        Column::new("list", Kind::Fixeds(2), ""),
+    ],
+};
 
 static TABLE: Table = Table {
     name: "table",
@@ -15,6 +27,7 @@ static TABLE: Table = Table {
         Column::new("time", Kind::Time, ""),
         Column::new("hash", Kind::Fixed(2), "").searched().random(),
         Column::new("list", Kind::Strings, ""),
+        Column::new("parts", Kind::Structs(&PARTS), "").or_none(),
     ],
 };
 
@@ -59,6 +72,11 @@ fn bytes_are_bytes_or_text_and_long_rows_are_cut_into_batches() {
             rows.seconds(1).unwrap();
             rows.bytes(&[0x0f, 0xa0]);
             rows.list([&long[..], &[]].into_iter());
+            // none, an empty list, and a list of two
+            match number {
+                0 => rows.none(),
+                _ => rows.structs(0..2 * (number - 1), add_part).unwrap(),
+            }
             rows.end();
         }
         let batches = rows.finish().unwrap();
@@ -75,5 +93,45 @@ fn bytes_are_bytes_or_text_and_long_rows_are_cut_into_batches() {
             false => lists.as_binary::<i32>().value(0).len() * 2 + 2,
         };
         assert_eq!((lists.len(), length), (2, long.len() * 2 + 2));
+
+        let parts = first.column(5).as_list::<i32>();
+        assert!(parts.is_null(0) && !parts.is_null(1) && parts.value(1).is_empty());
+        let parts = batches.batches[1].column(5).as_list::<i32>().value(0);
+        let parts = parts.as_struct();
+        let numbers = parts.column(0).as_primitive::<Int64Type>().values();
+        let lists = parts.column(2).as_list::<i32>();
+        assert_eq!((&numbers[..], lists.value(0).len(), lists.value(1).len()), (&[7, 8][..], 0, 1));
+        match hex {
+            true => assert_eq!(parts.column(1).as_string::<i32>().value(1), "0x0001"),
+            false => assert_eq!(parts.column(1).as_fixed_size_binary().value(1), [0, 1]),
+        }
+    }
+}
+
+fn add_part(rows: &mut Rows, number: u8) -> Result<(), Overflow> {
+    rows.int(7 + number)?;
+    rows.bytes(&[0, number]);
+    rows.list([&[1, 2][..]; 1].into_iter().take(number.into()));
+    Ok(())
+}
+
+#[test]
+fn a_value_of_the_wrong_length_within_a_structure_is_an_error() {
+    for length in [1, 2] {
+        let mut rows = rows(false);
+        rows.int(1).unwrap();
+        rows.none();
+        rows.seconds(1).unwrap();
+        rows.bytes(&[0, 0]);
+        rows.list([].into_iter());
+        let add = |rows: &mut Rows, length: usize| {
+            rows.int(1)?;
+            rows.bytes(&[1, 2][..length]);
+            rows.list([].into_iter());
+            Ok(())
+        };
+        rows.structs([length].into_iter(), add).unwrap();
+        rows.end();
+        assert_eq!(rows.finish().is_ok(), length == 2);
     }
 }
