@@ -6,7 +6,8 @@ mod bodies;
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
-use crate::execute::evm::Ahead;
+use crate::execute::evm::{Ahead, Foresight};
+use crate::execute::history::Slot;
 use crate::execution::ExecutedBlock;
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
@@ -21,6 +22,7 @@ use archive::{Chunk, Packed, Part, Want};
 use bodies::BodyMemory;
 use chain::Hex;
 use crypto::ManyKeccak;
+use hashbrown::HashSet;
 use pipeline::{Cancel, Made, NotMade};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -82,6 +84,10 @@ pub struct Batch {
     pub(crate) prepared: Vec<PreparedBlock>,
     /// What was executed of the new ones before its turn.
     pub(crate) ahead: Vec<Vec<Option<Box<Ahead>>>>,
+    /// Slots that were read ahead because calls are expected to come to them.
+    pub(crate) foreseen: HashSet<Slot>,
+    /// What has become of them.
+    pub(crate) foresight: Foresight,
     /// How many of these hash much.
     pub(crate) hashing_ahead: usize,
     /// What the link made of it, until it is written.

@@ -79,8 +79,8 @@ pub const OPTIONS: [NamedOption; 28] = [
     ),
     NamedOption::new(
         "prefetch",
-        &["off", "runs", "access"],
-        "state on disk: read when asked, or first what blocks name, or with what their runs read",
+        &["off", "runs", "access", "history"],
+        "state on disk: read when asked, or first what blocks name, what runs or earlier calls read",
     ),
     NamedOption::new(
         "read-ahead",
@@ -202,6 +202,7 @@ impl Table for Ethereum {
                 .find(|kind| setting.is("state", kind.name()))
                 .unwrap_or_default(),
             prefetch: !setting.is("prefetch", "off"),
+            history: setting.is("prefetch", "history"),
             read_ahead: match setting.get("read-ahead") {
                 Some("off") => ReadAhead::Off,
                 Some("threads") => ReadAhead::Threads,
@@ -268,6 +269,7 @@ pub struct Plan {
     pub senders_inline: bool,
     pub state: StateKind,
     pub prefetch: bool,
+    pub history: bool,
     pub read_ahead: ReadAhead,
     pub page_cache: bool,
     pub arena_tries: bool,
