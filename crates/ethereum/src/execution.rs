@@ -151,7 +151,7 @@ impl<'c> Execution<'c> {
         }
         let spec = &*options.spec;
         let plan = options.setting.plan();
-        let (mut keeping, disk) = Keeping::begin(&plan, sink)?;
+        let (mut keeping, disk) = Keeping::begin(&plan, options.threads, sink)?;
         let tries = match (disk, plan.arena_tries) {
             (Some(disk), _) => Tries::on_disk(disk, plan.trie_hashers),
             (None, true) => Tries::arena_with(plan.trie_hashers).map_err(|e| unusable(0, &e))?,

@@ -10,7 +10,7 @@ use pipeline::options::{self, Rung, Table};
 use store::ReadAhead;
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 28] = [
+pub const OPTIONS: [NamedOption; 29] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -91,6 +91,11 @@ pub const OPTIONS: [NamedOption; 28] = [
         "page-cache",
         &["off", "on"],
         "state=pages: read pages again each time, or keep those that were read in memory",
+    ),
+    NamedOption::new(
+        "commit",
+        &["serial", "parallel"],
+        "state=pages: hash what a large block changed on one thread, or on all of them",
     ),
     NamedOption::new(
         "state-trie",
@@ -209,6 +214,7 @@ impl Table for Ethereum {
                 _ => ReadAhead::Ring,
             },
             page_cache: setting.is("page-cache", "on"),
+            commit_parallel: setting.is("commit", "parallel"),
             arena_tries: setting.is("state-trie", "arena"),
             trie_hashers: TrieHashers {
                 keys: hasher(setting.is("key-hash", "lanes")),
@@ -272,6 +278,7 @@ pub struct Plan {
     pub history: bool,
     pub read_ahead: ReadAhead,
     pub page_cache: bool,
+    pub commit_parallel: bool,
     pub arena_tries: bool,
     pub trie_hashers: TrieHashers,
     pub root_inline: bool,
@@ -285,11 +292,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How a state on disk is opened within so many bytes.
+    /// How a state on disk is opened within so many bytes, for a run of so many threads.
     #[must_use]
-    pub fn disk(&self, memory_bytes: usize) -> DiskOptions {
-        let Self { page_cache, read_ahead, .. } = *self;
-        DiskOptions { memory_bytes, page_cache, read_ahead }
+    pub fn disk(&self, memory_bytes: usize, threads: usize) -> DiskOptions {
+        let Self { page_cache, read_ahead, commit_parallel, .. } = *self;
+        let threads = if commit_parallel { threads } else { 1 };
+        DiskOptions { memory_bytes, page_cache, read_ahead, threads }
     }
 }
 

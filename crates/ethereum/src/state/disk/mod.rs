@@ -67,9 +67,9 @@ impl DiskState {
             StateKind::Memory => return Ok(None),
             StateKind::Pages => {
                 let cache = if options.page_cache { memory as u64 / 2 } else { 0 };
-                let read_ahead = options.read_ahead;
+                let (read_ahead, threads) = (options.read_ahead, options.threads);
                 let cache = PageCache::new(cache);
-                let pages = PagesOptions { read_ahead, cache, ..PagesOptions::new(0) };
+                let pages = PagesOptions { read_ahead, threads, cache, ..PagesOptions::new(0) };
                 Design::Pages(Box::new(opening.pages(PAGES, &pages)?))
             }
             StateKind::FlatTrie => {
