@@ -7,7 +7,7 @@ use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
 use crate::execute::evm::{Ahead, Foresight};
-use crate::execute::history::Slot;
+use crate::execute::history::Foreseen;
 use crate::execution::ExecutedBlock;
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
@@ -22,7 +22,6 @@ use archive::{Chunk, Packed, Part, Want};
 use bodies::BodyMemory;
 use chain::Hex;
 use crypto::ManyKeccak;
-use hashbrown::HashSet;
 use pipeline::{Cancel, Made, NotMade};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -85,7 +84,7 @@ pub struct Batch {
     /// What was executed of the new ones before its turn.
     pub(crate) ahead: Vec<Vec<Option<Box<Ahead>>>>,
     /// Slots that were read ahead because calls are expected to come to them.
-    pub(crate) foreseen: HashSet<Slot>,
+    pub(crate) foreseen: Foreseen,
     /// What has become of them.
     pub(crate) foresight: Foresight,
     /// How many of these hash much.

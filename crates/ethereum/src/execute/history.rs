@@ -157,6 +157,17 @@ fn bytes(seen: &Vec<Seen>) -> usize {
     KIND + seen.capacity() * size_of::<Seen>()
 }
 
+/// Slots that calls are expected to come to.
+#[derive(Debug, Default)]
+pub struct Foreseen {
+    /// All of them.
+    pub slots: HashSet<Slot>,
+    /// Their values, as a state on disk had them.
+    pub values: Vec<(Slot, U256)>,
+    /// The turn of the state when it was asked.
+    pub turn: u64,
+}
+
 /// What was learnt, for those who execute and those who read ahead.
 #[derive(Debug, Default)]
 pub struct History(Mutex<Table>);
