@@ -136,8 +136,8 @@ pub struct Verification {
     /// Seed of the sample [default: random, and printed]
     #[arg(long, value_name = "N")]
     pub seal_seed: Option<u64>,
-    /// Ethereum: take this for the time, in seconds since 1970: blocks from beyond it are refused
-    /// [default: the clock]
+    /// Ethereum, Bitcoin: take this for the time, in seconds since 1970: blocks from beyond it are
+    /// refused [default: the clock]
     #[arg(long, value_name = "SECONDS")]
     pub now: Option<u64>,
     /// Keep ethash caches in this folder, and use those of earlier runs
@@ -226,6 +226,10 @@ pub struct Verify {
     /// tables of the bodies to verify, or the verdict
     #[arg(long, conflicts_with = "unit")]
     pub join: bool,
+    /// --join of Bitcoin units: they are those of this archive, a folder or a file, and what it
+    /// lacks is told as verify PATH tells it (may be repeated) [default: the files of the units]
+    #[arg(long, value_name = "PATH", requires = "join")]
+    pub of: Vec<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -60,8 +60,9 @@ pub fn join(args: &Verify, units: &[Documents], json: bool, cancel: Cancel) -> R
     let asked = &args.verification;
     expect_no_record(asked, "--join")?;
     if units.first().is_some_and(Documents::are_of_block_files) {
-        return bitcoin::unit::join(asked, units, json, cancel);
+        return bitcoin::unit::join(asked, &args.of, units, json, cancel);
     }
+    ensure!(args.of.is_empty(), "--of: expected units of Bitcoin block files, found others");
     let mut boundaries = vec![];
     for unit in units {
         boundaries.extend(unit.parsed()?);

@@ -14,17 +14,34 @@ fn generate(scratch: &Scratch) -> Vec<PathBuf> {
     let folder = scratch.path("blocks");
     let recipe = "generate bitcoin --inputs 600 --blocks 160 --file-size 40000 --order download";
     succeed(blockmill(recipe).arg("--out").arg(&folder));
-    let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = block_files(&folder);
+    assert!(files.len() > 2, "{files:?}");
+    files
+}
+
+/// The block files in a folder.
+fn block_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
         entries.filter(|path| path.to_string_lossy().contains("/blk")).collect();
     files.sort();
-    assert!(files.len() > 2, "{files:?}");
     files
 }
 
 /// Verifies each of the files apart and joins, until there is a verdict, which is given as a
 /// document; rounds of bodies.
 fn joined(scratch: &Scratch, files: &[PathBuf], words: &str) -> (Value, usize) {
+    joined_of(scratch, files, None, words)
+}
+
+/// The same of all files of an archive, where that is given.
+fn joined_of(
+    scratch: &Scratch,
+    files: &[PathBuf],
+    of: Option<&Path>,
+    words: &str,
+) -> (Value, usize) {
+    let of: Vec<_> = of.into_iter().flat_map(|of| [Path::new("--of"), of]).collect();
     let folder = scratch.path("documents");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -35,15 +52,16 @@ fn joined(scratch: &Scratch, files: &[PathBuf], words: &str) -> (Value, usize) {
         path
     };
     for (i, file) in files.iter().enumerate() {
-        let ended = run(blockmill("verify --unit").arg(file));
+        let ended = run(blockmill("verify --unit --chain regtest").arg(file));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(ended.stdout.lines().count(), 1);
         documents.push(keep(format!("headers-{i}.json"), &ended.stdout));
     }
     for round in 0.. {
-        let ended = run(blockmill(&format!("verify --join {words}")).args(&documents));
+        let ended = run(blockmill(&format!("verify --join {words}")).args(&of).args(&documents));
         if !ended.stdout.contains(r#"{"document":"table""#) {
-            let ended = run(blockmill(&format!("verify --json --join {words}")).args(&documents));
+            let words = format!("verify --json --join {words}");
+            let ended = run(blockmill(&words).args(&of).args(&documents));
             return (document(&ended), round);
         }
         assert_eq!(ended.code, Some(Status::Unknown.exit_code().into()), "{ended:?}");
@@ -64,8 +82,21 @@ fn joined(scratch: &Scratch, files: &[PathBuf], words: &str) -> (Value, usize) {
 fn expect_same(scratch: &Scratch, files: &[PathBuf], words: &str) -> String {
     let level = if words.contains("--level") { "" } else { "--level bodies" };
     let single = run(blockmill(&format!("verify --json {level} {words}")).args(files));
-    let single = document(&single);
     let (apart, _) = joined(scratch, files, words);
+    compare(&apart, &document(&single))
+}
+
+/// The same of all files of a folder.
+#[track_caller]
+fn expect_same_of_folder(scratch: &Scratch, folder: &Path) -> String {
+    let single = run(blockmill("verify --json --level bodies").arg(folder));
+    let files = block_files(folder);
+    let (apart, _) = joined_of(scratch, &files, Some(folder), "");
+    compare(&apart, &document(&single))
+}
+
+#[track_caller]
+fn compare(apart: &Value, single: &Value) -> String {
     for part in ["status", "exit_code", "shortfalls", "error"] {
         assert_eq!(apart[part], single[part], "{part}: {apart:#} {single:#}");
     }
@@ -109,6 +140,30 @@ fn units_of_block_files_are_joined_to_the_verdict_of_a_single_run() {
     }
     fs::write(&files[1], &good[..good.len() - 500]).unwrap();
     assert_ne!(expect_same(&scratch, &files, ""), "verified");
+}
+
+/// What a folder lacks is told by the numbers of its files, and by files in which nothing is left.
+#[test]
+fn units_of_a_folder_get_the_verdict_on_the_folder() {
+    let scratch = Scratch::new("bitcoin-units-of-a-folder");
+    let files = generate(&scratch);
+    let folder = files[0].parent().unwrap();
+    assert_eq!(expect_same_of_folder(&scratch, folder), "verified");
+    let good = fs::read(&files[1]).unwrap();
+    for bad in [vec![], vec![0; good.len()], good[..good.len() - 500].to_vec()] {
+        fs::write(&files[1], bad).unwrap();
+        assert_eq!(expect_same_of_folder(&scratch, folder), "incomplete");
+    }
+    fs::remove_file(&files[1]).unwrap();
+    assert_eq!(expect_same_of_folder(&scratch, folder), "incomplete");
+    let (apart, _) = joined_of(&scratch, &block_files(folder), Some(folder), "");
+    assert!(apart["shortfalls"].to_string().contains("blk00001.dat is not in"), "{apart:#}");
+    // some of the units are not all
+    let headers = scratch.path("h");
+    fs::write(&headers, run(blockmill("verify --unit").arg(&files[0])).stdout).unwrap();
+    let ended = run(blockmill("verify --join").arg(&headers).arg("--of").arg(folder));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("expected headers of each of its files"), "{ended:?}");
 }
 
 #[test]

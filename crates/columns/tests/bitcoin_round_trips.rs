@@ -131,5 +131,5 @@ fn blocks_with_witnesses_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("blk00000.dat");
     fs::write(&path, bytes).unwrap();
-    assert_eq!(assert_comes_back(&path, &regtest), 206);
+    assert_eq!(assert_comes_back(&path, &regtest), 207);
 }

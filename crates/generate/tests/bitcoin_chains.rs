@@ -117,7 +117,7 @@ fn every_rule_is_obeyed_and_every_kind_is_spent() {
     let made = make(&SMALL, dir.path(), 2);
     let mut coins: HashMap<OutPoint, Coin> = HashMap::new();
     let mut kinds = BTreeSet::new();
-    let (mut inputs, mut in_same_block) = (0, 0);
+    let (mut inputs, mut in_same_block, mut most) = (0, 0, 0);
     let chain = blocks(dir.path());
     assert_eq!(
         chain[0].block_hash(),
@@ -155,11 +155,14 @@ fn every_rule_is_obeyed_and_every_kind_is_spent() {
                 assert!(coins.insert(OutPoint { txid: id, vout }, coin).is_none());
             }
         }
+        most = most.max(coins.len() as u64);
         let subsidy = 5_000_000_000_u64 >> (height / 150);
         assert_eq!(block.txdata[0].output[0].value.to_sat(), subsidy + fees);
     }
     assert_eq!(inputs, SMALL.inputs);
     assert_eq!(made.inputs, inputs);
+    // those of coinbases cannot be spent yet
+    assert!(made.coins <= most && made.coins > most / 2, "{} of {most} coins", made.coins);
     assert_eq!(kinds.len(), 9, "{kinds:?}");
     assert!((20..200).contains(&in_same_block), "{in_same_block} coins of the same block");
 }

@@ -1,31 +1,58 @@
-"""What the driver needs for many units: real rows of short units, which it reads and joins.
+"""What the driver needs for many units, all of whose rows are real.
 
     blockmill generate ethereum --headers 699999 --out headers.rlp
-    python spark_scale.py headers.rlp 7 FOLDER
+    python spark_scale.py FOLDER headers.rlp 7
 
-cuts the headers into units of 7, verifies each as a worker does, and then measures time and memory
-of the driver after the last task has ended. FOLDER is a new one. The boundary of a short unit is as
-large as that of a long one.
+cuts the headers into units of 7, whose boundaries are as large as those of long ones;
+
+    blockmill generate bitcoin --inputs 0 --blocks 100000 --file-size 32000 --out blocks
+    python spark_scale.py FOLDER blocks
+
+takes block files. Two processes do the workers' part; time and memory are those of the driver's.
+FOLDER is a new one.
 """
 
 import json
+import multiprocessing
 import resource
-import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from blockmill.spark import SLIM, verdict, worker
+from blockmill.spark import verdict, worker
+from blockmill.spark.folder import Unit, archives
+from blockmill.spark.rows import SLIM, Rows
 from blockmill.spark.worker import Job
 
-ASKED = {"chain": "mainnet", "seal": "off", "seal_seed": 1, "now": 1_800_000_000, "trust": []}
+ASKED = {"seal": "off", "seal_seed": 1, "now": 1_900_000_000, "trust": []}
 
 
 class Kept(dict):
     """What the driver keeps of a row, as an engine gives it."""
 
     __getattr__ = dict.__getitem__
+
+
+def slim(what, job, unit):
+    """What the driver keeps of the row of a unit."""
+    row = what(job, unit)
+    return {name: row[name] for name in SLIM}
+
+
+class Here(Rows):
+    """Rows that processes of this machine make."""
+
+    busy, seconds = 0.0, 0.0
+
+    def collected(self, what, units):
+        start, busy = time.monotonic(), time.process_time()
+        rows = self.spark.map(partial(slim, what, self.job), units, chunksize=64)
+        found = {Unit(row["unit"], row["size"], row["after"]): Kept(row) for row in rows}
+        self.seconds += time.monotonic() - start
+        self.busy += time.process_time() - busy
+        return found
 
 
 def items(path):
@@ -37,53 +64,39 @@ def items(path):
             yield first + file.read(int.from_bytes(first[1:], "big"))
 
 
-def verified(headers, size, folder):
-    """Cuts headers into units and verifies them: the units, and what the driver keeps of each."""
-    job, units, kept = Job(f"{folder}/results", "headers", ASKED), [], {}
-    (folder / "archive").mkdir(parents=True)
-
-    def verify(unit):
-        row = worker.verify_unit(job, unit)
-        return {name: row[name] for name in SLIM}
-
-    some = []
-    for header in headers:
+def cut(path, size, folder):
+    """Writes the headers in a file into units of so many."""
+    folder.mkdir(parents=True)
+    some, units = [], 0
+    for header in items(path):
         some.append(header)
         if len(some) == size:
-            path = folder / "archive" / f"unit-{len(units):06}.rlp"
-            path.write_bytes(b"".join(some))
-            units.append((str(path), path.stat().st_size))
-            some = []
-    with ThreadPoolExecutor(2) as pool:
-        for row in pool.map(verify, units):
-            kept[row["unit"]] = row
-    return job, units, kept
+            (folder / f"unit-{units:06}.rlp").write_bytes(b"".join(some))
+            some, units = [], units + 1
 
 
 def main():
-    headers, size, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-    start = time.monotonic()
-    job, units, kept = verified(items(headers), size, folder)
-    print(f"verified {len(units)} units in {time.monotonic() - start:.0f} s")
-    (folder / "kept.json").write_text(json.dumps([job.state, units, kept]))
-    # a process of its own, whose memory is the driver's
-    subprocess.run([sys.executable, __file__, str(folder / "kept.json")], check=True)
-
-
-def join(path):
-    """The driver's part."""
-    state, units, kept = json.loads(Path(path).read_text())
-    units, kept = [tuple(unit) for unit in units], {name: Kept(row) for name, row in kept.items()}
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
-    start, busy = time.monotonic(), time.process_time()
-    answer = verdict.joined(None, Job(state, "headers", ASKED), units, kept, partial=False)
-    seconds, busy = time.monotonic() - start, time.process_time() - busy
+    folder, archive, *size = sys.argv[1:]
+    level, chain, to = "bodies", "regtest", Path(folder, "results")
+    if size:
+        level, chain = "headers", "mainnet"
+        cut(archive, int(size[0]), Path(folder, "archive"))
+        archive = str(Path(folder, "archive"))
+    paths, units = [archive], archives([archive])
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
+        rows = Here(workers, Job(str(to), level, {"chain": chain, **ASKED}))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
+        start, busy = time.monotonic(), time.process_time()
+        answer = verdict.joined(rows, paths, units, partial=False)
+        seconds = time.monotonic() - start - rows.seconds
+        busy = time.process_time() - busy - rows.busy
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
     size = len(json.dumps(answer["boundary"]))
     print(f"{answer['status']}: {len(units)} units, {answer['boundary']['blocks']} blocks")
+    print(f"{rows.seconds:.0f} s of waiting for {rows.verified_now} tasks")
     print(f"{seconds:.1f} s, {busy:.1f} s of CPU time; the boundary of all has {size} bytes")
     print(f"{before} MB of memory before, {most} MB at most")
 
 
 if __name__ == "__main__":
-    main() if len(sys.argv) == 4 else join(sys.argv[1])
+    main()

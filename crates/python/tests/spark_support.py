@@ -1,11 +1,16 @@
 """What the tests of blockmill.spark share: engines, chains that are cut and damaged."""
 
 import itertools
+import json
 import os
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
+import blockmill
+import blockmill.spark
+import pyarrow.parquet as pq
 from blockmill.spark.__main__ import session
 
 FIXTURES = Path(os.environ["BLOCKMILL_FIXTURES"], "ethereum")
@@ -31,6 +36,82 @@ class OnEngine(unittest.TestCase):
     def new(self):
         """A name in the folder of the test that nothing has."""
         return self.folder / f"{next(self.numbers)}"
+
+    def run_both(self, paths, level="bodies", partial=False):
+        """The verdict of the engine, which is that of a single run."""
+        paths = [str(path) for path in paths]
+        to = self.new()
+        asked = {"level": level, "partial": partial, "seal": "off"}
+        answer = blockmill.spark.verify(self.spark, paths, to, **asked)
+        alone = single_run(paths, **asked)
+        # advice for the command line is no part of a verdict
+        for verdict in (answer, alone):
+            (verdict["error"] or {}).pop("hint", None)
+        for part in ("status", "error", "shortfalls"):
+            self.assertEqual(answer[part], alone[part], part)
+        if answer["error"] is None:
+            self.assertEqual(reached(answer), reached_alone(alone))
+        self.assertEqual(json.loads((to / "verdict.json").read_text())["status"], answer["status"])
+        if answer["units"] > 2:
+            # the same from the rows, whatever is held in memory at once
+            with mock.patch.object(blockmill.spark.verdict, "HELD", 2):
+                again = blockmill.spark.verify(self.spark, paths, to, **asked)
+            (again["error"] or {}).pop("hint", None)
+            self.assertEqual(again["verified_now"], 0)
+            for part in ("status", "error", "shortfalls", "notes", "boundary"):
+                self.assertEqual(again[part], answer[part], part)
+        for row in table(to):
+            self.expect_document_of_its_own(row, to, level)
+        return answer
+
+    def expect_document_of_its_own(self, row, to, level):
+        """What a row has of its unit is what a process by itself finds."""
+        document, after = json.loads(row["boundary"]), None
+        if row["after"]:
+            after = (to / "after" / f"{row['after']}.json").read_text()
+        options = json.loads(row["options"])
+        # a genesis.json lies beside its units
+        fixed = {name: options[name] for name in ("chain", "seal", "seal_seed", "now")}
+        one = blockmill.verify_unit(row["unit"], after=after, level=level, **fixed)
+        self.assertEqual(document, one)
+
+
+def table(to):
+    """The table of results."""
+    files = sorted(Path(to, "units").iterdir())
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    return sorted(rows, key=lambda row: (row["unit"], row["after"] or ""))
+
+
+def single_run(paths, **asked):
+    """The answer of a single run."""
+    try:
+        return blockmill.verify(paths, **asked)
+    except blockmill.VerifyError as error:
+        return error.answer
+
+
+def reached(answer):
+    """How far the engine came."""
+    boundary = answer["boundary"]
+    if "document" in boundary:
+        names = ("blocks", "first", "last", "tip")
+        return {**{name: boundary[name] for name in names}, "total_difficulty": None}
+    first, last = boundary["first"], boundary["last"]
+    return {
+        "blocks": boundary["blocks"],
+        "first": first["number"],
+        "last": last["number"],
+        "tip": last["hash"],
+        "total_difficulty": last.get("total_difficulty"),
+    }
+
+
+def reached_alone(answer):
+    """How far a single run came."""
+    data, result = answer["result"]["data"], answer["result"]["result"]
+    found = {name: data[name] for name in ("blocks", "first", "last")}
+    return {**found, "tip": result["tip_hash"], "total_difficulty": result["total_difficulty"]}
 
 
 def rotated(word, by):
@@ -151,3 +232,12 @@ def cut(blocks, units):
     """The blocks in so many parts."""
     size = -(-len(blocks) // units)
     return [blocks[at : at + size] for at in range(0, len(blocks), size)]
+
+
+def cut_anywhere(dice, blocks):
+    """The blocks in two or more parts, some of them of a block or two."""
+    cuts = {dice.randrange(1, len(blocks)) for _ in range(dice.randint(1, 4))}
+    near = dice.randrange(1, len(blocks) - 4)
+    cuts |= set(range(near, near + dice.randint(0, 3)))
+    ends = [0, *sorted(cuts), len(blocks)]
+    return [blocks[start:end] for start, end in itertools.pairwise(ends)]

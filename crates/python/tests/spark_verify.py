@@ -2,66 +2,42 @@
 
 import itertools
 import json
+import random
 import shutil
 import unittest
-from pathlib import Path
-from unittest import mock
 
 import blockmill
 import blockmill.spark
 import fsspec
+import pyarrow as pa
 import pyarrow.parquet as pq
-from spark_support import ERAS, FIXTURES, MASTER, OnEngine, chain, cut, items, payload
-from spark_support import relinked, with_header, with_ommers, write_units
+from spark_support import ERAS, FIXTURES, MASTER, OnEngine, chain, cut, cut_anywhere, items, payload
+from spark_support import relinked, single_run, table, with_header, with_ommers, write_units
 
 CHAIN = "execution-apis"
-STATE_ROOT, TIMESTAMP = 3, 11
+PARENT, STATE_ROOT, DIFFICULTY, NUMBER, GAS_LIMIT, TIMESTAMP = 0, 3, 7, 8, 9, 11
+# what a header cannot say
+FIELDS = [
+    (PARENT, b"\xa0" + bytes(32)),
+    (STATE_ROOT, b"\xa0" + bytes(32)),
+    (DIFFICULTY, b"\x01"),
+    (NUMBER, b"\x07"),
+    (GAS_LIMIT, b"\x01"),
+    (TIMESTAMP, b"\x01"),
+]
 
 
-def table(to):
-    """The table of results."""
-    files = sorted(Path(to, "units").iterdir())
-    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
-    return sorted(rows, key=lambda row: row["unit"])
-
-
-def single_run(paths, **asked):
-    """The answer of a single run."""
-    try:
-        return blockmill.verify(paths, **asked)
-    except blockmill.VerifyError as error:
-        return error.answer
+def totals(era):
+    """Where the total difficulties are in an era1 file: behind the heads of records of type 6."""
+    at, found = 0, []
+    while at < len(era):
+        if era[at] == 6:
+            found.append(at + 8)
+        at += 8 + int.from_bytes(era[at + 2 : at + 6], "little")
+    return found
 
 
 class Verdicts(OnEngine):
-    def run_both(self, paths, level="bodies", partial=False):
-        """The verdict of the engine, which is that of a single run."""
-        paths = [str(path) for path in paths]
-        to = self.new()
-        asked = {"level": level, "partial": partial, "seal": "off"}
-        answer = blockmill.spark.verify(self.spark, paths, to, **asked)
-        alone = single_run(paths, **asked)
-        # advice for the command line is no part of a verdict
-        for verdict in (answer, alone):
-            (verdict["error"] or {}).pop("hint", None)
-        for part in ("status", "error", "shortfalls"):
-            self.assertEqual(answer[part], alone[part], part)
-        self.assertEqual(json.loads((to / "verdict.json").read_text())["status"], answer["status"])
-        if answer["units"] > 2:
-            # the same from the rows, whatever is held in memory at once
-            with mock.patch.object(blockmill.spark.verdict, "HELD", 2):
-                again = blockmill.spark.verify(self.spark, paths, to, **asked)
-            (again["error"] or {}).pop("hint", None)
-            self.assertEqual(again["verified_now"], 0)
-            for part in ("status", "error", "shortfalls", "boundary"):
-                self.assertEqual(again[part], answer[part], part)
-        for row in table(to):
-            boundary = json.loads(row["boundary"])
-            fixed = {name: boundary["asked"][name] for name in ("seal", "seal_seed", "now")}
-            one = blockmill.verify_unit(row["unit"], level=level, **fixed)
-            self.assertEqual(boundary, one)
-        return answer
-
     def test_good_chains_are_verified_in_1_2_and_5_units(self):
         for name, count in itertools.product(["execution-apis", "geth-ethtest"], [1, 2, 5]):
             blocks = chain(name)
@@ -69,6 +45,35 @@ class Verdicts(OnEngine):
             answer = self.run_both([folder])
             self.assertEqual((answer["status"], answer["units"]), ("verified", count))
             self.assertEqual(answer["boundary"]["blocks"], len(blocks))
+
+    def test_good_chains_are_verified_wherever_they_are_cut(self):
+        dice, cuts = random.Random(17), 0
+        for i in range(8):
+            name = ["execution-apis", "geth-ethtest"][i % 2]
+            blocks = chain(name)
+            parts = cut_anywhere(dice, blocks)
+            answer = self.run_both([write_units(self.new(), name, *parts)])
+            self.assertEqual((answer["status"], answer["units"]), ("verified", len(parts)))
+            cuts += len(parts) - 1
+        self.assertGreater(cuts, 16)
+
+    def test_damage_near_random_cuts_is_named_as_by_a_single_run(self):
+        dice, statuses = random.Random(18), set()
+        blocks = chain(CHAIN)
+        for i in range(8):
+            parts = cut_anywhere(dice, blocks)
+            # the last block before a cut, the first behind it, or one near
+            at = len(parts[0]) + dice.choice([-1, 0, 0, 3])
+            place, value = dice.choice(FIELDS)
+            bad = [*blocks[:at], with_header(blocks[at], place, value), *blocks[at + 1 :]]
+            if dice.random() < 0.5:
+                bad = relinked(bad, at + 1)
+            ends = list(itertools.accumulate(map(len, parts)))
+            cuts = zip([0, *ends], ends)
+            with self.subTest(i, at=at, place=place, ends=ends):
+                folder = write_units(self.new(), CHAIN, *(bad[start:end] for start, end in cuts))
+                statuses.add(self.run_both([folder])["status"])
+        self.assertEqual(statuses, {"fault"})
 
     def test_era1_files_are_verified(self):
         answer = self.run_both(ERAS, level="headers")
@@ -83,10 +88,12 @@ class Verdicts(OnEngine):
         blocks, at = chain(CHAIN), 27
         late = with_header(blocks[at], TIMESTAMP, b"\x01")
         other = with_header(blocks[at - 1], STATE_ROOT, b"\xa0" + bytes(32))
+        unlinked = with_header(blocks[at], PARENT, b"\xa0" + bytes(32))
         cases = {
             "first header": [*blocks[:at], late, *blocks[at + 1 :]],
             "first header, linked": relinked([*blocks[:at], late, *blocks[at + 1 :]], at + 1),
             "last header": [*blocks[: at - 1], other, *blocks[at:]],
+            "link": [*blocks[:at], unlinked, *blocks[at + 1 :]],
         }
         blamed = set()
         for what, bad in cases.items():
@@ -108,20 +115,19 @@ class Verdicts(OnEngine):
             self.assertIn("ommer", answer["error"]["rule"])
 
     def test_a_wrong_total_difficulty_is_found(self):
-        folder = self.new()
-        folder.mkdir()
-        for era in ERAS:
-            shutil.copy(era, folder)
-        path = folder / ERAS[1].name
-        data, at = bytearray(path.read_bytes()), 0
-        # the first record of type 6
-        while data[at] != 6:
-            at += 8 + int.from_bytes(data[at + 2 : at + 6], "little")
-        data[at + 8] ^= 1
-        path.chmod(0o644)
-        path.write_bytes(data)
-        answer = self.run_both([folder], level="headers")
-        self.assertEqual(answer["error"]["block"], 8_192)
+        for era, block in [(0, 8_191), (1, 8_192)]:
+            folder = self.new()
+            folder.mkdir()
+            for path in ERAS:
+                shutil.copyfile(path, folder / path.name)
+            path = folder / ERAS[era].name
+            data = bytearray(path.read_bytes())
+            places = totals(data)
+            data[places[block - 8_192 * era]] ^= 1
+            path.write_bytes(data)
+            answer = self.run_both([folder], level="headers")
+            self.assertEqual(answer["error"]["block"], block)
+            self.assertIn("total difficulty", answer["error"]["rule"])
 
     def test_missing_doubled_and_overlapping_files(self):
         blocks = chain(CHAIN)
@@ -228,6 +234,14 @@ class Rows(OnEngine):
         self.assertEqual(answer["status"], "verified")
 
 
+def rows_of(folder, name):
+    """All rows of a table, in the order of the chain."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    files = [file["file"] for file in manifest["files"] if f"-{name}-" in file["file"]]
+    parts = [pq.read_table(folder / file).replace_schema_metadata() for file in files]
+    return pa.concat_tables(parts)
+
+
 class Tables(OnEngine):
     def test_tables_and_manifest_are_those_of_a_single_run(self):
         to, alone, tables = self.new(), self.new(), ["blocks", "transactions"]
@@ -245,6 +259,24 @@ class Tables(OnEngine):
             one, other = [pq.read_table(folder / file["file"]) for folder in (to, alone)]
             self.assertEqual(one, other)
         self.assertEqual(len(list(to.glob("*.parquet"))), 4)
+
+    def test_tables_do_not_depend_on_the_cuts(self):
+        blocks, alone = chain(CHAIN), self.new()
+        asked = {"tables": ["blocks", "transactions"], "level": "bodies", "seal": "off"}
+        blockmill.export(str(write_units(self.new(), CHAIN, blocks)), alone, **asked)
+        for parts in (cut(blocks, 2), cut(blocks, 5), cut_anywhere(random.Random(19), blocks)):
+            to, folder = self.new(), write_units(self.new(), CHAIN, *parts)
+            answer = blockmill.spark.export(self.spark, folder, to, **asked)
+            self.assertEqual(answer["status"], "verified")
+            for name in asked["tables"]:
+                one, other = [rows_of(place, name) for place in (to, alone)]
+                self.assertGreater(one.num_rows, len(blocks) - 1)
+                for column in one.column_names:
+                    found, expected = one[column].to_pylist(), other[column].to_pylist()
+                    if column == "total_difficulty":
+                        # an export states none, so only the first unit knows it
+                        expected[len(parts[0]) :] = [None] * (len(blocks) - len(parts[0]))
+                    self.assertEqual(found, expected, column)
 
     def test_tables_of_what_is_no_chain_have_no_manifest(self):
         parts, to = cut(chain(CHAIN), 5), self.new()

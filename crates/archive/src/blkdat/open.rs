@@ -174,7 +174,8 @@ fn block_file(path: PathBuf, key: XorKey, shape: Shape) -> Result<BlockFile, Err
 /// it, any other folder of files with blocks, or such files. `network` is needed where no magic
 /// tells it (raw blocks, hex), and chooses among the networks of a datadir.
 ///
-/// Fails when a path holds no blocks, or when the networks differ.
+/// With `network`, a file is believed that has the name of a block file: nothing in a damaged one
+/// may tell what it is. Fails when a path holds no blocks, or when the networks differ.
 pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, Error> {
     let mut files = BlockFiles { network, ..BlockFiles::default() };
     for path in paths {
@@ -182,7 +183,11 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
             let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")))?;
             let found = match foreign::recognise(path) {
                 Some(foreign) => return Err(foreign),
-                None => probe(path, key, network)?.ok_or_else(|| no_blocks(path))?,
+                None => match (probe(path, key, network)?, network) {
+                    (Some(found), _) => found,
+                    (None, Some(network)) if is_named(path) => records_of(network),
+                    (None, _) => return Err(no_blocks(path)),
+                },
             };
             files.add(path.clone(), key, found)?;
         } else if let Some(folder) = folder_of_network(path, network)? {
@@ -204,7 +209,8 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
     Ok(files)
 }
 
-/// Does a path hold Bitcoin blocks? Looks at names, and at the first MiB of a few files.
+/// Does a path hold Bitcoin blocks? Looks at names, which tell it of damaged files, too, and at the
+/// first MiB of a few files.
 pub fn looks_like(path: &Path) -> bool {
     if !path.is_dir() {
         // a device could wait for ever, or never end
@@ -212,7 +218,7 @@ pub fn looks_like(path: &Path) -> bool {
             return false;
         }
         let key = XorKey::of_folder(path.parent().unwrap_or(Path::new(""))).unwrap_or_default();
-        return matches!(probe(path, key, None), Ok(Some(_)));
+        return is_named(path) || matches!(probe(path, key, None), Ok(Some(_)));
     }
     match folder_of_network(path, None) {
         Ok(Some(_)) | Err(Error::Mixed { .. }) => true,
@@ -240,14 +246,17 @@ fn add_folder(
     }
     let found = match (found, network) {
         (Some(found), _) => found,
-        (None, Some(network)) => {
-            let shape = Shape::Records { magic: network.magic() };
-            Probe { shape, network: Some(network), compression: None }
-        }
+        (None, Some(network)) => records_of(network),
         (None, None) => return Err(no_blocks(folder)),
     };
     files.folders.push(folder.to_path_buf());
     paths.into_iter().try_for_each(|path| files.add(path, key, found))
+}
+
+/// What a block file of this network is, where nothing in it tells.
+fn records_of(network: Network) -> Probe {
+    let shape = Shape::Records { magic: network.magic() };
+    Probe { shape, network: Some(network), compression: None }
 }
 
 /// The folder with `blk*.dat` files that `path` stands for, if it does.
@@ -290,6 +299,11 @@ fn is_visible(name: &[u8]) -> bool {
 /// `blk`, digits, `.dat`; compressed ones too.
 fn is_block_file(name: &[u8]) -> bool {
     digits(name).is_some()
+}
+
+/// Has the file the name of a block file?
+fn is_named(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_block_file(name.as_encoded_bytes()))
 }
 
 fn digits(name: &[u8]) -> Option<&[u8]> {

@@ -52,7 +52,7 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
         return Answer::ok().with(json!({
             "out": out, "seed": args.seed, "height": written.height, "tip": tip,
             "records": written.records, "transactions": written.transactions,
-            "inputs": written.inputs, "bytes": written.bytes,
+            "inputs": written.inputs, "coins": written.coins, "bytes": written.bytes,
         }));
     }
     let [records, transactions, inputs] =
@@ -62,5 +62,11 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
         grouped(written.height.into())
     );
     println!("best block {tip}: {transactions} transactions, {inputs} inputs before it");
+    if let Some(asked) = args.coins.filter(|asked| written.coins < *asked) {
+        println!(
+            "--coins {asked}: {} at most were unspent at once; more --inputs make more",
+            grouped(written.coins)
+        );
+    }
     Ok(Answer::ok())
 }

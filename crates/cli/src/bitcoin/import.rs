@@ -68,7 +68,7 @@ impl Job {
             from: args.from.map(|height| height.try_into().unwrap_or(u32::MAX)),
             partial: args.partial,
             commit_every: Duration::from_secs(args.commit_every),
-            now: Some(host::unix_seconds()),
+            now: Some(args.now.unwrap_or_else(host::unix_seconds)),
             cancel,
             ..Options::new(params)
         };

@@ -5,13 +5,15 @@ use super::import::{Job, hint};
 use crate::answer::Answer;
 use crate::args::Verification;
 use crate::unit::{Documents, with_boundary};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use archive::blkdat::{BlockFile, BlockFiles};
 use bitcoin::import::Run;
 use bitcoin::unit::documents::{Bodies, Document, Headers, Source, Table, Verdict};
 use bitcoin::unit::{Join, bodies, headers};
 use bitcoin::{Error, Level};
 use chain::{FaultReport, Status, counted, grouped};
 use pipeline::Cancel;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The headers of a unit; with `--after`, its bodies by the table that a join made.
@@ -52,9 +54,11 @@ fn table_of(paths: &[&Path], tables: &Documents) -> Result<(Vec<Source>, Table)>
     table.with_context(|| format!("--after {name}: expected a table of these files, found none"))
 }
 
-/// Joins what units say; prints tables of bodies that are yet to be verified, or the verdict.
+/// Joins what units say, which are all units of the archive `of`, where that is given; prints
+/// tables of bodies that are yet to be verified, or the verdict.
 pub fn join(
     asked: &Verification,
+    of: &[PathBuf],
     documents: &[Documents],
     json: bool,
     cancel: Cancel,
@@ -71,15 +75,20 @@ pub fn join(
             }
         }
     }
-    let paths = |unit: &Headers| unit.sources.iter().map(|it| it.path.clone()).collect::<Vec<_>>();
+    let own: Vec<PathBuf> =
+        units.iter().flat_map(|unit| &unit.sources).map(|source| source.path.clone()).collect();
     let asked = Verification {
-        paths: units.iter().flat_map(paths).collect::<Vec<PathBuf>>(),
+        paths: if of.is_empty() { own.clone() } else { of.to_vec() },
         level: Some(asked.level.unwrap_or(Level::Bodies)),
         chain: asked.chain.clone().or_else(|| units.first().map(|unit| unit.chain.clone())),
         ..asked.clone()
     };
     ensure!(!units.is_empty(), "--join: expected headers of units, as verify --unit prints them");
     let Job { files, options, .. } = Job::prepare(&asked, cancel)?;
+    expect_all_units(&files, &own)?;
+    let places: HashMap<&Path, usize> =
+        files.files().iter().map(BlockFile::path).zip(0..).collect();
+    units.sort_by_key(|unit| unit.sources.first().and_then(|first| places.get(&*first.path)));
     let mut join = Join::new(&files, &options, &units)?;
     for (sources, bodies) in looked {
         let unit = units.iter().position(|unit| unit.sources == sources);
@@ -101,6 +110,18 @@ pub fn join(
         answer.notes.iter().for_each(|note| eprintln!("note: {note}"));
     }
     with_boundary(answer, &Document::Verdict(verdict), json)
+}
+
+/// Refuses to join some units of an archive as if they were all.
+fn expect_all_units(files: &BlockFiles, units: &[PathBuf]) -> Result<()> {
+    let units: HashSet<&Path> = units.iter().map(PathBuf::as_path).collect();
+    match files.files().iter().find(|file| !units.contains(file.path())) {
+        Some(file) => {
+            let path = file.path().display();
+            bail!("--of: expected headers of each of its files, found none of {path}")
+        }
+        None => Ok(()),
+    }
 }
 
 /// Prints the tables of units that have bodies to verify.

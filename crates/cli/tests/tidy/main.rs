@@ -84,7 +84,7 @@ const IMPORTS: [(&str, &[&str]); 21] = [
         "lab",
         &[
             "system", "chain", "rlp", "crypto", "archive", "trie", "store", "pipeline", "ethereum",
-            "bitcoin", "neo", "generate", "program",
+            "bitcoin", "neo", "columns", "generate", "program",
         ],
     ),
     ("report", &["chain", "pipeline", "lab"]),

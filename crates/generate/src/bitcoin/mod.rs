@@ -96,6 +96,8 @@ pub struct Summary {
     pub transactions: u64,
     /// Inputs of the chain, without coinbases.
     pub inputs: u64,
+    /// The most coins that were unspent behind a block; few inputs make few coins.
+    pub coins: u64,
     /// Bytes of the blocks, without frames.
     pub bytes: u64,
 }
@@ -138,6 +140,7 @@ pub fn generate(
         unusual.connect(&drafts, &signed, block.coinbase);
         planner.connect(&drafts, &signed, block.coinbase);
         tip = block.tip;
+        output.summary.coins = output.summary.coins.max(planner.coins());
         output.summary.height = tip.height;
         output.summary.tip = tip.hash.to_byte_array();
         output.summary.transactions += 1 + signed.len() as u64;

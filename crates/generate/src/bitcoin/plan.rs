@@ -125,6 +125,11 @@ impl Planner {
         self.spent
     }
 
+    /// Coins that are unspent.
+    pub fn coins(&self) -> u64 {
+        self.coins.count()
+    }
+
     /// Chooses the transactions of the block at `height`.
     pub fn block(&mut self, height: u32) -> Vec<Draft> {
         let mut block = Draught::default();

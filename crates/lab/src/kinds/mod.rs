@@ -3,6 +3,7 @@
 
 mod data;
 mod evm;
+mod export;
 mod import;
 pub mod rlp;
 mod signatures;
@@ -62,6 +63,7 @@ pub trait Kind: Sync {
 /// All kinds.
 const KINDS: &[&dyn Kind] = &[
     &evm::Evm,
+    &export::Export,
     &import::Import,
     &rlp::Rlp,
     &signatures::Signing,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
@@ -78,8 +79,10 @@ def verify_unit(
 def join(
     boundaries: Iterable[Boundary],
     *,
+    level: str | None = None,
     chain: Path | None = None,
     partial: bool = False,
+    of: Paths | None = None,
     **options: Unpack[Options],
 ) -> dict[str, Any]:
     """Joins the boundaries of all parts of a chain: the verdict of a single run over all of them.
@@ -87,7 +90,9 @@ def join(
     Returns the answer of ``blockmill verify --join --json``: ``status``, ``error`` (the first
     fault, or None), ``shortfalls``, ``notes``, and in ``result`` the boundary of all, which can be
     joined again. A verdict of any kind is returned; only boundaries that do not belong together
-    raise.
+    raise. Of block files ``level`` is that of the verdict, and ``of`` the archive that they are
+    units of, where that is a folder: what is missing in it is told, too. While bodies are yet to be
+    verified, ``result`` is the list of their tables.
 
     >>> parts = ["mainnet-0.era1", "mainnet-1.era1"]
     >>> options = {"level": "headers", "seal": "off"}
@@ -95,7 +100,8 @@ def join(
     >>> answer["status"], answer["result"]["blocks"]
     ('verified', 16384)
     """
-    given = known({"chain": chain, "partial": partial})
+    archive = [of] if isinstance(of, (str, os.PathLike)) else list(of or [])
+    given = known({"level": level, "chain": chain, "partial": partial, "of": archive})
     documents = [document_of(boundary) for boundary in boundaries]
     answer = json.loads(_native.join(documents, [*given, *flags(options)]))
     result_of(answer)

@@ -222,6 +222,26 @@ fn other_files_and_folders_hold_no_blocks() {
 }
 
 #[test]
+fn a_file_with_the_name_of_a_block_file_is_one_where_the_network_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("blk00007.dat");
+    for bytes in [vec![], vec![0; 5_000], Random::new(29).bytes(2 << 20)] {
+        fs::write(&path, bytes).unwrap();
+        assert!(looks_like(&path));
+        let error = open_one(&path).unwrap_err();
+        assert!(matches!(error, Error::UnknownFormat { .. }), "{error}");
+        let named = open(std::slice::from_ref(&path), Some(Network::Regtest)).unwrap();
+        assert_eq!(named.network(), Some(Network::Regtest));
+        // as in its folder
+        let whole = open(&[folder.path().to_path_buf()], Some(Network::Regtest)).unwrap();
+        assert_eq!(whole.files()[0].shape(), named.files()[0].shape());
+        let other = folder.path().join("other");
+        fs::copy(&path, &other).unwrap();
+        assert!(open(&[other], Some(Network::Regtest)).is_err());
+    }
+}
+
+#[test]
 fn space_is_allocated_ahead_and_cut_off_only_if_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let chain = blocks(3, 29);

@@ -115,8 +115,8 @@ fn text(path: &Path) -> Result<String> {
 /// The chain of archives that come without a genesis.json.
 const MAINNET: &str = "mainnet";
 
-/// Imports the archive; the record of the run.
-pub fn measure(job: &Job) -> Result<RunRecord> {
+/// The archive, and what it is imported with: these options beside those that every contestant has.
+pub(in crate::kinds) fn opened(job: &Job, with: &[String]) -> Result<(Archive, Options)> {
     let path = job.setting("genesis")?;
     let spec = match ChainSpec::by_name(path) {
         Some(spec) => spec,
@@ -132,12 +132,11 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         caches.get(0)?;
     }
     let archive = Archive::open(&paths(&job.settings)?)?;
-    let setting = Setting::default().with(&always(&job.settings))?.with(&job.with)?;
     let options = Options {
         spec: Arc::new(spec),
         level: level(job.setting("level")?)?,
         seal,
-        setting,
+        setting: Setting::default().with(&always(&job.settings))?.with(with)?,
         threads: job.parsed("threads")?,
         chunk: ChunkLimit::default(),
         from: None,
@@ -148,7 +147,13 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
         now: None,
         cancel: Cancel::new(),
     };
-    let plan = setting.plan();
+    Ok((archive, options))
+}
+
+/// Imports the archive; the record of the run.
+pub fn measure(job: &Job) -> Result<RunRecord> {
+    let (archive, options) = opened(job, &job.with)?;
+    let plan = options.setting.plan();
     let store = store::Options::default();
     let mut sink = if options.level >= Level::Execution {
         let memory = match job.settings.get("cache-mib") {

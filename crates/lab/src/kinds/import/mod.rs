@@ -2,7 +2,7 @@
 
 mod bitcoin;
 mod designs;
-mod ethereum;
+pub(super) mod ethereum;
 mod neo;
 
 use super::Kind;
@@ -75,12 +75,12 @@ fn chain(settings: &Settings) -> Result<Chain> {
 }
 
 /// The archive.
-fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
+pub(super) fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
     Ok(setting(settings, PATHS)?.split(',').map(PathBuf::from).collect())
 }
 
 /// The options of a chain that are there on this machine.
-fn options_of<T: Table>() -> Vec<OptionValues> {
+pub(super) fn options_of<T: Table>() -> Vec<OptionValues> {
     let default = Setting::<T>::default();
     let option = |option: &NamedOption| OptionValues {
         name: option.name.to_owned(),

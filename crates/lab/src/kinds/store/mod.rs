@@ -99,7 +99,7 @@ fn in_table(folder: &Path, memory: usize, work: workload::Job) -> Done {
 fn in_state(folder: &Path, settings: &state::Settings, work: workload::Job) -> Done {
     let mut store = state::InState::open(folder, settings)?;
     let mut measured = workload::run(&mut store, work)?;
-    if work.operation == Operation::Update {
+    if matches!(work.operation, Operation::Update | Operation::Blocks) {
         // what the log has made durable is still to be written as cells
         let start = Instant::now();
         store.settle()?;

@@ -127,8 +127,9 @@ impl InState {
         StateKey::slot(account, slot)
     }
 
-    /// Of pages: bytes written for each byte of keys and values that was changed, bytes of
-    /// references and upper levels, and bytes of files for each byte in them that counts.
+    /// Of pages: bytes written for each byte of keys and values that was changed, and how many of
+    /// these were moved so that files became free; bytes of references and upper levels, and bytes
+    /// of files for each byte in them that counts.
     pub fn facts(&self) -> Vec<(&'static str, f64)> {
         let Kept::Pages { store, log } = &self.kept else { return vec![] };
         let survey = store.pages().survey();
@@ -136,6 +137,7 @@ impl InState {
         let ratio = |bytes: u64, of: u64| bytes as f64 / of.max(1) as f64;
         vec![
             ("write_amplification", ratio(survey.written_bytes + log, self.changed)),
+            ("cleaned_share", ratio(survey.cleaned_bytes, survey.written_bytes + log)),
             ("upper_bytes", survey.upper_bytes as f64),
             ("disk_factor", ratio(survey.disk_bytes, survey.live_bytes)),
         ]

@@ -74,7 +74,8 @@ fn states_find_what_a_map_finds() {
             let found = workload::run(&mut store, job).unwrap();
             let facts = |m: workload::Measured| (m.operations, m.bytes, m.digest);
             assert_eq!(facts(found), facts(expected), "{owner}, {ahead:?}, {}", operation.name());
-            let writes = [Operation::Fill, Operation::Update].contains(&operation);
+            let writes =
+                [Operation::Fill, Operation::Update, Operation::Blocks].contains(&operation);
             match store.facts().first() {
                 Some((_, written)) => assert_eq!(*written > 1.0, writes),
                 None => assert_eq!(ahead, None),
@@ -98,6 +99,8 @@ fn our_store_finds_what_a_map_finds() {
         assert_eq!(facts(found), facts(expected), "{}", operation.name());
         let is_absent = operation == Operation::GetAbsent;
         assert_eq!((expected.digest == 0, expected.bytes == 0), (is_absent, is_absent));
-        assert!(expected.operations >= 20_000, "{}", expected.operations);
+        // a small database gets twenty blocks of 500 changes, of which some meet in a key
+        let least = if operation == Operation::Blocks { 9_800 } else { 20_000 };
+        assert!(expected.operations >= least, "{}: {}", operation.name(), expected.operations);
     }
 }

@@ -25,6 +25,9 @@ const FILL_BATCH: u64 = 100_000;
 /// Changes in one batch of updates, and batches.
 const UPDATE_BATCH: u64 = 10_000;
 const UPDATE_BATCHES: u64 = 20;
+/// Changes of one block, and blocks, of which a small database gets fewer.
+const BLOCK: u64 = 500;
+const BLOCKS: u64 = 10_000;
 /// The smallest database: no batch has a key twice.
 pub const LEAST_KEYS: u64 = UPDATE_BATCH;
 /// Keys that are read, one by one or in batches.
@@ -73,12 +76,21 @@ pub enum Operation {
     Scan,
     /// Batches of changes: three of four set a value, one removes a key.
     Update,
+    /// Many small batches that insert, update and remove; the number of keys stays about the same.
+    Blocks,
 }
 
 impl Operation {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 6] =
-        [Self::Fill, Self::Get, Self::GetAbsent, Self::GetMany, Self::Scan, Self::Update];
+    pub const ALL: [Self; 7] = [
+        Self::Fill,
+        Self::Get,
+        Self::GetAbsent,
+        Self::GetMany,
+        Self::Scan,
+        Self::Update,
+        Self::Blocks,
+    ];
 
     /// Its name on command lines and in records.
     #[must_use]
@@ -90,6 +102,7 @@ impl Operation {
             Self::GetMany => "get-many",
             Self::Scan => "scan",
             Self::Update => "update",
+            Self::Blocks => "blocks",
         }
     }
 
@@ -238,6 +251,7 @@ pub fn run(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
         Operation::GetMany => get_many(engine, job),
         Operation::Scan => scan(engine, job),
         Operation::Update => update(engine, job),
+        Operation::Blocks => blocks(engine, job),
     }
 }
 
@@ -323,6 +337,28 @@ fn update(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
         apply(engine, &changes, &mut measured)?;
     }
     Ok(measured)
+}
+
+fn blocks(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
+    let mut measured = Measured::default();
+    let count = if job.keys < 100 * BLOCKS { job.keys / 1_000 } else { BLOCKS };
+    for block in 0..count {
+        let changes = changes_of_block(job, block);
+        measured.operations += changes.len() as u64;
+        apply(engine, &changes, &mut measured)?;
+    }
+    Ok(measured)
+}
+
+/// The changes of a block: four of five set a key, which was there or not, the others remove one.
+/// Of a quarter more keys than there are at first, so that four of five are always there.
+fn changes_of_block(job: Job, block: u64) -> Vec<Change> {
+    let draws = (block * BLOCK..(block + 1) * BLOCK).map(|at| random(job.seed(), at));
+    let numbers: BTreeSet<u64> =
+        draws.map(|random| job.draw.number(random, job.keys / 4 * 5)).collect();
+    let seed = job.seed() + (block + 1) * 16;
+    let change = |n| (key(n), (!random(seed, n).is_multiple_of(5)).then(|| value(n, seed)));
+    numbers.into_iter().map(change).collect()
 }
 
 /// A batch of changes, which has no key twice.

@@ -9,19 +9,16 @@ tries again. The verdict is that of the boundaries joined, which is that of a si
 import json
 import secrets
 import time
-from functools import partial as task
 from pathlib import Path
 
 import blockmill
 
-from . import verdict, worker
-from .folder import Folder, archives, local, text_beside
-from .worker import Job, on_workers
+from . import verdict
+from .folder import Folder, archives, is_block_file, local, text_beside
+from .rows import Rows
+from .worker import Job
 
 __all__ = ["export", "verify"]
-
-# what the driver keeps of a row
-SLIM = ["unit", "sha256", "status", "starts_at", "is_open", "message", "file", "offset"]
 
 
 def verify(spark, paths, to, **asked):
@@ -36,8 +33,8 @@ def verify(spark, paths, to, **asked):
 
 
 def export(spark, paths, to, tables, hex=False, names="etl", **asked):
-    """The same, and the blocks as tables in Parquet in `to`: when all units are one verified chain,
-    `manifest.json` says so. Results are in `_blockmill` of it."""
+    """The same of Ethereum archives, and the blocks as tables in Parquet in `to`: when all units are
+    one verified chain, `manifest.json` says so. Results are in `_blockmill` of it."""
     tables = {"tables": list(tables), "hex": hex, "names": names}
     return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
 
@@ -45,31 +42,23 @@ def export(spark, paths, to, tables, hex=False, names="etl", **asked):
 def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False, **asked):
     """Verifies the units that have no row yet, and joins the rows of all."""
     folder = Folder(state)
-    units = archives([paths] if isinstance(paths, (str, Path)) else paths)
+    paths = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
+    units = archives(paths)
+    if blocks := [unit.url for unit in units if tables and is_block_file(unit.url)]:
+        raise ValueError(f"{blocks[0]}: tables of block files are written by `blockmill export` alone")
     job = Job(state, level, *fixed(folder, units, **asked), to=to, tables=tables or {})
     if to:
         # it speaks of tables that may be replaced
         Folder(to).remove("manifest.json")
-    there = folder.names("units")
-    known = [unit for unit in units if job.name(unit) in there]
-    finished = collected(spark, worker.finished_unit, job, known)
-    to_do = [unit for unit in units if unit[0] not in finished]
-    done = collected(spark, worker.verify_unit, job, sorted(to_do, key=lambda unit: -unit[1]))
-    answer = verdict.joined(spark, job, units, finished | done, partial)
-    answer |= {"units": len(units), "verified_now": len(to_do), "finished_before": len(finished)}
+    rows = Rows(spark, job)
+    answer = verdict.joined(rows, paths, units, partial)
+    answer |= {"units": len(units), "verified_now": rows.verified_now}
+    answer |= {"finished_before": rows.finished_before}
     if tables and answer["status"] in ("verified", "partial"):
         verdict.write_manifest(job, units, answer)
     folder.put("verdict.json", json.dumps(answer, indent=1).encode())
     folder.clear()
     return answer
-
-
-def collected(spark, what, job, units):
-    """What the driver keeps of the rows that `what` yields of these units, by unit."""
-    if not units:
-        return {}
-    rows = on_workers(spark, task(what, job), units).select(*SLIM).collect()
-    return {row.unit: row for row in rows}
 
 
 def fixed(folder, units, chain=None, seal=None, seal_seed=None, now=None, trust=None):
@@ -86,11 +75,21 @@ def fixed(folder, units, chain=None, seal=None, seal_seed=None, now=None, trust=
     elif chain is None and known:
         chain, genesis = before["chain"], known["genesis"]
     elif chain is None:
-        genesis = text_beside(units[0][0], "genesis.json")
-        if genesis is None:
-            with local(units[0][0]) as path:
-                first = blockmill.verify_unit(path, level="headers", until=0, seal="off")
-            chain = first["asked"]["chain"]
+        genesis = text_beside(units[0].url, "genesis.json")
+        chain = detected(units) if genesis is None else None
     asked = {"chain": None if genesis else str(chain), **asked}
     folder.put("job.json", json.dumps({"asked": asked, "genesis": genesis}, indent=1).encode())
     return asked, genesis
+
+
+def detected(units):
+    """The chain of the first unit that tells it."""
+    for unit in units:
+        with local(unit.url) as path:
+            try:
+                first = blockmill.verify_unit(path, level="headers", until=0, seal="off")
+            except blockmill.VerifyError as error:
+                told = error
+                continue
+        return first.get("asked", first)["chain"]
+    raise told

@@ -62,10 +62,14 @@ def session(master, conf):
 def tell(answer):
     """Says what was found."""
     boundary, blocks = answer["boundary"] or {}, ""
-    if boundary.get("first") and boundary.get("last"):
-        blocks = f", blocks {boundary['first']['number']:,} to {boundary['last']['number']:,}"
-    units, before = answer["units"], answer["finished_before"]
-    print(f"{answer['status']}: {units} units{blocks}; {before} of them were finished before")
+    if boundary.get("last"):
+        ends = [boundary[end] for end in ("first", "last")]
+        # of block files they are heights
+        first, last = [end if isinstance(end, int) else end["number"] for end in ends]
+        blocks = f", blocks {first:,} to {last:,}"
+    before, now = answer["finished_before"], answer["verified_now"]
+    finished = f"{before} of {before + now} tasks were finished before"
+    print(f"{answer['status']}: {answer['units']} units{blocks}; {finished}")
     if answer["error"]:
         print(answer["error"]["message"], file=sys.stderr)
 

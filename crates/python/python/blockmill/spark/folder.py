@@ -1,6 +1,7 @@
 """Where archives are read from and results are kept: local folders and whatever fsspec knows."""
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -8,17 +9,43 @@ import re
 import tempfile
 import uuid
 from pathlib import Path
+from typing import NamedTuple
 
 import fsspec
 import pyarrow.parquet as pq
 from fsspec.implementations.local import LocalFileSystem
 
-ARCHIVE = re.compile(r"\.(era1|rlp)(\.(gz|zst|zstd|xz|bz2))?$")
+PACKED = r"(\.(gz|zst|zstd|xz|bz2))?$"
+BLOCK_FILE = re.compile(rf"(^|/)blk\d+\.dat{PACKED}")
+ARCHIVE = re.compile(rf"(\.era1|\.rlp){PACKED}")
+
+
+class Unit(NamedTuple):
+    """A file; or the same behind a document that is kept with the results."""
+
+    url: str
+    size: int
+    after: str | None = None
+
+
+def is_block_file(name):
+    """Is it the name of a file of Bitcoin blocks?"""
+    return BLOCK_FILE.search(name) is not None
+
+
+def is_archive(name):
+    """Is it the name of a unit?"""
+    return ARCHIVE.search(name) is not None or is_block_file(name)
 
 
 def natural(name):
     """The key that puts `x-2` before `x-10`."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def plain(path):
+    """A path as its file system says it, which is how its files are named."""
+    return fsspec.core.url_to_fs(path)[1]
 
 
 def archives(paths):
@@ -29,14 +56,15 @@ def archives(paths):
         fs, plain = fsspec.core.url_to_fs(path)
         url = fs.unstrip_protocol if "://" in path else str
         if not fs.isdir(plain):
-            found.append((url(plain), fs.size(plain)))
+            found.append(Unit(url(plain), fs.size(plain)))
             continue
         entries = [entry for entry in fs.ls(plain, detail=True) if entry["type"] != "directory"]
-        own = [(url(e["name"]), e["size"]) for e in entries if ARCHIVE.search(e["name"])]
+        own = [Unit(url(e["name"]), e["size"]) for e in entries if is_archive(e["name"])]
         if not own:
-            raise ValueError(f"{path}: expected archives (*.era1, *.rlp, also compressed)")
+            what = "archives (*.era1, *.rlp, blk*.dat, also compressed)"
+            raise ValueError(f"{path}: expected {what}")
         found += own
-    return sorted(found, key=lambda unit: natural(unit[0]))
+    return sorted(found, key=lambda unit: natural(unit.url))
 
 
 @contextlib.contextmanager
@@ -89,6 +117,16 @@ class Folder:
             os.makedirs(aside, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="blockmill-", dir=aside) as folder:
             yield Path(folder)
+
+    def put_document(self, text):
+        """Keeps what is known before some task, and says its name."""
+        name = hashlib.sha256(text.encode()).hexdigest()
+        self.put(f"after/{name}.json", text.encode())
+        return name
+
+    def document(self, name):
+        """A document that is kept; None where no name is given."""
+        return name and self.fs.cat_file(f"{self.root}/after/{name}.json").decode()
 
     def put_row(self, name, batch):
         """Writes a row as a Parquet file."""

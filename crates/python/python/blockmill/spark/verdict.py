@@ -3,35 +3,40 @@
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial as task
 from itertools import islice
 
 import blockmill
 
-from . import worker
-from .folder import Folder
-from .worker import on_workers
+from .folder import Folder, plain
 
 # boundaries in memory at once: of the units before them there is one for all
 HELD = 2_000
 READERS = 8
 
 
-def joined(spark, job, units, rows, partial):
-    """The verdict of `verify --join` on all units. `rows` are what the driver keeps of theirs."""
-    if missing := [unit for unit, _ in units if unit not in rows]:
-        raise RuntimeError(f"expected a row of each unit, found none of {missing[0]}")
-    for unit, _ in units:
-        row = rows[unit]
+def joined(rows, paths, units, partial):
+    """The verdict of `verify --join` on all units, those of the archives at `paths`."""
+    found = rows.of(units)
+    for row in (found[unit] for unit in units):
         if not row.is_open:
             # an archive that cannot be opened has no run
             error = {name: row[name] for name in ("message", "file", "offset")}
             error = {name: value for name, value in error.items() if value is not None}
             empty = {"shortfalls": [], "notes": [], "boundary": None}
             return {"status": row.status, "error": error, **empty}
-    order, held = list(units), HELD
-    if all(row.starts_at is not None for row in rows.values()):
-        order.sort(key=lambda unit: rows[unit[0]].starts_at)
+    if any(row.document == "headers" for row in found.values()):
+        answer = of_block_files(rows, paths, units, partial)
+    else:
+        answer = of_stretches(rows, units, found, partial)
+    parts = ("status", "error", "shortfalls", "notes")
+    return {**{name: answer[name] for name in parts}, "boundary": answer["result"]}
+
+
+def of_stretches(rows, units, found, partial):
+    """The join of units that are stretches of a chain."""
+    job, order, held = rows.job, list(units), HELD
+    if all(row.starts_at is not None for row in found.values()):
+        order.sort(key=lambda unit: found[unit].starts_at)
     else:
         # the order of files holds, which a join of some of them does not know
         held = len(units)
@@ -40,30 +45,56 @@ def joined(spark, job, units, rows, partial):
         # an earlier block may be at fault, too: the unit is asked again, which is told what
         # stands before it
         before, _ = fold(job, texts(job, order[:again]), held, partial)
-        told = task(worker.verify_unit, job, after=before["result"])
-        [row] = on_workers(spark, told, [order[again]]).select("boundary").collect()
-        now = (row.boundary if at == again else text for at, text in enumerate(texts(job, order)))
-        answer, _ = fold(job, now, held, partial)
-    parts = ("status", "error", "shortfalls", "notes")
-    return {**{name: answer[name] for name in parts}, "boundary": answer["result"]}
+        [order[again]] = behind(rows, [(order[again], before["result"])])
+        answer, _ = fold(job, texts(job, order), held, partial)
+    return answer
+
+
+def of_block_files(rows, paths, units, partial):
+    """The join of units that are no stretches: of their headers, and of their bodies by the tables
+    that come of it, until none is left."""
+    if remote := [unit.url for unit in units if "://" in unit.url]:
+        raise ValueError(f"{remote[0]}: expected block files at paths of this machine, too")
+    job, by_path = rows.job, {unit.url: unit for unit in units}
+    documents, asked = list(texts(job, units)), set()
+    while True:
+        # a table has blocks alone that no table before had
+        answer = join(job, documents, partial, level=job.level, of=list(map(plain, paths)))
+        if not isinstance(answer["result"], list):
+            return answer
+        tables = [(by_path[table["sources"][0]["path"]], table) for table in answer["result"]]
+        new = behind(rows, tables)
+        if not asked.isdisjoint(new):
+            raise RuntimeError(f"expected other tables than before, found that of {new[0].url}")
+        asked.update(new)
+        documents += texts(job, new)
+
+
+def behind(rows, tasks):
+    """Verifies units behind documents: what they are now."""
+    folder = Folder(rows.job.state)
+    units = [unit._replace(after=folder.put_document(json.dumps(it))) for unit, it in tasks]
+    rows.of(units)
+    return units
+
+
+def join(job, documents, partial, **more):
+    """The answer of the native join."""
+    with job.arguments() as arguments:
+        fixed = {name: arguments[name] for name in ("chain", "now")}
+        return blockmill.join(documents, **fixed, partial=partial, **more)
 
 
 def fold(job, boundaries, held, partial):
     """The join of boundaries in their order, and the position of the unit to be asked again."""
-
-    def join(documents):
-        with job.arguments() as arguments:
-            chain, now = arguments["chain"], arguments["now"]
-            return blockmill.join(documents, chain=chain, now=now, partial=partial)
-
     boundaries, before, passed = iter(boundaries), [], 0
     while chunk := list(islice(boundaries, held)):
-        answer = join(before + chunk)
+        answer = join(job, before + chunk, partial)
         if answer["result"].get("fault"):
             again = [re.search(r": verify unit (\d+) again", note) for note in answer["notes"]]
             again = [passed + int(found[1]) - 1 - len(before) for found in again if found]
             if rest := [lacks(boundary) for boundary in boundaries]:
-                answer = join(before + chunk + rest)
+                answer = join(job, before + chunk + rest, partial)
             return answer, again[0] if again else None
         passed += len(chunk)
         before = [answer["result"]]

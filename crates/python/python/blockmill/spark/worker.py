@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from .folder import Folder, local
 
-KEY = ["unit", "size", "sha256", "level", "options", "revision"]
-TEXTS = ["status", "boundary", "files", "hash", "file", "rule", "expected", "found", "message"]
+KEY = ["unit", "size", "sha256", "after", "level", "options", "revision"]
+TEXTS = ["document", "status", "boundary", "files", "hash", "file"]
+TEXTS += ["rule", "expected", "found", "message"]
 NUMBERS = ["starts_at", "blocks", "block", "offset"]
 ROW = pa.schema(
     [(name, pa.int64() if name == "size" else pa.string()) for name in KEY]
@@ -74,11 +75,11 @@ def on_workers(spark, what, units):
     return spark.range(0, count, 1, count).mapInArrow(run, COLUMNS)
 
 
-def verify_unit(job, unit, after=None):
+def verify_unit(job, unit):
     """Verifies a unit, and keeps its row, which is the same whoever makes it and how often."""
-    url, size = unit
     folder = Folder(job.state)
-    with local(url) as path, job.arguments() as arguments:
+    after = folder.document(unit.after)
+    with local(unit.url) as path, job.arguments() as arguments:
         files = []
         try:
             if job.tables and after is None:
@@ -89,15 +90,16 @@ def verify_unit(job, unit, after=None):
             # what cannot be opened leaves no boundary
             document = error.answer
         texts = [json.dumps(part, separators=(",", ":")) for part in (document, files)]
-        if path != url:
-            texts = [text.replace(json.dumps(path)[1:-1], json.dumps(url)[1:-1]) for text in texts]
+        if path != unit.url:
+            names = [json.dumps(name)[1:-1] for name in (path, unit.url)]
+            texts = [text.replace(*names) for text in texts]
         document = json.loads(texts[0])
         sums = [source.get("sha256") for source in document.get("sources", [])]
         sha256 = sums[0] if sums else sum_of(path)
-    row = {"unit": url, "size": size, "sha256": sha256, **job.key(), **told(document)}
-    row |= {"boundary": texts[0] if row["is_open"] else None, "files": texts[1]}
-    if after is None:
-        folder.put_row(job.name(unit), pa.RecordBatch.from_pylist([row], schema=ROW))
+    found = told(document, json.loads(after) if after else {})
+    key = {"unit": unit.url, "size": unit.size, "sha256": sha256, "after": unit.after, **job.key()}
+    row = {**key, **found, "files": texts[1], "boundary": texts[0] if found["is_open"] else None}
+    folder.put_row(job.name(unit), pa.RecordBatch.from_pylist([row], schema=ROW))
     return row
 
 
@@ -117,12 +119,15 @@ def finished_unit(job, unit):
     row = Folder(job.state).row(job.name(unit))
     if row is None:
         return None
-    with local(unit[0]) as path:
+    with local(unit.url) as path:
         return row if sum_of(path) == row["sha256"] else None
 
 
-def told(document):
-    """What a row says of a boundary, or of the error of what cannot be opened, in columns."""
+def told(document, before):
+    """What a row says of a document behind `before`, or of the error of what cannot be opened, in
+    columns."""
+    if "document" in document:
+        return told_of_blocks(document, before)
     is_open = "head" in document
     fault = document.get("fault") or {}
     location = fault.get("location") or {}
@@ -131,6 +136,7 @@ def told(document):
     stated = document.get("stated") or [None]
     return {
         "is_open": is_open,
+        "document": "boundary" if is_open else None,
         "status": document["status"],
         "starts_at": stated[0] if starts_at is None else starts_at,
         "blocks": document.get("blocks", 0),
@@ -138,6 +144,32 @@ def told(document):
         **{name: error.get(name) for name in ("block", "hash", "file", "offset")},
         **{name: error.get(name) for name in ("rule", "expected", "found")},
     }
+
+
+def told_of_blocks(document, table):
+    """The same of a document of block files: of bodies, the first that is bad by its table."""
+    rows = document.get("rows", [])
+    at, row = next(((at, row) for at, row in enumerate(rows) if "bad" in row), (0, {}))
+    bad, asked = row.get("bad", {}), table["rows"][at] if row else {}
+    return {
+        "is_open": True,
+        "document": document["document"],
+        "status": bad.get("status", "verified"),
+        "starts_at": None,
+        "blocks": len(rows or document.get("records", [])),
+        "message": bad.get("text"),
+        "block": asked.get("height"),
+        "hash": hash_of(asked["record"]["header"]) if row else None,
+        "file": document["sources"][row["file"]]["path"] if row else None,
+        "offset": row.get("offset"),
+        **{name: bad.get(name) for name in ("rule", "expected", "found")},
+    }
+
+
+def hash_of(header):
+    """The hash of a block, as it is written."""
+    first = hashlib.sha256(bytes.fromhex(header)).digest()
+    return hashlib.sha256(first).digest()[::-1].hex()
 
 
 def sum_of(path):

@@ -1,0 +1,235 @@
+"""Bitcoin block files in units on an engine get the verdict of a single run: headers, then bodies,
+then what is left, whatever is wrong with them."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import blockmill
+import blockmill.spark
+import pyarrow as pa
+from spark_support import OnEngine, table
+
+BITCOIN = Path(os.environ["BLOCKMILL_FIXTURES"], "bitcoin")
+PROGRAM = os.environ["BLOCKMILL_PROGRAM"]
+RECIPE = "--inputs 600 --blocks 160 --stale 2 --duplicates 3 --file-size 40000"
+MAGIC = bytes.fromhex("fabfb5da")
+
+
+def generate(folder, *words):
+    """A chain of the regression test network in some files."""
+    command = [PROGRAM, "generate", "bitcoin", *RECIPE.split(), *words, "--out", folder]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+def files_of(folder):
+    """The block files in a folder."""
+    return sorted(folder.glob("blk*.dat"))
+
+
+def records(path):
+    """The records of a block file."""
+    data, at, found = path.read_bytes(), 0, []
+    while data[at : at + 4] == MAGIC:
+        size = 8 + int.from_bytes(data[at + 4 : at + 8], "little")
+        found.append(data[at : at + size])
+        at += size
+    return found
+
+
+def write_files(folder, parts):
+    """A folder with each part in a block file of its own."""
+    folder.mkdir()
+    for i, part in enumerate(parts):
+        (folder / f"blk{i:05}.dat").write_bytes(b"".join(part))
+    return folder
+
+
+def changed(path, at):
+    """Changes a byte of a file."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+class OnBlocks(OnEngine):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        place = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.chain = generate(place / "chain", "--order=download")
+        cls.records = [record for path in files_of(cls.chain) for record in records(path)]
+
+    def copy(self):
+        """A copy of the chain, which may be damaged."""
+        return shutil.copytree(self.chain, self.new())
+
+
+class Verdicts(OnBlocks):
+    def test_good_chains_are_verified_in_1_2_and_5_units_in_any_order(self):
+        dice = random.Random(17)
+        for count in (1, 2, 5):
+            own = list(self.records)
+            dice.shuffle(own)
+            size = -(-len(own) // count)
+            parts = [own[at : at + size] for at in range(0, len(own), size)]
+            answer = self.run_both([write_files(self.new(), parts)])
+            self.assertEqual((answer["status"], answer["units"]), ("verified", count))
+            self.assertEqual(answer["boundary"]["last"], 160)
+            # two steps for each
+            self.assertEqual(answer["verified_now"], 2 * count)
+
+    def test_levels_orders_obfuscation_and_files_by_name(self):
+        answer = self.run_both([self.chain], level="headers")
+        self.assertEqual((answer["status"], answer["verified_now"]), ("verified", answer["units"]))
+        for words in (["--xor"], ["--order=shuffled"], ["--order=reversed", "--xor"]):
+            answer = self.run_both([generate(self.new(), *words)])
+            self.assertEqual(answer["status"], "verified")
+        files = files_of(self.chain)
+        self.assertEqual(self.run_both(files)["status"], "verified")
+        self.assertEqual(self.run_both(files[:2])["status"], "incomplete")
+        self.assertEqual(self.run_both(files[:2], partial=True)["status"], "partial")
+        # from the middle of the chain
+        self.run_both(files[1:2])
+        self.run_both(files[2:])
+
+    def test_real_blocks(self):
+        for path, height in [("testnet3-0-400.dat", 400), ("mainnet-0-4521.dat", 4_521)]:
+            answer = self.run_both([BITCOIN / path], partial=True)
+            self.assertEqual((answer["status"], answer["boundary"]["last"]), ("partial", height))
+        place = self.new()
+        with pa.OSFile(str(BITCOIN / "core-datadir-main-0-4521.tar.zst")) as packed:
+            with tarfile.open(fileobj=pa.CompressedInputStream(packed, "zstd"), mode="r|") as tar:
+                tar.extractall(place, filter="data")
+        [blocks] = {path.parent for path in place.rglob("blk*.dat")}
+        answer = self.run_both([blocks])
+        self.assertEqual((answer["status"], answer["boundary"]["last"]), ("verified", 4_521))
+
+    def test_damage_in_one_file(self):
+        statuses = set()
+        size = files_of(self.chain)[1].stat().st_size
+        # a body, a header, a frame; anywhere
+        first = len(records(files_of(self.chain)[1])[0])
+        places = [first - 1, 8 + 40, 4, first, *random.Random(18).sample(range(size), 8)]
+        for at in places:
+            with self.subTest(at=at):
+                blocks = self.copy()
+                changed(files_of(blocks)[1], at)
+                statuses.add(self.run_both([blocks])["status"])
+        self.assertGreater(len(statuses), 1, statuses)
+
+    def test_files_that_are_cut_empty_or_full_of_zeros(self):
+        data = files_of(self.chain)[1].read_bytes()
+        for bad in (data[:-500], b"", bytes(len(data)), bytes(500) + data[500:]):
+            with self.subTest(size=len(bad), first=bad[:4]):
+                blocks = self.copy()
+                files_of(blocks)[1].write_bytes(bad)
+                self.assertNotEqual(self.run_both([blocks])["status"], "verified")
+        blocks = self.copy()
+        (blocks / "blk00099.dat").write_bytes(bytes(5_000))
+        self.run_both([blocks])
+
+    def test_missing_and_doubled_files(self):
+        count = len(files_of(self.chain))
+        for missing in (0, 1, count - 1):
+            blocks = self.copy()
+            files_of(blocks)[missing].unlink()
+            answer = self.run_both([blocks])
+            if missing == 1:
+                self.assertEqual(answer["status"], "incomplete")
+                told = [shortfall["text"] for shortfall in answer["shortfalls"]]
+                self.assertTrue(any("blk00001.dat is not in" in text for text in told), told)
+        blocks = self.copy()
+        shutil.copy(files_of(blocks)[1], blocks / f"blk{count:05}.dat")
+        self.assertEqual(self.run_both([blocks])["status"], "verified")
+
+    def test_a_bad_body_has_another_copy_in_another_file(self):
+        blocks = self.copy()
+        path, count = files_of(blocks)[1], len(files_of(blocks))
+        shutil.copy(path, blocks / f"blk{count:05}.dat")
+        changed(path, len(records(path)[0]) - 1)
+        answer = self.run_both([blocks])
+        self.assertEqual(answer["status"], "verified")
+        # headers of all, bodies of all but the copy, and then of one block in it
+        self.assertEqual(answer["verified_now"], 2 * answer["units"])
+
+    def test_urls_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "block files at paths of this machine"):
+            blockmill.spark.verify(self.spark, f"file://{self.chain}", self.new())
+
+
+class Rows(OnBlocks):
+    def verify(self, to):
+        return blockmill.spark.verify(self.spark, self.chain, to)
+
+    def test_finished_tasks_are_not_done_again(self):
+        to = self.new()
+        first = self.verify(to)
+        units = first["units"]
+        rows = table(to)
+        steps = [row["document"] for row in rows]
+        self.assertEqual((steps.count("headers"), steps.count("bodies")), (units, units))
+        self.assertEqual(first["verified_now"], 2 * units)
+        # each task gets the table of its unit alone
+        for row in rows:
+            if row["after"]:
+                document = json.loads((to / "after" / f"{row['after']}.json").read_text())
+                self.assertEqual([it["path"] for it in document["sources"]], [row["unit"]])
+                self.assertEqual(len(document["rows"]), row["blocks"])
+        again = self.verify(to)
+        self.assertEqual((again["verified_now"], again["finished_before"]), (0, 2 * units))
+        self.assertEqual((again["boundary"], table(to)), (first["boundary"], rows))
+        # another level needs headers alone
+        answer = blockmill.spark.verify(self.spark, self.chain, to, level="headers")
+        self.assertEqual(answer["verified_now"], units)
+
+    def test_a_driver_that_ends_in_the_second_step_goes_on(self):
+        to, undisturbed = self.new(), self.new()
+        fixed = {"seal_seed": 1, "now": 1_900_000_000}
+        blockmill.spark.verify(self.spark, self.chain, undisturbed, **fixed)
+        of = blockmill.spark.rows.Rows.of
+
+        def some(rows, units):
+            if units[0].after:
+                of(rows, units[:2])
+                raise KeyboardInterrupt
+            return of(rows, units)
+
+        with mock.patch.object(blockmill.spark.rows.Rows, "of", some):
+            with self.assertRaises(KeyboardInterrupt):
+                blockmill.spark.verify(self.spark, self.chain, to, **fixed)
+        self.assertFalse((to / "verdict.json").exists())
+        answer = self.verify(to)
+        units = answer["units"]
+        counts = answer["verified_now"], answer["finished_before"]
+        self.assertEqual(counts, (units - 2, units + 2))
+        self.assertEqual(table(to), table(undisturbed))
+
+    def test_a_row_tells_what_is_bad(self):
+        blocks, to = self.copy(), self.new()
+        path = files_of(blocks)[1]
+        changed(path, len(records(path)[0]) - 1)
+        answer = blockmill.spark.verify(self.spark, blocks, to)
+        [row] = [row for row in table(to) if row["status"] != "verified"]
+        error = answer["error"]
+        self.assertEqual(row["unit"], str(path))
+        for name in ("block", "hash", "file", "offset", "rule", "expected", "found"):
+            self.assertEqual(row[name], error[name], name)
+
+    def test_tables_of_block_files_are_refused_before_anything_is_done(self):
+        to = self.new()
+        with self.assertRaisesRegex(ValueError, "blk00000.dat: tables of block files"):
+            blockmill.spark.export(self.spark, self.chain, to, ["blocks"])
+        self.assertFalse(to.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
