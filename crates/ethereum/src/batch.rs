@@ -6,7 +6,8 @@ mod bodies;
 use crate::body::BodyView;
 use crate::error::{Rule, Violation};
 use crate::execute::PreparedBlock;
-use crate::execute::evm::Ahead;
+use crate::execute::evm::{Ahead, Foresight};
+use crate::execute::history::Foreseen;
 use crate::execution::ExecutedBlock;
 use crate::fault::{Cause, Fault};
 use crate::header::ethash::{self, Caches, EPOCH_LENGTH, Seal};
@@ -82,6 +83,10 @@ pub struct Batch {
     pub(crate) prepared: Vec<PreparedBlock>,
     /// What was executed of the new ones before its turn.
     pub(crate) ahead: Vec<Vec<Option<Box<Ahead>>>>,
+    /// Slots that were read ahead because calls are expected to come to them.
+    pub(crate) foreseen: Foreseen,
+    /// What has become of them.
+    pub(crate) foresight: Foresight,
     /// How many of these hash much.
     pub(crate) hashing_ahead: usize,
     /// What the link made of it, until it is written.

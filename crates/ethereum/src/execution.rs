@@ -14,6 +14,7 @@ use crate::commit::Sink;
 use crate::durable::{BlockChanges, LogValues, execute_stored, unready, unusable};
 use crate::error::{Rule, Violation};
 use crate::execute::evm::{MachineOptions, Tally};
+use crate::execute::history::History;
 use crate::execute::receipts::Receipts;
 use crate::execute::speculation::{Account, Speculate, speculate};
 use crate::execute::{self, Evm, Executed, ExecutionError, PreparedBlock, Replay};
@@ -22,13 +23,13 @@ use crate::option_table::Plan;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::params::ChainSpec;
-use crate::state::{Changes, Lost, SharedState, State, StateError, Tries};
+use crate::state::{Changes, Lost, State, StateError, Tries};
 use crate::{Hash, Level};
 use archive::{ChunkLimit, Part};
 use crypto::ManyKeccak;
 use keeping::Keeping;
 use pipeline::{Cancel, Flow, Stages};
-use prefetch::prefetch;
+use prefetch::{prefetching, teach};
 use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -119,6 +120,8 @@ pub(crate) struct Execution<'c> {
     speculation: Speculation,
     /// Of a state on disk, what blocks name is read together.
     prefetch: bool,
+    /// And what calls are expected to read.
+    history: Option<Arc<History>>,
     inline: Inline,
 }
 
@@ -148,7 +151,7 @@ impl<'c> Execution<'c> {
         }
         let spec = &*options.spec;
         let plan = options.setting.plan();
-        let (mut keeping, disk) = Keeping::begin(&plan, sink)?;
+        let (mut keeping, disk) = Keeping::begin(&plan, options.threads, sink)?;
         let tries = match (disk, plan.arena_tries) {
             (Some(disk), _) => Tries::on_disk(disk, plan.trie_hashers),
             (None, true) => Tries::arena_with(plan.trie_hashers).map_err(|e| unusable(0, &e))?,
@@ -197,6 +200,7 @@ impl<'c> Execution<'c> {
             speculation: Speculation { which, account: Account::default() },
             // nothing stands before its turn behind the link
             prefetch: plan.prefetch && !inline.senders,
+            history: (plan.history && !inline.senders).then(Arc::default),
             inline,
         }))
     }
@@ -219,6 +223,7 @@ impl<'c> Execution<'c> {
         let (state, machine) = (&execution.state, execution.machine);
         let (pace, speculation) = (&*execution.pace, &execution.speculation);
         let disk = tries.disk().filter(|_| execution.prefetch).cloned();
+        let history = execution.history.as_ref().filter(|_| disk.is_some());
         let (mut executing, mut rooting) = (true, true);
         let receipts = move |batch: &mut Batch| {
             check_receipts(hasher, batch);
@@ -236,7 +241,7 @@ impl<'c> Execution<'c> {
             false => (serial(stages, "link", link), None),
             true => (stages, Some(link)),
         };
-        let stages = prefetching(stages, disk, hasher);
+        let stages = prefetching(stages, disk, history.map(|history| &**history), hasher);
         let stages = match speculation.which {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
@@ -255,7 +260,10 @@ impl<'c> Execution<'c> {
             // a panic ends the run elsewhere
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
             state.turn();
+            let foreseen = std::mem::take(&mut batch.foreseen);
+            teach(&mut state, &foreseen);
             let evm = Evm::new(&mut state, spec.chain_id).with(machine);
+            let evm = evm.told(history.cloned(), foreseen.slots);
             executing = executing && execute_chunk(spec, evm, batch);
             let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
             pace.took(batch.executed.len(), busy + batch.times.ahead, batch.hashing_ahead);
@@ -273,18 +281,6 @@ impl<'c> Execution<'c> {
         };
         if inline.receipts { stages } else { stages.parallel("receipts", receipts) }
     }
-}
-
-/// Adds the stage that reads what blocks name of a state on disk, where there is one.
-fn prefetching<'a>(
-    stages: Stages<'a, Batch, Error>,
-    disk: Option<SharedState>,
-    hasher: ManyKeccak,
-) -> Stages<'a, Batch, Error> {
-    let Some(disk) = disk else { return stages };
-    stages.parallel("prefetch", move |batch| {
-        prefetch(&disk, hasher, &batch.prepared[batch.verified().range()]);
-    })
 }
 
 /// Adds a serial stage that never ends the run by itself.
@@ -322,6 +318,7 @@ fn execute_chunk(spec: &ChainSpec, mut evm: Evm<'_>, batch: &mut Batch) -> bool 
         done.busy[0] = clock.elapsed();
         batch.executed.push(done);
     }
+    batch.foresight = evm.foresight();
     true
 }
 

@@ -10,7 +10,7 @@ use pipeline::options::{self, Rung, Table};
 use store::ReadAhead;
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 28] = [
+pub const OPTIONS: [NamedOption; 29] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -79,8 +79,8 @@ pub const OPTIONS: [NamedOption; 28] = [
     ),
     NamedOption::new(
         "prefetch",
-        &["off", "runs", "access"],
-        "state on disk: read when asked, or first what blocks name, or with what their runs read",
+        &["off", "runs", "access", "history"],
+        "state on disk: read when asked, or first what blocks name, what runs or earlier calls read",
     ),
     NamedOption::new(
         "read-ahead",
@@ -91,6 +91,11 @@ pub const OPTIONS: [NamedOption; 28] = [
         "page-cache",
         &["off", "on"],
         "state=pages: read pages again each time, or keep those that were read in memory",
+    ),
+    NamedOption::new(
+        "commit",
+        &["serial", "parallel"],
+        "state=pages: hash what a large block changed on one thread, or on all of them",
     ),
     NamedOption::new(
         "state-trie",
@@ -202,12 +207,14 @@ impl Table for Ethereum {
                 .find(|kind| setting.is("state", kind.name()))
                 .unwrap_or_default(),
             prefetch: !setting.is("prefetch", "off"),
+            history: setting.is("prefetch", "history"),
             read_ahead: match setting.get("read-ahead") {
                 Some("off") => ReadAhead::Off,
                 Some("threads") => ReadAhead::Threads,
                 _ => ReadAhead::Ring,
             },
             page_cache: setting.is("page-cache", "on"),
+            commit_parallel: setting.is("commit", "parallel"),
             arena_tries: setting.is("state-trie", "arena"),
             trie_hashers: TrieHashers {
                 keys: hasher(setting.is("key-hash", "lanes")),
@@ -268,8 +275,10 @@ pub struct Plan {
     pub senders_inline: bool,
     pub state: StateKind,
     pub prefetch: bool,
+    pub history: bool,
     pub read_ahead: ReadAhead,
     pub page_cache: bool,
+    pub commit_parallel: bool,
     pub arena_tries: bool,
     pub trie_hashers: TrieHashers,
     pub root_inline: bool,
@@ -283,11 +292,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How a state on disk is opened within so many bytes.
+    /// How a state on disk is opened within so many bytes, for a run of so many threads.
     #[must_use]
-    pub fn disk(&self, memory_bytes: usize) -> DiskOptions {
-        let Self { page_cache, read_ahead, .. } = *self;
-        DiskOptions { memory_bytes, page_cache, read_ahead }
+    pub fn disk(&self, memory_bytes: usize, threads: usize) -> DiskOptions {
+        let Self { page_cache, read_ahead, commit_parallel, .. } = *self;
+        let threads = if commit_parallel { threads } else { 1 };
+        DiskOptions { memory_bytes, page_cache, read_ahead, threads }
     }
 }
 

@@ -59,6 +59,8 @@ pub fn of(
         record.facts.count("ahead_taken", run.ahead.taken);
         record.facts.count("ahead_refused", run.ahead.refused);
         record.facts.count("ahead_refused_gas", run.ahead.refused_gas);
+        record.facts.count("foreseen_used", run.foresight.used);
+        record.facts.count("foreseen_vain", run.foresight.vain);
         record.facts.count("transactions", run.transactions);
     }
     record.notes = notes::of(run, archive, options);

@@ -2,7 +2,7 @@
 
 use crate::Hash;
 use crate::block_times::BlockTimes;
-use crate::execute::evm::Tally;
+use crate::execute::evm::{Foresight, Tally};
 use crate::fault::{Error, Fault};
 use crate::link::passed::Passed;
 use crate::link::{BlockId, Link, Tip, Verified};
@@ -47,6 +47,8 @@ pub struct Run {
     pub setup: Option<Setup>,
     /// What became of transactions that were executed before their turn.
     pub ahead: Tally,
+    /// What became of slots that were read ahead because calls were expected to come to them.
+    pub foresight: Foresight,
     /// Seals that were checked.
     pub seals_checked: u64,
     /// Headers under proof of work whose seals were not checked.
@@ -142,6 +144,7 @@ impl Run {
         for done in batch.executed.iter().take(verified.range().len()) {
             self.ahead.add(done.tally());
         }
+        self.foresight.add(&batch.foresight);
         self.seals_checked += batch.seals_checked;
         self.transactions += batch.transactions;
         self.senders += batch.senders;

@@ -107,6 +107,34 @@ fn ours(settings: &Settings, blocks: &Path, with: &[&str]) -> Result<RunRecord, 
     kinds::by_name("import").unwrap().measure(&job).map_err(|error| format!("{error:#}"))
 }
 
+/// Balances of a token stand where neither a block nor its transactions say; calls before it do.
+#[test]
+fn slots_of_token_transfers_are_foreseen_and_read_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = chain(1, "osaka", folder.path());
+    settings.retain(|name, _| name != "paths" && name != "genesis");
+    let changed =
+        [("work", "erc20"), ("blocks", "1200"), ("block-transactions", "6"), ("accounts", "4000")];
+    settings.extend(changed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    kinds::by_name("import").unwrap().prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
+    let blocks = settings["paths"].clone();
+    let mut roots = vec![];
+    for state in ["state=pages", "state=flat+trie"] {
+        for prefetch in ["prefetch=access", "prefetch=history"] {
+            let record = ours(&settings, Path::new(&blocks), &[state, prefetch]).unwrap();
+            let [used, vain] =
+                ["foreseen_used", "foreseen_vain"].map(|name| record.facts.count_of(name));
+            match prefetch {
+                // two balances of each transfer; nothing is known of the first ones
+                "prefetch=history" => assert!(used > 1200 * 6 && vain < 100, "{used}, {vain}"),
+                _ => assert_eq!((used, vain), (0, 0)),
+            }
+            roots.push(record.answer["state_root"].clone());
+        }
+    }
+    assert!(roots.iter().all(|root| *root == roots[0]));
+}
+
 /// The file without its last block, and that block.
 fn split(export: &[u8]) -> (&[u8], &[u8]) {
     let (mut at, mut last) = (0, 0);

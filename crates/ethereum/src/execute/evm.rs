@@ -12,123 +12,44 @@ mod census;
 #[cfg(test)]
 mod contracts;
 mod keccak;
+mod notes;
 mod reads;
 mod rules;
 mod steps;
 mod values;
+mod view;
 
 pub use ahead::{Ahead, Progress, Speculator, Tally};
 pub use authorities::recover_authorities;
 pub use census::{Calls, Census, census, instructions, precompiles};
+pub use notes::Foresight;
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};
 
 use super::block::BlockTerms;
+use super::history::{History, Slot};
 use super::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
-use crate::state::{Account, AccountId, EMPTY_CODE, Found, State, StateError};
+use crate::state::{Account, EMPTY_CODE, State, StateError};
 use crate::{Address, U256};
+use hashbrown::HashSet;
+use notes::Notes;
 use revm::ExecuteEvm;
-use revm::bytecode::Bytecode;
 use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
 use revm::context::{ContextSetters, ContextTr, TxEnv};
-use revm::database_interface::{DBErrorMarker, Database};
+use revm::database_interface::Database;
 use revm::handler::{Handler, MainnetHandler};
-use revm::primitives::{self, B256, Bytes, TxKind};
+use revm::primitives::{self, Bytes, TxKind};
 use revm::state::{self, AccountInfo, EvmState};
 use rules::{Machine, Rules};
+use std::sync::Arc;
+use view::{View, info_of, owns_nothing};
 
 /// Who makes system calls (EIP-4788).
 const SYSTEM: primitives::Address =
     primitives::address!("0xfffffffffffffffffffffffffffffffffffffffe");
 /// Gas of a system call (EIP-4788, EIP-2935, EIP-7002, EIP-7251).
 const SYSTEM_GAS: u64 = 30_000_000;
-
-impl DBErrorMarker for StateError {}
-
-/// The state as the machine reads it.
-struct View<'s> {
-    state: &'s mut State,
-    /// Accounts that own storage and nothing else, seen in this transaction. No contract may be
-    /// created there (EIP-7610), which the machine does not know: it is told of a nonce of 1, which
-    /// keeps it from that, and which [`Evm::commit`] takes off again. So the machine does not see
-    /// such an account as empty, even where its balance is 0.
-    storage_only: Vec<Address>,
-    reads: Reads,
-}
-
-impl Database for View<'_> {
-    type Error = StateError;
-
-    #[inline]
-    fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
-        self.reads.accounts += 1;
-        let Some(mut info) = self.state.account(&address.0.0)?.map(info_of) else {
-            return Ok(None);
-        };
-        if is_storage_only(self.state, &info) {
-            info.nonce = 1;
-            self.storage_only.push(address.0.0);
-        }
-        Ok(Some(info))
-    }
-
-    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, StateError> {
-        self.state.ask_code(&hash.0).map(|code| code.0)
-    }
-
-    fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
-        self.reads.slots += 1;
-        match self.state.account(&address.0.0)? {
-            Some((id, ..)) => self.state.slot(id, &slot),
-            None => Ok(U256::ZERO),
-        }
-    }
-
-    #[inline]
-    fn storage_by_account_id(
-        &mut self,
-        _: primitives::Address,
-        id: state::AccountId,
-        slot: U256,
-    ) -> Result<U256, StateError> {
-        self.reads.slots += 1;
-        self.state.slot(id.get() as AccountId, &slot)
-    }
-
-    fn block_hash(&mut self, number: u64) -> Result<B256, StateError> {
-        let hash = self.state.ancestors.hash_of(number);
-        hash.map(B256::from).ok_or(StateError::MissingBlockHash { number })
-    }
-}
-
-/// An account as the machine takes it.
-#[inline]
-fn info_of((id, account, code): Found<'_>) -> AccountInfo {
-    AccountInfo {
-        balance: account.balance,
-        nonce: account.nonce,
-        code_hash: account.code_hash.into(),
-        account_id: state::AccountId::new(id as usize),
-        code: match code {
-            Some(code) => Some(code.0.clone()),
-            None if account.code_hash == EMPTY_CODE => Some(Bytecode::default()),
-            None => None,
-        },
-    }
-}
-
-/// Whether an account owns storage and nothing else: see [`View`].
-#[inline]
-fn is_storage_only(state: &State, info: &AccountInfo) -> bool {
-    owns_nothing(info) && info.account_id.is_some_and(|id| state.has_slots(id.get() as AccountId))
-}
-
-/// Whether an account is no contract, and has sent nothing.
-#[inline]
-fn owns_nothing(info: &AccountInfo) -> bool {
-    info.nonce == 0 && info.code_hash.0 == EMPTY_CODE
-}
 
 /// A virtual machine over a state, for blocks one after the other.
 pub struct Evm<'s> {
@@ -174,9 +95,8 @@ impl Default for MachineOptions {
 impl<'s> Evm<'s> {
     /// A machine of the chain with this id.
     pub fn new(state: &'s mut State, chain_id: u64) -> Self {
-        let view = View { state, storage_only: vec![], reads: Reads::default() };
         Self {
-            machine: rules::machine(view, chain_id),
+            machine: rules::machine(View::of(state), chain_id),
             rules: Rules::default(),
             ahead: vec![].into_iter(),
             tally: Tally::default(),
@@ -188,6 +108,18 @@ impl<'s> Evm<'s> {
     pub fn with(mut self, options: MachineOptions) -> Self {
         self.rules.options = options;
         self
+    }
+
+    /// The same that tells this history of calls, while these slots have been read ahead for it.
+    #[must_use]
+    pub fn told(mut self, history: Option<Arc<History>>, foreseen: HashSet<Slot>) -> Self {
+        self.machine.ctx.db_mut().notes = Notes::of(history, foreseen);
+        self
+    }
+
+    /// What has become of the slots that were read ahead.
+    pub fn foresight(&mut self) -> Foresight {
+        self.machine.ctx.db_mut().notes.foresight()
     }
 
     /// The state.
@@ -211,7 +143,9 @@ impl<'s> Evm<'s> {
         let before = self.rules.fork;
         self.rules.begin(&mut self.machine, terms)?;
         if before != self.rules.fork {
-            reads::count(&mut self.machine.instruction, terms.fork);
+            let notes = self.machine.ctx.db_mut().notes.are_taken();
+            let hashes = notes && self.rules.options.keccak != MachineKeccak::Library;
+            reads::count(&mut self.machine.instruction, terms.fork, hashes);
         }
         Some(())
     }
@@ -272,7 +206,9 @@ impl<'s> Evm<'s> {
             return Ok(outcome);
         }
         let environment = tx.environment.as_ref().ok_or(Refusal::Fee)?;
+        self.machine.ctx.db_mut().notes.begin();
         let result = self.machine.transact_one(environment.0.clone()).map_err(refusal);
+        self.machine.ctx.db_mut().notes.learn(environment.call());
         let result = if self.waits() {
             result?
         } else {

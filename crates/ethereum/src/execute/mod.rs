@@ -10,6 +10,7 @@ mod ancestors;
 mod block;
 mod dao;
 pub mod evm;
+pub mod history;
 mod produce;
 pub mod receipts;
 mod replay;

@@ -1,6 +1,7 @@
 //! Transactions on their way into the virtual machine, and why one is refused there.
 
 use super::evm::Environment;
+use super::history::Call;
 use crate::error::{Rule, Violation};
 use crate::state::StateError;
 use crate::{Address, Hash, U256};
@@ -25,6 +26,11 @@ impl PreparedTransaction {
     pub fn new(tx: &Transaction<'_>, sender: Address, protected: Option<u64>) -> Self {
         let environment = Environment::new(tx, &sender, protected);
         Self { kind: tx.kind, sender, gas_limit: tx.gas_limit, environment }
+    }
+
+    /// The call of a contract that it may be.
+    pub fn call(&self) -> Option<Call<'_>> {
+        self.environment.as_ref()?.call()
     }
 
     /// Calls `each` with the accounts, and the slots of accounts, that it names.

@@ -33,11 +33,15 @@ pub(super) struct Scratch {
 }
 
 impl Keeping {
-    /// What `plan` asks for, and the state on disk.
+    /// What `plan` asks for of a run of so many threads, and the state on disk.
     ///
     /// # Errors
     /// Options that do not go with the store; those of a store.
-    pub fn begin(plan: &Plan, sink: &Sink) -> Result<(Self, Option<SharedState>), Error> {
+    pub fn begin(
+        plan: &Plan,
+        threads: usize,
+        sink: &Sink,
+    ) -> Result<(Self, Option<SharedState>), Error> {
         let kind = plan.state;
         let has_state = |store: &ExecutedStore| store.facts().is_some();
         if let Sink::Executed(store) = sink
@@ -59,7 +63,7 @@ impl Keeping {
             }
             // nothing of it is kept
             _ => {
-                let (scratch, state) = Scratch::new(plan)?;
+                let (scratch, state) = Scratch::new(plan, threads)?;
                 Ok((Self::Scratch(Box::new(scratch)), Some(state)))
             }
         }
@@ -106,13 +110,13 @@ impl Keeping {
 }
 
 impl Scratch {
-    fn new(plan: &Plan) -> Result<(Self, SharedState), Error> {
+    fn new(plan: &Plan, threads: usize) -> Result<(Self, SharedState), Error> {
         let folder = TempDir::with_prefix("blockmill-state-").map_err(|source| {
             let path = std::env::temp_dir();
             store::Error::Io { action: "create", path, source }
         })?;
         let mut opening = Store::open(folder.path(), &StoreOptions::default())?;
-        let options = plan.disk(DiskOptions::MEMORY);
+        let options = plan.disk(DiskOptions::MEMORY, threads);
         let state = DiskState::open(&mut opening, folder.path(), plan.state, &options)?;
         let (store, _) = opening.finish()?;
         let Some(state) = state else { return Err(Error::Empty) };

@@ -1,18 +1,75 @@
 //! What blocks name of a state on disk is read together before they are executed: a disk does a
 //! hundred reads in the time of a few.
 
-use crate::execute::PreparedBlock;
-use crate::state::SharedState;
+use crate::batch::Batch;
+use crate::execute::evm::Foresight;
+use crate::execute::history::{Foreseen, History, Slot};
+use crate::execute::{PreparedBlock, PreparedTransaction};
+use crate::fault::Error;
+use crate::state::{SharedState, State};
 use crate::{Address, Hash};
 use crypto::ManyKeccak;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+use pipeline::Stages;
 use store::StateKey;
 
+/// Adds the stage that does, where the state is on disk.
+pub(super) fn prefetching<'a>(
+    stages: Stages<'a, Batch, Error>,
+    disk: Option<SharedState>,
+    history: Option<&'a History>,
+    hasher: ManyKeccak,
+) -> Stages<'a, Batch, Error> {
+    let Some(disk) = disk else { return stages };
+    stages.parallel("prefetch", move |batch| {
+        let blocks = &batch.prepared[batch.verified().range()];
+        let calls = blocks.iter().flat_map(|block| &block.transactions);
+        let calls = calls.filter_map(PreparedTransaction::call);
+        let slots = history.map(|history| history.foresee(hasher, calls)).unwrap_or_default();
+        prefetch(&disk, hasher, blocks, &slots);
+        batch.foreseen = read(&disk, hasher, slots);
+        batch.foresight = Foresight::default();
+    })
+}
+
+/// Reads slots; what cannot be read is asked for again.
+fn read(disk: &SharedState, hasher: ManyKeccak, slots: HashSet<Slot>) -> Foreseen {
+    let turn = disk.turn();
+    let order: Vec<Slot> = slots.iter().copied().collect();
+    let words: Vec<Hash> = order.iter().map(|(_, slot)| slot.to_be_bytes()).collect();
+    let messages = order.iter().map(|(address, _)| &address[..]);
+    let messages: Vec<&[u8]> = messages.chain(words.iter().map(|word| &word[..])).collect();
+    let mut hashes = vec![[0; 32]; messages.len()];
+    hasher.keccak256(&messages, &mut hashes);
+    let (accounts, words) = hashes.split_at(order.len());
+    let keys = accounts.iter().zip(words).map(|(account, word)| StateKey::slot(*account, *word));
+    let keys: Vec<StateKey> = keys.collect();
+    let values = disk.slots(&keys).unwrap_or_default();
+    Foreseen { slots, values: order.into_iter().zip(values).collect(), turn }
+}
+
+/// Tells the state the values of slots that were read ahead, which it reads no more then. What has
+/// changed since is in memory in the turn in which they were read, and is newer there.
+pub(super) fn teach(state: &mut State, foreseen: &Foreseen) {
+    let Foreseen { values, turn, .. } = foreseen;
+    if state.turn_number() == *turn {
+        let values = values.iter().map(|((address, slot), value)| (address, *slot, *value));
+        // what cannot be read is asked for again, and told then
+        let _ = state.learn(values, *turn);
+    }
+}
+
 /// Reads the accounts and slots that blocks name: senders, receivers, what access lists have
-/// (EIP-2930), who earns something. What cannot be read is asked for again, and told then.
-pub(super) fn prefetch(disk: &SharedState, hasher: ManyKeccak, blocks: &[PreparedBlock]) {
+/// (EIP-2930), who earns something; and the accounts of slots that a history of calls expects. What cannot be read is asked for again, and told then.
+fn prefetch(
+    disk: &SharedState,
+    hasher: ManyKeccak,
+    blocks: &[PreparedBlock],
+    foreseen: &HashSet<Slot>,
+) {
     let mut slots: Vec<(Address, Hash)> = vec![];
     let mut addresses: Vec<Address> = vec![];
+    addresses.extend(foreseen.iter().map(|(address, _)| *address));
     for block in blocks {
         addresses.push(block.terms.beneficiary);
         addresses.extend(block.withdrawals.iter().map(|(receiver, _)| *receiver));

@@ -57,6 +57,7 @@ impl State {
             return;
         }
         turns.made += 1;
+        disk.begin_turn(turns.made);
         (turns.closed, turns.units) = (self.epoch - 1, 0);
         self.index.clear();
         turns.accounts.clear();

@@ -51,12 +51,15 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
 pub fn settings() -> Vec<Setting> {
     let default = Setting::default();
     let neighbours = default.neighbours().map(|(_, _, setting)| setting);
-    let read_by_runs = ["state=pages", "state=flat+trie"].map(|state| {
-        let setting = [state, "prefetch=runs", "speculate=all"].map(String::from);
-        default.with(&setting).unwrap()
+    let read_ahead = [["prefetch=runs", "speculate=all"], ["prefetch=access", "commit=serial"]];
+    let on_disk = ["state=pages", "state=flat+trie"].into_iter().flat_map(|state| {
+        read_ahead.map(|[prefetch, other]| {
+            default.with(&[state, prefetch, other].map(String::from)).unwrap()
+        })
     });
+    let on_disk: Vec<Setting> = on_disk.collect();
     let rest = [default, Setting::rung("master").unwrap()];
-    neighbours.chain(read_by_runs).chain(rest).collect()
+    neighbours.chain(on_disk).chain(rest).collect()
 }
 
 #[testkit::needs(fixtures)]

@@ -1,7 +1,12 @@
 //! Hashing what an update changed: first the subtrees of all cells, then the upper levels, the
 //! deepest first. Nodes of all tries are hashed together.
 
-use std::ops::Range;
+use std::{
+    mem,
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+};
 
 use trie::codec::{BranchParts, Codec, Column, Ethereum};
 
@@ -12,10 +17,12 @@ use super::{
     subtree::{Subtrees, drain, extension},
     upper::{Arena, Below, Branch, Child, Parent},
 };
-use crate::error::{Result, mismatch};
+use crate::error::{Error, Result, mismatch};
 
 /// Subtrees that are hashed together: their nodes stay in the cache.
 const TOGETHER: usize = 64;
+/// Cells from which on other threads help: with fewer, to begin them costs more than it brings.
+const MANY: usize = 8 * TOGETHER;
 /// Branches of the upper levels that are hashed together.
 const BRANCHES: usize = 256;
 
@@ -29,6 +36,43 @@ struct Waiting {
     pending: Range<u32>,
 }
 
+/// A cell that changed: its place in the buffer, its depth, and its reference.
+type ChangedCell = (u32, usize, u32);
+
+/// What a thread hashes cells with.
+#[derive(Debug)]
+struct Worker {
+    subtrees: Subtrees,
+    /// References that it made, and which they are.
+    made: Vec<(u32, Reference)>,
+    failure: Option<Error>,
+}
+
+impl Worker {
+    fn new(codec: &Ethereum) -> Self {
+        Self { subtrees: Subtrees::new(codec.clone()), made: vec![], failure: None }
+    }
+
+    /// Hashes cells that no other worker has taken.
+    fn run(&mut self, cells: &[ChangedCell], next: &AtomicUsize, buffer: &Buffer) {
+        self.failure = self.hash(cells, next, buffer).err();
+    }
+
+    fn hash(&mut self, cells: &[ChangedCell], next: &AtomicUsize, buffer: &Buffer) -> Result<()> {
+        let Self { subtrees, made, .. } = self;
+        while let Some(cells) = cells.chunks(TOGETHER).nth(next.fetch_add(1, Relaxed)) {
+            for (at, depth, _) in cells {
+                let record = Record::new(buffer.get(*at)?);
+                let record = record.ok_or_else(|| mismatch("cell", "a whole record", *at))?;
+                let entries: Vec<_> = record.entries().collect();
+                subtrees.push(&entries, *depth);
+            }
+            subtrees.hash(|i, reference| made.push((cells[i].2, reference)));
+        }
+        Ok(())
+    }
+}
+
 /// What hashes; its memory is kept for the next update.
 ///
 /// Nothing but this is changed while it hashes: references are put in their places afterwards. So
@@ -37,8 +81,9 @@ struct Waiting {
 pub(super) struct Hashing {
     codec: Ethereum,
     subtrees: Subtrees,
-    /// Cells that changed: their place in the buffer, their depth, and their reference.
-    cells: Vec<(u32, usize, u32)>,
+    /// One for each thread.
+    workers: Vec<Worker>,
+    cells: Vec<ChangedCell>,
     /// Branches above them, by the half-byte that parts their children.
     levels: Vec<Vec<Waiting>>,
     pending: Vec<(u8, u32)>,
@@ -49,9 +94,11 @@ pub(super) struct Hashing {
 }
 
 impl Hashing {
-    pub fn new(codec: Ethereum) -> Self {
+    /// For so many threads.
+    pub fn new(codec: Ethereum, threads: usize) -> Self {
         Self {
             subtrees: Subtrees::new(codec.clone()),
+            workers: (0..threads.max(1)).map(|_| Worker::new(&codec)).collect(),
             codec,
             cells: vec![],
             levels: vec![vec![]; 64],
@@ -96,20 +143,35 @@ impl Hashing {
                 self.gather(&top, 0, Parent::Trie(*number), arena)?;
             }
         }
-        let Self { cells, subtrees, found, .. } = self;
-        for cells in cells.chunks(TOGETHER) {
-            for (at, depth, _) in cells {
-                let record = Record::new(buffer.get(*at)?);
-                let record = record.ok_or_else(|| mismatch("cell", "a whole record", *at))?;
-                let entries: Vec<_> = record.entries().collect();
-                subtrees.push(&entries, *depth);
-            }
-            subtrees.hash(|i, reference| found[cells[i].2 as usize].1 = reference);
-        }
+        self.hash_cells(buffer)?;
         for depth in (0..self.levels.len()).rev() {
             let level = std::mem::take(&mut self.levels[depth]);
             level.chunks(BRANCHES).for_each(|branches| self.branches(branches, arena));
             self.levels[depth] = level;
+        }
+        Ok(())
+    }
+
+    /// Hashes the cells that were gathered: many by all threads, each a few at a time.
+    fn hash_cells(&mut self, buffer: &Buffer) -> Result<()> {
+        let Self { cells, workers, found, .. } = self;
+        let (cells, next) = (&cells[..], &AtomicUsize::new(0));
+        thread::scope(|scope| {
+            let Some((own, others)) = workers.split_first_mut() else { return };
+            for other in others.iter_mut().filter(|_| cells.len() >= MANY) {
+                // without it the others have more to do
+                let work = move || other.run(cells, next, buffer);
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
+            }
+            own.run(cells, next, buffer);
+        });
+        for worker in workers {
+            if let Some(failure) = mem::take(&mut worker.failure) {
+                return Err(failure);
+            }
+            for (index, reference) in worker.made.drain(..) {
+                found[index as usize].1 = reference;
+            }
         }
         Ok(())
     }

@@ -99,6 +99,8 @@ pub struct PagesOptions {
     pub disk_factor: f64,
     /// How reads that are known together are made.
     pub read_ahead: ReadAhead,
+    /// Threads that hash what a large update changed.
+    pub threads: usize,
 }
 
 impl PagesOptions {
@@ -107,7 +109,8 @@ impl PagesOptions {
     pub fn new(cache_bytes: u64) -> Self {
         let cache = PageCache::new(cache_bytes);
         let (page_bytes, file_bytes, disk_factor) = (4096, 64 << 20, 2.0);
-        Self { page_bytes, file_bytes, cache, disk_factor, read_ahead: ReadAhead::default() }
+        let (read_ahead, threads) = (ReadAhead::default(), 1);
+        Self { page_bytes, file_bytes, cache, disk_factor, read_ahead, threads }
     }
 }
 
@@ -175,6 +178,7 @@ pub struct Pages {
     buffer: Buffer,
     files: PageFiles,
     hashing: Option<Box<Hashing>>,
+    threads: usize,
     disk_factor: f64,
     /// The file with the references, as of the last commit, and its bytes.
     index: Option<(u64, u64)>,
@@ -226,7 +230,7 @@ impl Pages {
         options: &PagesOptions,
         writes: bool,
     ) -> Result<Pages> {
-        let PagesOptions { page_bytes, disk_factor, .. } = options;
+        let PagesOptions { page_bytes, disk_factor, threads, .. } = options;
         let (least, most) = PAGE_BYTES;
         if !(least..=most).contains(page_bytes) || !page_bytes.is_power_of_two() {
             let expected = format!("a power of two from {least} to {most}");
@@ -242,6 +246,7 @@ impl Pages {
             buffer: Buffer::default(),
             files: PageFiles::new(folder, name, options),
             hashing: None,
+            threads: *threads,
             disk_factor: disk_factor.max(1.2),
             index: None,
             next_index: None,

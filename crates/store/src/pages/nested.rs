@@ -74,7 +74,8 @@ impl Pages {
         let mut ended = vec![];
         let (leaves, changed) = self.change_storage(changes, &mut ended)?;
         let hashing = self.hashing.take();
-        let hashing = hashing.unwrap_or_else(|| Box::new(Hashing::new(Ethereum::new())));
+        let anew = || Box::new(Hashing::new(Ethereum::new(), self.threads));
+        let hashing = hashing.unwrap_or_else(anew);
         Ok(Update { leaves, changed, ended, nested: vec![], hashing })
     }
 

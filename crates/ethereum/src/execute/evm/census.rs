@@ -1,7 +1,6 @@
 //! What transactions execute, counted; and what a fork's machine has. Counting takes longer than
 //! executing, so only tests and benchmarks ask for it.
 
-use super::reads::Reads;
 use super::rules::{Machine, Rules, Surroundings, spec_of};
 use super::{View, refusal};
 use crate::execute::block::BlockTerms;
@@ -123,8 +122,7 @@ fn machine<'s>(
     chain_id: u64,
     terms: &BlockTerms,
 ) -> Result<Machine<View<'s>, Census>, Refusal> {
-    let view = View { state, storage_only: vec![], reads: Reads::default() };
-    let context: Surroundings<View<'s>> = Context::mainnet().with_db(view);
+    let context: Surroundings<View<'s>> = Context::mainnet().with_db(View::of(state));
     let mut machine = context.build_mainnet_with_inspector(Census::default());
     super::rules::set_chain(&mut machine, chain_id);
     let unknown = || Refusal::Other(format!("{:?}: no machine knows this fork", terms.fork));

@@ -1,16 +1,17 @@
 //! What a block reads of the state, counted where the machine asks for it.
 
-use super::View;
 use super::rules::{Surroundings, sstore_of_net_changes};
+use super::{View, notes};
 use crate::params::Fork;
 use revm::bytecode::opcode;
 use revm::handler::instructions::EthInstructions;
 use revm::interpreter::instructions::host;
 use revm::interpreter::interpreter::EthInterpreter;
+use revm::interpreter::interpreter_types::InputsTr;
 use revm::interpreter::{Instruction, InstructionContext, InstructionExecResult};
 
 /// What an instruction is given.
-type Call<'a, 's> = InstructionContext<'a, Surroundings<View<'s>>, EthInterpreter>;
+pub(super) type Call<'a, 's> = InstructionContext<'a, Surroundings<View<'s>>, EthInterpreter>;
 
 /// What a block read of the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,12 +33,17 @@ impl Reads {
     }
 }
 
-/// Has SLOAD and SSTORE counted. Their gas stands in another table, which stays as it is.
+/// Has SLOAD and SSTORE counted, and where it is asked for what is hashed noted. Their gas stands in
+/// another table, which stays as it is.
 pub(super) fn count(
     instructions: &mut EthInstructions<EthInterpreter, Surroundings<View<'_>>>,
     fork: Fork,
+    hashes: bool,
 ) {
     let table = instructions.instruction_table_mut();
+    if hashes {
+        table[usize::from(opcode::KECCAK256)] = Instruction::new(notes::keccak256);
+    }
     table[usize::from(opcode::SLOAD)] = Instruction::new(sload);
     table[usize::from(opcode::SSTORE)] = match fork {
         Fork::Constantinople => Instruction::new(sstore_by_net_changes),
@@ -48,7 +54,13 @@ pub(super) fn count(
 /// Counts an instruction that needs the value of a slot.
 #[inline]
 fn asked(context: &mut Call<'_, '_>) {
-    context.host.journaled_state.database.reads.asked += 1;
+    let View { reads, notes, .. } = &mut context.host.journaled_state.database;
+    reads.asked += 1;
+    if notes.are_taken()
+        && let Some(slot) = context.interpreter.stack.top()
+    {
+        notes.slot((context.interpreter.input.target_address().0.0, *slot));
+    }
 }
 
 fn sload(mut context: Call<'_, '_>) -> InstructionExecResult {

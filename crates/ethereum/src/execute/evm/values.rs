@@ -1,5 +1,6 @@
 //! What goes into the virtual machine and comes out of it.
 
+use crate::execute::history::Call;
 use crate::{Address, Hash};
 use revm::bytecode::Bytecode;
 use revm::context::TxEnv;
@@ -101,6 +102,13 @@ impl Environment {
             max_fee_per_blob_gas: tx.max_blob_fee.try_into().ok()?,
             authorization_list: authorizations.collect(),
         }))
+    }
+
+    /// The call of a contract that the transaction may be.
+    pub fn call(&self) -> Option<Call<'_>> {
+        let TxEnv { caller, kind, data, .. } = &self.0;
+        let TxKind::Call(to) = kind else { return None };
+        Some(Call { to: &to.0.0, sender: &caller.0.0, input: data })
     }
 
     /// Calls `each` with the accounts, and the slots of accounts, that the transaction names.

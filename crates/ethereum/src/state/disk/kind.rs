@@ -48,6 +48,8 @@ pub struct DiskOptions {
     pub read_ahead: ReadAhead,
     /// Whether pages that were read stay in memory; of pages.
     pub page_cache: bool,
+    /// Threads that hash what a large block changed; of pages.
+    pub threads: usize,
 }
 
 impl DiskOptions {
@@ -55,6 +57,10 @@ impl DiskOptions {
     pub const MEMORY: usize = 256 << 20;
 
     /// The fastest way.
-    pub const DEFAULT: Self =
-        Self { memory_bytes: Self::MEMORY, read_ahead: ReadAhead::Ring, page_cache: true };
+    pub const DEFAULT: Self = Self {
+        memory_bytes: Self::MEMORY,
+        read_ahead: ReadAhead::Ring,
+        page_cache: true,
+        threads: 1,
+    };
 }

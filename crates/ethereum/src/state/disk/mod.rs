@@ -67,9 +67,9 @@ impl DiskState {
             StateKind::Memory => return Ok(None),
             StateKind::Pages => {
                 let cache = if options.page_cache { memory as u64 / 2 } else { 0 };
-                let read_ahead = options.read_ahead;
+                let (read_ahead, threads) = (options.read_ahead, options.threads);
                 let cache = PageCache::new(cache);
-                let pages = PagesOptions { read_ahead, cache, ..PagesOptions::new(0) };
+                let pages = PagesOptions { read_ahead, threads, cache, ..PagesOptions::new(0) };
                 Design::Pages(Box::new(opening.pages(PAGES, &pages)?))
             }
             StateKind::FlatTrie => {
@@ -181,15 +181,39 @@ impl DiskState {
         }
     }
 
+    /// The values of slots in the order of their keys, which are read together; 0 where there is
+    /// none.
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn slots(&self, keys: &[StateKey]) -> Result<Vec<U256>, StateError> {
+        let mut found = vec![Ok(U256::ZERO); keys.len()];
+        self.get_many(keys, |at, value| {
+            if let Some(value) = value {
+                found[at] = U256::decode(value);
+            }
+        })?;
+        let value = |value: Result<U256, rlp::Error>| value.map_err(|e| self.bad("slot", e));
+        found.into_iter().map(value).collect()
+    }
+
     /// Reads what will be asked for together, so that it is in a cache then.
     ///
     /// # Errors
     /// Damage; those of the system.
     pub fn touch(&self, keys: &[StateKey]) -> Result<(), StateError> {
+        self.get_many(keys, |_, _| {})
+    }
+
+    fn get_many(
+        &self,
+        keys: &[StateKey],
+        each: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), StateError> {
         match &self.design {
-            Design::Pages(pages) => Ok(pages.get_many(keys, |_, _| {}).map_err(DiskError::from)?),
+            Design::Pages(pages) => Ok(pages.get_many(keys, each).map_err(DiskError::from)?),
             Design::FlatTrie(state) => {
-                state.get_many(keys, |_, _| {}).map_err(|error| self.of_tables(error))
+                state.get_many(keys, each).map_err(|error| self.of_tables(error))
             }
         }
     }

@@ -58,6 +58,8 @@ struct Shared {
     state: RwLock<DiskState>,
     /// Lists of changes that were applied.
     applied: AtomicU64,
+    /// The turn of those who execute on it.
+    turn: AtomicU64,
 }
 
 impl fmt::Debug for SharedState {
@@ -70,7 +72,8 @@ impl SharedState {
     /// To be shared from now on.
     #[must_use]
     pub fn new(state: DiskState) -> Self {
-        Self(Arc::new(Shared { state: RwLock::new(state), applied: AtomicU64::new(0) }))
+        let (state, applied, turn) = (RwLock::new(state), AtomicU64::new(0), AtomicU64::new(0));
+        Self(Arc::new(Shared { state, applied, turn }))
     }
 
     /// To be read.
@@ -88,6 +91,17 @@ impl SharedState {
     #[must_use]
     pub fn applied(&self) -> u64 {
         self.0.applied.load(Ordering::Acquire)
+    }
+
+    /// Which turn it is of the memory of those who execute on it.
+    #[must_use]
+    pub fn turn(&self) -> u64 {
+        self.0.turn.load(Ordering::Acquire)
+    }
+
+    /// Begins a turn.
+    pub fn begin_turn(&self, turn: u64) {
+        self.0.turn.store(turn, Ordering::Release);
     }
 
     /// Applies the next list of changes; the state root behind it.
@@ -171,6 +185,14 @@ impl SharedState {
     /// Damage; those of the system.
     pub fn slot(&self, account: &Hash, slot: &Hash) -> Result<U256, StateError> {
         self.read().slot(account, slot)
+    }
+
+    /// [`DiskState::slots`].
+    ///
+    /// # Errors
+    /// Damage; those of the system.
+    pub fn slots(&self, keys: &[StateKey]) -> Result<Vec<U256>, StateError> {
+        self.read().slots(keys)
     }
 
     /// [`DiskState::code`].

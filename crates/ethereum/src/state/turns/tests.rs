@@ -4,7 +4,7 @@ use crate::execute::Code;
 use crate::state::{Account, DiskOptions, DiskState, SharedState, State, StateKind, Tries};
 use crate::{Address, U256};
 use std::collections::VecDeque;
-use store::{Store, StoreOptions};
+use store::{StateKey, Store, StoreOptions};
 use testkit::{Random, rounds};
 
 /// A state on disk in a folder of its own, and the store that it is a part of.
@@ -19,6 +19,10 @@ fn address(random: &mut Random) -> Address {
     let mut address = [0; 20];
     address[..1].copy_from_slice(&[random.below(40u8)]);
     address
+}
+
+fn key(address: &Address, slot: &U256) -> StateKey {
+    StateKey::slot(crypto::keccak256(address), crypto::keccak256(&slot.to_be_bytes::<32>()))
 }
 
 /// Changes both states in the same way, as a block does: what is set was asked for before.
@@ -84,12 +88,20 @@ fn what_was_let_go_of_comes_back_as_it_was() {
             // somebody reads now and then, and tells later
             for _ in 0..random.below(12u64) {
                 let (address, slot) = (address(&mut random), U256::from(random.below(400u64)));
-                let value = states[1].peek_slot(&address, &slot).unwrap();
-                read.push_back((states[1].turn_number(), address, slot, value));
+                // as the execution knows it, or as it is on disk, where it may be older
+                let (turn, on_disk) = (disk.turn(), random.below(2u64) == 0);
+                let value = match on_disk {
+                    true => disk.slots(&[key(&address, &slot)]).unwrap()[0],
+                    false => states[1].peek_slot(&address, &slot).unwrap(),
+                };
+                read.push_back((turn, on_disk, address, slot, value));
             }
             states[1].turn();
             while read.len() as u64 > random.below(20u64) {
-                let Some((turn, address, slot, value)) = read.pop_front() else { break };
+                let Some((turn, on_disk, address, slot, value)) = read.pop_front() else { break };
+                if on_disk && states[1].turn_number() != turn {
+                    continue;
+                }
                 states[1].account(&address).unwrap();
                 let before = states[1].turns.units;
                 states[1].learn([(&address, slot, value)], turn).unwrap();

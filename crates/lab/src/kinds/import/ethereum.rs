@@ -160,7 +160,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
             Some(_) => job.parsed::<usize>("cache-mib")? << 20,
             None => DiskOptions::MEMORY,
         };
-        let (state, disk) = (plan.state, plan.disk(memory));
+        let (state, disk) = (plan.state, plan.disk(memory, options.threads));
         let limits = Limits { state, disk, ..Limits::default() };
         let (store, _) = ExecutedStore::open(&job.folder, &store, limits)?;
         Sink::Executed(Box::new(store))

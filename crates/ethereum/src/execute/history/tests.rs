@@ -1,0 +1,129 @@
+use super::*;
+
+const TOKEN: Address = [0x70; 20];
+const TRANSFER: [u8; 4] = [0xa9, 0x05, 0x9c, 0xbb];
+
+fn address(n: u64) -> Address {
+    let mut address = [0; 20];
+    address[12..].copy_from_slice(&(n + 1_000).to_be_bytes());
+    address
+}
+
+fn word(address: &Address) -> Hash {
+    let mut word = [0; 32];
+    word[12..].copy_from_slice(address);
+    word
+}
+
+/// Key and base, and their hash.
+fn entry(key: &Address, base: U256) -> ([u8; 64], U256) {
+    let mut message = [0; 64];
+    message[..32].copy_from_slice(&word(key));
+    message[32..].copy_from_slice(&base.to_be_bytes::<32>());
+    (message, U256::from_be_bytes(crypto::keccak256(&message)))
+}
+
+fn input(function: [u8; 4], arguments: &[Address]) -> Vec<u8> {
+    let words: Vec<u8> = arguments.iter().flat_map(word).collect();
+    [&function[..], &words].concat()
+}
+
+fn foreseen(history: &History, sender: &Address, input: &[u8]) -> Vec<Slot> {
+    let call = Call { to: &TOKEN, sender, input };
+    let found = history.foresee(ManyKeccak::detect(), [call].into_iter());
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// Has the history see a call that spends what another account allows, in tables of the bases 3 and
+/// 5, and the second member of a structure of the sender's; and one slot of its own.
+fn spend(history: &History, n: u64) -> (Address, Vec<u8>, Vec<Slot>) {
+    let [sender, owner, to] = [3 * n, 3 * n + 1, 3 * n + 2].map(address);
+    let input = input(TRANSFER, &[owner, to]);
+    let allowed = entry(&owner, U256::from(5));
+    let hashed = [
+        entry(&owner, U256::from(3)),
+        entry(&to, U256::from(3)),
+        allowed,
+        entry(&sender, allowed.1),
+        entry(&sender, U256::from(9)),
+        // a key that the call does not have
+        entry(&address(1 << 40 | n), U256::from(3)),
+    ];
+    let mut slots: Vec<Slot> = [0, 1, 3, 5].map(|i| (TOKEN, hashed[i].1)).to_vec();
+    slots.extend([(TOKEN, U256::from(7)), (TOKEN, hashed[4].1 + U256::ONE)]);
+    history.learn(&Call { to: &TOKEN, sender: &sender, input: &input }, &slots, &hashed);
+    slots.remove(3);
+    slots.sort_unstable();
+    (sender, input, slots)
+}
+
+#[test]
+fn slots_of_mappings_and_slots_that_stay_are_foreseen_exactly() {
+    let history = History::default();
+    let (sender, input, _) = spend(&history, 0);
+    assert_eq!(foreseen(&history, &sender, &input), [], "once is no habit");
+    spend(&history, 1);
+    // what a call of other accounts comes to, before it was seen
+    let other = History::default();
+    let (sender, input, slots) = spend(&other, 77);
+    assert_eq!(foreseen(&history, &sender, &input), slots);
+    let short = &input[..4 + 32];
+    let fewer = foreseen(&history, &sender, short);
+    assert_eq!(fewer.len(), slots.len() - 1, "no receiver");
+    assert!(fewer.iter().all(|slot| slots.contains(slot)));
+    // of another function nothing is known
+    assert_eq!(foreseen(&history, &sender, &[[1; 4].as_slice(), &input[4..]].concat()), []);
+}
+
+#[test]
+fn what_does_not_come_again_is_forgotten() {
+    let history = History::default();
+    (0..9).for_each(|n| _ = spend(&history, n));
+    let (sender, input, slots) = spend(&history, 9);
+    assert_eq!(foreseen(&history, &sender, &input), slots);
+    let call = Call { to: &TOKEN, sender: &sender, input: &input };
+    for left in [true, false] {
+        history.learn(&call, &[], &[]);
+        assert_eq!(!foreseen(&history, &sender, &input).is_empty(), left);
+    }
+    history.learn(&call, &[], &[]);
+    assert!(history.table().now.is_empty() && history.table().bytes == 0);
+}
+
+#[test]
+fn a_kind_of_calls_has_few_places_and_keeps_those_that_come_again() {
+    let history = History::default();
+    let (sender, input) = (address(0), input(TRANSFER, &[]));
+    let call = Call { to: &TOKEN, sender: &sender, input: &input };
+    for n in 0..100 {
+        // some that never come again, in front of one that does
+        let never = (1..=30).map(|i| (TOKEN, U256::from(100 * n + i)));
+        let slots: Vec<Slot> = [(TOKEN, U256::ZERO)].into_iter().chain(never).collect();
+        history.learn(&call, &slots, &[]);
+        assert_eq!(history.table().now.values().map(Vec::len).sum::<usize>(), PLACES);
+    }
+    assert_eq!(foreseen(&history, &sender, &input), [(TOKEN, U256::ZERO)]);
+}
+
+#[test]
+fn memory_is_bounded_and_what_is_used_stays() {
+    let history = History::default();
+    let (sender, slots) = (address(0), (0..9).map(|i| (TOKEN, U256::from(i))));
+    let slots: Vec<Slot> = slots.collect();
+    let often = input(TRANSFER, &[]);
+    for n in 0..20_000_u32 {
+        if n % 100 == 0 {
+            history.learn(&Call { to: &TOKEN, sender: &sender, input: &often }, &slots, &[]);
+        }
+        let rare = input(n.to_be_bytes(), &[]);
+        history.learn(&Call { to: &TOKEN, sender: &sender, input: &rare }, &slots, &[]);
+        let table = history.table();
+        let all = table.now.values().chain(table.before.values());
+        let held: usize = all.map(bytes).sum();
+        assert!(held <= MOST, "{held}");
+        assert_eq!(table.bytes, table.now.values().map(bytes).sum::<usize>());
+    }
+    assert_eq!(foreseen(&history, &sender, &often), slots);
+}
