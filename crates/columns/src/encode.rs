@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::rows::Batches;
 use crate::schema::{Form, Table};
 use crate::unit::Unit;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
@@ -18,6 +18,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::TypePtr;
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of values that a row group has, about.
@@ -77,7 +78,9 @@ pub(crate) struct Written {
     pub root: TypePtr,
     pub properties: WriterPropertiesPtr,
     factory: ArrowRowGroupWriterFactory,
-    /// Columns whose row group is complete, for each of them in order.
+    /// Which of Parquet's columns each column is: a structure has one for each of its own.
+    leaves: Vec<Range<usize>>,
+    /// Those of Parquet's columns whose row group is complete, for each of them in order.
     chunks: Vec<Mutex<VecDeque<ArrowColumnChunk>>>,
 }
 
@@ -88,17 +91,32 @@ impl Written {
         // only a writer makes a factory; this one writes nothing
         let nowhere = SerializedFileWriter::new(io::sink(), root.clone(), properties.clone())?;
         let factory = ArrowRowGroupWriterFactory::new(&nowhere, schema.clone());
-        let chunks = schema.fields().iter().map(|_| Mutex::default()).collect();
-        Ok(Self { table, schema, root, properties, factory, chunks })
+        let (mut leaves, mut count) = (vec![], 0);
+        for field in schema.fields() {
+            let start = count;
+            count += leaves_of(field.data_type());
+            leaves.push(start..count);
+        }
+        let chunks = (0..count).map(|_| Mutex::default()).collect();
+        Ok(Self { table, schema, root, properties, factory, leaves, chunks })
     }
 
-    fn queue(&self, column: usize) -> MutexGuard<'_, VecDeque<ArrowColumnChunk>> {
-        self.chunks[column].lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self, leaf: usize) -> MutexGuard<'_, VecDeque<ArrowColumnChunk>> {
+        self.chunks[leaf].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The columns of the next row group that is complete; none where it has no rows.
     pub fn row_group(&self) -> Option<Vec<ArrowColumnChunk>> {
-        (0..self.chunks.len()).map(|column| self.queue(column).pop_front()).collect()
+        (0..self.chunks.len()).map(|leaf| self.queue(leaf).pop_front()).collect()
+    }
+}
+
+/// Of how many of Parquet's columns a column of this type is.
+fn leaves_of(of: &DataType) -> usize {
+    match of {
+        DataType::List(field) => leaves_of(field.data_type()),
+        DataType::Struct(fields) => fields.iter().map(|field| leaves_of(field.data_type())).sum(),
+        _ => 1,
     }
 }
 
@@ -108,7 +126,7 @@ pub(crate) struct Task {
     cuts: Cuts,
     /// For each table which of its columns.
     own: Vec<Vec<usize>>,
-    /// For each table the writers of these, where its row group has rows.
+    /// For each table the writers of their leaves, where its row group has rows.
     writers: Vec<Vec<ArrowColumnWriter>>,
 }
 
@@ -154,14 +172,16 @@ impl Task {
         }
         let writers = &mut self.writers[table];
         if writers.is_empty() {
+            let is_own = |leaf| own.iter().any(|column| written.leaves[*column].contains(&leaf));
             let all = written.factory.create_column_writers(0)?.into_iter().enumerate();
-            writers.extend(all.filter(|(at, _)| own.contains(at)).map(|(_, writer)| writer));
+            writers.extend(all.filter(|(leaf, _)| is_own(*leaf)).map(|(_, writer)| writer));
         }
         for batch in &rows.batches {
-            for (column, writer) in own.iter().zip(&mut *writers) {
-                let field = written.schema.field(*column);
-                for leaf in compute_leaves(field, batch.column(*column))? {
-                    writer.write(&leaf)?;
+            let mut writers = writers.iter_mut();
+            for column in own {
+                let leaves = compute_leaves(written.schema.field(*column), batch.column(*column))?;
+                for (leaf, writer) in leaves.iter().zip(&mut writers) {
+                    writer.write(leaf)?;
                 }
             }
         }
@@ -175,9 +195,11 @@ impl Task {
 
     fn end_row_group(&mut self, table: usize) -> Result<(), Error> {
         let writers = std::mem::take(&mut self.writers[table]);
-        for (column, writer) in self.own[table].iter().zip(writers) {
+        let written = &self.tables[table];
+        let leaves = self.own[table].iter().flat_map(|column| written.leaves[*column].clone());
+        for (leaf, writer) in leaves.zip(writers) {
             let chunk = writer.close()?;
-            self.tables[table].queue(*column).push_back(chunk);
+            written.queue(leaf).push_back(chunk);
         }
         Ok(())
     }
