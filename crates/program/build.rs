@@ -7,7 +7,9 @@ use std::process::Command;
 const NOT_COMPILED: [&str; 3] = ["tests", "benches", "examples"];
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // not as it was compiled: one folder of builds may be that of several clones
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let root = Path::new(&folder).join("../..");
     let given = std::env::var("BLOCKMILL_REVISION").ok().filter(|given| !given.is_empty());
     let revision = given.unwrap_or_else(|| revision_of(&root));
     println!("cargo::rustc-env=BLOCKMILL_REVISION={revision}");
