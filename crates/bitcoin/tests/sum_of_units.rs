@@ -101,6 +101,14 @@ fn a_datadir_of_some_files_is_proven_in_units() {
         let (run, outcome) = by_sum(&datadir, &datadir, &options);
         outcome.unwrap();
         let proof = run.proof.expect("a proof");
+        // files together
+        for size in [2, 3, 100] {
+            let summed = summed(&kept.params);
+            let units = Units::in_groups(&files(&datadir, &kept.params), size, &datadir, &summed);
+            let (own, outcome) = units.verify(&summed);
+            outcome.unwrap();
+            assert_eq!((own.proof, own.inputs), (run.proof, run.inputs));
+        }
         assert_eq!(proof.created, proof.spent + proof.unspent);
         // up to a block that is not that of the coins, nobody can tell
         let until = Options { until: Some(100), ..options.clone() };
@@ -122,7 +130,10 @@ fn scripts_that_are_assumed_valid_do_not_run_in_units_either() {
     let assumed = blockmill_bitcoin::BlockHash(hash(120));
     let options = Options { assume_valid: Some(assumed), ..case.options.clone() };
     let join = case.units.join(&options, None).unwrap();
-    assert_eq!(join.execution().unwrap().unwrap().assumed_valid, 120);
+    let execution = join.execution().unwrap().unwrap();
+    assert_eq!(execution.assumed_valid, 120);
+    // parts whose scripts did not run are none of a join that asks for all scripts
+    assert!(case.units.join(&case.options, Some(execution.salt)).is_err());
     case.units.verify(&options).1.unwrap();
 }
 
@@ -238,6 +249,34 @@ fn undo_data_that_is_gone_is_told_by_its_block() {
     let mut join = case.joined(&asked, None);
     assert!(join.tables().unwrap().iter().all(|table| table.rows.is_empty()));
     unknown(join, &format!("undo data of block {lost} "));
+}
+
+/// A second round: the part of a unit is of what is good in its table, and the other copy is in the
+/// table of another unit, whose undo file is that of the first.
+#[test]
+fn a_damaged_block_has_its_part_where_its_copy_is() {
+    let kept = chain(82);
+    let case = Case::of(&kept, 20_000);
+    let blocks = case.datadir.join("blocks");
+    let record = case.units.headers[1].records[4];
+    let path = blocks.join("blk00001.dat");
+    let mut bytes = fs::read(&path).unwrap();
+    let end = record.offset as usize + record.size as usize;
+    let key = case.units.all.files()[1].key();
+    let mut copy = bytes[record.offset as usize - 8..end].to_vec();
+    key.apply(&mut copy, record.offset - 8);
+    key.apply(&mut copy, 0);
+    bytes[end - 30] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let count = case.units.headers.len();
+    fs::write(blocks.join(format!("blk{count:05}.dat")), copy).unwrap();
+    let units = Units::of(&files(&case.datadir, &kept.params), &case.datadir, &case.options);
+    let copied = &units.headers[count];
+    assert_eq!((copied.records.len(), &copied.undo), (1, &units.headers[1].undo));
+    let (run, outcome) = units.verify(&case.options);
+    outcome.unwrap();
+    assert_eq!((run.blocks, run.damage.len()), (140, 1), "{:?}", run.damage);
+    assert!(run.proof.is_some());
 }
 
 #[test]

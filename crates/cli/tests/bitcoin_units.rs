@@ -231,6 +231,8 @@ fn a_datadir_is_verified_by_a_sum_of_units() {
             assert!(apart["notes"].to_string().contains("the sum of all coins is 0"), "{apart:#}");
         }
     }
+    let named = run(blockmill("verify --unit chainstate").current_dir(&datadir));
+    assert!(named.code == Some(0) && named.stdout.contains(r#""coins""#), "{named:?}");
     // units take turns: with the documents of one join, the salt of another is refused
     let [a, b, c] = ["a", "b", "c"].map(|name| scratch.path(name));
     let documents = scratch.path("documents");

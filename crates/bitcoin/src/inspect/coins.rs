@@ -65,6 +65,8 @@ pub fn is_datadir(folder: &Path) -> bool {
 /// The datadir or store whose unspent coins are in `folder`.
 pub fn whose_coins(folder: &Path) -> Option<&Path> {
     let whose = folder.parent()?;
+    // that of a name alone
+    let whose = if whose.as_os_str().is_empty() { Path::new(".") } else { whose };
     let is_of = |name: &str| folder.file_name().is_some_and(|found| found == name);
     let is_core = is_of("chainstate") && is_datadir(whose);
     (is_core || is_of(CHAINSTATE) && is_store(whose)).then_some(whose)

@@ -1,6 +1,7 @@
 //! The bytes of a unit's files, and what it tells of them, as hashes.
 
 use super::documents::{Coins, Headers, Hex, Source};
+use crate::BlockHash;
 use crate::fault::Error;
 use archive::blkdat::BlockFiles;
 use chain::Digits;
@@ -72,14 +73,20 @@ pub(super) fn expect_same(told: &[Source], now: &[Source]) -> Result<(), Error> 
     }
 }
 
-/// What all units of a join tell of their files: the bytes, and where blocks and undo data stand.
-pub(super) fn of_units(units: &[Headers], coins: &Coins) -> Hex<32> {
+/// What all units of a join tell of their files: the bytes, and where blocks and undo data stand;
+/// and the block whose scripts are assumed valid, so that no part of fewer scripts fits.
+pub(super) fn of_units(
+    units: &[Headers],
+    coins: &Coins,
+    assumed_valid: Option<&BlockHash>,
+) -> Hex<32> {
     let mut all: Vec<_> = units.iter().map(of_headers).collect();
     // units come in any order
     all.sort_unstable();
     let mut sha256 = Sha256::new();
     all.iter().for_each(|unit| sha256.update(unit));
     add(&mut sha256, &coins.sources);
+    assumed_valid.iter().for_each(|block| sha256.update(&block.0));
     Hex(sha256.finalize())
 }
 

@@ -75,7 +75,7 @@ impl<'a> Join<'a> {
         coins: &Coins,
         drawn: Option<Salt>,
     ) -> Result<Self, Error> {
-        let parts = Some(Parts::new(units, coins, drawn)?);
+        let parts = Some(Parts::new(units, coins, options.assume_valid.as_ref(), drawn)?);
         Ok(Self { parts, ..Self::begin(files, options, units)? })
     }
 

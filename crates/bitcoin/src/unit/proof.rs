@@ -48,11 +48,19 @@ impl From<NoProof> for Error {
 impl Parts {
     /// No part yet of what these units tell. The salt is drawn now, when all of them are there,
     /// unless it was before, for the same.
-    pub fn new(units: &[Headers], coins: &Coins, drawn: Option<Salt>) -> Result<Self, Error> {
-        let files = digest::of_units(units, coins);
+    pub fn new(
+        units: &[Headers],
+        coins: &Coins,
+        assumed_valid: Option<&BlockHash>,
+        drawn: Option<Salt>,
+    ) -> Result<Self, Error> {
+        let files = digest::of_units(units, coins, assumed_valid);
         let salt = match drawn {
             Some(salt) if salt.files == files => salt,
-            Some(_) => return Err(Error::OtherDocuments("tables and parts of these files")),
+            Some(_) => {
+                let expected = "tables and parts of these files under the same --assume-valid";
+                return Err(Error::OtherDocuments(expected));
+            }
             None => Salt { secret: Hex(new_salt()?), files },
         };
         let (coins, total) = (Coins { part: None, ..coins.clone() }, Total::default());

@@ -206,12 +206,18 @@ pub struct Units {
 impl Units {
     /// Each block file is a unit, and the coins of a datadir or a store are.
     pub fn of(all: &BlockFiles, unspent: &Path, options: &Options) -> Self {
-        let files: Vec<_> = (0..all.files().len() as u32).map(|file| all.only(&[file])).collect();
+        Self::in_groups(all, 1, unspent, options)
+    }
+
+    /// So many block files are a unit.
+    pub fn in_groups(all: &BlockFiles, size: usize, unspent: &Path, options: &Options) -> Self {
+        let numbers: Vec<_> = (0..all.files().len() as u32).collect();
+        let files: Vec<_> = numbers.chunks(size).map(|some| all.only(some)).collect();
         let of = |files: &BlockFiles| sent(&unit::headers(files, options).unwrap());
         let folder = ["chainstate", "coins"].map(|name| unspent.join(name));
         let folder = folder.into_iter().find(|folder| folder.is_dir()).unwrap();
         let coins = sent(&unit::coins(&folder, options).unwrap());
-        let all = all.only(&(0..all.files().len() as u32).collect::<Vec<_>>());
+        let all = all.only(&numbers);
         Self { headers: files.iter().map(of).collect(), all, files, folder, coins }
     }
 

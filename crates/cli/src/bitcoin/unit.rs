@@ -172,6 +172,9 @@ impl Given {
         let what = "--join: expected headers with undo data, as verify --unit --level execution \
                     --with coins=sum prints them";
         ensure!(units.iter().any(|unit| !unit.undo.is_empty()), what);
+        if salts.iter().any(|salt| Some(salt) != salts.first()) {
+            return Err(Error::OtherDocuments("parts of one sum, under one salt").into());
+        }
         let mut join = Join::by_sum(files, options, units, first, salts.first().copied())?;
         for coins in coins {
             join.take_coins(coins)?;
