@@ -207,8 +207,25 @@ pub enum Error {
     Empty,
     /// The block whose chain is assumed valid is in none of the files.
     AssumedMissing(BlockHash),
-    /// Coins are asked for where files are verified apart.
+    /// Coins are asked for where files are verified apart, but not by a sum.
     UnitsHaveNoCoins,
+    /// These block files stand in no datadir, which has undo data.
+    NoUndo(PathBuf),
+    /// This is no folder of unspent coins.
+    NoCoins(PathBuf),
+    /// A file is not what it was when its unit's first step told its bytes.
+    FileChanged {
+        /// Which one.
+        path: PathBuf,
+        /// What was told of it.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// Documents of another join, or of other files.
+    OtherDocuments(&'static str),
+    /// The parts of the sum prove nothing of the chain, for this reason.
+    NothingProven(Box<FaultReport>),
     /// A unit is of a file that is not among those that are joined.
     OtherFiles {
         /// The file.
@@ -262,8 +279,25 @@ impl fmt::Display for Error {
                 write!(f, "--assume-valid: block {hash} is not in these files")
             }
             Self::UnitsHaveNoCoins => {
-                f.write_str("level: expected headers or bodies for units, found execution")
+                f.write_str("level: expected headers or bodies for units, or execution with ")?;
+                f.write_str("coins=sum and a unit of unspent coins, found execution")
             }
+            Self::NoUndo(path) => {
+                let path = path.display();
+                write!(f, "{path}: expected a block file in a datadir, with undo data, found it ")?;
+                f.write_str("alone")
+            }
+            Self::NoCoins(path) => {
+                write!(f, "{}: expected the chainstate of a datadir, or the ", path.display())?;
+                f.write_str("coins of a store")
+            }
+            Self::FileChanged { path, expected, found } => {
+                let path = path.display();
+                write!(f, "{path} was changed while it was verified in units: expected ")?;
+                write!(f, "{expected}, found {found}")
+            }
+            Self::OtherDocuments(expected) => write!(f, "expected {expected}, found another"),
+            Self::NothingProven(why) => write!(f, "the sum proves nothing: {}", why.message),
             Self::OtherFiles { found } => {
                 let found = found.display();
                 write!(f, "expected units of the files that are joined, found one of {found}")
@@ -295,11 +329,14 @@ impl Error {
             Self::NoBeginning(_)
             | Self::OtherHeight { .. }
             | Self::OtherFiles { .. }
+            | Self::NoUndo(_)
+            | Self::NoCoins(_)
+            | Self::OtherDocuments(_)
             | Self::UnitsHaveNoCoins => Status::Usage,
-            Self::Damaged(_) | Self::Unproven(_) => Status::Damage,
+            Self::Damaged(_) | Self::Unproven(_) | Self::FileChanged { .. } => Status::Damage,
             Self::SourcesGone { .. } => Status::Incomplete,
             Self::Stopped => Status::Interrupted,
-            Self::Empty => Status::Unknown,
+            Self::Empty | Self::NothingProven(_) => Status::Unknown,
         }
     }
 
@@ -310,6 +347,9 @@ impl Error {
             Self::Fault(fault) => fault.report(),
             Self::Store(error) => error.report(),
             Self::Unproven(unproven) => unproven.report(),
+            Self::NothingProven(why) => {
+                FaultReport { message: self.to_string(), ..(**why).clone() }
+            }
             other => FaultReport::new(other.to_string()),
         }
     }

@@ -6,7 +6,7 @@ mod commit;
 
 use crate::body::reader::BlockReader;
 use crate::chainstate::{Chainstate, CommitClock, lock};
-use crate::execute::{Batch, Context};
+use crate::execute::{Batch, Context, Terms};
 pub use crate::fault::{Cause, Error, Fault};
 use crate::index::pass1::Index;
 use crate::index::path::Path;
@@ -214,9 +214,18 @@ pub(crate) fn mark_invalid(tree: &mut Tree, blocks: &[BlockHash]) {
 }
 
 /// The block up to which scripts are taken as valid.
-fn assumed_valid(tree: &Tree, options: &Options) -> Result<Option<u32>, Error> {
+pub(crate) fn assumed_valid(tree: &Tree, options: &Options) -> Result<Option<u32>, Error> {
     let Some(hash) = &options.assume_valid else { return Ok(None) };
     tree.find(hash).map(Some).ok_or(Error::AssumedMissing(*hash))
+}
+
+/// The height up to which the scripts of a chain are taken as valid: that of the last block which
+/// it has in common with the one of `assumed`.
+pub(crate) fn assumed_height(tree: &Tree, path: &Path, assumed: Option<u32>) -> u32 {
+    match (assumed, path.nodes.last()) {
+        (Some(node), Some(tip)) => tree.height(tree.fork(node, *tip)),
+        _ => 0,
+    }
 }
 
 /// Pass 2 over one chain.
@@ -233,7 +242,7 @@ struct Pass<'a> {
     first: u32,
     start: Instant,
     /// What proves the chain in the place of a set of coins.
-    sum: Option<&'a Sum>,
+    sum: Option<&'a Sum<'a>>,
 }
 
 impl Pass<'_> {
@@ -257,23 +266,25 @@ impl Pass<'_> {
 
     fn context(&self, chainstate: Option<&Chainstate>) -> Context<'_> {
         let plan = self.options.setting.plan();
-        let assumed_valid = match (self.assumed, self.path.nodes.last()) {
-            (Some(node), Some(tip)) => self.tree.height(self.tree.fork(node, *tip)),
-            _ => 0,
-        };
-        Context {
-            files: self.files,
-            tree: self.tree,
-            options: self.options,
-            path: self.path,
+        let assumed_valid = assumed_height(self.tree, self.path, self.assumed);
+        let terms = Terms {
+            params: &self.options.params,
+            connects: self.options.level >= Level::Execution,
+            median_times: &self.path.median_times,
             assumed_valid,
             hasher: ManySha256::detect(),
             signatures: plan.signatures,
             scripts: plan.scripts,
+            sum: self.sum,
+        };
+        Context {
+            tree: self.tree,
+            options: self.options,
+            path: self.path,
+            terms,
             fetches: plan.fetches && chainstate.is_some(),
             clock: self.clock,
             coins: chainstate.map(Chainstate::reader),
-            sum: self.sum,
         }
     }
 
@@ -286,7 +297,8 @@ impl Pass<'_> {
     ) -> Result<(), Error> {
         let plan = self.options.setting.plan();
         let threads = if plan.overlapped { self.options.threads.max(1) } else { 0 };
-        let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(context.hasher)).collect();
+        let batches =
+            (0..pipeline::buffers(threads)).map(|_| Batch::new(context.terms.hasher)).collect();
         let mut reader = BlockReader::new(self.files, OPEN_FILES);
         let (mut next, mut broken) = (self.first, false);
         let coins = store.as_ref().map(|store| store.coins);
@@ -381,6 +393,7 @@ impl Pass<'_> {
             store.commit(run)?;
         }
         run.add(batch, self.tree.base(), clock.elapsed(), self.start);
-        batch.take_end()
+        let node = |height: u32| self.path.nodes[height as usize];
+        batch.take_end(|height, cause| Fault::at(self.files, self.tree, node(height), cause))
     }
 }

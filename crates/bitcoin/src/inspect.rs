@@ -5,7 +5,9 @@ mod bodies;
 mod coins;
 
 pub use bodies::{BodyFault, CheckedBodies};
-pub use coins::{CoreState, Stored, core_state, datadir_of, is_datadir, is_store, stored};
+pub use coins::{
+    CoreState, Stored, core_state, datadir_of, is_datadir, is_store, stored, whose_coins,
+};
 
 use crate::Error;
 use crate::index::scan;

@@ -4,7 +4,6 @@ use crate::Level;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Run;
-use crate::sum::Proof;
 use archive::blkdat::BlockFiles;
 use chain::{Status, counted};
 use pipeline::record::{BlockRef, Data, Facts, Outcome, Program, RunRecord, Series, Stage};
@@ -131,13 +130,7 @@ fn notes(run: &Run, options: &Options) -> Vec<String> {
             );
         }
     }
-    if let Some(proof) = run.proof {
-        let Proof { created, spent, unspent } = proof;
-        let [created, spent, unspent] = [created, spent, unspent].map(|n| counted(n, "coin"));
-        notes.push(format!(
-            "the sum of all coins is 0: {created} created, {spent} spent, {unspent} left"
-        ));
-    }
+    notes.extend(run.proof.map(|proof| proof.to_string()));
     if let Some(unproven) = &run.unproven {
         notes.push(format!("the sum proves nothing, so a set of coins was kept: {unproven}"));
     }

@@ -4,118 +4,22 @@
 mod generated_chain;
 mod generated_headers;
 mod imports;
+mod kept;
 mod naive;
 mod naive_connect;
 
-use archive::blkdat::{Network, open};
-use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Options as Keys, XorKey};
-use blockmill_bitcoin::import::{Options, Run, import};
+use blockmill_bitcoin::Error;
+use blockmill_bitcoin::datadir::Datadir;
+use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::{Params, Repeat};
 use blockmill_bitcoin::sum::{Proof, Unproven};
 use blockmill_bitcoin::types::{BlockHash, OutPoint};
-use blockmill_bitcoin::undo::{self, Reader};
-use blockmill_bitcoin::{Error, Level};
 use chain::Status;
 use generated_chain::{Draft, Maker, coins, pay};
 use imports::{options, run_well, with};
-use naive_connect::{Chain, Owned, transactions};
-use std::path::{Path, PathBuf};
+use kept::{Kept, Spent, by_sum, chain};
+use naive_connect::{Owned, transactions};
 use testkit::Random;
-
-const KEYS: Keys = Keys { blocks_key: XorKey(*b"blockmil"), coins_key: XorKey(*b"\x01ldatadi") };
-
-/// What each transaction of a block spends, but for the coinbase.
-type Spent = Vec<Vec<Owned>>;
-
-/// What a datadir says of its chain.
-#[derive(Clone)]
-struct Kept {
-    params: Params,
-    blocks: Vec<Vec<u8>>,
-    /// Of each block from height 1 on.
-    spent: Vec<Spent>,
-    unspent: Vec<(OutPoint, Owned)>,
-}
-
-fn decode(undo: &[u8]) -> Spent {
-    let (mut reader, mut spent) = (Reader::new(undo).unwrap(), vec![]);
-    while let Some(count) = reader.transaction().unwrap() {
-        let coin = |_| {
-            let coin = reader.coin().unwrap();
-            let (height, coinbase, value) = (coin.height, coin.coinbase, coin.value.to_sat());
-            Owned { height, coinbase, value, script: coin.script.to_vec() }
-        };
-        spent.push((0..count).map(coin).collect());
-    }
-    spent
-}
-
-impl Kept {
-    /// The truth.
-    fn of(params: &Params, blocks: &[Vec<u8>]) -> Self {
-        let mut chain = Chain::default();
-        let undo: Vec<_> = blocks.iter().filter_map(|block| chain.connect(block)).collect();
-        let owned = |(outpoint, coin): (&OutPoint, &Owned)| (*outpoint, coin.clone());
-        Self {
-            params: params.clone(),
-            blocks: blocks.to_vec(),
-            spent: undo.iter().map(|undo| decode(undo)).collect(),
-            unspent: chain.sorted().into_iter().map(owned).collect(),
-        }
-    }
-
-    fn write(&self, folder: &Path) -> PathBuf {
-        let mut writer = BlocksWriter::create(folder, &self.params, KEYS).unwrap();
-        writer.block(0, &self.blocks[0], None).unwrap();
-        for (height, (block, spent)) in (1..).zip(self.blocks[1..].iter().zip(&self.spent)) {
-            let (counts, mut data) = (spent.iter().map(Vec::len), vec![]);
-            undo::encode(counts, spent.iter().flatten().map(Owned::coin), &mut data).unwrap();
-            writer.block(height, block, Some(&data)).unwrap();
-        }
-        let mut writer = writer.coins().unwrap();
-        for (outpoint, coin) in &self.unspent {
-            writer.coin(outpoint, &coin.coin()).unwrap();
-        }
-        writer.finish().unwrap();
-        folder.join(self.params.name)
-    }
-
-    /// Writes it and verifies it by the sum.
-    fn verify(&self) -> (Run, Result<(), Error>) {
-        let folder = tempfile::tempdir().unwrap();
-        let datadir = self.write(folder.path());
-        by_sum(&datadir, &datadir, &options(self.params.clone()))
-    }
-
-    /// A block in the middle that spends something: its index in `spent`, a transaction of it.
-    fn some_spend(&self, random: &mut Random) -> (usize, usize) {
-        loop {
-            let block = random.below(self.spent.len());
-            if !self.spent[block].is_empty() {
-                return (block, random.below(self.spent[block].len()));
-            }
-        }
-    }
-
-    /// A coin that undo data tells, to be forged; the height of its block.
-    fn some_coin(&mut self, random: &mut Random) -> (u32, &mut Owned) {
-        let (block, transaction) = self.some_spend(random);
-        let coins = &mut self.spent[block][transaction];
-        let at = random.below(coins.len());
-        (block as u32 + 1, &mut coins[at])
-    }
-}
-
-fn by_sum(blocks: &Path, unspent: &Path, options: &Options) -> (Run, Result<(), Error>) {
-    let options = Options {
-        unspent: Some(unspent.to_path_buf()),
-        level: Level::Execution,
-        ..with(options, &["coins=sum"])
-    };
-    let files = open(&[blocks.to_path_buf()], Network::from_magic(options.params.magic)).unwrap();
-    let data = tempfile::tempdir().unwrap();
-    import(&files, &options, data.path(), |_| {})
-}
 
 /// The proof of a chain that is as it is said to be.
 #[track_caller]
@@ -139,11 +43,6 @@ fn named((run, outcome): (Run, Result<(), Error>)) -> Unproven {
         Error::Unproven(unproven) => *unproven,
         other => panic!("{other}"),
     }
-}
-
-fn chain(seed: u64) -> Kept {
-    let params = Params::regtest();
-    Kept::of(&params, &Maker::of(&params, seed, 140).blocks)
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn joined(units: &[Vec<PathBuf>], options: &Options) -> (Run, Result<(), Error>)
         }
         for (unit, table) in tables.iter().enumerate() {
             let looked: Bodies = bodies(&apart[unit], &sent::<Table>(table), options).unwrap();
-            join.take(unit, sent(&looked));
+            join.take(unit, sent(&looked)).unwrap();
         }
     }
 }

@@ -215,7 +215,7 @@ pub struct Verify {
     #[command(flatten)]
     pub verification: Verification,
     /// Verify the archive as a unit of a longer chain, and print its boundary; of Bitcoin block
-    /// files, what their headers say
+    /// files, what their headers say; of unspent coins (DATADIR/chainstate), which files they are
     #[arg(long)]
     pub unit: bool,
     /// --unit: take this boundary for that of all blocks before; Bitcoin: verify the bodies by

@@ -37,7 +37,7 @@ pub fn answer(args: &[OsString], cancel: &Cancel) -> Value {
 pub fn verify_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> Value {
     let args = verify(&["--unit"], args, &[]);
     document(&args, |cli| {
-        let after = after.map(|text| Documents::new(AFTER, text));
+        let after = after.map(|text| Documents::new(AFTER, text)).transpose()?;
         unit::verify(verification(cli)?, after.as_ref(), true, cancel.clone())
     })
 }
@@ -47,7 +47,7 @@ pub fn join<T: AsRef<str>>(boundaries: &[T], args: &[OsString], cancel: &Cancel)
     let args = verify(&["--join"], args, &[IN_MEMORY]);
     document(&args, |cli| {
         let units = boundaries.iter().map(|unit| Documents::new("boundaries", unit.as_ref()));
-        unit::join(verification(cli)?, &units.collect::<Vec<_>>(), true, cancel.clone())
+        unit::join(verification(cli)?, &units.collect::<Result<Vec<_>>>()?, true, cancel.clone())
     })
 }
 
@@ -57,7 +57,7 @@ pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> V
     let export = [OsString::from("export")].into_iter();
     let args: Vec<_> = export.chain(args.iter().cloned()).collect();
     document(&args, |cli| {
-        let after = after.map(|text| Documents::new(AFTER, text).one()).transpose()?;
+        let after = after.map(|text| Documents::new(AFTER, text)?.one()).transpose()?;
         match &cli.command {
             Command::Export(args) => export::of_unit(args, after.as_ref(), cancel.clone()),
             _ => bail!("expected the arguments of export"),

@@ -10,6 +10,7 @@ use archive::Family;
 use pipeline::Cancel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::de::Read;
 use serde_json::value::RawValue;
 use std::fs::File;
 use std::io::BufReader;
@@ -43,6 +44,9 @@ pub fn verify(
 ) -> Result<Answer> {
     let asked = &args.verification;
     expect_no_record(asked, "--unit")?;
+    if bitcoin::unit::is_of_coins(&asked.paths) {
+        return bitcoin::unit::verify(asked, after, json, cancel);
+    }
     match family(asked) {
         Family::Ethereum => {
             let after = after.map(Documents::one).transpose()?;
@@ -97,16 +101,21 @@ struct Kind {
 impl Documents {
     const EXPECTED: &str = "expected boundaries, as verify --unit prints them";
 
-    /// One that is in memory.
-    pub fn new(from: &str, text: &str) -> Self {
-        Self { from: from.into(), texts: vec![text.into()] }
+    /// Those that are in memory.
+    pub fn new(from: &str, text: &str) -> Result<Self> {
+        Self::take(from.into(), serde_json::Deserializer::from_str(text))
     }
 
-    /// Those in a file, one or one after the other.
+    /// Those in a file.
     fn read(path: &Path) -> Result<Self> {
         let from = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {from}"))?;
-        let documents = serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter();
+        Self::take(from, serde_json::Deserializer::from_reader(BufReader::new(file)))
+    }
+
+    /// One document, or one after the other.
+    fn take<'de>(from: String, text: serde_json::Deserializer<impl Read<'de>>) -> Result<Self> {
+        let documents = text.into_iter();
         let texts = documents.map(|text: serde_json::Result<Box<RawValue>>| Ok(text?.get().into()));
         let texts: serde_json::Result<Vec<String>> = texts.collect();
         let texts = texts.with_context(|| format!("{from}: {}", Self::EXPECTED))?;

@@ -34,7 +34,8 @@ fn joined(scratch: &Scratch, files: &[PathBuf], words: &str) -> (Value, usize) {
     joined_of(scratch, files, None, words)
 }
 
-/// The same of all files of an archive, where that is given.
+/// The same of all files of an archive, where that is given; with a sum, the folder of unspent
+/// coins is among `files`.
 fn joined_of(
     scratch: &Scratch,
     files: &[PathBuf],
@@ -51,15 +52,20 @@ fn joined_of(
         fs::write(&path, text).unwrap();
         path
     };
+    let by_sum = if words.contains("coins=sum") { words } else { "" };
     for (i, file) in files.iter().enumerate() {
-        let ended = run(blockmill("verify --unit --chain regtest").arg(file));
+        let words = format!("verify --unit --chain regtest {by_sum}");
+        let ended = run(blockmill(&words).arg(file));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(ended.stdout.lines().count(), 1);
         documents.push(keep(format!("headers-{i}.json"), &ended.stdout));
     }
     for round in 0.. {
         let ended = run(blockmill(&format!("verify --join {words}")).args(&of).args(&documents));
-        if !ended.stdout.contains(r#"{"document":"table""#) {
+        if !["table", "coins"]
+            .iter()
+            .any(|kind| ended.stdout.contains(&format!(r#"{{"document":"{kind}""#)))
+        {
             let words = format!("verify --json --join {words}");
             let ended = run(blockmill(&words).args(&of).args(&documents));
             return (document(&ended), round);
@@ -187,7 +193,87 @@ fn documents_of_other_units_are_refused() {
     let both = run(blockmill("verify --join").args([&other, &bodies]));
     refused(both, "expected headers of its unit");
     let level = run(blockmill("verify --unit --level execution").arg(&files[0]));
-    refused(level, "coins are no unit's");
+    refused(level, "expected --with coins=sum, too");
+    let by_sum = "--level execution --with coins=sum";
+    let alone = run(blockmill(&format!("verify --unit {by_sum}")).arg(&files[0]));
+    refused(alone, "expected a block file in a datadir");
+    let join = run(blockmill(&format!("verify --join {by_sum}")).arg(&headers));
+    refused(join, "expected the unit of unspent coins");
+}
+
+/// A datadir of several block files.
+fn datadir(scratch: &Scratch) -> PathBuf {
+    let files = generate(scratch);
+    let (store, core) = (scratch.path("store"), scratch.path("core"));
+    succeed(blockmill("import --data").arg(&store).arg(files[0].parent().unwrap()));
+    succeed(blockmill("convert --to core --out").arg(&core).arg(&store));
+    core.join("regtest")
+}
+
+#[test]
+fn a_datadir_is_verified_by_a_sum_of_units() {
+    let scratch = Scratch::new("bitcoin-units-sum");
+    let datadir = datadir(&scratch);
+    let files = block_files(&datadir.join("blocks"));
+    assert!(files.len() > 2, "{files:?}");
+    let words = "--level execution --with coins=sum";
+    let single = document(&run(blockmill(&format!("verify --json {words}")).arg(&datadir)));
+    assert_eq!(single["status"], "verified", "{single:#}");
+    for coins in [datadir.join("chainstate"), scratch.path("store/coins")] {
+        let units = [files.clone(), vec![coins]].concat();
+        for of in [None, Some(&*datadir)] {
+            let (apart, rounds) = joined_of(&scratch, &units, of, words);
+            assert_eq!((compare(&apart, &single), rounds), ("verified".into(), 1));
+            let verdict = &apart["result"];
+            let sum = |name: &str| verdict["coins"][name].as_u64().unwrap();
+            assert_eq!(sum("created"), sum("spent") + sum("unspent"), "{apart:#}");
+            assert_eq!(verdict["inputs"], sum("spent"));
+            assert!(apart["notes"].to_string().contains("the sum of all coins is 0"), "{apart:#}");
+        }
+    }
+    let named = run(blockmill("verify --unit chainstate").current_dir(&datadir));
+    assert!(named.code == Some(0) && named.stdout.contains(r#""coins""#), "{named:?}");
+    // units take turns: with the documents of one join, the salt of another is refused
+    let [a, b, c] = ["a", "b", "c"].map(|name| scratch.path(name));
+    let documents = scratch.path("documents");
+    let all = |kind: &str| {
+        let paths = fs::read_dir(&documents).unwrap().map(|entry| entry.unwrap().path());
+        let mut paths: Vec<_> =
+            paths.filter(|path| path.to_string_lossy().contains(kind)).collect();
+        paths.sort();
+        paths
+    };
+    let join = |more: &[&Path]| {
+        run(blockmill(&format!("verify --join {words}")).args(all("headers-")).args(more))
+    };
+    fs::write(&a, join(&[]).stdout).unwrap();
+    fs::write(&b, run(blockmill("verify --unit --after").arg(&a).arg(&files[0])).stdout).unwrap();
+    fs::write(&c, join(&[&b]).stdout).unwrap();
+    let salt = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap();
+        let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        first["salt"].clone()
+    };
+    assert_eq!(salt(&a), salt(&c), "the part has it");
+    assert_ne!(salt(&a), salt(&all("tables-")[0]));
+    let mixed = join(&[&b, &all("tables-")[0]]);
+    assert_eq!(mixed.code, Some(2), "{mixed:?}");
+    assert!(mixed.stderr.contains("under one salt"), "{mixed:?}");
+    // bodies alone, of the same documents
+    let bodies = "verify --unit --level bodies --after";
+    let ended = run(blockmill(bodies).arg(&a).arg(&files[0]));
+    assert!(ended.code == Some(0) && !ended.stdout.contains("salt"), "{ended:?}");
+    // a file that was changed in between
+    damage(&datadir.join("blocks/rev00000.dat"), 1);
+    let changed = run(blockmill("verify --unit --after").arg(&a).arg(&files[0]));
+    assert_eq!(changed.code, Some(Status::Damage.exit_code().into()), "{changed:?}");
+    assert!(changed.stderr.contains("was changed while"), "{changed:?}");
+    // and before: nobody can tell, but for a run on one machine
+    let units = [files.clone(), vec![datadir.join("chainstate")]].concat();
+    let (apart, _) = joined_of(&scratch, &units, None, words);
+    assert_eq!(apart["status"], "unknown", "{apart:#}");
+    assert!(apart["error"]["message"].to_string().contains("rev00000.dat"), "{apart:#}");
+    assert!(apart["error"]["hint"].to_string().contains("on one machine"), "{apart:#}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod program;
 
 use blockmill_cli::library;
 use pipeline::Cancel;
-use program::{Scratch, blockmill, document, run};
+use program::{Scratch, blockmill, document, run, succeed};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,36 @@ fn a_run_that_was_asked_to_stop_is_interrupted() {
     cancel.cancel();
     let asked = words("verify --seal off --chunk 100", &chain(&scratch));
     assert_eq!(library::answer(&asked, &cancel)["status"], "interrupted");
+}
+
+/// A unit may be told several documents: what is asked of all units, and its table.
+#[test]
+fn units_of_a_sum_are_told_what_a_join_asks_as_text() {
+    const SUM: &str = "--level execution --with coins=sum";
+    let scratch = Scratch::new("library_sum");
+    let [blocks, store, core] = ["blocks", "store", "core"].map(|name| scratch.path(name));
+    succeed(blockmill("generate bitcoin --inputs 50 --blocks 120 --out").arg(&blocks));
+    succeed(blockmill("import --data").arg(&store).arg(&blocks));
+    succeed(blockmill("convert --to core --out").arg(&core).arg(&store));
+    let files = ["blocks/blk00000.dat", "chainstate"].map(|it| core.join("regtest").join(it));
+    let unit = |asked: &str, path: &Path, after: Option<&str>| {
+        let answer = library::verify_unit(&words(asked, path), after, &Cancel::new());
+        assert_eq!(answer["status"], "verified", "{answer:#}");
+        answer["result"].to_string()
+    };
+    let join = |documents: &[String]| {
+        let asked: Vec<_> = SUM.split_whitespace().map(OsString::from).collect();
+        library::join(documents, &asked, &Cancel::new())
+    };
+    let first = [unit(SUM, &files[0], None), unit("", &files[1], None)];
+    let asked = join(&first);
+    assert_eq!(asked["status"], "unknown", "{asked:#}");
+    let asked: Vec<_> = asked["result"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let after = asked.join("\n");
+    let parts = files.each_ref().map(|path| unit("", path, Some(&after)));
+    let verdict = join(&[first, parts].concat());
+    assert_eq!(verdict["status"], "verified", "{verdict:#}");
+    assert_eq!(verdict["result"]["last"], 120);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod write;
 pub use archive::blkdat::XorKey;
 pub use chainstate::Coins;
 pub use error::Error;
+pub(crate) use read::undo_at;
 pub use read::{Datadir, Found};
 pub use shared::{SharedFile, Stands};
 pub use write::{BlocksWriter, CoinsWriter, Options, SharedFiles, Written};

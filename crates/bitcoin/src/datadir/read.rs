@@ -137,7 +137,7 @@ impl Datadir {
         if !entry.status.has(Status::HAVE_DATA) {
             return Ok(None);
         }
-        self.record("blk", entry.file, entry.data_at, 0).map(|(_, found)| Some(found))
+        record(&self.path("blk", entry.file), self.key, entry.data_at, 0).map(Some)
     }
 
     /// Reads the undo data of a block and checks its checksum; `None` if the files do not have it.
@@ -145,68 +145,82 @@ impl Datadir {
         if !entry.status.has(Status::HAVE_UNDO) {
             return Ok(None);
         }
-        let (path, mut found) = self.record("rev", entry.file, entry.undo_at, CHECKSUM_BYTES)?;
-        let length = found.data.len() - CHECKSUM_BYTES as usize;
-        let mut expected = [0; 32];
-        expected.copy_from_slice(&found.data[length..]);
-        found.data.truncate(length);
-        let checksum = undo::checksum(&entry.parent(), &found.data);
-        match checksum == expected {
-            true => Ok(Some(found)),
-            false => {
-                let offset = entry.undo_at.into();
-                Err(Error::Checksum { path, offset, expected, found: checksum })
-            }
-        }
+        let path = self.path("rev", entry.file);
+        undo_at(&path, self.key, entry.undo_at, &entry.parent()).map(Some)
     }
 
     /// The undo file of a block, and where the undo data begins in it; the folder of the undo files
     /// where the index does not tell.
     #[must_use]
     pub fn undo_place(&self, hash: &BlockHash) -> (PathBuf, u64) {
-        let folder = self.folder.join("blocks");
-        match self.block(hash).filter(|entry| entry.status.has(Status::HAVE_UNDO)) {
-            Some(entry) => (folder.join(file_name("rev", entry.file)), entry.undo_at.into()),
-            None => (folder, 0),
+        match self.undo_of(hash) {
+            Some((path, at)) => (path, at.into()),
+            None => (self.folder.join("blocks"), 0),
         }
     }
 
-    /// Reads a record and what is behind it.
-    fn record(
-        &self,
-        kind: &str,
-        number: u32,
-        at: u32,
-        behind: u64,
-    ) -> Result<(PathBuf, Found), Error> {
-        let path = self.folder.join("blocks").join(file_name(kind, number));
-        let mut file = File::open(&path).map_err(Error::io(&path, "cannot open"))?;
-        let bytes = file.metadata().map_err(Error::io(&path, "cannot ask for the size of"))?.len();
-        let offset = u64::from(at);
-        let what = "a record";
-        let truncated = |needed, available| {
-            Error::at(&path, offset)(Malformed::Truncated { what, needed, available })
-        };
-        let available = bytes.saturating_sub(offset);
-        let start = offset.checked_sub(FRAME_BYTES).ok_or_else(|| truncated(8, offset))?;
-        if available == 0 {
-            return Err(truncated(1, 0));
-        }
-        let mut read = |position: u64, into: &mut [u8]| {
-            file.seek(SeekFrom::Start(position))?;
-            file.read_exact(into)?;
-            self.key.apply(into, position);
-            Ok(())
-        };
-        let mut frame = [0; FRAME_BYTES as usize];
-        read(start, &mut frame).map_err(Error::io(&path, "cannot read"))?;
-        let [m0, m1, m2, m3, size @ ..] = frame;
-        let needed = u64::from(u32::from_le_bytes(size)) + behind;
-        if needed > available {
-            return Err(truncated(needed, available));
-        }
-        let mut data = vec![0; needed as usize];
-        read(offset, &mut data).map_err(Error::io(&path, "cannot read"))?;
-        Ok((path, Found { magic: [m0, m1, m2, m3], data }))
+    /// The same; none where the index does not tell.
+    pub(crate) fn undo_of(&self, hash: &BlockHash) -> Option<(PathBuf, u32)> {
+        let entry = self.block(hash).filter(|entry| entry.status.has(Status::HAVE_UNDO))?;
+        Some((self.path("rev", entry.file), entry.undo_at))
     }
+
+    fn path(&self, kind: &str, number: u32) -> PathBuf {
+        self.folder.join("blocks").join(file_name(kind, number))
+    }
+}
+
+/// Reads the undo data at `at` of an undo file, that of a block behind `parent`, and checks its
+/// checksum.
+pub(crate) fn undo_at(
+    path: &Path,
+    key: XorKey,
+    at: u32,
+    parent: &BlockHash,
+) -> Result<Found, Error> {
+    let mut found = record(path, key, at, CHECKSUM_BYTES)?;
+    let length = found.data.len() - CHECKSUM_BYTES as usize;
+    let mut expected = [0; 32];
+    expected.copy_from_slice(&found.data[length..]);
+    found.data.truncate(length);
+    let checksum = undo::checksum(parent, &found.data);
+    match checksum == expected {
+        true => Ok(found),
+        false => {
+            let (path, offset) = (path.into(), at.into());
+            Err(Error::Checksum { path, offset, expected, found: checksum })
+        }
+    }
+}
+
+/// Reads a record and what is behind it.
+fn record(path: &Path, key: XorKey, at: u32, behind: u64) -> Result<Found, Error> {
+    let mut file = File::open(path).map_err(Error::io(path, "cannot open"))?;
+    let bytes = file.metadata().map_err(Error::io(path, "cannot ask for the size of"))?.len();
+    let offset = u64::from(at);
+    let what = "a record";
+    let truncated = |needed, available| {
+        Error::at(path, offset)(Malformed::Truncated { what, needed, available })
+    };
+    let available = bytes.saturating_sub(offset);
+    let start = offset.checked_sub(FRAME_BYTES).ok_or_else(|| truncated(8, offset))?;
+    if available == 0 {
+        return Err(truncated(1, 0));
+    }
+    let mut read = |position: u64, into: &mut [u8]| {
+        file.seek(SeekFrom::Start(position))?;
+        file.read_exact(into)?;
+        key.apply(into, position);
+        Ok(())
+    };
+    let mut frame = [0; FRAME_BYTES as usize];
+    read(start, &mut frame).map_err(Error::io(path, "cannot read"))?;
+    let [m0, m1, m2, m3, size @ ..] = frame;
+    let needed = u64::from(u32::from_le_bytes(size)) + behind;
+    if needed > available {
+        return Err(truncated(needed, available));
+    }
+    let mut data = vec![0; needed as usize];
+    read(offset, &mut data).map_err(Error::io(path, "cannot read"))?;
+    Ok(Found { magic: [m0, m1, m2, m3], data })
 }

@@ -1,112 +1,43 @@
 //! A batch of blocks, phase by phase, and what all batches of a run share.
 
-use crate::Level;
 use crate::body::reader::BlockReader;
 use crate::chainstate::CommitClock;
 use crate::execute::check::Checked;
 use crate::execute::connect::Connected;
+use crate::execute::place::{Chain, Place, Terms};
 use crate::execute::prepare::Prepared;
 use crate::execute::prove::prove;
 use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error, Fault};
-use crate::header::rules::MEDIAN_BLOCKS;
 use crate::index::Tree;
 use crate::index::path::Path;
 use crate::options::Options;
-use crate::params::{Params, Rules};
-use crate::script::Scripts;
-use crate::sum::Sum;
 use crate::types::Block;
 use crate::verified::{Making, VerifiedBlock};
-use archive::blkdat::BlockFiles;
-use crypto::{ManySha256, Signatures};
+use crypto::ManySha256;
 use pipeline::{Flow, Made, NotMade, Stages};
 use std::time::{Duration, Instant};
 use store::{Table, TableReader};
 
 /// What all batches of a run share.
 pub(crate) struct Context<'a> {
-    pub files: &'a BlockFiles,
     pub tree: &'a Tree,
     pub options: &'a Options,
     pub path: &'a Path,
-    /// Scripts run above this height only.
-    pub assumed_valid: u32,
-    pub hasher: ManySha256,
-    pub signatures: Signatures,
-    pub scripts: Scripts,
+    /// What blocks are held to.
+    pub terms: Terms<'a>,
     /// Are coins looked up before their turn?
     pub fetches: bool,
     /// When to commit.
     pub clock: &'a CommitClock,
     /// The coins on disk; none at the levels that need no coins.
     pub coins: Option<TableReader>,
-    /// What proves the chain in the place of a set of coins.
-    pub sum: Option<&'a Sum>,
 }
 
 impl Context<'_> {
-    /// Are coins wanted, or only what blocks say by themselves?
-    pub fn connects(&self) -> bool {
-        self.options.level >= Level::Execution
-    }
-
-    /// The chain of the run.
-    fn chain(&self) -> Chain<'_> {
-        Chain { tree: self.tree, path: self.path, params: &self.options.params }
-    }
-
-    /// The rules for the block at `height`.
-    pub fn rules(&self, height: u32) -> Rules {
-        self.chain().rules(height)
-    }
-
-    /// The median time past of the block at `height`.
-    pub fn median_time_past(&self, height: u32) -> u32 {
-        self.chain().median_time_past(height)
-    }
-
-    /// `cause` as the fault of the block at `height`.
-    pub fn fault(&self, height: u32, cause: Cause) -> Fault {
-        Fault::at(self.files, self.tree, self.path.nodes[height as usize], cause)
-    }
-}
-
-/// A chain, and what it asks of its blocks; heights count from its first block.
-pub(crate) struct Chain<'a> {
-    pub tree: &'a Tree,
-    pub path: &'a Path,
-    pub params: &'a Params,
-}
-
-impl Chain<'_> {
-    /// The height of a block in the whole chain, where that is known.
-    pub fn height(&self, height: u32) -> Option<u32> {
-        match self.tree.anchor().map(|anchor| anchor.height) {
-            None => Some(height),
-            Some(base) => base.map(|base| base + height),
-        }
-    }
-
-    /// The rules for the block at `height`.
-    pub fn rules(&self, height: u32) -> Rules {
-        let params = self.params;
-        match self.tree.anchor().map(|anchor| anchor.height) {
-            None => self.path.rules(height, self.tree, params),
-            Some(None) => Rules::of_no_place(),
-            Some(Some(base)) => {
-                let hash = self.tree.hash(self.path.nodes[height as usize]);
-                params.rules(base + height, hash, None)
-            }
-        }
-    }
-
-    /// The median time past of the block at `height`; so late that every lock time has passed,
-    /// where too few blocks before it are there.
-    pub fn median_time_past(&self, height: u32) -> u32 {
-        let needed = if self.tree.anchor().is_some() { MEDIAN_BLOCKS } else { 1 };
-        let before = (height as usize).checked_sub(1).filter(|_| height as usize >= needed);
-        before.map_or(u32::MAX, |before| self.path.median_times[before])
+    /// The place of the block at `height`.
+    pub fn place(&self, height: u32) -> Place {
+        Chain { tree: self.tree, path: self.path, params: &self.options.params }.place(height)
     }
 }
 
@@ -130,7 +61,7 @@ pub(crate) struct Batch {
 pub(super) struct Verdict {
     good: usize,
     /// Why block `good` is not.
-    fault: Option<Fault>,
+    cause: Option<Cause>,
     /// The store failed, or holds what it cannot hold.
     error: Option<Error>,
 }
@@ -138,7 +69,7 @@ pub(super) struct Verdict {
 impl Verdict {
     /// `len` blocks, of which nothing bad is known.
     pub fn begin(&mut self, len: usize) {
-        *self = Self { good: len, fault: None, error: None };
+        *self = Self { good: len, cause: None, error: None };
     }
 
     /// Blocks that are good as far as is known.
@@ -147,9 +78,9 @@ impl Verdict {
     }
 
     /// Block `i` is not good; those after it do not count.
-    pub fn refuse(&mut self, i: usize, fault: Fault) {
+    pub fn refuse(&mut self, i: usize, cause: Cause) {
         self.good = i;
-        self.fault = Some(fault);
+        self.cause = Some(cause);
     }
 
     /// What is on disk ends the run at block `i`.
@@ -158,8 +89,17 @@ impl Verdict {
         self.error = Some(error);
     }
 
+    /// What ends the blocks, and at which.
+    pub fn take_end(&mut self) -> Option<(usize, Result<Cause, Error>)> {
+        match (self.error.take(), self.cause.take()) {
+            (Some(error), _) => Some((self.good, Err(error))),
+            (None, Some(cause)) => Some((self.good, Ok(cause))),
+            (None, None) => None,
+        }
+    }
+
     fn ends(&self) -> bool {
-        self.fault.is_some() || self.error.is_some()
+        self.cause.is_some() || self.error.is_some()
     }
 }
 
@@ -223,21 +163,22 @@ impl Batch {
     /// Lets the blocks pass, where coins do not matter.
     pub fn pass(&mut self) -> Flow {
         self.connected.pass(self.verdict.good);
-        if self.verdict.fault.is_some() { Flow::Stop } else { Flow::Continue }
+        if self.verdict.cause.is_some() { Flow::Stop } else { Flow::Continue }
     }
 
     /// What connected blocks have yet to prove.
     pub fn check(&mut self, context: &Context) {
         // a request to stop: the batch is taken back
-        if !context.connects() || context.options.cancel.is_cancelled() {
+        if !context.terms.connects || context.options.cancel.is_cancelled() {
             return;
         }
         let start = Instant::now();
         let Self { blocks, prepared, connected, checked, verdict, .. } = self;
-        if let Some(sum) = context.sum {
-            prove(blocks, prepared, connected, context, sum, verdict);
+        let terms = &context.terms;
+        if let Some(sum) = terms.sum {
+            prove(blocks, prepared, connected, terms, sum, verdict);
         }
-        checked.check(blocks, prepared, connected, context, verdict);
+        checked.check(blocks, prepared, connected, terms, verdict);
         self.times.check = start.elapsed();
     }
 
@@ -256,7 +197,7 @@ impl Batch {
         let others = self.good().iter().enumerate().map(|(i, block)| {
             let (start, inputs) = (at, block.inputs.len() - 1);
             at += inputs;
-            let spent = context.connects().then(|| self.checked.spent(start..at));
+            let spent = context.terms.connects.then(|| self.checked.spent(start..at));
             VerifiedBlock { height: base + self.height(i), block, spent }
         });
         let blocks: Vec<_> = first.chain(others).collect();
@@ -290,12 +231,12 @@ impl Batch {
         self.connected.disconnect(&self.blocks, self.finished, coins)
     }
 
-    /// Why the run ends here, if it does.
-    pub fn take_end(&mut self) -> Result<(), Error> {
-        match (self.verdict.error.take(), self.verdict.fault.take()) {
-            (Some(error), _) => Err(error),
-            (None, Some(fault)) => Err(fault.into()),
-            (None, None) => Ok(()),
+    /// Why the run ends here, if it does: `fault` is the one of the block at a height.
+    pub fn take_end(&mut self, fault: impl Fn(u32, Cause) -> Fault) -> Result<(), Error> {
+        match self.verdict.take_end() {
+            Some((_, Err(error))) => Err(error),
+            Some((i, Ok(cause))) => Err(fault(self.height(i), cause).into()),
+            None => Ok(()),
         }
     }
 

@@ -5,9 +5,10 @@ use crate::body::locks::SequenceLock;
 use crate::body::sigops::{MAX_SIGOP_COST, spent_cost};
 use crate::coins::PackedCoin;
 use crate::error::{Rule, Violation};
-use crate::execute::batch::{Context, Verdict};
+use crate::execute::batch::Verdict;
 use crate::execute::connect::Connected;
 use crate::execute::list::ByteStrings;
+use crate::execute::place::{Place, Terms};
 use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::fault::{Cause, Error};
@@ -50,26 +51,26 @@ impl Checked {
         blocks: &Blocks,
         prepared: &Prepared,
         connected: &Connected,
-        context: &Context,
+        terms: &Terms,
         verdict: &mut Verdict,
     ) {
         let mut start = 0;
         for (i, block) in blocks.all()[..verdict.good()].iter().enumerate() {
-            let (height, cost) = (blocks.height(i), prepared.sigop_cost(i));
+            let (place, cost) = (blocks.place(i), prepared.sigop_cost(i));
             let end = start + inputs_of(block);
             if let Err(error) = self.decode_spent(connected, start..end) {
                 verdict.fail(i, error);
                 break;
             }
-            if let Err(violation) = self.check_block(block, height, cost, start, context) {
-                verdict.refuse(i, context.fault(height, Cause::Rule(violation)));
+            if let Err(violation) = self.check_block(block, place, cost, start, terms) {
+                verdict.refuse(i, Cause::Rule(violation));
                 break;
             }
             start = end;
         }
-        self.run_scripts(blocks, context, verdict);
+        self.run_scripts(blocks, terms, verdict);
         // what comes from undo data needs no other
-        if context.sum.is_none() {
+        if terms.sum.is_none() {
             self.encode_undo(&blocks.all()[..verdict.good()]);
         }
     }
@@ -79,25 +80,25 @@ impl Checked {
     fn check_block(
         &self,
         block: &Block,
-        height: u32,
+        place: &Place,
         mut cost: u32,
         start: usize,
-        context: &Context,
+        terms: &Terms,
     ) -> Result<(), Violation> {
-        let rules = context.rules(height);
+        let rules = &place.rules;
         let spent = &self.spent[start..];
         // counted by the flags that scripts run with, as in Core
-        let flags = Flags::of(&rules);
+        let flags = Flags::of(rules);
         let (p2sh, witness) = (flags.has(Flags::P2SH), flags.has(Flags::WITNESS));
         let (mut fees, mut at) = (Amount::ZERO, 0);
         for (number, transaction) in block.transactions.iter().enumerate().skip(1) {
             let inputs = transaction.inputs.len();
             let coins = &spent[at..at + inputs];
             at += inputs;
-            fees = fees.saturating_add(fee(block, number, coins, height)?);
+            fees = fees.saturating_add(fee(block, number, coins, rules.height)?);
             check_fees(number, fees)?;
             if rules.csv && transaction.version as u32 >= 2 {
-                check_locks(block, number, coins, height, context)?;
+                check_locks(block, number, coins, place, terms)?;
             }
             for (input, coin) in block.inputs_of(transaction).iter().zip(coins) {
                 let script = coin.script.of(&self.scripts);
@@ -132,13 +133,13 @@ impl Checked {
     }
 
     /// Runs the scripts of all blocks above the height up to which they are assumed valid.
-    fn run_scripts(&mut self, blocks: &Blocks, context: &Context, verdict: &mut Verdict) {
+    fn run_scripts(&mut self, blocks: &Blocks, terms: &Terms, verdict: &mut Verdict) {
         let mut at = 0;
         let mut parts = Vec::with_capacity(verdict.good());
         for (i, block) in blocks.all()[..verdict.good()].iter().enumerate() {
-            let (inputs, height) = (inputs_of(block), blocks.height(i));
-            if height > context.assumed_valid && inputs > 0 {
-                let flags = Flags::of(&context.rules(height));
+            let (inputs, rules) = (inputs_of(block), &blocks.place(i).rules);
+            if rules.height > terms.assumed_valid && inputs > 0 {
+                let flags = Flags::of(rules);
                 let coins = &self.spent[at..at + inputs];
                 let transactions = 1..block.transactions.len();
                 self.scripts_run += inputs as u64;
@@ -148,11 +149,11 @@ impl Checked {
         }
         let (numbers, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let before = self.checks.counts().library;
-        let outcome = self.checks.verify(&parts, context.scripts, &context.signatures);
+        let outcome = self.checks.verify(&parts, terms.scripts, &terms.signatures);
         self.by_library = self.checks.counts().library - before;
         if let Err(fault) = outcome {
             let i = numbers.get(fault.part).copied().unwrap_or_default();
-            verdict.refuse(i, context.fault(blocks.height(i), Cause::Script(fault)));
+            verdict.refuse(i, Cause::Script(fault));
         }
     }
 
@@ -237,15 +238,15 @@ fn check_locks(
     block: &Block,
     number: usize,
     coins: &[SpentCoin],
-    height: u32,
-    context: &Context,
+    place: &Place,
+    terms: &Terms,
 ) -> Result<(), Violation> {
     let transaction = &block.transactions[number];
     let sequences = block.inputs_of(transaction).iter().map(|input| input.sequence);
-    let median = |height: u32| Ok(context.path.median_times[height as usize]);
+    let median = |height: u32| Ok(terms.median_times[height as usize]);
     let heights = coins.iter().map(|coin| coin.height);
     let lock = SequenceLock::of(transaction.version, sequences.zip(heights), median)?;
-    let past = context.path.median_times[height as usize - 1];
+    let (height, past) = (place.rules.height, place.median_time_past);
     if lock.allows(height, past) {
         return Ok(());
     }

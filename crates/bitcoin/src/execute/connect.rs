@@ -10,6 +10,7 @@ use crate::execute::prepare::Prepared;
 use crate::execute::read::Blocks;
 use crate::execute::unwind::unwind;
 use crate::fault::Cause;
+use crate::params::Rules;
 use crate::types::{Block, Coin, OutPoint};
 use store::Table;
 
@@ -75,13 +76,12 @@ impl Connected {
     ) {
         let mut at = At::default();
         while self.blocks < verdict.good() {
-            let (block, height) = (blocks.get(self.blocks), blocks.height(self.blocks));
+            let (block, place) = (blocks.get(self.blocks), blocks.place(self.blocks));
             let source = Source { block, prepared, at };
-            match self.connect_block(source, height, context, coins) {
+            match self.connect_block(source, &place.rules, context, coins) {
                 Ok(()) => self.blocks += 1,
                 Err(Stopped::Violation(violation)) => {
-                    let fault = context.fault(height, Cause::Rule(violation));
-                    verdict.refuse(self.blocks, fault);
+                    verdict.refuse(self.blocks, Cause::Rule(violation));
                 }
                 Err(Stopped::Store(error)) => verdict.fail(self.blocks, error.into()),
             }
@@ -100,12 +100,11 @@ impl Connected {
     fn connect_block(
         &mut self,
         source: Source<'_>,
-        height: u32,
+        rules: &Rules,
         context: &Context,
         coins: &mut Table,
     ) -> Result<(), Stopped> {
         let Source { block, prepared, at } = source;
-        let rules = context.rules(height);
         if rules.bip30 {
             source.check_no_duplicates(coins)?;
         }

@@ -5,15 +5,18 @@
 //! nothing else), then checked by itself (amounts, maturity, lock times, scripts; undo data
 //! encoded). Only the connecting is serial, so it does as little as possible.
 
+mod apart;
 mod batch;
 mod check;
 mod connect;
 mod list;
+mod place;
 mod prepare;
 mod prove;
 mod read;
 mod unwind;
 
-pub(crate) use batch::{Batch, Chain, Context};
-pub(crate) use prepare::Place;
+pub(crate) use apart::Apart;
+pub(crate) use batch::{Batch, Context};
+pub(crate) use place::{Chain, Place, Terms};
 pub(crate) use unwind::unwind;

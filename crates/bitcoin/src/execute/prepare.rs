@@ -1,45 +1,15 @@
 //! What a block says by itself: its encoding, its hashes, the rules that need no coins.
 
-use crate::BlockHash;
-use crate::body::{Bodies, Checked};
+use crate::body::Bodies;
 use crate::coins::{Key, PackedCoin, is_unspendable, key};
 use crate::execute::batch::{Context, Verdict};
 use crate::execute::list::ByteStrings;
+use crate::execute::place::{Place, Terms};
 use crate::execute::read::Blocks;
 use crate::fault::Cause;
-use crate::params::Rules;
-use crate::script;
 use crate::types::{Amount, Block, Coin, hash_blocks};
 use crypto::ManySha256;
 use store::Fetched;
-
-/// What the header, and the blocks before, ask of a body.
-pub(crate) struct Place<'a> {
-    /// The header's hash.
-    pub hash: BlockHash,
-    /// The rules in force.
-    pub rules: Rules,
-    /// The median time past.
-    pub median_time_past: u32,
-    /// The script that a signature in a block of a signet satisfies.
-    pub challenge: Option<&'a [u8]>,
-}
-
-impl Place<'_> {
-    /// Holds a block that was taken apart and hashed to all that needs no coins.
-    pub fn check(&self, block: &Block, bodies: &mut Bodies) -> Result<Checked, Cause> {
-        let expected = self.hash;
-        if block.hash != expected {
-            return Err(Cause::Changed { expected, found: block.hash });
-        }
-        let past = self.median_time_past;
-        let checked = bodies.check(block, &self.rules, past).map_err(Cause::Rule)?;
-        if let Some(challenge) = self.challenge {
-            script::check_solution(block, challenge).map_err(Cause::Solution)?;
-        }
-        Ok(checked)
-    }
-}
 
 /// The second phase: what the coins have to know of the blocks.
 pub(super) struct Prepared {
@@ -83,17 +53,16 @@ impl Prepared {
                 Ok(0) => {}
                 Ok(bytes) => self.spare.push((i, bytes)),
                 Err(error) => {
-                    let fault = context.fault(blocks.height(i), Cause::Encoding(error));
-                    verdict.refuse(i, fault);
+                    verdict.refuse(i, Cause::Encoding(error));
                     break;
                 }
             }
         }
         // together, so that short blocks share lanes
-        hash_blocks(&mut blocks.all_mut()[..verdict.good()], &context.hasher);
+        hash_blocks(&mut blocks.all_mut()[..verdict.good()], &context.terms.hasher);
         for i in 0..verdict.good() {
-            if let Err(cause) = self.check_body(blocks.get(i), blocks.height(i), context) {
-                verdict.refuse(i, context.fault(blocks.height(i), cause));
+            if let Err(cause) = self.take(blocks.get(i), blocks.place(i), &context.terms) {
+                verdict.refuse(i, cause);
                 break;
             }
         }
@@ -102,17 +71,12 @@ impl Prepared {
         }
     }
 
-    fn check_body(&mut self, block: &Block, height: u32, context: &Context) -> Result<(), Cause> {
-        let place = Place {
-            hash: *context.tree.hash(context.path.nodes[height as usize]),
-            rules: context.rules(height),
-            median_time_past: context.median_time_past(height),
-            challenge: context.options.params.signet_challenge.as_deref(),
-        };
-        let checked = place.check(block, &mut self.bodies)?;
+    /// Holds a block to its place, and takes what the coins have to know of it.
+    pub fn take(&mut self, block: &Block, place: &Place, terms: &Terms) -> Result<(), Cause> {
+        let checked = place.check(block, terms.params, &mut self.bodies)?;
         self.sigop_costs.push(checked.legacy_sigop_cost);
-        if context.connects() {
-            self.encode_created(block, height);
+        if terms.connects {
+            self.encode_created(block, place.rules.height);
             let inputs = block.inputs.iter().skip(1);
             self.keys.extend(inputs.map(|input| key(&block.outpoint(input))));
         }

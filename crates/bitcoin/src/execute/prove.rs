@@ -2,8 +2,9 @@
 //! that proves it in the end (`crate::sum`). What the sum cannot know is said here: that a coin is
 //! spent behind its creation, and that no id stands twice in a block.
 
-use super::batch::{Context, Verdict};
+use super::batch::Verdict;
 use super::connect::Connected;
+use super::place::Terms;
 use super::prepare::Prepared;
 use super::read::Blocks;
 use crate::Hash;
@@ -34,14 +35,14 @@ pub(super) fn prove(
     blocks: &Blocks,
     prepared: &Prepared,
     connected: &mut Connected,
-    context: &Context,
+    terms: &Terms,
     sum: &Sum,
     verdict: &mut Verdict,
 ) {
-    let mut part = sum.part(context.hasher);
+    let mut part = sum.part(terms.hasher);
     let (mut coinbases, mut undo, mut output) = (vec![], vec![], 0);
     for i in 0..verdict.good() {
-        let (block, height) = (blocks.get(i), blocks.height(i));
+        let (block, height) = (blocks.get(i), blocks.place(i).rules.height);
         let first = connected.spent_len();
         if let Err(error) = take_spent(connected, block, height, sum, &mut undo) {
             verdict.fail(i, error);
@@ -57,7 +58,7 @@ pub(super) fn prove(
                 part.created(&key, coin);
             }
         }
-        if let Some(repeat) = context.options.params.repeat(height, &block.hash) {
+        if let Some(repeat) = terms.params.repeat(height, &block.hash) {
             replace(block, repeat.first, &mut part);
         }
         coinbases.extend(block.txids.first().map(|txid| (*txid, height)));
@@ -100,10 +101,10 @@ fn take_spent(
     let order =
         in_order(block).map_err(|txid| Unproven::Repeated { height, hash, txid: Txid(txid) })?;
     let wrong = |wrong: Wrong| {
-        let ((file, offset), Wrong { part, expected, found }) = (sum.kept.place(&hash), wrong);
+        let ((file, offset), Wrong { part, expected, found }) = (sum.undo.place(&hash), wrong);
         Unproven::Undo { height, hash, file, offset, part, expected, found }
     };
-    if !sum.kept.undo(height, &hash, undo)? {
+    if !sum.undo.read(height, &hash, undo)? {
         let (part, expected, found) = (String::new(), "undo data".into(), "none".into());
         return Err(wrong(Wrong { part, expected, found }).into());
     }

@@ -2,6 +2,7 @@
 
 use crate::body::reader::BlockReader;
 use crate::execute::batch::{Context, Verdict};
+use crate::execute::place::Place;
 use crate::fault::Cause;
 use crate::types::Block;
 use archive::blkdat::BlockLocation;
@@ -17,6 +18,8 @@ pub(super) struct Blocks {
     /// Height of the first block.
     first: u32,
     locations: Vec<BlockLocation>,
+    /// The place of each in the chain.
+    places: Vec<Place>,
     /// Those from the last location on are room of earlier batches.
     blocks: Vec<Block>,
 }
@@ -26,6 +29,7 @@ impl Blocks {
     pub fn clear(&mut self, first: u32) {
         self.first = first;
         self.locations.clear();
+        self.places.clear();
     }
 
     /// Reads blocks up to the end of the path. One that cannot be read is the batch's fault, and
@@ -33,25 +37,50 @@ impl Blocks {
     pub fn read(&mut self, context: &Context, reader: &mut BlockReader, verdict: &mut Verdict) {
         let mut bytes = 0;
         let end = context.options.asked(context.tree.base()).min(context.path.nodes.len());
-        for node in context.path.nodes[..end].iter().skip(self.first as usize) {
+        let nodes = context.path.nodes[..end].iter();
+        for (height, node) in (0..).zip(nodes).skip(self.first as usize) {
             let Some(found) = context.tree.record(*node) else { break };
             bytes += u64::from(found.size);
             let full = bytes > BATCH_BYTES || self.locations.len() == BATCH_BLOCKS;
             if full && !self.locations.is_empty() {
                 break;
             }
-            self.locations.push(found.location());
+            self.push(found.location(), context.place(height));
         }
-        let len = self.locations.len();
+        verdict.begin(self.len());
+        if let Some((i, error)) = self.fetch(reader).into_iter().next() {
+            verdict.refuse(i, Cause::Archive(error));
+            self.locations.truncate(i);
+            self.places.truncate(i);
+        }
+    }
+
+    /// Adds a block that is to be fetched.
+    pub fn push(&mut self, location: BlockLocation, place: Place) {
+        self.locations.push(location);
+        self.places.push(place);
+    }
+
+    /// Fetches the bytes of all blocks. Returns which cannot be read, and why.
+    pub fn fetch(&mut self, reader: &mut BlockReader) -> Vec<(usize, archive::Error)> {
+        let len = self.len();
         if self.blocks.len() < len {
             self.blocks.resize_with(len, Block::default);
         }
-        verdict.begin(len);
-        let unread = reader.read(&self.locations, &mut self.blocks[..len]);
-        if let Some((i, error)) = unread.into_iter().next() {
-            verdict.refuse(i, context.fault(self.height(i), Cause::Archive(error)));
-            self.locations.truncate(i);
+        reader.read(&self.locations, &mut self.blocks[..len])
+    }
+
+    /// Forgets the blocks whose index is not to be kept.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut kept = 0;
+        for i in (0..self.len()).filter(|i| keep(*i)) {
+            self.locations.swap(kept, i);
+            self.places.swap(kept, i);
+            self.blocks.swap(kept, i);
+            kept += 1;
         }
+        self.locations.truncate(kept);
+        self.places.truncate(kept);
     }
 
     /// How many there are.
@@ -62,6 +91,11 @@ impl Blocks {
     /// The height of block `i`.
     pub fn height(&self, i: usize) -> u32 {
         self.first + i as u32
+    }
+
+    /// The place of block `i`.
+    pub fn place(&self, i: usize) -> &Place {
+        &self.places[i]
     }
 
     /// Block `i`.

@@ -5,7 +5,7 @@ use super::{Error, Job, Options, Pass, Run};
 use crate::chainstate::{Chainstate, CommitClock};
 use crate::index::pass1::Index;
 use crate::index::path::Path;
-use crate::sum::{Kept, Sum, Unproven, difference};
+use crate::sum::{self, Kept, Sum, Undo, Unproven, difference};
 use chain::Progress;
 
 impl Job<'_> {
@@ -47,10 +47,11 @@ impl Job<'_> {
         let Some(folder) = &options.unspent else { return Ok(()) };
         let (tree, path) = (&index.tree, Path::best(&index.tree));
         let assumed = super::assumed_valid(tree, options)?;
-        let sum = Sum::new(Kept::open(folder, options)?)?;
+        let (kept, salt) = (Kept::open(folder, options)?, sum::new_salt()?);
+        let sum = Sum::new(Undo::Kept(&kept), salt);
         let last = path.nodes.iter().take(options.asked(tree.base())).next_back();
         let expected = last.map_or(options.params.genesis_hash, |node| *tree.hash(*node));
-        let found = sum.kept.tip()?;
+        let found = kept.tip()?;
         if expected != found {
             return Err(Unproven::Tip { expected, found }.into());
         }
@@ -66,7 +67,7 @@ impl Job<'_> {
             return Err(Unproven::Spare { records: run.spare.len() }.into());
         }
         let hash = |height: u32| *tree.hash(path.nodes[height as usize]);
-        let proof = sum.end(&options.params, hash)?;
+        let proof = sum.total().end(sum::unspent(&kept, salt)?, &options.params, hash)?;
         run.coins = proof.unspent;
         run.proof = Some(proof);
         Ok(())

@@ -62,6 +62,16 @@ pub fn is_datadir(folder: &Path) -> bool {
     folder.join("blocks/index").is_dir() && folder.join("chainstate").is_dir()
 }
 
+/// The datadir or store whose unspent coins are in `folder`.
+pub fn whose_coins(folder: &Path) -> Option<&Path> {
+    let whose = folder.parent()?;
+    // that of a name alone
+    let whose = if whose.as_os_str().is_empty() { Path::new(".") } else { whose };
+    let is_of = |name: &str| folder.file_name().is_some_and(|found| found == name);
+    let is_core = is_of("chainstate") && is_datadir(whose);
+    (is_core || is_of(CHAINSTATE) && is_store(whose)).then_some(whose)
+}
+
 /// The datadir of Bitcoin Core that these block files stand in.
 pub fn datadir_of(files: &BlockFiles) -> Option<PathBuf> {
     let folder = files.files().first()?.path().parent()?.parent()?;

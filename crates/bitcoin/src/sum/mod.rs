@@ -4,28 +4,34 @@
 //! Every coin that was created must be spent or unspent, once. The sum adds a hash of each coin
 //! that a block creates and takes away that of each coin that is spent or that is in the set of
 //! unspent coins. It is zero where these are the same, and where they are not, but for a chance of
-//! one in 2^192. `docs/distributed.md` has the argument.
+//! one in 2^192. `docs/distributed.md` has the argument. It may be one of parts: those of units of
+//! block files, and that of the unspent coins (`crate::unit`).
 
 mod difference;
 mod kept;
 mod part;
+mod undo;
 mod unproven;
 
 pub(crate) use difference::difference;
 pub(crate) use kept::Kept;
 pub(crate) use part::Part;
+pub(crate) use undo::{Places, Undo};
 pub use unproven::Unproven;
 
 use crate::fault::Error;
 use crate::params::Params;
 use crate::types::Txid;
 use crate::{BlockHash, Hash};
+use chain::counted;
 use crypto::ManySha256;
 use ruint::aliases::U256;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 /// What a sum of zero proves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
     /// Coins that the blocks created.
     pub created: u64,
@@ -35,30 +41,42 @@ pub struct Proof {
     pub unspent: u64,
 }
 
-/// The sum of a run, and where it has undo data and coins from.
-pub(crate) struct Sum {
-    /// Undo data and unspent coins, which are believed until the sum is known.
-    pub kept: Kept,
-    /// Known to nobody but this run: who wrote the files cannot have chosen coins by their hashes.
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { created, spent, unspent } = *self;
+        let [created, spent, unspent] = [created, spent, unspent].map(|n| counted(n, "coin"));
+        write!(f, "the sum of all coins is 0: {created} created, {spent} spent, {unspent} left")
+    }
+}
+
+/// A sum that grows, and where undo data comes from.
+pub(crate) struct Sum<'a> {
+    /// Undo data, which is believed until the sum is known.
+    pub undo: Undo<'a>,
     salt: Hash,
     total: Mutex<Total>,
 }
 
-/// What all batches so far came to.
+/// What some blocks come to.
 #[derive(Default)]
-struct Total {
-    sum: U256,
-    created: u64,
-    spent: u64,
+pub(crate) struct Total {
+    pub sum: U256,
+    pub created: u64,
+    pub spent: u64,
     /// Id and height of each coinbase.
-    coinbases: Vec<(Hash, u32)>,
+    pub coinbases: Vec<(Hash, u32)>,
 }
 
-impl Sum {
-    /// A sum of nothing, under a new salt.
-    pub fn new(kept: Kept) -> Result<Self, Error> {
-        let salt = crypto::secret().ok_or(Unproven::NoSecret)?;
-        Ok(Self { kept, salt, total: Mutex::default() })
+/// A salt that nobody can know before: who wrote the files cannot have chosen coins by their
+/// hashes under it.
+pub(crate) fn new_salt() -> Result<Hash, Error> {
+    Ok(crypto::secret().ok_or(Unproven::NoSecret)?)
+}
+
+impl<'a> Sum<'a> {
+    /// A sum of nothing.
+    pub fn new(undo: Undo<'a>, salt: Hash) -> Self {
+        Self { undo, salt, total: Mutex::default() }
     }
 
     /// A part of the sum, for one thread.
@@ -70,37 +88,64 @@ impl Sum {
     pub fn add(&self, part: Part, coinbases: Vec<(Hash, u32)>) {
         let (sum, created, spent) = part.finish();
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
-        total.sum = total.sum.wrapping_add(sum);
-        total.created += created;
-        total.spent += spent;
-        total.coinbases.extend(coinbases);
+        total.add(Total { sum, created, spent, coinbases });
     }
 
-    /// Takes the unspent coins away, and says what is proven: nothing may be left.
+    /// What all parts come to.
+    pub fn total(self) -> Total {
+        self.total.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What all unspent coins come to, to be taken away from what blocks do, and how many there are.
+///
+/// # Errors
+/// The coins cannot be read.
+pub(crate) fn unspent(kept: &Kept, salt: Hash) -> Result<(U256, u64), Error> {
+    let mut part = Part::new(salt, ManySha256::detect());
+    kept.each_coin(|key, coin| {
+        part.gone(key, coin);
+        Ok(())
+    })?;
+    let (sum, _, coins) = part.finish();
+    Ok((sum, coins))
+}
+
+impl Total {
+    /// Adds what other blocks come to.
+    pub fn add(&mut self, other: Self) {
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.created += other.created;
+        self.spent += other.spent;
+        self.coinbases.extend(other.coinbases);
+    }
+
+    /// Takes the unspent coins away, and says what is proven of all blocks of a chain, of which
+    /// `hash` gives those of some height: nothing may be left.
     ///
     /// # Errors
-    /// The coins cannot be read, a coinbase stands in two blocks, or something is left.
-    pub fn end(self, params: &Params, hash: impl Fn(u32) -> BlockHash) -> Result<Proof, Error> {
-        let Self { kept, salt, total } = self;
-        let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Total { sum, created, spent, mut coinbases } = total;
+    /// A coinbase stands in two blocks, or something is left.
+    pub fn end(
+        self,
+        (left, unspent): (U256, u64),
+        params: &Params,
+        hash: impl Fn(u32) -> BlockHash,
+    ) -> Result<Proof, Unproven> {
+        let Self { sum, created, spent, mut coinbases } = self;
         coinbases.sort_unstable();
         for pair in coinbases.windows(2) {
-            let ([(first, low), (second, height)], hash) = ([pair[0], pair[1]], hash(pair[1].1));
-            let excepted = params.repeat(height, &hash).is_some_and(|repeat| repeat.first == low);
-            if first == second && !excepted {
-                return Err(Unproven::Repeated { height, hash, txid: Txid(first) }.into());
+            let [(first, low), (second, height)] = [pair[0], pair[1]];
+            if first != second {
+                continue;
+            }
+            let hash = hash(height);
+            if params.repeat(height, &hash).is_none_or(|repeat| repeat.first != low) {
+                return Err(Unproven::Repeated { height, hash, txid: Txid(first) });
             }
         }
-        let mut part = Part::new(salt, ManySha256::detect());
-        kept.each_coin(|key, coin| {
-            part.gone(key, coin);
-            Ok(())
-        })?;
-        let (left, _, unspent) = part.finish();
         match sum.wrapping_add(left) == U256::ZERO {
             true => Ok(Proof { created, spent, unspent }),
-            false => Err(Unproven::Sum { created, spent, unspent }.into()),
+            false => Err(Unproven::Sum { created, spent, unspent }),
         }
     }
 }

@@ -47,6 +47,14 @@ pub enum Unproven {
         /// What stands there.
         found: String,
     },
+    /// Not all parts are there, or others.
+    #[error("the sum: expected the parts of {expected}, found {found}")]
+    Parts {
+        /// What all parts are of.
+        expected: String,
+        /// What was found.
+        found: String,
+    },
     /// A transaction stands twice in the chain.
     #[error("block {height} ({hash}): expected new transaction ids, found {txid} again")]
     Repeated {
@@ -99,7 +107,11 @@ impl Unproven {
             Self::Coin { expected, found, .. } => {
                 (report.expected, report.found) = (Some(expected.clone()), Some(found.clone()));
             }
-            Self::NoSecret | Self::Tip { .. } | Self::Spare { .. } | Self::Sum { .. } => {}
+            Self::NoSecret
+            | Self::Tip { .. }
+            | Self::Spare { .. }
+            | Self::Parts { .. }
+            | Self::Sum { .. } => {}
         }
         report
     }

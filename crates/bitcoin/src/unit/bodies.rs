@@ -1,18 +1,19 @@
-//! The bodies of a unit, by its table.
+//! The bodies of a unit, by its table; at level `execution` with their part of the sum.
 
-use super::documents::{Bodies, Looked, Row, Table, Told};
-use super::hidden;
-use crate::body;
+use super::documents::{Bodies, Execution, Finding, Hex, Looked, Part, Row, Source, Table, Told};
+use super::{digest, hidden};
 use crate::body::reader::BlockReader;
-use crate::execute::Place;
+use crate::execute::{Apart, Place, Terms};
 use crate::fault::{Cause, Error, Fault};
 use crate::index::Found;
 use crate::options::Options;
 use crate::params::Rules;
-use crate::types::{Block, hash_blocks};
+use crate::sum::{Places, Sum, Undo};
 use archive::blkdat::BlockFiles;
+use chain::Status;
 use crypto::ManySha256;
 use pipeline::{Flow, Stages};
+use std::path::PathBuf;
 
 /// Files that the reading thread keeps open.
 const OPEN_FILES: usize = 16;
@@ -23,12 +24,15 @@ const BATCH_BLOCKS: usize = 512;
 /// Some rows of the table on their way.
 struct Batch {
     rows: Vec<(Row, Found)>,
-    blocks: Vec<Block>,
-    /// What is wrong with each.
-    causes: Vec<Option<Cause>>,
-    /// Bytes behind each in its record.
-    spare: Vec<u32>,
-    bodies: body::Bodies,
+    blocks: Apart,
+}
+
+/// What became of them.
+#[derive(Default)]
+struct Findings {
+    rows: Vec<Looked>,
+    against: Option<Finding>,
+    fault: Option<Finding>,
 }
 
 /// Verifies the blocks of `table`, which is that of the unit of `files`.
@@ -36,43 +40,131 @@ struct Batch {
 /// # Errors
 /// The run was asked to stop. What is wrong with a block stands in the answer.
 pub fn bodies(files: &BlockFiles, table: &Table, options: &Options) -> Result<Bodies, Error> {
-    let mut answer = Bodies::default();
+    let terms = terms(options, None);
+    let Findings { rows, .. } = run(files, table, options, &terms)?;
+    Ok(Bodies { rows, part: None })
+}
+
+/// The same, and with the coins that undo data tells the rules of level `execution`, and the part
+/// of the sum. All files must still be those of `sources` and of the table when that is done.
+///
+/// # Errors
+/// A file cannot be read, or was changed; the table is none of this chain; the run was asked to
+/// stop.
+pub fn execute(
+    files: &BlockFiles,
+    sources: &[Source],
+    table: &Table,
+    execution: &Execution,
+    options: &Options,
+) -> Result<Bodies, Error> {
+    let median_times = &execution.median_times.0;
+    let is_there = |row: &Row| row.height.is_some_and(|it| (it as usize) < median_times.len());
+    if !table.rows.iter().all(is_there) {
+        return Err(Error::OtherDocuments("a table of the chain whose times are told"));
+    }
+    let salt = execution.salt;
+    let sum = Sum::new(Undo::Places(places(files, table)), salt.secret.0);
+    let assumed_valid = execution.assumed_valid;
+    let terms = Terms { median_times, assumed_valid, ..terms(options, Some(&sum)) };
+    let Findings { rows, against, fault } = run(files, table, options, &terms)?;
+    digest::expect_same(sources, &digest::of_blocks(files)?)?;
+    let undo = table.undo.iter().map(|source| source.path.as_path());
+    digest::expect_same(&table.undo, &digest::of_files(undo)?)?;
+    let total = sum.total();
+    let coinbases = total.coinbases.iter().map(|(id, height)| (*height, Hex::of_hash(*id)));
+    let mut coinbases: Vec<_> = coinbases.collect();
+    // threads add them in any order
+    coinbases.sort_unstable();
+    let part = Part {
+        salt,
+        sum: Hex(total.sum.to_be_bytes()),
+        created: total.created,
+        spent: total.spent,
+        coinbases,
+        against,
+        fault,
+    };
+    Ok(Bodies { rows, part: Some(part) })
+}
+
+fn terms<'a>(options: &'a Options, sum: Option<&'a Sum<'a>>) -> Terms<'a> {
+    let plan = options.setting.plan();
+    Terms {
+        params: &options.params,
+        connects: sum.is_some(),
+        median_times: &[],
+        assumed_valid: 0,
+        hasher: ManySha256::detect(),
+        signatures: plan.signatures,
+        scripts: plan.scripts,
+        sum,
+    }
+}
+
+/// Where the undo data of the blocks of a table stands.
+fn places(files: &BlockFiles, table: &Table) -> Places {
+    let of_row = |row: &Row| {
+        let found = row.record.found(row.record.file);
+        let (file, at) = row.record.undo?;
+        Some((found.hash, (found.header().previous(), file, at)))
+    };
+    Places {
+        files: table.undo.iter().map(|source| source.path.clone()).collect(),
+        // that of the blocks, whose hashes are known: another one would not give their headers
+        key: files.files().first().map(|file| file.key()).unwrap_or_default(),
+        of: table.rows.iter().filter_map(of_row).collect(),
+    }
+}
+
+fn run(
+    files: &BlockFiles,
+    table: &Table,
+    options: &Options,
+    terms: &Terms,
+) -> Result<Findings, Error> {
+    let mut findings = Findings::default();
     let of_row = |row: &Row| (*row, row.record.found(row.record.file));
     let rows: Vec<_> = table.rows.iter().map(of_row).collect();
-    let hasher = ManySha256::detect();
     let threads = if options.setting.plan().overlapped { options.threads.max(1) } else { 0 };
-    let batches = (0..pipeline::buffers(threads)).map(|_| Batch::new(hasher)).collect();
+    let batch = || Batch { rows: vec![], blocks: Apart::new(terms.hasher) };
+    let batches = (0..pipeline::buffers(threads)).map(|_| batch()).collect();
     let mut reader = BlockReader::new(files, OPEN_FILES);
     let mut next = 0;
     let read = |batch: &mut Batch| {
         let more = !options.cancel.is_cancelled() && next < rows.len();
-        next += if more { batch.read(&rows[next..], &mut reader) } else { 0 };
+        next += if more { batch.read(&rows[next..], options, &mut reader) } else { 0 };
         Ok::<_, Error>(more)
     };
     let take = |batch: &mut Batch| {
-        batch.answer(files, &mut answer)?;
+        batch.answer(files, &mut findings)?;
         Ok(Flow::Continue)
     };
     let ended = Stages::read("read", read)
         .watched(options.cancel.live())
-        .parallel("prepare", |batch: &mut Batch| batch.prepare(options, &hasher))
+        .parallel("prepare", |batch: &mut Batch| batch.blocks.prepare(terms))
+        .parallel("check", |batch: &mut Batch| {
+            if !options.cancel.is_cancelled() {
+                batch.blocks.execute(terms);
+            }
+        })
         .serial("finish", take)
         .run(batches, threads);
     ended.outcome?;
     if options.cancel.is_cancelled() {
         return Err(Error::Stopped);
     }
-    Ok(answer)
+    Ok(findings)
 }
 
 impl Batch {
-    fn new(hasher: ManySha256) -> Self {
-        let bodies = body::Bodies::new(hasher);
-        Self { rows: vec![], blocks: vec![], causes: vec![], spare: vec![], bodies }
-    }
-
     /// Reads the first of `rows`; how many.
-    fn read(&mut self, rows: &[(Row, Found)], reader: &mut BlockReader<'_>) -> usize {
+    fn read(
+        &mut self,
+        rows: &[(Row, Found)],
+        options: &Options,
+        reader: &mut BlockReader<'_>,
+    ) -> usize {
         let mut bytes = 0;
         let fits = |(_, found): &&(Row, Found)| {
             let before = bytes;
@@ -81,71 +173,62 @@ impl Batch {
         };
         self.rows.clear();
         self.rows.extend(rows.iter().take(BATCH_BLOCKS).take_while(fits));
-        self.spare.clear();
-        self.spare.resize(self.rows.len(), 0);
-        self.causes.clear();
-        self.causes.resize_with(self.rows.len(), || None);
-        self.blocks.resize_with(self.rows.len().max(self.blocks.len()), Block::default);
-        let locations: Vec<_> = self.rows.iter().map(|(_, found)| found.location()).collect();
-        for (i, error) in reader.read(&locations, &mut self.blocks[..locations.len()]) {
-            self.causes[i] = Some(Cause::Archive(error));
-        }
-        self.rows.len()
-    }
-
-    /// Takes the blocks apart and holds each to its place.
-    fn prepare(&mut self, options: &Options, hasher: &ManySha256) {
-        let Self { rows, blocks, causes, spare, bodies } = self;
-        for (i, cause) in causes.iter_mut().enumerate().filter(|(_, cause)| cause.is_none()) {
-            match blocks[i].parse_record() {
-                Ok(bytes) => spare[i] = bytes,
-                Err(error) => *cause = Some(Cause::Encoding(error)),
-            }
-        }
-        let mut at = 0;
-        for good in causes.chunk_by(|a, b| a.is_none() == b.is_none()) {
-            let end = at + good.len();
-            if good[0].is_none() {
-                // together, so that short blocks share lanes
-                hash_blocks(&mut blocks[at..end], hasher);
-            }
-            at = end;
-        }
-        for (i, cause) in causes.iter_mut().enumerate().filter(|(_, cause)| cause.is_none()) {
-            let (row, found) = &rows[i];
+        let of_row = |(row, found): &(Row, Found)| {
             let rules = match row.height {
                 Some(height) => options.params.rules(height, &found.hash, None),
                 None => Rules::of_no_place(),
             };
             let (hash, median_time_past) = (found.hash, row.median_time_past);
-            let challenge = options.params.signet_challenge.as_deref();
-            let place = Place { hash, rules, median_time_past, challenge };
-            *cause = place.check(&blocks[i], bodies).err();
-        }
+            (found.location(), Place { hash, rules, median_time_past })
+        };
+        self.blocks.read(self.rows.iter().map(of_row), reader);
+        self.rows.len()
     }
 
-    /// Adds what was found out to `answer`.
-    fn answer(&mut self, files: &BlockFiles, answer: &mut Bodies) -> Result<(), Error> {
-        for (i, cause) in self.causes.iter_mut().enumerate() {
-            let ((row, found), block) = (&self.rows[i], &self.blocks[i]);
-            let bad = cause.take().map(|cause| told(row, found, cause));
-            let good = Some(block).filter(|_| bad.is_none());
-            let spare = good.map_or(0, |_| self.spare[i]);
-            answer.rows.push(Looked {
+    /// Adds what was found out to `findings`.
+    fn answer(&mut self, files: &BlockFiles, findings: &mut Findings) -> Result<(), Error> {
+        for ((row, found), outcome) in self.rows.iter().zip(self.blocks.outcomes()) {
+            let (body, bad) = match outcome {
+                Ok(body) => (body, None),
+                Err(cause) => {
+                    let height = row.height.unwrap_or(0);
+                    (Default::default(), Some(Told::from(&fault(height, found, cause))))
+                }
+            };
+            let spare = body.spare;
+            findings.rows.push(Looked {
                 file: found.file,
                 offset: found.offset,
-                transactions: good.map_or(0, |block| block.transactions.len() as u64),
-                inputs: good.map_or(0, |block| block.inputs.len() as u64 - 1),
+                transactions: body.transactions,
+                inputs: body.inputs,
                 bad,
                 spare,
                 hidden: if spare > 0 { hidden(files, found, spare)? } else { vec![] },
             });
         }
+        let (height, told, of) = match self.blocks.take_end() {
+            None => return Ok(()),
+            Some((height, hash, Ok(cause))) => {
+                let is_it = |(_, found): &&(Row, Found)| found.hash == hash;
+                let told = self.rows.iter().find(is_it);
+                let Some((_, found)) = told else { return Ok(()) };
+                (height, Told::from(&fault(height, found, cause)), &mut findings.fault)
+            }
+            Some((height, _, Err(error))) if error.status() == Status::Damage => {
+                // a block before it may have ended the batch, too
+                let block = error.report().block.and_then(|block| block.try_into().ok());
+                (block.unwrap_or(height), Told::of(&error), &mut findings.against)
+            }
+            Some((.., Err(error))) => return Err(error),
+        };
+        if of.as_ref().is_none_or(|lowest| lowest.height > height) {
+            *of = Some(Finding { height, told });
+        }
         Ok(())
     }
 }
 
-fn told(row: &Row, found: &Found, cause: Cause) -> Told {
-    let (height, hash, offset) = (row.height.unwrap_or(0), found.hash, found.offset);
-    Told::from(&Fault { height, hash, file: Default::default(), offset, cause })
+fn fault(height: u32, found: &Found, cause: Cause) -> Fault {
+    let (hash, offset, file) = (found.hash, found.offset, PathBuf::new());
+    Fault { height, hash, file, offset, cause }
 }

@@ -1,12 +1,13 @@
 //! What goes between who looks at block files and who joins them. `docs/formats/boundary.md` has
 //! the documents.
 
-use crate::fault::{Cause, Fault};
+pub use super::hex::{Hex, NoHex};
+use crate::fault::{Cause, Error, Fault};
 use crate::header::HEADER_BYTES;
+use crate::sum::Proof;
 use archive::blkdat::Damage;
-use chain::{Digits, Status};
+use chain::{FaultReport, Status};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::PathBuf;
 
 /// Version of the documents' layout.
@@ -18,6 +19,10 @@ pub const SCHEMA: u32 = 1;
 pub enum Document {
     /// What the files of a unit hold.
     Headers(Headers),
+    /// The files of unspent coins, and what they come to.
+    Coins(Coins),
+    /// What level `execution` asks of all units.
+    Execution(Execution),
     /// What the bodies of a unit are to be held to.
     Table {
         /// The files of the unit.
@@ -59,9 +64,12 @@ pub struct Verdict {
     pub inputs: u64,
     /// Blocks in branches beside the best chain.
     pub stale: u64,
+    /// Coins created, spent and unspent, at level `execution`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coins: Option<Proof>,
 }
 
-/// A block file that was read.
+/// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Its path.
@@ -82,6 +90,9 @@ pub struct Headers {
     pub chain: String,
     /// The files.
     pub sources: Vec<Source>,
+    /// The undo files of their blocks, at level `execution`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<Source>,
     /// What was found in them, in their order.
     pub records: Vec<Record>,
     /// What is damaged, by the index of the file.
@@ -100,53 +111,21 @@ pub struct Record {
     /// Bytes of the block, as its frame says.
     pub size: u32,
     /// Its header.
-    pub header: HeaderText,
+    pub header: Hex<HEADER_BYTES>,
     /// What the block says of its height, where its parent is not in the unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announced: Option<u32>,
-}
-
-/// The bytes of a header, in hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct HeaderText(pub [u8; HEADER_BYTES]);
-
-/// A text is no header.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoHeader(String);
-
-impl fmt::Display for NoHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "expected the 160 hexadecimal digits of a header, found {:?}", self.0)
-    }
-}
-
-impl std::error::Error for NoHeader {}
-
-impl TryFrom<String> for HeaderText {
-    type Error = NoHeader;
-
-    fn try_from(text: String) -> Result<Self, NoHeader> {
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        let pair = |pair: &[u8]| match *pair {
-            [high, low] => Some((16 * digit(high)? + digit(low)?) as u8),
-            _ => None,
-        };
-        let bytes: Option<Vec<u8>> = text.as_bytes().chunks(2).map(pair).collect();
-        let header = bytes.and_then(|bytes| bytes.try_into().ok());
-        header.map(Self).ok_or(NoHeader(text))
-    }
-}
-
-impl From<HeaderText> for String {
-    fn from(header: HeaderText) -> Self {
-        Digits(&header.0).to_string()
-    }
+    /// Where its undo data begins: the undo file, as an index of the unit's, and the byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<(u32, u32)>,
 }
 
 /// The blocks of a unit that are to be verified, and what the headers of all units say of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Table {
+    /// The undo files of the unit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<Source>,
     /// One row for each block.
     pub rows: Vec<Row>,
 }
@@ -169,6 +148,117 @@ pub struct Row {
 pub struct Bodies {
     /// Each row, in the order of the table.
     pub rows: Vec<Looked>,
+    /// What the good ones come to, at level `execution`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+}
+
+/// What makes the sum of a join its own. Who can still change a file must not know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Salt {
+    /// Drawn when everything else was there.
+    pub secret: Hex<32>,
+    /// SHA-256 of what it was drawn for: all that headers and unspent coins tell.
+    pub files: Hex<32>,
+}
+
+/// The part of a sum over all coins that some blocks have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The salt.
+    pub salt: Salt,
+    /// The sum: hashes of what was created, less those of what was spent, as one number, its
+    /// highest digit first.
+    pub sum: Hex<32>,
+    /// Coins that were created.
+    pub created: u64,
+    /// Coins that were spent.
+    pub spent: u64,
+    /// Height and id of each coinbase.
+    pub coinbases: Vec<(u32, Hex<32>)>,
+    /// What speaks against undo data, of the lowest block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Finding>,
+    /// What the lowest block breaks, if undo data is right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Finding>,
+}
+
+/// What is wrong at a block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Its height.
+    pub height: u32,
+    /// What.
+    pub told: Told,
+}
+
+/// A set of unspent coins: which files have it, and what they come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Coins {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The network.
+    pub chain: String,
+    /// The files.
+    pub sources: Vec<Source>,
+    /// What they come to, under the salt of a join.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Unspent>,
+}
+
+/// The part of a sum over all coins that unspent ones have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unspent {
+    /// The salt.
+    pub salt: Salt,
+    /// The sum, what is unspent being taken away.
+    pub sum: Hex<32>,
+    /// How many coins there are.
+    pub coins: u64,
+    /// The block behind which they are unspent.
+    pub tip: Hex<32>,
+}
+
+/// What level `execution` asks of the blocks of all units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Execution {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The network.
+    pub chain: String,
+    /// The salt of the sum.
+    pub salt: Salt,
+    /// Scripts run above this height only.
+    pub assumed_valid: u32,
+    /// By height, the median of the times of the block and the ten before it.
+    pub median_times: Steps,
+}
+
+/// Numbers that grow, as documents have them: each less the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<u32>", into = "Vec<u32>")]
+pub struct Steps(pub Vec<u32>);
+
+impl From<Vec<u32>> for Steps {
+    fn from(mut steps: Vec<u32>) -> Self {
+        let mut last: u32 = 0;
+        for step in &mut steps {
+            last = last.wrapping_add(*step);
+            *step = last;
+        }
+        Self(steps)
+    }
+}
+
+impl From<Steps> for Vec<u32> {
+    fn from(Steps(mut numbers): Steps) -> Self {
+        let mut last = 0;
+        for number in &mut numbers {
+            (last, *number) = (*number, number.wrapping_sub(last));
+        }
+        numbers
+    }
 }
 
 /// What became of one block.
@@ -231,6 +321,25 @@ impl From<&Fault> for Told {
             rule: report.rule,
             expected: report.expected,
             found: report.found,
+        }
+    }
+}
+
+impl Told {
+    /// What an error says that is none of the block's bytes.
+    pub(crate) fn of(error: &Error) -> Self {
+        let FaultReport { message, rule, expected, found, .. } = error.report();
+        Self { status: error.status(), is_damage: false, text: message, rule, expected, found }
+    }
+
+    /// Its parts, as those of an error about the block at `height`.
+    pub(crate) fn report(&self, height: u32) -> FaultReport {
+        FaultReport {
+            block: Some(height.into()),
+            rule: self.rule.clone(),
+            expected: self.expected.clone(),
+            found: self.found.clone(),
+            ..FaultReport::new(&self.text)
         }
     }
 }

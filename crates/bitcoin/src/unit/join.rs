@@ -1,9 +1,13 @@
 //! The place where the headers of all units come together, and then the verdicts on their bodies.
 
-use super::documents::{Bodies, HeaderText, Headers, Looked, Record, Row, Table, Told};
+use super::documents::{
+    Bodies, Coins, Execution, Headers, Hex, Looked, Record, Row, SCHEMA, Salt, Source, Steps,
+    Table, Told,
+};
+use super::proof::Parts;
 use crate::execute::Chain;
 use crate::fault::{Cause, Error, Fault};
-use crate::import::mark_invalid;
+use crate::import::{assumed_height, assumed_valid, mark_invalid};
 use crate::index::pass1::{self, Index};
 use crate::index::path::Path;
 use crate::index::{Found, GENESIS, Tree, shortfalls};
@@ -25,6 +29,11 @@ pub struct Join<'a> {
     units: Vec<Vec<u32>>,
     /// What blocks say of their heights, where that may be asked.
     announced: HashMap<At, u32>,
+    /// For each unit, its undo files; where in them records have undo data.
+    undo_files: Vec<Vec<Source>>,
+    undo: HashMap<At, (u32, u32)>,
+    /// The sum, at level `execution`.
+    parts: Option<Parts>,
     index: Index,
     looked: HashMap<At, Looked>,
     /// Blocks that were found to be bad, in the order of their finding, and the first of them.
@@ -40,24 +49,51 @@ impl<'a> Join<'a> {
     /// of which no more is read than the headers of damaged records.
     ///
     /// # Errors
-    /// The level needs coins; a file of a unit is not among `files`; the first block has another
-    /// height than was given.
+    /// The level needs coins, see [`by_sum`](Self::by_sum); a file of a unit is not among `files`;
+    /// the first block has another height than was given.
     pub fn new(
         files: &'a BlockFiles,
         options: &'a Options,
         units: &[Headers],
     ) -> Result<Self, Error> {
-        if options.level > Level::Bodies {
-            return Err(Error::UnitsHaveNoCoins);
+        match options.level {
+            Level::Headers | Level::Bodies => Self::begin(files, options, units),
+            Level::Execution => Err(Error::UnitsHaveNoCoins),
         }
+    }
+
+    /// The same at level `execution`: a sum over all coins proves undo data, and the unspent coins
+    /// of the unit `coins`. Its salt is drawn now, or was `drawn` for the same units before. Who
+    /// can still change a file must not know it.
+    ///
+    /// # Errors
+    /// As in [`new`](Self::new); the salt was drawn for others; the system has no random bytes.
+    pub fn by_sum(
+        files: &'a BlockFiles,
+        options: &'a Options,
+        units: &[Headers],
+        coins: &Coins,
+        drawn: Option<Salt>,
+    ) -> Result<Self, Error> {
+        let parts = Some(Parts::new(units, coins, options.assume_valid.as_ref(), drawn)?);
+        Ok(Self { parts, ..Self::begin(files, options, units)? })
+    }
+
+    fn begin(
+        files: &'a BlockFiles,
+        options: &'a Options,
+        units: &[Headers],
+    ) -> Result<Self, Error> {
         let mut index = Index { tree: Tree::empty(&options.params), damage: vec![], unlisted: 0 };
-        let (mut numbers, mut found, mut announced) = (vec![], vec![], HashMap::new());
+        let (mut numbers, mut found) = (vec![], vec![]);
+        let (mut announced, mut undo) = (HashMap::new(), HashMap::new());
         for unit in units {
             let own = files_of(files, unit)?;
             for record in &unit.records {
                 let file = own.get(record.file as usize).copied().unwrap_or(u32::MAX);
                 found.push(record.found(file));
                 announced.extend(record.announced.map(|height| ((file, record.offset), height)));
+                undo.extend(record.undo.map(|undo| ((file, record.offset), undo)));
             }
             for (file, damage) in &unit.damage {
                 index.damage.extend(own.get(*file as usize).map(|file| (*file, *damage)));
@@ -74,6 +110,9 @@ impl<'a> Join<'a> {
             options,
             units: numbers,
             announced,
+            undo_files: units.iter().map(|unit| unit.undo.clone()).collect(),
+            undo,
+            parts: None,
             index,
             looked: HashMap::new(),
             invalid: vec![],
@@ -124,9 +163,13 @@ impl<'a> Join<'a> {
             let unit = self.units.iter().enumerate().find_map(|(i, unit)| Some((i, holds(unit)?)));
             let Some((unit, file)) = unit else { continue };
             let Found { offset, size, header, .. } = *found;
-            let (header, announced) = (HeaderText(header), None);
+            let (file, header) = (file as u32, Hex(header));
+            let undo = self.undo.get(&at(found)).copied();
+            if tables[unit].rows.is_empty() {
+                tables[unit].undo.clone_from(&self.undo_files[unit]);
+            }
             tables[unit].rows.push(Row {
-                record: Record { file: file as u32, offset, size, header, announced },
+                record: Record { file, offset, size, header, announced: None, undo },
                 height: chain.height(height as u32),
                 median_time_past: chain.median_time_past(height as u32),
             });
@@ -134,14 +177,58 @@ impl<'a> Join<'a> {
         Ok(tables)
     }
 
-    /// Takes what was found out about a table of unit number `unit`.
-    pub fn take(&mut self, unit: usize, bodies: Bodies) {
-        let Some(files) = self.units.get(unit) else { return };
+    /// What tables ask of blocks at level `execution`; none at the others.
+    ///
+    /// # Errors
+    /// The block whose chain is assumed valid is in none of the files.
+    pub fn execution(&self) -> Result<Option<Execution>, Error> {
+        let Some(parts) = &self.parts else { return Ok(None) };
+        let (tree, options) = (&self.index.tree, self.options);
+        let path = Path::best(tree);
+        Ok(Some(Execution {
+            schema: SCHEMA,
+            chain: options.params.name.into(),
+            salt: parts.salt,
+            assumed_valid: assumed_height(tree, &path, assumed_valid(tree, options)?),
+            median_times: Steps(path.median_times),
+        }))
+    }
+
+    /// Are the unspent coins still to be added to the sum?
+    pub fn lacks_coins(&self) -> bool {
+        !self.is_over && self.fault.is_none() && self.parts.as_ref().is_some_and(Parts::lack_coins)
+    }
+
+    /// Takes what unspent coins come to.
+    ///
+    /// # Errors
+    /// They are others, or their part is of another sum.
+    pub fn take_coins(&mut self, coins: &Coins) -> Result<(), Error> {
+        self.parts.as_mut().map_or(Ok(()), |parts| parts.take_coins(coins))
+    }
+
+    /// Takes what was found out about a table of unit number `unit`; the same once more changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// It has no part of this sum, or one of blocks of which another one is there.
+    pub fn take(&mut self, unit: usize, bodies: Bodies) -> Result<(), Error> {
+        let Some(files) = self.units.get(unit) else { return Ok(()) };
+        if let Some(parts) = &mut self.parts {
+            let at = |row: &Looked| Some((*files.get(row.file as usize)?, row.offset));
+            let known = |row: &&Looked| at(row).is_some_and(|at| self.looked.contains_key(&at));
+            match bodies.rows.iter().filter(known).count() {
+                0 => parts.take(&bodies)?,
+                known if known == bodies.rows.len() => return Ok(()),
+                _ => return Err(Error::OtherDocuments("one part of each block")),
+            }
+        }
         for looked in bodies.rows {
             if let Some(file) = files.get(looked.file as usize) {
                 self.looked.insert((*file, looked.offset), looked);
             }
         }
+        Ok(())
     }
 
     /// The heights of the path, from its first block on, that are to be verified.
@@ -242,13 +329,33 @@ impl<'a> Join<'a> {
         let outcome = match self.fault.take() {
             Some(fault) => Err(fault),
             None if options.level > Level::Headers && self.is_empty() => Err(Error::Empty),
-            None => Ok(()),
+            None => self.prove(&path),
         };
         shortfalls::judge(self.files, options, &self.index, &mut self.run);
         match (outcome, pass1::refused_above(&self.index.tree, self.files)) {
             (Ok(()), Some(refused)) => (self.run, Err(refused.into())),
             (outcome, _) => (self.run, outcome),
         }
+    }
+
+    /// Takes what all parts of the sum prove.
+    fn prove(&mut self, path: &Path) -> Result<(), Error> {
+        let Some(parts) = self.parts.take() else { return Ok(()) };
+        let (tree, params) = (&self.index.tree, &self.options.params);
+        let hash = |height: u32| path.nodes.get(height as usize).map(|node| *tree.hash(*node));
+        let hash = |height: u32| hash(height).unwrap_or_default();
+        let asked = self.asked(path);
+        let tip = hash(asked.end.saturating_sub(1) as u32);
+        let (proof, fault) = parts.end(asked.len() as u64, tip, params, hash)?;
+        if let Some(fault) = fault
+            && let Some(node) = path.nodes.get(fault.height as usize)
+        {
+            let cause = Cause::Told(Box::new(fault.told));
+            return Err(Fault::at(self.files, tree, *node, cause).into());
+        }
+        self.run.coins = proof.unspent;
+        self.run.proof = Some(proof);
+        Ok(())
     }
 
     /// Does no block follow the genesis block?

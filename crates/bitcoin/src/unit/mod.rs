@@ -1,36 +1,41 @@
-//! Block files verified apart, at the levels `headers` and `bodies`.
+//! Block files verified apart.
 //!
 //! Which chain is the best, and at which height a block stands, only all headers together tell. So
 //! it takes two steps: [`headers`] of each unit, which one place joins ([`Join`]): it builds the
 //! tree, chooses the chain, and has for each unit a small table of what its blocks are to be held
-//! to; then [`bodies`] of each unit by its table. `docs/distributed.md` says why the verdict is
-//! that of a single run.
+//! to; then [`bodies`] of each unit by its table. At level `execution` the unspent coins are a
+//! unit, too ([`coins`], [`add_coins`]), and blocks come with undo data ([`execute`]): each leaves
+//! its part of a sum. `docs/distributed.md` says why the verdict is that of a single run.
 
 mod bodies;
+mod coins;
+mod digest;
 pub mod documents;
+mod hex;
 mod join;
+mod proof;
 
+use crate::datadir::Datadir;
 use crate::index::Found;
 use crate::index::pass1::announced_height;
 use crate::index::scan::{self, files::stretch};
+use crate::inspect::datadir_of;
 use crate::options::Options;
-use crate::{BlockHash, Error};
+use crate::{BlockHash, Error, Level};
 use archive::blkdat::BlockFiles;
-pub use bodies::bodies;
-use chain::Digits;
-use crypto::Sha256;
-use documents::{HeaderText, Headers, Record, SCHEMA, Source};
+pub use bodies::{bodies, execute};
+pub use coins::{add_coins, coins};
+use documents::{Headers, Hex, Record, SCHEMA, Source};
 pub use join::Join;
 use std::collections::HashSet;
-use std::io::Read;
+use std::path::PathBuf;
 
-/// Bytes that are hashed at once.
-const STEP: usize = 1 << 20;
-
-/// What the files of a unit hold: 88 bytes of each record, and the bytes of all as a hash.
+/// What the files of a unit hold: 88 bytes of each record, and the bytes of all as a hash. At level
+/// `execution`, too, where undo data stands, and its bytes as a hash.
 ///
 /// # Errors
-/// A file cannot be read, or the run was asked to stop.
+/// A file cannot be read, or the run was asked to stop; at level `execution`, the files stand in no
+/// datadir.
 pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> {
     let known = [options.params.genesis_hash];
     let Options { setting, threads, cancel, .. } = options;
@@ -47,19 +52,46 @@ pub fn headers(files: &BlockFiles, options: &Options) -> Result<Headers, Error> 
         let announced = is_start.then(|| announced_height(files, options, found)).flatten();
         record(found, announced)
     };
+    let mut records: Vec<Record> = scan.found.iter().map(record).collect();
+    let undo = match options.level == Level::Execution && setting.plan().sum {
+        true => find_undo(files, &scan.found, &mut records)?,
+        false => vec![],
+    };
     Ok(Headers {
         schema: SCHEMA,
         chain: options.params.name.into(),
-        sources: sources(files)?,
-        records: scan.found.iter().map(record).collect(),
+        sources: digest::of_blocks(files)?,
+        undo,
+        records,
         damage,
         unlisted,
     })
 }
 
+/// Says of each record where its undo data stands, by the index of the datadir; the undo files.
+fn find_undo(
+    files: &BlockFiles,
+    found: &[Found],
+    records: &mut [Record],
+) -> Result<Vec<Source>, Error> {
+    let first = || files.files().first().map(|file| file.path().to_path_buf());
+    let folder = datadir_of(files).ok_or_else(|| Error::NoUndo(first().unwrap_or_default()))?;
+    let datadir = Datadir::open(&folder)?;
+    let mut undo_files: Vec<PathBuf> = vec![];
+    for (record, found) in records.iter_mut().zip(found) {
+        let Some((path, at)) = datadir.undo_of(&found.hash) else { continue };
+        let file = undo_files.iter().position(|file| *file == path).unwrap_or_else(|| {
+            undo_files.push(path);
+            undo_files.len() - 1
+        });
+        record.undo = Some((file as u32, at));
+    }
+    digest::of_files(undo_files.iter().map(PathBuf::as_path))
+}
+
 fn record(found: &Found, announced: Option<u32>) -> Record {
     let Found { file, offset, size, header, .. } = *found;
-    Record { file, offset, size, header: HeaderText(header), announced }
+    Record { file, offset, size, header: Hex(header), announced, undo: None }
 }
 
 impl Record {
@@ -75,25 +107,4 @@ fn hidden(files: &BlockFiles, found: &Found, bytes: u32) -> Result<Vec<Record>, 
     let mut more = vec![];
     stretch(files, found, bytes, &mut more)?;
     Ok(more.iter().map(|found| record(found, None)).collect())
-}
-
-fn sources(files: &BlockFiles) -> Result<Vec<Source>, Error> {
-    let mut sources = vec![];
-    for block_file in files.files() {
-        let path = block_file.path();
-        let mut file = block_file.open().map_err(Error::system("open", path))?;
-        let (mut sha256, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; STEP]);
-        loop {
-            match file.read(&mut buffer).map_err(Error::system("read", path))? {
-                0 => break,
-                read => {
-                    bytes += read as u64;
-                    sha256.update(&buffer[..read]);
-                }
-            }
-        }
-        let sha256 = Digits(&sha256.finalize()).to_string();
-        sources.push(Source { path: path.to_path_buf(), bytes, sha256 });
-    }
-    Ok(sources)
 }

@@ -197,6 +197,9 @@ pub fn failure(error: &Error, data: &Path, options: &Options) -> Answer {
 /// What the reader of an error may not know.
 pub fn hint(error: &Error) -> Option<&'static str> {
     match error {
+        Error::NothingProven(_) => {
+            Some("`blockmill verify DATADIR --with coins=sum` on one machine names what is wrong")
+        }
         Error::OtherChain { .. } => Some("use another --data folder for it"),
         Error::Damaged(_) | Error::Store(store::Error::Damaged { .. }) => Some(store::DAMAGE_HINT),
         _ => None,

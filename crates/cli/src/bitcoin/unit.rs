@@ -1,57 +1,186 @@
 //! `verify --unit` and `verify --join` of Bitcoin block files: headers of each unit, tables by the
-//! join, bodies of each unit by its table, and the join again until it has the verdict.
+//! join, bodies of each unit by its table, and the join again until it has the verdict. With
+//! `coins=sum` the unspent coins are a unit, too.
 
 use super::import::{Job, hint};
+use super::sources;
 use crate::answer::Answer;
 use crate::args::Verification;
 use crate::unit::{Documents, with_boundary};
 use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{BlockFile, BlockFiles};
-use bitcoin::import::Run;
-use bitcoin::unit::documents::{Bodies, Document, Headers, Source, Table, Verdict};
-use bitcoin::unit::{Join, bodies, headers};
+use bitcoin::import::{Options, Run};
+use bitcoin::inspect::whose_coins;
+use bitcoin::unit::documents::{
+    Bodies, Coins, Document, Execution, Finding, Headers, Salt, Source, Table, Verdict,
+};
+use bitcoin::unit::{Join, add_coins, bodies, coins, execute, headers};
 use bitcoin::{Error, Level};
 use chain::{FaultReport, Status, counted, grouped};
 use pipeline::Cancel;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The headers of a unit; with `--after`, its bodies by the table that a join made.
+/// Are these the unspent coins of a datadir or a store?
+pub fn is_of_coins(paths: &[PathBuf]) -> bool {
+    matches!(paths, [path] if whose_coins(path).is_some())
+}
+
+/// The headers of a unit; with `--after`, its bodies by the table that a join made. Of unspent
+/// coins, their files, and then what they come to.
 pub fn verify(
     asked: &Verification,
     after: Option<&Documents>,
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
-    let of_bodies =
-        "--unit: expected level headers or bodies, found execution: coins are no unit's";
-    ensure!(asked.level != Some(Level::Execution), of_bodies);
-    let Job { files, options, .. } = Job::prepare(asked, cancel)?;
+    if let [folder] = &asked.paths[..]
+        && let Some(whose) = whose_coins(folder)
+    {
+        let mut paths = vec![whose.to_path_buf()];
+        let stores = sources::replaced(&mut paths)?;
+        let Job { options, .. } =
+            Job::prepare(&Verification { paths, stores, ..asked.clone() }, cancel)?;
+        return verify_coins(folder, after, &options, json);
+    }
+    let Job { files, mut options, .. } = Job::prepare(asked, cancel)?;
     let Some(after) = after else {
+        options.level = level(asked, &options)?;
         let document = Document::Headers(headers(&files, &options)?);
         return with_boundary(Answer::of(Status::Verified), &document, json);
     };
     let paths: Vec<&Path> = files.files().iter().map(|file| file.path()).collect();
-    let (sources, table) = table_of(&paths, after)?;
-    let bodies = bodies(&files, &table, &options)?;
-    let bad = bodies.rows.iter().find_map(|row| row.bad.as_ref());
-    let answer = Answer {
-        error: bad.map(|told| FaultReport::new(&told.text)),
-        ..Answer::of(bad.map_or(Status::Verified, |told| told.status))
+    let (sources, table, execution) = table_of(&paths, after)?;
+    let bodies = match execution.filter(|_| options.level == Level::Execution) {
+        Some(execution) => execute(&files, &sources, &table, &execution, &options)?,
+        None => bodies(&files, &table, &options)?,
     };
+    let bad = bodies.rows.iter().find_map(|row| row.bad.as_ref());
+    let part = bodies.part.as_ref();
+    // with coins that nobody has proven yet
+    let unproven = part.and_then(|part| part.against.as_ref().or(part.fault.as_ref()));
+    let of = |Finding { height, told }: &Finding| format!("block {height}: {}", told.text);
+    let (status, text) = match (bad, unproven) {
+        (Some(told), _) => (told.status, Some(told.text.clone())),
+        (None, Some(finding)) => (Status::Unknown, Some(of(finding))),
+        (None, None) => (Status::Verified, None),
+    };
+    let answer = Answer { error: text.map(FaultReport::new), ..Answer::of(status) };
     with_boundary(answer, &Document::Bodies { sources, bodies }, json)
 }
 
-/// The table of the unit that has these files.
-fn table_of(paths: &[&Path], tables: &Documents) -> Result<(Vec<Source>, Table)> {
+/// The same of unspent coins.
+fn verify_coins(
+    folder: &Path,
+    after: Option<&Documents>,
+    options: &Options,
+    json: bool,
+) -> Result<Answer> {
+    let document = match after {
+        None => coins(folder, options)?,
+        Some(after) => {
+            let (mut told, mut execution) = (None, None);
+            for document in after.parsed()? {
+                match document {
+                    Document::Coins(coins) => told = Some(coins),
+                    Document::Execution(found) => execution = Some(found),
+                    _ => {}
+                }
+            }
+            let is_own = |coins: &Coins| coins.sources.iter().all(|it| it.path.starts_with(folder));
+            let (told, execution) = told.filter(is_own).zip(execution).with_context(|| {
+                format!("--after {}: expected what a join asks of these coins", after.from)
+            })?;
+            add_coins(told, folder, &execution, options)?
+        }
+    };
+    with_boundary(Answer::of(Status::Verified), &Document::Coins(document), json)
+}
+
+/// The level of units: no deeper than bodies, but where a sum takes the place of a set of coins.
+fn level(asked: &Verification, options: &Options) -> Result<Level> {
+    let by_sum = options.setting.plan().sum && options.level == Level::Execution;
+    let told = "level execution of units: expected --with coins=sum, too; no unit has a set of \
+                coins";
+    ensure!(by_sum || asked.level != Some(Level::Execution), told);
+    Ok(if by_sum { Level::Execution } else { options.level.min(Level::Bodies) })
+}
+
+/// The table of the unit that has these files, and what level `execution` asks of it.
+fn table_of(paths: &[&Path], after: &Documents) -> Result<(Vec<Source>, Table, Option<Execution>)> {
     let is_own =
         |sources: &[Source]| sources.iter().map(|source| &*source.path).eq(paths.iter().copied());
-    let table = tables.parsed()?.into_iter().find_map(|document| match document {
-        Document::Table { sources, table } if is_own(&sources) => Some((sources, table)),
-        _ => None,
-    });
-    let name = &tables.from;
-    table.with_context(|| format!("--after {name}: expected a table of these files, found none"))
+    let (mut own, mut execution) = (None, None);
+    for document in after.parsed()? {
+        match document {
+            Document::Table { sources, table } if is_own(&sources) => own = Some((sources, table)),
+            Document::Execution(found) => execution = Some(found),
+            _ => {}
+        }
+    }
+    let expected =
+        || format!("--after {}: expected a table of these files, found none", after.from);
+    let (sources, table) = own.with_context(expected)?;
+    Ok((sources, table, execution))
+}
+
+/// What was given to be joined.
+#[derive(Default)]
+struct Given {
+    units: Vec<Headers>,
+    bodies: Vec<(Vec<Source>, Bodies)>,
+    coins: Vec<Coins>,
+    /// Salts that were drawn before.
+    salts: Vec<Salt>,
+}
+
+impl Given {
+    fn of(documents: &[Documents]) -> Result<Self> {
+        let mut given = Self::default();
+        for documents in documents {
+            for document in documents.parsed()? {
+                match document {
+                    Document::Headers(unit) => given.units.push(unit),
+                    Document::Bodies { sources, bodies } => {
+                        given.salts.extend(bodies.part.as_ref().map(|part| part.salt));
+                        given.bodies.push((sources, bodies));
+                    }
+                    Document::Coins(coins) => {
+                        given.salts.extend(coins.part.map(|part| part.salt));
+                        given.coins.push(coins);
+                    }
+                    Document::Execution(execution) => given.salts.push(execution.salt),
+                    // made of the same headers, and made again where they are needed
+                    Document::Table { .. } | Document::Verdict(_) => {}
+                }
+            }
+        }
+        let what = "--join: expected headers of units, as verify --unit prints them";
+        ensure!(!given.units.is_empty(), what);
+        Ok(given)
+    }
+
+    /// The join of all units, with the coins at level `execution`.
+    fn join<'a>(&self, files: &'a BlockFiles, options: &'a Options) -> Result<Join<'a>> {
+        let Self { units, coins, salts, .. } = self;
+        if options.level < Level::Execution {
+            return Ok(Join::new(files, options, units)?);
+        }
+        let what = "--join: expected the unit of unspent coins, as verify --unit \
+                    DATADIR/chainstate prints it";
+        let first = coins.first().context(what)?;
+        let what = "--join: expected headers with undo data, as verify --unit --level execution \
+                    --with coins=sum prints them";
+        ensure!(units.iter().any(|unit| !unit.undo.is_empty()), what);
+        if salts.iter().any(|salt| Some(salt) != salts.first()) {
+            return Err(Error::OtherDocuments("parts of one sum, under one salt").into());
+        }
+        let mut join = Join::by_sum(files, options, units, first, salts.first().copied())?;
+        for coins in coins {
+            join.take_coins(coins)?;
+        }
+        Ok(join)
+    }
 }
 
 /// Joins what units say, which are all units of the archive `of`, where that is given; prints
@@ -63,43 +192,34 @@ pub fn join(
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
-    let mut units: Vec<Headers> = vec![];
-    let mut looked: Vec<(Vec<Source>, Bodies)> = vec![];
-    for documents in documents {
-        for document in documents.parsed()? {
-            match document {
-                Document::Headers(unit) => units.push(unit),
-                Document::Bodies { sources, bodies } => looked.push((sources, bodies)),
-                // made of the same headers, and made again where they are needed
-                Document::Table { .. } | Document::Verdict(_) => {}
-            }
-        }
-    }
-    let own: Vec<PathBuf> =
-        units.iter().flat_map(|unit| &unit.sources).map(|source| source.path.clone()).collect();
+    let mut given = Given::of(documents)?;
+    let sources = given.units.iter().flat_map(|unit| &unit.sources);
+    let own: Vec<PathBuf> = sources.map(|source| source.path.clone()).collect();
     let asked = Verification {
         paths: if of.is_empty() { own.clone() } else { of.to_vec() },
-        level: Some(asked.level.unwrap_or(Level::Bodies)),
-        chain: asked.chain.clone().or_else(|| units.first().map(|unit| unit.chain.clone())),
+        chain: asked.chain.clone().or_else(|| given.units.first().map(|it| it.chain.clone())),
         ..asked.clone()
     };
-    ensure!(!units.is_empty(), "--join: expected headers of units, as verify --unit prints them");
-    let Job { files, options, .. } = Job::prepare(&asked, cancel)?;
+    let Job { files, mut options, .. } = Job::prepare(&asked, cancel)?;
+    options.level = level(&asked, &options)?;
+    options.by_itself = true;
     expect_all_units(&files, &own)?;
     let places: HashMap<&Path, usize> =
         files.files().iter().map(BlockFile::path).zip(0..).collect();
-    units.sort_by_key(|unit| unit.sources.first().and_then(|first| places.get(&*first.path)));
-    let mut join = Join::new(&files, &options, &units)?;
-    for (sources, bodies) in looked {
+    given.units.sort_by_key(|unit| unit.sources.first().and_then(|it| places.get(&*it.path)));
+    let mut join = given.join(&files, &options)?;
+    let Given { units, bodies, coins, .. } = given;
+    for (sources, bodies) in bodies {
         let unit = units.iter().position(|unit| unit.sources == sources);
         let of = sources.first().map(|source| source.path.display().to_string());
         let of = of.unwrap_or_default();
         let unit = unit.with_context(|| format!("{of}: expected headers of its unit, too"))?;
-        join.take(unit, bodies);
+        join.take(unit, bodies)?;
     }
     let tables = join.tables()?;
-    if tables.iter().any(|table| !table.rows.is_empty()) {
-        return to_verify(&units, tables, json);
+    let coins = coins.into_iter().next().filter(|_| join.lacks_coins());
+    if coins.is_some() || tables.iter().any(|table| !table.rows.is_empty()) {
+        return to_verify(&units, tables, coins, join.execution()?, json);
     }
     let (run, outcome) = join.end();
     let verdict = verdict(&run, options.params.name);
@@ -124,25 +244,35 @@ fn expect_all_units(files: &BlockFiles, units: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// Prints the tables of units that have bodies to verify.
-fn to_verify(units: &[Headers], tables: Vec<Table>, json: bool) -> Result<Answer> {
+/// Prints the tables of units that have bodies to verify, and what else has to be.
+fn to_verify(
+    units: &[Headers],
+    tables: Vec<Table>,
+    coins: Option<Coins>,
+    execution: Option<Execution>,
+    json: bool,
+) -> Result<Answer> {
     let rows: usize = tables.iter().map(|table| table.rows.len()).sum();
     let pairs = units.iter().zip(tables).filter(|(_, table)| !table.rows.is_empty());
     let tables: Vec<_> = pairs
         .map(|(unit, table)| Document::Table { sources: unit.sources.clone(), table })
         .collect();
     let (bodies, of) = (grouped(rows as u64), counted(tables.len() as u64, "unit"));
+    let too = if coins.is_some() { ", and the unspent coins" } else { "" };
     let note = format!(
-        "no verdict yet: the bodies of {bodies} blocks in {of} are to be verified (--unit FILE \
-         --after these tables), and joined with all that was joined so far"
+        "no verdict yet: the bodies of {bodies} blocks in {of}{too} are to be verified (--unit \
+         FILE --after these tables), and joined with all that was joined so far"
     );
+    let coins = coins.map(|coins| Document::Coins(Coins { part: None, ..coins }));
+    let all: Vec<_> =
+        execution.map(Document::Execution).into_iter().chain(coins).chain(tables).collect();
     let answer = Answer { notes: vec![note.clone()], ..Answer::of(Status::Unknown) };
     if json {
-        return answer.with(tables);
+        return answer.with(all);
     }
     eprintln!("note: {note}");
-    for table in &tables {
-        println!("{}", serde_json::to_string(table)?);
+    for document in &all {
+        println!("{}", serde_json::to_string(document)?);
     }
     Ok(answer)
 }
@@ -158,6 +288,7 @@ fn verdict(run: &Run, chain: &str) -> Verdict {
         transactions: run.transactions,
         inputs: run.inputs,
         stale: run.stale,
+        coins: run.proof,
     }
 }
 
@@ -174,7 +305,7 @@ fn answer(run: &Run, outcome: &Result<(), Error>, partial: bool) -> Answer {
     Answer {
         error: outcome.as_ref().err().map(report),
         shortfalls: run.shortfalls.clone(),
-        notes: run.damage.clone(),
+        notes: run.damage.iter().cloned().chain(run.proof.map(|it| it.to_string())).collect(),
         ..Answer::of(status)
     }
 }

@@ -62,7 +62,9 @@ def verify_unit(
     it is known. What is wrong with blocks stands in ``status``, ``fault`` and ``shortfalls`` and
     raises nothing; what cannot be opened as an archive does raise. Block files take two steps: at
     first their headers are returned; ``after`` is then their table among those that a join of all
-    headers returns, and their bodies are verified.
+    headers returns, and their bodies are verified. At level ``execution`` with
+    ``with_="coins=sum"`` the ``chainstate`` of their datadir is a unit, too, and ``after`` is the
+    text of all documents that the join returns, or of ``execution`` and the unit's own, one a line.
 
     >>> boundary = blockmill.verify_unit("mainnet-1.era1", level="headers", seal="off")
     >>> boundary["status"], boundary["first"]["number"], boundary["blocks"]

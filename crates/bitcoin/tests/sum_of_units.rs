@@ -1,0 +1,355 @@
+//! `coins=sum` in units: block files with their undo files, and the unspent coins, each verified
+//! apart and joined under one salt, give the verdict of a single run. What is not there, is there
+//! twice, or is not what it was, is told. `coins_by_sum.rs` puts its forgeries through units, too.
+
+mod generated_chain;
+mod generated_headers;
+mod imports;
+mod kept;
+mod naive;
+mod naive_connect;
+
+use archive::blkdat::{BlockFiles, Network, open};
+use blockmill_bitcoin::import::Options;
+use blockmill_bitcoin::params::Params;
+use blockmill_bitcoin::unit::documents::{Bodies, Execution, Hex, Part, Salt, Table};
+use blockmill_bitcoin::unit::{self, Join};
+use blockmill_bitcoin::{Error, Level};
+use chain::Status;
+use generated_chain::{Draft, Maker, coins, pay};
+use imports::{options, run_well, with};
+use kept::{Kept, Units, by_sum, chain};
+use std::fs::{self, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A datadir of several files, and its units.
+struct Case {
+    folder: TempDir,
+    datadir: PathBuf,
+    options: Options,
+    units: Units,
+}
+
+fn summed(params: &Params) -> Options {
+    Options { level: Level::Execution, ..with(&options(params.clone()), &["coins=sum"]) }
+}
+
+fn files(datadir: &Path, params: &Params) -> BlockFiles {
+    open(&[datadir.to_path_buf()], Network::from_magic(params.magic)).unwrap()
+}
+
+impl Case {
+    fn of(kept: &Kept, max_file: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let datadir = kept.write_in_files(folder.path(), max_file);
+        let options = summed(&kept.params);
+        let units = Units::of(&files(&datadir, &kept.params), &datadir, &options);
+        Self { folder, datadir, options, units }
+    }
+
+    fn join(&self, drawn: Option<Salt>) -> Join<'_> {
+        self.units.join(&self.options, drawn).unwrap()
+    }
+
+    /// What a join asks first.
+    fn asked(&self) -> (Execution, Vec<Table>) {
+        let mut join = self.join(None);
+        (join.execution().unwrap().unwrap(), join.tables().unwrap())
+    }
+
+    fn bodies(&self, unit: usize, (execution, tables): &(Execution, Vec<Table>)) -> Bodies {
+        self.units.bodies(unit, &tables[unit], execution, &self.options).unwrap()
+    }
+
+    /// All parts but that of `left_out`, where the coins come last.
+    fn joined(&self, asked: &(Execution, Vec<Table>), left_out: Option<usize>) -> Join<'_> {
+        let mut join = self.join(Some(asked.0.salt));
+        let count = self.units.headers.len();
+        for unit in (0..count).filter(|unit| Some(*unit) != left_out) {
+            join.take(unit, self.bodies(unit, asked)).unwrap();
+        }
+        if left_out != Some(count) {
+            join.take_coins(&self.units.coins(&asked.0, &self.options).unwrap()).unwrap();
+        }
+        join
+    }
+}
+
+#[track_caller]
+fn unknown(join: Join<'_>, text: &str) {
+    let (run, outcome) = join.end();
+    let error = outcome.expect_err("no proof");
+    assert_eq!(error.status(), Status::Unknown, "{error}");
+    let told = error.to_string();
+    assert!(told.starts_with("the sum proves nothing: ") && told.contains(text), "{told}");
+    assert!(run.proof.is_none());
+}
+
+#[test]
+fn a_datadir_of_some_files_is_proven_in_units() {
+    let kept = chain(71);
+    let bytes: usize = kept.blocks.iter().map(|block| block.len() + 8).sum();
+    for wanted in [1, 2, 5] {
+        let folder = tempfile::tempdir().unwrap();
+        let max_file = bytes as u64 / wanted + 2_000;
+        let datadir = kept.write_in_files(folder.path(), max_file);
+        let count = files(&datadir, &kept.params).files().len() as u64;
+        assert!(count.abs_diff(wanted) <= 1 && (wanted == 1) == (count == 1), "{count} files");
+        let options = options(kept.params.clone());
+        let (run, outcome) = by_sum(&datadir, &datadir, &options);
+        outcome.unwrap();
+        let proof = run.proof.expect("a proof");
+        // files together
+        for size in [2, 3, 100] {
+            let summed = summed(&kept.params);
+            let units = Units::in_groups(&files(&datadir, &kept.params), size, &datadir, &summed);
+            let (own, outcome) = units.verify(&summed);
+            outcome.unwrap();
+            assert_eq!((own.proof, own.inputs), (run.proof, run.inputs));
+        }
+        assert_eq!(proof.created, proof.spent + proof.unspent);
+        // up to a block that is not that of the coins, nobody can tell
+        let until = Options { until: Some(100), ..options.clone() };
+        assert!(by_sum(&datadir, &datadir, &until).0.unproven.is_some());
+        // the coins of a store are as good
+        let store = tempfile::tempdir().unwrap();
+        run_well(&datadir, &options, store.path());
+        let (by_store, outcome) = by_sum(&datadir, store.path(), &options);
+        outcome.unwrap();
+        assert_eq!(by_store.proof, run.proof);
+    }
+}
+
+#[test]
+fn scripts_that_are_assumed_valid_do_not_run_in_units_either() {
+    let kept = chain(72);
+    let case = Case::of(&kept, 20_000);
+    let hash = |height: usize| crypto::sha256d(&kept.blocks[height][..80]);
+    let assumed = blockmill_bitcoin::BlockHash(hash(120));
+    let options = Options { assume_valid: Some(assumed), ..case.options.clone() };
+    let join = case.units.join(&options, None).unwrap();
+    let execution = join.execution().unwrap().unwrap();
+    assert_eq!(execution.assumed_valid, 120);
+    // parts whose scripts did not run are none of a join that asks for all scripts
+    assert!(case.units.join(&case.options, Some(execution.salt)).is_err());
+    case.units.verify(&options).1.unwrap();
+}
+
+#[test]
+fn a_part_that_is_missing_or_doubled_does_not_count() {
+    let case = Case::of(&chain(73), 20_000);
+    let asked = case.asked();
+    let count = case.units.headers.len();
+    assert!(count > 2);
+    for left_out in 0..=count {
+        let mut join = case.joined(&asked, Some(left_out));
+        let rows: usize = join.tables().unwrap().iter().map(|table| table.rows.len()).sum();
+        assert_eq!((rows > 0, join.lacks_coins()), (left_out < count, left_out == count));
+        unknown(join, "expected the parts of");
+    }
+    // twice is once
+    let mut join = case.joined(&asked, None);
+    join.take(1, case.bodies(1, &asked)).unwrap();
+    join.take_coins(&case.units.coins(&asked.0, &case.options).unwrap()).unwrap();
+    join.end().1.unwrap();
+    // a part of some blocks of another part is none
+    let mut join = case.joined(&asked, Some(1));
+    let (execution, mut tables) = asked.clone();
+    tables[1].rows.truncate(3);
+    join.take(1, case.bodies(1, &(execution, tables))).unwrap();
+    let error = join.take(1, case.bodies(1, &asked)).unwrap_err();
+    assert!(error.to_string().contains("one part of each block"), "{error}");
+    // bodies alone have no part
+    let bodies = unit::bodies(&case.units.files[0], &asked.1[0], &case.options).unwrap();
+    let error = case.join(None).take(0, bodies).unwrap_err();
+    assert!(error.to_string().contains("part of the sum"), "{error}");
+}
+
+#[test]
+fn parts_of_another_salt_or_of_other_files_are_refused() {
+    let case = Case::of(&chain(74), 20_000);
+    let (asked, again) = (case.asked(), case.asked());
+    assert_ne!(asked.0.salt, again.0.salt, "one of each join");
+    assert_eq!(asked.0.salt.files, again.0.salt.files);
+    let mut join = case.join(Some(asked.0.salt));
+    let error = join.take(0, case.bodies(0, &again)).unwrap_err();
+    assert!(error.to_string().contains("under one salt"), "{error}");
+    let coins = case.units.coins(&again.0, &case.options).unwrap();
+    assert!(join.take_coins(&coins).is_err());
+    assert_eq!(error.status(), Status::Usage);
+    // another salt in the words of the right one is another sum
+    let mut join = case.joined(&asked, Some(0));
+    let mut bodies = case.bodies(0, &again);
+    bodies.part = bodies.part.map(|part| Part { salt: asked.0.salt, ..part });
+    join.take(0, bodies).unwrap();
+    unknown(join, "the sum of");
+    // it was drawn for certain files
+    let other = Salt { files: Hex([7; 32]), ..asked.0.salt };
+    let error = case.units.join(&case.options, Some(other)).err().unwrap();
+    assert!(error.to_string().contains("of these files"), "{error}");
+    let other = Case::of(&chain(75), 20_000);
+    assert!(case.units.join(&case.options, Some(other.asked().0.salt)).is_err());
+}
+
+/// Changes the last byte of a file that is not zero.
+fn change(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    let at = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(at as u64)).unwrap();
+    file.write_all(&[bytes[at] ^ 1]).unwrap();
+}
+
+#[test]
+fn a_file_that_changes_between_the_steps_is_refused() {
+    let kept = chain(76);
+    for name in ["blocks/blk00001.dat", "blocks/rev00001.dat"] {
+        let case = Case::of(&kept, 20_000);
+        let asked = case.asked();
+        let path = case.datadir.join(name);
+        change(&path);
+        let outcome = case.units.bodies(1, &asked.1[1], &asked.0, &case.options);
+        let error = outcome.expect_err("a refusal");
+        let is_it = matches!(&error, Error::FileChanged { path: found, .. } if *found == path);
+        assert!(is_it && error.status() == Status::Damage, "{error}");
+        // the other units are what they were
+        case.bodies(0, &asked);
+        drop(case.folder);
+    }
+    let case = Case::of(&kept, 20_000);
+    let asked = case.asked();
+    // a file more in the folder of the coins
+    fs::write(case.units.folder.join("more"), "more").unwrap();
+    let error = case.units.coins(&asked.0, &case.options).unwrap_err();
+    assert!(matches!(error, Error::FileChanged { .. }), "{error}");
+}
+
+#[test]
+fn coins_of_an_older_block_prove_nothing() {
+    let kept = chain(77);
+    let case = Case::of(&kept, 20_000);
+    let older = Kept::of(&kept.params, &kept.blocks[..120]);
+    let folder = tempfile::tempdir().unwrap();
+    let datadir = older.write(folder.path());
+    let units = Units::of(&files(&case.datadir, &kept.params), &datadir, &case.options);
+    let (_, outcome) = units.verify(&case.options);
+    let text = outcome.unwrap_err().to_string();
+    assert!(text.contains("expected those of block"), "{text}");
+}
+
+#[test]
+fn undo_data_that_is_gone_is_told_by_its_block() {
+    let case = Case::of(&chain(78), 20_000);
+    let (execution, mut tables) = case.asked();
+    let lost = tables[1].rows[5].height.unwrap();
+    tables[1].rows[5].record.undo = None;
+    let asked = (execution, tables);
+    let mut join = case.joined(&asked, None);
+    assert!(join.tables().unwrap().iter().all(|table| table.rows.is_empty()));
+    unknown(join, &format!("undo data of block {lost} "));
+}
+
+/// A second round: the part of a unit is of what is good in its table, and the other copy is in the
+/// table of another unit, whose undo file is that of the first.
+#[test]
+fn a_damaged_block_has_its_part_where_its_copy_is() {
+    let kept = chain(82);
+    let case = Case::of(&kept, 20_000);
+    let blocks = case.datadir.join("blocks");
+    let record = case.units.headers[1].records[4];
+    let path = blocks.join("blk00001.dat");
+    let mut bytes = fs::read(&path).unwrap();
+    let end = record.offset as usize + record.size as usize;
+    let key = case.units.all.files()[1].key();
+    let mut copy = bytes[record.offset as usize - 8..end].to_vec();
+    key.apply(&mut copy, record.offset - 8);
+    key.apply(&mut copy, 0);
+    bytes[end - 30] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let count = case.units.headers.len();
+    fs::write(blocks.join(format!("blk{count:05}.dat")), copy).unwrap();
+    let units = Units::of(&files(&case.datadir, &kept.params), &case.datadir, &case.options);
+    let copied = &units.headers[count];
+    assert_eq!((copied.records.len(), &copied.undo), (1, &units.headers[1].undo));
+    let (run, outcome) = units.verify(&case.options);
+    outcome.unwrap();
+    assert_eq!((run.blocks, run.damage.len()), (140, 1), "{:?}", run.damage);
+    assert!(run.proof.is_some());
+}
+
+#[test]
+fn a_block_that_breaks_a_rule_is_at_fault_where_the_sum_proves_its_coins() {
+    let too_much: fn(&mut Maker) -> Draft = |maker| {
+        let coin = maker.take_coin();
+        let mut draft = maker.draft_of(vec![pay(&[coin], 2)]);
+        draft.transactions[0].outputs[0].value += 1;
+        draft
+    };
+    let too_early: fn(&mut Maker) -> Draft = |maker| {
+        let mut first = maker.draft_of(vec![]);
+        first.commits = false;
+        first.transactions[0].inputs[0].witness.clear();
+        let coins = coins(&first.transactions[0]);
+        maker.push(first);
+        maker.draft_of(vec![pay(&coins[..1], 1)])
+    };
+    let rules = [("bad-cb-amount", too_much), ("bad-txns-premature-spend-of-coinbase", too_early)];
+    for (rule, bad) in rules {
+        let mut maker = Maker::of(&Params::regtest(), 81, 130);
+        let draft = bad(&mut maker);
+        let height = draft.height;
+        maker.push(draft);
+        maker.extend(3);
+        let mut kept = Kept::of(&maker.params, &maker.blocks);
+        let case = Case::of(&kept, 20_000);
+        // its report is that of the run
+        let (_, outcome) = by_sum(&case.datadir, &case.datadir, &options(kept.params.clone()));
+        assert_eq!(outcome.unwrap_err().report().rule.as_deref(), Some(rule));
+        let error = case.units.verify(&case.options).1.unwrap_err();
+        let report = error.report();
+        assert_eq!((error.status(), report.rule.as_deref()), (Status::Fault, Some(rule)));
+        assert_eq!(report.block, Some(height.into()));
+        // one wrong coin, and what undo data tells of that block may be wrong, too
+        kept.unspent[7].1.value += 1;
+        let forged = Case::of(&kept, 20_000);
+        let error = forged.units.verify(&forged.options).1.unwrap_err();
+        assert_eq!(error.status(), Status::Unknown, "{error}");
+    }
+}
+
+#[test]
+fn units_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
+    let params = Params::regtest();
+    let options = summed(&params);
+    let blocks = Maker::of(&params, 79, 20).blocks;
+    let folder = tempfile::tempdir().unwrap();
+    imports::write(folder.path(), &params, &blocks, 1 << 20, false);
+    let error = unit::headers(&files(folder.path(), &params), &options).unwrap_err();
+    assert!(error.to_string().contains("found it alone"), "{error}");
+    let error = unit::coins(folder.path(), &options).unwrap_err();
+    assert!(error.to_string().contains("the chainstate of a datadir"), "{error}");
+    let case = Case::of(&chain(80), 20_000);
+    let middle = Units {
+        all: case.units.all.only(&[1]),
+        files: vec![case.units.all.only(&[1])],
+        folder: case.units.folder.clone(),
+        headers: vec![case.units.headers[1].clone()],
+        coins: case.units.coins.clone(),
+    };
+    let error = middle.join(&case.options, None).err().unwrap();
+    assert!(matches!(error, Error::NoBeginning(_)), "{error}");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_datadir_of_core_is_proven_in_units_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    testkit::unpack("bitcoin/core-datadir-main-0-4521.tar.zst", folder.path());
+    let options = summed(&Params::mainnet());
+    let units = Units::of(&files(folder.path(), &options.params), folder.path(), &options);
+    let (run, outcome) = units.verify(&options);
+    outcome.unwrap();
+    assert_eq!((run.blocks, run.tip.unwrap().height), (4_521, 4_521));
+}
