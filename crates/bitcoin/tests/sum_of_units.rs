@@ -182,7 +182,7 @@ fn parts_of_another_salt_or_of_other_files_are_refused() {
     // another salt in the words of the right one is another sum
     let mut join = case.joined(&asked, Some(0));
     let mut bodies = case.bodies(0, &again);
-    bodies.part = bodies.part.map(|part| Part { salt: asked.0.salt, ..part });
+    bodies.part = bodies.part.map(|part| Box::new(Part { salt: asked.0.salt, ..*part }));
     join.take(0, bodies).unwrap();
     unknown(join, "the sum of");
     // it was drawn for certain files

@@ -80,7 +80,7 @@ pub const OPTIONS: [NamedOption; 29] = [
     NamedOption::new(
         "prefetch",
         &["off", "runs", "access", "history"],
-        "state on disk: read when asked, or first what blocks name, what runs or earlier calls read",
+        "state on disk: read when asked, or first what blocks name, runs read, earlier calls read",
     ),
     NamedOption::new(
         "read-ahead",

@@ -67,7 +67,8 @@ impl Job<'_> {
             return Err(Unproven::Spare { records: run.spare.len() }.into());
         }
         let hash = |height: u32| *tree.hash(path.nodes[height as usize]);
-        let proof = sum.total().end(sum::unspent(&kept, salt)?, &options.params, hash)?;
+        let unspent = sum::unspent(&kept, salt)?;
+        let proof = sum.total().end(unspent, &options.params, hash).map_err(Error::Unproven)?;
         run.coins = proof.unspent;
         run.proof = Some(proof);
         Ok(())

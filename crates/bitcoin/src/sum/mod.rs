@@ -130,7 +130,7 @@ impl Total {
         (left, unspent): (U256, u64),
         params: &Params,
         hash: impl Fn(u32) -> BlockHash,
-    ) -> Result<Proof, Unproven> {
+    ) -> Result<Proof, Box<Unproven>> {
         let Self { sum, created, spent, mut coinbases } = self;
         coinbases.sort_unstable();
         for pair in coinbases.windows(2) {
@@ -140,12 +140,12 @@ impl Total {
             }
             let hash = hash(height);
             if params.repeat(height, &hash).is_none_or(|repeat| repeat.first != low) {
-                return Err(Unproven::Repeated { height, hash, txid: Txid(first) });
+                return Err(Box::new(Unproven::Repeated { height, hash, txid: Txid(first) }));
             }
         }
         match sum.wrapping_add(left) == U256::ZERO {
             true => Ok(Proof { created, spent, unspent }),
-            false => Err(Unproven::Sum { created, spent, unspent }),
+            false => Err(Box::new(Unproven::Sum { created, spent, unspent })),
         }
     }
 }

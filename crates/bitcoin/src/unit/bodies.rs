@@ -85,7 +85,7 @@ pub fn execute(
         against,
         fault,
     };
-    Ok(Bodies { rows, part: Some(part) })
+    Ok(Bodies { rows, part: Some(Box::new(part)) })
 }
 
 fn terms<'a>(options: &'a Options, sum: Option<&'a Sum<'a>>) -> Terms<'a> {

@@ -150,7 +150,7 @@ pub struct Bodies {
     pub rows: Vec<Looked>,
     /// What the good ones come to, at level `execution`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Part>,
+    pub part: Option<Box<Part>>,
 }
 
 /// What makes the sum of a join its own. Who can still change a file must not know it.

@@ -6,6 +6,7 @@ use crate::BlockHash;
 use crate::fault::Error;
 use crate::params::Params;
 use crate::sum::{Proof, Total, Unproven, new_salt};
+use chain::FaultReport;
 use ruint::aliases::U256;
 
 /// Parts of the sum on their way to zero.
@@ -21,28 +22,9 @@ pub(super) struct Parts {
     fault: Option<Finding>,
 }
 
-/// Why the sum proves nothing.
-pub(super) enum NoProof {
-    /// What somebody found who looked at undo data.
-    Told(Finding),
-    /// What is found here.
-    Unproven(Unproven),
-}
-
-impl From<Unproven> for NoProof {
-    fn from(unproven: Unproven) -> Self {
-        Self::Unproven(unproven)
-    }
-}
-
-impl From<NoProof> for Error {
-    fn from(no_proof: NoProof) -> Self {
-        let report = match no_proof {
-            NoProof::Told(Finding { height, told }) => told.report(height),
-            NoProof::Unproven(unproven) => unproven.report(),
-        };
-        Self::NothingProven(Box::new(report))
-    }
+/// The sum proves nothing, and why.
+fn nothing_proven(report: FaultReport) -> Error {
+    Error::NothingProven(Box::new(report))
 }
 
 impl Parts {
@@ -74,8 +56,8 @@ impl Parts {
         };
         let good = bodies.rows.iter().filter(|row| row.bad.is_none());
         let (blocks, spare) = (good.clone().count(), good.filter(|row| row.spare > 0).count());
-        let Part { salt, sum, created, spent, coinbases, against, fault } = part;
-        self.expect(salt)?;
+        let Part { salt, sum, created, spent, coinbases, against, fault } = &**part;
+        self.expect_salt(salt)?;
         // without what speaks against a part, it is one of all its blocks
         if against.is_none() && coinbases.len() != blocks {
             return Err(Error::OtherDocuments("as many coinbases as good bodies"));
@@ -99,13 +81,13 @@ impl Parts {
             return Err(Error::OtherDocuments("one unit of unspent coins"));
         }
         if let Some(part) = &coins.part {
-            self.expect(&part.salt)?;
+            self.expect_salt(&part.salt)?;
             self.coins.part = Some(*part);
         }
         Ok(())
     }
 
-    fn expect(&self, salt: &Salt) -> Result<(), Error> {
+    fn expect_salt(&self, salt: &Salt) -> Result<(), Error> {
         match *salt == self.salt {
             true => Ok(()),
             false => Err(Error::OtherDocuments("parts of one sum, under one salt")),
@@ -125,33 +107,38 @@ impl Parts {
         tip: BlockHash,
         params: &Params,
         hash: impl Fn(u32) -> BlockHash,
-    ) -> Result<(Proof, Option<Finding>), NoProof> {
+    ) -> Result<(Proof, Option<Finding>), Error> {
+        let unproven = |unproven: Unproven| nothing_proven(unproven.report());
         if self.spare > 0 {
-            return Err(Unproven::Spare { records: self.spare }.into());
+            return Err(unproven(Unproven::Spare { records: self.spare }));
         }
-        if let Some(against) = self.against {
-            return Err(NoProof::Told(against));
+        if let Some(Finding { height, told }) = self.against {
+            return Err(nothing_proven(told.report(height)));
         }
         let of = |blocks: u64| format!("{blocks} blocks of the chain");
-        let parts = |expected, found| Unproven::Parts { expected, found };
+        let parts = |expected, found| unproven(Unproven::Parts { expected, found });
         if self.blocks != blocks {
-            return Err(parts(of(blocks), of(self.blocks)).into());
+            return Err(parts(of(blocks), of(self.blocks)));
         }
         let Some(Unspent { sum, coins, tip: found, .. }) = self.coins.part else {
-            return Err(parts("unspent coins, too".into(), "none".into()).into());
+            return Err(parts("unspent coins, too".into(), "none".into()));
         };
         let found = found.hash();
         if found != tip {
-            return Err(Unproven::Tip { expected: tip, found }.into());
+            return Err(unproven(Unproven::Tip { expected: tip, found }));
         }
         match self.total.end((U256::from_be_bytes(sum.0), coins), params, hash) {
             Ok(proof) => Ok((proof, self.fault)),
-            // the sum says no more than that a coin is wrong
-            Err(Unproven::Sum { .. }) if let Some(Finding { height, mut told }) = self.fault => {
-                told.text = format!("block {height}, with the coins of undo data: {}", told.text);
-                Err(NoProof::Told(Finding { height, told }))
-            }
-            Err(unproven) => Err(unproven.into()),
+            Err(error) => Err(match (*error, self.fault) {
+                // the sum says no more than that a coin is wrong
+                (Unproven::Sum { .. }, Some(Finding { height, mut told })) => {
+                    let text =
+                        format!("block {height}, with the coins of undo data: {}", told.text);
+                    told.text = text;
+                    nothing_proven(told.report(height))
+                }
+                (other, _) => unproven(other),
+            }),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What calls of contracts come to in storage, learnt from the calls before them: so the slots of
 //! the next ones are known before they are executed.
 //!
-//! Calls of a *kind* name the same contract and begin with the same four bytes, those of a function.
+//! Calls of a *kind* name the same contract and begin with the same four bytes, a function's.
 //! A *place* is a slot of theirs, as far as it does not depend on the call: either it is always the
 //! same, or it is that of a mapping as Solidity lays them out, Keccak-256 of key and base, where
 //! the key is the sender or a word of the input. Which places a call came to is found from the

@@ -60,7 +60,8 @@ pub(super) fn teach(state: &mut State, foreseen: &Foreseen) {
 }
 
 /// Reads the accounts and slots that blocks name: senders, receivers, what access lists have
-/// (EIP-2930), who earns something; and the accounts of slots that a history of calls expects. What cannot be read is asked for again, and told then.
+/// (EIP-2930), who earns something; and the accounts of slots that a history of calls expects. What
+/// cannot be read is asked for again, and told then.
 fn prefetch(
     disk: &SharedState,
     hasher: ManyKeccak,

@@ -51,11 +51,11 @@ fn change(random: &mut Random, header: &mut Header) {
     let step = 1 + random.below(3_u64);
     match random.below(14_usize) {
         0 => header.timestamp = header.timestamp.wrapping_sub(1_000),
-        1 => header.timestamp += 100_000,
+        1 => header.timestamp = header.timestamp.wrapping_add(100_000),
         2 => header.number = header.number.wrapping_add(step),
         3 => header.number = header.number.saturating_sub(step),
-        4 => header.gas_limit += 1 << 20,
-        5 => header.gas_used = header.gas_limit + 1,
+        4 => header.gas_limit = header.gas_limit.wrapping_add(1 << 20),
+        5 => header.gas_used = header.gas_limit.wrapping_add(1),
         6 => header.difficulty += blockmill_ethereum::U256::from(step),
         7 => header.extra_data = vec![1; 33],
         8 => header.parent_hash[5] ^= 1,

@@ -33,7 +33,7 @@ impl Reads {
     }
 }
 
-/// Has SLOAD and SSTORE counted, and where it is asked for what is hashed noted. Their gas stands in
+/// Has SLOAD and SSTORE counted, and where asked for what is hashed noted. Their gas stands in
 /// another table, which stays as it is.
 pub(super) fn count(
     instructions: &mut EthInstructions<EthInterpreter, Surroundings<View<'_>>>,

@@ -1,3 +1,5 @@
+//! Calls of a token, and what is expected of the next ones.
+
 use super::*;
 
 const TOKEN: Address = [0x70; 20];
