@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::rows::Batches;
 use crate::schema::{Form, Table};
 use crate::unit::Unit;
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
@@ -92,9 +92,9 @@ impl Written {
         let nowhere = SerializedFileWriter::new(io::sink(), root.clone(), properties.clone())?;
         let factory = ArrowRowGroupWriterFactory::new(&nowhere, schema.clone());
         let (mut leaves, mut count) = (vec![], 0);
-        for field in schema.fields() {
+        for column in table.columns {
             let start = count;
-            count += leaves_of(field.data_type());
+            count += column.kind.leaves();
             leaves.push(start..count);
         }
         let chunks = (0..count).map(|_| Mutex::default()).collect();
@@ -108,15 +108,6 @@ impl Written {
     /// The columns of the next row group that is complete; none where it has no rows.
     pub fn row_group(&self) -> Option<Vec<ArrowColumnChunk>> {
         (0..self.chunks.len()).map(|leaf| self.queue(leaf).pop_front()).collect()
-    }
-}
-
-/// Of how many of Parquet's columns a column of this type is.
-fn leaves_of(of: &DataType) -> usize {
-    match of {
-        DataType::List(field) => leaves_of(field.data_type()),
-        DataType::Struct(fields) => fields.iter().map(|field| leaves_of(field.data_type())).sum(),
-        _ => 1,
     }
 }
 

@@ -42,6 +42,21 @@ pub enum Kind {
     Bool,
 }
 
+impl Kind {
+    /// As how many columns Parquet has one of this kind: a structure is one for each of its own.
+    #[must_use]
+    pub fn leaves(self) -> usize {
+        match self {
+            Self::Structs(table) => leaves(table.columns),
+            _ => 1,
+        }
+    }
+}
+
+fn leaves(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.kind.leaves()).sum()
+}
+
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -192,7 +207,10 @@ impl Table {
     }
 
     fn sorting(&self) -> Vec<SortingColumn> {
-        let index = |name: &&str| self.columns.iter().position(|column| column.name == *name);
+        let index = |name: &&str| {
+            let at = self.columns.iter().position(|column| column.name == *name);
+            at.map(|at| leaves(&self.columns[..at]))
+        };
         let indexes = self.sorted.iter().filter_map(index);
         let ascending =
             |at| SortingColumn { column_idx: at as i32, descending: false, nulls_first: false };

@@ -37,8 +37,8 @@ impl Blocks {
     pub fn read(&mut self, context: &Context, reader: &mut BlockReader, verdict: &mut Verdict) {
         let mut bytes = 0;
         let end = context.options.asked(context.tree.base()).min(context.path.nodes.len());
-        let nodes = context.path.nodes[..end].iter();
-        for (height, node) in (0..).zip(nodes).skip(self.first as usize) {
+        let nodes = context.path.nodes[..end].get(self.first as usize..).unwrap_or_default();
+        for (height, node) in (self.first..).zip(nodes) {
             let Some(found) = context.tree.record(*node) else { break };
             bytes += u64::from(found.size);
             let full = bytes > BATCH_BYTES || self.locations.len() == BATCH_BLOCKS;

@@ -27,7 +27,7 @@ pub use bodies::{bodies, execute};
 pub use coins::{add_coins, coins};
 use documents::{Headers, Hex, Record, SCHEMA, Source};
 pub use join::Join;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// What the files of a unit hold: 88 bytes of each record, and the bytes of all as a hash. At level
@@ -77,14 +77,14 @@ fn find_undo(
     let first = || files.files().first().map(|file| file.path().to_path_buf());
     let folder = datadir_of(files).ok_or_else(|| Error::NoUndo(first().unwrap_or_default()))?;
     let datadir = Datadir::open(&folder)?;
-    let mut undo_files: Vec<PathBuf> = vec![];
+    let (mut undo_files, mut numbers): (Vec<PathBuf>, _) = (vec![], HashMap::new());
     for (record, found) in records.iter_mut().zip(found) {
         let Some((path, at)) = datadir.undo_of(&found.hash) else { continue };
-        let file = undo_files.iter().position(|file| *file == path).unwrap_or_else(|| {
-            undo_files.push(path);
-            undo_files.len() - 1
+        let file = *numbers.entry(path).or_insert_with_key(|path| {
+            undo_files.push(path.clone());
+            undo_files.len() as u32 - 1
         });
-        record.undo = Some((file as u32, at));
+        record.undo = Some((file, at));
     }
     digest::of_files(undo_files.iter().map(PathBuf::as_path))
 }
