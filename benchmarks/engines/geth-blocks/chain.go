@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/ethereum/go-ethereum/consensus/beacon"
 	"github.com/ethereum/go-ethereum/consensus/ethash"
@@ -30,6 +31,8 @@ func openChain(o options) (*core.BlockChain, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// a large genesis is many times as large in memory, and twice that with its garbage
+	percent := debug.SetGCPercent(20)
 	_, closeChain, err := openDatabase(o, genesis)
 	if err != nil {
 		return nil, nil, err
@@ -37,6 +40,8 @@ func openChain(o options) (*core.BlockChain, func() error, error) {
 	if err := closeChain(); err != nil {
 		return nil, nil, err
 	}
+	debug.SetGCPercent(percent)
+	debug.FreeOSMemory()
 	return openDatabase(o, genesis)
 }
 

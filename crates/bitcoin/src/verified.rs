@@ -39,7 +39,8 @@ impl<'a> VerifiedBlock<'a> {
     }
 }
 
-/// Makes something of consecutive verified blocks, on any thread.
+/// Makes something of verified blocks on any thread: of consecutive ones, but in a unit of block
+/// files, which has some of a chain's, in its order.
 pub type Make = Arc<dyn Fn(&[VerifiedBlock<'_>]) -> Result<Made, NotMade> + Send + Sync>;
 
 /// Keeps what was made, in the order of the blocks.

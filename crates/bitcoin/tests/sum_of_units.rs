@@ -23,6 +23,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+use testkit::Random;
 
 /// A datadir of several files, and its units.
 struct Case {
@@ -251,6 +252,49 @@ fn undo_data_that_is_gone_is_told_by_its_block() {
     unknown(join, &format!("undo data of block {lost} "));
 }
 
+/// Wherever files and units begin and whatever is forged or damaged, the verdict is that of a
+/// single run, which [`by_sum`] holds units of a file to.
+#[test]
+fn a_hundred_random_cuts_have_the_verdict_of_a_single_run() {
+    let good = chain(83);
+    let bytes: usize = good.blocks.iter().map(|block| block.len() + 8).sum();
+    let mut random = Random::new(83);
+    let mut counts = [0; 2];
+    for round in 0..100 {
+        let mut kept = good.clone();
+        match round % 5 {
+            1 => kept.some_coin(&mut random).1.value += 1,
+            2 => drop(kept.unspent.remove(random.below(good.unspent.len()))),
+            _ => {}
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let max_file = 3_000 + random.below(bytes) as u64;
+        let datadir = kept.write_in_files(folder.path(), max_file);
+        let all = files(&datadir, &kept.params);
+        if round % 5 == 3 {
+            let number = random.below(all.files().len());
+            let kind = ["blk", "rev"][random.below(2)];
+            change_some(&datadir.join(format!("blocks/{kind}{number:05}.dat")), &mut random);
+        }
+        let (run, outcome) = by_sum(&datadir, &datadir, &options(kept.params.clone()));
+        let summed = summed(&kept.params);
+        let size = 2 + random.below(4);
+        let (own, verdict) = Units::in_groups(&all, size, &datadir, &summed).verify(&summed);
+        assert_eq!(own.proof, run.proof, "round {round}");
+        let is_proven = verdict.is_ok();
+        assert_eq!(is_proven, run.unproven.is_none() && outcome.is_ok(), "round {round}");
+        counts[usize::from(is_proven)] += 1;
+    }
+    assert!(counts[1] >= 40 && counts[0] >= 40, "{counts:?}");
+}
+
+/// Changes a bit of a file somewhere.
+fn change_some(path: &Path, random: &mut Random) {
+    let mut bytes = fs::read(path).unwrap();
+    random.flip(&mut bytes);
+    fs::write(path, bytes).unwrap();
+}
+
 /// A second round: the part of a unit is of what is good in its table, and the other copy is in the
 /// table of another unit, whose undo file is that of the first.
 #[test]
@@ -330,6 +374,11 @@ fn units_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
     assert!(error.to_string().contains("found it alone"), "{error}");
     let error = unit::coins(folder.path(), &options).unwrap_err();
     assert!(error.to_string().contains("the chainstate of a datadir"), "{error}");
+    let empty = folder.path().join("chainstate");
+    fs::create_dir_all(folder.path().join("blocks/index")).unwrap();
+    fs::create_dir(&empty).unwrap();
+    let error = unit::coins(&empty, &options).unwrap_err();
+    assert!(matches!(error, Error::NoCoins(_)), "{error}");
     let case = Case::of(&chain(80), 20_000);
     let middle = Units {
         all: case.units.all.only(&[1]),

@@ -4,8 +4,8 @@
 use crate::answer::Answer;
 use crate::args::{Export, ExportNames, Read, Rows, Verification};
 use crate::import::{Run, family};
-use crate::{bitcoin, ethereum, neo, outputs, stop, unit};
-use ::ethereum::unit::boundary::Boundary;
+use crate::unit::{self, Documents};
+use crate::{bitcoin, ethereum, neo, outputs, stop};
 use anyhow::{Context, Result, bail, ensure};
 use archive::Family;
 use archive::output::{Shape, keep_apart};
@@ -89,23 +89,22 @@ fn kept(folder: &Path) -> String {
     )
 }
 
-/// Writes tables of one unit of a chain, verified behind the blocks of `after`; the answer has its
+/// Writes tables of one unit of a chain, verified behind what `after` says; the answer has its
 /// boundary, and the files where it came to its end.
-pub fn of_unit(args: &Export, after: Option<&Boundary>, cancel: Cancel) -> Result<Answer> {
+pub fn of_unit(args: &Export, after: Option<&Documents>, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     unit::expect_no_record(asked, "--unit")?;
     // other units may be written into the same folder at the same time
     keep_apart(&args.to, &asked.paths, Shape::FilesIn)?;
     create(&args.to)?;
-    let to = To::Folder(&args.to);
-    match family(asked) {
+    let asked = Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) };
+    match family(asked.verification) {
         Family::Ethereum => {
-            let asked = Asked { verification: asked, rows: &args.rows, to };
-            ethereum::export::of_unit(&asked, after, cancel)
+            let after = after.map(Documents::one).transpose()?;
+            ethereum::export::of_unit(&asked, after.as_ref(), cancel)
         }
-        Family::Bitcoin | Family::Neo => {
-            bail!("expected an Ethereum archive, which can be verified in parts")
-        }
+        Family::Bitcoin => bitcoin::export::of_unit(&asked, after, cancel),
+        Family::Neo => bail!("expected an archive that can be verified in parts, found a Neo dump"),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::{bitcoin, data_folder, ethereum, neo};
+use ::ethereum::snapshot::is_snapshot;
 use anyhow::{Result, ensure};
 use archive::Family;
 use std::path::PathBuf;
@@ -22,6 +23,11 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     }
     let asks = args.block.is_some() || args.transaction.is_some() || args.account.is_some();
     ensure!(!asks, "--block, --transaction and --account are for the store of a Neo import");
+    if let [path] = &args.paths[..]
+        && is_snapshot(path)
+    {
+        return ethereum::snapshot::inspect(path, args.deep, json);
+    }
     match Family::of(&args.paths) {
         Family::Ethereum => ethereum::inspect::run(args, json),
         Family::Bitcoin => bitcoin::inspect::run(args, json),

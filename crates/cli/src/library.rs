@@ -57,7 +57,7 @@ pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> V
     let export = [OsString::from("export")].into_iter();
     let args: Vec<_> = export.chain(args.iter().cloned()).collect();
     document(&args, |cli| {
-        let after = after.map(|text| Documents::new(AFTER, text)?.one()).transpose()?;
+        let after = after.map(|text| Documents::new(AFTER, text)).transpose()?;
         match &cli.command {
             Command::Export(args) => export::of_unit(args, after.as_ref(), cancel.clone()),
             _ => bail!("expected the arguments of export"),

@@ -309,4 +309,11 @@ fn a_sum_verifies_a_datadir_and_a_store_without_a_set_of_coins() {
     assert_eq!(damaged["status"], "damage", "{damaged:#}");
     assert!(damaged["error"]["message"].to_string().contains("rev00000.dat"), "{damaged:#}");
     assert_eq!(verify("", &core)["status"], "verified", "nobody asks undo data");
+    // a copy has another name
+    let copy = scratch.path("copy");
+    fs::rename(core.join("regtest"), &copy).unwrap();
+    for words in ["", "--chain regtest"] {
+        assert_eq!(verify(words, &copy)["status"], "verified", "{words}");
+    }
+    assert_eq!(verify("--chain testnet3", &copy)["status"], "usage");
 }

@@ -8,6 +8,7 @@ use pipeline::Cancel;
 use program::{Scratch, blockmill, document, run, succeed};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -93,6 +94,50 @@ fn units_of_a_sum_are_told_what_a_join_asks_as_text() {
     let verdict = join(&[first, parts].concat());
     assert_eq!(verdict["status"], "verified", "{verdict:#}");
     assert_eq!(verdict["result"]["last"], 120);
+}
+
+/// Of block files a unit is told its table, and has rows of its blocks in the chain.
+#[test]
+fn tables_of_block_files_are_written_unit_by_unit() {
+    let scratch = Scratch::new("library_block_files");
+    let [blocks, units, alone] = ["blocks", "units", "alone"].map(|name| scratch.path(name));
+    let recipe = "generate bitcoin --inputs 100 --blocks 130 --file-size 20000 --order shuffled";
+    succeed(blockmill(recipe).arg("--out").arg(&blocks));
+    let tables = "--tables blocks,inputs --level bodies";
+    succeed(blockmill(&format!("export {tables} --to")).arg(&alone).arg(&blocks));
+    let entries = fs::read_dir(&blocks).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<_> = entries.filter(|path| path.to_string_lossy().contains("/blk")).collect();
+    assert!(files.len() > 2, "{files:?}");
+    let headers: Vec<_> = files
+        .iter()
+        .map(|file| library::verify_unit(&words("", file), None, &Cancel::new()))
+        .map(|answer| answer["result"].to_string())
+        .collect();
+    let export = |file: &Path, after: Option<&str>| {
+        let to = [OsString::from("--to"), units.clone().into()];
+        let asked = [words(tables, file), to.to_vec()].concat();
+        library::export_unit(&asked, after, &Cancel::new())
+    };
+    let refused = export(&files[0], None);
+    assert_eq!(refused["status"], "usage", "{refused:#}");
+    let asked = library::join(&headers, &[], &Cancel::new());
+    let mut documents = headers.clone();
+    let mut rows = [0, 0];
+    for table in asked["result"].as_array().unwrap() {
+        let file = Path::new(table["sources"][0]["path"].as_str().unwrap());
+        let answer = export(file, Some(&table.to_string()));
+        assert_eq!(answer["status"], "verified", "{answer:#}");
+        for (rows, file) in rows.iter_mut().zip(answer["result"]["files"].as_array().unwrap()) {
+            *rows += file["rows"].as_u64().unwrap();
+        }
+        documents.push(answer["result"]["boundary"].to_string());
+    }
+    assert_eq!(library::join(&documents, &[], &Cancel::new())["status"], "verified");
+    let manifest = fs::read(alone.join("manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let expected = manifest["files"].as_array().unwrap().iter();
+    let expected: Vec<_> = expected.map(|file| file["rows"].as_u64().unwrap()).collect();
+    assert_eq!(rows[..], expected[..]);
 }
 
 #[test]

@@ -67,6 +67,13 @@ fn a_snapshot_behind_an_earlier_block_and_damaged_ones() {
     let text = succeed(&mut check(&early));
     assert!(text.contains("the state behind block 17 ") && text.contains("damage         none"));
 
+    let text = succeed(blockmill("inspect").arg(&early));
+    let root = state_root(&part);
+    assert!(text.contains("behind block 17 0x") && text.contains(root), "{text}");
+    let told = succeed_json(blockmill("inspect --deep").arg(&early));
+    assert_eq!((&told["block"], &told["state_root"]), (&17.into(), &root.into()));
+    assert_eq!(told["accounts"], written["accounts"]);
+
     let bytes = fs::read(&last).expect("a snapshot");
     let damaged = scratch.path("damaged");
     for at in [9, 130, bytes.len() / 2, bytes.len() - 1] {
@@ -78,6 +85,8 @@ fn a_snapshot_behind_an_earlier_block_and_damaged_ones() {
         let text = &ended.stdout;
         assert!(text.contains("damaged at offset") && text.contains("expected"), "{at}: {text}");
         assert!(text.contains("make it again"), "{at}: {text}");
+        let ended = run(blockmill("inspect --deep").arg(&damaged));
+        assert!(ended.code == Some(4) && ended.stderr.contains("at offset"), "{}", ended.stderr);
     }
     fs::write(&damaged, &bytes[..bytes.len() - 7]).expect("a file");
     let ended = run(&mut check(&damaged));
@@ -153,6 +162,37 @@ fn blocks_go_on_from_a_snapshot() {
         };
         succeed(&mut unwind("17"));
         misunderstand(&mut unwind("16"), &["expected", "found --to 16"]);
+    }
+}
+
+#[test]
+fn a_snapshot_goes_into_a_state_on_disk() {
+    let scratch = Scratch::new("snapshots-on-disk");
+    let chain = Chain::made(&scratch);
+    let [whole, snapshot] = ["whole", "snapshot"].map(|name| scratch.path(name));
+    let expected = succeed_json(&mut chain.import(&whole, ""));
+    let flags = format!("{} --until 17", chain.genesis());
+    succeed(&mut convert(&whole, &snapshot, &flags));
+    for state in ["pages", "flat+trie"] {
+        let store = scratch.path(state);
+        succeed(&mut chain.import(&store, "--until 17 --level bodies"));
+        let with = format!("--with state={state} --cache 1");
+        let words = format!("import {with} --data");
+        let adopted = succeed_json(blockmill(&words).arg(&store).arg(&snapshot));
+        assert_eq!((&adopted["state"], &adopted["block"]), (&state.into(), &17.into()));
+        assert!(succeed(blockmill("check").arg(&store)).contains("damage         none"));
+        let record = succeed_json(&mut chain.import(&store, &with));
+        assert_eq!((state_root(&record), tip_of(&store)), (state_root(&expected), Some(30)));
+        // what a store knows of a state whose first block it did not execute
+        let proof = |store: &Path| {
+            let account = "0x0000000000000000000000000000000000000001";
+            let words = format!("prove --account {account} --block 30");
+            succeed(blockmill(&words).arg(store))
+        };
+        assert_eq!(proof(&store), proof(&whole), "{state}");
+        succeed(blockmill("unwind --to 17").arg(&store));
+        let record = succeed_json(&mut chain.import(&store, &with));
+        assert_eq!(state_root(&record), state_root(&expected), "{state}");
     }
 }
 

@@ -15,6 +15,7 @@ from unittest import mock
 import blockmill
 import blockmill.spark
 import pyarrow as pa
+import pyarrow.parquet as pq
 from spark_support import OnEngine, table
 
 BITCOIN = Path(os.environ["BLOCKMILL_FIXTURES"], "bitcoin")
@@ -58,6 +59,24 @@ def changed(path, at):
     data = bytearray(path.read_bytes())
     data[at] ^= 1
     path.write_bytes(data)
+
+
+def core_datadir(place):
+    """The datadir of Bitcoin Core among the fixtures."""
+    with pa.OSFile(str(BITCOIN / "core-datadir-main-0-4521.tar.zst")) as packed:
+        with tarfile.open(fileobj=pa.CompressedInputStream(packed, "zstd"), mode="r|") as tar:
+            tar.extractall(place, filter="data")
+    [blocks] = {path.parent for path in place.rglob("blk*.dat")}
+    return blocks.parent
+
+
+def rows_in(to, name):
+    """The rows of a table, in the order of the chain."""
+    manifest = json.loads((to / "manifest.json").read_text())
+    files = [to / file["file"] for file in manifest["files"] if file["table"] == name]
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    order = ("number", "block_number", "transaction_index", "index")
+    return sorted(rows, key=lambda row: [row[column] for column in order if column in row])
 
 
 class OnBlocks(OnEngine):
@@ -105,12 +124,7 @@ class Verdicts(OnBlocks):
         for path, height in [("testnet3-0-400.dat", 400), ("mainnet-0-4521.dat", 4_521)]:
             answer = self.run_both([BITCOIN / path], partial=True)
             self.assertEqual((answer["status"], answer["boundary"]["last"]), ("partial", height))
-        place = self.new()
-        with pa.OSFile(str(BITCOIN / "core-datadir-main-0-4521.tar.zst")) as packed:
-            with tarfile.open(fileobj=pa.CompressedInputStream(packed, "zstd"), mode="r|") as tar:
-                tar.extractall(place, filter="data")
-        [blocks] = {path.parent for path in place.rglob("blk*.dat")}
-        answer = self.run_both([blocks])
+        answer = self.run_both([core_datadir(self.new()) / "blocks"])
         self.assertEqual((answer["status"], answer["boundary"]["last"]), ("verified", 4_521))
 
     def test_damage_in_one_file(self):
@@ -224,11 +238,51 @@ class Rows(OnBlocks):
         for name in ("block", "hash", "file", "offset", "rule", "expected", "found"):
             self.assertEqual(row[name], error[name], name)
 
-    def test_tables_of_block_files_are_refused_before_anything_is_done(self):
-        to = self.new()
-        with self.assertRaisesRegex(ValueError, "blk00000.dat: tables of block files"):
-            blockmill.spark.export(self.spark, self.chain, to, ["blocks"])
-        self.assertFalse(to.exists())
+
+class Tables(OnBlocks):
+    TABLES = ["blocks", "transactions", "inputs", "outputs"]
+
+    def expect_same(self, blocks):
+        """Tables of the engine, which have the rows of a single run; their files."""
+        to, alone = self.new(), self.new()
+        answer = blockmill.spark.export(self.spark, blocks, to, self.TABLES, seal="off")
+        self.assertEqual(answer["status"], "verified", answer)
+        blockmill.export(blocks, alone, tables=self.TABLES, level="bodies")
+        for name in self.TABLES:
+            self.assertEqual(rows_in(to, name), rows_in(alone, name), name)
+        own, other = (json.loads((it / "manifest.json").read_text()) for it in (to, alone))
+        for part in own.keys() - {"files"}:
+            self.assertEqual(own[part], other[part], part)
+        again = blockmill.spark.export(self.spark, blocks, to, self.TABLES, seal="off")
+        self.assertEqual(again["verified_now"], 0)
+        self.assertEqual(json.loads((to / "manifest.json").read_text()), own)
+        return own["files"]
+
+    def test_tables_are_those_of_a_single_run_in_1_2_and_5_units_in_any_order(self):
+        dice = random.Random(19)
+        for count in (1, 2, 5):
+            own = list(self.records)
+            dice.shuffle(own)
+            size = -(-len(own) // count)
+            parts = [own[at : at + size] for at in range(0, len(own), size)]
+            files = self.expect_same(write_files(self.new(), parts))
+            self.assertEqual(len(files), count * len(self.TABLES))
+            self.assertTrue(all(file["source_sha256"] for file in files))
+
+    def test_another_copy_of_a_bad_block_has_its_rows(self):
+        blocks = self.copy()
+        path, count = files_of(blocks)[1], len(files_of(blocks))
+        shutil.copy(path, blocks / f"blk{count:05}.dat")
+        changed(path, len(records(path)[0]) - 1)
+        self.expect_same(blocks)
+
+    def test_no_manifest_says_that_bad_blocks_are_a_chain(self):
+        blocks, to = self.copy(), self.new()
+        path = files_of(blocks)[1]
+        changed(path, len(records(path)[0]) - 1)
+        answer = blockmill.spark.export(self.spark, blocks, to, ["blocks"], seal="off")
+        self.assertNotEqual(answer["status"], "verified")
+        self.assertFalse((to / "manifest.json").exists())
 
 
 if __name__ == "__main__":

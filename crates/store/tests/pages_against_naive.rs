@@ -48,6 +48,10 @@ fn life(draw: Draw, seed: u64, page_bytes: usize) -> (u32, u64) {
             let root = parts.pages.update(&changes(&batch)).unwrap();
             assert_eq!(root, world.root(), "{draw:?}, seed {seed}, block {blocks}");
             blocks += 1;
+            if random.below(5_u32) == 0 {
+                parts.pages.write_ahead().unwrap();
+                assert_eq!(parts.pages.survey().buffer_bytes, 0);
+            }
             if random.below(4_u32) == 0 {
                 parts.commit();
                 cleaned = parts.pages.survey().cleaned_bytes.max(cleaned);
@@ -88,6 +92,33 @@ fn random_blocks_have_the_roots_of_the_definition() {
     assert!(blocks > 95 * rounds(12) as u32, "{blocks} blocks");
     assert!(cleaned > 0, "no file was emptied");
     println!("{blocks} blocks, {cleaned} bytes of cells moved");
+}
+
+#[test]
+fn what_was_written_ahead_goes_with_the_process() {
+    let mut random = Random::new(17);
+    let (disk, mut world) = (SimulatedDisk::default(), World::default());
+    let mut parts = open(&disk, 2048);
+    let mood = Mood { draw: Draw::Uniform, removes: 30, changes: 40, slots: 50 };
+    let block = |parts: &mut Parts, world: &mut World, random: &mut Random| {
+        let batch = world.block(mood, random);
+        assert_eq!(parts.pages.update(&changes(&batch)).unwrap(), world.root());
+        parts.pages.write_ahead().unwrap();
+    };
+    for _ in 0..rounds(12) {
+        for _ in 0..3 {
+            block(&mut parts, &mut world, &mut random);
+        }
+        parts.commit();
+        let mut lost = world.clone();
+        for _ in 0..random.below(6_usize) {
+            block(&mut parts, &mut lost, &mut random);
+        }
+        drop(parts);
+        parts = open(&disk, 2048);
+        assert_holds(&parts.pages, &mut world, &mut random);
+    }
+    assert!(parts.pages.survey().disk_bytes > 0);
 }
 
 #[test]

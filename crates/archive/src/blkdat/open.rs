@@ -274,10 +274,12 @@ fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<Pat
         let base = known.folder().map_or_else(|| path.to_path_buf(), |name| path.join(name));
         folders.extend(Some(base.join("blocks")).filter(|folder| has_files(folder)));
     }
-    // with the network's name, the folder of that network itself
-    let own = network.and_then(|network| network.folder()).filter(|name| path.ends_with(name));
-    if folders.is_empty() && own.is_some() {
-        folders.extend(Some(path.join("blocks")).filter(|folder| has_files(folder)));
+    // with the network's name, the folder of that network itself, or a copy of it
+    if let Some(network) = network.filter(|_| folders.is_empty()) {
+        let blocks = path.join("blocks");
+        let is_own = network.folder().is_some_and(|name| path.ends_with(name));
+        let holds = |folder: &PathBuf| has_files(folder) && (is_own || is_of(folder, network));
+        folders.extend(Some(blocks).filter(holds));
     }
     match (folders.len(), folders.first()) {
         (1, Some(folder)) => Ok(Some(folder.clone())),
@@ -289,6 +291,14 @@ fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<Pat
         }),
         (_, None) => Ok(None),
     }
+}
+
+/// Do the first block files in a folder say that they are of this network?
+fn is_of(folder: &Path, network: Network) -> bool {
+    let key = XorKey::of_folder(folder).unwrap_or_default();
+    let files = list(folder, is_block_file).unwrap_or_default();
+    let mut told = files.iter().take(FEW).filter_map(|path| probe(path, key, None).ok()?);
+    told.any(|found| found.network == Some(network))
 }
 
 /// No hidden file, and not the key.

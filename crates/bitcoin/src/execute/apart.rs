@@ -12,8 +12,10 @@ use crate::BlockHash;
 use crate::body::reader::BlockReader;
 use crate::fault::{Cause, Error};
 use crate::types::hash_blocks;
+use crate::verified::{Making, VerifiedBlock};
 use archive::blkdat::BlockLocation;
 use crypto::ManySha256;
+use pipeline::{Made, NotMade};
 
 /// Some blocks on their way.
 pub(crate) struct Apart {
@@ -110,6 +112,25 @@ impl Apart {
             prove(blocks, prepared, connected, terms, sum, verdict);
             checked.check(blocks, prepared, connected, terms, verdict);
         }
+    }
+
+    /// Makes of the good blocks, in their order, what is asked for. The genesis block, which nobody
+    /// verifies, comes with the block that follows it.
+    pub fn make(&self, terms: &Terms, making: &Making) -> Result<Made, NotMade> {
+        let Self { blocks, checked, verdict, .. } = self;
+        let good = &blocks.all()[..verdict.good()];
+        let height = |i| blocks.place(i).rules.height;
+        let follows_it = !good.is_empty() && height(0) == 1;
+        let genesis = follows_it.then(|| terms.params.genesis_block()).flatten();
+        let first = genesis.iter().map(|block| VerifiedBlock { height: 0, block, spent: None });
+        let mut at = 0;
+        let others = good.iter().enumerate().map(|(i, block)| {
+            let (start, inputs) = (at, block.inputs.len() - 1);
+            at += inputs;
+            let spent = terms.connects.then(|| checked.spent(start..at));
+            VerifiedBlock { height: height(i), block, spent }
+        });
+        (making.make)(&first.chain(others).collect::<Vec<_>>())
     }
 
     /// What became of each block by itself.

@@ -12,7 +12,7 @@ use crate::sum::{Places, Sum, Undo};
 use archive::blkdat::BlockFiles;
 use chain::Status;
 use crypto::ManySha256;
-use pipeline::{Flow, Stages};
+use pipeline::{Flow, Made, NotMade, Stages};
 use std::path::PathBuf;
 
 /// Files that the reading thread keeps open.
@@ -25,6 +25,7 @@ const BATCH_BLOCKS: usize = 512;
 struct Batch {
     rows: Vec<(Row, Found)>,
     blocks: Apart,
+    made: Option<Result<Made, NotMade>>,
 }
 
 /// What became of them.
@@ -35,10 +36,12 @@ struct Findings {
     fault: Option<Finding>,
 }
 
-/// Verifies the blocks of `table`, which is that of the unit of `files`.
+/// Verifies the blocks of `table`, which is that of the unit of `files`. Of the good ones is made
+/// what `options` ask for.
 ///
 /// # Errors
-/// The run was asked to stop. What is wrong with a block stands in the answer.
+/// The run was asked to stop; what should be made cannot be. What is wrong with a block stands in
+/// the answer.
 pub fn bodies(files: &BlockFiles, table: &Table, options: &Options) -> Result<Bodies, Error> {
     let terms = terms(options, None);
     let Findings { rows, .. } = run(files, table, options, &terms)?;
@@ -127,7 +130,7 @@ fn run(
     let of_row = |row: &Row| (*row, row.record.found(row.record.file));
     let rows: Vec<_> = table.rows.iter().map(of_row).collect();
     let threads = if options.setting.plan().overlapped { options.threads.max(1) } else { 0 };
-    let batch = || Batch { rows: vec![], blocks: Apart::new(terms.hasher) };
+    let batch = || Batch { rows: vec![], blocks: Apart::new(terms.hasher), made: None };
     let batches = (0..pipeline::buffers(threads)).map(|_| batch()).collect();
     let mut reader = BlockReader::new(files, OPEN_FILES);
     let mut next = 0;
@@ -136,20 +139,33 @@ fn run(
         next += if more { batch.read(&rows[next..], options, &mut reader) } else { 0 };
         Ok::<_, Error>(more)
     };
+    let making = options.making.as_ref();
+    if making.is_some() && rows.iter().any(|(row, _)| row.height.is_none()) {
+        return Err(Error::OtherDocuments("a table that knows the height of each block"));
+    }
     let take = |batch: &mut Batch| {
         batch.answer(files, &mut findings)?;
-        Ok(Flow::Continue)
+        if let (Some(made), Some(making)) = (batch.made.take(), making) {
+            (making.keep)(&made?)?;
+        }
+        Ok::<_, Error>(Flow::Continue)
     };
-    let ended = Stages::read("read", read)
+    let stages = Stages::read("read", read)
         .watched(options.cancel.live())
         .parallel("prepare", |batch: &mut Batch| batch.blocks.prepare(terms))
         .parallel("check", |batch: &mut Batch| {
             if !options.cancel.is_cancelled() {
                 batch.blocks.execute(terms);
             }
-        })
-        .serial("finish", take)
-        .run(batches, threads);
+        });
+    let stages = match making {
+        Some(making) => stages.parallel("make", |batch: &mut Batch| {
+            let goes_on = !options.cancel.is_cancelled();
+            batch.made = goes_on.then(|| batch.blocks.make(terms, making));
+        }),
+        None => stages,
+    };
+    let ended = stages.serial("finish", take).run(batches, threads);
     ended.outcome?;
     if options.cancel.is_cancelled() {
         return Err(Error::Stopped);

@@ -16,12 +16,11 @@ use std::path::Path;
 pub fn coins(folder: &Path, options: &Options) -> Result<Coins, Error> {
     // what a killed run left behind in a store goes when that is opened
     drop(open(folder, options)?);
-    Ok(Coins {
-        schema: SCHEMA,
-        chain: options.params.name.into(),
-        sources: digest::of_folder(folder)?,
-        part: None,
-    })
+    let sources = digest::of_folder(folder)?;
+    if sources.is_empty() {
+        return Err(Error::NoCoins(folder.to_path_buf()));
+    }
+    Ok(Coins { schema: SCHEMA, chain: options.params.name.into(), sources, part: None })
 }
 
 /// What the unspent coins of `told` come to. Its files must be those that they were.

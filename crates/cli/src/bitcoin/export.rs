@@ -1,15 +1,18 @@
 //! `export` of Bitcoin block files: verified as by `verify`, and written as tables.
 
 use super::import::Job;
+use super::unit;
 use crate::answer::Answer;
 use crate::export::{self, Asked};
 use crate::import::Run;
-use anyhow::{Context, Result};
+use crate::unit::Documents;
+use anyhow::{Context, Result, bail};
 use bitcoin::import::{Options, Run as Ended};
 use bitcoin::{Error, Level};
-use columns::bitcoin::{making, tables};
+use columns::bitcoin::{making, making_of_unit, tables};
 use columns::{Facts, Verdict};
-use pipeline::NotMade;
+use pipeline::{Cancel, NotMade};
+use serde_json::json;
 
 /// `blockmill export` of block files.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
@@ -40,6 +43,22 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let answer = job.end(&ended, &outcome, (folder.path(), false), run)?;
     folder.close().context("cannot remove the folder of the coins")?;
     export::answer(asked, answer, &files, json)
+}
+
+/// Tables of one block file: of its blocks in the table that a join of all headers made for it, one
+/// of the documents `after`. They are verified as by `verify --unit --after`.
+pub fn of_unit(asked: &Asked<'_>, after: Option<&Documents>, cancel: Cancel) -> Result<Answer> {
+    let after =
+        after.context("expected the table of this unit, as a join of all headers makes it")?;
+    let Job { files, mut options, .. } = Job::prepare(asked.verification, cancel)?;
+    let [file] = files.files() else { bail!("expected one block file as a unit") };
+    options.level = unit::level(asked.verification, &options)?;
+    let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
+    let path = file.path();
+    options.making = Some(making_of_unit(writing.export.clone(), &writing.tables, path));
+    let (answer, boundary) = unit::behind(&files, after, &options)?;
+    let files = writing.export.finish()?;
+    answer.with(json!({ "boundary": boundary, "files": files }))
 }
 
 /// What the files say of the chain, and of what else decides on its verdict.

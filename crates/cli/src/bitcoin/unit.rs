@@ -49,11 +49,21 @@ pub fn verify(
         let document = Document::Headers(headers(&files, &options)?);
         return with_boundary(Answer::of(Status::Verified), &document, json);
     };
+    let (answer, document) = behind(&files, after, &options)?;
+    with_boundary(answer, &document, json)
+}
+
+/// The bodies of a unit by its table, which is one of the documents `after`.
+pub(super) fn behind(
+    files: &BlockFiles,
+    after: &Documents,
+    options: &Options,
+) -> Result<(Answer, Document)> {
     let paths: Vec<&Path> = files.files().iter().map(|file| file.path()).collect();
     let (sources, table, execution) = table_of(&paths, after)?;
     let bodies = match execution.filter(|_| options.level == Level::Execution) {
-        Some(execution) => execute(&files, &sources, &table, &execution, &options)?,
-        None => bodies(&files, &table, &options)?,
+        Some(execution) => execute(files, &sources, &table, &execution, options)?,
+        None => bodies(files, &table, options)?,
     };
     let bad = bodies.rows.iter().find_map(|row| row.bad.as_ref());
     let part = bodies.part.as_ref();
@@ -66,7 +76,7 @@ pub fn verify(
         (None, None) => (Status::Verified, None),
     };
     let answer = Answer { error: text.map(FaultReport::new), ..Answer::of(status) };
-    with_boundary(answer, &Document::Bodies { sources, bodies }, json)
+    Ok((answer, Document::Bodies { sources, bodies }))
 }
 
 /// The same of unspent coins.
@@ -98,7 +108,7 @@ fn verify_coins(
 }
 
 /// The level of units: no deeper than bodies, but where a sum takes the place of a set of coins.
-fn level(asked: &Verification, options: &Options) -> Result<Level> {
+pub(super) fn level(asked: &Verification, options: &Options) -> Result<Level> {
     let by_sum = options.setting.plan().sum && options.level == Level::Execution;
     let told = "level execution of units: expected --with coins=sum, too; no unit has a set of \
                 coins";

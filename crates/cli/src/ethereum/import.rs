@@ -61,17 +61,17 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
         return job.run(Sink::Segments(Box::new(store)), run);
     }
     drop(store);
-    let limits = limits(args, &job.options);
+    let limits = limits(args, &job.options.setting, job.options.threads);
     let (store, _) = ExecutedStore::open(&args.data, &store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(Sink::Executed(Box::new(store)), run)
 }
 
 /// How much of the state's log is kept, and how the state is.
-fn limits(args: &Import, options: &Options) -> Limits {
-    let plan = options.setting.plan();
+pub(super) fn limits(args: &Import, setting: &Setting, threads: usize) -> Limits {
+    let plan = setting.plan();
     let memory = usize::try_from(args.verification.cache << 20).unwrap_or(usize::MAX);
-    let (state, disk) = (plan.state, plan.disk(memory, options.threads));
+    let (state, disk) = (plan.state, plan.disk(memory, threads));
     Limits { depth: args.unwind_depth, state, disk, ..Limits::default() }
 }
 

@@ -1,5 +1,6 @@
 //! `convert --to snapshot`: the state of a store in one file; and `check` of such a file.
 
+use super::import::{limits, setting};
 use super::state::Source;
 use crate::answer::Answer;
 use crate::args::{Check, Convert, Import};
@@ -10,11 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use archive::Family;
 use archive::output::OutputFile;
 use chain::{FaultReport, Hex, Status, grouped};
-use ethereum::durable::{ExecutedStore, Limits};
+use ethereum::durable::ExecutedStore;
 use ethereum::fault::Error;
 use ethereum::header::HeaderView;
 use ethereum::params::ChainSpec;
-use ethereum::snapshot::{Counts, Head, SnapshotError, verify, write};
+use ethereum::snapshot::{Counts, Head, SnapshotError, head_of, verify, write};
+use ethereum::state::StateKind;
 use pipeline::Cancel;
 use report::counted;
 use serde_json::json;
@@ -84,7 +86,8 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     let others = [asked.record.is_some(), asked.level.is_some(), asked.serve.is_some()];
     ensure!(
         others == [false; 3] && asked.from.is_none() && asked.until.is_none(),
-        "import of a snapshot: expected --data, --threads and --unwind-depth only, found others"
+        "import of a snapshot: expected --data, --threads, --unwind-depth, --with and --cache \
+         only, found others"
     );
     data_folder::expect(data, Family::Ethereum)?;
     ensure!(
@@ -92,43 +95,93 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
         "--data {}: expected a store of blocks that ends with the snapshot's, found none",
         data.display()
     );
-    let limits = Limits { depth: args.unwind_depth, ..Limits::default() };
+    let threads = asked.threads.unwrap_or_else(host::cores);
+    let limits = limits(args, &setting(&asked.with)?, threads);
     let (store, _) = ExecutedStore::open(data, &store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     let watch = Watch::new(size.len(), json, cancel);
-    let threads = asked.threads.unwrap_or_else(host::cores);
+    let kind = store.kind().name();
     let adopted = store.adopt(path, threads, cancel, |bytes| {
         watch.read(bytes);
     });
     watch.finish();
     let found = match adopted {
         Ok(found) => found,
-        Err(SnapshotError::Stopped) => return Ok(Answer::of(Status::Interrupted)),
-        Err(error @ SnapshotError::Damaged { .. }) => {
-            let SnapshotError::Damaged { path, offset, .. } = &error else { bail!(error) };
-            let (file, offset) = (Some(path.clone()), Some(*offset));
-            let report = FaultReport { file, offset, ..FaultReport::new(error.to_string()) };
-            return Ok(Answer { error: Some(report), ..Answer::of(Status::Damage) });
-        }
-        Err(SnapshotError::Taker(error)) => return Err((*error).into()),
-        Err(error) => return Err(error.into()),
+        Err(error) => return refused(error),
     };
     let (head, counts) = (found.head, found.counts);
     if json {
         return Answer::ok().with(json!({
             "data": data.display().to_string(),
             "block": head.number,
+            "state": kind,
             "state_root": Hex(&head.state_root).to_string(),
             "codes": counts.codes,
             "accounts": counts.accounts,
             "slots": counts.slots,
         }));
     }
-    println!("store          {}", data.display());
+    println!("store          {}, state={kind}", data.display());
     println!("state          behind block {}: {}", grouped(head.number), amounts(&counts));
     println!("state root     {}, as the block's header has it", Hex(&head.state_root));
-    println!("`blockmill import` of the blocks behind it goes on from there");
+    let memory = StateKind::Memory.name();
+    let with = if kind == memory { String::new() } else { format!(" --with state={kind}") };
+    println!("`blockmill import{with}` of the blocks behind it goes on from there");
+    Ok(Answer::ok())
+}
+
+/// The answer where a snapshot is not read to its end.
+fn refused(error: SnapshotError) -> Result<Answer> {
+    if let SnapshotError::Damaged { path, offset, .. } = &error {
+        let (file, offset) = (Some(path.clone()), Some(*offset));
+        let report = FaultReport { file, offset, ..FaultReport::new(error.to_string()) };
+        return Ok(Answer { error: Some(report), ..Answer::of(Status::Damage) });
+    }
+    match error {
+        SnapshotError::Stopped => Ok(Answer::of(Status::Interrupted)),
+        SnapshotError::Taker(error) => Err((*error).into()),
+        error => Err(error.into()),
+    }
+}
+
+/// `blockmill inspect SNAPSHOT`: what it says of itself; all of it is read where that is asked for.
+pub fn inspect(path: &Path, deep: bool, json: bool) -> Result<Answer> {
+    let head = match head_of(path) {
+        Ok(head) => head,
+        Err(error) => return refused(error),
+    };
+    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
+    let found = match deep.then(|| verify(path, host::cores(), &Cancel::new(), |_| ())) {
+        Some(Err(error)) => return refused(error),
+        Some(Ok(found)) => Some(found.counts),
+        None => None,
+    };
+    let chain = ChainSpec::by_genesis_hash(&head.genesis).map(|spec| spec.name);
+    let (hash, root) = (Hex(&head.hash), Hex(&head.state_root));
+    if json {
+        return Answer::ok().with(json!({
+            "format": "snapshot",
+            "chain": chain,
+            "chain_id": head.chain_id,
+            "genesis": Hex(&head.genesis).to_string(),
+            "block": head.number,
+            "hash": hash.to_string(),
+            "state_root": root.to_string(),
+            "bytes": size,
+            "codes": found.map(|it| it.codes),
+            "accounts": found.map(|it| it.accounts),
+            "slots": found.map(|it| it.slots),
+        }));
+    }
+    let chain = chain.unwrap_or_else(|| format!("genesis {}", Hex(&head.genesis)));
+    println!("format         flat snapshot, {}", report::bytes(size));
+    println!("network        {chain}, chain {}", head.chain_id);
+    println!("state          behind block {} {hash}", grouped(head.number));
+    match found {
+        Some(counts) => println!("state root     {root}, computed from {}", amounts(&counts)),
+        None => println!("state root     {root}, as it says; --deep computes it"),
+    }
     Ok(Answer::ok())
 }
 

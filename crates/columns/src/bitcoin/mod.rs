@@ -9,25 +9,21 @@ use crate::error::{Error, not_made};
 use crate::export::Export;
 use crate::schema::Table;
 use crate::unit::Unit;
-use bitcoin::verified::{Making, VerifiedBlock};
+use bitcoin::verified::{Make, Making, VerifiedBlock};
 use chain::Status;
 use pipeline::{Made, NotMade};
 use rows::Tables;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What writes these tables of verified blocks; the caller ends `export`.
 #[must_use]
 pub fn making(export: Export, tables: &[&'static Table]) -> Making {
-    let (tables, form) = (tables.to_vec(), export.facts().form);
-    let make = move |blocks: &[VerifiedBlock<'_>]| -> Result<Made, NotMade> {
-        let pieces = pieces(blocks, || Tables::new(&tables, form)).map_err(not_made)?;
-        Ok(Box::new(pieces))
-    };
+    let make = make(&export, tables, |block| Unit::span_of(block.height.into()));
     let next = Mutex::new(None);
     let keep = move |made: &Made| {
-        let pieces = made.downcast_ref::<Vec<Piece>>().map_or(&[][..], Vec::as_slice);
         let mut next = next.lock().unwrap_or_else(PoisonError::into_inner);
-        for piece in pieces {
+        for piece in of(made) {
             if next.is_some_and(|next| next != piece.range.0) {
                 return Err(another_chain(piece.range.0));
             }
@@ -36,12 +32,43 @@ pub fn making(export: Export, tables: &[&'static Table]) -> Making {
         }
         Ok(())
     };
-    Making { make: Arc::new(make), keep: Arc::new(keep) }
+    Making { make, keep: Arc::new(keep) }
+}
+
+/// The same of the blocks of a unit, which is this file: some of the chain's, in its order.
+#[must_use]
+pub fn making_of_unit(export: Export, tables: &[&'static Table], file: &Path) -> Making {
+    let unit = Unit::File(file.into());
+    let make = make(&export, tables, move |_| unit.clone());
+    let keep = move |made: &Made| {
+        of(made).iter().try_for_each(|piece| export.take(piece)).map_err(not_made)
+    };
+    Making { make, keep: Arc::new(keep) }
+}
+
+fn make(
+    export: &Export,
+    tables: &[&'static Table],
+    unit: impl Fn(&VerifiedBlock<'_>) -> Unit + Send + Sync + 'static,
+) -> Make {
+    let (tables, form) = (tables.to_vec(), export.facts().form);
+    Arc::new(move |blocks| {
+        let pieces = pieces(blocks, &unit, || Tables::new(&tables, form)).map_err(not_made)?;
+        Ok(Box::new(pieces))
+    })
+}
+
+/// What was made of some blocks.
+fn of(made: &Made) -> &[Piece] {
+    made.downcast_ref::<Vec<Piece>>().map_or(&[], Vec::as_slice)
 }
 
 /// The blocks, cut where units end.
-fn pieces(blocks: &[VerifiedBlock<'_>], rows: impl Fn() -> Tables) -> Result<Vec<Piece>, Error> {
-    let unit = |block: &VerifiedBlock<'_>| Unit::span_of(block.height.into());
+fn pieces(
+    blocks: &[VerifiedBlock<'_>],
+    unit: impl Fn(&VerifiedBlock<'_>) -> Unit,
+    rows: impl Fn() -> Tables,
+) -> Result<Vec<Piece>, Error> {
     let mut pieces = vec![];
     for blocks in blocks.chunk_by(|a, b| unit(a) == unit(b)) {
         let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);

@@ -1,12 +1,15 @@
 //! A snapshot as the state of a store of blocks.
 
+use super::on_disk::of_state;
 use super::parts::StatePart;
 use super::{ExecutedStore, Facts, flat};
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::snapshot::{Entry, Head, SnapshotError, Verified, head_of, read};
+use crate::state::Filling;
 use crate::{Hash, Level};
 use chain::Hex;
+use crypto::ManyKeccak;
 use pipeline::Cancel;
 use std::fs::File;
 use std::path::Path;
@@ -15,8 +18,9 @@ use store::Tip;
 impl ExecutedStore {
     /// Puts the state of the snapshot at `path` beside the blocks of a store that has none, so that
     /// imports go on behind its last block, which must be the snapshot's. All of the snapshot is
-    /// verified; then the state becomes a part of the store in one durable commit. On an error the
-    /// store is as it was.
+    /// verified; then the state becomes a part of the store in one durable commit, where the limits
+    /// of the store say: in memory with a checkpoint, or on disk. On an error the store is as it
+    /// was.
     ///
     /// # Errors
     /// [`SnapshotError::Unfit`] where the store's last block is another one, or it has a state;
@@ -30,23 +34,39 @@ impl ExecutedStore {
     ) -> Result<Verified, SnapshotError> {
         let head = head_of(path)?;
         let tip = self.expects(&head)?;
-        let StatePart::Table(table) = &mut self.parts.state else {
-            return Err(other("a store whose state is in memory", self.parts.kind.name()));
-        };
-        let mut take = |entry: Entry<'_>| match entry {
-            Entry::Code(hash, code) => flat::put_code_in_table(table, hash, code),
-            Entry::Account(address, account) => flat::put_in_table(table, address, Some(account)),
-            Entry::Slot(address, slot, value) => {
-                flat::put_slot_in_table(table, address, &slot, value)
+        let file = File::open(path).map_err(SnapshotError::io(path))?;
+        let found = match &mut self.parts.state {
+            StatePart::Table(table) => {
+                let mut take = |entry: Entry<'_>| match entry {
+                    Entry::Code(hash, code) => flat::put_code_in_table(table, hash, code),
+                    Entry::Account(address, account) => {
+                        flat::put_in_table(table, address, Some(account))
+                    }
+                    Entry::Slot(address, slot, value) => {
+                        flat::put_slot_in_table(table, address, &slot, value)
+                    }
+                };
+                let found = read(path, file, threads, cancel, watch, &mut take)?;
+                table.write_ahead().map_err(Error::from)?;
+                found
+            }
+            StatePart::Disk(disk) => {
+                let (state, mut filling) = (&mut *disk.write(), Filling::new(ManyKeccak::detect()));
+                let mut take = |entry: Entry<'_>| filling.take(entry, state).map_err(of_state);
+                let found = read(path, file, threads, cancel, watch, &mut take)?;
+                let root = filling.finish(state).map_err(of_state)?;
+                if root != found.head.state_root {
+                    let (number, expected) = (head.number, head.state_root);
+                    return Err(Error::StoredState { number, expected, found: root }.into());
+                }
+                found
             }
         };
-        let file = File::open(path).map_err(SnapshotError::io(path))?;
-        let found = read(path, file, threads, cancel, watch, &mut take)?;
         if found.head != head {
             return Err(other("a snapshot that stays the same", "another one in its place"));
         }
-        table.write_ahead().map_err(Error::from)?;
-        let facts = Facts::of_table(tip.number, tip.hash);
+        let kind = self.parts.kind;
+        let facts = Facts { kind, ..Facts::of_table(tip.number, tip.hash) };
         let tip = Tip { level: Level::Execution as u8, ..tip };
         let state = facts.encode();
         self.parts.commit_all(&mut self.blocks, &tip, &state)?;

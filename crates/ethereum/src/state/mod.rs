@@ -20,7 +20,7 @@ mod turns;
 mod whole;
 
 pub use changes::{AccountChange, Changes, SlotChange};
-pub use disk::{DiskError, DiskOptions, DiskState, HashedChanges, SharedState, StateKind};
+pub use disk::{DiskError, DiskOptions, DiskState, Filling, HashedChanges, SharedState, StateKind};
 pub use flat::{Found, State};
 pub use flat_trie::{FlatTrie, FlatTrieError, Healed};
 pub use nodes::{NodeBytes, NodeSet};

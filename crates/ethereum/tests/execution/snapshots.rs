@@ -8,9 +8,10 @@ use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::snapshot::{Head, write};
+use blockmill_ethereum::state::StateKind;
 use pipeline::Cancel;
 use std::fs::{self, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use store::{ChainStore, CrashPoint, Tip};
 
 /// The block that the snapshot is behind, and the last one of the chain.
@@ -30,62 +31,79 @@ fn make(store: &ExecutedStore, chain_id: u64, path: &Path) {
     write(&state, &head, &mut File::create(path).unwrap(), &cancel).unwrap().unwrap();
 }
 
+/// A chain, a snapshot of the state behind one of its blocks, and where a store may be.
+struct Case {
+    path: PathBuf,
+    options: Options,
+    snapshot: PathBuf,
+    store: PathBuf,
+}
+
+impl Case {
+    /// Takes the snapshot over, dies at a point, and goes on; whether it died, and what it had kept
+    /// then.
+    fn die(&self, limits: Limits, point: CrashPoint, times: u32) -> (bool, bool) {
+        let Self { path, options, snapshot, store } = self;
+        let mut sink = Sink::Segments(Box::new(ChainStore::open(store, &small()).unwrap().0));
+        let bodies = Options { level: Level::Bodies, until: Some(AT), ..options.clone() };
+        assert_eq!(run(path.clone(), &bodies, &mut sink).1, None);
+        drop(sink);
+        let open =
+            |options: &store::Options| ExecutedStore::open(store, options, limits).unwrap().0;
+        let adopt =
+            |options: &store::Options| open(options).adopt(snapshot, 1, &Cancel::default(), |_| ());
+        let died = adopt(&store::Options { crash_at: Some((point, times)), ..small() }).is_err();
+        let read = open(&small());
+        let tip = read.blocks().tip().unwrap();
+        let facts = read.facts().map(|facts| (facts.block, facts.hash));
+        let level = if facts.is_some() { Level::Execution } else { Level::Bodies };
+        assert_eq!((tip.number, tip.level), (AT, level as u8), "{point:?} {times}");
+        assert!(facts.is_none_or(|found| found == (tip.number, tip.hash)));
+        assert!(facts.is_some() || died, "{point:?} {times}");
+        drop(read);
+        if facts.is_none() {
+            adopt(&small()).unwrap();
+        }
+        let mut sink = Sink::Executed(Box::new(open(&small())));
+        let setting = format!("state={}", limits.state.name());
+        let setting = Setting::default().with(&[setting]).unwrap();
+        let options = Options { setting, ..options.clone() };
+        let (run, error) = run(path.clone(), &options, &mut sink);
+        assert_eq!((run.committed, error), (Some(LAST), None), "{point:?} {times}");
+        drop(sink);
+        fs::remove_dir_all(store).unwrap();
+        (died, died && facts.is_some())
+    }
+}
+
 #[testkit::needs(fixtures)]
 #[test]
 fn a_death_while_a_snapshot_is_taken_over_leaves_blocks_or_blocks_with_their_state() {
     let folder = tempfile::tempdir().unwrap();
+    let [snapshot, whole, store] = ["snapshot", "whole", "store"].map(|it| folder.path().join(it));
     let (spec, path) = published("execution-apis");
     let chain_id = spec.chain_id;
     let options = options(spec, Setting::default());
-    let snapshot = folder.path().join("snapshot");
-    let whole = folder.path().join("whole");
-    let limits = Limits::default();
-    let mut sink =
-        Sink::Executed(Box::new(ExecutedStore::open(&whole, &small(), limits).unwrap().0));
+    let made = ExecutedStore::open(&whole, &small(), Limits::default()).unwrap().0;
+    let mut sink = Sink::Executed(Box::new(made));
     assert_eq!(run(path.clone(), &options, &mut sink).1, None);
     drop(sink);
     make(&ExecutedStore::open_read_only(&whole).unwrap(), chain_id, &snapshot);
-    fs::remove_dir_all(&whole).unwrap();
-
-    let (mut died, mut kept) = (0, 0);
-    for point in CrashPoint::ALL {
-        for times in [0, 1, 2, 3, 5] {
-            let store = folder.path().join("store");
-            let mut sink = Sink::Segments(Box::new(ChainStore::open(&store, &small()).unwrap().0));
-            let bodies = Options { level: Level::Bodies, until: Some(AT), ..options.clone() };
-            assert_eq!(run(path.clone(), &bodies, &mut sink).1, None);
-            drop(sink);
-            let crash_at = Some((point, times));
-            let dying = store::Options { crash_at, ..small() };
-            let adopt = |options: &store::Options| {
-                let (store, _) = ExecutedStore::open(&store, options, SMALL).unwrap();
-                store.adopt(&snapshot, 1, &Cancel::default(), |_| ())
-            };
-            let outcome = adopt(&dying);
-            died += usize::from(outcome.is_err());
-            let read = ExecutedStore::open(&store, &small(), SMALL).unwrap().0;
-            let tip = read.blocks().tip().unwrap();
-            let facts = read.facts().map(|facts| (facts.block, facts.hash));
-            let level = if facts.is_some() { Level::Execution } else { Level::Bodies };
-            assert_eq!((tip.number, tip.level), (AT, level as u8), "{point:?} {times}");
-            assert!(facts.is_none_or(|found| found == (tip.number, tip.hash)));
-            assert!(facts.is_some() || outcome.is_err(), "{point:?} {times}");
-            kept += usize::from(facts.is_some() && outcome.is_err());
-            drop(read);
-            if facts.is_none() {
-                adopt(&small()).unwrap();
-            }
-            let mut sink =
-                Sink::Executed(Box::new(ExecutedStore::open(&store, &small(), SMALL).unwrap().0));
-            let (run, error) = run(path.clone(), &options, &mut sink);
-            assert_eq!((run.committed, error), (Some(LAST), None), "{point:?} {times}");
-            drop(sink);
-            fs::remove_dir_all(&store).unwrap();
-            if outcome.is_ok() {
-                break;
+    let case = Case { path, options, snapshot, store };
+    for kind in StateKind::ALL {
+        let limits = Limits { state: kind, ..SMALL };
+        let (mut deaths, mut kept) = (0, 0);
+        for point in CrashPoint::ALL {
+            for times in [0, 1, 2, 3, 5] {
+                let (died, kept_it) = case.die(limits, point, times);
+                deaths += usize::from(died);
+                kept += usize::from(kept_it);
+                if !died {
+                    break;
+                }
             }
         }
+        println!("{kind:?}: {deaths} deaths, {kept} behind the commit");
+        assert!(deaths > 5 && kept > 0, "{kind:?}: {deaths} deaths, {kept} behind the commit");
     }
-    println!("{died} deaths, {kept} behind the commit");
-    assert!(died > 5 && kept > 0, "{died} deaths, {kept} behind the commit");
 }

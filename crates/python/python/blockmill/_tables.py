@@ -61,9 +61,10 @@ def export_unit(
     names: str = "etl",
     **options: Unpack[Options],
 ) -> dict[str, Any]:
-    """Verifies an Ethereum archive by itself, as :func:`verify_unit` does, and writes its tables.
+    """Verifies a unit by itself, as :func:`verify_unit` does, and writes its tables.
 
-    Returns ``boundary`` and ``files``, those of the unit where it is good. Their footers say
+    Returns ``boundary`` and ``files``: those of an Ethereum archive where it is good, and those of
+    a block file of its good blocks in the chain, where ``after`` has its table. Their footers say
     ``verified=unit``: only :func:`join` of all boundaries says that they are a chain.
 
     >>> unit = blockmill.export_unit(

@@ -103,12 +103,25 @@ impl Pages {
     pub fn stage(&mut self) -> Result<()> {
         self.check_settled()?;
         if self.has_changed || self.index.is_none() {
-            self.failed = true;
-            self.clean()?;
-            self.write_cells()?;
-            self.files.write_all()?;
-            (self.failed, self.staged) = (false, true);
+            self.write_ahead()?;
+            self.staged = true;
         }
+        Ok(())
+    }
+
+    /// Puts what changed into pages now, so that it takes no memory: for many changes that are
+    /// known before there is something to commit. Until then they are lost with the process, as
+    /// all changes are.
+    ///
+    /// # Errors
+    /// Those of the system; the store must be opened again then.
+    pub fn write_ahead(&mut self) -> Result<()> {
+        self.check_settled()?;
+        self.failed = true;
+        self.clean()?;
+        self.write_cells()?;
+        self.files.write_all()?;
+        self.failed = false;
         Ok(())
     }
 

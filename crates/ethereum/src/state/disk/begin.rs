@@ -1,10 +1,12 @@
-//! The accounts that a chain begins with, put into an empty state on disk.
+//! An empty state on disk gets the accounts that a chain begins with, or those of a snapshot: in
+//! the order of their keys, and written out as it goes, within the memory for changes.
 
 use super::{DiskState, HashedChanges};
 use crate::execute::Code;
 use crate::params::genesis::GenesisAccount;
+use crate::snapshot::Entry;
 use crate::state::{Account, EMPTY_CODE, StateError};
-use crate::{Hash, U256};
+use crate::{Address, Hash, U256};
 use crypto::ManyKeccak;
 
 /// Accounts and slots that are hashed, and put in, together.
@@ -42,9 +44,84 @@ impl DiskState {
     /// Puts changes in where they are enough.
     fn put_enough(&mut self, changes: &mut HashedChanges) -> Result<(), StateError> {
         if changes.count() >= TOGETHER {
-            self.update(&std::mem::take(changes).in_order())?;
+            self.put(std::mem::take(changes))?;
         }
         Ok(())
+    }
+
+    fn put(&mut self, changes: HashedChanges) -> Result<(), StateError> {
+        self.update(&changes.in_order())?;
+        if self.wants_commit() {
+            self.write_ahead()?;
+        }
+        Ok(())
+    }
+}
+
+/// What a snapshot has, on its way into an empty state.
+pub struct Filling {
+    hasher: ManyKeccak,
+    slots: Vec<(Address, U256, U256)>,
+    accounts: Vec<(Address, Account)>,
+}
+
+impl Filling {
+    /// Nothing yet; keys are hashed with `hasher`.
+    #[must_use]
+    pub fn new(hasher: ManyKeccak) -> Self {
+        Self { hasher, slots: vec![], accounts: vec![] }
+    }
+
+    /// Takes what comes next in a snapshot.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn take(&mut self, entry: Entry<'_>, state: &mut DiskState) -> Result<(), StateError> {
+        match entry {
+            Entry::Code(hash, code) => state.put_code(hash, code)?,
+            Entry::Account(address, account) => self.accounts.push((*address, *account)),
+            Entry::Slot(address, slot, value) => self.slots.push((*address, slot, value)),
+        }
+        match self.slots.len() + self.accounts.len() >= TOGETHER {
+            true => self.put(state),
+            false => Ok(()),
+        }
+    }
+
+    /// The snapshot has no more; the state root.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn finish(mut self, state: &mut DiskState) -> Result<Hash, StateError> {
+        self.put(state)?;
+        Ok(state.root())
+    }
+
+    fn put(&mut self, state: &mut DiskState) -> Result<(), StateError> {
+        let owners: Vec<_> = self.slots.chunk_by(|a, b| a.0 == b.0).map(|own| own[0].0).collect();
+        let slots: Vec<Hash> = self.slots.iter().map(|(_, slot, _)| slot.to_be_bytes()).collect();
+        let accounts = self.accounts.iter().map(|(address, _)| &address[..]);
+        let messages = accounts.chain(owners.iter().map(|owner| &owner[..]));
+        let messages: Vec<_> = messages.chain(slots.iter().map(|slot| &slot[..])).collect();
+        let mut keys = vec![[0; 32]; messages.len()];
+        self.hasher.keccak256(&messages, &mut keys);
+        let (accounts, keys) = keys.split_at(self.accounts.len());
+        let (owners, slots) = keys.split_at(owners.len());
+        let mut changes = HashedChanges::default();
+        // the account behind the last slots may come later, and there is no storage without one
+        let mut each = slots.iter();
+        for (own, owner) in self.slots.chunk_by(|a, b| a.0 == b.0).zip(owners) {
+            changes.account(*owner, Some(&Account::default()));
+            for ((_, _, value), slot) in own.iter().zip(each.by_ref()) {
+                changes.slot(*owner, *slot, *value);
+            }
+        }
+        for ((_, account), key) in self.accounts.iter().zip(accounts) {
+            changes.account(*key, Some(account));
+        }
+        self.slots.clear();
+        self.accounts.clear();
+        state.put(changes)
     }
 }
 

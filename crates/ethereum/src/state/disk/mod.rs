@@ -11,6 +11,7 @@ mod kind;
 mod nodes;
 mod shared;
 
+pub use begin::Filling;
 pub use changes::HashedChanges;
 pub use kind::{DiskOptions, StateKind};
 pub(super) use nodes::DiskNodes;
@@ -137,6 +138,18 @@ impl DiskState {
                 Design::Pages(pages) => pages.buffer_bytes() >= self.memory_bytes / 4,
                 Design::FlatTrie(state) => state.wants_flush(),
             }
+    }
+
+    /// Writes changes out now, so that they take no memory until the commit that names them.
+    ///
+    /// # Errors
+    /// Those of the system. The store must be opened again then.
+    pub(super) fn write_ahead(&mut self) -> Result<(), StateError> {
+        let written = self.codes.write_ahead().and_then(|()| match &mut self.design {
+            Design::Pages(pages) => pages.write_ahead(),
+            Design::FlatTrie(state) => state.write_ahead(),
+        });
+        Ok(written.map_err(DiskError::from)?)
     }
 
     /// The state root.

@@ -100,6 +100,16 @@ impl FlatTrie {
         [&self.accounts, &self.slots, &self.nodes].into_iter().any(Table::wants_flush)
     }
 
+    /// Writes changes out now, for the next commit to name them ([`Table::write_ahead`]).
+    ///
+    /// # Errors
+    /// Those of the tables.
+    pub fn write_ahead(&mut self) -> store::Result<()> {
+        [&mut self.accounts, &mut self.slots, &mut self.nodes]
+            .into_iter()
+            .try_for_each(Table::write_ahead)
+    }
+
     /// The state root.
     #[must_use]
     pub fn root(&self) -> Hash {

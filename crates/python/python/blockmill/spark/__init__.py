@@ -14,7 +14,7 @@ from pathlib import Path
 import blockmill
 
 from . import verdict
-from .folder import Folder, archives, is_block_file, local, text_beside
+from .folder import Folder, archives, is_block_file, is_of_coins, local, text_beside
 from .rows import Rows
 from .worker import Job
 
@@ -25,16 +25,20 @@ def verify(spark, paths, to, **asked):
     """Verifies archives, and gives the verdict of `blockmill verify` over all of them.
 
     `paths` are files, or folders of archives; `to` is the folder of results. `level` (bodies),
-    `partial`, `chain`, `seal`, `seal_seed`, `now` and `trust` are as on the command line. Of the
-    last five, what the caller does not say is fixed by the first run in `to`. Units that have a row
-    there for the same file, level, options and revision are not verified again.
+    `partial`, `chain`, `seal`, `seal_seed`, `now`, `trust` and `assume_valid` are as on the command
+    line. Of the last six, what the caller does not say is fixed by the first run in `to`. Units
+    that have a row there for the same files, level, options and revision are not verified again.
+
+    At level `execution`, `paths` is a datadir of Bitcoin Core, whose undo data and unspent coins a
+    sum proves, as `coins=sum` does on one machine. Its salt is then in `to`: who can read that must
+    not be able to write the datadir meanwhile.
     """
     return run(spark, paths, str(to), **asked)
 
 
 def export(spark, paths, to, tables, hex=False, names="etl", **asked):
-    """The same of Ethereum archives, and the blocks as tables in Parquet in `to`: when all units are
-    one verified chain, `manifest.json` says so. Results are in `_blockmill` of it."""
+    """The same, and the blocks as tables in Parquet in `to`: when all units are one verified chain,
+    `manifest.json` says so. Results are in `_blockmill` of it."""
     tables = {"tables": list(tables), "hex": hex, "names": names}
     return run(spark, paths, f"{to}/_blockmill", to=str(to), tables=tables, **asked)
 
@@ -43,9 +47,9 @@ def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False
     """Verifies the units that have no row yet, and joins the rows of all."""
     folder = Folder(state)
     paths = [str(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
-    units = archives(paths)
-    if blocks := [unit.url for unit in units if tables and is_block_file(unit.url)]:
-        raise ValueError(f"{blocks[0]}: tables of block files are written by `blockmill export` alone")
+    units = archives(paths, by_sum=level == "execution")
+    if level == "execution" and not any(is_of_coins(unit.url) for unit in units):
+        raise ValueError(f"{paths[0]}: level execution: expected a datadir of Bitcoin Core")
     job = Job(state, level, *fixed(folder, units, **asked), to=to, tables=tables or {})
     if to:
         # it speaks of tables that may be replaced
@@ -55,20 +59,22 @@ def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False
     answer |= {"units": len(units), "verified_now": rows.verified_now}
     answer |= {"finished_before": rows.finished_before}
     if tables and answer["status"] in ("verified", "partial"):
-        verdict.write_manifest(job, units, answer)
+        verdict.write_manifest(job, rows.units, answer)
     folder.put("verdict.json", json.dumps(answer, indent=1).encode())
     folder.clear()
     return answer
 
 
-def fixed(folder, units, chain=None, seal=None, seal_seed=None, now=None, trust=None):
+def fixed(folder, units, chain=None, **said):
     """What all units are asked for, and the genesis.json of a chain that is not built in: as the
     caller says, else as the run before did, else as a single run chooses it."""
     known = folder.json("job.json")
-    said = {"seal": seal, "seal_seed": seal_seed, "now": now, "trust": trust}
     chosen = {"seal": "all", "seal_seed": secrets.randbits(32), "now": int(time.time())}
-    before = known.get("asked", {**chosen, "trust": []})
-    asked = {name: before[name] if value is None else value for name, value in said.items()}
+    before = known.get("asked", {**chosen, "trust": [], "assume_valid": None})
+    if others := said.keys() - before.keys():
+        raise TypeError(f"unexpected option {others.pop()!r}")
+    said = {name: value for name, value in said.items() if value is not None}
+    asked = {**before, **said}
     genesis = None
     if chain is not None and Path(chain).is_file():
         genesis = Path(chain).read_text()
@@ -77,7 +83,7 @@ def fixed(folder, units, chain=None, seal=None, seal_seed=None, now=None, trust=
     elif chain is None:
         genesis = text_beside(units[0].url, "genesis.json")
         chain = detected(units) if genesis is None else None
-    asked = {"chain": None if genesis else str(chain), **asked}
+    asked["chain"] = None if genesis else str(chain)
     folder.put("job.json", json.dumps({"asked": asked, "genesis": genesis}, indent=1).encode())
     return asked, genesis
 

@@ -19,12 +19,14 @@ def arguments(words=None):
     parser.add_argument("--master", default="local[*]", help="spark://HOST:PORT, sc://HOST:PORT, "
                         "local[N], or sail, which starts one in this process")
     parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--level", default="bodies", choices=["headers", "bodies"])
+    parser.add_argument("--level", default="bodies", choices=["headers", "bodies", "execution"],
+                        help="execution: of a datadir of Bitcoin Core, proven by a sum")
     parser.add_argument("--chain")
     parser.add_argument("--seal", help="off, all, 1/N")
     parser.add_argument("--seal-seed", type=int)
     parser.add_argument("--now", type=int, help="seconds since 1970 [default: the clock]")
     parser.add_argument("--trust", action="append", metavar="HASH")
+    parser.add_argument("--assume-valid", metavar="HASH")
     parser.add_argument("--partial", action="store_true")
     parser.add_argument("--tables", default="blocks,transactions", help="export: which")
     parser.add_argument("--hex", action="store_true", help="export: bytes as text")

@@ -17,6 +17,8 @@ from fsspec.implementations.local import LocalFileSystem
 
 PACKED = r"(\.(gz|zst|zstd|xz|bz2))?$"
 BLOCK_FILE = re.compile(rf"(^|/)blk\d+\.dat{PACKED}")
+# in a datadir of Bitcoin Core
+BLOCKS, COINS = "blocks", "chainstate"
 ARCHIVE = re.compile(rf"(\.era1|\.rlp){PACKED}")
 
 
@@ -31,6 +33,11 @@ class Unit(NamedTuple):
 def is_block_file(name):
     """Is it the name of a file of Bitcoin blocks?"""
     return BLOCK_FILE.search(name) is not None
+
+
+def is_of_coins(name):
+    """Is it the name of the folder of a datadir's unspent coins?"""
+    return name.rsplit("/", 1)[-1] == COINS
 
 
 def is_archive(name):
@@ -48,9 +55,10 @@ def plain(path):
     return fsspec.core.url_to_fs(path)[1]
 
 
-def archives(paths):
+def archives(paths, by_sum=False):
     """The units that paths stand for, in natural order, with their sizes: a file for itself, a
-    folder for the archives in it, which their endings tell."""
+    folder for the archives in it, which their endings tell. Of a datadir they are its block files,
+    and `by_sum` its unspent coins, too."""
     found = []
     for path in map(str, paths):
         fs, plain = fsspec.core.url_to_fs(path)
@@ -58,13 +66,23 @@ def archives(paths):
         if not fs.isdir(plain):
             found.append(Unit(url(plain), fs.size(plain)))
             continue
-        entries = [entry for entry in fs.ls(plain, detail=True) if entry["type"] != "directory"]
+        blocks = f"{plain}/{BLOCKS}"
+        is_datadir = fs.isdir(blocks)
+        entries = files_in(fs, blocks if is_datadir else plain)
         own = [Unit(url(e["name"]), e["size"]) for e in entries if is_archive(e["name"])]
+        if is_datadir and by_sum:
+            coins = f"{plain}/{COINS}"
+            own.append(Unit(url(coins), sum(entry["size"] for entry in files_in(fs, coins))))
         if not own:
             what = "archives (*.era1, *.rlp, blk*.dat, also compressed)"
             raise ValueError(f"{path}: expected {what}")
         found += own
     return sorted(found, key=lambda unit: natural(unit.url))
+
+
+def files_in(fs, folder):
+    """The files in a folder."""
+    return [entry for entry in fs.ls(folder, detail=True) if entry["type"] != "directory"]
 
 
 @contextlib.contextmanager
@@ -124,9 +142,10 @@ class Folder:
         self.put(f"after/{name}.json", text.encode())
         return name
 
-    def document(self, name):
-        """A document that is kept; None where no name is given."""
-        return name and self.fs.cat_file(f"{self.root}/after/{name}.json").decode()
+    def documents(self, names):
+        """Documents that are kept, one a line; None where no name is given."""
+        paths = [f"{self.root}/after/{name}.json" for name in names.split()] if names else []
+        return "\n".join(self.fs.cat_file(path).decode() for path in paths) or None
 
     def put_row(self, name, batch):
         """Writes a row as a Parquet file."""

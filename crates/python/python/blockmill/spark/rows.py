@@ -17,6 +17,8 @@ class Rows:
     def __init__(self, spark, job):
         self.spark, self.job = spark, job
         self.verified_now = self.finished_before = 0
+        # of which there are rows
+        self.units = []
 
     def of(self, units):
         """What the driver keeps of the rows of units, by unit. Those are verified that have no row
@@ -29,6 +31,7 @@ class Rows:
         done = self.collected(worker.verify_unit, to_do)
         if missing := [unit.url for unit in to_do if unit not in done]:
             raise RuntimeError(f"expected a row of each unit, found none of {missing[0]}")
+        self.units += units
         self.finished_before += len(finished)
         self.verified_now += len(to_do)
         return finished | done

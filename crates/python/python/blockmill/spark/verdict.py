@@ -1,5 +1,6 @@
 """The verdict on all units, from their rows."""
 
+import hashlib
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +8,7 @@ from itertools import islice
 
 import blockmill
 
-from .folder import Folder, plain
+from .folder import Folder, is_of_coins, plain
 
 # boundaries in memory at once: of the units before them there is one for all
 HELD = 2_000
@@ -17,19 +18,24 @@ READERS = 8
 def joined(rows, paths, units, partial):
     """The verdict of `verify --join` on all units, those of the archives at `paths`."""
     found = rows.of(units)
-    for row in (found[unit] for unit in units):
-        if not row.is_open:
-            # an archive that cannot be opened has no run
-            error = {name: row[name] for name in ("message", "file", "offset")}
-            error = {name: value for name, value in error.items() if value is not None}
-            empty = {"shortfalls": [], "notes": [], "boundary": None}
-            return {"status": row.status, "error": error, **empty}
-    if any(row.document == "headers" for row in found.values()):
+    answer = refused(found, units)
+    if answer is None and any(row.document == "headers" for row in found.values()):
         answer = of_block_files(rows, paths, units, partial)
-    else:
+    elif answer is None:
         answer = of_stretches(rows, units, found, partial)
     parts = ("status", "error", "shortfalls", "notes")
     return {**{name: answer[name] for name in parts}, "boundary": answer["result"]}
+
+
+def refused(found, units):
+    """The answer where one of these units left no document: an archive that cannot be opened has no
+    run. None where all did."""
+    row = next((found[unit] for unit in units if not found[unit].is_open), None)
+    if row is None:
+        return None
+    error = {name: row[name] for name in ("message", "file", "offset")}
+    error = {name: value for name, value in error.items() if value is not None}
+    return {"status": row.status, "error": error, "shortfalls": [], "notes": [], "result": None}
 
 
 def of_stretches(rows, units, found, partial):
@@ -45,7 +51,8 @@ def of_stretches(rows, units, found, partial):
         # an earlier block may be at fault, too: the unit is asked again, which is told what
         # stands before it
         before, _ = fold(job, texts(job, order[:again]), held, partial)
-        [order[again]] = behind(rows, [(order[again], before["result"])])
+        order[again] = behind(job, order[again], [keep(job, before["result"])])
+        rows.of([order[again]])
         answer, _ = fold(job, texts(job, order), held, partial)
     return answer
 
@@ -56,32 +63,54 @@ def of_block_files(rows, paths, units, partial):
     if remote := [unit.url for unit in units if "://" in unit.url]:
         raise ValueError(f"{remote[0]}: expected block files at paths of this machine, too")
     job, by_path = rows.job, {unit.url: unit for unit in units}
+    coins = next((unit for unit in units if is_of_coins(unit.url)), None)
     documents, asked = list(texts(job, units)), set()
+    # what a driver drew for the same documents that did not come to its end
+    salted = f"salts/{hashlib.sha256(chr(10).join(documents).encode()).hexdigest()}.json"
+    kept, folder = {}, Folder(job.state)
+    if job.level == "execution":
+        kept = folder.json(salted)
     while True:
         # a table has blocks alone that no table before had
-        answer = join(job, documents, partial, level=job.level, of=list(map(plain, paths)))
+        drawn = [json.dumps(kept)] if kept else []
+        of = list(map(plain, paths))
+        answer = join(job, documents + drawn, partial, level=job.level, of=of)
         if not isinstance(answer["result"], list):
             return answer
-        tables = [(by_path[table["sources"][0]["path"]], table) for table in answer["result"]]
-        new = behind(rows, tables)
+        names = {it["document"]: it for it in answer["result"]}
+        if "execution" in names:
+            kept = names["execution"]
+            folder.put(salted, json.dumps(kept).encode())
+        shared = [keep(job, kept)] if kept else []
+        new = []
+        for it in answer["result"]:
+            if it["document"] != "execution":
+                is_table = it["document"] == "table"
+                unit = by_path[it["sources"][0]["path"]] if is_table else coins
+                new.append(behind(job, unit, [*shared, keep(job, it)]))
         if not asked.isdisjoint(new):
             raise RuntimeError(f"expected other tables than before, found that of {new[0].url}")
         asked.update(new)
+        if answer := refused(rows.of(new), new):
+            return answer
         documents += texts(job, new)
 
 
-def behind(rows, tasks):
-    """Verifies units behind documents: what they are now."""
-    folder = Folder(rows.job.state)
-    units = [unit._replace(after=folder.put_document(json.dumps(it))) for unit, it in tasks]
-    rows.of(units)
-    return units
+def keep(job, document):
+    """Keeps a document for tasks to come: its name."""
+    return Folder(job.state).put_document(json.dumps(document))
+
+
+def behind(job, unit, names):
+    """The unit behind documents that are kept."""
+    return unit._replace(after=" ".join(names))
 
 
 def join(job, documents, partial, **more):
     """The answer of the native join."""
     with job.arguments() as arguments:
-        fixed = {name: arguments[name] for name in ("chain", "now")}
+        fixed = ("chain", "now", "with_", "assume_valid")
+        fixed = {name: arguments[name] for name in fixed if name in arguments}
         return blockmill.join(documents, **fixed, partial=partial, **more)
 
 
@@ -123,22 +152,38 @@ def read(job, units, columns):
 
 
 def write_manifest(job, units, answer):
-    """Says that the tables of all units are one verified chain."""
+    """Says that the tables of all units are one verified chain, if they are."""
     boundary = answer["boundary"]
-    rows = sorted(read(job, units, ["starts_at", "files"]), key=lambda row: row["starts_at"])
+    rows = list(read(job, units, ["files", "document", "blocks"]))
+    bodies = [row["blocks"] for row in rows if row["document"] == "bodies"]
+    if bodies and sum(bodies) != boundary["blocks"]:
+        # a branch that another one took the place of
+        message = f"the best chain changed while it was written: expected {boundary['blocks']} " \
+            f"blocks in tables, found {sum(bodies)}; verify says what is wrong with these files"
+        answer.update(status="fault", error={"message": message})
+        return
     files = [file for row in rows for file in json.loads(row["files"])]
+    # each unit tells its tables in the same order
+    files.sort(key=lambda file: file["first"])
     tables = Folder(job.to)
     facts, anchor = tables.facts(files[0]["file"]), boundary.get("anchor")
+    if isinstance(anchor, dict):
+        anchor = f"{anchor['number']} {anchor['hash']}"
+    first, last = (boundary[end] for end in ("first", "last"))
+    if isinstance(last, dict):
+        first, last, tip = first["number"], last["number"], last["hash"]
+    else:
+        tip = boundary["tip"]
     manifest = {
         "schema": 1,
         "verified": "partial" if answer["status"] == "partial" else "chain",
-        "chain": boundary["asked"]["chain"],
-        "genesis": boundary["asked"]["genesis"],
+        "chain": facts["blockmill.chain"],
+        "genesis": facts["blockmill.genesis"],
         "level": job.level,
-        "first": boundary["first"]["number"],
-        "last": boundary["last"]["number"],
-        "tip": boundary["last"]["hash"],
-        **({"anchor": f"{anchor['number']} {anchor['hash']}"} if anchor else {}),
+        "first": first,
+        "last": last,
+        "tip": tip,
+        **({"anchor": anchor} if anchor else {}),
         "program": facts["blockmill.program"],
         "rules": facts["blockmill.rules"],
         "files": files,

@@ -3,13 +3,14 @@
 import contextlib
 import hashlib
 import json
+import os
 import tempfile
 from dataclasses import dataclass, field
 
 import blockmill
 import pyarrow as pa
 
-from .folder import Folder, local
+from .folder import Folder, is_block_file, is_of_coins, local
 
 KEY = ["unit", "size", "sha256", "after", "level", "options", "revision"]
 TEXTS = ["document", "status", "boundary", "files", "hash", "file"]
@@ -42,6 +43,12 @@ class Job:
         options = json.dumps({**self.asked, "genesis": genesis, **self.tables}, sort_keys=True)
         return {"level": self.level, "options": options, "revision": blockmill.__version__}
 
+    def is_tabled(self, unit):
+        """Does this task write tables? What is asked behind a document are bodies of block files,
+        of which it tells the heights, and otherwise a unit that has its tables."""
+        is_last = is_block_file(unit.url) == (unit.after is not None)
+        return bool(self.tables) and is_last and not is_of_coins(unit.url)
+
     def name(self, unit):
         """The name of the file with the row of a unit: whatever its bytes, so that of each there is
         one."""
@@ -51,7 +58,8 @@ class Job:
     @contextlib.contextmanager
     def arguments(self):
         """The arguments of the native functions. A machine does one unit a core."""
-        asked = {**self.asked, "level": self.level, "threads": 1}
+        by_sum = {"with_": "coins=sum"} if self.level == "execution" else {}
+        asked = {**self.asked, **by_sum, "level": self.level, "threads": 1}
         if self.genesis is None:
             yield asked
             return
@@ -78,12 +86,13 @@ def on_workers(spark, what, units):
 def verify_unit(job, unit):
     """Verifies a unit, and keeps its row, which is the same whoever makes it and how often."""
     folder = Folder(job.state)
-    after = folder.document(unit.after)
+    after = folder.documents(unit.after)
+    table = table_in(after)
     with local(unit.url) as path, job.arguments() as arguments:
         files = []
         try:
-            if job.tables and after is None:
-                document, files = export_unit(job, path, arguments)
+            if job.is_tabled(unit):
+                document, files = export_unit(job, path, after, arguments)
             else:
                 document = blockmill.verify_unit(path, after=after, **arguments)
         except blockmill.VerifyError as error:
@@ -94,33 +103,66 @@ def verify_unit(job, unit):
             names = [json.dumps(name)[1:-1] for name in (path, unit.url)]
             texts = [text.replace(*names) for text in texts]
         document = json.loads(texts[0])
-        sums = [source.get("sha256") for source in document.get("sources", [])]
-        sha256 = sums[0] if sums else sum_of(path)
-    found = told(document, json.loads(after) if after else {})
+        listed = files_of(document, table)
+        if unit.after is not None and "error" in document:
+            # files that changed between two steps may change back
+            sha256 = None
+        else:
+            sha256 = one_of([it["sha256"] for it in listed]) if listed else sum_of(path)
+    found = told(document, table)
     key = {"unit": unit.url, "size": unit.size, "sha256": sha256, "after": unit.after, **job.key()}
     row = {**key, **found, "files": texts[1], "boundary": texts[0] if found["is_open"] else None}
     folder.put_row(job.name(unit), pa.RecordBatch.from_pylist([row], schema=ROW))
     return row
 
 
-def export_unit(job, path, arguments):
+def table_in(after):
+    """What is asked of the blocks of a unit, which is one of these documents."""
+    documents = map(json.loads, after.splitlines() if after else [])
+    return next((it for it in documents if it.get("document") == "table"), {})
+
+
+def export_unit(job, path, after, arguments):
     """The boundary of a unit and the files of its tables, which get their names when all of them
     are whole."""
     tables = Folder(job.to)
     with tables.scratch() as scratch:
-        done = blockmill.export_unit(path, scratch, **job.tables, **arguments)
+        done = blockmill.export_unit(path, scratch, after=after, **job.tables, **arguments)
         for file in done["files"]:
             tables.put(file["file"], str(scratch / file["file"]))
     return done["boundary"], done["files"]
 
 
 def finished_unit(job, unit):
-    """The row of a unit, if it is of the bytes that its file has now."""
-    row = Folder(job.state).row(job.name(unit))
+    """The row of a unit, if it is of the bytes that its files have now."""
+    folder = Folder(job.state)
+    row = folder.row(job.name(unit))
     if row is None:
         return None
+    listed = []
+    if is_block_file(unit.url) or is_of_coins(unit.url):
+        table = table_in(folder.documents(unit.after))
+        listed = files_of(json.loads(row["boundary"] or "{}"), table)
     with local(unit.url) as path:
-        return row if sum_of(path) == row["sha256"] else None
+        paths = [it["path"] for it in listed] or [path]
+        try:
+            sums = [sum_of(path) for path in paths]
+        except FileNotFoundError:
+            return None
+        return row if row["sha256"] and one_of(sums) == row["sha256"] else None
+
+
+def files_of(document, table):
+    """The files that a document rests on, with their SHA-256: those of the unit, and of Bitcoin's
+    level `execution` those with undo data."""
+    return [*document.get("sources", []), *document.get("undo", table.get("undo", []))]
+
+
+def one_of(sums):
+    """One SHA-256 for those of some files; that of the only one."""
+    if len(sums) == 1:
+        return sums[0]
+    return hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
 
 def told(document, before):
@@ -156,7 +198,7 @@ def told_of_blocks(document, table):
         "document": document["document"],
         "status": bad.get("status", "verified"),
         "starts_at": None,
-        "blocks": len(rows or document.get("records", [])),
+        "blocks": sum("bad" not in row for row in rows) or len(document.get("records", [])),
         "message": bad.get("text"),
         "block": asked.get("height"),
         "hash": hash_of(asked["record"]["header"]) if row else None,
@@ -173,6 +215,8 @@ def hash_of(header):
 
 
 def sum_of(path):
-    """The SHA-256 of a file."""
+    """The SHA-256 of a file; of a folder, which could not be opened as a unit, there is none."""
+    if os.path.isdir(path):
+        return None
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
