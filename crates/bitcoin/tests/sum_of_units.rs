@@ -374,11 +374,6 @@ fn units_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
     assert!(error.to_string().contains("found it alone"), "{error}");
     let error = unit::coins(folder.path(), &options).unwrap_err();
     assert!(error.to_string().contains("the chainstate of a datadir"), "{error}");
-    let empty = folder.path().join("chainstate");
-    fs::create_dir_all(folder.path().join("blocks/index")).unwrap();
-    fs::create_dir(&empty).unwrap();
-    let error = unit::coins(&empty, &options).unwrap_err();
-    assert!(matches!(error, Error::NoCoins(_)), "{error}");
     let case = Case::of(&chain(80), 20_000);
     let middle = Units {
         all: case.units.all.only(&[1]),
@@ -389,6 +384,11 @@ fn units_by_sum_begin_with_the_genesis_block_and_stand_in_a_datadir() {
     };
     let error = middle.join(&case.options, None).err().unwrap();
     assert!(matches!(error, Error::NoBeginning(_)), "{error}");
+    let coins = &case.units.folder;
+    let files = fs::read_dir(coins).unwrap();
+    files.for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
+    let error = unit::coins(coins, &case.options).unwrap_err();
+    assert!(matches!(error, Error::NoCoins(_)), "{error}");
 }
 
 #[testkit::needs(fixtures)]
