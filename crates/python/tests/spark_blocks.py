@@ -10,13 +10,12 @@ import tarfile
 import tempfile
 import unittest
 from pathlib import Path
-from unittest import mock
 
 import blockmill
 import blockmill.spark
 import pyarrow as pa
 import pyarrow.parquet as pq
-from spark_support import OnEngine, table
+from spark_support import OnEngine, cut, table
 
 BITCOIN = Path(os.environ["BLOCKMILL_FIXTURES"], "bitcoin")
 PROGRAM = os.environ["BLOCKMILL_PROGRAM"]
@@ -98,8 +97,7 @@ class Verdicts(OnBlocks):
         for count in (1, 2, 5):
             own = list(self.records)
             dice.shuffle(own)
-            size = -(-len(own) // count)
-            parts = [own[at : at + size] for at in range(0, len(own), size)]
+            parts = cut(own, count)
             answer = self.run_both([write_files(self.new(), parts)])
             self.assertEqual((answer["status"], answer["units"]), ("verified", count))
             self.assertEqual(answer["boundary"]["last"], 160)
@@ -209,17 +207,8 @@ class Rows(OnBlocks):
         to, undisturbed = self.new(), self.new()
         fixed = {"seal_seed": 1, "now": 1_900_000_000}
         blockmill.spark.verify(self.spark, self.chain, undisturbed, **fixed)
-        of = blockmill.spark.rows.Rows.of
-
-        def some(rows, units):
-            if units[0].after:
-                of(rows, units[:2])
-                raise KeyboardInterrupt
-            return of(rows, units)
-
-        with mock.patch.object(blockmill.spark.rows.Rows, "of", some):
-            with self.assertRaises(KeyboardInterrupt):
-                blockmill.spark.verify(self.spark, self.chain, to, **fixed)
+        with self.ends_in_the_second_step():
+            blockmill.spark.verify(self.spark, self.chain, to, **fixed)
         self.assertFalse((to / "verdict.json").exists())
         answer = self.verify(to)
         units = answer["units"]
@@ -250,6 +239,7 @@ class Tables(OnBlocks):
         blockmill.export(blocks, alone, tables=self.TABLES, level="bodies")
         for name in self.TABLES:
             self.assertEqual(rows_in(to, name), rows_in(alone, name), name)
+        self.assertFalse((to / "_aside").exists())
         own, other = (json.loads((it / "manifest.json").read_text()) for it in (to, alone))
         for part in own.keys() - {"files"}:
             self.assertEqual(own[part], other[part], part)
@@ -263,8 +253,7 @@ class Tables(OnBlocks):
         for count in (1, 2, 5):
             own = list(self.records)
             dice.shuffle(own)
-            size = -(-len(own) // count)
-            parts = [own[at : at + size] for at in range(0, len(own), size)]
+            parts = cut(own, count)
             files = self.expect_same(write_files(self.new(), parts))
             self.assertEqual(len(files), count * len(self.TABLES))
             self.assertTrue(all(file["source_sha256"] for file in files))

@@ -12,7 +12,7 @@ from unittest import mock
 import blockmill
 import blockmill.spark
 from spark_blocks import PROGRAM, changed, core_datadir, files_of, generate, rows_in
-from spark_support import OnEngine, reached, reached_alone, single_run, table
+from spark_support import OnEngine, single_run, table
 
 ASKED = {"level": "execution", "seal": "off"}
 
@@ -46,12 +46,7 @@ class OnDatadir(OnEngine):
         """The verdict of the engine, which is that of a single run with a sum."""
         answer = self.verify(datadir)
         alone = single_run([str(datadir)], **ASKED, with_="coins=sum")
-        for verdict in (answer, alone):
-            (verdict["error"] or {}).pop("hint", None)
-        for part in ("status", "error", "shortfalls"):
-            self.assertEqual(answer[part], alone[part], part)
-        if answer["error"] is None:
-            self.assertEqual(reached(answer), reached_alone(alone))
+        self.compare(answer, alone)
         return answer
 
     def expect_unknown(self, datadir, text):
@@ -121,7 +116,8 @@ class Rows(OnDatadir):
         self.assertEqual((again["verified_now"], again["finished_before"]), (0, 2 * self.units))
         self.assertEqual((again["boundary"], table(to)), (first["boundary"], rows))
         # all of one salt, and each join of its own draws another
-        salts = {json.loads(row["boundary"])["part"]["salt"]["secret"] for row in rows if row["after"]}
+        parts = [json.loads(row["boundary"])["part"] for row in rows if row["after"]]
+        salts = {part["salt"]["secret"] for part in parts}
         self.assertEqual(len(salts), 1)
         other = self.new()
         self.verify(self.datadir, other)
@@ -130,17 +126,8 @@ class Rows(OnDatadir):
 
     def test_a_driver_that_ends_in_the_second_step_goes_on(self):
         to = self.new()
-        of = blockmill.spark.rows.Rows.of
-
-        def some(rows, units):
-            if units[0].after:
-                of(rows, units[:2])
-                raise KeyboardInterrupt
-            return of(rows, units)
-
-        with mock.patch.object(blockmill.spark.rows.Rows, "of", some):
-            with self.assertRaises(KeyboardInterrupt):
-                self.verify(self.datadir, to)
+        with self.ends_in_the_second_step():
+            self.verify(self.datadir, to)
         answer = self.verify(self.datadir, to)
         counts = answer["status"], answer["verified_now"], answer["finished_before"]
         self.assertEqual(counts, ("verified", self.units - 2, self.units + 2))

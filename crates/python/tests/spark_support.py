@@ -1,5 +1,6 @@
 """What the tests of blockmill.spark share: engines, chains that are cut and damaged."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -44,13 +45,7 @@ class OnEngine(unittest.TestCase):
         asked = {"level": level, "partial": partial, "seal": "off"}
         answer = blockmill.spark.verify(self.spark, paths, to, **asked)
         alone = single_run(paths, **asked)
-        # advice for the command line is no part of a verdict
-        for verdict in (answer, alone):
-            (verdict["error"] or {}).pop("hint", None)
-        for part in ("status", "error", "shortfalls"):
-            self.assertEqual(answer[part], alone[part], part)
-        if answer["error"] is None:
-            self.assertEqual(reached(answer), reached_alone(alone))
+        self.compare(answer, alone)
         self.assertEqual(json.loads((to / "verdict.json").read_text())["status"], answer["status"])
         if answer["units"] > 2:
             # the same from the rows, whatever is held in memory at once
@@ -63,6 +58,31 @@ class OnEngine(unittest.TestCase):
         for row in table(to):
             self.expect_document_of_its_own(row, to, level)
         return answer
+
+    def compare(self, answer, alone):
+        """Holds a verdict of the engine to that of a single run."""
+        # advice for the command line is no part of a verdict
+        for verdict in (answer, alone):
+            (verdict["error"] or {}).pop("hint", None)
+        for part in ("status", "error", "shortfalls"):
+            self.assertEqual(answer[part], alone[part], part)
+        if answer["error"] is None:
+            self.assertEqual(reached(answer), reached_alone(alone))
+
+    @contextlib.contextmanager
+    def ends_in_the_second_step(self):
+        """The driver ends when two units have done their second step."""
+        of = blockmill.spark.rows.Rows.of
+
+        def some(rows, units):
+            if units[0].after:
+                of(rows, units[:2])
+                raise KeyboardInterrupt
+            return of(rows, units)
+
+        with mock.patch.object(blockmill.spark.rows.Rows, "of", some):
+            with self.assertRaises(KeyboardInterrupt):
+                yield
 
     def expect_document_of_its_own(self, row, to, level):
         """What a row has of its unit is what a process by itself finds."""

@@ -12,7 +12,7 @@ use crate::BlockHash;
 use crate::body::reader::BlockReader;
 use crate::fault::{Cause, Error};
 use crate::types::hash_blocks;
-use crate::verified::{Making, VerifiedBlock};
+use crate::verified::Making;
 use archive::blkdat::BlockLocation;
 use crypto::ManySha256;
 use pipeline::{Made, NotMade};
@@ -121,16 +121,7 @@ impl Apart {
         let good = &blocks.all()[..verdict.good()];
         let height = |i| blocks.place(i).rules.height;
         let follows_it = !good.is_empty() && height(0) == 1;
-        let genesis = follows_it.then(|| terms.params.genesis_block()).flatten();
-        let first = genesis.iter().map(|block| VerifiedBlock { height: 0, block, spent: None });
-        let mut at = 0;
-        let others = good.iter().enumerate().map(|(i, block)| {
-            let (start, inputs) = (at, block.inputs.len() - 1);
-            at += inputs;
-            let spent = terms.connects.then(|| checked.spent(start..at));
-            VerifiedBlock { height: height(i), block, spent }
-        });
-        (making.make)(&first.chain(others).collect::<Vec<_>>())
+        checked.make(good, height, follows_it, terms, making)
     }
 
     /// What became of each block by itself.

@@ -13,7 +13,7 @@ use crate::index::Tree;
 use crate::index::path::Path;
 use crate::options::Options;
 use crate::types::Block;
-use crate::verified::{Making, VerifiedBlock};
+use crate::verified::Making;
 use crypto::ManySha256;
 use pipeline::{Flow, Made, NotMade, Stages};
 use std::time::{Duration, Instant};
@@ -191,19 +191,9 @@ impl Batch {
         let base = context.tree.base();
         // nobody verifies the first block of a chain, which is what its network says
         let follows_it = context.tree.anchor().is_none() && self.height(0) == 1;
-        let genesis = follows_it.then(|| context.options.params.genesis_block()).flatten();
-        let first = genesis.iter().map(|block| VerifiedBlock { height: 0, block, spent: None });
-        let mut at = 0;
-        let others = self.good().iter().enumerate().map(|(i, block)| {
-            let (start, inputs) = (at, block.inputs.len() - 1);
-            at += inputs;
-            let spent = context.terms.connects.then(|| self.checked.spent(start..at));
-            VerifiedBlock { height: base + self.height(i), block, spent }
-        });
-        let blocks: Vec<_> = first.chain(others).collect();
-        let made = (making.make)(&blocks);
-        drop(blocks);
-        self.made = Some(made);
+        let height = |i| base + self.height(i);
+        let terms = &context.terms;
+        self.made = Some(self.checked.make(self.good(), height, follows_it, terms, making));
     }
 
     /// The stage of that, where something is asked for.

@@ -16,7 +16,8 @@ use crate::params::COINBASE_MATURITY;
 use crate::script::{Flags, Part, ScriptBatch, SpentCoin};
 use crate::types::{Amount, Block, Coin, Span};
 use crate::undo;
-use crate::verified::Spent;
+use crate::verified::{Making, Spent, VerifiedBlock};
+use pipeline::{Made, NotMade};
 use std::ops::Range;
 
 /// The fourth phase: what disconnects the blocks, which are verified.
@@ -182,8 +183,30 @@ impl Checked {
     }
 
     /// The coins that these inputs of the batch spend.
-    pub fn spent(&self, inputs: Range<usize>) -> Spent<'_> {
+    fn spent(&self, inputs: Range<usize>) -> Spent<'_> {
         Spent { coins: &self.spent[inputs], scripts: &self.scripts }
+    }
+
+    /// Makes what is asked for of the good blocks, whose heights are told, and of the genesis block
+    /// where the first of them follows it.
+    pub fn make(
+        &self,
+        good: &[Block],
+        height: impl Fn(usize) -> u32,
+        follows_genesis: bool,
+        terms: &Terms,
+        making: &Making,
+    ) -> Result<Made, NotMade> {
+        let genesis = follows_genesis.then(|| terms.params.genesis_block()).flatten();
+        let first = genesis.iter().map(|block| VerifiedBlock { height: 0, block, spent: None });
+        let mut at = 0;
+        let others = good.iter().enumerate().map(|(i, block)| {
+            let (start, inputs) = (at, inputs_of(block));
+            at += inputs;
+            let spent = terms.connects.then(|| self.spent(start..at));
+            VerifiedBlock { height: height(i), block, spent }
+        });
+        (making.make)(&first.chain(others).collect::<Vec<_>>())
     }
 
     /// Inputs whose scripts ran, and how many of them the library decided.

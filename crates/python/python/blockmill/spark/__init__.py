@@ -61,7 +61,8 @@ def run(spark, paths, state, to=None, tables=None, level="bodies", partial=False
     if tables and answer["status"] in ("verified", "partial"):
         verdict.write_manifest(job, rows.units, answer)
     folder.put("verdict.json", json.dumps(answer, indent=1).encode())
-    folder.clear()
+    for written in filter(None, (state, to)):
+        Folder(written).clear()
     return answer
 
 

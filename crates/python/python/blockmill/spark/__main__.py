@@ -74,6 +74,8 @@ def tell(answer):
     print(f"{answer['status']}: {answer['units']} units{blocks}; {finished}")
     if answer["error"]:
         print(answer["error"]["message"], file=sys.stderr)
+        if hint := answer["error"].get("hint"):
+            print(f"hint: {hint}", file=sys.stderr)
 
 
 def main():
