@@ -154,8 +154,9 @@ static COMMAND: OnceLock<(String, bool)> = OnceLock::new();
 
 /// Ends the process because there is no memory left. No lock is waited for, because the thread may
 /// hold it.
-pub fn end_without_memory(bytes: usize) -> ! {
-    without_memory(&format!("{} more were needed", counted(bytes as u64)))
+pub fn end_without_memory(bytes: Option<usize>) -> ! {
+    let more = bytes.map_or_else(|| "a few bytes".into(), |bytes| counted(bytes as u64));
+    without_memory(&format!("{more} more were needed"))
 }
 
 /// A new thread that finds no memory for the stack of its signal handlers panics in the standard

@@ -22,6 +22,7 @@ use std::hint::black_box;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 // A thread counts for itself: others, such as the one that waits for signals, begin when they like.
 thread_local! {
@@ -63,19 +64,23 @@ fn took(bytes: usize) {
     }
 }
 
-/// What is called when there is no memory left, with the bytes that could not be had. It may
-/// allocate a little, and does not return.
-type Exhausted = fn(usize) -> !;
+/// What is called when there is no memory left, with the bytes that could not be had, if they are
+/// known. It may allocate a little, and does not return.
+type Exhausted = fn(Option<usize>) -> !;
 
 static EXHAUSTED: OnceLock<Exhausted> = OnceLock::new();
 thread_local! {
     static IS_TELLING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// From now on a lack of memory is told to `told`, instead of ending the process by a signal. Only
-/// the first one counts.
+/// From now on a lack of memory is told to `told`, instead of ending the process by a signal: one
+/// of this heap, and one that makes the C library abort. Only the first one counts.
 pub fn when_exhausted(told: Exhausted) {
     let _ = EXHAUSTED.set(told);
+    system::abort::when_memory_is_out(|| {
+        IS_TELLING.set(true);
+        tell(None)
+    });
 }
 
 /// The memory that the allocator gave; if it gave none, the end of the process, or a little memory
@@ -90,14 +95,20 @@ fn exhausted(layout: Layout) -> *mut u8 {
     if IS_TELLING.replace(true) {
         return emergency::take(layout);
     }
-    let Some(told) = EXHAUSTED.get() else { return null_mut() };
-    static FIRST: AtomicBool = AtomicBool::new(true);
-    if FIRST.swap(false, Relaxed) {
-        told(layout.size());
+    if EXHAUSTED.get().is_none() {
+        return null_mut();
     }
-    // another thread is ending the process
+    tell(Some(layout.size()))
+}
+
+fn tell(bytes: Option<usize>) -> ! {
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    if let Some(told) = EXHAUSTED.get().filter(|_| FIRST.swap(false, Relaxed)) {
+        told(bytes);
+    }
+    // another thread is ending the process; to park would ask the C library for memory
     loop {
-        std::thread::park();
+        std::thread::sleep(Duration::from_secs(1));
     }
 }
 

@@ -4,6 +4,7 @@
 //!
 //! | module | Linux | elsewhere |
 //! |---|---|---|
+//! | [`abort`] | an abort without memory is told | it ends the process |
 //! | [`holes`] | `SEEK_DATA`, `FALLOC_FL_PUNCH_HOLE` | files have no holes |
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
@@ -13,6 +14,7 @@
 //! | [`locks`] | locks of whole files | the same |
 //! | [`links`] | blocks of the disk shared, or hard links | hard links |
 
+pub mod abort;
 pub mod folders;
 pub mod holes;
 pub mod links;

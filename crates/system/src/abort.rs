@@ -1,0 +1,100 @@
+//! What ends a process by a signal when the C library itself finds no memory. It has no error to
+//! give back where it registers what a new thread is to drop at its end: it aborts.
+
+#[cfg(target_os = "linux")]
+pub use linux::when_memory_is_out;
+
+/// From now on an abort while there is no memory calls `told`. Nothing elsewhere than on Linux.
+#[cfg(not(target_os = "linux"))]
+pub fn when_memory_is_out(_: fn() -> !) {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    #![allow(unsafe_code)]
+
+    use nix::libc::c_int;
+    use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+    use std::num::NonZeroUsize;
+    use std::sync::OnceLock;
+
+    /// Less than the C library takes from the system at once when its heap must grow.
+    const LITTLE: NonZeroUsize = NonZeroUsize::new(128 << 10).unwrap();
+
+    static TOLD: OnceLock<fn() -> !> = OnceLock::new();
+
+    /// From now on an abort while there is no memory calls `told` in the thread that aborts,
+    /// whatever locks that holds. Any other abort ends the process as ever. Only the first `told`
+    /// counts.
+    pub fn when_memory_is_out(told: fn() -> !) {
+        if TOLD.set(told).is_err() {
+            return;
+        }
+        let handler = SigHandler::Handler(aborted);
+        let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
+        // SAFETY: the handler asks the system for memory and no lock, and comes back only where
+        // the signal then ends the process.
+        let _ = unsafe { sigaction(Signal::SIGABRT, &action) };
+    }
+
+    extern "C" fn aborted(_: c_int) {
+        if let Some(told) = TOLD.get().filter(|_| !is_there_a_little()) {
+            told();
+        }
+    }
+
+    fn is_there_a_little() -> bool {
+        let (protection, flags) = (ProtFlags::PROT_READ, MapFlags::MAP_PRIVATE);
+        // SAFETY: the system chooses an address that nobody has.
+        let Ok(mapped) = (unsafe { mmap_anonymous(None, LITTLE, protection, flags) }) else {
+            return false;
+        };
+        // SAFETY: it was just mapped, and nobody else knows of it.
+        let _ = unsafe { munmap(mapped, LITTLE.get()) };
+        true
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::when_memory_is_out;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, ExitStatus, abort, exit};
+
+    const IS_CHILD: &str = "BLOCKMILL_TEST_ABORTS";
+
+    /// This test again in a process of its own, under a limit of memory, so that it aborts.
+    fn ended(is_memory_out: bool) -> ExitStatus {
+        let program = std::env::current_exe().expect("a program");
+        let script = "ulimit -c 0; ulimit -v 300000; exec \"$0\" --exact --nocapture \
+                      abort::tests::an_abort_without_memory_is_told_and_another_ends_the_process";
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).arg(program);
+        command.env(IS_CHILD, if is_memory_out { "out" } else { "there" });
+        command.output().expect("sh").status
+    }
+
+    fn abort_as_a_child(is_memory_out: bool) -> ! {
+        when_memory_is_out(|| exit(5));
+        let mut kept = Vec::with_capacity(64);
+        for bits in (10..30).rev() {
+            let mut more = Vec::<u8>::new();
+            while is_memory_out && more.try_reserve_exact(1 << bits).is_ok() {
+                kept.push(std::mem::take(&mut more));
+                if kept.len() == kept.capacity() {
+                    break;
+                }
+            }
+        }
+        abort()
+    }
+
+    #[test]
+    fn an_abort_without_memory_is_told_and_another_ends_the_process() {
+        if let Ok(child) = std::env::var(IS_CHILD) {
+            abort_as_a_child(child == "out");
+        }
+        assert_eq!(ended(true).code(), Some(5));
+        assert_eq!(ended(false).signal(), Some(6));
+    }
+}
