@@ -122,6 +122,45 @@ fn what_was_written_ahead_goes_with_the_process() {
 }
 
 #[test]
+fn what_is_being_packed_is_read_before_it_is_written_and_after() {
+    let mut random = Random::new(19);
+    let (disk, mut world) = (SimulatedDisk::default(), World::default());
+    let mut parts = open(&disk, 1024);
+    let mood = Mood { draw: Draw::Uniform, removes: 15, changes: 100, slots: 90 };
+    let holds = |pages: &Pages, world: &mut World, random: &mut Random| {
+        assert_holds(pages, world, random);
+        let (keys, values): (Vec<_>, Vec<_>) = world.pairs().into_iter().unzip();
+        let mut found = vec![None; keys.len()];
+        pages.get_many(&keys, |at, value| found[at] = value.map(<[u8]>::to_vec)).unwrap();
+        assert!(found.iter().map(Option::as_ref).eq(values.iter().map(Some)));
+    };
+    let mut stretches = 0;
+    for _ in 0..rounds(8) {
+        for _ in 0..8 {
+            let batch = world.block(mood, &mut random);
+            assert_eq!(parts.pages.update(&changes(&batch)).unwrap(), world.root());
+        }
+        while parts.pages.stage().unwrap() {
+            stretches += 1;
+            holds(&parts.pages, &mut world, &mut random);
+            let changed = parts.pages.update(&[]);
+            assert!(matches!(changed, Err(Error::Mismatch { .. })), "{changed:?}");
+            parts.pages.write_staged().unwrap();
+            holds(&parts.pages, &mut world, &mut random);
+        }
+        holds(&parts.pages, &mut world, &mut random);
+        let staged = parts.pages.sync_staged().unwrap();
+        parts.pages.accept_staged(staged);
+        holds(&parts.pages, &mut world, &mut random);
+        parts.commit();
+        drop(parts);
+        parts = open(&disk, 1024);
+        holds(&parts.pages, &mut world, &mut random);
+    }
+    assert!(stretches > 3, "{stretches} stretches were packed");
+}
+
+#[test]
 fn storage_moves_between_its_account_and_a_trie_of_its_own() {
     let disk = SimulatedDisk::default();
     let mut parts = open(&disk, 4096);

@@ -1,7 +1,12 @@
 //! Writing pages: records are packed in the order in which they come, and whole pages are appended
 //! to the current file, many at once.
 
-use super::files::{HEADER, PageFile, PageFiles, sum};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use super::files::{HEADER, PageFile, PageFiles, Waiting, sum};
 use crate::{
     crash::CrashPoint,
     disk::Open,
@@ -19,7 +24,7 @@ impl PageFiles {
     pub fn append(&mut self, record: &[u8], live: u64) -> Result<u32> {
         let units = self.units(live);
         if !self.page.is_empty() && HEADER + self.page.len() + record.len() > self.page_bytes {
-            self.end_page(1)?;
+            self.end_page(1);
         }
         if self.page.is_empty() {
             self.make_room(units)?;
@@ -33,7 +38,7 @@ impl PageFiles {
         file.live += live;
         self.page.extend_from_slice(record);
         if units > 1 {
-            self.end_page(units)?;
+            self.end_page(units);
         }
         Ok(page)
     }
@@ -51,7 +56,7 @@ impl PageFiles {
         if used.is_some_and(fits) {
             return Ok(());
         }
-        self.write()?;
+        self.end_pages();
         let free = self.slots.iter().position(Option::is_none).unwrap_or(self.slots.len());
         if (free as u64 + 1) * u64::from(self.file_pages) > MOST_PAGES {
             return Err(self.too_many());
@@ -70,9 +75,9 @@ impl PageFiles {
     }
 
     /// Ends the page in the making, which takes so many units.
-    fn end_page(&mut self, units: usize) -> Result<()> {
-        let Some(slot) = self.current.filter(|_| !self.page.is_empty()) else { return Ok(()) };
-        let Some(Some(file)) = self.slots.get(slot as usize) else { return Ok(()) };
+    fn end_page(&mut self, units: usize) {
+        let Some(slot) = self.current.filter(|_| !self.page.is_empty()) else { return };
+        let Some(Some(file)) = self.slots.get(slot as usize) else { return };
         let index = file.pages + (self.pending.len() / self.page_bytes) as u32;
         let start = self.pending.len();
         self.pending.extend([0; 4]);
@@ -82,40 +87,58 @@ impl PageFiles {
         self.pending.resize(start + units * self.page_bytes, 0);
         let sum = sum(file.number, index, &self.pending[start + 4..]);
         self.pending[start..start + 4].copy_from_slice(&sum.to_le_bytes());
-        if self.pending.len() >= WRITE { self.write() } else { Ok(()) }
+        if self.pending.len() < WRITE {
+            return;
+        }
+        self.end_pages();
     }
 
-    /// Writes the whole pages that wait.
-    fn write(&mut self) -> Result<()> {
-        if self.pending.is_empty() {
-            return Ok(());
+    /// The whole pages are to be written now.
+    fn end_pages(&mut self) {
+        let current = self.current.and_then(|slot| self.slots.get_mut(slot as usize));
+        let Some(Some(file)) = current.filter(|_| !self.pending.is_empty()) else { return };
+        let bytes = std::mem::take(&mut self.pending);
+        let (number, handle, first) = (file.number, Arc::clone(&file.handle), file.pages);
+        file.pages += (bytes.len() / self.page_bytes) as u32;
+        self.written += bytes.len() as u64;
+        let is_written = AtomicBool::new(false);
+        self.waiting.push(Waiting { number, handle, first, bytes, is_written });
+    }
+
+    /// Ends the page in the making, and with it everything that was appended.
+    pub fn end_all(&mut self) {
+        self.end_page(1);
+        self.end_pages();
+    }
+
+    /// Writes the pages that wait for it.
+    pub fn write(&self) -> Result<()> {
+        for Waiting { number, handle, first, bytes, is_written } in &self.waiting {
+            if is_written.load(Relaxed) {
+                continue;
+            }
+            let is_half = self.folder.is_due(CrashPoint::HalfPages);
+            let now = if is_half { &bytes[..bytes.len() / 2] } else { &bytes[..] };
+            let path = path_of(&self.folder.dir, &self.name, *number);
+            let written = handle.write_all_at(now, u64::from(*first) * self.page_bytes as u64);
+            written.map_err(io_error("write", &path))?;
+            if is_half {
+                return Err(Error::Crash(CrashPoint::HalfPages));
+            }
+            is_written.store(true, Relaxed);
         }
-        let Some(Some(file)) = self.current.and_then(|slot| self.slots.get_mut(slot as usize))
-        else {
-            return Ok(());
-        };
-        let path = path_of(&self.folder.dir, &self.name, file.number);
-        let offset = u64::from(file.pages) * self.page_bytes as u64;
-        let half = if self.folder.is_due(CrashPoint::HalfPages) {
-            self.pending.len() / 2
-        } else {
-            self.pending.len()
-        };
-        let written = file.handle.write_all_at(&self.pending[..half], offset);
-        written.map_err(io_error("write", &path))?;
-        if half < self.pending.len() {
-            return Err(Error::Crash(CrashPoint::HalfPages));
-        }
-        file.pages += (self.pending.len() / self.page_bytes) as u32;
-        self.written += self.pending.len() as u64;
-        self.pending.clear();
         Ok(())
     }
 
-    /// Ends the page in the making and writes everything that was appended.
+    /// Writes those that still wait; none does then.
     pub fn write_all(&mut self) -> Result<()> {
-        self.end_page(1)?;
-        self.write()
+        self.write()?;
+        if let Some(Waiting { mut bytes, .. }) = self.waiting.pop() {
+            bytes.clear();
+            self.pending = bytes;
+        }
+        self.waiting.clear();
+        Ok(())
     }
 
     /// Makes everything that was written survive a power loss.

@@ -1,6 +1,6 @@
 //! A cell: the entries below one reference, as a record of a page. Layout: `docs/formats/pages.md`.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use trie::nibbles::nibble;
 
@@ -89,6 +89,21 @@ pub(super) fn encode(place: &Place, entries: &[Entry<'_>]) -> Box<[u8]> {
     out.into_boxed_slice()
 }
 
+/// The record of a cell of slots with another value, which with its length takes the place of the
+/// bytes `at`; none where the cell would not be one any more.
+pub(super) fn with_value(record: &[u8], at: Range<usize>, value: &[u8]) -> Option<Box<[u8]>> {
+    let (before, after) = (record.get(..at.start)?, record.get(at.end..)?);
+    let len = before.len() + 1 + value.len() + after.len();
+    let mut out = Vec::with_capacity(len);
+    out.extend_from_slice(before);
+    out.push(value.len() as u8);
+    out.extend_from_slice(value);
+    out.extend_from_slice(after);
+    out.get_mut(..2)?.copy_from_slice(&(len as u16).to_le_bytes());
+    let fits = len <= MOST_BYTES || Record::new(&out)?.count == 1;
+    fits.then(|| out.into_boxed_slice())
+}
+
 /// The key with zeros behind the first `depth` half-bytes.
 fn prefix(place: &Place) -> [u8; 32] {
     let mut prefix = [0; 32];
@@ -130,21 +145,40 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Is it the one at this place?
-    pub fn is_at(&self, place: &Place) -> bool {
-        (self.trie, self.depth) == (place.trie, place.depth) && self.prefix == prefix(place)
-    }
-
     /// Its entries in order; fewer than `count` where they are not whole.
     pub fn entries(self) -> impl Iterator<Item = Entry<'a>> {
         let mut rest = self.entries;
         (0..self.count).map_while(move |_| self.entry(&mut rest))
     }
 
+    /// The entry of a key, and where what is behind its key stands in the record.
+    pub fn find(self, key: &[u8; 32]) -> Option<(Range<usize>, Entry<'a>)> {
+        let (common, own) = key.split_at_checked(self.depth / 2)?;
+        if common != &self.prefix[..common.len()] {
+            return None;
+        }
+        let end = HEADER + self.depth.div_ceil(2) + self.entries.len();
+        let mut rest = self.entries;
+        for _ in 0..self.count {
+            let is_it = take(&mut rest, own.len())? == own;
+            let start = end - rest.len();
+            let entry = self.behind(*key, &mut rest)?;
+            if is_it {
+                return Some((start..end - rest.len(), entry));
+            }
+        }
+        None
+    }
+
     fn entry(&self, rest: &mut &'a [u8]) -> Option<Entry<'a>> {
         let mut key = self.prefix;
         let whole = self.depth / 2;
         key[whole..].copy_from_slice(take(rest, 32 - whole)?);
+        self.behind(key, rest)
+    }
+
+    /// The entry of this key, of which what is behind the key comes next.
+    fn behind(&self, key: [u8; 32], rest: &mut &'a [u8]) -> Option<Entry<'a>> {
         let len = take(rest, 1)?[0];
         let value = take(rest, usize::from(len & !CUT))?;
         let mut nested: &[u8] = &[];
@@ -169,6 +203,23 @@ pub(super) fn records(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         let len = bytes.first_chunk::<2>().map(|len| u16::from_le_bytes(*len).into())?;
         take(&mut bytes, len).filter(|record| !record.is_empty())
     })
+}
+
+/// Where the record of a place stands among records, back to back.
+pub(super) fn position(bytes: &[u8], place: &Place) -> Option<Range<usize>> {
+    let (prefix, len) = (prefix(place), place.depth.div_ceil(2));
+    let mut start = 0;
+    for record in records(bytes) {
+        let end = start + record.len();
+        let (head, rest) = record.split_first_chunk::<HEADER>()?;
+        let [_, _, trie @ .., depth, count] = *head;
+        let is_it = (u32::from_le_bytes(trie), depth as usize) == (place.trie, place.depth);
+        if is_it && count > 0 && rest.get(..len) == Some(&prefix[..len]) {
+            return Some(start..end);
+        }
+        start = end;
+    }
+    None
 }
 
 /// Slots in the entry of an account.
@@ -241,8 +292,11 @@ mod tests {
             let bytes = encode(&place, &entries);
             assert_eq!(bytes.len(), record_len(trie, depth, &entries));
             let record = Record::new(&bytes).unwrap();
-            assert!(record.is_at(&place) && record.count == entries.len());
-            assert!(!record.is_at(&Place { trie: trie + 1, ..place }));
+            assert_eq!(record.count, entries.len());
+            let other = encode(&Place { trie: trie + 1, ..place }, &entries);
+            let two = [&other[..], &bytes].concat();
+            assert_eq!(position(&two, &place), Some(other.len()..two.len()));
+            assert_eq!(position(&two, &Place { trie: trie + 2, ..place }), None);
             let found: Vec<_> = record.entries().collect();
             let parts = |entries: &[Entry<'_>]| -> Vec<_> {
                 let part = |e: &Entry<'_>| (e.key, e.value.to_vec(), e.cut, e.nested.to_vec());
@@ -252,6 +306,39 @@ mod tests {
             let page = [&bytes[..], &bytes[..], &[0; 40]].concat();
             assert_eq!(records(&page).collect::<Vec<_>>(), [&bytes[..], &bytes[..]]);
         }
+    }
+
+    #[test]
+    fn a_value_takes_the_place_of_another() {
+        let mut random = Random::new(3);
+        let mut refused = 0;
+        for round in 0..rounds(2000) {
+            let (trie, depth) = (1 + random.below(2_u32), round % 64);
+            let count = 1 + random.below(MOST);
+            let mut entries = entries(&mut random, trie, depth, count);
+            let longest = Cow::Owned(random.bytes(MAX_VALUE));
+            for entry in &mut entries {
+                entry.cut = false;
+                if round % 2 == 0 {
+                    entry.value.clone_from(&longest);
+                }
+            }
+            let place = Place { trie, key: entries[0].key, depth };
+            let bytes = encode(&place, &entries);
+            let record = Record::new(&bytes).unwrap();
+            assert!(record.find(&random.array()).is_none());
+            let which = random.below(entries.len());
+            let (at, entry) = record.find(&entries[which].key).unwrap();
+            assert_eq!((entry.key, &entry.value), (entries[which].key, &entries[which].value));
+            let len = 1 + random.below(MAX_VALUE);
+            let value = random.bytes(len);
+            let changed = with_value(&bytes, at, &value);
+            entries[which].value = Cow::Owned(value);
+            let expected = fits(trie, depth, &entries).then(|| encode(&place, &entries));
+            refused += usize::from(expected.is_none());
+            assert_eq!(changed, expected);
+        }
+        assert!(refused > 0, "no record became too long");
     }
 
     #[test]
@@ -266,6 +353,9 @@ mod tests {
             bytes.truncate(random.below(bytes.len() + 1));
             for record in records(&bytes).filter_map(Record::new) {
                 read += record.entries().map(|entry| nested(&entry.nested).count()).sum::<usize>();
+                if let Some((at, _)) = record.find(&entries[0].key) {
+                    _ = with_value(&bytes, at, b"value");
+                }
             }
         }
         assert!(read > 0, "no slot was read");

@@ -37,6 +37,16 @@ pub struct StagedPages {
     bytes: u64,
 }
 
+/// Stretches of pages to be written that are in memory at once, of some megabytes each.
+const AT_ONCE: usize = 4;
+
+/// What is packed next: of this trie what is below these two half-bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Next {
+    trie: u32,
+    piece: u8,
+}
+
 /// What a manifest says of pages.
 struct Facts {
     page_bytes: u32,
@@ -95,18 +105,28 @@ impl Pages {
         path_of(&self.folder.dir, &format!("{}{INDEX}", self.name), number)
     }
 
-    /// Puts what changed into pages, of which the system knows then: the first step of a commit,
-    /// that who shares the pages with readers may take before it.
+    /// Packs some of what changed into pages; whether there is more of it. The first step of a
+    /// commit, that who shares the pages with readers may take before it, as often as it says so,
+    /// each time with [`Pages::write_staged`] behind it. Nothing may be changed meanwhile.
     ///
     /// # Errors
     /// Those of the system; the store must be opened again then.
-    pub fn stage(&mut self) -> Result<()> {
+    pub fn stage(&mut self) -> Result<bool> {
         self.check_settled()?;
-        if self.has_changed || self.index.is_none() {
-            self.write_ahead()?;
-            self.staged = true;
+        if self.staged || !self.has_changed && self.index.is_some() {
+            return Ok(false);
         }
-        Ok(())
+        let is_more = self.pack()?;
+        self.staged = !is_more;
+        Ok(is_more)
+    }
+
+    /// Writes what [`Pages::stage`] packed, while others may read.
+    ///
+    /// # Errors
+    /// Those of the system; the store must be opened again then.
+    pub fn write_staged(&self) -> Result<()> {
+        self.files.write()
     }
 
     /// Puts what changed into pages now, so that it takes no memory: for many changes that are
@@ -117,12 +137,65 @@ impl Pages {
     /// Those of the system; the store must be opened again then.
     pub fn write_ahead(&mut self) -> Result<()> {
         self.check_settled()?;
+        while self.pack()? {}
         self.failed = true;
-        self.clean()?;
-        self.write_cells()?;
         self.files.write_all()?;
         self.failed = false;
         Ok(())
+    }
+
+    /// Packs some cells of the buffer into pages that are to be written, in the order of tries and
+    /// keys, and writes those of the time before; whether there are more.
+    fn pack(&mut self) -> Result<bool> {
+        self.failed = true;
+        let mut next = match self.packing.take() {
+            Some(next) => next,
+            None => {
+                self.clean()?;
+                Next::default()
+            }
+        };
+        self.files.write_all()?;
+        let mut is_more = true;
+        while is_more && self.files.waiting.len() < AT_ONCE {
+            is_more = self.pack_next(&mut next)?;
+        }
+        // who reads now finds pages that are whole
+        self.files.end_all();
+        if is_more {
+            self.packing = Some(next);
+        } else {
+            (self.buffer.cells, self.buffer.free) = (vec![], vec![]);
+        }
+        self.failed = false;
+        Ok(is_more)
+    }
+
+    /// Packs the cells of a stretch of a trie; whether there is another one.
+    fn pack_next(&mut self, next: &mut Next) -> Result<bool> {
+        let Next { trie, piece } = *next;
+        let Some(own) = self.tries.get(trie as usize) else { return Ok(false) };
+        *next = Next { trie: trie + 1, piece: 0 };
+        let Some(top) = own.top else { return Ok(true) };
+        let Below::Branch(at) = top.below() else {
+            self.write_below(top, Parent::Trie(trie))?;
+            return Ok(true);
+        };
+        if piece < u8::MAX {
+            *next = Next { trie, piece: piece + 1 };
+        }
+        let (high, low) = (piece >> 4, piece & 15);
+        let Some(child) = self.arena.get(at).get(high).copied() else { return Ok(true) };
+        match child.below() {
+            Below::Branch(below) => {
+                if let Some(child) = self.arena.get(below).get(low).copied() {
+                    self.write_below(child, Parent::Branch(below, low))?;
+                }
+            }
+            _ if low == 0 => self.write_below(child, Parent::Branch(at, high))?,
+            _ => {}
+        }
+        Ok(true)
     }
 
     /// Makes what was staged survive a power loss, and writes the references beside it: the second
@@ -134,6 +207,7 @@ impl Pages {
         if !self.staged || self.next_index.is_some() {
             return Ok(None);
         }
+        self.files.write()?;
         self.files.sync()?;
         self.folder.reach(CrashPoint::AfterPages)?;
         let number = self.folder.take_number();
@@ -144,6 +218,7 @@ impl Pages {
     /// Takes note of it: the third. What is left to a commit is to name it.
     pub fn accept_staged(&mut self, staged: Option<StagedPages>) {
         if let Some(StagedPages { number, bytes }) = staged {
+            self.files.waiting.clear();
             self.files.is_synced();
             self.files.written += bytes;
             self.next_index = Some((number, bytes));
@@ -153,9 +228,7 @@ impl Pages {
     /// Writes and syncs what changed; what the manifest will say.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         self.check_settled()?;
-        if !self.staged {
-            self.stage()?;
-        }
+        while self.stage()? {}
         let staged = self.sync_staged().inspect_err(|_| self.failed = true);
         self.accept_staged(staged?);
         let (number, bytes) = self.next_index.or(self.index).unwrap_or_default();
@@ -181,18 +254,6 @@ impl Pages {
             }
         }
         (self.has_changed, self.staged) = (false, false);
-        Ok(())
-    }
-
-    /// Puts all cells of the buffer into pages, in the order of tries and keys.
-    fn write_cells(&mut self) -> Result<()> {
-        for number in 0..self.tries.len() as u32 {
-            if let Some(top) = self.tries[number as usize].top {
-                self.write_below(top, Parent::Trie(number))?;
-            }
-        }
-        self.buffer.cells = vec![];
-        self.buffer.free = vec![];
         Ok(())
     }
 

@@ -1,7 +1,10 @@
 //! Pages on disk: numbered files that are only appended to, each page with its sum. What is in a
 //! page is never written over; a file whose cells have mostly moved on is emptied and removed.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use super::{
     PagesOptions,
@@ -33,6 +36,18 @@ pub(super) struct PageFile {
     pub handle: Arc<dyn DiskFile>,
 }
 
+/// Pages that are to be written.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    /// The number of their file.
+    pub number: u64,
+    pub handle: Arc<dyn DiskFile>,
+    /// The first of them in the file.
+    pub first: u32,
+    pub bytes: Vec<u8>,
+    pub is_written: AtomicBool,
+}
+
 /// What the manifest says of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileFacts {
@@ -58,8 +73,10 @@ pub(super) struct PageFiles {
     /// Pages that an update will need.
     pub held: Held,
     pub reader: Reader,
-    /// The page in the making, behind whole pages that are not written yet.
+    /// Whole pages that come next.
     pub pending: Vec<u8>,
+    /// Pages behind those on disk, which are written when others may read.
+    pub waiting: Vec<Waiting>,
     /// Records of the page in the making, with their places.
     pub page: Vec<u8>,
     /// Files that are removed when the next commit counts.
@@ -84,6 +101,7 @@ impl PageFiles {
             held: Held::new(),
             reader,
             pending: vec![],
+            waiting: vec![],
             page: vec![],
             ended: vec![],
             written: 0,
@@ -151,10 +169,21 @@ impl PageFiles {
         Ok((file, page % self.file_pages))
     }
 
-    /// A page that is in the cache.
+    /// A page that is in memory.
     pub fn cached(&self, page: u32) -> Option<Arc<[u8]>> {
         let (file, index) = self.file(page).ok()?;
-        self.cache.get(file.number, index)
+        self.cache.get(file.number, index).or_else(|| self.waits(file.number, index))
+    }
+
+    /// A page that is to be written.
+    fn waits(&self, file: u64, index: u32) -> Option<Arc<[u8]>> {
+        let mut waiting = self.waiting.iter().filter(|it| it.number == file && it.first <= index);
+        waiting.find_map(|it| {
+            let start = (index - it.first) as usize * self.page_bytes;
+            let bytes = it.bytes.get(start..).filter(|bytes| !bytes.is_empty())?;
+            let (_, units) = head(bytes)?;
+            Some(bytes.get(..units * self.page_bytes)?.into())
+        })
     }
 
     /// A page that is `units` long, whole, and what its sum says.
@@ -234,14 +263,10 @@ impl PageFiles {
 
     /// The record at `place` in its page, which was held to its sum.
     pub fn record_in(&self, place: &Place, page: u32, bytes: &Arc<[u8]>) -> Result<CellBytes> {
-        let mut start = HEADER;
         let records = head(bytes).and_then(|(used, _)| bytes.get(HEADER..)?.get(..used));
-        for record in records.into_iter().flat_map(cell::records) {
-            if cell::Record::new(record).is_some_and(|record| record.is_at(place)) {
-                let range = start..start + record.len();
-                return Ok(CellBytes::InPage(Arc::clone(bytes), range));
-            }
-            start += record.len();
+        if let Some(at) = records.and_then(|records| cell::position(records, place)) {
+            let range = HEADER + at.start..HEADER + at.end;
+            return Ok(CellBytes::InPage(Arc::clone(bytes), range));
         }
         let (file, index) = self.file(page)?;
         Err(Error::Damaged {

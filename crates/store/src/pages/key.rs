@@ -35,14 +35,16 @@ pub struct Change<'a> {
 
 /// A node as its parent sees it (Yellow Paper, appendix D).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub(super) struct Reference {
+    pub form: Form,
     /// The hash, or the node itself and zeros.
     pub bytes: [u8; 32],
-    pub form: Form,
 }
 
 /// What a [`Reference`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(super) enum Form {
     /// Not known: something below has changed.
     Pending,

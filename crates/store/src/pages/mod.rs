@@ -71,6 +71,7 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use trie::EMPTY_ROOT;
 
 use self::{
+    checkpoint::Next,
     files::PageFiles,
     hashing::Hashing,
     upper::{Arena, Below, Child},
@@ -190,6 +191,8 @@ pub struct Pages {
     failed: bool,
     /// An update is under way, or went wrong half-way.
     is_updating: bool,
+    /// What is packed into pages next, where that is under way.
+    packing: Option<Next>,
     /// What changed is in pages, and only the manifest does not say so.
     staged: bool,
     /// Bytes of records written anew because a file was emptied, so far.
@@ -253,6 +256,7 @@ impl Pages {
             has_changed: false,
             failed: false,
             is_updating: false,
+            packing: None,
             staged: false,
             cleaned: 0,
         };

@@ -68,6 +68,9 @@ impl Pages {
     /// Those of [`Pages::update`].
     pub fn begin<'a>(&mut self, changes: &[Change<'a>], held: HeldPages) -> Result<Update<'a>> {
         self.check_settled()?;
+        if self.packing.is_some() {
+            return Err(mismatch("changes", "none while pages are packed", changes.len()));
+        }
         check(changes)?;
         self.is_updating = true;
         self.files.held = held.0;
@@ -180,9 +183,8 @@ impl Pages {
         let mut old = vec![];
         if let Some(found) = self.cell_of(ACCOUNTS, account) {
             let record = self.peek(&found)?;
-            let mut entries = Record::new(&record).into_iter().flat_map(Record::entries);
-            let entry = entries.find(|entry| entry.key == *account);
-            old = entry.map_or(vec![], |entry| entry.nested.into_owned());
+            let entry = Record::new(&record).and_then(|record| record.find(account));
+            old = entry.map_or(vec![], |(_, entry)| entry.nested.into_owned());
         }
         let entries = cell::nested(&old).map(|(key, value)| Entry::slot(key, value));
         let (entries, _) = super::update::merge(!ACCOUNTS, entries, slots)?;

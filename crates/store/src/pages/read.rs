@@ -59,8 +59,7 @@ impl Pages {
         }
         let Some(found) = self.cell_of(ACCOUNTS, account) else { return Ok(()) };
         let record = self.peek(&found)?;
-        let mut entries = Record::new(&record).into_iter().flat_map(Record::entries);
-        if let Some(entry) = entries.find(|entry| entry.key == *account) {
+        if let Some((_, entry)) = Record::new(&record).and_then(|record| record.find(account)) {
             cell::nested(&entry.nested).for_each(|(slot, value)| each(&slot, value));
         }
         Ok(())
@@ -148,7 +147,7 @@ pub(super) fn value_in(record: &[u8], key: &StateKey, part: Part, out: &mut Vec<
     let Some(record) = Record::new(record) else { return false };
     let slot = key.slot.unwrap_or_default();
     let wanted = if part == Part::Slot { &slot } else { &key.account };
-    let Some(entry) = record.entries().find(|entry| entry.key == *wanted) else { return false };
+    let Some((_, entry)) = record.find(wanted) else { return false };
     if part == Part::Nested {
         let Some((_, value)) = cell::nested(&entry.nested).find(|(key, _)| *key == slot) else {
             return false;

@@ -115,6 +115,17 @@ pub(super) fn merge<'e>(
     Ok((merged, changed))
 }
 
+/// The record of a cell in which one leaf, a slot that is there, gets another value: what most
+/// changes are, for which the other entries need not be looked at. None where more changes.
+fn with_another_value(record: &[u8], whole: Record<'_>, leaves: &[Leaf<'_>]) -> Option<Box<[u8]>> {
+    let [Leaf { key, what: What::Set { value: Some(value), storage: None } }] = leaves else {
+        return None;
+    };
+    let (at, old) = whole.find(key).filter(|_| whole.trie != ACCOUNTS)?;
+    let is_other = old.value != *value || old.cut;
+    is_other.then(|| cell::with_value(record, at, value)).flatten()
+}
+
 /// A key with another half-byte at `at`.
 pub(super) fn with_nibble(mut key: [u8; 32], at: usize, half: u8) -> [u8; 32] {
     let shift = 4 * (1 - at % 2);
@@ -154,6 +165,13 @@ impl Pages {
             }
         };
         let whole = Record::new(&record).ok_or_else(|| mismatch("cell", "a record", "none"))?;
+        if let Some(changed) = with_another_value(&record, whole, leaves) {
+            if let Below::Page(page) = child.below() {
+                self.files.dies(page, child.bytes());
+            }
+            let (count, bytes) = (child.count(), changed.len());
+            return Ok((Some(Child::buffered(self.buffer.put(changed)?, count, bytes)), true));
+        }
         let (entries, changed) = merge(trie, whole.entries(), leaves)?;
         if changed {
             if let Below::Page(page) = child.below() {

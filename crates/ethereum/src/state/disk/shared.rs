@@ -149,7 +149,9 @@ impl SharedState {
         if self.read().pages().is_none() {
             return Ok(());
         }
-        self.alone(Pages::stage)?;
+        while self.alone(Pages::stage)? {
+            self.beside(Pages::write_staged)?;
+        }
         let staged = self.beside(Pages::sync_staged)?;
         self.alone(|pages| {
             pages.accept_staged(staged);
