@@ -122,6 +122,8 @@ pub(crate) struct Execution<'c> {
     prefetch: bool,
     /// And what calls are expected to read.
     history: Option<Arc<History>>,
+    /// And what heavy transactions come to in dry runs.
+    dry: Option<Account>,
     inline: Inline,
 }
 
@@ -201,6 +203,7 @@ impl<'c> Execution<'c> {
             // nothing stands before its turn behind the link
             prefetch: plan.prefetch && !inline.senders,
             history: (plan.history && !inline.senders).then(Arc::default),
+            dry: (plan.dry_runs && !inline.senders).then(Account::default),
             inline,
         }))
     }
@@ -221,6 +224,7 @@ impl<'c> Execution<'c> {
         let Self { spec, tries, keeping, hasher, log, inline, .. } = execution;
         let (spec, hasher, log, inline) = (*spec, *hasher, *log, *inline);
         let (state, machine) = (&execution.state, execution.machine);
+        let dry = execution.dry.as_ref().map(|account| (account, spec, machine));
         let (pace, speculation) = (&*execution.pace, &execution.speculation);
         let disk = tries.disk().filter(|_| execution.prefetch).cloned();
         let history = execution.history.as_ref().filter(|_| disk.is_some());
@@ -241,7 +245,7 @@ impl<'c> Execution<'c> {
             false => (serial(stages, "link", link), None),
             true => (stages, Some(link)),
         };
-        let stages = prefetching(stages, disk, history.map(|history| &**history), hasher);
+        let stages = prefetching(stages, disk, history.map(|history| &**history), hasher, dry);
         let stages = match speculation.which {
             Speculate::Off => stages,
             which => stages.parallel("speculate", move |batch| {
@@ -260,10 +264,9 @@ impl<'c> Execution<'c> {
             // a panic ends the run elsewhere
             let mut state = state.write().unwrap_or_else(PoisonError::into_inner);
             state.turn();
-            let foreseen = std::mem::take(&mut batch.foreseen);
-            teach(&mut state, &foreseen);
+            let foreseen = teach(&mut state, std::mem::take(&mut batch.foreseen));
             let evm = Evm::new(&mut state, spec.chain_id).with(machine);
-            let evm = evm.told(history.cloned(), foreseen.slots);
+            let evm = evm.told(history.cloned(), foreseen);
             executing = executing && execute_chunk(spec, evm, batch);
             let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
             pace.took(batch.executed.len(), busy + batch.times.ahead, batch.hashing_ahead);

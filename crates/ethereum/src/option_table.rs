@@ -79,8 +79,8 @@ pub const OPTIONS: [NamedOption; 29] = [
     ),
     NamedOption::new(
         "prefetch",
-        &["off", "runs", "access", "history"],
-        "state on disk: read when asked, or first what blocks name, runs read, earlier calls read",
+        &["off", "runs", "access", "history", "dry-runs"],
+        "state on disk: read when asked; first what blocks name, runs read, calls or dry runs tell",
     ),
     NamedOption::new(
         "read-ahead",
@@ -207,7 +207,8 @@ impl Table for Ethereum {
                 .find(|kind| setting.is("state", kind.name()))
                 .unwrap_or_default(),
             prefetch: !setting.is("prefetch", "off"),
-            history: setting.is("prefetch", "history"),
+            history: setting.is("prefetch", "history") || setting.is("prefetch", "dry-runs"),
+            dry_runs: setting.is("prefetch", "dry-runs"),
             read_ahead: match setting.get("read-ahead") {
                 Some("off") => ReadAhead::Off,
                 Some("threads") => ReadAhead::Threads,
@@ -276,6 +277,7 @@ pub struct Plan {
     pub state: StateKind,
     pub prefetch: bool,
     pub history: bool,
+    pub dry_runs: bool,
     pub read_ahead: ReadAhead,
     pub page_cache: bool,
     pub commit_parallel: bool,

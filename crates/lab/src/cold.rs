@@ -4,21 +4,33 @@ use anyhow::{Context, Result};
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Drops every file in and below `folder`.
-pub fn evict(folder: &Path) -> Result<()> {
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
-    {
-        let path = entry?.path();
-        if path.is_dir() {
-            evict(&path)?;
-            continue;
-        }
-        let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
-        // pages that are not written yet stay
-        file.sync_all().with_context(|| format!("cannot sync {}", path.display()))?;
-        system::page_cache::forget(&file)
-            .with_context(|| format!("cannot drop {}", path.display()))?;
+/// Drops a file, or every file in and below a folder.
+pub fn evict(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        let entries =
+            fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+        return entries.into_iter().try_for_each(|entry| evict(&entry?.path()));
     }
-    Ok(())
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    // pages that are not written yet stay
+    file.sync_all().with_context(|| format!("cannot sync {}", path.display()))?;
+    system::page_cache::forget(&file).with_context(|| format!("cannot drop {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_are_dropped_and_stay_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("below")).unwrap();
+        let file = folder.path().join("below/file");
+        fs::write(&file, b"bytes").unwrap();
+        for path in [folder.path(), &file] {
+            evict(path).unwrap();
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"bytes");
+        assert!(evict(&folder.path().join("none")).is_err());
+    }
 }

@@ -135,6 +135,41 @@ fn slots_of_token_transfers_are_foreseen_and_read_ahead() {
     assert!(roots.iter().all(|root| *root == roots[0]));
 }
 
+/// What computes its slots comes to them in a dry run, too, which knows none of their values.
+#[test]
+fn slots_of_heavy_transactions_are_found_by_dry_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = chain(1, "osaka", folder.path());
+    settings.retain(|name, _| name != "paths" && name != "genesis");
+    let changed = [
+        ("work", "storage"),
+        ("blocks", "12"),
+        ("block-transactions", "2"),
+        ("accounts", "8"),
+        ("slots", "65536"),
+    ];
+    settings.extend(changed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    kinds::by_name("import").unwrap().prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
+    let blocks = settings["paths"].clone();
+    let mut roots = vec![];
+    for state in ["state=pages", "state=flat+trie"] {
+        for prefetch in ["prefetch=history", "prefetch=dry-runs"] {
+            let record = ours(&settings, Path::new(&blocks), &[state, prefetch]).unwrap();
+            let [used, vain] =
+                ["foreseen_used", "foreseen_vain"].map(|name| record.facts.count_of(name));
+            match prefetch {
+                "prefetch=dry-runs" => {
+                    let read = record.facts.count_of("slot_reads");
+                    assert!(used > read / 2 && vain < used / 4, "{used}, {vain} of {read}");
+                }
+                _ => assert!(used < 100, "{used}"),
+            }
+            roots.push(record.answer["state_root"].clone());
+        }
+    }
+    assert!(roots.iter().all(|root| *root == roots[0]));
+}
+
 /// The file without its last block, and that block.
 fn split(export: &[u8]) -> (&[u8], &[u8]) {
     let (mut at, mut last) = (0, 0);

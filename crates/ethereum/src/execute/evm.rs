@@ -11,6 +11,7 @@ mod authorities;
 mod census;
 #[cfg(test)]
 mod contracts;
+mod dry;
 mod keccak;
 mod notes;
 mod reads;
@@ -22,6 +23,7 @@ mod view;
 pub use ahead::{Ahead, Progress, Speculator, Tally};
 pub use authorities::recover_authorities;
 pub use census::{Calls, Census, census, instructions, precompiles};
+pub use dry::DryRuns;
 pub use notes::Foresight;
 pub use reads::Reads;
 pub use values::{Code, Environment, Log, Outcome};

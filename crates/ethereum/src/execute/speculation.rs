@@ -1,10 +1,12 @@
 //! Which transactions are executed before their turn, and how much of that may be in vain.
 
-use super::evm::{Ahead, MachineOptions, Progress, Speculator, Tally};
+use super::evm::{Ahead, DryRuns, MachineOptions, Progress, Speculator, Tally};
+use super::history::Slot;
 use super::{PreparedBlock, PreparedTransaction};
 use crate::params::ChainSpec;
-use crate::state::State;
+use crate::state::{SharedState, State};
 use crypto::ManyKeccak;
+use hashbrown::HashSet;
 use rlp::ethereum::TransactionType;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -17,6 +19,11 @@ const CREDIT: i64 = 64_000_000;
 const GAIN: u64 = 4;
 /// And what was executed at its turn this part: once in a while it is tried again.
 const REGAIN: u64 = 128;
+/// Gas that is executed in the time that it takes to read a slot of a state on disk by itself.
+const GAS_OF_READ: i64 = 20_000;
+/// Slots that dry runs of a chunk find at most: about those of three blocks of nothing but reads,
+/// and some twenty megabytes.
+const MOST_SLOTS: usize = 1 << 16;
 
 /// Transactions that are executed side by side: as many as the widest permutation has lanes.
 pub const LANES: usize = 8;
@@ -149,6 +156,40 @@ pub fn speculate(
         }
         account.lose(std::mem::take(&mut tried.lost));
     }
+}
+
+/// The slots that heavy transactions come to in dry runs, as far as the account goes: what they use
+/// of gas is in vain unless they come to many slots.
+pub fn dry_runs(
+    account: &Account,
+    spec: &ChainSpec,
+    disk: &SharedState,
+    options: MachineOptions,
+    blocks: &[PreparedBlock],
+) -> HashSet<Slot> {
+    let mut found = HashSet::new();
+    let is_heavy = |tx: &&PreparedTransaction| tx.gas_limit >= HEAVY;
+    if blocks.iter().all(|block| !block.transactions.iter().any(|tx| is_heavy(&tx))) {
+        return found;
+    }
+    let mut runs = DryRuns::new(disk.clone(), spec.chain_id, options);
+    for block in blocks {
+        let begun = runs.begin(&block.terms).is_some();
+        for tx in block.transactions.iter().filter(is_heavy).filter(|_| begun) {
+            if found.len() >= MOST_SLOTS {
+                return found;
+            }
+            if !account.allows() {
+                account.add((tx.gas_limit / REGAIN) as i64);
+                continue;
+            }
+            let (slots, gas) = runs.slots(tx);
+            account.lose(gas);
+            account.add((slots.len() as i64).saturating_mul(GAS_OF_READ));
+            found.extend(slots);
+        }
+    }
+    found
 }
 
 /// Whether reads are dear.

@@ -2,10 +2,12 @@
 //! hundred reads in the time of a few.
 
 use crate::batch::Batch;
-use crate::execute::evm::Foresight;
+use crate::execute::evm::{Foresight, MachineOptions};
 use crate::execute::history::{Foreseen, History, Slot};
+use crate::execute::speculation::{Account, dry_runs};
 use crate::execute::{PreparedBlock, PreparedTransaction};
 use crate::fault::Error;
+use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
 use crate::{Address, Hash};
 use crypto::ManyKeccak;
@@ -19,13 +21,17 @@ pub(super) fn prefetching<'a>(
     disk: Option<SharedState>,
     history: Option<&'a History>,
     hasher: ManyKeccak,
+    dry: Option<(&'a Account, &'a ChainSpec, MachineOptions)>,
 ) -> Stages<'a, Batch, Error> {
     let Some(disk) = disk else { return stages };
     stages.parallel("prefetch", move |batch| {
         let blocks = &batch.prepared[batch.verified().range()];
         let calls = blocks.iter().flat_map(|block| &block.transactions);
         let calls = calls.filter_map(PreparedTransaction::call);
-        let slots = history.map(|history| history.foresee(hasher, calls)).unwrap_or_default();
+        let mut slots = history.map(|history| history.foresee(hasher, calls)).unwrap_or_default();
+        if let Some((account, spec, machine)) = dry {
+            slots.extend(dry_runs(account, spec, &disk, machine, blocks));
+        }
         prefetch(&disk, hasher, blocks, &slots);
         batch.foreseen = read(&disk, hasher, slots);
         batch.foresight = Foresight::default();
@@ -37,26 +43,38 @@ fn read(disk: &SharedState, hasher: ManyKeccak, slots: HashSet<Slot>) -> Foresee
     let turn = disk.turn();
     let order: Vec<Slot> = slots.iter().copied().collect();
     let words: Vec<Hash> = order.iter().map(|(_, slot)| slot.to_be_bytes()).collect();
-    let messages = order.iter().map(|(address, _)| &address[..]);
+    // thousands of slots of one contract have one address
+    let addresses: HashSet<Address> = order.iter().map(|(address, _)| *address).collect();
+    let addresses: Vec<Address> = addresses.into_iter().collect();
+    let messages = addresses.iter().map(|address| &address[..]);
     let messages: Vec<&[u8]> = messages.chain(words.iter().map(|word| &word[..])).collect();
     let mut hashes = vec![[0; 32]; messages.len()];
     hasher.keccak256(&messages, &mut hashes);
-    let (accounts, words) = hashes.split_at(order.len());
-    let keys = accounts.iter().zip(words).map(|(account, word)| StateKey::slot(*account, *word));
-    let keys: Vec<StateKey> = keys.collect();
+    let (own, words) = hashes.split_at(addresses.len());
+    let accounts: HashMap<Address, Hash> = addresses.into_iter().zip(own.iter().copied()).collect();
+    let key = |(slot, word): (Slot, &Hash)| {
+        let account = accounts.get(&slot.0).copied().unwrap_or_default();
+        (StateKey::slot(account, *word), slot)
+    };
+    let mut keyed: Vec<(StateKey, Slot)> = order.into_iter().zip(words).map(key).collect();
+    // neighbours share what leads to them
+    keyed.sort_unstable();
+    let (keys, order): (Vec<StateKey>, Vec<Slot>) = keyed.into_iter().unzip();
     let values = disk.slots(&keys).unwrap_or_default();
     Foreseen { slots, values: order.into_iter().zip(values).collect(), turn }
 }
 
-/// Tells the state the values of slots that were read ahead, which it reads no more then. What has
-/// changed since is in memory in the turn in which they were read, and is newer there.
-pub(super) fn teach(state: &mut State, foreseen: &Foreseen) {
-    let Foreseen { values, turn, .. } = foreseen;
-    if state.turn_number() == *turn {
+/// Tells the state the values of slots that were read ahead, which it reads no more then; those
+/// slots. What has changed since is in memory in the turn in which they were read, and is newer
+/// there.
+pub(super) fn teach(state: &mut State, foreseen: Foreseen) -> HashSet<Slot> {
+    let Foreseen { slots, values, turn } = foreseen;
+    if state.turn_number() == turn {
         let values = values.iter().map(|((address, slot), value)| (address, *slot, *value));
         // what cannot be read is asked for again, and told then
-        let _ = state.learn(values, *turn);
+        let _ = state.learn(values, turn);
     }
+    slots
 }
 
 /// Reads the accounts and slots that blocks name: senders, receivers, what access lists have

@@ -15,6 +15,8 @@ use hashbrown::HashMap;
 const UNIT: usize = 128;
 /// What an account takes besides its slots.
 const ACCOUNT: usize = 3;
+/// Slots that are looked up together.
+const TOGETHER: usize = 16;
 
 /// What was known before the last turn, and how much has come to be known since.
 #[derive(Debug, Default)]
@@ -85,13 +87,22 @@ impl State {
         if !self.is_on_disk() || self.turns.made > turn + 1 {
             return Ok(());
         }
-        for (address, slot, value) in slots {
-            let id = self.id(address)?;
-            if self.entries[id as usize].learn(slot, value) {
-                self.turns.add(1);
+        let (mut slots, mut some) = (slots.into_iter(), Vec::with_capacity(TOGETHER));
+        loop {
+            // the CPU fetches the places of some while others are looked up
+            for (address, slot, value) in slots.by_ref().take(TOGETHER) {
+                let id = self.id(address)?;
+                self.entries[id as usize].slots.touch(&slot);
+                some.push((id, slot, value));
+            }
+            if some.is_empty() {
+                return Ok(());
+            }
+            for (id, slot, value) in some.drain(..) {
+                let is_new = self.entries[id as usize].learn(slot, value);
+                self.turns.add(usize::from(is_new));
             }
         }
-        Ok(())
     }
 
     /// An account that is not in memory, or was before the last turn.

@@ -51,7 +51,11 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
 pub fn settings() -> Vec<Setting> {
     let default = Setting::default();
     let neighbours = default.neighbours().map(|(_, _, setting)| setting);
-    let read_ahead = [["prefetch=runs", "speculate=all"], ["prefetch=access", "commit=serial"]];
+    let read_ahead = [
+        ["prefetch=runs", "speculate=all"],
+        ["prefetch=access", "commit=serial"],
+        ["prefetch=history", "speculate=off"],
+    ];
     let on_disk = ["state=pages", "state=flat+trie"].into_iter().flat_map(|state| {
         read_ahead.map(|[prefetch, other]| {
             default.with(&[state, prefetch, other].map(String::from)).unwrap()

@@ -1,0 +1,110 @@
+//! Dry runs: which slots a transaction will come to. It is executed without the slots of the state,
+//! each of which is large; what it does then is not what it will do, but where it goes through an
+//! array or computes its slots it comes to the same ones, and these can be read together before its
+//! turn. Nothing else is taken from it, so what it is told may be wrong.
+
+use super::rules::{Machine, Rules, machine};
+use super::{EMPTY_CODE, MachineOptions, PreparedTransaction};
+use crate::U256;
+use crate::execute::block::BlockTerms;
+use crate::execute::history::Slot;
+use crate::state::{SharedState, StateError};
+use hashbrown::HashMap;
+use revm::ExecuteEvm;
+use revm::bytecode::Bytecode;
+use revm::context::ContextTr;
+use revm::database_interface::Database;
+use revm::primitives::{self, B256};
+use revm::state::AccountInfo;
+
+/// What every slot has: it is no 0, over which a store costs four times as much, and a balance that
+/// suffices.
+const LARGE: U256 = U256::ONE.wrapping_shl(64);
+/// What the sender owns.
+const RICHES: U256 = U256::ONE.wrapping_shl(200);
+
+/// Executes transactions without the slots of the state.
+pub struct DryRuns {
+    machine: Machine<Guess>,
+    rules: Rules,
+}
+
+/// What a dry run takes for the state.
+struct Guess {
+    /// It is some blocks behind, which does not matter here.
+    disk: SharedState,
+    sender: primitives::Address,
+    nonce: u64,
+    accounts: HashMap<primitives::Address, Option<AccountInfo>>,
+    slots: Vec<Slot>,
+}
+
+impl DryRuns {
+    /// Of the chain with this id, with the accounts and codes of this state.
+    pub fn new(disk: SharedState, chain_id: u64, options: MachineOptions) -> Self {
+        let (sender, nonce) = (primitives::Address::ZERO, 0);
+        let (accounts, slots) = (HashMap::new(), vec![]);
+        let guess = Guess { disk, sender, nonce, accounts, slots };
+        let rules = Rules { options, ..Rules::default() };
+        Self { machine: machine(guess, chain_id), rules }
+    }
+
+    /// Begins a block. None where its rules are not known here.
+    pub fn begin(&mut self, terms: &BlockTerms) -> Option<()> {
+        self.rules.begin(&mut self.machine, terms)
+    }
+
+    /// The slots that a transaction comes to, and the gas that it uses meanwhile.
+    pub fn slots(&mut self, tx: &PreparedTransaction) -> (Vec<Slot>, u64) {
+        let Some(environment) = &tx.environment else { return (vec![], 0) };
+        let guess = self.machine.ctx.db_mut();
+        (guess.sender, guess.nonce) = (environment.0.caller, environment.0.nonce);
+        let result = self.machine.transact_one(environment.0.clone());
+        // one that fails has come to slots, too
+        let gas = result.map_or(0, |result| result.tx_gas_used());
+        let _ = self.machine.finalize();
+        (std::mem::take(&mut self.machine.ctx.db_mut().slots), gas)
+    }
+}
+
+impl Database for Guess {
+    type Error = StateError;
+
+    fn basic(&mut self, address: primitives::Address) -> Result<Option<AccountInfo>, StateError> {
+        if address == self.sender {
+            let (balance, nonce) = (RICHES, self.nonce);
+            return Ok(Some(AccountInfo { balance, nonce, ..Default::default() }));
+        }
+        if let Some(known) = self.accounts.get(&address) {
+            return Ok(known.clone());
+        }
+        let found = self.disk.account(&crypto::keccak256(&address.0.0))?;
+        let info = match found {
+            None => None,
+            Some((account, _)) => {
+                let code_hash = B256::from(account.code_hash);
+                let code = Some(self.code_by_hash(code_hash)?);
+                let (balance, nonce) = (account.balance, account.nonce);
+                Some(AccountInfo { balance, nonce, code_hash, code, account_id: None })
+            }
+        };
+        self.accounts.insert(address, info.clone());
+        Ok(info)
+    }
+
+    fn code_by_hash(&mut self, hash: B256) -> Result<Bytecode, StateError> {
+        if hash.0 == EMPTY_CODE {
+            return Ok(Bytecode::default());
+        }
+        Ok(self.disk.code(&hash.0)?.unwrap_or_default().0)
+    }
+
+    fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
+        self.slots.push((address.0.0, slot));
+        Ok(LARGE)
+    }
+
+    fn block_hash(&mut self, _: u64) -> Result<B256, StateError> {
+        Ok(B256::ZERO)
+    }
+}
