@@ -6,7 +6,8 @@
 use anyhow::{Error, Result};
 use chain::{FaultReport, Shortfall, Status};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,8 +29,23 @@ pub struct Answer {
     pub shortfalls: Vec<Shortfall>,
     /// What a reader should know.
     pub notes: Vec<String>,
-    /// The command's own part of the document; empty without `--json`.
-    pub result: Value,
+    /// The command's own part of the document, as text: a list of a million rows takes many times
+    /// its bytes as values. Empty without `--json`.
+    pub result: Option<Box<RawValue>>,
+}
+
+/// An answer as `--json` has it.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    command: &'a str,
+    status: Status,
+    exit_code: u8,
+    error: &'a Option<FaultReport>,
+    kept: &'a Option<String>,
+    shortfalls: &'a [Shortfall],
+    notes: &'a [String],
+    result: &'a Option<Box<RawValue>>,
 }
 
 impl Answer {
@@ -45,7 +61,7 @@ impl Answer {
 
     /// With the command's own part of the document.
     pub fn with(self, result: impl Serialize) -> Result<Self> {
-        Ok(Self { result: serde_json::to_value(result)?, ..self })
+        Ok(Self { result: Some(to_raw_value(&result)?), ..self })
     }
 
     /// A command that measured or drew: its records as the document, or tables and the files that
@@ -71,19 +87,31 @@ impl Answer {
         Self { status: status_of(error), error: Some(report), shortfalls, ..Self::default() }
     }
 
+    fn whole<'a>(&'a self, command: &'a str) -> Document<'a> {
+        let Self { status, error, kept, shortfalls, notes, result } = self;
+        let (status, exit_code) = (*status, status.exit_code());
+        Document {
+            schema: SCHEMA,
+            command,
+            status,
+            exit_code,
+            error,
+            kept,
+            shortfalls,
+            notes,
+            result,
+        }
+    }
+
     /// The document of `--json`.
     pub fn document(&self, command: &str) -> Value {
-        json!({
-            "schema": SCHEMA,
-            "command": command,
-            "status": self.status,
-            "exit_code": self.status.exit_code(),
-            "error": self.error,
-            "kept": self.kept,
-            "shortfalls": self.shortfalls,
-            "notes": self.notes,
-            "result": self.result,
-        })
+        // only maps whose keys are no texts have no value
+        serde_json::to_value(self.whole(command)).unwrap_or_default()
+    }
+
+    /// The same as text, in one line.
+    pub fn text(&self, command: &str) -> String {
+        serde_json::to_string(&self.whole(command)).unwrap_or_default()
     }
 
     /// Tells the end: as a document on standard output, or what went wrong on standard error.

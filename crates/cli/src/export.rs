@@ -91,7 +91,7 @@ fn kept(folder: &Path) -> String {
 
 /// Writes tables of one unit of a chain, verified behind what `after` says; the answer has its
 /// boundary, and the files where it came to its end.
-pub fn of_unit(args: &Export, after: Option<&Documents>, cancel: Cancel) -> Result<Answer> {
+pub fn of_unit(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     unit::expect_no_record(asked, "--unit")?;
     // other units may be written into the same folder at the same time

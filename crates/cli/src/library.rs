@@ -1,6 +1,6 @@
 //! The commands as functions: what another program calls that has this one linked. They take the
-//! arguments of the command line and return the document of `--json` ([`Value`]), so options,
-//! verdicts and messages are those of the program. Nothing is printed, but warnings; no signal is
+//! arguments of the command line and return the document of `--json` as text, so options, verdicts
+//! and messages are those of the program. Nothing is printed, but warnings; no signal is
 //! waited for; no config file is read.
 
 use crate::answer::Answer;
@@ -11,8 +11,8 @@ use anyhow::{Result, bail, ensure};
 use clap::Parser;
 use columns::RecordBatch;
 use pipeline::Cancel;
-use serde_json::Value;
 use std::ffi::OsString;
+use std::ops::Deref;
 use std::sync::mpsc::SyncSender;
 
 /// What the boundary before a unit is called.
@@ -23,7 +23,7 @@ const IN_MEMORY: &str = "-";
 
 /// What `blockmill ARGS --json` prints, where `args` begin with `import`, `verify`, `export` or
 /// `inspect`.
-pub fn answer(args: &[OsString], cancel: &Cancel) -> Value {
+pub fn answer(args: &[OsString], cancel: &Cancel) -> String {
     document(args, |cli| match &cli.command {
         Command::Import(_) | Command::Verify(_) | Command::Export(_) | Command::Inspect(_) => {
             run(cli, cancel.clone())
@@ -34,7 +34,7 @@ pub fn answer(args: &[OsString], cancel: &Cancel) -> Value {
 
 /// What `blockmill verify --unit ARGS --json` prints: an archive as a unit, behind the blocks of
 /// the boundary `after`.
-pub fn verify_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> Value {
+pub fn verify_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
     let args = verify(&["--unit"], args, &[]);
     document(&args, |cli| {
         let after = after.map(|text| Documents::new(AFTER, text)).transpose()?;
@@ -43,17 +43,21 @@ pub fn verify_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> V
 }
 
 /// What `blockmill verify --join ARGS --json` prints for these boundaries.
-pub fn join<T: AsRef<str>>(boundaries: &[T], args: &[OsString], cancel: &Cancel) -> Value {
+pub fn join<T: Deref<Target = str>>(
+    boundaries: &[T],
+    args: &[OsString],
+    cancel: &Cancel,
+) -> String {
     let args = verify(&["--join"], args, &[IN_MEMORY]);
     document(&args, |cli| {
-        let units = boundaries.iter().map(|unit| Documents::new("boundaries", unit.as_ref()));
+        let units = boundaries.iter().map(|unit| Documents::new("boundaries", unit));
         unit::join(verification(cli)?, &units.collect::<Result<Vec<_>>>()?, true, cancel.clone())
     })
 }
 
 /// Tables of one unit: `args` are those of `blockmill export`. The `result` of the document has its
 /// `boundary`, as [`verify_unit`] gives it, and `files` as the manifest of an export has them.
-pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> Value {
+pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> String {
     let export = [OsString::from("export")].into_iter();
     let args: Vec<_> = export.chain(args.iter().cloned()).collect();
     document(&args, |cli| {
@@ -68,14 +72,14 @@ pub fn export_unit(args: &[OsString], after: Option<&str>, cancel: &Cancel) -> V
 /// Gives the rows of one table to a reader as they are verified: `args` are those of
 /// `blockmill export` without `--to`. Returns the document of a `verify` when the last row was
 /// given, or when the reader is gone; only with its status are the rows those of a verified chain.
-pub fn read(args: &[OsString], reader: SyncSender<RecordBatch>, cancel: &Cancel) -> Value {
+pub fn read(args: &[OsString], reader: SyncSender<RecordBatch>, cancel: &Cancel) -> String {
     let program = OsString::from("blockmill read");
     let answer = match Read::try_parse_from([program].iter().chain(args)) {
         Ok(mut args) => read_rows(&mut args, reader, cancel.clone())
             .unwrap_or_else(|error| Answer::failed(&error)),
         Err(error) => usage(&error),
     };
-    answer.document("read")
+    answer.text("read")
 }
 
 fn read_rows(args: &mut Read, reader: SyncSender<RecordBatch>, cancel: Cancel) -> Result<Answer> {
@@ -100,7 +104,7 @@ fn verification(cli: &Cli) -> Result<&Verify> {
 }
 
 /// How the command of `args` ends that `run` runs.
-fn document(args: &[OsString], run: impl FnOnce(&mut Cli) -> Result<Answer>) -> Value {
+fn document(args: &[OsString], run: impl FnOnce(&mut Cli) -> Result<Answer>) -> String {
     let program = [OsString::from("blockmill"), OsString::from("--json")];
     let name = args.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let answer = match Cli::try_parse_from(program.into_iter().chain(args.iter().cloned())) {
@@ -109,7 +113,7 @@ fn document(args: &[OsString], run: impl FnOnce(&mut Cli) -> Result<Answer>) -> 
             .unwrap_or_else(|error| Answer::failed(&error)),
         Err(error) => usage(&error),
     };
-    answer.document(&name)
+    answer.text(&name)
 }
 
 fn expect_no_files_of_the_program(cli: &Cli) -> Result<()> {

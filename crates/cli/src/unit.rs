@@ -10,18 +10,18 @@ use archive::Family;
 use pipeline::Cancel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::de::Read;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
 /// What units leave, as text: one document, or several of one file.
-pub struct Documents {
+pub struct Documents<'a> {
     /// Where they come from, as errors say it.
     pub from: String,
     /// The JSON of each.
-    pub texts: Vec<String>,
+    texts: Vec<Cow<'a, RawValue>>,
 }
 
 /// `blockmill verify --unit`, `blockmill verify --join`.
@@ -38,7 +38,7 @@ pub fn run(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
 /// Verifies an archive as a unit, behind what `after` says.
 pub fn verify(
     args: &Verify,
-    after: Option<&Documents>,
+    after: Option<&Documents<'_>>,
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
@@ -60,7 +60,7 @@ pub fn verify(
 }
 
 /// Joins what units left.
-pub fn join(args: &Verify, units: &[Documents], json: bool, cancel: Cancel) -> Result<Answer> {
+pub fn join(args: &Verify, units: &[Documents<'_>], json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     expect_no_record(asked, "--join")?;
     if units.first().is_some_and(Documents::are_of_block_files) {
@@ -98,26 +98,29 @@ struct Kind {
     document: Option<String>,
 }
 
-impl Documents {
-    const EXPECTED: &str = "expected boundaries, as verify --unit prints them";
+impl<'a> Documents<'a> {
+    const EXPECTED: &'static str = "expected boundaries, as verify --unit prints them";
 
     /// Those that are in memory.
-    pub fn new(from: &str, text: &str) -> Result<Self> {
-        Self::take(from.into(), serde_json::Deserializer::from_str(text))
+    pub fn new(from: &str, text: &'a str) -> Result<Self> {
+        let documents = serde_json::Deserializer::from_str(text).into_iter();
+        Self::take(from.into(), documents.map(|text| text.map(Cow::Borrowed)))
     }
 
     /// Those in a file.
     fn read(path: &Path) -> Result<Self> {
         let from = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {from}"))?;
-        Self::take(from, serde_json::Deserializer::from_reader(BufReader::new(file)))
+        let documents = serde_json::Deserializer::from_reader(BufReader::new(file)).into_iter();
+        Self::take(from, documents.map(|text| text.map(Cow::Owned)))
     }
 
     /// One document, or one after the other.
-    fn take<'de>(from: String, text: serde_json::Deserializer<impl Read<'de>>) -> Result<Self> {
-        let documents = text.into_iter();
-        let texts = documents.map(|text: serde_json::Result<Box<RawValue>>| Ok(text?.get().into()));
-        let texts: serde_json::Result<Vec<String>> = texts.collect();
+    fn take(
+        from: String,
+        texts: impl Iterator<Item = serde_json::Result<Cow<'a, RawValue>>>,
+    ) -> Result<Self> {
+        let texts: serde_json::Result<Vec<_>> = texts.collect();
         let texts = texts.with_context(|| format!("{from}: {}", Self::EXPECTED))?;
         ensure!(!texts.is_empty(), "{from}: {}, found nothing", Self::EXPECTED);
         Ok(Self { from, texts })
@@ -126,7 +129,7 @@ impl Documents {
     /// What they say.
     pub fn parsed<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
         let what = || format!("{}: {}", self.from, Self::EXPECTED);
-        self.texts.iter().map(|text| serde_json::from_str(text).with_context(what)).collect()
+        self.texts.iter().map(|text| serde_json::from_str(text.get()).with_context(what)).collect()
     }
 
     /// What the only one says.
@@ -140,7 +143,7 @@ impl Documents {
 
     /// Are they of Bitcoin's units? Each of those says what it is.
     fn are_of_block_files(&self) -> bool {
-        let first = self.texts.first().map(|text| serde_json::from_str(text));
+        let first = self.texts.first().map(|text| serde_json::from_str(text.get()));
         matches!(first, Some(Ok(Kind { document: Some(_) })))
     }
 }

@@ -28,6 +28,11 @@ fn words(words: &str, path: &Path) -> Vec<OsString> {
     words.split_whitespace().map(OsString::from).chain([path.into()]).collect()
 }
 
+/// The document in a text.
+fn parsed(text: String) -> Value {
+    serde_json::from_str(&text).expect("a document")
+}
+
 /// A document without what each run has for itself.
 fn lasting(mut document: Value) -> Value {
     document["result"] = document["result"]["data"].take();
@@ -40,10 +45,10 @@ fn a_document_is_that_of_the_program() {
     let chain = chain(&scratch);
     for asked in ["verify --seal off --seal-seed 1", "verify --seal off --from 7 --until 4"] {
         let theirs = document(&run(blockmill(asked).arg(&chain).arg("--json")));
-        let ours = library::answer(&words(asked, &chain), &Cancel::new());
+        let ours = parsed(library::answer(&words(asked, &chain), &Cancel::new()));
         assert_eq!(lasting(ours), lasting(theirs), "{asked}");
     }
-    let ours = library::answer(&words("inspect --deep", &chain), &Cancel::new());
+    let ours = parsed(library::answer(&words("inspect --deep", &chain), &Cancel::new()));
     assert_eq!(ours, document(&run(blockmill("inspect --deep --json").arg(&chain))));
 }
 
@@ -51,7 +56,7 @@ fn a_document_is_that_of_the_program() {
 fn what_belongs_to_a_process_is_refused() {
     let path = Path::new("nothing");
     for asked in ["serve", "bench", "demo --out", "verify --log x", "verify --config x", "--help"] {
-        let answer = library::answer(&words(asked, path), &Cancel::new());
+        let answer = parsed(library::answer(&words(asked, path), &Cancel::new()));
         assert_eq!(answer["status"], "usage", "{asked}: {answer}");
         assert!(answer["error"]["message"].is_string(), "{asked}: {answer}");
     }
@@ -63,7 +68,7 @@ fn a_run_that_was_asked_to_stop_is_interrupted() {
     let cancel = Cancel::new();
     cancel.cancel();
     let asked = words("verify --seal off --chunk 100", &chain(&scratch));
-    assert_eq!(library::answer(&asked, &cancel)["status"], "interrupted");
+    assert_eq!(parsed(library::answer(&asked, &cancel))["status"], "interrupted");
 }
 
 /// A unit may be told several documents: what is asked of all units, and its table.
@@ -77,13 +82,13 @@ fn units_of_a_sum_are_told_what_a_join_asks_as_text() {
     succeed(blockmill("convert --to core --out").arg(&core).arg(&store));
     let files = ["blocks/blk00000.dat", "chainstate"].map(|it| core.join("regtest").join(it));
     let unit = |asked: &str, path: &Path, after: Option<&str>| {
-        let answer = library::verify_unit(&words(asked, path), after, &Cancel::new());
+        let answer = parsed(library::verify_unit(&words(asked, path), after, &Cancel::new()));
         assert_eq!(answer["status"], "verified", "{answer:#}");
         answer["result"].to_string()
     };
     let join = |documents: &[String]| {
         let asked: Vec<_> = SUM.split_whitespace().map(OsString::from).collect();
-        library::join(documents, &asked, &Cancel::new())
+        parsed(library::join(documents, &asked, &Cancel::new()))
     };
     let first = [unit(SUM, &files[0], None), unit("", &files[1], None)];
     let asked = join(&first);
@@ -110,17 +115,17 @@ fn tables_of_block_files_are_written_unit_by_unit() {
     assert!(files.len() > 2, "{files:?}");
     let headers: Vec<_> = files
         .iter()
-        .map(|file| library::verify_unit(&words("", file), None, &Cancel::new()))
+        .map(|file| parsed(library::verify_unit(&words("", file), None, &Cancel::new())))
         .map(|answer| answer["result"].to_string())
         .collect();
     let export = |file: &Path, after: Option<&str>| {
         let to = [OsString::from("--to"), units.clone().into()];
         let asked = [words(tables, file), to.to_vec()].concat();
-        library::export_unit(&asked, after, &Cancel::new())
+        parsed(library::export_unit(&asked, after, &Cancel::new()))
     };
     let refused = export(&files[0], None);
     assert_eq!(refused["status"], "usage", "{refused:#}");
-    let asked = library::join(&headers, &[], &Cancel::new());
+    let asked = parsed(library::join(&headers, &[], &Cancel::new()));
     let mut documents = headers.clone();
     let mut rows = [0, 0];
     for table in asked["result"].as_array().unwrap() {
@@ -132,7 +137,7 @@ fn tables_of_block_files_are_written_unit_by_unit() {
         }
         documents.push(answer["result"]["boundary"].to_string());
     }
-    assert_eq!(library::join(&documents, &[], &Cancel::new())["status"], "verified");
+    assert_eq!(parsed(library::join(&documents, &[], &Cancel::new()))["status"], "verified");
     let manifest = fs::read(alone.join("manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let expected = manifest["files"].as_array().unwrap().iter();
@@ -149,11 +154,11 @@ fn rows_go_to_a_reader_and_end_with_it() {
     let run = thread::spawn(move || library::read(&own, sender, &Cancel::new()));
     let count: usize = rows.iter().map(|batch| batch.num_rows()).sum();
     // the genesis block is one of them
-    assert_eq!((count, &run.join().unwrap()["status"]), (BLOCKS + 1, &"verified".into()));
+    assert_eq!((count, &parsed(run.join().unwrap())["status"]), (BLOCKS + 1, &"verified".into()));
 
     let (sender, rows) = sync_channel(1);
     let run = thread::spawn(move || library::read(&asked, sender, &Cancel::new()));
     rows.iter().take(2).for_each(drop);
     drop(rows);
-    assert_eq!(run.join().unwrap()["status"], "interrupted");
+    assert_eq!(parsed(run.join().unwrap())["status"], "interrupted");
 }

@@ -12,32 +12,31 @@ mod work;
 
 use cli::library;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use std::ffi::OsString;
 
 /// What `blockmill ARGS --json` prints.
 #[pyfunction]
 fn answer(py: Python<'_>, args: Vec<OsString>) -> PyResult<String> {
-    work::run(py, move |cancel| library::answer(&args, cancel).to_string())
+    work::run(py, move |cancel| library::answer(&args, cancel))
 }
 
 /// What `blockmill verify --unit ARGS --json` prints, behind the boundary `after`.
 #[pyfunction]
 fn verify_unit(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
-    let answer = move |cancel: &_| library::verify_unit(&args, after.as_deref(), cancel);
-    work::run(py, move |cancel| answer(cancel).to_string())
+    work::run(py, move |cancel| library::verify_unit(&args, after.as_deref(), cancel))
 }
 
 /// What `blockmill verify --join ARGS --json` prints for these boundaries.
 #[pyfunction]
-fn join(py: Python<'_>, boundaries: Vec<String>, args: Vec<OsString>) -> PyResult<String> {
-    work::run(py, move |cancel| library::join(&boundaries, &args, cancel).to_string())
+fn join(py: Python<'_>, boundaries: Vec<PyBackedStr>, args: Vec<OsString>) -> PyResult<String> {
+    work::run(py, move |cancel| library::join(&boundaries, &args, cancel))
 }
 
 /// Tables of a unit, `args` being those of `blockmill export`; behind the boundary `after`.
 #[pyfunction]
 fn export_unit(py: Python<'_>, args: Vec<OsString>, after: Option<String>) -> PyResult<String> {
-    let answer = move |cancel: &_| library::export_unit(&args, after.as_deref(), cancel);
-    work::run(py, move |cancel| answer(cancel).to_string())
+    work::run(py, move |cancel| library::export_unit(&args, after.as_deref(), cancel))
 }
 
 /// The native part of `blockmill`.

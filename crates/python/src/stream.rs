@@ -87,7 +87,7 @@ fn begin(
     work::begin(move || {
         // kept until the end is told
         let open = batches.clone();
-        let document = library::read(&args, batches, &cancel).to_string();
+        let document = library::read(&args, batches, &cancel);
         *held(&end) = Some(document);
         drop(open);
     })

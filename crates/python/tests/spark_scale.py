@@ -8,7 +8,12 @@ cuts the headers into units of 7, whose boundaries are as large as those of long
     blockmill generate bitcoin --inputs 0 --blocks 100000 --file-size 32000 --out blocks
     python spark_scale.py FOLDER blocks
 
-takes block files. Two processes do the workers' part; time and memory are those of the driver's.
+takes block files, and
+
+    blockmill import blocks --data store && blockmill convert store --to core --out core
+    python spark_scale.py FOLDER core/regtest
+
+those of a datadir, with undo data and coins, at level execution. Two processes do the workers' part; time and memory are those of the driver's.
 FOLDER is a new one.
 """
 
@@ -22,7 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from blockmill.spark import verdict, worker
-from blockmill.spark.folder import Unit, archives
+from blockmill.spark.folder import COINS, Unit, archives
 from blockmill.spark.rows import SLIM, Rows
 from blockmill.spark.worker import Job
 
@@ -82,7 +87,9 @@ def main():
         level, chain = "headers", "mainnet"
         cut(archive, int(size[0]), Path(folder, "archive"))
         archive = str(Path(folder, "archive"))
-    paths, units = [archive], archives([archive])
+    if by_sum := Path(archive, COINS).is_dir():
+        level = "execution"
+    paths, units = [archive], archives([archive], by_sum)
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as workers:
         rows = Here(workers, Job(str(to), level, {"chain": chain, **ASKED}))
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000

@@ -19,7 +19,7 @@ mod linux {
     use std::sync::OnceLock;
 
     /// Less than the C library takes from the system at once when its heap must grow.
-    const LITTLE: NonZeroUsize = NonZeroUsize::new(128 << 10).unwrap();
+    const LITTLE: NonZeroUsize = NonZeroUsize::MIN.saturating_add((128 << 10) - 1);
 
     static TOLD: OnceLock<fn() -> !> = OnceLock::new();
 

@@ -47,7 +47,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
 
 /// Tables of one block file: of its blocks in the table that a join of all headers made for it, one
 /// of the documents `after`. They are verified as by `verify --unit --after`.
-pub fn of_unit(asked: &Asked<'_>, after: Option<&Documents>, cancel: Cancel) -> Result<Answer> {
+pub fn of_unit(asked: &Asked<'_>, after: Option<&Documents<'_>>, cancel: Cancel) -> Result<Answer> {
     let after =
         after.context("expected the table of this unit, as a join of all headers makes it")?;
     let Job { files, mut options, .. } = Job::prepare(asked.verification, cancel)?;

@@ -30,7 +30,7 @@ pub fn is_of_coins(paths: &[PathBuf]) -> bool {
 /// coins, their files, and then what they come to.
 pub fn verify(
     asked: &Verification,
-    after: Option<&Documents>,
+    after: Option<&Documents<'_>>,
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
@@ -56,7 +56,7 @@ pub fn verify(
 /// The bodies of a unit by its table, which is one of the documents `after`.
 pub(super) fn behind(
     files: &BlockFiles,
-    after: &Documents,
+    after: &Documents<'_>,
     options: &Options,
 ) -> Result<(Answer, Document)> {
     let paths: Vec<&Path> = files.files().iter().map(|file| file.path()).collect();
@@ -82,7 +82,7 @@ pub(super) fn behind(
 /// The same of unspent coins.
 fn verify_coins(
     folder: &Path,
-    after: Option<&Documents>,
+    after: Option<&Documents<'_>>,
     options: &Options,
     json: bool,
 ) -> Result<Answer> {
@@ -117,7 +117,10 @@ pub(super) fn level(asked: &Verification, options: &Options) -> Result<Level> {
 }
 
 /// The table of the unit that has these files, and what level `execution` asks of it.
-fn table_of(paths: &[&Path], after: &Documents) -> Result<(Vec<Source>, Table, Option<Execution>)> {
+fn table_of(
+    paths: &[&Path],
+    after: &Documents<'_>,
+) -> Result<(Vec<Source>, Table, Option<Execution>)> {
     let is_own =
         |sources: &[Source]| sources.iter().map(|source| &*source.path).eq(paths.iter().copied());
     let (mut own, mut execution) = (None, None);
@@ -145,7 +148,7 @@ struct Given {
 }
 
 impl Given {
-    fn of(documents: &[Documents]) -> Result<Self> {
+    fn of(documents: &[Documents<'_>]) -> Result<Self> {
         let mut given = Self::default();
         for documents in documents {
             for document in documents.parsed()? {
@@ -198,7 +201,7 @@ impl Given {
 pub fn join(
     asked: &Verification,
     of: &[PathBuf],
-    documents: &[Documents],
+    documents: &[Documents<'_>],
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {

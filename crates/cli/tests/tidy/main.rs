@@ -13,7 +13,7 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 12] = [
+const PLATFORM_FILES: [(&str, &str); 13] = [
     ("crates/archive/src/output/identity.rs", "what tells files apart, and syncs folders"),
     ("crates/cli/src/profile.rs", "only on Linux can a run be sampled"),
     ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
@@ -21,6 +21,7 @@ const PLATFORM_FILES: [(&str, &str); 12] = [
     ("crates/pipeline/src/disk.rs", "what each system tells about room on disk"),
     ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
     ("crates/program/src/heap.rs", "the allocator, which only a build can choose"),
+    ("crates/system/src/abort.rs", "a signal of Unix, and a C library that sends it"),
     ("crates/system/src/holes.rs", "only Linux tells of them"),
     ("crates/system/src/folders.rs", "only Linux exchanges two names in one step"),
     ("crates/system/src/links.rs", "only Linux shares blocks of files"),

@@ -103,11 +103,18 @@ def join(
     ('verified', 16384)
     """
     archive = [of] if isinstance(of, (str, os.PathLike)) else list(of or [])
-    given = known({"level": level, "chain": chain, "partial": partial, "of": archive})
-    documents = [document_of(boundary) for boundary in boundaries]
-    answer = json.loads(_native.join(documents, [*given, *flags(options)]))
+    given = {"level": level, "chain": chain, "partial": partial, "of": archive}
+    answer = json.loads(text_of_join(boundaries, given, options))
     result_of(answer)
     return answer
+
+
+def text_of_join(
+    boundaries: Iterable[Boundary], given: Mapping[str, Any], options: Mapping[str, Any]
+) -> str:
+    """The answer of a join as text: of a million blocks it takes many times that as values."""
+    documents = [document_of(boundary) for boundary in boundaries]
+    return _native.join(documents, [*known(given), *flags(options)])
 
 
 def inspect(paths: Paths, *, deep: bool = False) -> dict[str, Any]:

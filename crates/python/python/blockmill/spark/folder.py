@@ -174,10 +174,14 @@ class Folder:
         if self.fs.exists(f"{self.root}/{name}"):
             self.fs.rm(f"{self.root}/{name}")
 
+    def text(self, name):
+        """What the file of this name has; nothing where there is none."""
+        path = f"{self.root}/{name}"
+        return self.fs.cat_file(path).decode() if self.fs.exists(path) else ""
+
     def json(self, name):
         """The document of this name, or an empty one."""
-        path = f"{self.root}/{name}"
-        return json.loads(self.fs.cat_file(path)) if self.fs.exists(path) else {}
+        return json.loads(self.text(name) or "{}")
 
     def names(self, folder):
         """The Parquet files in a folder of it."""

@@ -6,13 +6,14 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-import blockmill
+from blockmill import _commands
 
 from .folder import Folder, is_of_coins, plain
 
 # boundaries in memory at once: of the units before them there is one for all
 HELD = 2_000
 READERS = 8
+DECODER = json.JSONDecoder()
 
 
 def joined(rows, paths, units, partial):
@@ -51,7 +52,8 @@ def of_stretches(rows, units, found, partial):
         # an earlier block may be at fault, too: the unit is asked again, which is told what
         # stands before it
         before, _ = fold(job, texts(job, order[:again]), held, partial)
-        order[again] = behind(job, order[again], [keep(job, before["result"])])
+        before = Folder(job.state).put_document(json.dumps(before["result"]))
+        order[again] = behind(order[again], [before])
         rows.of([order[again]])
         answer, _ = fold(job, texts(job, order), held, partial)
     return answer
@@ -66,28 +68,26 @@ def of_block_files(rows, paths, units, partial):
     coins = next((unit for unit in units if is_of_coins(unit.url)), None)
     documents, asked = list(texts(job, units)), set()
     # what a driver drew for the same documents that did not come to its end
-    salted = f"salts/{hashlib.sha256(chr(10).join(documents).encode()).hexdigest()}.json"
-    kept, folder = {}, Folder(job.state)
+    salted, kept, folder = f"salts/{sum_of(documents)}.json", "", Folder(job.state)
     if job.level == "execution":
-        kept = folder.json(salted)
+        kept = folder.text(salted)
     while True:
         # a table has blocks alone that no table before had
-        drawn = [json.dumps(kept)] if kept else []
+        drawn = [kept] if kept else []
         of = list(map(plain, paths))
-        answer = join(job, documents + drawn, partial, level=job.level, of=of)
-        if not isinstance(answer["result"], list):
+        answer, asks = parts(joined_text(job, documents + drawn, partial, level=job.level, of=of))
+        if answer["result"] is not None:
             return answer
-        names = {it["document"]: it for it in answer["result"]}
-        if "execution" in names:
-            kept = names["execution"]
-            folder.put(salted, json.dumps(kept).encode())
-        shared = [keep(job, kept)] if kept else []
-        new = []
-        for it in answer["result"]:
-            if it["document"] != "execution":
-                is_table = it["document"] == "table"
-                unit = by_path[it["sources"][0]["path"]] if is_table else coins
-                new.append(behind(job, unit, [*shared, keep(job, it)]))
+        new, shared = [], [folder.put_document(kept)] if kept else []
+        for it, text in asks:
+            if it["document"] == "execution":
+                # the first of them
+                folder.put(salted, text.encode())
+                kept, shared = text, [folder.put_document(text)]
+                continue
+            is_table = it["document"] == "table"
+            unit = by_path[it["sources"][0]["path"]] if is_table else coins
+            new.append(behind(unit, [*shared, folder.put_document(text)]))
         if not asked.isdisjoint(new):
             raise RuntimeError(f"expected other tables than before, found that of {new[0].url}")
         asked.update(new)
@@ -96,22 +96,57 @@ def of_block_files(rows, paths, units, partial):
         documents += texts(job, new)
 
 
-def keep(job, document):
-    """Keeps a document for tasks to come: its name."""
-    return Folder(job.state).put_document(json.dumps(document))
+def sum_of(documents):
+    """SHA-256 of documents, one a line."""
+    found = hashlib.sha256()
+    for at, document in enumerate(documents):
+        found.update((chr(10) * (at > 0) + document).encode())
+    return found.hexdigest()
 
 
-def behind(job, unit, names):
+def behind(unit, names):
     """The unit behind documents that are kept."""
     return unit._replace(after=" ".join(names))
 
 
-def join(job, documents, partial, **more):
-    """The answer of the native join."""
+def joined_text(job, documents, partial, **more):
+    """The answer of the native join, as text."""
     with job.arguments() as arguments:
-        fixed = ("chain", "now", "with_", "assume_valid")
+        given = {"chain": arguments.get("chain"), "partial": partial, **more}
+        fixed = ("now", "with_", "assume_valid")
         fixed = {name: arguments[name] for name in fixed if name in arguments}
-        return blockmill.join(documents, **fixed, partial=partial, **more)
+        return _commands.text_of_join(documents, given, fixed)
+
+
+def join(job, documents, partial):
+    """The answer of the native join."""
+    answer = json.loads(joined_text(job, documents, partial))
+    _commands.result_of(answer)
+    return answer
+
+
+def parts(text):
+    """The answer in a text, and each document that it asks for, with its text. As values all of
+    them would take many times their bytes, so they are read one by one, and the answer is without
+    them."""
+    # the last field of all
+    key = ',"result":'
+    at = text.index(key) + len(key)
+    if text[at] == "[":
+        return json.loads(text[:at] + "null}"), items(text, at + 1)
+    answer = json.loads(text)
+    _commands.result_of(answer)
+    return answer, iter(())
+
+
+def items(text, at):
+    """The items of a list, whose first one begins there, and their texts."""
+    while True:
+        item, end = DECODER.raw_decode(text, at)
+        yield item, text[at:end]
+        if text[end] == "]":
+            return
+        at = end + 1
 
 
 def fold(job, boundaries, held, partial):
