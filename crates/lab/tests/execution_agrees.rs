@@ -145,7 +145,7 @@ fn slots_of_heavy_transactions_are_found_by_dry_runs() {
         ("work", "storage"),
         ("blocks", "12"),
         ("block-transactions", "2"),
-        ("accounts", "8"),
+        ("accounts", "64"),
         ("slots", "65536"),
     ];
     settings.extend(changed.map(|(name, value)| (name.to_owned(), value.to_owned())));
