@@ -135,8 +135,8 @@ fn what_is_being_packed_is_read_before_it_is_written_and_after() {
         assert!(found.iter().map(Option::as_ref).eq(values.iter().map(Some)));
     };
     let mut stretches = 0;
-    for _ in 0..rounds(8) {
-        for _ in 0..8 {
+    for _ in 0..rounds(3) {
+        for _ in 0..24 {
             let batch = world.block(mood, &mut random);
             assert_eq!(parts.pages.update(&changes(&batch)).unwrap(), world.root());
         }
@@ -157,7 +157,7 @@ fn what_is_being_packed_is_read_before_it_is_written_and_after() {
         parts = open(&disk, 1024);
         holds(&parts.pages, &mut world, &mut random);
     }
-    assert!(stretches > 3, "{stretches} stretches were packed");
+    assert!(stretches > 0, "all was packed in one stretch");
 }
 
 #[test]
