@@ -22,15 +22,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_folders_are_dropped_and_stay_as_they_are() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("below")).unwrap();
+    fn files_and_folders_are_dropped_and_stay_as_they_are() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        fs::create_dir(folder.path().join("below"))?;
         let file = folder.path().join("below/file");
-        fs::write(&file, b"bytes").unwrap();
+        fs::write(&file, b"bytes")?;
         for path in [folder.path(), &file] {
-            evict(path).unwrap();
+            evict(path)?;
         }
-        assert_eq!(fs::read(&file).unwrap(), b"bytes");
+        assert_eq!(fs::read(&file)?, b"bytes");
         assert!(evict(&folder.path().join("none")).is_err());
+        Ok(())
     }
 }

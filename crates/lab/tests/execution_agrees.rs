@@ -92,6 +92,16 @@ fn chain(seed: u64, fork: &str, folder: &Path) -> Settings {
     settings
 }
 
+/// A chain with other settings, which is generated.
+fn chain_with(changed: &[(&str, &str)], folder: &Path) -> Settings {
+    let mut settings = chain(1, "osaka", folder);
+    settings.retain(|name, _| name != "paths" && name != "genesis");
+    let changed = changed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    settings.extend(changed);
+    kinds::by_name("import").unwrap().prepare(&mut settings, folder, &mut |_| {}).unwrap();
+    settings
+}
+
 /// Executes the blocks of a file, with every check.
 fn ours(settings: &Settings, blocks: &Path, with: &[&str]) -> Result<RunRecord, String> {
     let folder = tempfile::tempdir().unwrap();
@@ -111,12 +121,10 @@ fn ours(settings: &Settings, blocks: &Path, with: &[&str]) -> Result<RunRecord, 
 #[test]
 fn slots_of_token_transfers_are_foreseen_and_read_ahead() {
     let folder = tempfile::tempdir().unwrap();
-    let mut settings = chain(1, "osaka", folder.path());
-    settings.retain(|name, _| name != "paths" && name != "genesis");
-    let changed =
-        [("work", "erc20"), ("blocks", "1200"), ("block-transactions", "6"), ("accounts", "4000")];
-    settings.extend(changed.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    kinds::by_name("import").unwrap().prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
+    let settings = chain_with(
+        &[("work", "erc20"), ("blocks", "1200"), ("block-transactions", "6"), ("accounts", "4000")],
+        folder.path(),
+    );
     let blocks = settings["paths"].clone();
     let mut roots = vec![];
     for state in ["state=pages", "state=flat+trie"] {
@@ -139,17 +147,16 @@ fn slots_of_token_transfers_are_foreseen_and_read_ahead() {
 #[test]
 fn slots_of_heavy_transactions_are_found_by_dry_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let mut settings = chain(1, "osaka", folder.path());
-    settings.retain(|name, _| name != "paths" && name != "genesis");
-    let changed = [
-        ("work", "storage"),
-        ("blocks", "12"),
-        ("block-transactions", "2"),
-        ("accounts", "64"),
-        ("slots", "65536"),
-    ];
-    settings.extend(changed.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    kinds::by_name("import").unwrap().prepare(&mut settings, folder.path(), &mut |_| {}).unwrap();
+    let settings = chain_with(
+        &[
+            ("work", "storage"),
+            ("blocks", "12"),
+            ("block-transactions", "2"),
+            ("accounts", "64"),
+            ("slots", "65536"),
+        ],
+        folder.path(),
+    );
     let blocks = settings["paths"].clone();
     let mut roots = vec![];
     for state in ["state=pages", "state=flat+trie"] {

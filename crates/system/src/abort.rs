@@ -58,20 +58,21 @@ mod linux {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::when_memory_is_out;
+    use std::io::Result;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, ExitStatus, abort, exit};
 
     const IS_CHILD: &str = "BLOCKMILL_TEST_ABORTS";
 
     /// This test again in a process of its own, under a limit of memory, so that it aborts.
-    fn ended(is_memory_out: bool) -> ExitStatus {
-        let program = std::env::current_exe().expect("a program");
+    fn ended(is_memory_out: bool) -> Result<ExitStatus> {
+        let program = std::env::current_exe()?;
         let script = "ulimit -c 0; ulimit -v 300000; exec \"$0\" --exact --nocapture \
                       abort::tests::an_abort_without_memory_is_told_and_another_ends_the_process";
         let mut command = Command::new("sh");
         command.arg("-c").arg(script).arg(program);
         command.env(IS_CHILD, if is_memory_out { "out" } else { "there" });
-        command.output().expect("sh").status
+        Ok(command.output()?.status)
     }
 
     fn abort_as_a_child(is_memory_out: bool) -> ! {
@@ -90,11 +91,12 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_without_memory_is_told_and_another_ends_the_process() {
+    fn an_abort_without_memory_is_told_and_another_ends_the_process() -> Result<()> {
         if let Ok(child) = std::env::var(IS_CHILD) {
             abort_as_a_child(child == "out");
         }
-        assert_eq!(ended(true).code(), Some(5));
-        assert_eq!(ended(false).signal(), Some(6));
+        assert_eq!(ended(true)?.code(), Some(5));
+        assert_eq!(ended(false)?.signal(), Some(6));
+        Ok(())
     }
 }

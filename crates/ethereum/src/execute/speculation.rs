@@ -169,7 +169,7 @@ pub fn dry_runs(
 ) -> HashSet<Slot> {
     let mut found = HashSet::new();
     let is_heavy = |tx: &&PreparedTransaction| tx.gas_limit >= HEAVY;
-    if blocks.iter().all(|block| !block.transactions.iter().any(|tx| is_heavy(&tx))) {
+    if !blocks.iter().flat_map(|block| &block.transactions).any(|tx| is_heavy(&tx)) {
         return found;
     }
     let mut runs = DryRuns::new(disk.clone(), spec.chain_id, options);

@@ -88,7 +88,8 @@ fn prefetch(
 ) {
     let mut slots: Vec<(Address, Hash)> = vec![];
     let mut addresses: Vec<Address> = vec![];
-    addresses.extend(foreseen.iter().map(|(address, _)| *address));
+    let contracts: HashSet<Address> = foreseen.iter().map(|(address, _)| *address).collect();
+    addresses.extend(contracts);
     for block in blocks {
         addresses.push(block.terms.beneficiary);
         addresses.extend(block.withdrawals.iter().map(|(receiver, _)| *receiver));

@@ -37,7 +37,7 @@ use std::marker::PhantomData;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 /// What a sender owns in a speculation: more wei than there are, and far from the end of a word.
-const RICHES: U256 = U256::ONE.wrapping_shl(200);
+pub(super) const RICHES: U256 = U256::ONE.wrapping_shl(200);
 
 /// What became of transactions that were executed before their turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

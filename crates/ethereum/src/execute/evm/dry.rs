@@ -3,6 +3,7 @@
 //! array or computes its slots it comes to the same ones, and these can be read together before its
 //! turn. Nothing else is taken from it, so what it is told may be wrong.
 
+use super::ahead::RICHES;
 use super::rules::{Machine, Rules, machine};
 use super::{EMPTY_CODE, MachineOptions, PreparedTransaction};
 use crate::U256;
@@ -20,8 +21,6 @@ use revm::state::AccountInfo;
 /// What every slot has: it is no 0, over which a store costs four times as much, and a balance that
 /// suffices.
 const LARGE: U256 = U256::ONE.wrapping_shl(64);
-/// What the sender owns.
-const RICHES: U256 = U256::ONE.wrapping_shl(200);
 
 /// Executes transactions without the slots of the state.
 pub struct DryRuns {
