@@ -43,13 +43,12 @@ impl Engine for Map {
     }
 }
 
-/// Opens our store with little memory. A process that another test starts has all our files for a
-/// moment, the lock too.
-fn opened(dir: &Path) -> ours::Ours {
+/// Opens a store. A process that another test starts has all our files for a moment, the lock too.
+fn opened<S, E: std::fmt::Display>(open: impl Fn() -> Result<S, E>) -> S {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
-        match ours::Ours::open(dir, 1 << 20) {
-            Ok(ours) => return ours,
+        match open() {
+            Ok(store) => return store,
             Err(error) => assert!(Instant::now() < end, "{error}"),
         }
         thread::sleep(Duration::from_millis(1));
@@ -66,7 +65,7 @@ fn states_find_what_a_map_finds() {
         let settings = state::Settings::new(1 << 18, owner, ahead).unwrap();
         let all = Operation::ALL.into_iter().chain([Operation::Get, Operation::GetMany]);
         for operation in all.filter(|operation| *operation != Operation::Scan) {
-            let mut store = state::InState::open(dir.path(), &settings).unwrap();
+            let mut store = opened(|| state::InState::open(dir.path(), &settings));
             // contracts are drawn unevenly, as in real blocks
             let draw = if owner == "many" { Draw::Skewed } else { Draw::Uniform };
             let job = workload::Job { operation, keys: 20_000, draw };
@@ -91,7 +90,7 @@ fn our_store_finds_what_a_map_finds() {
     let again = [Operation::Get, Operation::GetMany, Operation::Scan];
     for operation in Operation::ALL.into_iter().chain(again) {
         // as in the benchmark, each operation opens the store anew
-        let mut ours = opened(dir.path());
+        let mut ours = opened(|| ours::Ours::open(dir.path(), 1 << 20));
         let job = workload::Job { operation, keys: 20_000, draw: Draw::Uniform };
         let expected = workload::run(&mut map, job).unwrap();
         let found = workload::run(&mut ours, job).unwrap();
