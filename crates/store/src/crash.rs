@@ -22,6 +22,8 @@ pub enum CrashPoint {
     HalfPages,
     /// The pages of a checkpoint are written and synced, their references are not.
     AfterPages,
+    /// What changed of the references of pages, or a part of all, is written without its header.
+    HalfReferences,
     /// All parts have written and synced what they hold; the manifest does not name it.
     AfterParts,
     /// Half of the new manifest is written, under its temporary name.
@@ -44,7 +46,7 @@ pub enum CrashPoint {
 
 impl CrashPoint {
     /// All of them, for tests that go through every one.
-    pub const ALL: [CrashPoint; 18] = [
+    pub const ALL: [CrashPoint; 19] = [
         CrashPoint::HalfData,
         CrashPoint::AfterData,
         CrashPoint::AfterColumn,
@@ -54,6 +56,7 @@ impl CrashPoint {
         CrashPoint::HalfRun,
         CrashPoint::HalfPages,
         CrashPoint::AfterPages,
+        CrashPoint::HalfReferences,
         CrashPoint::AfterParts,
         CrashPoint::HalfManifest,
         CrashPoint::BeforeRename,

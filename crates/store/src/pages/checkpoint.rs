@@ -1,15 +1,13 @@
 //! A checkpoint: files with many dead cells are emptied into the buffer, the buffer goes into new
-//! pages, the references into a new file, and the manifest names all of it.
+//! pages, the references that changed into their file, and the manifest names all of it.
 
 use std::sync::Arc;
 
-use trie::nibbles::nibble;
-
 use super::{
     Pages, PagesOptions,
-    cell::{ACCOUNTS, Place, Record},
+    cell::ACCOUNTS,
     files::FileFacts,
-    index,
+    index::{self, IndexFiles},
     upper::{Below, Child, Parent},
 };
 use crate::{
@@ -32,10 +30,13 @@ pub(crate) fn number_of_file(file: &str, name: &str) -> Option<u64> {
 /// Pages and references that are on disk, and that no manifest names yet.
 #[derive(Clone, Copy, Debug)]
 pub struct StagedPages {
-    /// Number and bytes of the file with the references.
-    number: u64,
+    index: IndexFiles,
+    /// Bytes of references that were written.
     bytes: u64,
 }
+
+/// How this version lays pages out, where the first said how large they are.
+const VERSION: u32 = 2;
 
 /// Stretches of pages to be written that are in memory at once, of some megabytes each.
 const AT_ONCE: usize = 4;
@@ -51,15 +52,15 @@ pub(super) struct Next {
 struct Facts {
     page_bytes: u32,
     file_pages: u32,
-    /// Number and bytes of the file with the references.
-    index: (u64, u64),
+    index: IndexFiles,
     files: Vec<FileFacts>,
 }
 
 fn read_facts(facts: &[u8]) -> Option<Facts> {
     let mut fields = Fields(facts);
+    fields.short().filter(|version| *version == VERSION)?;
     let (page_bytes, file_pages) = (fields.short()?, fields.short()?);
-    let index = (fields.long()?, fields.long()?);
+    let index = IndexFiles::decode(&mut fields)?;
     let mut files = vec![];
     while !fields.0.is_empty() {
         let (slot, pages) = (fields.short()?, fields.short()?);
@@ -78,7 +79,7 @@ fn read_facts(facts: &[u8]) -> Option<Facts> {
 pub(crate) fn numbers(facts: &[u8]) -> Vec<u64> {
     let facts = read_facts(facts);
     facts.map_or(vec![], |facts| {
-        facts.files.iter().map(|file| file.number).chain([facts.index.0]).collect()
+        facts.files.iter().map(|file| file.number).chain(facts.index.numbers()).collect()
     })
 }
 
@@ -87,6 +88,10 @@ impl Pages {
     pub(super) fn resume(&mut self, facts: &[u8], how: Open) -> Result<()> {
         let dir = &self.folder.dir;
         let Some(facts) = read_facts(facts) else {
+            if Fields(facts).short() != Some(VERSION) {
+                let found = "that of another version of this program";
+                return Err(mismatch("layout of pages", VERSION, found));
+            }
             let (expected, found) = (format!("facts of pages {}", self.name), facts.len());
             return Err(manifest::damaged(dir, expected, format!("{found} other bytes")));
         };
@@ -97,7 +102,7 @@ impl Pages {
         self.files.file_pages = facts.file_pages;
         facts.files.iter().try_for_each(|file| self.files.resume(file, how))?;
         self.index = Some(facts.index);
-        index::read(self, facts.index)
+        index::read(self, &facts.index)
     }
 
     /// The path of a file with references.
@@ -176,7 +181,7 @@ impl Pages {
         let Next { trie, piece } = *next;
         let Some(own) = self.tries.get(trie as usize) else { return Ok(false) };
         *next = Next { trie: trie + 1, piece: 0 };
-        let Some(top) = own.top else { return Ok(true) };
+        let Some(top) = own.top.filter(Child::is_changed) else { return Ok(true) };
         let Below::Branch(at) = top.below() else {
             self.write_below(top, Parent::Trie(trie))?;
             return Ok(true);
@@ -210,18 +215,21 @@ impl Pages {
         self.files.write()?;
         self.files.sync()?;
         self.folder.reach(CrashPoint::AfterPages)?;
-        let number = self.folder.take_number();
-        let bytes = index::write(self, number)?;
-        Ok(Some(StagedPages { number, bytes }))
+        let (index, bytes) = index::write(self)?;
+        Ok(Some(StagedPages { index, bytes }))
     }
 
     /// Takes note of it: the third. What is left to a commit is to name it.
     pub fn accept_staged(&mut self, staged: Option<StagedPages>) {
-        if let Some(StagedPages { number, bytes }) = staged {
+        if let Some(StagedPages { index, bytes }) = staged {
             self.files.waiting.clear();
             self.files.is_synced();
             self.files.written += bytes;
-            self.next_index = Some((number, bytes));
+            self.next_index = Some(index);
+            for trie in &mut self.tries {
+                trie.was_removed = false;
+                trie.top.iter_mut().for_each(|top| _ = self.arena.settle(top));
+            }
         }
     }
 
@@ -231,11 +239,13 @@ impl Pages {
         while self.stage()? {}
         let staged = self.sync_staged().inspect_err(|_| self.failed = true);
         self.accept_staged(staged?);
-        let (number, bytes) = self.next_index.or(self.index).unwrap_or_default();
-        let mut facts = vec![];
+        let Some(index) = self.next_index.or(self.index) else {
+            return Err(Error::Failed { path: self.folder.dir.clone() });
+        };
+        let mut facts = VERSION.to_le_bytes().to_vec();
         facts.extend((self.files.page_bytes as u32).to_le_bytes());
         facts.extend(self.files.file_pages.to_le_bytes());
-        facts.extend([number.to_le_bytes(), bytes.to_le_bytes()].concat());
+        index.encode(&mut facts);
         for FileFacts { slot, number, pages, live } in self.files.facts() {
             facts.extend([slot.to_le_bytes(), pages.to_le_bytes()].concat());
             facts.extend([number.to_le_bytes(), live.to_le_bytes()].concat());
@@ -246,8 +256,9 @@ impl Pages {
     /// What was prepared counts: what it replaces goes.
     pub(crate) fn settle(&mut self) -> Result<()> {
         if let Some(next) = self.next_index.take() {
-            if let Some((old, _)) = self.index.replace(next) {
-                self.folder.remove(&self.index_path(old))?;
+            let old = self.index.replace(next).into_iter().flat_map(|index| index.numbers());
+            for number in old.filter(|old| next.numbers().all(|number| number != *old)) {
+                self.folder.remove(&self.index_path(number))?;
             }
             for number in std::mem::take(&mut self.files.ended) {
                 self.folder.remove(&self.files.path(number))?;
@@ -259,6 +270,7 @@ impl Pages {
 
     fn write_below(&mut self, child: Child, parent: Parent) -> Result<()> {
         match child.below() {
+            _ if !child.is_changed() => {}
             Below::Page(_) => {}
             Below::Branch(at) => {
                 let children = self.arena.get(at).children();
@@ -282,76 +294,6 @@ impl Pages {
         Ok(())
     }
 
-    /// Empties files, those with the least live bytes first, until the disk will have no more dead
-    /// bytes than it may when the buffer is written.
-    fn clean(&mut self) -> Result<()> {
-        loop {
-            let (bytes, live) = self.files.bytes();
-            let buffered = self.buffer.bytes as u64;
-            if (bytes + buffered) as f64 <= self.disk_factor * (live + buffered) as f64 {
-                return Ok(());
-            }
-            let files = self.files.facts().filter(|file| !self.files.is_current(file.slot));
-            let share = |file: &FileFacts| file.live * (1 << 20) / u64::from(file.pages.max(1));
-            // the current file is the one that is left where all is dead
-            let Some(file) = files.min_by_key(share) else { return Ok(()) };
-            self.empty(&file)?;
-        }
-    }
-
-    /// Takes the cells of a file that count into the buffer, and the file out.
-    fn empty(&mut self, file: &FileFacts) -> Result<()> {
-        let mut index = 0;
-        while file.live > 0 && index < file.pages {
-            let page = file.slot * self.files.file_pages + index;
-            let (records, units) = self.files.scan(page)?;
-            for record in super::cell::records(&records) {
-                let Some(head) = Record::new(record) else { continue };
-                let place = Place { trie: head.trie, key: head.prefix, depth: head.depth };
-                let is_here = |child: &&mut Child| child.below() == Below::Page(page);
-                let Some(child) = self.locate(&place).filter(is_here) else { continue };
-                let bytes = child.bytes();
-                let at = self.buffer.put(record.into())?;
-                if let Some(child) = self.locate(&place) {
-                    *child = child.moved(Below::Buffer(at));
-                }
-                self.files.dies(page, bytes);
-                self.cleaned += record.len() as u64;
-            }
-            index += units;
-        }
-        self.files.end_file(file.slot);
-        Ok(())
-    }
-
-    /// What is at a place in a trie.
-    fn locate(&mut self, place: &Place) -> Option<&mut Child> {
-        let mut depth = 0;
-        let mut parent = Parent::Trie(place.trie);
-        while depth < place.depth {
-            let child = match parent {
-                Parent::Trie(number) => self.tries.get(number as usize)?.top?,
-                Parent::Branch(at, nibble) => *self.arena.get(at).get(nibble)?,
-            };
-            let Below::Branch(at) = child.below() else { return None };
-            for half in &self.arena.get(at).path {
-                if depth == place.depth || nibble(&place.key, depth) != *half {
-                    return None;
-                }
-                depth += 1;
-            }
-            if depth == place.depth {
-                return None;
-            }
-            parent = Parent::Branch(at, nibble(&place.key, depth));
-            depth += 1;
-        }
-        match parent {
-            Parent::Trie(number) => self.tries.get_mut(number as usize)?.top.as_mut(),
-            Parent::Branch(at, nibble) => self.arena.get_mut(at).get_mut(nibble),
-        }
-    }
-
     /// Reads every page of which a manifest says `facts`, and the references, as long as `watch`,
     /// which gets the bytes of each, says yes; what is damaged.
     pub(crate) fn survey_files(
@@ -360,8 +302,10 @@ impl Pages {
         facts: &[u8],
         watch: &dyn Fn(u64) -> bool,
     ) -> Result<Vec<Error>> {
-        let page_bytes = Fields(facts).short().unwrap_or(0) as usize;
-        let options = PagesOptions { page_bytes, ..PagesOptions::new(0) };
+        let mut options = PagesOptions::new(0);
+        if let Some(facts) = read_facts(facts) {
+            options.page_bytes = facts.page_bytes as usize;
+        }
         let pages = match Pages::open(folder, name, Some(facts), &options, false) {
             Err(error @ Error::Damaged { .. }) => return Ok(vec![error]),
             pages => pages?,

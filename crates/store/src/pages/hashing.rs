@@ -184,7 +184,7 @@ impl Hashing {
                 Parent::Branch(at, nibble) => arena.get_mut(at).get_mut(nibble),
             };
             if let Some(child) = child {
-                child.reference = reference;
+                *child = child.with(reference);
             }
         }
     }
@@ -260,7 +260,7 @@ pub(super) fn write(
     let mut references = [[0; 32]; 16];
     let (mut count, mut inline) = (0, 0);
     for (nibble, child) in branch.children() {
-        let reference = other(nibble).unwrap_or(child.reference);
+        let reference = other(nibble).unwrap_or(*child.reference());
         references[count] = reference.bytes;
         inline |= u32::from(reference.form == Form::Inline) << nibble;
         count += 1;

@@ -37,13 +37,14 @@
 //! # Limits
 //!
 //! The references of all cells are in memory, some 40 bytes for each cell, which has 2 to 32
-//! entries; each checkpoint writes all of them.
+//! entries. A checkpoint writes those that changed, and as many again ([`index`]).
 
 mod ahead;
 mod append;
 mod batch;
 mod cell;
 mod checkpoint;
+mod clean;
 mod files;
 mod hashing;
 mod index;
@@ -74,6 +75,7 @@ use self::{
     checkpoint::Next,
     files::PageFiles,
     hashing::Hashing,
+    index::IndexFiles,
     upper::{Arena, Below, Child},
 };
 use crate::{
@@ -121,6 +123,8 @@ struct Trie {
     /// Whose storage; zeros for the trie of accounts.
     account: [u8; 32],
     top: Option<Child>,
+    /// Its account has it no more, since the last checkpoint.
+    was_removed: bool,
 }
 
 /// Cells that changed since the last checkpoint.
@@ -181,10 +185,10 @@ pub struct Pages {
     hashing: Option<Box<Hashing>>,
     threads: usize,
     disk_factor: f64,
-    /// The file with the references, as of the last commit, and its bytes.
-    index: Option<(u64, u64)>,
-    /// The one that the next commit will name.
-    next_index: Option<(u64, u64)>,
+    /// The files with the references, as of the last commit.
+    index: Option<IndexFiles>,
+    /// Those that the next commit will name.
+    next_index: Option<IndexFiles>,
     /// Something changed since the last commit.
     has_changed: bool,
     /// A commit went wrong half-way.
@@ -275,7 +279,7 @@ impl Pages {
     /// The state root.
     #[must_use]
     pub fn root(&self) -> [u8; 32] {
-        self.tries[0].top.map_or(EMPTY_ROOT, |top| top.reference.bytes)
+        self.tries[0].top.map_or(EMPTY_ROOT, |top| top.reference().bytes)
     }
 
     /// Bytes of cells that changed since the last commit: by this a caller knows when the next one

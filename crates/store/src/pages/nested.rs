@@ -198,7 +198,7 @@ impl Pages {
 
     /// Takes the slots of a trie for the entry of their account, where they are few now.
     fn nest_again(&mut self, number: u32, ended: &mut Vec<u32>) -> Result<Changed> {
-        let Trie { account, top } = self.tries[number as usize];
+        let Trie { account, top, .. } = self.tries[number as usize];
         let Some(top) = top else {
             ended.push(number);
             return Ok(Changed::Nested(vec![]));
@@ -217,7 +217,7 @@ impl Pages {
     }
 
     fn add_trie(&mut self, account: &[u8; 32]) -> Result<u32> {
-        let trie = Trie { account: *account, top: None };
+        let trie = Trie { account: *account, ..Trie::default() };
         let number = match self.free_tries.pop() {
             Some(number) => number,
             None => {
@@ -232,7 +232,9 @@ impl Pages {
     }
 
     fn remove_trie(&mut self, number: u32) -> Result<()> {
-        let Trie { account, top } = std::mem::take(&mut self.tries[number as usize]);
+        let removed = Trie { was_removed: true, ..Trie::default() };
+        let before = std::mem::replace(&mut self.tries[number as usize], removed);
+        let Trie { account, top, .. } = before;
         self.storage.remove(&account);
         self.free_tries.push(number);
         top.map_or(Ok(()), |top| self.clear(&top))
@@ -245,7 +247,7 @@ impl Pages {
             let (root, slots) = match changed {
                 Changed::Trie(number) => {
                     let top = self.tries[number as usize].top;
-                    (top.map_or(EMPTY_ROOT, |top| top.reference.bytes), vec![])
+                    (top.map_or(EMPTY_ROOT, |top| top.reference().bytes), vec![])
                 }
                 Changed::Nested(slots) => (nested.next().copied().unwrap_or(EMPTY_ROOT), slots),
             };

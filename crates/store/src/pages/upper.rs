@@ -18,7 +18,9 @@ pub(super) struct Child {
     count: u8,
     /// Bytes of its record, in grains.
     grains: u8,
-    pub reference: Reference,
+    reference: Reference,
+    /// It is another one since the last checkpoint, or something below it is.
+    changed: bool,
 }
 
 /// What a [`Child`] is.
@@ -32,25 +34,37 @@ pub(super) enum Below {
     Buffer(u32),
 }
 
+/// A child counts as changed from when it is made until [`Arena::settle`].
 impl Child {
+    /// A child that is there, and of which nothing is known.
+    pub const MISSING: Self = Self::made(u32::MAX, 0, 0);
+
+    const fn made(at: u32, count: u8, grains: u8) -> Self {
+        Self { at, count, grains, reference: Reference::PENDING, changed: true }
+    }
+
     pub fn branch(at: u32) -> Self {
-        Self { reference: Reference::PENDING, at, count: 0, grains: 0 }
+        Self::made(at, 0, 0)
     }
 
     /// A cell in the buffer whose record has so many entries and bytes.
     pub fn buffered(at: u32, count: usize, bytes: usize) -> Self {
         let grains = bytes.div_ceil(GRAIN) as u8;
-        Self { reference: Reference::PENDING, at: at | BUFFERED, count: count as u8, grains }
+        Self::made(at | BUFFERED, count as u8, grains)
     }
 
     /// A cell in a page.
     pub fn paged(at: u32, count: u8, grains: u8) -> Self {
-        Self { reference: Reference::PENDING, at, count, grains }
+        Self::made(at, count, grains)
     }
 
     /// The same with a reference that is known.
     pub fn with(self, reference: Reference) -> Self {
-        Self { reference, ..self }
+        Self { reference, changed: true, ..self }
+    }
+
+    pub fn reference(&self) -> &Reference {
+        &self.reference
     }
 
     /// The same in another place.
@@ -59,7 +73,21 @@ impl Child {
             Below::Branch(at) | Below::Page(at) => at,
             Below::Buffer(at) => at | BUFFERED,
         };
-        Self { at, ..self }
+        Self { at, changed: true, ..self }
+    }
+
+    /// Something below it changes.
+    pub fn touch(&mut self) {
+        self.changed = true;
+    }
+
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// The branch of the arena, where it is one and known.
+    pub fn branch_at(&self) -> Option<u32> {
+        (self.count == 0 && self.at != Self::MISSING.at).then_some(self.at)
     }
 
     pub fn below(&self) -> Below {
@@ -188,6 +216,36 @@ impl Arena {
     pub fn take(&mut self, at: u32) -> Branch {
         self.free.push(at);
         std::mem::take(&mut self.branches[at as usize])
+    }
+
+    /// Takes out all branches at and below a child.
+    pub fn free(&mut self, child: &Child) {
+        if let Some(at) = child.branch_at() {
+            let branch = self.take(at);
+            branch.children().for_each(|(_, child)| self.free(child));
+        }
+    }
+
+    /// From now on nothing at and below a child has changed. Whether all of it is known.
+    pub fn settle(&mut self, child: &mut Child) -> bool {
+        if !child.changed {
+            return true;
+        }
+        child.changed = false;
+        if child.count > 0 {
+            return true;
+        }
+        let Some(at) = child.branch_at() else { return false };
+        let mut children = std::mem::take(&mut self.branches[at as usize].children);
+        let is_whole = children.iter_mut().all(|child| self.settle(child));
+        self.branches[at as usize].children = children;
+        is_whole
+    }
+
+    /// How many branches there are.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.branches.len() - self.free.len()
     }
 
     /// Bytes of all branches.
