@@ -20,11 +20,13 @@ const WRITE: usize = 4 << 20;
 const MOST_PAGES: u64 = 1 << 31;
 
 impl PageFiles {
-    /// Appends a record of so many grained bytes; the page that will have it.
-    pub fn append(&mut self, record: &[u8], live: u64) -> Result<u32> {
+    /// Appends a record of so many grained bytes; the page that will have it, and where in it.
+    pub fn append(&mut self, record: &[u8], live: u64) -> Result<(u32, u8)> {
         let units = self.units(live);
-        if !self.page.is_empty() && HEADER + self.page.len() + record.len() > self.page_bytes {
+        let mut start = self.page.len().next_multiple_of(self.grain());
+        if start > 0 && HEADER + start + record.len() > self.page_bytes {
             self.end_page(1);
+            start = 0;
         }
         if self.page.is_empty() {
             self.make_room(units)?;
@@ -36,11 +38,13 @@ impl PageFiles {
         };
         let page = slot * self.file_pages + file.pages + pending;
         file.live += live;
+        self.page.resize(start, 0);
         self.page.extend_from_slice(record);
         if units > 1 {
             self.end_page(units);
         }
-        Ok(page)
+        // a page has fewer than 256 grains behind its header
+        Ok((page, (start / self.grain()) as u8))
     }
 
     fn too_many(&self) -> Error {

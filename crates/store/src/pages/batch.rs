@@ -1,6 +1,6 @@
 //! Reading many values: all cells are found first, then their pages are read together.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, hash::BuildHasherDefault, sync::Arc};
 
 use super::{
     Pages,
@@ -9,10 +9,12 @@ use super::{
     read::{Found, Part, value_in},
     upper::Below,
 };
-use crate::error::Result;
+use crate::{error::Result, table::Mixer};
 
 /// Pages that are read together: more need more memory and bring nothing.
 const TOGETHER: usize = 1024;
+/// How many pages ahead of the one that is looked at records are brought near.
+const AHEAD: usize = 6;
 /// Pages that an update holds besides the cache.
 const HELD: usize = 1 << 14;
 
@@ -21,7 +23,7 @@ const HELD: usize = 1 << 14;
 pub struct HeldPages(pub(super) Held);
 
 /// Pages that are at hand besides the cache.
-pub(super) type Held = HashMap<u32, Arc<[u8]>>;
+pub(super) type Held = HashMap<u32, Arc<[u8]>, BuildHasherDefault<Mixer>>;
 
 impl Pages {
     /// Reads the values of keys in any order and calls `each` with the place of a key among `keys`
@@ -36,72 +38,61 @@ impl Pages {
     ) -> Result<()> {
         self.check_whole()?;
         let mut in_pages: Vec<(u32, usize, Found, Part)> = vec![];
-        let mut out = vec![];
-        for (at, key) in keys.iter().enumerate() {
-            let Some((found, part)) = self.find(key) else {
-                each(at, None);
-                continue;
-            };
-            match found.child.below() {
+        let mut elsewhere = vec![];
+        self.find_many(keys.iter(), |at, found| match found {
+            Some((found, part)) => match found.child.below() {
                 Below::Page(page) => in_pages.push((page, at, found, part)),
-                _ => {
-                    out.clear();
-                    let is_there = value_in(&self.peek(&found)?, key, part, &mut out);
-                    each(at, is_there.then_some(&out[..]));
-                }
-            }
+                _ => elsewhere.push((at, found, part)),
+            },
+            None => each(at, None),
+        });
+        let mut out = vec![];
+        for (at, found, part) in elsewhere {
+            out.clear();
+            let is_there = value_in(&self.peek(&found)?, &keys[at], part, &mut out);
+            each(at, is_there.then_some(&out[..]));
         }
         in_pages.sort_unstable_by_key(|(page, at, ..)| (*page, *at));
-        let mut rest = &in_pages[..];
-        while !rest.is_empty() {
-            let mut held = Held::new();
-            let pages = rest.chunk_by(|a, b| a.0 == b.0).take(TOGETHER);
-            let count = pages.map(<[_]>::len).sum();
-            let (now, later) = rest.split_at(count);
-            rest = later;
-            let wanted = now.iter().map(|(page, _, found, _)| (*page, found.child.bytes()));
-            self.bring(wanted, &mut held)?;
-            for (page, at, found, part) in now {
-                let record = match held.get(page) {
-                    Some(bytes) => self.files.record_in(&found.place, *page, bytes)?,
-                    None => self.peek(found)?,
-                };
-                out.clear();
-                let is_there = value_in(&record, &keys[*at], *part, &mut out);
-                each(*at, is_there.then_some(&out[..]));
+        let mut of_pages = in_pages.chunk_by(|a, b| a.0 == b.0);
+        loop {
+            let now: Vec<_> = of_pages.by_ref().take(TOGETHER).collect();
+            if now.is_empty() {
+                return Ok(());
             }
-        }
-        Ok(())
-    }
-
-    /// Reads pages, each with the bytes of a record in it, that are not in the cache. Those of one
-    /// page come one after the other.
-    fn bring(&self, pages: impl Iterator<Item = (u32, u64)>, held: &mut Held) -> Result<()> {
-        let (mut numbers, mut wanted): (Vec<u32>, Vec<Wanted>) = (vec![], vec![]);
-        for (page, bytes) in pages {
-            if numbers.last() == Some(&page) || held.contains_key(&page) {
-                continue;
-            }
-            match self.files.cached(page) {
-                Some(bytes) => _ = held.insert(page, bytes),
-                None => {
-                    numbers.push(page);
-                    wanted.push(self.files.wanted(page, bytes)?);
+            let wanted: Vec<_> = now.iter().map(|of| (of[0].0, of[0].2.child.bytes())).collect();
+            let pages = self.bring(&wanted)?;
+            for (nth, (of, bytes)) in now.iter().zip(&pages).enumerate() {
+                if let (Some(of), Some(bytes)) = (now.get(nth + AHEAD), pages.get(nth + AHEAD)) {
+                    self.files.look_ahead(&of[0].2.child, bytes);
+                }
+                for (page, at, found, part) in *of {
+                    let range = self.files.place_in(&found.place, *page, &found.child, bytes)?;
+                    out.clear();
+                    let is_there = value_in(&bytes[range], &keys[*at], *part, &mut out);
+                    each(*at, is_there.then_some(&out[..]));
                 }
             }
         }
-        let Ok(read) = self.files.reader.read(&wanted) else {
-            // one by one, so that the error names the file
-            for (page, wanted) in numbers.into_iter().zip(wanted) {
-                let units = wanted.bytes / self.files.page_bytes;
-                held.insert(page, self.files.read(page, units)?);
+    }
+
+    /// Reads pages, each with the bytes of a record in it, that are not in the cache.
+    fn bring(&self, pages: &[(u32, u64)]) -> Result<Vec<Arc<[u8]>>> {
+        let mut found: Vec<_> = pages.iter().map(|(page, _)| self.files.cached(*page)).collect();
+        let missing = || pages.iter().zip(&found).filter(|(_, found)| found.is_none());
+        let wanted = missing().map(|((page, bytes), _)| self.files.wanted(*page, *bytes));
+        let wanted = wanted.collect::<Result<Vec<Wanted>>>()?;
+        let mut read = self.files.reader.read(&wanted).ok().map(Vec::into_iter);
+        for ((page, bytes), found) in pages.iter().zip(&mut found) {
+            if found.is_none() {
+                let read = read.as_mut().and_then(Iterator::next);
+                // where they could not be read, one by one, so that the error names the file
+                *found = Some(match read {
+                    Some(bytes) => self.files.accept(*page, bytes)?,
+                    None => self.files.read(*page, self.files.units(*bytes))?,
+                });
             }
-            return Ok(());
-        };
-        for (page, bytes) in numbers.into_iter().zip(read) {
-            held.insert(page, self.files.accept(page, bytes)?);
         }
-        Ok(())
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Reads the pages that an update will need, as far as that can be told.
@@ -112,29 +103,27 @@ impl Pages {
         self.check_whole()?;
         let mut wanted = vec![];
         let mut last = None;
-        let mut want = |found: Option<Found>| {
-            if let Some(Found { child, .. }) = found
+        // a change of a slot changes its account
+        let accounts: Vec<_> = changes
+            .iter()
+            .filter(|change| last.replace(change.key.account) != Some(change.key.account))
+            .map(|change| StateKey::account(change.key.account))
+            .collect();
+        let slots = changes.iter().map(|change| &change.key).filter(|key| key.slot.is_some());
+        self.find_many(accounts.iter().chain(slots), |_, found| {
+            if let Some((Found { child, .. }, _)) = found
                 && let Below::Page(page) = child.below()
             {
                 wanted.push((page, child.bytes()));
             }
-        };
-        for Change { key, .. } in changes {
-            // a change of a slot changes its account
-            if last != Some(key.account) {
-                want(self.cell_of(super::cell::ACCOUNTS, &key.account));
-                last = Some(key.account);
-            }
-            if key.slot.is_some() {
-                want(self.find(key).map(|(found, _)| found));
-            }
-        }
+        });
         wanted.sort_unstable();
         wanted.dedup_by_key(|(page, _)| *page);
         wanted.truncate(HELD);
-        let mut held = Held::new();
+        let mut held = Held::default();
         for pages in wanted.chunks(TOGETHER) {
-            self.bring(pages.iter().copied(), &mut held)?;
+            let numbers = pages.iter().map(|(page, _)| *page);
+            held.extend(numbers.zip(self.bring(pages)?));
         }
         Ok(HeldPages(held))
     }

@@ -197,29 +197,25 @@ fn take<'a>(rest: &mut &'a [u8], bytes: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// The records of a page, back to back.
-pub(super) fn records(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// The records of a page, which begin at multiples of `grain`.
+pub(super) fn records(mut bytes: &[u8], grain: usize) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let len = bytes.first_chunk::<2>().map(|len| u16::from_le_bytes(*len).into())?;
-        take(&mut bytes, len).filter(|record| !record.is_empty())
+        let record = bytes.get(..len).filter(|record| !record.is_empty())?;
+        bytes = bytes.get(len.next_multiple_of(grain)..).unwrap_or_default();
+        Some(record)
     })
 }
 
-/// Where the record of a place stands among records, back to back.
-pub(super) fn position(bytes: &[u8], place: &Place) -> Option<Range<usize>> {
+/// Bytes of the record that `bytes` begin with, where it is that of a place.
+pub(super) fn len_at(bytes: &[u8], place: &Place) -> Option<usize> {
     let (prefix, len) = (prefix(place), place.depth.div_ceil(2));
-    let mut start = 0;
-    for record in records(bytes) {
-        let end = start + record.len();
-        let (head, rest) = record.split_first_chunk::<HEADER>()?;
-        let [_, _, trie @ .., depth, count] = *head;
-        let is_it = (u32::from_le_bytes(trie), depth as usize) == (place.trie, place.depth);
-        if is_it && count > 0 && rest.get(..len) == Some(&prefix[..len]) {
-            return Some(start..end);
-        }
-        start = end;
-    }
-    None
+    let (head, rest) = bytes.split_first_chunk::<HEADER>()?;
+    let [a, b, trie @ .., depth, count] = *head;
+    let is_it = (u32::from_le_bytes(trie), depth as usize) == (place.trie, place.depth);
+    let is_it = is_it && count > 0 && rest.get(..len) == Some(&prefix[..len]);
+    let bytes_of = usize::from(u16::from_le_bytes([a, b]));
+    (is_it && (HEADER + len..=bytes.len()).contains(&bytes_of)).then_some(bytes_of)
 }
 
 /// Slots in the entry of an account.
@@ -294,17 +290,20 @@ mod tests {
             let record = Record::new(&bytes).unwrap();
             assert_eq!(record.count, entries.len());
             let other = encode(&Place { trie: trie + 1, ..place }, &entries);
-            let two = [&other[..], &bytes].concat();
-            assert_eq!(position(&two, &place), Some(other.len()..two.len()));
-            assert_eq!(position(&two, &Place { trie: trie + 2, ..place }), None);
+            let two = [&bytes[..], &other].concat();
+            assert_eq!(len_at(&two, &place), Some(bytes.len()));
+            assert_eq!(len_at(&two, &Place { trie: trie + 1, ..place }), None);
+            assert_eq!(len_at(&bytes[..bytes.len() - 1], &place), None);
             let found: Vec<_> = record.entries().collect();
             let parts = |entries: &[Entry<'_>]| -> Vec<_> {
                 let part = |e: &Entry<'_>| (e.key, e.value.to_vec(), e.cut, e.nested.to_vec());
                 entries.iter().map(part).collect()
             };
             assert_eq!(parts(&found), parts(&entries));
-            let page = [&bytes[..], &bytes[..], &[0; 40]].concat();
-            assert_eq!(records(&page).collect::<Vec<_>>(), [&bytes[..], &bytes[..]]);
+            let grain = [4, 16, 64][round % 3];
+            let gap = vec![0; bytes.len().next_multiple_of(grain) - bytes.len()];
+            let page = [&bytes[..], &gap, &bytes[..], &[0; 140]].concat();
+            assert_eq!(records(&page, grain).collect::<Vec<_>>(), [&bytes[..], &bytes[..]]);
         }
     }
 
@@ -351,7 +350,7 @@ mod tests {
                 encode(&Place { trie: 0, key: entries[0].key, depth: 3 }, &entries).into_vec();
             random.flip(&mut bytes);
             bytes.truncate(random.below(bytes.len() + 1));
-            for record in records(&bytes).filter_map(Record::new) {
+            for record in records(&bytes, 4).filter_map(Record::new) {
                 read += record.entries().map(|entry| nested(&entry.nested).count()).sum::<usize>();
                 if let Some((at, _)) = record.find(&entries[0].key) {
                     _ = with_value(&bytes, at, b"value");

@@ -281,13 +281,13 @@ impl Pages {
             }
             Below::Buffer(at) => {
                 let record = self.buffer.take(at)?;
-                let page = self.files.append(&record, child.bytes())?;
+                let (page, spot) = self.files.append(&record, child.bytes())?;
                 let place = match parent {
                     Parent::Trie(number) => self.tries[number as usize].top.as_mut(),
                     Parent::Branch(at, nibble) => self.arena.get_mut(at).get_mut(nibble),
                 };
                 if let Some(place) = place {
-                    *place = place.moved(Below::Page(page));
+                    *place = place.in_page(page, spot);
                 }
             }
         }

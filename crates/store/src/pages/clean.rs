@@ -35,14 +35,14 @@ impl Pages {
         while file.live > 0 && index < file.pages {
             let page = file.slot * self.files.file_pages + index;
             let (records, units) = self.files.scan(page)?;
-            for record in cell::records(&records) {
+            for record in cell::records(&records, self.files.grain()) {
                 let Some(head) = Record::new(record) else { continue };
                 let place = Place { trie: head.trie, key: head.prefix, depth: head.depth };
                 let is_here = |child: &Child| child.below() == Below::Page(page);
                 let Some(child) = self.locate(&place).filter(is_here) else { continue };
                 let bytes = child.bytes();
                 let at = self.buffer.put(record.into())?;
-                self.replace(&place, child.moved(Below::Buffer(at)));
+                self.replace(&place, child.in_buffer(at));
                 self.files.dies(page, bytes);
                 self.cleaned += record.len() as u64;
             }

@@ -2,15 +2,19 @@
 //! page is never written over; a file whose cells have mostly moved on is emptied and removed.
 
 use std::{
+    ops::Range,
     path::PathBuf,
     sync::{Arc, atomic::AtomicBool},
 };
+
+use system::memory::prefetch;
 
 use super::{
     PagesOptions,
     ahead::{self, Reader, Wanted},
     batch::Held,
     cell::{self, Place},
+    upper::Child,
 };
 use crate::{
     disk::{DiskFile, Open},
@@ -98,7 +102,7 @@ impl PageFiles {
             slots: vec![],
             current: None,
             cache,
-            held: Held::new(),
+            held: Held::default(),
             reader,
             pending: vec![],
             waiting: vec![],
@@ -255,26 +259,47 @@ impl PageFiles {
         path_of(&self.folder.dir, &self.name, number)
     }
 
-    /// The record at `place`, which its parent says is in a page of so many units.
-    pub fn record(&self, place: &Place, page: u32, units: usize) -> Result<CellBytes> {
-        let bytes = self.read(page, units)?;
-        self.record_in(place, page, &bytes)
+    /// Bytes that places of records in a page are multiples of.
+    pub fn grain(&self) -> usize {
+        self.page_bytes / 256
     }
 
-    /// The record at `place` in its page, which was held to its sum.
-    pub fn record_in(&self, place: &Place, page: u32, bytes: &Arc<[u8]>) -> Result<CellBytes> {
-        let records = head(bytes).and_then(|(used, _)| bytes.get(HEADER..)?.get(..used));
-        if let Some(at) = records.and_then(|records| cell::position(records, place)) {
-            let range = HEADER + at.start..HEADER + at.end;
-            return Ok(CellBytes::InPage(Arc::clone(bytes), range));
+    /// The record at `place`, which its parent, `child`, says is in a page.
+    pub fn record(&self, place: &Place, page: u32, child: &Child) -> Result<CellBytes> {
+        let bytes = self.read(page, self.units(child.bytes()))?;
+        let at = self.place_in(place, page, child, &bytes)?;
+        Ok(CellBytes::InPage(bytes, at))
+    }
+
+    /// Has the record of a child brought near.
+    pub fn look_ahead(&self, child: &Child, page: &[u8]) {
+        let start = HEADER + usize::from(child.spot()) * self.grain();
+        let end = page.len().min(start + child.bytes() as usize);
+        for line in page.get(start..end).unwrap_or_default().chunks(64) {
+            prefetch(&line[0]);
+        }
+    }
+
+    /// Where the record at `place` stands in its page, which was held to its sum.
+    pub fn place_in(
+        &self,
+        place: &Place,
+        page: u32,
+        child: &Child,
+        bytes: &[u8],
+    ) -> Result<Range<usize>> {
+        let start = HEADER + usize::from(child.spot()) * self.grain();
+        let records = head(bytes).and_then(|(used, _)| bytes.get(start..HEADER + used));
+        if let Some(len) = records.and_then(|records| cell::len_at(records, place)) {
+            return Ok(start..start + len);
         }
         let (file, index) = self.file(page)?;
         Err(Error::Damaged {
             path: self.path(file.number),
-            offset: u64::from(index) * self.page_bytes as u64,
+            offset: u64::from(index) * self.page_bytes as u64 + start as u64,
             what: "page",
             expected: format!("a cell of trie {} at depth {}", place.trie, place.depth),
-            found: "other cells".into(),
+            found: "another cell, or none".into(),
         })
     }
 }
@@ -300,7 +325,7 @@ pub(super) enum CellBytes {
     /// Taken out of the buffer.
     Own(Box<[u8]>),
     /// In a page.
-    InPage(Arc<[u8]>, std::ops::Range<usize>),
+    InPage(Arc<[u8]>, Range<usize>),
 }
 
 impl std::ops::Deref for CellBytes {

@@ -55,6 +55,7 @@ mod read;
 mod subtree;
 mod update;
 mod upper;
+mod walk;
 
 pub use ahead::ReadAhead;
 pub use batch::HeldPages;
@@ -153,6 +154,13 @@ impl Buffer {
 
     fn get(&self, at: u32) -> Result<&[u8]> {
         self.cells.get(at as usize).and_then(Option::as_deref).ok_or_else(|| lost(at))
+    }
+
+    /// Has a cell brought near.
+    fn look_ahead(&self, at: u32) {
+        if let Some(Some(record)) = self.cells.get(at as usize) {
+            record.chunks(64).for_each(|line| system::memory::prefetch(&line[0]));
+        }
     }
 
     fn take(&mut self, at: u32) -> Result<Box<[u8]>> {

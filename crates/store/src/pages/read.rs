@@ -9,10 +9,7 @@ use super::{
     upper::{Below, Child},
 };
 use crate::error::{Result, mismatch};
-use trie::{
-    codec::{Codec, Ethereum},
-    nibbles::nibble,
-};
+use trie::codec::{Codec, Ethereum};
 
 /// The cell that may have a key.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +29,7 @@ impl Pages {
         match found.child.below() {
             Below::Buffer(at) => Ok(value_in(self.buffer.get(at)?, key, part, out)),
             Below::Page(page) => {
-                let units = self.files.units(found.child.bytes());
-                let record = self.files.record(&found.place, page, units)?;
+                let record = self.files.record(&found.place, page, &found.child)?;
                 Ok(value_in(&record, key, part, out))
             }
             Below::Branch(_) => Ok(false),
@@ -91,42 +87,11 @@ impl Pages {
         Ok(())
     }
 
-    /// The cell that may have a key, and how to look there; none where there is no such cell.
-    pub(super) fn find(&self, key: &StateKey) -> Option<(Found, Part)> {
-        if let Some(slot) = &key.slot
-            && let Some(trie) = self.storage.get(&key.account)
-        {
-            return Some((self.cell_of(*trie, slot)?, Part::Slot));
-        }
-        let part = if key.slot.is_some() { Part::Nested } else { Part::Account };
-        Some((self.cell_of(ACCOUNTS, &key.account)?, part))
-    }
-
-    /// The cell of a trie that may have a key.
-    pub(super) fn cell_of(&self, trie: u32, key: &[u8; 32]) -> Option<Found> {
-        let mut child = self.tries[trie as usize].top.as_ref()?;
-        let mut depth = 0;
-        while let Below::Branch(at) = child.below() {
-            let branch = self.arena.get(at);
-            for half in &branch.path {
-                if nibble(key, depth) != *half {
-                    return None;
-                }
-                depth += 1;
-            }
-            child = branch.get(nibble(key, depth))?;
-            depth += 1;
-        }
-        Some(Found { place: Place { trie, key: *key, depth }, child: *child })
-    }
-
     /// The record of a cell, which stays where it is.
     pub(super) fn peek(&self, found: &Found) -> Result<CellBytes> {
         match found.child.below() {
             Below::Buffer(at) => Ok(CellBytes::Own(self.buffer.get(at)?.into())),
-            Below::Page(page) => {
-                self.files.record(&found.place, page, self.files.units(found.child.bytes()))
-            }
+            Below::Page(page) => self.files.record(&found.place, page, &found.child),
             Below::Branch(_) => Err(mismatch("cell", "a cell", "a branch")),
         }
     }

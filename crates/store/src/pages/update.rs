@@ -15,6 +15,7 @@ use super::{
     files::CellBytes,
     read::{Found, append},
     upper::{Below, Branch, Child},
+    walk::Ahead,
 };
 use crate::error::{Result, mismatch};
 
@@ -138,7 +139,8 @@ impl Pages {
     pub(super) fn change(&mut self, trie: u32, leaves: &[Leaf<'_>]) -> Result<()> {
         if !leaves.is_empty() {
             let top = self.tries[trie as usize].top;
-            self.tries[trie as usize].top = self.change_at(trie, top, 0, leaves)?.0;
+            let mut ahead = Ahead { trie, rest: leaves };
+            self.tries[trie as usize].top = self.change_at(trie, top, 0, leaves, &mut ahead)?.0;
         }
         Ok(())
     }
@@ -151,18 +153,22 @@ impl Pages {
         child: Option<Child>,
         depth: usize,
         leaves: &[Leaf<'_>],
+        ahead: &mut Ahead<'_>,
     ) -> Result<(Option<Child>, bool)> {
         let Some(child) = child else {
             let (entries, changed) = merge(trie, std::iter::empty(), leaves)?;
             return Ok((self.put(trie, depth, &entries)?, changed));
         };
         let place = Place { trie, key: leaves[0].key, depth };
-        let record = match child.below() {
-            Below::Branch(at) => return self.change_branch(&place, child, at, leaves),
+        let below = child.below();
+        if let Below::Branch(at) = below {
+            return self.change_branch(&place, child, at, leaves, ahead);
+        }
+        self.look_ahead(ahead, &place.key);
+        let record = match below {
+            Below::Branch(at) => return Err(mismatch("cell", "a cell", at)),
             Below::Buffer(at) => CellBytes::Own(self.buffer.take(at)?),
-            Below::Page(page) => {
-                self.files.record(&place, page, self.files.units(child.bytes()))?
-            }
+            Below::Page(page) => self.files.record(&place, page, &child)?,
         };
         let whole = Record::new(&record).ok_or_else(|| mismatch("cell", "a record", "none"))?;
         if let Some(changed) = with_another_value(&record, whole, leaves) {
@@ -181,7 +187,7 @@ impl Pages {
         }
         drop(entries);
         let same = match record {
-            CellBytes::Own(record) => child.moved(Below::Buffer(self.buffer.put(record)?)),
+            CellBytes::Own(record) => child.in_buffer(self.buffer.put(record)?),
             CellBytes::InPage(..) => child,
         };
         Ok((Some(same), false))
@@ -221,6 +227,7 @@ impl Pages {
         child: Child,
         at: u32,
         leaves: &[Leaf<'_>],
+        ahead: &mut Ahead<'_>,
     ) -> Result<(Option<Child>, bool)> {
         let (trie, depth) = (place.trie, place.depth);
         let path = self.arena.get(at).path.clone();
@@ -239,7 +246,7 @@ impl Pages {
             above.set(path[least], Some(Child::branch(at)));
             let above = self.add(above)?;
             let Below::Branch(at) = above.below() else { return Ok((Some(above), true)) };
-            return self.change_branch(place, above, at, leaves);
+            return self.change_branch(place, above, at, leaves, ahead);
         }
         let first = leaves.iter().position(|leaf| shared(leaf) == path.len());
         let leaves = &leaves[first.unwrap_or(leaves.len())..];
@@ -250,7 +257,7 @@ impl Pages {
         let mut changed = child.is_pending();
         for (nibble, group) in by_nibble(leaves, parting, |leaf| &leaf.key) {
             let before = self.arena.get(at).get(nibble).copied();
-            let (after, is_other) = self.change_at(trie, before, parting + 1, group)?;
+            let (after, is_other) = self.change_at(trie, before, parting + 1, group, ahead)?;
             self.arena.get_mut(at).set(nibble, after);
             changed |= is_other;
         }
@@ -264,13 +271,20 @@ impl Pages {
     fn settle_branch(&mut self, place: &Place, at: u32) -> Result<Option<Child>> {
         let Place { trie, key, depth } = *place;
         let branch = self.arena.get(at);
+        let (mut some, mut total, mut has_branch) = (0, 0, false);
+        for (_, child) in branch.children() {
+            (some, total) = (some + 1, total + child.count());
+            has_branch |= child.count() == 0;
+        }
+        if some > 1 && (total > FEW || has_branch) {
+            return Ok(Some(Child::branch(at)));
+        }
         let parting = depth + branch.path.len();
         let found = |(nibble, child): (u8, &Child)| {
             let key = with_nibble(key, parting, nibble);
             Found { place: Place { trie, key, depth: parting + 1 }, child: *child }
         };
         let children: Vec<_> = branch.children().map(found).collect();
-        let total: usize = children.iter().map(|found| found.child.count()).sum();
         match &children[..] {
             [] => {
                 self.arena.take(at);
@@ -286,12 +300,7 @@ impl Pages {
                     return Ok(Some(Child::branch(below)));
                 }
             }
-            _ => {
-                let is_cell = |found: &Found| found.child.count() > 0;
-                if total > FEW || !children.iter().all(is_cell) {
-                    return Ok(Some(Child::branch(at)));
-                }
-            }
+            _ => {}
         }
         let records = children.iter().map(|found| self.peek(found)).collect::<Result<Vec<_>>>()?;
         let all = records.iter().filter_map(|record| Record::new(record));

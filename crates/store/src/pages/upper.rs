@@ -6,6 +6,8 @@ use super::key::{Form, Reference};
 const BUFFERED: u32 = 1 << 31;
 /// Bytes that the length of a record is counted in.
 const GRAIN: usize = 32;
+/// Bit of a count: the child is another one since the last checkpoint, or something below it is.
+const CHANGED: u8 = 0x80;
 
 /// What is below a place in a trie. What a look-up needs comes first, so that it is in one line of
 /// the CPU's caches wherever the child stands.
@@ -14,13 +16,13 @@ const GRAIN: usize = 32;
 pub(super) struct Child {
     /// The branch; or the page of the cell, or its place in the buffer.
     at: u32,
-    /// Entries of a cell; 0 for a branch.
+    /// Entries of a cell, 0 for a branch; and whether something changed.
     count: u8,
     /// Bytes of its record, in grains.
     grains: u8,
+    /// Where its record stands in the page.
+    spot: u8,
     reference: Reference,
-    /// It is another one since the last checkpoint, or something below it is.
-    changed: bool,
 }
 
 /// What a [`Child`] is.
@@ -40,7 +42,7 @@ impl Child {
     pub const MISSING: Self = Self::made(u32::MAX, 0, 0);
 
     const fn made(at: u32, count: u8, grains: u8) -> Self {
-        Self { at, count, grains, reference: Reference::PENDING, changed: true }
+        Self { at, count: count | CHANGED, grains, spot: 0, reference: Reference::PENDING }
     }
 
     pub fn branch(at: u32) -> Self {
@@ -53,45 +55,47 @@ impl Child {
         Self::made(at | BUFFERED, count as u8, grains)
     }
 
-    /// A cell in a page.
-    pub fn paged(at: u32, count: u8, grains: u8) -> Self {
-        Self::made(at, count, grains)
+    /// A cell in a page, of so many entries, which are some; none where they are too many.
+    pub fn paged(at: u32, count: u8, grains: u8, spot: u8) -> Option<Self> {
+        let fits = count > 0 && count & CHANGED == 0;
+        fits.then(|| Self { spot, ..Self::made(at, count, grains) })
     }
 
     /// The same with a reference that is known.
     pub fn with(self, reference: Reference) -> Self {
-        Self { reference, changed: true, ..self }
+        Self { reference, count: self.count | CHANGED, ..self }
     }
 
     pub fn reference(&self) -> &Reference {
         &self.reference
     }
 
-    /// The same in another place.
-    pub fn moved(self, to: Below) -> Self {
-        let at = match to {
-            Below::Branch(at) | Below::Page(at) => at,
-            Below::Buffer(at) => at | BUFFERED,
-        };
-        Self { at, changed: true, ..self }
+    /// The same cell in the buffer.
+    pub fn in_buffer(self, at: u32) -> Self {
+        Self { at: at | BUFFERED, count: self.count | CHANGED, ..self }
+    }
+
+    /// The same cell in a page.
+    pub fn in_page(self, at: u32, spot: u8) -> Self {
+        Self { at, spot, count: self.count | CHANGED, ..self }
     }
 
     /// Something below it changes.
     pub fn touch(&mut self) {
-        self.changed = true;
+        self.count |= CHANGED;
     }
 
     pub fn is_changed(&self) -> bool {
-        self.changed
+        self.count & CHANGED != 0
     }
 
     /// The branch of the arena, where it is one and known.
     pub fn branch_at(&self) -> Option<u32> {
-        (self.count == 0 && self.at != Self::MISSING.at).then_some(self.at)
+        (self.count() == 0 && self.at != Self::MISSING.at).then_some(self.at)
     }
 
     pub fn below(&self) -> Below {
-        match (self.count, self.at & BUFFERED) {
+        match (self.count(), self.at & BUFFERED) {
             (0, _) => Below::Branch(self.at),
             (_, 0) => Below::Page(self.at),
             _ => Below::Buffer(self.at & !BUFFERED),
@@ -100,7 +104,12 @@ impl Child {
 
     /// Entries of a cell; 0 for a branch.
     pub fn count(&self) -> usize {
-        self.count.into()
+        (self.count & !CHANGED).into()
+    }
+
+    /// Where the record of a cell stands in its page, as pages count that.
+    pub fn spot(&self) -> u8 {
+        self.spot
     }
 
     pub fn grains(&self) -> u8 {
@@ -228,10 +237,10 @@ impl Arena {
 
     /// From now on nothing at and below a child has changed. Whether all of it is known.
     pub fn settle(&mut self, child: &mut Child) -> bool {
-        if !child.changed {
+        if !child.is_changed() {
             return true;
         }
-        child.changed = false;
+        child.count &= !CHANGED;
         if child.count > 0 {
             return true;
         }

@@ -30,7 +30,7 @@ impl Weighter<Name, Arc<[u8]>> for Weight {
 
 /// Mixes numbers that nobody outside can choose.
 #[derive(Default)]
-struct Mixer(u64);
+pub(crate) struct Mixer(u64);
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {

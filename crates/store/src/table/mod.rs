@@ -36,6 +36,7 @@ mod sorted;
 #[allow(clippy::module_inception, reason = "the table itself")]
 mod table;
 
+pub(crate) use cache::Mixer;
 pub use cache::PageCache;
 pub use check::TableSurvey;
 pub(crate) use check::shared_lock;

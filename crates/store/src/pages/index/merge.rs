@@ -38,8 +38,8 @@ impl Merge<'_, '_> {
             CELL => {
                 old.iter().for_each(|(old, _)| self.arena.free(old));
                 let page = self.fields.short().filter(|page| page >> 31 == 0)?;
-                let (count, grains) = (self.fields.byte()?, self.fields.byte()?);
-                Child::paged(page, Some(count).filter(|count| *count > 0)?, grains)
+                let [count, grains, spot] = self.fields.array()?;
+                Child::paged(page, count, grains, spot)?
             }
             BRANCH => {
                 let branch = self.branch(old, depth)?;

@@ -31,9 +31,10 @@ fn open(folder: &Arc<Folder>, facts: Option<&[u8]>) -> Pages {
 
 /// All children at and below one: what they are, and where.
 fn list(pages: &Pages, child: &Child, path: &mut Vec<u8>, out: &mut Vec<String>) {
-    let (reference, count, grains) = (child.reference(), child.count(), child.grains());
+    let (reference, count, grains) =
+        (child.reference(), child.count(), (child.grains(), child.spot()));
     let Some(at) = child.branch_at() else {
-        out.push(format!("{path:?}: {reference:?}, {:?}, {count}, {grains}", child.below()));
+        out.push(format!("{path:?}: {reference:?}, {:?}, {count}, {grains:?}", child.below()));
         return;
     };
     let branch = pages.arena.get(at);

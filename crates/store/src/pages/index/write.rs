@@ -200,7 +200,7 @@ impl<'a> Writer<'a> {
             }
             Below::Page(at) | Below::Buffer(at) => {
                 self.buffer.extend(at.to_le_bytes());
-                self.buffer.extend([child.count() as u8, child.grains()]);
+                self.buffer.extend([child.count() as u8, child.grains(), child.spot()]);
             }
         }
         if self.buffer.len() >= WRITE { self.flush() } else { Ok(()) }
