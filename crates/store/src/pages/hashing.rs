@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use system::memory::prefetch;
 use trie::codec::{BranchParts, Codec, Column, Ethereum};
 
 use super::{
@@ -25,6 +26,8 @@ const TOGETHER: usize = 64;
 const MANY: usize = 8 * TOGETHER;
 /// Branches of the upper levels that are hashed together.
 const BRANCHES: usize = 256;
+/// How many cells or branches ahead of the one that is written its parts are brought near.
+const AHEAD: usize = 6;
 
 /// A branch to be hashed.
 #[derive(Clone, Debug)]
@@ -61,7 +64,10 @@ impl Worker {
     fn hash(&mut self, cells: &[ChangedCell], next: &AtomicUsize, buffer: &Buffer) -> Result<()> {
         let Self { subtrees, made, .. } = self;
         while let Some(cells) = cells.chunks(TOGETHER).nth(next.fetch_add(1, Relaxed)) {
-            for (at, depth, _) in cells {
+            for (nth, (at, depth, _)) in cells.iter().enumerate() {
+                if let Some((next, ..)) = cells.get(nth + AHEAD) {
+                    buffer.look_ahead(*next);
+                }
                 let record = Record::new(buffer.get(*at)?);
                 let record = record.ok_or_else(|| mismatch("cell", "a whole record", *at))?;
                 let entries: Vec<_> = record.entries().collect();
@@ -207,7 +213,9 @@ impl Hashing {
                 let branch = arena.get(at);
                 let parting = depth + branch.path.len();
                 let (mut children, mut count) = ([(0, 0); 16], 0);
-                for (nibble, child) in branch.children().filter(|(_, child)| child.is_pending()) {
+                let pending = || branch.children().filter(|(_, child)| child.is_pending());
+                pending().for_each(|(_, child)| arena.look_ahead(child));
+                for (nibble, child) in pending() {
                     let parent = Parent::Branch(at, nibble);
                     children[count] = (nibble, self.gather(child, parting + 1, parent, arena)?);
                     count += 1;
@@ -227,7 +235,13 @@ impl Hashing {
     /// Hashes branches whose children are known.
     fn branches(&mut self, branches: &[Waiting], arena: &Arena) {
         let Self { codec, column, extensions, pending, found, .. } = self;
-        for Waiting { at, pending: range, .. } in branches {
+        for (nth, Waiting { at, pending: range, .. }) in branches.iter().enumerate() {
+            if let Some(next) = branches.get(nth + 2 * AHEAD) {
+                prefetch(arena.get(next.at));
+            }
+            if let Some(next) = branches.get(nth + AHEAD) {
+                arena.get(next.at).look_ahead();
+            }
             let pending = &pending[range.start as usize..range.end as usize];
             let known = |nibble: u8| {
                 let place = pending.iter().find(|(own, _)| *own == nibble);

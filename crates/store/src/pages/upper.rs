@@ -1,5 +1,7 @@
 //! The upper levels of the tries, which are in memory: branches down to the references of cells.
 
+use system::memory::prefetch;
+
 use super::key::{Form, Reference};
 
 /// The cell is in the buffer, not in a page.
@@ -189,6 +191,12 @@ impl Branch {
         nibbles.zip(&self.children)
     }
 
+    /// Has its children brought near.
+    pub fn look_ahead(&self) {
+        // each takes less than a line, and they stand one behind the other
+        self.children.iter().for_each(prefetch);
+    }
+
     fn bytes(&self) -> usize {
         self.path.len() + self.children.capacity() * size_of::<Child>()
     }
@@ -208,6 +216,13 @@ impl Arena {
 
     pub fn get_mut(&mut self, at: u32) -> &mut Branch {
         &mut self.branches[at as usize]
+    }
+
+    /// Has the branch that a child is brought near.
+    pub fn look_ahead(&self, child: &Child) {
+        if let Some(at) = child.branch_at() {
+            prefetch(self.get(at));
+        }
     }
 
     /// Takes a branch in; none where there are too many.

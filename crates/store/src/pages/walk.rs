@@ -65,13 +65,6 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Has the branch brought near to which it comes next.
-    fn look_ahead(&self, arena: &Arena) {
-        if let Some(at) = self.child.and_then(Child::branch_at) {
-            prefetch(arena.get(at));
-        }
-    }
-
     fn found(&self) -> Option<(Found, Part)> {
         let child = *self.child?;
         let place = Place { trie: self.trie, key: *self.key, depth: self.depth };
@@ -137,7 +130,10 @@ impl Pages {
             if !is_under_way {
                 return;
             }
-            walks.iter().for_each(|walk| walk.look_ahead(&self.arena));
+            walks
+                .iter()
+                .filter_map(|walk| walk.child)
+                .for_each(|child| self.arena.look_ahead(child));
         }
     }
 
