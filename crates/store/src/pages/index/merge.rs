@@ -29,8 +29,8 @@ pub(super) struct Merge<'a, 'b> {
 }
 
 impl Merge<'_, '_> {
-    /// The child that a section gives behind its first byte, so many half-bytes below the root; none
-    /// where it does not say what one does.
+    /// The child that a section gives behind its first byte, so many half-bytes below the root;
+    /// none where it does not say what one does.
     pub fn child(&mut self, head: u8, old: Old, depth: usize) -> Option<Child> {
         let form = if head & INLINE != 0 { Form::Inline } else { Form::Hash };
         let reference = Reference { bytes: self.fields.array()?, form };
