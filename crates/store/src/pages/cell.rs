@@ -197,12 +197,12 @@ fn take<'a>(rest: &mut &'a [u8], bytes: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
-/// The records of a page, which begin at multiples of `grain`.
-pub(super) fn records(mut bytes: &[u8], grain: usize) -> impl Iterator<Item = &[u8]> {
+/// The records of a page, which begin at multiples of `spot_bytes`.
+pub(super) fn records(mut bytes: &[u8], spot_bytes: usize) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let len = bytes.first_chunk::<2>().map(|len| u16::from_le_bytes(*len).into())?;
         let record = bytes.get(..len).filter(|record| !record.is_empty())?;
-        bytes = bytes.get(len.next_multiple_of(grain)..).unwrap_or_default();
+        bytes = bytes.get(len.next_multiple_of(spot_bytes)..).unwrap_or_default();
         Some(record)
     })
 }

@@ -35,7 +35,7 @@ impl Pages {
         while file.live > 0 && index < file.pages {
             let page = file.slot * self.files.file_pages + index;
             let (records, units) = self.files.scan(page)?;
-            for record in cell::records(&records, self.files.grain()) {
+            for record in cell::records(&records, self.files.spot_bytes()) {
                 let Some(head) = Record::new(record) else { continue };
                 let place = Place { trie: head.trie, key: head.prefix, depth: head.depth };
                 let is_here = |child: &Child| child.below() == Below::Page(page);

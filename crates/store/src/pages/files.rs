@@ -7,14 +7,13 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use system::memory::prefetch;
-
 use super::{
     PagesOptions,
     ahead::{self, Reader, Wanted},
     batch::Held,
     cell::{self, Place},
     upper::Child,
+    walk::bring_near,
 };
 use crate::{
     disk::{DiskFile, Open},
@@ -259,8 +258,8 @@ impl PageFiles {
         path_of(&self.folder.dir, &self.name, number)
     }
 
-    /// Bytes that places of records in a page are multiples of.
-    pub fn grain(&self) -> usize {
+    /// Bytes that the places of records behind the header are counted in.
+    pub fn spot_bytes(&self) -> usize {
         self.page_bytes / 256
     }
 
@@ -273,11 +272,9 @@ impl PageFiles {
 
     /// Has the record of a child brought near.
     pub fn look_ahead(&self, child: &Child, page: &[u8]) {
-        let start = HEADER + usize::from(child.spot()) * self.grain();
+        let start = HEADER + usize::from(child.spot()) * self.spot_bytes();
         let end = page.len().min(start + child.bytes() as usize);
-        for line in page.get(start..end).unwrap_or_default().chunks(64) {
-            prefetch(&line[0]);
-        }
+        bring_near(page.get(start..end).unwrap_or_default());
     }
 
     /// Where the record at `place` stands in its page, which was held to its sum.
@@ -288,7 +285,7 @@ impl PageFiles {
         child: &Child,
         bytes: &[u8],
     ) -> Result<Range<usize>> {
-        let start = HEADER + usize::from(child.spot()) * self.grain();
+        let start = HEADER + usize::from(child.spot()) * self.spot_bytes();
         let records = head(bytes).and_then(|(used, _)| bytes.get(start..HEADER + used));
         if let Some(len) = records.and_then(|records| cell::len_at(records, place)) {
             return Ok(start..start + len);

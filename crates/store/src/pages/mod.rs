@@ -159,7 +159,7 @@ impl Buffer {
     /// Has a cell brought near.
     fn look_ahead(&self, at: u32) {
         if let Some(Some(record)) = self.cells.get(at as usize) {
-            record.chunks(64).for_each(|line| system::memory::prefetch(&line[0]));
+            walk::bring_near(record);
         }
     }
 

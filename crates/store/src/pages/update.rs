@@ -160,13 +160,11 @@ impl Pages {
             return Ok((self.put(trie, depth, &entries)?, changed));
         };
         let place = Place { trie, key: leaves[0].key, depth };
-        let below = child.below();
-        if let Below::Branch(at) = below {
-            return self.change_branch(&place, child, at, leaves, ahead);
+        if child.count() > 0 {
+            self.look_ahead(ahead, &place.key);
         }
-        self.look_ahead(ahead, &place.key);
-        let record = match below {
-            Below::Branch(at) => return Err(mismatch("cell", "a cell", at)),
+        let record = match child.below() {
+            Below::Branch(at) => return self.change_branch(&place, child, at, leaves, ahead),
             Below::Buffer(at) => CellBytes::Own(self.buffer.take(at)?),
             Below::Page(page) => self.files.record(&place, page, &child)?,
         };

@@ -17,6 +17,11 @@ use super::{
 /// Keys that go down together: about as many lines as a core has on their way at a time.
 const TOGETHER: usize = 12;
 
+/// Has all lines of some bytes brought near.
+pub(super) fn bring_near(bytes: &[u8]) {
+    bytes.chunks(64).for_each(|line| prefetch(&line[0]));
+}
+
 /// A key on its way down.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
@@ -144,10 +149,14 @@ impl Pages {
         keys: impl Iterator<Item = &'a StateKey>,
         mut each: impl FnMut(usize, Option<(Found, Part)>),
     ) {
-        let mut keys = keys.map(|key| Walk::begin(self, key)).peekable();
-        let mut at = 0;
-        while keys.peek().is_some() {
-            let mut walks: Vec<_> = keys.by_ref().take(TOGETHER).collect();
+        let mut keys = keys.map(|key| Walk::begin(self, key));
+        let (mut walks, mut at) = (Vec::with_capacity(TOGETHER), 0);
+        loop {
+            walks.clear();
+            walks.extend(keys.by_ref().take(TOGETHER));
+            if walks.is_empty() {
+                return;
+            }
             self.go_down(&mut walks);
             for walk in &walks {
                 each(at, walk.found());

@@ -23,10 +23,10 @@ const LARGE: [u8; 32] = [0x77; 32];
 
 type State = BTreeMap<StateKey, Vec<u8>>;
 
-fn open(folder: &Arc<Folder>, facts: Option<&[u8]>) -> Pages {
+fn open(folder: &Arc<Folder>, facts: Option<&[u8]>) -> crate::Result<Pages> {
     let options =
         PagesOptions { page_bytes: 1024, file_bytes: 1 << 15, ..PagesOptions::new(1 << 16) };
-    Pages::open(folder, NAME, facts, &options, true).unwrap()
+    Pages::open(folder, NAME, facts, &options, true)
 }
 
 /// All children at and below one: what they are, and where.
@@ -135,15 +135,15 @@ fn block(
 }
 
 #[test]
-fn references_are_read_back_wherever_a_sweep_stands() {
+fn references_are_read_back_wherever_a_sweep_stands() -> Result<(), Box<dyn std::error::Error>> {
     let (mut halfway, mut complete, mut removed, mut most) = (0, 0, 0, 0_f64);
     for seed in 0..rounds(8) as u64 {
         let mut random = Random::new(seed);
         let disk = Arc::new(SimulatedDisk::default());
         let dir = Path::new("data");
-        disk.create_folder(dir).unwrap();
+        disk.create_folder(dir)?;
         let folder = Arc::new(Folder::new(dir, disk.clone(), Salt([1, 2, 3]), 1));
-        let mut pages = open(&folder, None);
+        let mut pages = open(&folder, None)?;
         let mut state = State::new();
         for commit in 0..120 {
             let count = if commit < 4 { 1500 } else { 1 + random.below(60_usize) };
@@ -154,15 +154,16 @@ fn references_are_read_back_wherever_a_sweep_stands() {
                 .iter()
                 .map(|(key, value)| Change { key: *key, value: value.as_deref() })
                 .collect();
-            pages.update(&changes).unwrap();
-            let facts = pages.prepare().unwrap();
-            pages.settle().unwrap();
-            let read = open(&folder, Some(&facts));
+            pages.update(&changes)?;
+            let facts = pages.prepare()?;
+            pages.settle()?;
+            let read = open(&folder, Some(&facts))?;
             let expected = all(&pages);
             assert!(expected == all(&read), "seed {seed}, commit {commit}");
             assert_eq!(pages.root(), read.root());
             assert_eq!(pages.arena.count(), read.arena.count());
-            let IndexFiles { current, before, .. } = pages.index.unwrap();
+            let IndexFiles { current, before, .. } =
+                pages.index.ok_or("no references were written")?;
             (halfway, complete) = match before {
                 Some(_) => (halfway + 1, complete),
                 None => (halfway, complete + 1),
@@ -179,4 +180,5 @@ fn references_are_read_back_wherever_a_sweep_stands() {
     println!("{halfway} and {complete} commits, {removed} removed, {most:.2} times the references");
     assert!(halfway > 20 * rounds(8) && complete > 4 * rounds(8) && removed > rounds(8));
     assert!(most < 5.0, "{most}");
+    Ok(())
 }
