@@ -78,7 +78,11 @@ fn a_unit_after_a_boundary_is_tied_to_it() {
     assert!(boundary.get("anchor").is_none(), "it rests on the unit before");
     let wrong = format!("--level headers --after {}", files[1].display());
     let ended = unit(&era(1), &wrong, &files[2]);
-    assert_eq!(ended.code, code(Status::Unknown), "all of it comes before: {ended:?}");
+    assert_eq!(ended.code, code(Status::Fault), "all of it comes before: {ended:?}");
+    let other = testkit::fixture("ethereum/era1/sepolia-00000-643a00f7.era1");
+    let ended = unit(&other, &after, &files[2]);
+    assert_eq!(ended.code, code(Status::Usage), "{ended:?}");
+    assert!(ended.stderr.contains("expected the boundary of blocks of sepolia"), "{ended:?}");
 }
 
 #[testkit::needs(fixtures)]

@@ -49,9 +49,8 @@ impl Beginning {
     pub(crate) fn behind(before: &Boundary, options: &Options) -> Self {
         let total = before.last.as_ref().and_then(|last| last.total_difficulty);
         let tip = before.last.as_ref().map(|last| last.tip(total.map(|total| total.0)));
-        let follows = tip.as_ref().map_or(0, |tip| tip.id.number.saturating_add(1));
         Self {
-            from: options.from.unwrap_or(0).max(follows),
+            from: options.from.unwrap_or(0),
             tip,
             window: before.window(),
             ..Self::default()

@@ -273,10 +273,50 @@ class Tables(OnEngine):
                 self.assertGreater(one.num_rows, len(blocks) - 1)
                 for column in one.column_names:
                     found, expected = one[column].to_pylist(), other[column].to_pylist()
-                    if column == "total_difficulty":
-                        # an export states none, so only the first unit knows it
-                        expected[len(parts[0]) :] = [None] * (len(blocks) - len(parts[0]))
                     self.assertEqual(found, expected, column)
+                if name == "blocks":
+                    self.assertNotIn(None, one["total_difficulty"].to_pylist())
+            # headers of all units, then their blocks behind these, and nothing when asked again
+            answer = blockmill.spark.export(self.spark, folder, to, **asked)
+            counts = (answer["verified_now"], answer["finished_before"])
+            self.assertEqual(counts, (0, 2 * len(parts)))
+
+    def test_totals_are_told_in_the_order_of_blocks_not_of_files(self):
+        blocks, alone, to = chain(CHAIN), self.new(), self.new()
+        asked = {"tables": ["blocks"], "level": "bodies", "seal": "off"}
+        blockmill.export(str(write_units(self.new(), CHAIN, blocks)), alone, **asked)
+        folder = write_units(self.new(), CHAIN, blocks[20:], blocks[:20])
+        answer = blockmill.spark.export(self.spark, folder, to, **asked)
+        self.assertEqual(answer["status"], "verified")
+        one, other = [rows_of(place, "blocks") for place in (to, alone)]
+        self.assertEqual(one.to_pylist(), other.to_pylist())
+
+    def test_a_bad_header_leaves_no_tables_and_the_verdict_of_a_single_run(self):
+        blocks = chain(CHAIN)
+        bad = [*blocks[:30], with_header(blocks[30], TIMESTAMP, b"\x01"), *blocks[31:]]
+        folder, to = write_units(self.new(), CHAIN, *cut(bad, 3)), self.new()
+        answer = blockmill.spark.export(self.spark, folder, to, ["blocks"], seal="off")
+        self.compare(answer, single_run([str(folder)], level="bodies", seal="off"))
+        self.assertFalse((to / "manifest.json").exists())
+
+    def test_tables_end_where_blocks_are_missing(self):
+        parts, to, alone = cut(chain(CHAIN), 5), self.new(), self.new()
+        asked = {"tables": ["transactions"], "seal": "off", "seal_seed": 1, "partial": True}
+        folder = write_units(self.new(), CHAIN, *parts)
+        (folder / "part-2.rlp").rename(self.folder / "kept")
+        answer = blockmill.spark.export(self.spark, folder, to, **asked)
+        blockmill.export(str(folder), alone, level="bodies", **asked)
+        listed = [json.loads((it / "manifest.json").read_text()) for it in (to, alone)]
+        self.assertEqual((answer["status"], listed[0]), ("partial", listed[1]))
+        names = [sorted(file.name for file in it.glob("*.parquet")) for it in (to, alone)]
+        self.assertEqual(names[0], names[1])
+        # what was removed, and what somebody takes away, is made again
+        (self.folder / "kept").rename(folder / "part-2.rlp")
+        next(to.glob("*.parquet")).unlink()
+        answer = blockmill.spark.export(self.spark, folder, to, **asked)
+        self.assertEqual((answer["status"], answer["finished_before"]), ("verified", 1))
+        counts = answer["boundary"]["counts"]
+        self.assertEqual(rows_of(to, "transactions").num_rows, counts["transactions"])
 
     def test_tables_of_what_is_no_chain_have_no_manifest(self):
         parts, to = cut(chain(CHAIN), 5), self.new()

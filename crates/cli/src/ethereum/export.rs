@@ -46,7 +46,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
 
 /// Tables of one unit, which is verified as by `verify --unit`.
 pub fn of_unit(asked: &Asked<'_>, after: Option<&Boundary>, cancel: Cancel) -> Result<Answer> {
-    let Job { archive, options, .. } = unit::job(asked.verification, cancel)?;
+    let Job { archive, options, .. } = unit::job(asked.verification, after, cancel)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;
     let columns = Columns::new(writing.export.clone(), &writing.tables, archive.format());
     let mut sink = Sink::Design(Box::new(columns));

@@ -27,7 +27,7 @@ pub fn verify(
     json: bool,
     cancel: Cancel,
 ) -> Result<Answer> {
-    let Job { archive, options, .. } = job(asked, cancel)?;
+    let Job { archive, options, .. } = job(asked, after, cancel)?;
     let display = Display::new(archive.disk_bytes(), options.level.name(), json);
     let live = options.cancel.live();
     let boundary = display.watch(|display| {
@@ -39,9 +39,21 @@ pub fn verify(
     with_boundary(answer_of(&boundary), &boundary, json)
 }
 
-/// A unit to be verified.
-pub(super) fn job(asked: &Verification, cancel: Cancel) -> Result<Job> {
+/// A unit to be verified, behind the blocks of `after`.
+pub(super) fn job(
+    asked: &Verification,
+    after: Option<&Boundary>,
+    cancel: Cancel,
+) -> Result<Job> {
     let mut job = Job::prepare(asked, setting(&asked.with)?, None, VERIFY_SEAL, cancel)?;
+    if let Some(before) = after.map(|after| &after.asked) {
+        let ChainSpec { name, genesis, .. } = &*job.options.spec;
+        let found = &before.chain;
+        ensure!(
+            before.genesis.0 == genesis.hash,
+            "--after: expected the boundary of blocks of {name}, found one of {found}"
+        );
+    }
     if asked.level.is_none() {
         // no unit but the first has the state that execution begins with
         job.options.level = job.options.level.min(Level::Bodies);

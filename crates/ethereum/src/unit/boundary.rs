@@ -331,9 +331,13 @@ impl Boundary {
         self.head.starts_at.or(self.stated.map(|(first, _)| first.max(asked)))
     }
 
-    /// The last blocks, for the ommers of those that follow.
+    /// The last blocks, for the ommers of those that follow. Who verified headers alone has read no
+    /// ommers, and knows none of these blocks.
     pub(crate) fn window(&self) -> AncestorWindow {
         let mut window = AncestorWindow::default();
+        if self.asked.level == Level::Headers {
+            return window;
+        }
         self.tail.iter().for_each(|block| window.push(block.into()));
         window
     }

@@ -141,7 +141,28 @@ fn expect_same(units: &[PathBuf], options: &Options, what: &str) -> String {
     // where first blocks are equal, files are read in another order
     let units = Archive::open(units).unwrap().files().to_vec();
     let archives: Vec<_> = units.iter().map(|path| vec![path.clone()]).collect();
+    // headers tell what stands before a unit, and nothing of ommers
+    let known = Options { level: Level::Headers, ..options.clone() };
+    if let Some(joined) = joined_behind(&archives, options, &known) {
+        compare(&run, &outcome, &joined, &format!("{what}, behind headers"));
+    }
     compare(&run, &outcome, &joined(&archives, options), what)
+}
+
+/// The join of units of which each was told the boundary of those before it, which were verified as
+/// `known` asks; none where that is no chain.
+fn joined_behind(archives: &[Vec<PathBuf>], options: &Options, known: &Options) -> Option<Joined> {
+    let (mut before, mut units): (Option<Boundary>, Vec<_>) = (None, vec![]);
+    for paths in archives {
+        units.push(unit(paths, options, before.as_ref()));
+        let own = unit(paths, known, before.as_ref());
+        let joined = join(&[before.as_slice(), &[own]].concat(), known).unwrap();
+        if joined.outcome.is_err() || !joined.shortfalls.is_empty() {
+            return None;
+        }
+        before = Some(joined.boundary);
+    }
+    Some(join(&units, options).unwrap())
 }
 
 #[track_caller]

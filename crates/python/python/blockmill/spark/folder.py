@@ -20,6 +20,7 @@ BLOCK_FILE = re.compile(rf"(^|/)blk\d+\.dat{PACKED}")
 # in a datadir of Bitcoin Core
 BLOCKS, COINS = "blocks", "chainstate"
 ARCHIVE = re.compile(rf"(\.era1|\.rlp){PACKED}")
+RLP = re.compile(rf"\.rlp{PACKED}")
 
 
 class Unit(NamedTuple):
@@ -38,6 +39,12 @@ def is_block_file(name):
 def is_of_coins(name):
     """Is it the name of the folder of a datadir's unspent coins?"""
     return name.rsplit("/", 1)[-1] == COINS
+
+
+def states_totals(name):
+    """Does a unit of this name need no other one to tell total difficulties? Of Bitcoin there are
+    none to tell."""
+    return RLP.search(name) is None
 
 
 def is_archive(name):
@@ -173,6 +180,11 @@ class Folder:
         """Removes the file of this name, if there is one."""
         if self.fs.exists(f"{self.root}/{name}"):
             self.fs.rm(f"{self.root}/{name}")
+
+    def has(self, name, size):
+        """Is there a file of this name with so many bytes?"""
+        path = f"{self.root}/{name}"
+        return self.fs.exists(path) and self.fs.size(path) == size
 
     def text(self, name):
         """What the file of this name has; nothing where there is none."""

@@ -4,11 +4,13 @@ import hashlib
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 
 from blockmill import _commands
 
-from .folder import Folder, is_of_coins, plain
+from .folder import Folder, is_of_coins, plain, states_totals
+from .rows import Rows
 
 # boundaries in memory at once: of the units before them there is one for all
 HELD = 2_000
@@ -18,6 +20,7 @@ DECODER = json.JSONDecoder()
 
 def joined(rows, paths, units, partial):
     """The verdict of `verify --join` on all units, those of the archives at `paths`."""
+    units = with_totals(rows, units)
     found = rows.of(units)
     answer = refused(found, units)
     if answer is None and any(row.document == "headers" for row in found.values()):
@@ -26,6 +29,32 @@ def joined(rows, paths, units, partial):
         answer = of_stretches(rows, units, found, partial)
     parts = ("status", "error", "shortfalls", "notes")
     return {**{name: answer[name] for name in parts}, "boundary": answer["result"]}
+
+
+def with_totals(rows, units):
+    """The units; where tables need total difficulties that the archives do not state, each behind
+    the boundary of those before it, for which all headers are read once more. Where these are no
+    chain, the units as they are: then there are no tables."""
+    job = rows.job
+    needed = "blocks" in job.tables.get("tables", [])
+    if not needed or len(units) < 2 or all(states_totals(unit.url) for unit in units):
+        return units
+    job = replace(job, level="headers", asked={**job.asked, "seal": "off"}, tables={})
+    headers = Rows(rows.spark, job)
+    found = headers.of(units)
+    rows.verified_now += headers.verified_now
+    rows.finished_before += headers.finished_before
+    if any(row.starts_at is None for row in found.values()):
+        return units
+    order = sorted(units, key=lambda unit: found[unit].starts_at)
+    placed, before = [], None
+    for unit, boundary in zip(order, texts(job, order)):
+        placed.append(behind(unit, [Folder(job.state).put_document(before)]) if before else unit)
+        answer = join(job, [*filter(None, [before]), boundary], partial=True)
+        if answer["status"] not in ("verified", "partial"):
+            return units
+        before = json.dumps({**answer["result"], "sources": []})
+    return placed
 
 
 def refused(found, units):
@@ -197,18 +226,19 @@ def write_manifest(job, units, answer):
             f"blocks in tables, found {sum(bodies)}; verify says what is wrong with these files"
         answer.update(status="fault", error={"message": message})
         return
-    files = [file for row in rows for file in json.loads(row["files"])]
+    first, last, tip = ends(boundary)
+    tables, files = Folder(job.to), []
+    for file in (file for row in rows for file in json.loads(row["files"])):
+        if file["first"] <= last:
+            files.append(file)
+        else:
+            # a unit behind blocks that are missing belongs to no chain
+            tables.remove(file["file"])
     # each unit tells its tables in the same order
     files.sort(key=lambda file: file["first"])
-    tables = Folder(job.to)
     facts, anchor = tables.facts(files[0]["file"]), boundary.get("anchor")
     if isinstance(anchor, dict):
         anchor = f"{anchor['number']} {anchor['hash']}"
-    first, last = (boundary[end] for end in ("first", "last"))
-    if isinstance(last, dict):
-        first, last, tip = first["number"], last["number"], last["hash"]
-    else:
-        tip = boundary["tip"]
     manifest = {
         "schema": 1,
         "verified": "partial" if answer["status"] == "partial" else "chain",
@@ -224,3 +254,11 @@ def write_manifest(job, units, answer):
         "files": files,
     }
     tables.put("manifest.json", json.dumps(manifest, indent=2).encode() + b"\n")
+
+
+def ends(boundary):
+    """The heights of the first and the last block, and the hash of the last one."""
+    first, last = (boundary[end] for end in ("first", "last"))
+    if isinstance(last, dict):
+        return first["number"], last["number"], last["hash"]
+    return first, last, boundary["tip"]

@@ -44,9 +44,9 @@ class Job:
         return {"level": self.level, "options": options, "revision": blockmill.__version__}
 
     def is_tabled(self, unit):
-        """Does this task write tables? What is asked behind a document are bodies of block files,
-        of which it tells the heights, and otherwise a unit that has its tables."""
-        is_last = is_block_file(unit.url) == (unit.after is not None)
+        """Does this task write tables? Of block files a document that is known before tells the
+        heights, so they have none without."""
+        is_last = unit.after is not None or not is_block_file(unit.url)
         return bool(self.tables) and is_last and not is_of_coins(unit.url)
 
     def name(self, unit):
@@ -134,10 +134,11 @@ def export_unit(job, path, after, arguments):
 
 
 def finished_unit(job, unit):
-    """The row of a unit, if it is of the bytes that its files have now."""
+    """The row of a unit, if it is of the bytes that its files have now, and its tables are there."""
     folder = Folder(job.state)
     row = folder.row(job.name(unit))
-    if row is None:
+    written = json.loads(row["files"]) if row else []
+    if row is None or not all(Folder(job.to).has(it["file"], it["bytes"]) for it in written):
         return None
     listed = []
     if is_block_file(unit.url) or is_of_coins(unit.url):
