@@ -1,8 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -11,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/consensus/ethash"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
+	"github.com/ethereum/go-ethereum/ethdb"
 	"github.com/ethereum/go-ethereum/ethdb/pebble"
 )
 
@@ -25,46 +25,51 @@ const (
 )
 
 // openChain makes a database with the genesis state and opens it again, so that the import begins
-// with the state on disk.
+// with the state on disk. One that is there has its genesis already.
 func openChain(o options) (*core.BlockChain, func() error, error) {
-	genesis, err := readGenesis(o.Genesis)
-	if err != nil {
-		return nil, nil, err
+	if _, err := os.Stat(databasePath(o)); err == nil {
+		return openDatabase(o)
 	}
 	// a large genesis is many times as large in memory, and twice that with its garbage
 	percent := debug.SetGCPercent(20)
-	_, closeChain, err := openDatabase(o, genesis)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := closeChain(); err != nil {
+	if err := makeDatabase(o); err != nil {
 		return nil, nil, err
 	}
 	debug.SetGCPercent(percent)
 	debug.FreeOSMemory()
-	return openDatabase(o, genesis)
+	return openDatabase(o)
 }
 
-func readGenesis(path string) (*core.Genesis, error) {
-	if path == "mainnet" {
-		return core.DefaultGenesisBlock(), nil
+func makeDatabase(o options) error {
+	db, err := openStore(o)
+	if err != nil {
+		return err
 	}
-	file, err := os.Open(path)
+	if o.Genesis != "mainnet" {
+		return errors.Join(writeGenesis(o.Genesis, db), db.Close())
+	}
+	config := core.DefaultConfig().WithStateScheme(rawdb.PathScheme)
+	engine := beacon.New(ethash.NewFaker())
+	chain, err := core.NewBlockChain(db, core.DefaultGenesisBlock(), engine, config)
+	if err == nil {
+		chain.Stop()
+	}
+	return errors.Join(err, db.Close())
+}
+
+func databasePath(o options) string { return filepath.Join(o.Dir, "chaindata") }
+
+func openStore(o options) (ethdb.Database, error) {
+	path := databasePath(o)
+	kv, err := pebble.New(path, databaseMiB, handles, "", false)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	genesis := new(core.Genesis)
-	return genesis, json.NewDecoder(bufio.NewReaderSize(file, 1<<20)).Decode(genesis)
+	return rawdb.Open(kv, rawdb.OpenOptions{Ancient: filepath.Join(path, "ancient")})
 }
 
-func openDatabase(o options, genesis *core.Genesis) (*core.BlockChain, func() error, error) {
-	path := filepath.Join(o.Dir, "chaindata")
-	kv, err := pebble.New(path, databaseMiB, handles, "", false)
-	if err != nil {
-		return nil, nil, err
-	}
-	db, err := rawdb.Open(kv, rawdb.OpenOptions{Ancient: filepath.Join(path, "ancient")})
+func openDatabase(o options) (*core.BlockChain, func() error, error) {
+	db, err := openStore(o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +80,7 @@ func openDatabase(o options, genesis *core.Genesis) (*core.BlockChain, func() er
 	config.TxLookupLimit = 2_350_000
 	config.TrienodeHistory = -1
 	config.NoPrefetch = !o.Prefetch
-	chain, err := core.NewBlockChain(db, genesis, beacon.New(ethash.NewFaker()), config)
+	chain, err := core.NewBlockChain(db, nil, beacon.New(ethash.NewFaker()), config)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,6 +24,7 @@ type options struct {
 	RLP      string   // an RLP export
 	Eras     []string // or era1 files, in order
 	Dir      string   // folder for the database
+	Until    uint64   // the last block that is imported; 0: that of the input
 	Prefetch bool     // execute blocks ahead to warm caches
 	Try      string   // an RLP file of blocks that are each tried on the head of the chain
 }
@@ -51,7 +52,8 @@ func parse() (options, error) {
 	flag.StringVar(&o.Genesis, "genesis", "mainnet", "genesis.json, or mainnet")
 	flag.StringVar(&o.RLP, "rlp", "", "RLP export")
 	eras := flag.String("era", "", "era1 files, separated by commas")
-	flag.StringVar(&o.Dir, "dir", "", "empty or new folder for the database")
+	flag.StringVar(&o.Dir, "dir", "", "folder for the database; one that is there is gone on with")
+	flag.Uint64Var(&o.Until, "until", 0, "the last block that is imported; 0: that of the input")
 	prefetch := flag.String("prefetch", "on", "execute blocks ahead to warm caches: on, off")
 	flag.StringVar(&o.Try, "try", "", "blocks that are each tried on the head of the chain")
 	flag.Parse()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -96,6 +97,7 @@ func insertAll(chain *core.BlockChain, o options, c *costs) error {
 		{Name: "first", Unit: "block"}, {Name: "blocks"}, {Name: "end_s", Unit: "s"},
 		{Name: "decode", Unit: "s"}, {Name: "insert", Unit: "s"},
 	}}
+	head := chain.CurrentBlock().Number.Uint64()
 	user, sys := cpuSeconds()
 	start := time.Now()
 	for {
@@ -104,8 +106,17 @@ func insertAll(chain *core.BlockChain, o options, c *costs) error {
 		if err != nil {
 			return err
 		}
-		if len(blocks) == 0 {
+		isEnd := len(blocks) == 0
+		blocks = slices.DeleteFunc(blocks, func(block *types.Block) bool {
+			isBehind := o.Until != 0 && block.NumberU64() > o.Until
+			isEnd = isEnd || isBehind
+			return isBehind || block.NumberU64() <= head
+		})
+		if len(blocks) == 0 && isEnd {
 			break
+		}
+		if len(blocks) == 0 {
+			continue
 		}
 		decoded := lap(&t)
 		if n, err := chain.InsertChain(blocks); err != nil {

@@ -49,12 +49,7 @@ impl Beginning {
     pub(crate) fn behind(before: &Boundary, options: &Options) -> Self {
         let total = before.last.as_ref().and_then(|last| last.total_difficulty);
         let tip = before.last.as_ref().map(|last| last.tip(total.map(|total| total.0)));
-        Self {
-            from: options.from.unwrap_or(0),
-            tip,
-            window: before.window(),
-            ..Self::default()
-        }
+        Self { from: options.from.unwrap_or(0), tip, window: before.window(), ..Self::default() }
     }
 }
 

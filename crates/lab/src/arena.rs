@@ -66,25 +66,27 @@ impl Arena for Ring<'_> {
 }
 
 impl Ring<'_> {
-    /// All steps of a run. The facts of each have its name in front.
+    /// All steps of a run. The record is that of the last one, and has the facts and answers of
+    /// each with its name in front.
     fn steps_of(&self, contestant: usize, folder: &Path) -> Result<RunRecord> {
         let settings = &self.settings[contestant];
         let Some((name, values)) = &self.steps else {
             return self.step(contestant, settings, folder);
         };
-        let mut whole: Option<RunRecord> = None;
+        let (mut facts, mut answers, mut last) = (vec![], Settings::new(), None);
         for value in values {
             let mut settings = settings.clone();
             settings.insert(name.clone(), value.clone());
             let step = self.step(contestant, &settings, folder)?;
-            let record = whole.get_or_insert_with(|| step.clone());
-            for (fact, number) in step.facts.iter() {
-                record.facts.set(&format!("{value}.{fact}"), number);
-            }
-            let answers = step.answer.into_iter();
-            record.answer.extend(answers.map(|(fact, text)| (format!("{value}.{fact}"), text)));
+            let named = |name: &str| format!("{value}.{name}");
+            facts.extend(step.facts.iter().map(|(fact, number)| (named(fact), number)));
+            answers.extend(step.answer.iter().map(|(name, text)| (named(name), text.clone())));
+            last = Some(step);
         }
-        whole.with_context(|| format!("no step of {name}"))
+        let mut record = last.with_context(|| format!("no step of {name}"))?;
+        facts.iter().for_each(|(fact, number)| record.facts.set(fact, *number));
+        record.answer.extend(answers);
+        Ok(record)
     }
 
     /// One process.

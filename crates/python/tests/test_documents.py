@@ -4,11 +4,13 @@ import contextlib
 import io
 import os
 import re
+import subprocess
 import unittest
 from pathlib import Path
 
 import blockmill
-from support import ETHEREUM, Folder
+import duckdb
+from support import ETHEREUM, PROGRAM, Folder
 
 ERA1 = ETHEREUM / "era1" / "mainnet-00000-5ec1ffb8.era1"
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,6 +35,25 @@ class Documents(unittest.TestCase):
 
     def test_readme(self):
         self.assertIn("miner", self.run_all("README.md", "."))
+
+    def test_readme_exports(self):
+        folder = Folder()
+        self.addCleanup(folder.close)
+        (folder / ERA1.name).symlink_to(ERA1)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder / ".")
+        text = (ROOT / "README.md").read_text()
+        [(command, said)] = re.findall(r"^\$ (blockmill export .*)\n((?:[^$`].*\n)+)", text, re.M)
+        environment = {**os.environ, "PATH": f"{Path(PROGRAM).parent}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            command, shell=True, capture_output=True, text=True, env=environment, check=True
+        )
+        # a file tells the revision that wrote it
+        plain = [re.sub(r"[0-9,]+ bytes", "bytes", it) for it in (done.stdout, said)]
+        self.assertEqual(*plain)
+        [(expected, query)] = re.findall(r"```sql\n-- in DuckDB: (.*)\n(.*)\n```", text)
+        [found] = duckdb.sql(query).fetchall()
+        self.assertEqual(" and ".join(map(str, found)), expected)
 
     def test_docs(self):
         self.assertTrue(self.run_all("docs/python.md", "hive").endswith("verified\n"))

@@ -40,11 +40,7 @@ pub fn verify(
 }
 
 /// A unit to be verified, behind the blocks of `after`.
-pub(super) fn job(
-    asked: &Verification,
-    after: Option<&Boundary>,
-    cancel: Cancel,
-) -> Result<Job> {
+pub(super) fn job(asked: &Verification, after: Option<&Boundary>, cancel: Cancel) -> Result<Job> {
     let mut job = Job::prepare(asked, setting(&asked.with)?, None, VERIFY_SEAL, cancel)?;
     if let Some(before) = after.map(|after| &after.asked) {
         let ChainSpec { name, genesis, .. } = &*job.options.spec;

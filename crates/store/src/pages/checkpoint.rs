@@ -89,8 +89,9 @@ impl Pages {
         let dir = &self.folder.dir;
         let Some(facts) = read_facts(facts) else {
             if Fields(facts).short() != Some(VERSION) {
+                let expected = format!("{VERSION}; a store of another one is to be made again");
                 let found = "that of another version of this program";
-                return Err(mismatch("layout of pages", VERSION, found));
+                return Err(mismatch("layout of pages", expected, found));
             }
             let (expected, found) = (format!("facts of pages {}", self.name), facts.len());
             return Err(manifest::damaged(dir, expected, format!("{found} other bytes")));

@@ -140,7 +140,7 @@ pub(in crate::kinds) fn opened(job: &Job, with: &[String]) -> Result<(Archive, O
         threads: job.parsed("threads")?,
         chunk: ChunkLimit::default(),
         from: None,
-        until: None,
+        until: job.settings.get("until").map(|_| job.parsed("until")).transpose()?,
         partial: false,
         trust: vec![],
         caches,
