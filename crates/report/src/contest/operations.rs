@@ -38,7 +38,11 @@ impl Operation {
 /// Those that the baseline tells, the slowest for its gas first; last those that take too little
 /// time to be told. None of most contests.
 pub(crate) fn operations(contest: &Contest) -> Vec<Operation> {
-    let Some(typical) = contest.typical(BASELINE) else { return vec![] };
+    // steps of other contests may have a speed of their own, too
+    let is_of_operations = contest.compare.first().is_some_and(|fact| fact == MGAS_PER_S);
+    let Some(typical) = contest.typical(BASELINE).filter(|_| is_of_operations) else {
+        return vec![];
+    };
     let told = typical.facts.iter().filter_map(|(fact, _)| fact.rsplit_once('.'));
     let told = told.filter(|(_, fact)| *fact == MGAS_PER_S).map(|(name, _)| name.to_owned());
     let of = |name: String| {

@@ -180,6 +180,9 @@ fn operations_are_told_with_the_slowest_for_its_gas_first() {
     assert!(rows[0].contains("| 45.0 | 2.00 times as fast ("), "{text}");
     assert!(rows[2].contains("| PC | - |"), "no time, no speed: {text}");
     assert!(!contest_markdown(&ladder()).contains("for their gas"), "none of other contests");
+    let mut import = machine(&[("100", 900.0), ("200", 90.0)]);
+    import.compare = vec!["wall_s".into()];
+    assert!(!contest_markdown(&import).contains("for their gas"), "steps are no operations");
 }
 
 #[test]
