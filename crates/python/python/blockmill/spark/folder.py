@@ -183,8 +183,10 @@ class Folder:
 
     def has(self, name, size):
         """Is there a file of this name with so many bytes?"""
-        path = f"{self.root}/{name}"
-        return self.fs.exists(path) and self.fs.size(path) == size
+        try:
+            return self.fs.size(f"{self.root}/{name}") == size
+        except FileNotFoundError:
+            return False
 
     def text(self, name):
         """What the file of this name has; nothing where there is none."""

@@ -137,9 +137,12 @@ def finished_unit(job, unit):
     """The row of a unit, if it is of the bytes that its files have now, and its tables are there."""
     folder = Folder(job.state)
     row = folder.row(job.name(unit))
-    written = json.loads(row["files"]) if row else []
-    if row is None or not all(Folder(job.to).has(it["file"], it["bytes"]) for it in written):
+    if row is None:
         return None
+    if written := json.loads(row["files"]):
+        tables = Folder(job.to)
+        if not all(tables.has(it["file"], it["bytes"]) for it in written):
+            return None
     listed = []
     if is_block_file(unit.url) or is_of_coins(unit.url):
         table = table_in(folder.documents(unit.after))
