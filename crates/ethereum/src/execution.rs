@@ -39,6 +39,10 @@ use store::ChainStore;
 /// on short archives, and wait little for each other.
 const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 128 << 10 };
 
+/// Most bytes of a chunk whose bodies are verified: some thousand signatures, so that many cores
+/// have something to do also on short archives.
+const BODIES: usize = 512 << 10;
+
 /// The bounds of a chunk: at least the blocks that have a root together.
 pub(crate) fn chunk(options: &Options) -> ChunkLimit {
     let ChunkLimit { blocks, bytes } = options.chunk;
@@ -48,7 +52,8 @@ pub(crate) fn chunk(options: &Options) -> ChunkLimit {
             blocks: blocks.min(CHUNK.blocks.max(together)),
             bytes: bytes.min(CHUNK.bytes * together),
         },
-        _ => options.chunk,
+        Level::Bodies => ChunkLimit { blocks, bytes: bytes.min(BODIES) },
+        Level::Headers => options.chunk,
     }
 }
 
@@ -266,7 +271,7 @@ impl<'c> Execution<'c> {
             state.turn();
             let foreseen = teach(&mut state, std::mem::take(&mut batch.foreseen));
             let evm = Evm::new(&mut state, spec.chain_id).with(machine);
-            let evm = evm.told(history.cloned(), foreseen);
+            let evm = evm.told(history.cloned(), &foreseen);
             executing = executing && execute_chunk(spec, evm, batch);
             let busy: Duration = batch.executed.iter().map(|done| done.busy[0]).sum();
             pace.took(batch.executed.len(), busy + batch.times.ahead, batch.hashing_ahead);

@@ -10,7 +10,7 @@ use pipeline::options::{self, Rung, Table};
 use store::ReadAhead;
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 29] = [
+pub const OPTIONS: [NamedOption; 30] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -81,6 +81,11 @@ pub const OPTIONS: [NamedOption; 29] = [
         "prefetch",
         &["off", "runs", "access", "history", "dry-runs"],
         "state on disk: read when asked; first what blocks name, runs read, calls or dry runs tell",
+    ),
+    NamedOption::new(
+        "trie-preload",
+        &["on", "off"],
+        "state=flat+trie: read nodes with the values that they lead to, or when a root needs them",
     ),
     NamedOption::new(
         "read-ahead",
@@ -215,6 +220,7 @@ impl Table for Ethereum {
                 _ => ReadAhead::Ring,
             },
             page_cache: setting.is("page-cache", "on"),
+            trie_preload: setting.is("trie-preload", "on"),
             commit_parallel: setting.is("commit", "parallel"),
             arena_tries: setting.is("state-trie", "arena"),
             trie_hashers: TrieHashers {
@@ -280,6 +286,7 @@ pub struct Plan {
     pub dry_runs: bool,
     pub read_ahead: ReadAhead,
     pub page_cache: bool,
+    pub trie_preload: bool,
     pub commit_parallel: bool,
     pub arena_tries: bool,
     pub trie_hashers: TrieHashers,
@@ -297,9 +304,9 @@ impl Plan {
     /// How a state on disk is opened within so many bytes, for a run of so many threads.
     #[must_use]
     pub fn disk(&self, memory_bytes: usize, threads: usize) -> DiskOptions {
-        let Self { page_cache, read_ahead, commit_parallel, .. } = *self;
+        let Self { page_cache, trie_preload, read_ahead, commit_parallel, .. } = *self;
         let threads = if commit_parallel { threads } else { 1 };
-        DiskOptions { memory_bytes, page_cache, read_ahead, threads }
+        DiskOptions { memory_bytes, page_cache, trie_preload, read_ahead, threads }
     }
 }
 

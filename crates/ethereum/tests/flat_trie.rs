@@ -25,7 +25,8 @@ fn options(disk: &SimulatedDisk) -> StoreOptions {
 
 fn open(disk: &SimulatedDisk) -> Parts {
     let mut opening = Store::open(Path::new("data"), &options(disk)).unwrap();
-    let state = FlatTrie::open(&mut opening, 1 << 20).unwrap();
+    // so few bytes that nodes which were read ahead are let go of again and again
+    let state = FlatTrie::open(&mut opening, 1 << 20).unwrap().preloading(1 << 14);
     let (store, _) = opening.finish().unwrap();
     Parts { store, state }
 }
@@ -60,7 +61,13 @@ fn life(draw: Draw, seed: u64) -> (SimulatedDisk, World) {
             let slots = [20, 50, 90][random.below(3_usize)];
             let mood = Mood { draw, removes, changes: 1 + random.below(most), slots };
             let batch = world.block(mood, &mut random);
-            let root = parts.state.update(&changes(&batch)).unwrap();
+            let changes = changes(&batch);
+            if random.below(2_u32) == 0 {
+                // the nodes that lead there are kept; some will be others when a root needs them
+                let keys: Vec<StateKey> = changes.iter().map(|change| change.key).collect();
+                parts.state.get_many(&keys, |_, _| {}).unwrap();
+            }
+            let root = parts.state.update(&changes).unwrap();
             assert_eq!(root, world.root(), "{draw:?}, seed {seed}");
             if random.below(4_u32) == 0 {
                 parts.commit();

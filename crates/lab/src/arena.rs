@@ -8,7 +8,7 @@ use crate::peers::Ready;
 use crate::shape::Contestant;
 use crate::{cold, process};
 use anyhow::{Context, Result, bail};
-use pipeline::record::{LoadWatch, RunRecord};
+use pipeline::record::{Load, LoadWatch, RunRecord};
 use pipeline::usage::children_cpu_s;
 use std::collections::HashMap;
 use std::fs;
@@ -66,14 +66,15 @@ impl Arena for Ring<'_> {
 }
 
 impl Ring<'_> {
-    /// All steps of a run. The record is that of the last one, and has the facts and answers of
-    /// each with its name in front.
+    /// All steps of a run. The record is that of the last one, with the load of the most disturbed
+    /// one, and has the facts and answers of each with its name in front.
     fn steps_of(&self, contestant: usize, folder: &Path) -> Result<RunRecord> {
         let settings = &self.settings[contestant];
         let Some((name, values)) = &self.steps else {
             return self.step(contestant, settings, folder);
         };
         let (mut facts, mut answers, mut last) = (vec![], Settings::new(), None);
+        let mut load: Option<Load> = None;
         for value in values {
             let mut settings = settings.clone();
             settings.insert(name.clone(), value.clone());
@@ -81,11 +82,14 @@ impl Ring<'_> {
             let named = |name: &str| format!("{value}.{name}");
             facts.extend(step.facts.iter().map(|(fact, number)| (named(fact), number)));
             answers.extend(step.answer.iter().map(|(name, text)| (named(name), text.clone())));
+            let by_share = |a: &Load, b: &Load| a.share().total_cmp(&b.share());
+            load = load.into_iter().chain(step.load).max_by(by_share);
             last = Some(step);
         }
         let mut record = last.with_context(|| format!("no step of {name}"))?;
         facts.iter().for_each(|(fact, number)| record.facts.set(fact, *number));
         record.answer.extend(answers);
+        record.load = load;
         Ok(record)
     }
 

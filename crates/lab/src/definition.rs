@@ -1,5 +1,5 @@
 //! What is measured: a file of `benchmarks/definitions` for each benchmark, as
-//! `docs/benchmark-definitions.md` describes it.
+//! `docs/formats/benchmark-definition.md` describes it.
 
 use crate::shape::Shape;
 use anyhow::{Context, Result, bail, ensure};

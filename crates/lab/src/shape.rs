@@ -6,6 +6,7 @@ use crate::definition::{Definition, Settings};
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::thread::available_parallelism;
 
 /// The name of our default.
 pub const OURS: &str = "blockmill";
@@ -141,7 +142,10 @@ pub fn contestants(
             ensure!(!definition.ablation.is_empty(), "{name} has no ablation");
             ablation(definition, options, &mut all)?;
         }
-        Shape::Sweep(setting) => sweep(definition, setting, &mut all)?,
+        Shape::Sweep(setting) => {
+            let cores = available_parallelism().map_or(1, usize::from);
+            sweep(definition, setting, cores, &mut all)?;
+        }
         Shape::Peers => {
             ensure!(!definition.peers.is_empty(), "{name} has no peers");
             all.extend(definition.peers.iter().map(|peer| Contestant {
@@ -246,14 +250,23 @@ fn ablation(
     Ok(())
 }
 
-/// The default at each value of a setting but the one that it has, against the default.
-fn sweep(definition: &Definition, setting: &str, all: &mut Vec<Contestant>) -> Result<()> {
+/// The default at each value of a setting but the one that it has, against the default. More
+/// threads than there are `cores` are left out: they would take turns.
+fn sweep(
+    definition: &Definition,
+    setting: &str,
+    cores: usize,
+    all: &mut Vec<Contestant>,
+) -> Result<()> {
     let Some(values) = definition.sweep.get(setting) else {
         let names: Vec<&str> = definition.sweep.keys().map(String::as_str).collect();
         bail!("{}: no sweep of '{setting}'; available: {}", definition.name, names.join(", "));
     };
     let own = definition.settings.get(setting);
-    for value in values.iter().filter(|value| own != Some(value)) {
+    let too_many = |value: &String| {
+        setting == "threads" && value.parse().is_ok_and(|threads: usize| threads > cores)
+    };
+    for value in values.iter().filter(|value| own != Some(value) && !too_many(value)) {
         let settings = Settings::from([(setting.to_owned(), value.clone())]);
         let label = format!("{setting} {value}");
         all.push(Contestant { settings, ..Contestant::ours(label, vec![]) });
@@ -345,9 +358,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_leaves_out_the_value_of_the_baseline() {
-        let expected = texts(&[("threads 1", "", "blockmill"), ("threads 4", "", "blockmill")]);
-        assert_eq!(rows(&Shape::Sweep("threads".into())), expected);
+    fn a_sweep_leaves_out_the_value_of_the_baseline_and_more_threads_than_cores() {
+        let labels = |text: &str, setting, cores| {
+            let mut all = vec![];
+            sweep(&Definition::parse("d", text).unwrap(), setting, cores, &mut all).unwrap();
+            all.into_iter().map(|one| one.label).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(TEXT, "threads", 4), ["threads 1", "threads 4"]);
+        assert_eq!(labels(TEXT, "threads", 2), ["threads 1"]);
+        let text = TEXT.replace("threads = ", "blocks = ");
+        assert_eq!(labels(&text, "blocks", 2), ["blocks 1", "blocks 4"], "no cores");
     }
 
     #[test]

@@ -64,12 +64,17 @@ fn work_of(args: &GenerateEthereum, work: &str, json: bool) -> Result<Answer> {
         return Answer::ok().with(json!({
             "out": out.to_string(), "last": last, "seed": args.seed, "work": work,
             "transactions": transactions, "gas": gas, "hash": hash, "state_root": root,
+            "slots": recipe.slots,
         }));
     }
     let [blocks, transactions, gas] = [last, transactions, gas].map(grouped);
     println!("wrote blocks 0 to {blocks} to {out}, and a genesis.json");
     println!("they have {transactions} transactions, which use {gas} gas");
     println!("the last block is {hash}, the state root behind it {root}");
+    let [slots, asked] = [recipe.slots, args.executable.slots].map(grouped);
+    if slots != asked {
+        println!("--slots {asked}: made {slots}, the next power of two");
+    }
     println!("execute them with --level execution --seal off");
     Ok(Answer::ok())
 }

@@ -7,7 +7,11 @@ use crate::check::tip_at;
 use crate::fault::Error;
 use crate::header::HeaderView;
 use crate::state::{HashedChanges, Healed, NodeSet, SharedState, StateError, StateKind};
+use crypto::ManyKeccak;
 use pipeline::Cancel;
+
+/// Changes of several blocks that are applied together: what they have in common is hashed once.
+const TOGETHER: usize = 1 << 14;
 
 impl ExecutedStore {
     /// Brings the state on disk to the last block of the log, and holds it to the root in that
@@ -15,6 +19,7 @@ impl ExecutedStore {
     pub(super) fn redo_on_disk(&self, disk: &SharedState, cancel: &Cancel) -> Result<bool, Error> {
         let Some(facts) = self.facts else { return Ok(true) };
         let (mut at, mut next) = (facts.start, facts.checkpoint.map_or(0, |number| number + 1));
+        let mut together = HashedChanges::default();
         while at < self.parts.logs[facts.active].len() {
             if cancel.is_cancelled() {
                 return Ok(false);
@@ -29,9 +34,19 @@ impl ExecutedStore {
             for code in &block.codes {
                 state.put_code(&crypto::keccak256(code), code).map_err(of_state)?;
             }
-            state.update(&forward(&block)).map_err(of_state)?;
+            let changes = forward(&block);
+            // behind one that removes something there may be new slots of the same account
+            let removes = changes.removes();
+            if removes || together.count() >= TOGETHER {
+                state.update(&std::mem::take(&mut together).in_order()).map_err(of_state)?;
+            }
+            match removes {
+                true => _ = state.update(&changes).map_err(of_state)?,
+                false => together.append(&changes),
+            }
             (at, next) = (end, next + 1);
         }
+        disk.write().update(&together.in_order()).map_err(of_state)?;
         if next != facts.block + 1 {
             let log = &self.parts.logs[facts.active];
             let expected = format!("records up to block {}", facts.block);
@@ -229,14 +244,16 @@ pub(crate) fn of_state(error: StateError) -> Error {
 /// What a block did.
 fn forward(block: &BlockChanges) -> HashedChanges {
     let mut changes = HashedChanges::default();
-    for account in &block.accounts {
-        let key = crypto::keccak256(&account.address);
+    let (accounts, mut slots) = keys_of(block);
+    for (account, key) in block.accounts.iter().zip(accounts) {
         if account.lost.is_some() && account.after.is_some() {
             changes.clear(key);
         }
         changes.account(key, account.after.as_ref());
-        for slot in account.slots.iter().filter(|_| account.after.is_some()) {
-            changes.slot(key, hash_of(slot.slot), slot.after);
+        for (slot, hash) in account.slots.iter().zip(slots.by_ref()) {
+            if account.after.is_some() {
+                changes.slot(key, hash, slot.after);
+            }
         }
     }
     changes.in_order()
@@ -245,21 +262,31 @@ fn forward(block: &BlockChanges) -> HashedChanges {
 /// What takes it back.
 fn backward(block: &BlockChanges) -> HashedChanges {
     let mut changes = HashedChanges::default();
-    for account in &block.accounts {
-        let key = crypto::keccak256(&account.address);
+    let (accounts, mut slots) = keys_of(block);
+    for (account, key) in block.accounts.iter().zip(accounts) {
         changes.account(key, account.before.as_ref());
-        if account.before.is_none() {
-            continue;
+        let is_there = account.before.is_some();
+        if is_there {
+            let lost = account.lost.iter().flatten();
+            lost.for_each(|(slot, value)| changes.slot(key, *slot, *value));
         }
-        let lost = account.lost.iter().flatten();
-        lost.for_each(|(slot, value)| changes.slot(key, *slot, *value));
-        for slot in &account.slots {
-            changes.slot(key, hash_of(slot.slot), slot.before);
+        for (slot, hash) in account.slots.iter().zip(slots.by_ref()) {
+            if is_there {
+                changes.slot(key, hash, slot.before);
+            }
         }
     }
     changes.in_order()
 }
 
-fn hash_of(slot: crate::U256) -> Hash {
-    crypto::keccak256(&slot.to_be_bytes::<32>())
+/// The hashes of a block's accounts, and those of the slots of all of them.
+fn keys_of(block: &BlockChanges) -> (Vec<Hash>, impl Iterator<Item = Hash> + use<>) {
+    let slots = block.accounts.iter().flat_map(|account| &account.slots);
+    let slots: Vec<_> = slots.map(|slot| slot.slot.to_be_bytes::<32>()).collect();
+    let accounts = block.accounts.iter().map(|account| &account.address[..]);
+    let messages: Vec<&[u8]> = accounts.chain(slots.iter().map(|slot| &slot[..])).collect();
+    let mut keys = vec![[0; 32]; messages.len()];
+    ManyKeccak::detect().keccak256(&messages, &mut keys);
+    let slots = keys.split_off(block.accounts.len());
+    (keys, slots.into_iter())
 }

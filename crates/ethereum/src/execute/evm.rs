@@ -34,7 +34,6 @@ use super::transaction::{PreparedTransaction, Refusal};
 use crate::params::Fork;
 use crate::state::{Account, EMPTY_CODE, State, StateError};
 use crate::{Address, U256};
-use hashbrown::HashSet;
 use notes::Notes;
 use revm::ExecuteEvm;
 use revm::context::result::{EVMError, ExecutionResult, InvalidTransaction};
@@ -114,7 +113,7 @@ impl<'s> Evm<'s> {
 
     /// The same that tells this history of calls, while these slots have been read ahead for it.
     #[must_use]
-    pub fn told(mut self, history: Option<Arc<History>>, foreseen: HashSet<Slot>) -> Self {
+    pub fn told(mut self, history: Option<Arc<History>>, foreseen: &[Slot]) -> Self {
         self.machine.ctx.db_mut().notes = Notes::of(history, foreseen);
         self
     }

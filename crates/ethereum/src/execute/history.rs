@@ -10,7 +10,7 @@
 
 use crate::{Address, Hash, U256};
 use crypto::ManyKeccak;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use std::mem::size_of;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -160,9 +160,7 @@ fn bytes(seen: &Vec<Seen>) -> usize {
 /// Slots that calls are expected to come to.
 #[derive(Debug, Default)]
 pub struct Foreseen {
-    /// All of them.
-    pub slots: HashSet<Slot>,
-    /// Their values, as a state on disk had them.
+    /// With their values, as a state on disk had them; one may be there twice.
     pub values: Vec<(Slot, U256)>,
     /// The turn of the state when it was asked.
     pub turn: u64,
@@ -193,12 +191,12 @@ impl History {
         self.table().learn(kind, &found);
     }
 
-    /// The slots that calls are expected to come to.
+    /// The slots that calls are expected to come to, each once.
     pub fn foresee<'a>(
         &self,
         hasher: ManyKeccak,
         calls: impl Iterator<Item = Call<'a>>,
-    ) -> HashSet<Slot> {
+    ) -> Vec<Slot> {
         let mut open: Vec<Open> = vec![];
         let table = self.table();
         for call in calls {
@@ -214,7 +212,11 @@ impl History {
         }
         drop(table);
         (0..2).for_each(|level| descend(hasher, &mut open, level));
-        open.iter().map(|open| (open.address, open.slot + U256::from(open.member))).collect()
+        let slots = open.iter().map(|open| (open.address, open.slot + U256::from(open.member)));
+        let mut slots: Vec<Slot> = slots.collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots
     }
 }
 

@@ -6,7 +6,6 @@ use super::{PreparedBlock, PreparedTransaction};
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
 use crypto::ManyKeccak;
-use hashbrown::HashSet;
 use rlp::ethereum::TransactionType;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -159,15 +158,15 @@ pub fn speculate(
 }
 
 /// The slots that heavy transactions come to in dry runs, as far as the account goes: what they use
-/// of gas is in vain unless they come to many slots.
+/// of gas is in vain unless they come to many slots. Several may come to one slot.
 pub fn dry_runs(
     account: &Account,
     spec: &ChainSpec,
     disk: &SharedState,
     options: MachineOptions,
     blocks: &[PreparedBlock],
-) -> HashSet<Slot> {
-    let mut found = HashSet::new();
+) -> Vec<Slot> {
+    let mut found = vec![];
     let is_heavy = |tx: &&PreparedTransaction| tx.gas_limit >= HEAVY;
     if !blocks.iter().flat_map(|block| &block.transactions).any(|tx| is_heavy(&tx)) {
         return found;

@@ -11,7 +11,7 @@ use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
 use crate::{Address, Hash};
 use crypto::ManyKeccak;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use pipeline::Stages;
 use store::StateKey;
 
@@ -33,63 +33,68 @@ pub(super) fn prefetching<'a>(
             slots.extend(dry_runs(account, spec, &disk, machine, blocks));
         }
         prefetch(&disk, hasher, blocks, &slots);
-        batch.foreseen = read(&disk, hasher, slots);
+        batch.foreseen = read(&disk, hasher, &slots);
         batch.foresight = Foresight::default();
     })
 }
 
 /// Reads slots; what cannot be read is asked for again.
-fn read(disk: &SharedState, hasher: ManyKeccak, slots: HashSet<Slot>) -> Foreseen {
+fn read(disk: &SharedState, hasher: ManyKeccak, slots: &[Slot]) -> Foreseen {
     let turn = disk.turn();
-    let order: Vec<Slot> = slots.iter().copied().collect();
-    let words: Vec<Hash> = order.iter().map(|(_, slot)| slot.to_be_bytes()).collect();
-    // thousands of slots of one contract have one address
-    let addresses: HashSet<Address> = order.iter().map(|(address, _)| *address).collect();
-    let addresses: Vec<Address> = addresses.into_iter().collect();
+    let words: Vec<Hash> = slots.iter().map(|(_, slot)| slot.to_be_bytes()).collect();
+    let addresses = addresses_of(slots);
     let messages = addresses.iter().map(|address| &address[..]);
     let messages: Vec<&[u8]> = messages.chain(words.iter().map(|word| &word[..])).collect();
     let mut hashes = vec![[0; 32]; messages.len()];
     hasher.keccak256(&messages, &mut hashes);
-    let (own, words) = hashes.split_at(addresses.len());
-    let accounts: HashMap<Address, Hash> = addresses.into_iter().zip(own.iter().copied()).collect();
-    let key = |(slot, word): (Slot, &Hash)| {
-        let account = accounts.get(&slot.0).copied().unwrap_or_default();
-        (StateKey::slot(account, *word), slot)
-    };
-    let mut keyed: Vec<(StateKey, Slot)> = order.into_iter().zip(words).map(key).collect();
-    // neighbours share what leads to them
-    keyed.sort_unstable();
-    let (keys, order): (Vec<StateKey>, Vec<Slot>) = keyed.into_iter().unzip();
+    let (accounts, words) = hashes.split_at(addresses.len());
+    // neighbours share what leads to them: in the order of accounts, and of their slots' hashes as
+    // far as the first bytes tell
+    let mut order: Vec<(usize, u64, usize)> = Vec::with_capacity(slots.len());
+    let mut account = 0;
+    for (at, ((address, _), word)) in slots.iter().zip(words).enumerate() {
+        if addresses.get(account) != Some(address) {
+            account = addresses.binary_search(address).unwrap_or_default();
+        }
+        let start = word.first_chunk().copied().unwrap_or_default();
+        order.push((account, u64::from_be_bytes(start), at));
+    }
+    order.sort_unstable();
+    let keys = order.iter().map(|(account, _, at)| StateKey::slot(accounts[*account], words[*at]));
+    let keys: Vec<StateKey> = keys.collect();
     let values = disk.slots(&keys).unwrap_or_default();
-    Foreseen { slots, values: order.into_iter().zip(values).collect(), turn }
+    let slots = order.iter().map(|(.., at)| slots[*at]);
+    Foreseen { values: slots.zip(values).collect(), turn }
+}
+
+/// The addresses of slots, each once: thousands of slots of one contract have one.
+fn addresses_of(slots: &[Slot]) -> Vec<Address> {
+    let mut addresses: Vec<Address> = slots.iter().map(|(address, _)| *address).collect();
+    addresses.dedup();
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
 }
 
 /// Tells the state the values of slots that were read ahead, which it reads no more then; those
 /// slots. What has changed since is in memory in the turn in which they were read, and is newer
 /// there.
-pub(super) fn teach(state: &mut State, foreseen: Foreseen) -> HashSet<Slot> {
-    let Foreseen { slots, values, turn } = foreseen;
+pub(super) fn teach(state: &mut State, foreseen: Foreseen) -> Vec<Slot> {
+    let Foreseen { values, turn } = foreseen;
     if state.turn_number() == turn {
         let values = values.iter().map(|((address, slot), value)| (address, *slot, *value));
         // what cannot be read is asked for again, and told then
         let _ = state.learn(values, turn);
     }
-    slots
+    values.into_iter().map(|(slot, _)| slot).collect()
 }
 
 /// Reads the accounts and slots that blocks name: senders, receivers, what access lists have
 /// (EIP-2930), who earns something; and the accounts of slots that a history of calls expects. What
 /// cannot be read is asked for again, and told then.
-fn prefetch(
-    disk: &SharedState,
-    hasher: ManyKeccak,
-    blocks: &[PreparedBlock],
-    foreseen: &HashSet<Slot>,
-) {
+fn prefetch(disk: &SharedState, hasher: ManyKeccak, blocks: &[PreparedBlock], foreseen: &[Slot]) {
     let mut slots: Vec<(Address, Hash)> = vec![];
-    let mut addresses: Vec<Address> = vec![];
-    let contracts: HashSet<Address> = foreseen.iter().map(|(address, _)| *address).collect();
-    addresses.extend(contracts);
+    let mut addresses = addresses_of(foreseen);
     for block in blocks {
         addresses.push(block.terms.beneficiary);
         addresses.extend(block.withdrawals.iter().map(|(receiver, _)| *receiver));

@@ -89,6 +89,14 @@ impl Unread {
 }
 
 impl Entry {
+    /// Has the CPU fetch what [`Self::learn`] will need.
+    pub fn touch(&self, slot: &U256) {
+        self.slots.touch(slot);
+        if let Some((older, _)) = self.unread.as_ref().and_then(|unread| unread.older.as_ref()) {
+            older.touch(slot);
+        }
+    }
+
     /// The value of a slot that is not among those that are not 0; whether it is kept from now on.
     pub fn ask(&mut self, slot: &U256, source: &Source) -> Result<(U256, bool), StateError> {
         let Some(unread) = &self.unread else { return Ok((U256::ZERO, false)) };
@@ -128,7 +136,7 @@ impl Entry {
         if let Some(unread) = &mut self.unread {
             if value.is_zero() {
                 unread.zeros.insert(slot);
-            } else {
+            } else if !unread.zeros.is_empty() {
                 unread.zeros.remove(&slot);
             }
         }

@@ -16,6 +16,8 @@ struct Slot {
 
 /// Places of the smallest table.
 const LEAST: usize = 4;
+/// Places of the largest: 8 MiB of them. In tests it is small, so that there are many.
+const MOST: usize = if cfg!(test) { 1 << 6 } else { 1 << 17 };
 
 /// What keys are mixed with: they come from contracts, whose authors must not know which of them
 /// fall together.
@@ -26,13 +28,37 @@ static SEEDS: LazyLock<[u64; 4]> = LazyLock::new(|| {
 
 /// Slots by key. A slot that is 0 is no slot.
 ///
+/// A table that doubles touches as much memory again as it has, and a machine may have to find it
+/// first. So there is one table up to a size, and behind that many of that size, of which one is
+/// cut in two when it is full (extendible hashing: Fagin, Nievergelt, Pippenger and Strong, 1979).
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    one: Table,
+    /// Instead of it.
+    many: Option<Box<Many>>,
+    used: usize,
+}
+
+/// Tables of [`MOST`] places.
+#[derive(Debug, Default)]
+struct Many {
+    tables: Vec<Table>,
+    /// Which table has the slots whose hashes begin with the bits of a number of `bits` bits.
+    directory: Vec<u32>,
+    bits: u32,
+    /// Free places of a table that was cut.
+    spare: Vec<Slot>,
+}
+
 /// Open addressing: a slot stands at the place of its hash or behind it without a gap, and at most
 /// three in four places are taken.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
+struct Table {
     /// None, or a power of two of them.
     places: Vec<Slot>,
     used: usize,
+    /// Bits that all hashes in it begin with.
+    bits: u32,
 }
 
 impl Slots {
@@ -47,8 +73,117 @@ impl Slots {
     /// The value of a slot; 0 where there is none.
     #[inline]
     pub fn get(&self, key: &U256) -> U256 {
+        let hash = hash(key);
+        self.table(hash).get(hash, key)
+    }
+
+    /// Has the CPU fetch what a look-up of a slot will need.
+    #[inline]
+    pub fn touch(&self, key: &U256) {
+        let hash = hash(key);
+        let places = &self.table(hash).places;
+        if let Some(last) = places.len().checked_sub(1) {
+            prefetch(&places[hash as usize & last]);
+        }
+    }
+
+    /// Sets a slot; its value before.
+    pub fn set(&mut self, key: U256, value: U256) -> U256 {
+        let hash = hash(&key);
+        if value.is_zero() {
+            let before = self.table_mut(hash).remove(hash, &key);
+            self.used -= usize::from(!before.is_zero());
+            return before;
+        }
+        while self.table(hash).is_full() {
+            self.grow(hash);
+        }
+        let before = self.table_mut(hash).put(hash, Slot { key, value });
+        self.used += usize::from(before.is_zero());
+        before
+    }
+
+    /// The slots and their values, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&U256, &U256)> {
+        let many = self.many.iter().flat_map(|many| &many.tables);
+        let places = std::iter::once(&self.one).chain(many).flat_map(|table| &table.places);
+        places.filter(|slot| !slot.value.is_zero()).map(|slot| (&slot.key, &slot.value))
+    }
+
+    #[inline]
+    fn table(&self, hash: u64) -> &Table {
+        match &self.many {
+            None => &self.one,
+            Some(many) => &many.tables[many.at(hash)],
+        }
+    }
+
+    #[inline]
+    fn table_mut(&mut self, hash: u64) -> &mut Table {
+        match &mut self.many {
+            None => &mut self.one,
+            Some(many) => {
+                let at = many.at(hash);
+                &mut many.tables[at]
+            }
+        }
+    }
+
+    /// Makes room for a slot with this hash.
+    fn grow(&mut self, hash: u64) {
+        if self.many.is_none() && self.one.places.len() < MOST {
+            return self.one.double();
+        }
+        let one = &mut self.one;
+        let many = self.many.get_or_insert_with(|| {
+            let tables = vec![std::mem::take(one)];
+            Box::new(Many { tables, directory: vec![0], ..Many::default() })
+        });
+        many.cut(hash);
+    }
+}
+
+impl Many {
+    #[inline]
+    fn at(&self, hash: u64) -> usize {
+        self.directory[first_bits(hash, self.bits)] as usize
+    }
+
+    /// Cuts the table of a hash in two, by the next bit.
+    fn cut(&mut self, hash: u64) {
+        let at = self.at(hash);
+        let bits = self.tables[at].bits;
+        if bits == self.bits {
+            self.directory = self.directory.iter().flat_map(|table| [*table; 2]).collect();
+            self.bits += 1;
+        }
+        let bits = bits + 1;
+        let spare = std::mem::take(&mut self.spare);
+        let low = if spare.is_empty() { free_places(MOST) } else { spare };
+        let tables = [low, free_places(MOST)].map(|places| Table { places, used: 0, bits });
+        let [mut low, mut high] = tables;
+        let mut old = std::mem::take(&mut self.tables[at].places);
+        for slot in old.iter().filter(|slot| !slot.value.is_zero()) {
+            let hash = self::hash(&slot.key);
+            let table = if first_bits(hash, bits) & 1 == 0 { &mut low } else { &mut high };
+            table.put(hash, *slot);
+        }
+        old.fill(Slot::default());
+        self.spare = old;
+        // the upper half of its places in the directory is the new one's
+        let span = 1 << (self.bits - bits);
+        let start = (first_bits(hash, bits) | 1) * span;
+        self.directory[start..start + span].fill(self.tables.len() as u32);
+        self.tables[at] = low;
+        self.tables.push(high);
+    }
+}
+
+impl Table {
+    #[inline]
+    fn get(&self, hash: u64, key: &U256) -> U256 {
         let Some(last) = self.places.len().checked_sub(1) else { return U256::ZERO };
-        let mut at = hash(key) & last;
+        let mut at = hash as usize & last;
         loop {
             let slot = &self.places[at];
             if slot.key == *key || slot.value.is_zero() {
@@ -59,57 +194,40 @@ impl Slots {
         }
     }
 
-    /// Has the CPU fetch what a look-up of a slot will need.
-    #[inline]
-    pub fn touch(&self, key: &U256) {
-        if let Some(last) = self.places.len().checked_sub(1) {
-            prefetch(&self.places[hash(key) & last]);
-        }
+    fn is_full(&self) -> bool {
+        (self.used + 1) * 4 > self.places.len() * 3
     }
 
-    /// Sets a slot; its value before.
-    pub fn set(&mut self, key: U256, value: U256) -> U256 {
-        if value.is_zero() {
-            return self.remove(&key);
-        }
-        if (self.used + 1) * 4 > self.places.len() * 3 {
-            self.grow();
-        }
-        let at = self.place(&key);
-        let slot = &mut self.places[at];
-        let before = slot.value;
-        if before.is_zero() {
-            self.used += 1;
-        }
-        *slot = Slot { key, value };
+    /// Puts a slot where there is room; its value before.
+    fn put(&mut self, hash: u64, slot: Slot) -> U256 {
+        let at = self.place(hash, &slot.key);
+        let before = std::mem::replace(&mut self.places[at], slot).value;
+        self.used += usize::from(before.is_zero());
         before
     }
 
     /// Where a slot is, or would be. There is a free place.
-    fn place(&self, key: &U256) -> usize {
+    fn place(&self, hash: u64, key: &U256) -> usize {
         let last = self.places.len() - 1;
-        let mut at = hash(key) & last;
+        let mut at = hash as usize & last;
         while !self.places[at].value.is_zero() && self.places[at].key != *key {
             at = (at + 1) & last;
         }
         at
     }
 
-    fn grow(&mut self) {
-        let count = (self.places.len() * 2).max(LEAST);
-        let mut places = Vec::with_capacity(count);
-        system::memory::prefer_huge_pages(&mut places);
-        places.resize(count, Slot::default());
+    fn double(&mut self) {
+        let places = free_places((self.places.len() * 2).max(LEAST));
         let old = std::mem::replace(&mut self.places, places);
+        self.used = 0;
         for slot in old.into_iter().filter(|slot| !slot.value.is_zero()) {
-            let at = self.place(&slot.key);
-            self.places[at] = slot;
+            self.put(hash(&slot.key), slot);
         }
     }
 
-    fn remove(&mut self, key: &U256) -> U256 {
+    fn remove(&mut self, hash: u64, key: &U256) -> U256 {
         let Some(last) = self.places.len().checked_sub(1) else { return U256::ZERO };
-        let mut gap = self.place(key);
+        let mut gap = self.place(hash, key);
         let before = self.places[gap].value;
         if before.is_zero() {
             return before;
@@ -123,7 +241,7 @@ impl Slots {
             if slot.value.is_zero() {
                 break;
             }
-            let home = hash(&slot.key) & last;
+            let home = self::hash(&slot.key) as usize & last;
             if (at.wrapping_sub(home) & last) >= (at.wrapping_sub(gap) & last) {
                 self.places[gap] = slot;
                 gap = at;
@@ -132,17 +250,25 @@ impl Slots {
         self.places[gap] = Slot::default();
         before
     }
+}
 
-    /// The slots and their values, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&U256, &U256)> {
-        let taken = self.places.iter().filter(|slot| !slot.value.is_zero());
-        taken.map(|slot| (&slot.key, &slot.value))
-    }
+fn free_places(count: usize) -> Vec<Slot> {
+    let mut places = Vec::with_capacity(count);
+    system::memory::prefer_huge_pages(&mut places);
+    places.resize(count, Slot::default());
+    places
+}
+
+/// The first bits of a hash, as a number.
+#[inline]
+fn first_bits(hash: u64, bits: u32) -> usize {
+    // all 64 of them go where none is asked for
+    hash.checked_shr(u64::BITS - bits).unwrap_or_default() as usize
 }
 
 /// Two products of 64 bits, each folded to 64, as foldhash has them.
 #[inline]
-fn hash(key: &U256) -> usize {
+fn hash(key: &U256) -> u64 {
     let fold = |a: u64, b: u64| {
         let product = u128::from(a) * u128::from(b);
         product as u64 ^ (product >> 64) as u64
@@ -150,7 +276,7 @@ fn hash(key: &U256) -> usize {
     let ([a, b, c, d], seeds) = (*key.as_limbs(), &*SEEDS);
     let low = fold(a ^ seeds[0], b ^ seeds[1]);
     let high = fold(c ^ seeds[2], d ^ seeds[3]);
-    fold(low ^ seeds[1], high ^ seeds[2]) as usize
+    fold(low ^ seeds[1], high ^ seeds[2])
 }
 
 #[cfg(test)]
@@ -187,6 +313,13 @@ mod tests {
             assert_eq!((slots.used, slots.is_empty()), (oracle.len(), oracle.is_empty()));
         }
         assert!(removed > 1_000 && changed > 1_000, "{removed} {changed}");
+        let many = slots.many.as_ref().unwrap();
+        let (tables, sum) =
+            (&many.tables, many.tables.iter().map(|table| table.used).sum::<usize>());
+        assert!(tables.len() > 16 && slots.len() == sum, "{} {sum}", tables.len());
+        let depth = |table: &Table| table.bits;
+        assert_eq!(tables.iter().map(depth).max(), Some(many.bits));
+        assert!(tables.iter().map(depth).min() < Some(many.bits), "not all are cut at once");
         let found: HashMap<_, _> = slots.iter().map(|(key, value)| (*key, *value)).collect();
         assert_eq!(found, oracle);
         for key in oracle.keys() {

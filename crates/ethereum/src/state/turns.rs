@@ -92,7 +92,7 @@ impl State {
             // the CPU fetches the places of some while others are looked up
             for (address, slot, value) in slots.by_ref().take(TOGETHER) {
                 let id = self.id(address)?;
-                self.entries[id as usize].slots.touch(&slot);
+                self.entries[id as usize].touch(&slot);
                 some.push((id, slot, value));
             }
             if some.is_empty() {

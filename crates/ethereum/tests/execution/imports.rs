@@ -55,6 +55,7 @@ pub fn settings() -> Vec<Setting> {
         ["prefetch=runs", "speculate=all"],
         ["prefetch=access", "commit=serial"],
         ["prefetch=history", "speculate=off"],
+        ["prefetch=dry-runs", "trie-preload=on"],
     ];
     let on_disk = ["state=pages", "state=flat+trie"].into_iter().flat_map(|state| {
         read_ahead.map(|[prefetch, other]| {

@@ -77,7 +77,7 @@ impl Pages {
 
     /// Reads pages, each with the bytes of a record in it, that are not in the cache.
     fn bring(&self, pages: &[(u32, u64)]) -> Result<Vec<Arc<[u8]>>> {
-        let mut found: Vec<_> = pages.iter().map(|(page, _)| self.files.cached(*page)).collect();
+        let mut found = self.files.cached_many(pages.iter().map(|(page, _)| *page))?;
         let missing = || pages.iter().zip(&found).filter(|(_, found)| found.is_none());
         let wanted = missing().map(|((page, bytes), _)| self.files.wanted(*page, *bytes));
         let wanted = wanted.collect::<Result<Vec<Wanted>>>()?;

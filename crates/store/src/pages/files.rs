@@ -178,6 +178,19 @@ impl PageFiles {
         self.cache.get(file.number, index).or_else(|| self.waits(file.number, index))
     }
 
+    /// Of many pages those that are in memory.
+    pub fn cached_many(&self, pages: impl Iterator<Item = u32>) -> Result<Vec<Option<Arc<[u8]>>>> {
+        let name = |page| self.file(page).map(|(file, index)| (file.number, index));
+        let names = pages.map(name).collect::<Result<Vec<_>>>()?;
+        let mut found = self.cache.get_many(&names);
+        for ((file, index), found) in names.into_iter().zip(&mut found) {
+            if found.is_none() {
+                *found = self.waits(file, index);
+            }
+        }
+        Ok(found)
+    }
+
     /// A page that is to be written.
     fn waits(&self, file: u64, index: u32) -> Option<Arc<[u8]>> {
         let mut waiting = self.waiting.iter().filter(|it| it.number == file && it.first <= index);

@@ -10,8 +10,11 @@ use std::sync::Arc;
 
 /// Most slots and most hashes of a transaction that are noted.
 const MOST: usize = 32;
+/// Slots from which on a share of them is counted for all, so that counting takes no time.
+const COUNTED: usize = 1024;
 
-/// Slots that were read ahead because calls were expected to come to them.
+/// Slots that were read ahead because calls were expected to come to them; where they are many, as a
+/// share of them tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Foresight {
     /// Those that were read then.
@@ -34,15 +37,20 @@ pub(super) struct Notes {
     history: Option<Arc<History>>,
     slots: Vec<Slot>,
     hashed: Vec<([u8; 64], U256)>,
-    /// Slots that were read ahead, without those that have been read since.
+    /// Slots that were read ahead and are counted, without those that have been read since.
     foreseen: HashSet<Slot>,
+    /// The bits of a slot that are 0 where it is counted.
+    mask: u64,
     used: u64,
 }
 
 impl Notes {
     /// For this history, while these slots are expected.
-    pub fn of(history: Option<Arc<History>>, foreseen: HashSet<Slot>) -> Self {
-        Self { history, foreseen, ..Self::default() }
+    pub fn of(history: Option<Arc<History>>, expected: &[Slot]) -> Self {
+        let share = expected.len().div_ceil(COUNTED).next_power_of_two();
+        let mask = share as u64 - 1;
+        let counted = expected.iter().copied().filter(|slot| is_counted(&slot.1, mask));
+        Self { history, foreseen: counted.collect(), mask, ..Self::default() }
     }
 
     /// Whether something is noted.
@@ -65,9 +73,9 @@ impl Notes {
 
     /// A slot is looked up in the state.
     #[inline]
-    pub fn reads(&mut self, slot: impl FnOnce() -> Slot) {
-        if !self.foreseen.is_empty() {
-            self.used += u64::from(self.foreseen.remove(&slot()));
+    pub fn reads(&mut self, slot: &U256, whole: impl FnOnce() -> Slot) {
+        if is_counted(slot, self.mask) && !self.foreseen.is_empty() {
+            self.used += u64::from(self.foreseen.remove(&whole()));
         }
     }
 
@@ -80,8 +88,15 @@ impl Notes {
 
     /// What has become of the slots that were read ahead.
     pub fn foresight(&self) -> Foresight {
-        Foresight { used: self.used, vain: self.foreseen.len() as u64 }
+        let share = self.mask + 1;
+        Foresight { used: self.used * share, vain: self.foreseen.len() as u64 * share }
     }
+}
+
+/// Whether a slot is among those that are counted.
+#[inline]
+fn is_counted(slot: &U256, mask: u64) -> bool {
+    slot.as_limbs()[0] & mask == 0
 }
 
 /// KECCAK256 that is noted where it hashes two words.

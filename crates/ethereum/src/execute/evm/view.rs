@@ -53,7 +53,7 @@ impl Database for View<'_> {
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
         self.reads.slots += 1;
-        self.notes.reads(|| (address.0.0, slot));
+        self.notes.reads(&slot, || (address.0.0, slot));
         match self.state.account(&address.0.0)? {
             Some((id, ..)) => self.state.slot(id, &slot),
             None => Ok(U256::ZERO),
@@ -68,7 +68,7 @@ impl Database for View<'_> {
         slot: U256,
     ) -> Result<U256, StateError> {
         self.reads.slots += 1;
-        self.notes.reads(|| (address.0.0, slot));
+        self.notes.reads(&slot, || (address.0.0, slot));
         self.state.slot(id.get() as AccountId, &slot)
     }
 

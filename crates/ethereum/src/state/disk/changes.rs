@@ -102,6 +102,23 @@ impl HashedChanges {
         (!ended.is_empty()).then_some(ended)
     }
 
+    /// Takes those of a later block, which removes nothing as a whole ([`Self::removes`]). The
+    /// result is not in order.
+    pub fn append(&mut self, later: &Self) {
+        debug_assert!(!later.removes());
+        let start = self.values.len();
+        self.values.extend_from_slice(&later.values);
+        let moved = |at: &Range<usize>| start + at.start..start + at.end;
+        let leaves = later.leaves.iter();
+        self.leaves.extend(leaves.map(|(key, at)| (*key, at.as_ref().map(moved))));
+    }
+
+    /// Is an account removed, or its storage emptied? What changed before must be there then.
+    #[must_use]
+    pub fn removes(&self) -> bool {
+        !self.cleared.is_empty() || self.ended().is_some()
+    }
+
     /// Keys that change.
     #[must_use]
     pub fn count(&self) -> usize {

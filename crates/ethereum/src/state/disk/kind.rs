@@ -48,6 +48,9 @@ pub struct DiskOptions {
     pub read_ahead: ReadAhead,
     /// Whether pages that were read stay in memory; of pages.
     pub page_cache: bool,
+    /// Whether nodes are read with the values that they lead to, ahead of the root; of flat values
+    /// and nodes.
+    pub trie_preload: bool,
     /// Threads that hash what a large block changed; of pages.
     pub threads: usize,
 }
@@ -61,6 +64,7 @@ impl DiskOptions {
         memory_bytes: Self::MEMORY,
         read_ahead: ReadAhead::Ring,
         page_cache: true,
+        trie_preload: false,
         threads: 1,
     };
 }

@@ -35,6 +35,8 @@ const PAGES: &str = "state-pages";
 const CODES: &str = "state-codes";
 /// The share of the memory that is for codes.
 const CODE_SHARE: usize = 16;
+/// The share of it that is for nodes that are read ahead, where any are.
+const AHEAD_SHARE: usize = 8;
 
 /// See the module's text.
 pub struct DiskState {
@@ -74,9 +76,10 @@ impl DiskState {
                 Design::Pages(Box::new(opening.pages(PAGES, &pages)?))
             }
             StateKind::FlatTrie => {
-                let opened = FlatTrie::open(opening, memory / 4 * 3);
+                let ahead = if options.trie_preload { memory / AHEAD_SHARE } else { 0 };
+                let opened = FlatTrie::open(opening, memory / 4 * 3 - ahead);
                 let state = opened.map_err(|error| of_tables(dir, error))?;
-                Design::FlatTrie(Box::new(state))
+                Design::FlatTrie(Box::new(state.preloading(ahead)))
             }
         };
         let options = TableOptions {

@@ -44,6 +44,9 @@ impl fmt::Display for DiskError {
 
 impl std::error::Error for DiskError {}
 
+/// Slots that are read before somebody who waits may change the state.
+const TOGETHER: usize = 1024;
+
 /// What is done to pages is done where there are some.
 fn no_pages() -> store::Error {
     let (expected, found) = ("state=pages".into(), "state=flat+trie".into());
@@ -194,7 +197,12 @@ impl SharedState {
     /// # Errors
     /// Damage; those of the system.
     pub fn slots(&self, keys: &[StateKey]) -> Result<Vec<U256>, StateError> {
-        self.read().slots(keys)
+        let mut values = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(TOGETHER) {
+            // who changes the state waits for so many at most
+            values.extend(self.read().slots(keys)?);
+        }
+        Ok(values)
     }
 
     /// [`DiskState::code`].

@@ -5,11 +5,13 @@
 //! It is what pages are measured against: a node is read for each level that a change comes
 //! through, and all nodes above a change are written again.
 
+mod ahead;
 mod heal;
 mod update;
 
 pub use heal::Healed;
 
+use self::ahead::Ahead;
 use super::sparse::Nodes;
 use super::{NodeBytes, StateError};
 use crate::Hash;
@@ -65,6 +67,8 @@ pub struct FlatTrie {
     root: Hash,
     /// Values and nodes that were put right while they were read.
     healed: Healed,
+    /// Nodes that a root may need.
+    ahead: Ahead,
 }
 
 impl FlatTrie {
@@ -85,7 +89,8 @@ impl FlatTrie {
                 malformed("state root", "32 bytes", format!("{} bytes", other.len()))
             })?,
         };
-        Ok(Self { accounts, slots, nodes, root, healed: Healed::default() })
+        let (healed, ahead) = Default::default();
+        Ok(Self { accounts, slots, nodes, root, healed, ahead })
     }
 
     /// The parts, to be committed together.
@@ -155,7 +160,7 @@ impl FlatTrie {
             .collect();
         self.slots.fetch(&whole, &mut found)?;
         slots.iter().enumerate().for_each(|(i, (at, _))| each(*at, found.value(i)));
-        Ok(())
+        if self.ahead.is_on() { self.preload(keys) } else { Ok(()) }
     }
 
     /// Calls `each` with the slots of an account and their values, in the order of their keys.
@@ -268,12 +273,19 @@ struct Reader<'a> {
     error: RefCell<Option<FlatTrieError>>,
     /// Nodes that were made again because they were not there.
     made: RefCell<HashMap<Vec<u8>, Vec<u8>>>,
+    /// For a root to come: what is read is kept, and nothing is made again.
+    is_ahead: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(state: &'a FlatTrie, account: Option<Hash>) -> Self {
-        let (read, error, made) = Default::default();
-        Self { state, account, read, error, made }
+        let (read, error, made, is_ahead) = Default::default();
+        Self { state, account, read, error, made, is_ahead }
+    }
+
+    /// For roots to come.
+    fn ahead(state: &'a FlatTrie, account: Option<Hash>) -> Self {
+        Self { is_ahead: true, ..Self::new(state, account) }
     }
 
     /// An answer, or the error of the table because of which there is none.
@@ -294,17 +306,29 @@ impl<'a> Reader<'a> {
         key: &Hash,
         depth: usize,
     ) -> Result<Option<Vec<u8>>, FlatTrieError> {
+        let FlatTrie { nodes, ahead, .. } = self.state;
+        let place = node_key(self.account.as_ref(), key, depth);
+        if let Some(node) = ahead.get(&place, hash) {
+            return Ok(Some(node));
+        }
         let mut bytes = vec![];
-        self.state.nodes.get(&node_key(self.account.as_ref(), key, depth), &mut bytes)?;
-        Ok((crypto::keccak256(&bytes) == *hash).then_some(bytes))
+        nodes.get(&place, &mut bytes)?;
+        let found = (crypto::keccak256(&bytes) == *hash).then_some(bytes);
+        if let Some(node) = found.as_ref().filter(|_| self.is_ahead) {
+            ahead.keep(place, hash, node);
+        }
+        Ok(found)
     }
 }
 
 impl Nodes for Reader<'_> {
     fn node(&self, hash: &Hash, key: &Hash, depth: usize) -> Result<NodeBytes, StateError> {
-        self.read.borrow_mut().push((*key, depth));
+        if !self.is_ahead {
+            self.read.borrow_mut().push((*key, depth));
+        }
         let found = match self.stored(hash, key, depth) {
             Ok(Some(node)) => Ok(Some(node)),
+            Ok(None) if self.is_ahead => Ok(None),
             Ok(None) => self.made_again(hash, key, depth),
             Err(error) => Err(error),
         };

@@ -68,7 +68,8 @@ impl FlatTrie {
         }
         let mut made = vec![];
         let root = trie.root_with(&mut |node| {
-            made.push((node_key(account.as_ref(), node.key, node.depth), node.encoding));
+            let key = node_key(account.as_ref(), node.key, node.depth);
+            made.push((key, *node.hash, node.encoding));
         });
         let mut left = HashSet::new();
         trie.places(&mut |key, depth| _ = left.insert(node_key(account.as_ref(), key, depth)));
@@ -82,7 +83,8 @@ impl FlatTrie {
                 self.nodes.delete(&key)?;
             }
         }
-        for (key, node) in made {
+        for (key, hash, node) in made {
+            self.ahead.change(&key, &hash, &node);
             self.nodes.put(&key, &node)?;
         }
         Ok(root)
