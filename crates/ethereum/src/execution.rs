@@ -4,6 +4,7 @@
 //! The state is in memory; what keeps it is in `durable`. A store without it keeps the blocks, so a
 //! run that goes on there executes them once more.
 
+mod chunks;
 mod keeping;
 mod prefetch;
 mod roots;
@@ -25,7 +26,8 @@ use crate::pace::Pace;
 use crate::params::ChainSpec;
 use crate::state::{Changes, Lost, State, StateError, Tries};
 use crate::{Hash, Level};
-use archive::{ChunkLimit, Part};
+use archive::Part;
+pub(crate) use chunks::chunk;
 use crypto::ManyKeccak;
 use keeping::Keeping;
 use pipeline::{Cancel, Flow, Stages};
@@ -34,28 +36,6 @@ use roots::root_chunk;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use store::ChainStore;
-
-/// Most blocks and bytes of a chunk that is executed: so few that the stages work side by side also
-/// on short archives, and wait little for each other.
-const CHUNK: ChunkLimit = ChunkLimit { blocks: 64, bytes: 128 << 10 };
-
-/// Most bytes of a chunk whose bodies are verified: some thousand signatures, so that many cores
-/// have something to do also on short archives.
-const BODIES: usize = 512 << 10;
-
-/// The bounds of a chunk: at least the blocks that have a root together.
-pub(crate) fn chunk(options: &Options) -> ChunkLimit {
-    let ChunkLimit { blocks, bytes } = options.chunk;
-    let together = options.setting.plan().root_every;
-    match options.level {
-        Level::Execution => ChunkLimit {
-            blocks: blocks.min(CHUNK.blocks.max(together)),
-            bytes: bytes.min(CHUNK.bytes * together),
-        },
-        Level::Bodies => ChunkLimit { blocks, bytes: bytes.min(BODIES) },
-        Level::Headers => options.chunk,
-    }
-}
 
 /// A block that was executed.
 #[derive(Debug, Default)]

@@ -263,9 +263,8 @@ fn sweep(
         bail!("{}: no sweep of '{setting}'; available: {}", definition.name, names.join(", "));
     };
     let own = definition.settings.get(setting);
-    let too_many = |value: &String| {
-        setting == "threads" && value.parse().is_ok_and(|threads: usize| threads > cores)
-    };
+    let is_of_threads = setting == "threads";
+    let too_many = |value: &String| is_of_threads && value.parse().is_ok_and(|n: usize| n > cores);
     for value in values.iter().filter(|value| own != Some(value) && !too_many(value)) {
         let settings = Settings::from([(setting.to_owned(), value.clone())]);
         let label = format!("{setting} {value}");
@@ -366,8 +365,7 @@ mod tests {
         };
         assert_eq!(labels(TEXT, "threads", 4), ["threads 1", "threads 4"]);
         assert_eq!(labels(TEXT, "threads", 2), ["threads 1"]);
-        let text = TEXT.replace("threads = ", "blocks = ");
-        assert_eq!(labels(&text, "blocks", 2), ["blocks 1", "blocks 4"], "no cores");
+        assert_eq!(labels(&TEXT.replace("threads", "jobs"), "jobs", 2), ["jobs 1", "jobs 4"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::Hash;
 use crate::check::tip_at;
 use crate::fault::Error;
 use crate::header::HeaderView;
-use crate::state::{HashedChanges, Healed, NodeSet, SharedState, StateError, StateKind};
+use crate::state::{DiskState, HashedChanges, Healed, NodeSet, SharedState, StateError, StateKind};
 use crypto::ManyKeccak;
 use pipeline::Cancel;
 
@@ -38,15 +38,15 @@ impl ExecutedStore {
             // behind one that removes something there may be new slots of the same account
             let removes = changes.removes();
             if removes || together.count() >= TOGETHER {
-                state.update(&std::mem::take(&mut together).in_order()).map_err(of_state)?;
+                apply(&mut state, std::mem::take(&mut together))?;
             }
             match removes {
-                true => _ = state.update(&changes).map_err(of_state)?,
+                true => apply(&mut state, changes)?,
                 false => together.append(&changes),
             }
             (at, next) = (end, next + 1);
         }
-        disk.write().update(&together.in_order()).map_err(of_state)?;
+        apply(&mut disk.write(), together)?;
         if next != facts.block + 1 {
             let log = &self.parts.logs[facts.active];
             let expected = format!("records up to block {}", facts.block);
@@ -239,6 +239,14 @@ pub(crate) fn of_state(error: StateError) -> Error {
         StateError::Disk(error) => Error::State(error),
         other => Error::Execution { lacks: format!("a state that can be kept, found {other}") },
     }
+}
+
+/// Applies what blocks changed, if anything.
+fn apply(state: &mut DiskState, changes: HashedChanges) -> Result<(), Error> {
+    if changes.count() > 0 || changes.removes() {
+        state.update(&changes.in_order()).map_err(of_state)?;
+    }
+    Ok(())
 }
 
 /// What a block did.

@@ -16,8 +16,8 @@ struct Slot {
 
 /// Places of the smallest table.
 const LEAST: usize = 4;
-/// Places of the largest: 8 MiB of them. In tests it is small, so that there are many.
-const MOST: usize = if cfg!(test) { 1 << 6 } else { 1 << 17 };
+/// Places of the largest: 8 MiB of them.
+const MOST: usize = 1 << 17;
 
 /// What keys are mixed with: they come from contracts, whose authors must not know which of them
 /// fall together.
@@ -32,14 +32,14 @@ static SEEDS: LazyLock<[u64; 4]> = LazyLock::new(|| {
 /// first. So there is one table up to a size, and behind that many of that size, of which one is
 /// cut in two when it is full (extendible hashing: Fagin, Nievergelt, Pippenger and Strong, 1979).
 #[derive(Debug, Default)]
-pub(super) struct Slots {
+pub(super) struct Slots<const PLACES: usize = MOST> {
     one: Table,
     /// Instead of it.
     many: Option<Box<Many>>,
     used: usize,
 }
 
-/// Tables of [`MOST`] places.
+/// Tables of the largest size.
 #[derive(Debug, Default)]
 struct Many {
     tables: Vec<Table>,
@@ -61,7 +61,7 @@ struct Table {
     bits: u32,
 }
 
-impl Slots {
+impl<const PLACES: usize> Slots<PLACES> {
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
@@ -131,7 +131,7 @@ impl Slots {
 
     /// Makes room for a slot with this hash.
     fn grow(&mut self, hash: u64) {
-        if self.many.is_none() && self.one.places.len() < MOST {
+        if self.many.is_none() && self.one.places.len() < PLACES {
             return self.one.double();
         }
         let one = &mut self.one;
@@ -158,11 +158,11 @@ impl Many {
             self.bits += 1;
         }
         let bits = bits + 1;
-        let spare = std::mem::take(&mut self.spare);
-        let low = if spare.is_empty() { free_places(MOST) } else { spare };
-        let tables = [low, free_places(MOST)].map(|places| Table { places, used: 0, bits });
-        let [mut low, mut high] = tables;
         let mut old = std::mem::take(&mut self.tables[at].places);
+        let spare = std::mem::take(&mut self.spare);
+        let low = if spare.is_empty() { free_places(old.len()) } else { spare };
+        let tables = [low, free_places(old.len())].map(|places| Table { places, used: 0, bits });
+        let [mut low, mut high] = tables;
         for slot in old.iter().filter(|slot| !slot.value.is_zero()) {
             let hash = self::hash(&slot.key);
             let table = if first_bits(hash, bits) & 1 == 0 { &mut low } else { &mut high };
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn slots_are_what_a_map_of_the_library_has() {
-        let (mut slots, mut oracle) = (Slots::default(), HashMap::new());
+        let (mut slots, mut oracle) = (Slots::<64>::default(), HashMap::new());
         let mut random = 1;
         let (mut removed, mut changed) = (0, 0);
         for round in 0..200_000u64 {

@@ -195,7 +195,7 @@ impl PageCache {
         let mut steps = 0..sets.len() * WAYS * 2 + 1;
         while bytes.load(Relaxed) > *capacity && steps.next().is_some() {
             let at = hand.fetch_add(1, Relaxed);
-            let mut ways = sets[at / WAYS & (sets.len() - 1)].ways();
+            let mut ways = sets[(at / WAYS) & (sets.len() - 1)].ways();
             if !std::mem::take(&mut ways.is_used[at % WAYS]) {
                 bytes.fetch_sub(ways.drop_at(at % WAYS), Relaxed);
             }

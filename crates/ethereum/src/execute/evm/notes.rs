@@ -13,8 +13,8 @@ const MOST: usize = 32;
 /// Slots from which on a share of them is counted for all, so that counting takes no time.
 const COUNTED: usize = 1024;
 
-/// Slots that were read ahead because calls were expected to come to them; where they are many, as a
-/// share of them tells.
+/// Slots that were read ahead because calls were expected to come to them; where they are many, as
+/// a share of them tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Foresight {
     /// Those that were read then.
