@@ -158,17 +158,16 @@ impl PageCache {
     /// Many pages.
     pub(crate) fn get_many(&self, names: &[Name]) -> Vec<Option<Arc<[u8]>>> {
         names.iter().take(AHEAD).for_each(|name| prefetch(self.set(*name)));
-        let (mut ahead, mut nearer) = (names.iter().skip(AHEAD), names.iter().skip(AHEAD / 2));
-        let get = |name: &Name| {
-            if let Some(name) = ahead.next() {
+        let get = |(at, name): (usize, &Name)| {
+            if let Some(name) = names.get(at + AHEAD) {
                 prefetch(self.set(*name));
             }
-            if let Some(name) = nearer.next() {
+            if let Some(name) = names.get(at + AHEAD / 2) {
                 self.bring_near(*name);
             }
             self.get(name.0, name.1)
         };
-        names.iter().map(get).collect()
+        names.iter().enumerate().map(get).collect()
     }
 
     pub(crate) fn insert(&self, run: u64, page: u32, bytes: Arc<[u8]>) {
@@ -189,8 +188,9 @@ impl PageCache {
         (ways.runs[place], ways.numbers[place]) = name;
         ways.is_used[place] = false;
         ways.pages[place] = Some(page);
-        drop(ways);
+        // before somebody else may let go of it, and take away what was not added yet
         bytes.fetch_add(more.wrapping_sub(less), Relaxed);
+        drop(ways);
         // twice around, all are let go of
         let mut steps = 0..sets.len() * WAYS * 2 + 1;
         while bytes.load(Relaxed) > *capacity && steps.next().is_some() {
@@ -247,6 +247,29 @@ mod tests {
             // of the 7.6 MB of all pages the largest budget has some forty per cent
             assert_eq!(hits > 6_000, budget == 3_000_000, "{hits} of {budget}");
         }
+    }
+
+    #[test]
+    fn threads_count_the_bytes_of_each_other() {
+        let (budget, most) = (60_000, 4 * 5_096);
+        let cache = PageCache::new(budget);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for i in 0..30_000_u32 {
+                        let name = (0, i.wrapping_mul(2_654_435_761 + thread) % 64);
+                        cache.insert(name.0, name.1, page(name, 12 + i as usize % 5_000));
+                        assert!(cache.bytes() <= budget + most, "{}", cache.bytes());
+                        let found = cache.get(name.0, name.1);
+                        assert!(found.is_none_or(|found| found[..12] == page(name, 0)[..]));
+                    }
+                });
+            }
+        });
+        let kept = cache.get_many(&(0..64).map(|page| (0, page)).collect::<Vec<_>>());
+        assert_eq!(cache.bytes(), kept.iter().flatten().map(|page| weight(page)).sum());
+        assert!(cache.bytes() <= budget);
     }
 
     #[test]
