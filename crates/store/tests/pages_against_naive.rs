@@ -15,11 +15,16 @@ struct Parts {
     pages: Pages,
 }
 
-fn open(disk: &SimulatedDisk, page_bytes: usize) -> Parts {
+/// Bytes of references in memory: all of them, or some, or hardly any.
+const BUDGETS: [Option<usize>; 4] = [None, Some(1_500), Some(800), Some(0)];
+
+fn open(disk: &SimulatedDisk, page_bytes: usize, reference_bytes: Option<usize>) -> Parts {
     let options = StoreOptions { disk: Arc::new(disk.clone()), crash_at: None };
     let mut opening = Store::open(Path::new("data"), &options).unwrap();
     // small files, so that some are emptied; a cache that holds little
-    let options = PagesOptions { page_bytes, file_bytes: 1 << 14, ..PagesOptions::new(1 << 15) };
+    let file_bytes = 1 << 14;
+    let options =
+        PagesOptions { page_bytes, file_bytes, reference_bytes, ..PagesOptions::new(1 << 15) };
     let pages = opening.pages("pages", &options).unwrap();
     let (store, _) = opening.finish().unwrap();
     Parts { store, pages }
@@ -32,13 +37,14 @@ impl Parts {
 }
 
 /// A life of some blocks: growth, change, decline to nothing.
-fn life(draw: Draw, seed: u64, page_bytes: usize) -> (u32, u64) {
+fn life(draw: Draw, seed: u64, budget: Option<usize>) -> (u32, u64, u64) {
+    let page_bytes = [1024, 2048, 4096][(seed % 3) as usize];
     let mut random = Random::new(seed);
     let (disk, mut world) = (SimulatedDisk::default(), World::default());
-    let mut parts = open(&disk, page_bytes);
+    let mut parts = open(&disk, page_bytes, budget);
     let mut blocks = 0;
     let most = [3, 12, 60][random.below(3_usize)];
-    let mut cleaned = 0;
+    let (mut cleaned, mut evicted) = (0, 0);
     for (removes, count) in [(5, 20), (40, 20), (15, 15), (75, 40)] {
         for _ in 0..count {
             let slots = [20, 50, 90][random.below(3_usize)];
@@ -54,12 +60,14 @@ fn life(draw: Draw, seed: u64, page_bytes: usize) -> (u32, u64) {
             }
             if random.below(4_u32) == 0 {
                 parts.commit();
-                cleaned = parts.pages.survey().cleaned_bytes.max(cleaned);
+                let survey = parts.pages.survey();
+                cleaned = survey.cleaned_bytes.max(cleaned);
+                evicted = survey.evicted.max(evicted);
             }
             if random.below(8_u32) == 0 {
                 parts.commit();
                 drop(parts);
-                parts = open(&disk, page_bytes);
+                parts = open(&disk, page_bytes, budget);
                 assert_eq!(parts.pages.root(), root);
             }
             if random.below(6_u32) == 0 {
@@ -76,29 +84,34 @@ fn life(draw: Draw, seed: u64, page_bytes: usize) -> (u32, u64) {
     let survey = parts.pages.survey();
     assert_eq!((survey.tries, survey.buffer_bytes, survey.live_bytes), (0, 0, 0));
     parts.commit();
-    (blocks, cleaned)
+    (blocks, cleaned, evicted)
 }
 
 #[test]
 fn random_blocks_have_the_roots_of_the_definition() {
-    let (mut blocks, mut cleaned) = (0, 0);
-    for seed in 0..rounds(12) as u64 {
+    let (mut blocks, mut cleaned, mut evicted) = (0, 0, [0; BUDGETS.len()]);
+    for seed in 0..rounds(24) as u64 {
+        let which = seed as usize % BUDGETS.len();
         for draw in Draw::ALL {
-            let page_bytes = [1024, 2048, 4096][(seed % 3) as usize];
-            let (more, bytes) = life(draw, seed, page_bytes);
+            let (more, bytes, branches) = life(draw, seed, BUDGETS[which]);
             (blocks, cleaned) = (blocks + more, cleaned + bytes);
+            evicted[which] += branches;
         }
     }
-    assert!(blocks > 95 * rounds(12) as u32, "{blocks} blocks");
+    assert!(blocks > 95 * rounds(24) as u32, "{blocks} blocks");
     assert!(cleaned > 0, "no file was emptied");
-    println!("{blocks} blocks, {cleaned} bytes of cells moved");
+    assert_eq!(evicted[0], 0);
+    assert!(evicted[1] > 0 && evicted[2] > evicted[1] && evicted[3] > evicted[2], "{evicted:?}");
+    println!(
+        "{blocks} blocks, {cleaned} bytes of cells moved, {evicted:?} branches put into pages"
+    );
 }
 
 #[test]
 fn what_was_written_ahead_goes_with_the_process() {
     let mut random = Random::new(17);
     let (disk, mut world) = (SimulatedDisk::default(), World::default());
-    let mut parts = open(&disk, 2048);
+    let mut parts = open(&disk, 2048, Some(0));
     let mood = Mood { draw: Draw::Uniform, removes: 30, changes: 40, slots: 50 };
     let block = |parts: &mut Parts, world: &mut World, random: &mut Random| {
         let batch = world.block(mood, random);
@@ -115,7 +128,7 @@ fn what_was_written_ahead_goes_with_the_process() {
             block(&mut parts, &mut lost, &mut random);
         }
         drop(parts);
-        parts = open(&disk, 2048);
+        parts = open(&disk, 2048, Some(0));
         assert_holds(&parts.pages, &mut world, &mut random);
     }
     assert!(parts.pages.survey().disk_bytes > 0);
@@ -123,9 +136,13 @@ fn what_was_written_ahead_goes_with_the_process() {
 
 #[test]
 fn what_is_being_packed_is_read_before_it_is_written_and_after() {
+    BUDGETS.into_iter().for_each(packed_with_readers);
+}
+
+fn packed_with_readers(budget: Option<usize>) {
     let mut random = Random::new(19);
     let (disk, mut world) = (SimulatedDisk::default(), World::default());
-    let mut parts = open(&disk, 1024);
+    let mut parts = open(&disk, 1024, budget);
     let mood = Mood { draw: Draw::Uniform, removes: 15, changes: 100, slots: 90 };
     let holds = |pages: &Pages, world: &mut World, random: &mut Random| {
         assert_holds(pages, world, random);
@@ -154,7 +171,7 @@ fn what_is_being_packed_is_read_before_it_is_written_and_after() {
         holds(&parts.pages, &mut world, &mut random);
         parts.commit();
         drop(parts);
-        parts = open(&disk, 1024);
+        parts = open(&disk, 1024, budget);
         holds(&parts.pages, &mut world, &mut random);
     }
     assert!(stretches > 0, "all was packed in one stretch");
@@ -163,7 +180,7 @@ fn what_is_being_packed_is_read_before_it_is_written_and_after() {
 #[test]
 fn storage_moves_between_its_account_and_a_trie_of_its_own() {
     let disk = SimulatedDisk::default();
-    let mut parts = open(&disk, 4096);
+    let mut parts = open(&disk, 4096, None);
     let (mut world, mut random) = (World::default(), Random::new(5));
     let mood = Mood { draw: Draw::Uniform, removes: 0, changes: 3, slots: 0 };
     parts.pages.update(&changes(&world.block(mood, &mut random))).unwrap();
@@ -193,7 +210,7 @@ fn storage_moves_between_its_account_and_a_trie_of_its_own() {
 #[test]
 fn what_are_no_changes_of_a_block_is_refused() {
     let disk = SimulatedDisk::default();
-    let mut parts = open(&disk, 4096);
+    let mut parts = open(&disk, 4096, None);
     let (mut world, mut random) = (World::default(), Random::new(6));
     let mood = Mood { draw: Draw::Uniform, removes: 0, changes: 9, slots: 0 };
     let batch = world.block(mood, &mut random);

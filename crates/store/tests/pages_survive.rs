@@ -18,7 +18,9 @@ fn options(disk: &SimulatedDisk) -> PageStoreOptions {
     let mut options = PageStoreOptions::new(1 << 14);
     options.store.disk = Arc::new(disk.clone());
     // small files, so that commits begin and empty some
-    options.pages = PagesOptions { page_bytes: 1024, file_bytes: 1 << 13, ..options.pages };
+    // and less memory than all references take, so that they put branches into pages, too
+    let (page_bytes, file_bytes, reference_bytes) = (1024, 1 << 13, Some(0));
+    options.pages = PagesOptions { page_bytes, file_bytes, reference_bytes, ..options.pages };
     options
 }
 

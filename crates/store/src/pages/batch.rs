@@ -22,6 +22,26 @@ const HELD: usize = 1 << 14;
 #[derive(Debug)]
 pub struct HeldPages(pub(super) Held);
 
+/// A record in a page that is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanting {
+    pub page: u32,
+    /// Which key it is for.
+    pub at: usize,
+    pub found: Found,
+    pub part: Part,
+}
+
+impl Wanting {
+    /// For a key; none where it is not in a page.
+    pub fn new(at: usize, found: Found, part: Part) -> Option<Self> {
+        match found.child.below() {
+            Below::Page(page) | Below::Evicted(page) => Some(Self { page, at, found, part }),
+            Below::Branch(_) | Below::Buffer(_) => None,
+        }
+    }
+}
+
 /// Pages that are at hand besides the cache.
 pub(super) type Held = HashMap<u32, Arc<[u8]>, BuildHasherDefault<Mixer>>;
 
@@ -37,39 +57,70 @@ impl Pages {
         mut each: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
         self.check_whole()?;
-        let mut in_pages: Vec<(u32, usize, Found, Part)> = vec![];
-        let mut elsewhere = vec![];
-        self.find_many(keys.iter(), |at, found| match found {
-            Some((found, part)) => match found.child.below() {
-                Below::Page(page) => in_pages.push((page, at, found, part)),
-                _ => elsewhere.push((at, found, part)),
+        let (mut in_pages, mut elsewhere) = (vec![], vec![]);
+        self.find_cells(keys.iter(), |at, found| match found {
+            Some((found, part)) => match Wanting::new(at, found, part) {
+                Some(wanting) => in_pages.push(wanting),
+                None => elsewhere.push((at, found, part)),
             },
             None => each(at, None),
-        });
+        })?;
         let mut out = vec![];
         for (at, found, part) in elsewhere {
             out.clear();
             let is_there = value_in(&self.peek(&found)?, &keys[at], part, &mut out);
             each(at, is_there.then_some(&out[..]));
         }
-        in_pages.sort_unstable_by_key(|(page, at, ..)| (*page, *at));
-        let mut of_pages = in_pages.chunk_by(|a, b| a.0 == b.0);
+        self.bring_records(in_pages, |record, Wanting { at, part, .. }| {
+            out.clear();
+            let is_there = value_in(record, &keys[at], part, &mut out);
+            each(at, is_there.then_some(&out[..]));
+            Ok(())
+        })
+    }
+
+    /// Tells the cells that may have these keys, in any order: the keys' places among them, what
+    /// was found, and how to look there.
+    fn find_cells<'a>(
+        &'a self,
+        keys: impl Iterator<Item = &'a StateKey>,
+        mut each: impl FnMut(usize, Option<(Found, Part)>),
+    ) -> Result<()> {
+        let mut below_evicted = vec![];
+        self.find_many(keys, |at, found| match found {
+            Some((found, part)) if found.child.is_evicted() => {
+                below_evicted.extend(Wanting::new(at, found, part));
+            }
+            found => each(at, found),
+        });
+        self.below_evicted_many(below_evicted, each)
+    }
+
+    /// Reads records, those of many pages together, and calls `each` with them, in the order of
+    /// pages.
+    pub(super) fn bring_records(
+        &self,
+        mut wanting: Vec<Wanting>,
+        mut each: impl FnMut(&[u8], Wanting) -> Result<()>,
+    ) -> Result<()> {
+        wanting.sort_unstable_by_key(|of| (of.page, of.at));
+        let mut of_pages = wanting.chunk_by(|a, b| a.page == b.page);
         loop {
             let now: Vec<_> = of_pages.by_ref().take(TOGETHER).collect();
             if now.is_empty() {
                 return Ok(());
             }
-            let wanted: Vec<_> = now.iter().map(|of| (of[0].0, of[0].2.child.bytes())).collect();
+            let wanted: Vec<_> =
+                now.iter().map(|of| (of[0].page, of[0].found.child.bytes())).collect();
             let pages = self.bring(&wanted)?;
             for (nth, (of, bytes)) in now.iter().zip(&pages).enumerate() {
                 if let (Some(of), Some(bytes)) = (now.get(nth + AHEAD), pages.get(nth + AHEAD)) {
-                    self.files.look_ahead(&of[0].2.child, bytes);
+                    self.files.look_ahead(&of[0].found.child, bytes);
                 }
-                for (page, at, found, part) in *of {
-                    let range = self.files.place_in(&found.place, *page, &found.child, bytes)?;
-                    out.clear();
-                    let is_there = value_in(&bytes[range], &keys[*at], *part, &mut out);
-                    each(*at, is_there.then_some(&out[..]));
+                for wanting in *of {
+                    let Wanting { page, found: Found { place, child }, .. } = wanting;
+                    let range = self.files.place_in(place, *page, child, bytes)?;
+                    each(&bytes[range], *wanting)?;
                 }
             }
         }
@@ -110,13 +161,22 @@ impl Pages {
             .map(|change| StateKey::account(change.key.account))
             .collect();
         let slots = changes.iter().map(|change| &change.key).filter(|key| key.slot.is_some());
-        self.find_many(accounts.iter().chain(slots), |_, found| {
-            if let Some((Found { child, .. }, _)) = found
-                && let Below::Page(page) = child.below()
-            {
-                wanted.push((page, child.bytes()));
+        let mut want = |found: &Found| {
+            if let Below::Page(page) | Below::Evicted(page) = found.child.below() {
+                wanted.push((page, found.child.bytes()));
+            }
+        };
+        let mut below_evicted = vec![];
+        self.find_many(accounts.iter().chain(slots), |at, found| {
+            if let Some((found, part)) = found {
+                want(&found);
+                below_evicted
+                    .extend(Wanting::new(at, found, part).filter(|_| found.child.is_evicted()));
             }
         });
+        self.below_evicted_many(below_evicted, |_, found| {
+            found.iter().for_each(|(found, _)| want(found));
+        })?;
         wanted.sort_unstable();
         wanted.dedup_by_key(|(page, _)| *page);
         wanted.truncate(HELD);

@@ -23,6 +23,8 @@ pub(super) const ACCOUNTS: u32 = 0;
 
 /// Bytes of a record before its prefix: length, trie, depth, entries.
 const HEADER: usize = 8;
+/// Bit of the number of entries: the record is that of a branch, and has so many children.
+pub(super) const BRANCH: u8 = 0x80;
 /// Bit of a value's length: the common end of accounts without storage and code is left out.
 const CUT: u8 = 0x80;
 
@@ -53,7 +55,7 @@ pub(super) struct Place {
 }
 
 /// Bytes of the record of these entries.
-pub(super) fn record_len(trie: u32, depth: usize, entries: &[Entry<'_>]) -> usize {
+fn record_len(trie: u32, depth: usize, entries: &[Entry<'_>]) -> usize {
     let rest = 32 - depth / 2;
     let each = |entry: &Entry<'_>| match trie {
         ACCOUNTS => rest + 1 + entry.value.len() + 2 + entry.nested.len(),
@@ -70,13 +72,7 @@ pub(super) fn fits(trie: u32, depth: usize, entries: &[Entry<'_>]) -> bool {
 
 /// The record of these entries, at least one, at most [`MOST`].
 pub(super) fn encode(place: &Place, entries: &[Entry<'_>]) -> Box<[u8]> {
-    let len = record_len(place.trie, place.depth, entries);
-    let mut out = Vec::with_capacity(len);
-    out.extend((len as u16).to_le_bytes());
-    out.extend(place.trie.to_le_bytes());
-    out.push(place.depth as u8);
-    out.push(entries.len() as u8);
-    out.extend_from_slice(&prefix(place)[..place.depth.div_ceil(2)]);
+    let mut out = head(place, entries.len() as u8, record_len(place.trie, place.depth, entries));
     for entry in entries {
         out.extend_from_slice(&entry.key[place.depth / 2..]);
         out.push(entry.value.len() as u8 | if entry.cut { CUT } else { 0 });
@@ -104,6 +100,21 @@ pub(super) fn with_value(record: &[u8], at: Range<usize>, value: &[u8]) -> Optio
     fits.then(|| out.into_boxed_slice())
 }
 
+/// What every record of so many bytes begins with.
+pub(super) fn head(place: &Place, count: u8, len: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(len);
+    out.extend((len as u16).to_le_bytes());
+    out.extend(place.trie.to_le_bytes());
+    out.extend([place.depth as u8, count]);
+    out.extend_from_slice(&prefix(place)[..place.depth.div_ceil(2)]);
+    out
+}
+
+/// Bytes of that.
+pub(super) fn head_len(depth: usize) -> usize {
+    HEADER + depth.div_ceil(2)
+}
+
 /// The key with zeros behind the first `depth` half-bytes.
 fn prefix(place: &Place) -> [u8; 32] {
     let mut prefix = [0; 32];
@@ -122,8 +133,11 @@ pub(super) struct Record<'a> {
     pub depth: usize,
     /// Zeros behind the first `depth` half-bytes.
     pub prefix: [u8; 32],
+    /// Entries; none of a branch.
     pub count: usize,
-    entries: &'a [u8],
+    pub is_branch: bool,
+    /// What is behind the head.
+    pub body: &'a [u8],
 }
 
 impl<'a> Record<'a> {
@@ -132,22 +146,25 @@ impl<'a> Record<'a> {
         let (head, rest) = bytes.split_first_chunk::<HEADER>()?;
         let [_, _, a, b, c, d, depth, count] = *head;
         let depth = usize::from(depth);
-        let (path, entries) = rest.split_at_checked(depth.div_ceil(2))?;
+        let (path, body) = rest.split_at_checked(depth.div_ceil(2))?;
         let mut prefix = [0; 32];
         prefix.get_mut(..path.len())?.copy_from_slice(path);
         let trie = u32::from_le_bytes([a, b, c, d]);
+        let is_branch = count & BRANCH != 0;
+        let entries = if is_branch { 0 } else { count.into() };
         (depth <= 64 && count > 0).then_some(Self {
             trie,
             depth,
             prefix,
-            count: count.into(),
-            entries,
+            count: entries,
+            is_branch,
+            body,
         })
     }
 
     /// Its entries in order; fewer than `count` where they are not whole.
     pub fn entries(self) -> impl Iterator<Item = Entry<'a>> {
-        let mut rest = self.entries;
+        let mut rest = self.body;
         (0..self.count).map_while(move |_| self.entry(&mut rest))
     }
 
@@ -157,8 +174,8 @@ impl<'a> Record<'a> {
         if common != &self.prefix[..common.len()] {
             return None;
         }
-        let end = HEADER + self.depth.div_ceil(2) + self.entries.len();
-        let mut rest = self.entries;
+        let end = head_len(self.depth) + self.body.len();
+        let mut rest = self.body;
         for _ in 0..self.count {
             let is_it = take(&mut rest, own.len())? == own;
             let start = end - rest.len();
@@ -207,13 +224,14 @@ pub(super) fn records(mut bytes: &[u8], spot_bytes: usize) -> impl Iterator<Item
     })
 }
 
-/// Bytes of the record that `bytes` begin with, where it is that of a place.
-pub(super) fn len_at(bytes: &[u8], place: &Place) -> Option<usize> {
+/// Bytes of the record that `bytes` begin with, where it is that of the branch or cell at a place.
+pub(super) fn len_at(bytes: &[u8], place: &Place, is_branch: bool) -> Option<usize> {
     let (prefix, len) = (prefix(place), place.depth.div_ceil(2));
     let (head, rest) = bytes.split_first_chunk::<HEADER>()?;
     let [a, b, trie @ .., depth, count] = *head;
     let is_it = (u32::from_le_bytes(trie), depth as usize) == (place.trie, place.depth);
-    let is_it = is_it && count > 0 && rest.get(..len) == Some(&prefix[..len]);
+    let is_it = is_it && count > 0 && (count & BRANCH != 0) == is_branch;
+    let is_it = is_it && rest.get(..len) == Some(&prefix[..len]);
     let bytes_of = usize::from(u16::from_le_bytes([a, b]));
     (is_it && (HEADER + len..=bytes.len()).contains(&bytes_of)).then_some(bytes_of)
 }
@@ -291,9 +309,9 @@ mod tests {
             assert_eq!(record.count, entries.len());
             let other = encode(&Place { trie: trie + 1, ..place }, &entries);
             let two = [&bytes[..], &other].concat();
-            assert_eq!(len_at(&two, &place), Some(bytes.len()));
-            assert_eq!(len_at(&two, &Place { trie: trie + 1, ..place }), None);
-            assert_eq!(len_at(&bytes[..bytes.len() - 1], &place), None);
+            assert_eq!(len_at(&two, &place, false), Some(bytes.len()));
+            assert_eq!(len_at(&two, &Place { trie: trie + 1, ..place }, false), None);
+            assert_eq!(len_at(&bytes[..bytes.len() - 1], &place, false), None);
             let found: Vec<_> = record.entries().collect();
             let parts = |entries: &[Entry<'_>]| -> Vec<_> {
                 let part = |e: &Entry<'_>| (e.key, e.value.to_vec(), e.cut, e.nested.to_vec());

@@ -1,11 +1,12 @@
 //! A checkpoint: files with many dead cells are emptied into the buffer, the buffer goes into new
-//! pages, the references that changed into their file, and the manifest names all of it.
+//! pages, and branches that are too many for memory after it, the references that changed into their file, and the manifest names all of it.
 
 use std::sync::Arc;
 
 use super::{
     Pages, PagesOptions,
     cell::ACCOUNTS,
+    evict::Eviction,
     files::FileFacts,
     index::{self, IndexFiles},
     upper::{Below, Child, Parent},
@@ -36,16 +37,25 @@ pub struct StagedPages {
 }
 
 /// How this version lays pages out, where the first said how large they are.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Stretches of pages to be written that are in memory at once, of some megabytes each.
 const AT_ONCE: usize = 4;
 
-/// What is packed next: of this trie what is below these two half-bytes.
+/// What of a trie comes next: what is below these two half-bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Next {
-    trie: u32,
-    piece: u8,
+    pub trie: u32,
+    pub piece: u8,
+}
+
+/// What is packed next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Packing {
+    /// Cells that changed.
+    Cells(Next),
+    /// Branches that are too many for memory.
+    Branches(Eviction),
 }
 
 /// What a manifest says of pages.
@@ -154,27 +164,29 @@ impl Pages {
     /// keys, and writes those of the time before; whether there are more.
     fn pack(&mut self) -> Result<bool> {
         self.failed = true;
-        let mut next = match self.packing.take() {
-            Some(next) => next,
-            None => {
-                self.clean()?;
-                Next::default()
-            }
-        };
+        let mut packing = self.packing.take();
+        if packing.is_none() {
+            self.clean()?;
+            packing = Some(Packing::Cells(Next::default()));
+        }
         self.files.write_all()?;
-        let mut is_more = true;
-        while is_more && self.files.waiting.len() < AT_ONCE {
-            is_more = self.pack_next(&mut next)?;
+        while let Some(now) = packing.filter(|_| self.files.waiting.len() < AT_ONCE) {
+            packing = match now {
+                Packing::Cells(mut next) => match self.pack_next(&mut next)? {
+                    true => Some(Packing::Cells(next)),
+                    false => {
+                        (self.buffer.cells, self.buffer.free) = (vec![], vec![]);
+                        self.eviction().map(Packing::Branches)
+                    }
+                },
+                Packing::Branches(eviction) => self.evict(eviction)?.map(Packing::Branches),
+            };
         }
         // who reads now finds pages that are whole
         self.files.end_all();
-        if is_more {
-            self.packing = Some(next);
-        } else {
-            (self.buffer.cells, self.buffer.free) = (vec![], vec![]);
-        }
+        self.packing = packing;
         self.failed = false;
-        Ok(is_more)
+        Ok(packing.is_some())
     }
 
     /// Packs the cells of a stretch of a trie; whether there is another one.
@@ -272,7 +284,7 @@ impl Pages {
     fn write_below(&mut self, child: Child, parent: Parent) -> Result<()> {
         match child.below() {
             _ if !child.is_changed() => {}
-            Below::Page(_) => {}
+            Below::Page(_) | Below::Evicted(_) => {}
             Below::Branch(at) => {
                 let children = self.arena.get(at).children();
                 let children: Vec<_> = children.map(|(nibble, child)| (nibble, *child)).collect();
@@ -283,11 +295,7 @@ impl Pages {
             Below::Buffer(at) => {
                 let record = self.buffer.take(at)?;
                 let (page, spot) = self.files.append(&record, child.bytes())?;
-                let place = match parent {
-                    Parent::Trie(number) => self.tries[number as usize].top.as_mut(),
-                    Parent::Branch(at, nibble) => self.arena.get_mut(at).get_mut(nibble),
-                };
-                if let Some(place) = place {
+                if let Some(place) = self.child_mut(parent) {
                     *place = place.in_page(page, spot);
                 }
             }

@@ -1,5 +1,5 @@
 //! Emptying files: the cells of those with many dead bytes are taken into the buffer, and written
-//! again with what changed.
+//! again with what changed; branches are taken into memory.
 
 use trie::nibbles::nibble;
 
@@ -7,7 +7,8 @@ use super::{
     Pages,
     cell::{self, Place, Record},
     files::FileFacts,
-    upper::{Below, Child},
+    read::Found,
+    upper::{Below, Child, Parent},
 };
 use crate::error::Result;
 
@@ -38,12 +39,16 @@ impl Pages {
             for record in cell::records(&records, self.files.spot_bytes()) {
                 let Some(head) = Record::new(record) else { continue };
                 let place = Place { trie: head.trie, key: head.prefix, depth: head.depth };
-                let is_here = |child: &Child| child.below() == Below::Page(page);
-                let Some(child) = self.locate(&place).filter(is_here) else { continue };
-                let bytes = child.bytes();
-                let at = self.buffer.put(record.into())?;
-                self.replace(&place, child.in_buffer(at));
-                self.files.dies(page, bytes);
+                let here = if head.is_branch { Below::Evicted(page) } else { Below::Page(page) };
+                let found = self.locate(&place)?.filter(|child| child.below() == here);
+                let Some(child) = found else { continue };
+                let by = if head.is_branch {
+                    self.load(&place, child)?
+                } else {
+                    self.files.dies(page, child.bytes());
+                    child.in_buffer(self.buffer.put(record.into())?)
+                };
+                self.replace(&place, by)?;
                 self.cleaned += record.len() as u64;
             }
             index += units;
@@ -53,38 +58,45 @@ impl Pages {
     }
 
     /// What is at a place in a trie.
-    fn locate(&self, place: &Place) -> Option<Child> {
-        let mut child = self.tries.get(place.trie as usize)?.top?;
-        let mut depth = 0;
-        while depth < place.depth {
-            let Below::Branch(at) = child.below() else { return None };
-            let branch = self.arena.get(at);
+    fn locate(&self, place: &Place) -> Result<Option<Child>> {
+        let Some(top) = self.tries.get(place.trie as usize).and_then(|trie| trie.top) else {
+            return Ok(None);
+        };
+        let mut found = Found { place: Place { depth: 0, ..*place }, child: top };
+        while found.place.depth < place.depth {
+            let depth = found.place.depth;
+            let Some(branch) = self.branch(&found)? else { return Ok(None) };
             let parting = depth + branch.path.len();
             let mut path = (depth..).zip(&branch.path);
             if parting >= place.depth || path.any(|(at, half)| nibble(&place.key, at) != *half) {
-                return None;
+                return Ok(None);
             }
-            child = *branch.get(nibble(&place.key, parting))?;
-            depth = parting + 1;
+            let Some(child) = branch.get(nibble(&place.key, parting)) else { return Ok(None) };
+            found = Found { place: Place { depth: parting + 1, ..*place }, child: *child };
         }
-        (depth == place.depth).then_some(child)
+        Ok((found.place.depth == place.depth).then_some(found.child))
     }
 
-    /// Puts a child where one was located, which changes those above it.
-    fn replace(&mut self, place: &Place, by: Child) {
-        let Self { tries, arena, .. } = self;
-        let Some(top) = tries.get_mut(place.trie as usize) else { return };
-        let (mut child, mut depth) = (top.top.as_mut(), 0);
-        while let Some(here) = child {
-            if depth == place.depth {
-                *here = by;
-                return;
+    /// Puts a child where one was located, which changes those above it: they are in memory then.
+    fn replace(&mut self, place: &Place, by: Child) -> Result<()> {
+        let (mut parent, mut depth) = (Parent::Trie(place.trie), 0);
+        while let Some(here) = self.child_mut(parent).copied() {
+            let mut other = by;
+            if depth < place.depth {
+                other = self.load(&Place { depth, ..*place }, here)?;
+                other.touch();
             }
-            here.touch();
-            let Below::Branch(at) = here.below() else { return };
-            let parting = depth + arena.get(at).path.len();
-            child = arena.get_mut(at).get_mut(nibble(&place.key, parting));
+            if let Some(here) = self.child_mut(parent) {
+                *here = other;
+            }
+            let Below::Branch(at) = other.below() else { return Ok(()) };
+            if depth >= place.depth {
+                return Ok(());
+            }
+            let parting = depth + self.arena.get(at).path.len();
+            parent = Parent::Branch(at, nibble(&place.key, parting));
             depth = parting + 1;
         }
+        Ok(())
     }
 }

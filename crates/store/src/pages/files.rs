@@ -300,7 +300,9 @@ impl PageFiles {
     ) -> Result<Range<usize>> {
         let start = HEADER + usize::from(child.spot()) * self.spot_bytes();
         let records = head(bytes).and_then(|(used, _)| bytes.get(start..HEADER + used));
-        if let Some(len) = records.and_then(|records| cell::len_at(records, place)) {
+        if let Some(len) =
+            records.and_then(|records| cell::len_at(records, place, child.is_evicted()))
+        {
             return Ok(start..start + len);
         }
         let (file, index) = self.file(page)?;
@@ -308,8 +310,8 @@ impl PageFiles {
             path: self.path(file.number),
             offset: u64::from(index) * self.page_bytes as u64 + start as u64,
             what: "page",
-            expected: format!("a cell of trie {} at depth {}", place.trie, place.depth),
-            found: "another cell, or none".into(),
+            expected: format!("a record of trie {} at depth {}", place.trie, place.depth),
+            found: "another one, or none".into(),
         })
     }
 }

@@ -208,7 +208,9 @@ impl Hashing {
         match child.below() {
             Below::Buffer(at) => self.cells.push((at, depth, index)),
             // what is in a page was hashed before it was written
-            Below::Page(page) => return Err(mismatch("cell", "one that was hashed", page)),
+            Below::Page(page) | Below::Evicted(page) => {
+                return Err(mismatch("record", "one that was hashed", page));
+            }
             Below::Branch(at) => {
                 let branch = arena.get(at);
                 let parting = depth + branch.path.len();

@@ -34,17 +34,21 @@
 //! bytes writes some 400, whatever the size of pages; the price is that files lose live bytes over
 //! time, and are emptied into the buffer when the disk has too many dead ones.
 //!
-//! # Limits
+//! # References
 //!
 //! The references of all cells are in memory, some 40 bytes for each cell, which has 2 to 32
-//! entries. A checkpoint writes those that changed, and as many again ([`index`]).
+//! entries, unless they have a budget: then a checkpoint puts branches into pages, those first that
+//! did not change, and their parents know them as they know cells ([`evict`]). A checkpoint writes
+//! the references that changed, and as many again ([`index`]).
 
 mod ahead;
 mod append;
 mod batch;
+mod branch_record;
 mod cell;
 mod checkpoint;
 mod clean;
+mod evict;
 mod files;
 mod hashing;
 mod index;
@@ -73,7 +77,8 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use trie::EMPTY_ROOT;
 
 use self::{
-    checkpoint::Next,
+    checkpoint::Packing,
+    evict::Budget,
     files::PageFiles,
     hashing::Hashing,
     index::IndexFiles,
@@ -96,6 +101,9 @@ pub struct PagesOptions {
     pub page_bytes: usize,
     /// Bytes of a file, about. Always the same for a store.
     pub file_bytes: u64,
+    /// Bytes of references and upper levels in memory, about; those beyond are in pages, as of each
+    /// commit. None: all are in memory.
+    pub reference_bytes: Option<usize>,
     /// Pages that were read stay here.
     pub cache: PageCache,
     /// Bytes that files may have for each byte that counts; at least 1.2. With 2, a half of the
@@ -114,7 +122,8 @@ impl PagesOptions {
         let cache = PageCache::new(cache_bytes);
         let (page_bytes, file_bytes, disk_factor) = (4096, 64 << 20, 2.0);
         let (read_ahead, threads) = (ReadAhead::default(), 1);
-        Self { page_bytes, file_bytes, cache, disk_factor, read_ahead, threads }
+        let reference_bytes = None;
+        Self { page_bytes, file_bytes, reference_bytes, cache, disk_factor, read_ahead, threads }
     }
 }
 
@@ -204,11 +213,13 @@ pub struct Pages {
     /// An update is under way, or went wrong half-way.
     is_updating: bool,
     /// What is packed into pages next, where that is under way.
-    packing: Option<Next>,
+    packing: Option<Packing>,
     /// What changed is in pages, and only the manifest does not say so.
     staged: bool,
     /// Bytes of records written anew because a file was emptied, so far.
     cleaned: u64,
+    /// What of the branches is in memory.
+    budget: Budget,
 }
 
 impl fmt::Debug for Pages {
@@ -224,7 +235,8 @@ pub struct PagesSurvey {
     pub tries: usize,
     /// Bytes of references and upper levels.
     pub upper_bytes: usize,
-    /// Bytes of cells that changed since the last commit.
+    /// Bytes of cells that changed since the last commit, and of branches that came into memory for
+    /// that.
     pub buffer_bytes: usize,
     /// Bytes of all files of pages.
     pub disk_bytes: u64,
@@ -234,6 +246,8 @@ pub struct PagesSurvey {
     pub written_bytes: u64,
     /// Bytes of records among them that did not change: their file was emptied.
     pub cleaned_bytes: u64,
+    /// Branches that were put into pages since it was opened.
+    pub evicted: u64,
 }
 
 impl Pages {
@@ -271,6 +285,7 @@ impl Pages {
             packing: None,
             staged: false,
             cleaned: 0,
+            budget: Budget::new(options.reference_bytes),
         };
         if let Some(facts) = facts {
             pages.resume(facts, if writes { Open::Write } else { Open::Read })?;
@@ -290,11 +305,11 @@ impl Pages {
         self.tries[0].top.map_or(EMPTY_ROOT, |top| top.reference().bytes)
     }
 
-    /// Bytes of cells that changed since the last commit: by this a caller knows when the next one
-    /// is due.
+    /// Bytes of cells that changed since the last commit, and of branches that came into memory for
+    /// that: by this a caller knows when the next one is due.
     #[must_use]
     pub fn buffer_bytes(&self) -> usize {
-        self.buffer.bytes
+        self.buffer.bytes + self.budget.loaded
     }
 
     /// What they take and have done.
@@ -304,11 +319,12 @@ impl Pages {
         PagesSurvey {
             tries: self.storage.len(),
             upper_bytes: self.arena.bytes() + self.tries.capacity() * size_of::<Trie>(),
-            buffer_bytes: self.buffer.bytes,
+            buffer_bytes: self.buffer_bytes(),
             disk_bytes,
             live_bytes,
             written_bytes: self.files.written,
             cleaned_bytes: self.cleaned,
+            evicted: self.budget.evicted,
         }
     }
 
@@ -320,7 +336,7 @@ impl Pages {
                 self.files.dies(page, child.bytes());
                 Ok(())
             }
-            Below::Branch(_) => Err(mismatch("cell", "a cell", "a branch")),
+            Below::Branch(_) | Below::Evicted(_) => Err(mismatch("cell", "a cell", "a branch")),
         }
     }
 

@@ -6,9 +6,10 @@ use trie::{EMPTY_ROOT, codec::Ethereum};
 use super::{
     Pages, Trie,
     batch::HeldPages,
-    cell::{self, ACCOUNTS, Entry, FEW_NESTED, MAX_VALUE, MOST_NESTED, Record},
+    cell::{self, ACCOUNTS, Entry, FEW_NESTED, MAX_VALUE, MOST_NESTED, Place, Record},
     hashing::Hashing,
     key::{Change, StateKey},
+    read::Found,
     update::{Leaf, What, is_account},
 };
 use crate::error::{Result, mismatch};
@@ -181,7 +182,7 @@ impl Pages {
             return self.nest_again(number, ended);
         }
         let mut old = vec![];
-        if let Some(found) = self.cell_of(ACCOUNTS, account) {
+        if let Some(found) = self.cell_of(ACCOUNTS, account)? {
             let record = self.peek(&found)?;
             let entry = Record::new(&record).and_then(|record| record.find(account));
             old = entry.map_or(vec![], |(_, entry)| entry.nested.into_owned());
@@ -206,7 +207,7 @@ impl Pages {
         if !(1..=FEW_NESTED).contains(&top.count()) {
             return Ok(Changed::Trie(number));
         }
-        let Some(found) = self.cell_of(number, &account) else { return Ok(Changed::Trie(number)) };
+        let Some(found) = self.cell_of(number, &account)? else { return Ok(Changed::Trie(number)) };
         let record = self.peek(&found)?;
         let entries: Vec<_> = Record::new(&record).into_iter().flat_map(Record::entries).collect();
         let Some(nested) = cell::nest(&entries, FEW_NESTED) else {
@@ -237,7 +238,8 @@ impl Pages {
         let Trie { account, top, .. } = before;
         self.storage.remove(&account);
         self.free_tries.push(number);
-        top.map_or(Ok(()), |top| self.clear(&top))
+        let place = Place { trie: number, key: [0; 32], depth: 0 };
+        top.map_or(Ok(()), |child| self.clear(&Found { place, child }))
     }
 
     /// Gives the leaves of accounts the roots of their storage.

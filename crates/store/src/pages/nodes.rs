@@ -9,7 +9,7 @@ use super::{
     hashing::write,
     read::{Found, append},
     subtree::{drain, extension},
-    upper::{Below, Branch},
+    upper::Branch,
 };
 use crate::error::Result;
 
@@ -47,19 +47,19 @@ impl Pages {
                 None => return self.nested_leaves(account),
             },
         };
-        let Some(mut child) = self.tries[trie as usize].top else { return Ok(None) };
-        let mut at = 0;
-        while let Below::Branch(number) = child.below() {
-            let branch = self.arena.get(number);
-            let parting = at + branch.path.len();
-            if depth == at || depth == parting {
-                return Ok(Some(NodeAt::Node(encode(branch, depth == parting))));
+        let Some(child) = self.tries[trie as usize].top else { return Ok(None) };
+        let mut found = Found { place: Place { trie, key: *key, depth: 0 }, child };
+        while let Some(branch) = self.branch(&found)? {
+            let Found { place, child } = &mut found;
+            let parting = place.depth + branch.path.len();
+            if depth == place.depth || depth == parting {
+                return Ok(Some(NodeAt::Node(encode(&branch, depth == parting))));
             }
             let half = trie::nibbles::nibble(key, parting);
             let Some(next) = branch.get(half).filter(|_| depth > parting) else { return Ok(None) };
-            (child, at) = (*next, parting + 1);
+            (*child, place.depth) = (*next, parting + 1);
         }
-        self.leaves_of(Found { place: Place { trie, key: *key, depth: at }, child }).map(Some)
+        self.leaves_of(found).map(Some)
     }
 
     fn leaves_of(&self, found: Found) -> Result<NodeAt> {
@@ -74,7 +74,7 @@ impl Pages {
 
     /// The slots that stand in the entry of an account.
     fn nested_leaves(&self, account: &[u8; 32]) -> Result<Option<NodeAt>> {
-        let Some(found) = self.cell_of(ACCOUNTS, account) else { return Ok(None) };
+        let Some(found) = self.cell_of(ACCOUNTS, account)? else { return Ok(None) };
         let record = self.peek(&found)?;
         let mut entries = Record::new(&record).into_iter().flat_map(Record::entries);
         let entry = entries.find(|entry| entry.key == *account);

@@ -5,7 +5,6 @@ use super::{
     cell::{self, ACCOUNTS, Entry, Place, Record},
     files::CellBytes,
     key::StateKey,
-    update::with_nibble,
     upper::{Below, Child},
 };
 use crate::error::{Result, mismatch};
@@ -25,14 +24,14 @@ impl Pages {
     /// [`crate::Error::Damaged`] names the page that is not what was written; those of the system.
     pub fn get(&self, key: &StateKey, out: &mut Vec<u8>) -> Result<bool> {
         self.check_whole()?;
-        let Some((found, part)) = self.find(key) else { return Ok(false) };
+        let Some((found, part)) = self.find(key)? else { return Ok(false) };
         match found.child.below() {
             Below::Buffer(at) => Ok(value_in(self.buffer.get(at)?, key, part, out)),
             Below::Page(page) => {
                 let record = self.files.record(&found.place, page, &found.child)?;
                 Ok(value_in(&record, key, part, out))
             }
-            Below::Branch(_) => Ok(false),
+            Below::Branch(_) | Below::Evicted(_) => Ok(false),
         }
     }
 
@@ -53,7 +52,7 @@ impl Pages {
                 each(&entry.key, &entry.value);
             });
         }
-        let Some(found) = self.cell_of(ACCOUNTS, account) else { return Ok(()) };
+        let Some(found) = self.cell_of(ACCOUNTS, account)? else { return Ok(()) };
         let record = self.peek(&found)?;
         if let Some((_, entry)) = Record::new(&record).and_then(|record| record.find(account)) {
             cell::nested(&entry.nested).for_each(|(slot, value)| each(&slot, value));
@@ -67,24 +66,12 @@ impl Pages {
         found: &Found,
         each: &mut dyn FnMut(&Entry<'_>),
     ) -> Result<()> {
-        let Found { place, child } = found;
-        let Below::Branch(at) = child.below() else {
+        let Some(children) = self.children(found)? else {
             let record = self.peek(found)?;
             Record::new(&record).into_iter().flat_map(Record::entries).for_each(|e| each(&e));
             return Ok(());
         };
-        let branch = self.arena.get(at);
-        let (mut key, mut depth) = (place.key, place.depth);
-        for half in &branch.path {
-            key = with_nibble(key, depth, *half);
-            depth += 1;
-        }
-        for (half, child) in branch.children() {
-            let key = with_nibble(key, depth, half);
-            let place = Place { trie: place.trie, key, depth: depth + 1 };
-            self.leaves_below(&Found { place, child: *child }, each)?;
-        }
-        Ok(())
+        children.iter().try_for_each(|child| self.leaves_below(child, each))
     }
 
     /// The record of a cell, which stays where it is.
@@ -92,7 +79,7 @@ impl Pages {
         match found.child.below() {
             Below::Buffer(at) => Ok(CellBytes::Own(self.buffer.get(at)?.into())),
             Below::Page(page) => self.files.record(&found.place, page, &found.child),
-            Below::Branch(_) => Err(mismatch("cell", "a cell", "a branch")),
+            Below::Branch(_) | Below::Evicted(_) => Err(mismatch("cell", "a cell", "a branch")),
         }
     }
 }

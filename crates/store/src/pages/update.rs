@@ -163,8 +163,15 @@ impl Pages {
         if child.count() > 0 {
             self.look_ahead(ahead, &place.key);
         }
+        let is_evicted = child.is_evicted();
+        let child = self.load(&place, child)?;
         let record = match child.below() {
-            Below::Branch(at) => return self.change_branch(&place, child, at, leaves, ahead),
+            Below::Branch(at) => {
+                let (after, changed) = self.change_branch(&place, child, at, leaves, ahead)?;
+                // what is in memory now counts as changed, so that the next commit says so
+                return Ok((after, changed || is_evicted));
+            }
+            Below::Evicted(page) => return Err(mismatch("branch", "one in memory", page)),
             Below::Buffer(at) => CellBytes::Own(self.buffer.take(at)?),
             Below::Page(page) => self.files.record(&place, page, &child)?,
         };
@@ -213,7 +220,7 @@ impl Pages {
         self.add(branch).map(Some)
     }
 
-    fn add(&mut self, branch: Branch) -> Result<Child> {
+    pub(super) fn add(&mut self, branch: Branch) -> Result<Child> {
         let at = self.arena.add(branch);
         at.map(Child::branch).ok_or_else(|| mismatch("branches", "less than 2^32", "more"))
     }
@@ -272,6 +279,7 @@ impl Pages {
         let (mut some, mut total, mut has_branch) = (0, 0, false);
         for (_, child) in branch.children() {
             (some, total) = (some + 1, total + child.count());
+            // one in a page counts for more than a cell can have
             has_branch |= child.count() == 0;
         }
         if some > 1 && (total > FEW || has_branch) {
@@ -289,7 +297,8 @@ impl Pages {
                 return Ok(None);
             }
             [only] => {
-                if let Below::Branch(below) = only.child.below() {
+                let child = self.load(&only.place, only.child)?;
+                if let Below::Branch(below) = child.below() {
                     let above = self.arena.take(at).path;
                     let between = nibble(&only.place.key, parting);
                     let below_it = self.arena.get_mut(below);
@@ -311,10 +320,14 @@ impl Pages {
         self.put(trie, depth, &entries)
     }
 
-    /// Gives up all that is at and below a child.
-    pub(super) fn clear(&mut self, child: &Child) -> Result<()> {
-        let Below::Branch(at) = child.below() else { return self.forget(child) };
-        let branch = self.arena.take(at);
-        branch.children().try_for_each(|(_, child)| self.clear(child))
+    /// Gives up all that is at and below a place.
+    pub(super) fn clear(&mut self, found: &Found) -> Result<()> {
+        let Some(children) = self.children(found)? else { return self.forget(&found.child) };
+        match found.child.below() {
+            Below::Branch(at) => _ = self.arena.take(at),
+            Below::Evicted(page) => self.files.dies(page, found.child.bytes()),
+            Below::Page(_) | Below::Buffer(_) => {}
+        }
+        children.iter().try_for_each(|child| self.clear(child))
     }
 }

@@ -8,6 +8,8 @@ use super::key::{Form, Reference};
 const BUFFERED: u32 = 1 << 31;
 /// Bytes that the length of a record is counted in.
 const GRAIN: usize = 32;
+/// In the place of the entries of a cell: a branch that is in a page. No cell has as many.
+const EVICTED: u8 = 127;
 /// Bit of a count: the child is another one since the last checkpoint, or something below it is.
 const CHANGED: u8 = 0x80;
 
@@ -18,7 +20,7 @@ const CHANGED: u8 = 0x80;
 pub(super) struct Child {
     /// The branch; or the page of the cell, or its place in the buffer.
     at: u32,
-    /// Entries of a cell, 0 for a branch; and whether something changed.
+    /// Entries of a cell, 0 or [`EVICTED`] for a branch; and whether something changed.
     count: u8,
     /// Bytes of its record, in grains.
     grains: u8,
@@ -32,6 +34,8 @@ pub(super) struct Child {
 pub(super) enum Below {
     /// A branch of the arena.
     Branch(u32),
+    /// A branch in a page.
+    Evicted(u32),
     /// A cell in a page.
     Page(u32),
     /// A cell in the buffer.
@@ -53,14 +57,23 @@ impl Child {
 
     /// A cell in the buffer whose record has so many entries and bytes.
     pub fn buffered(at: u32, count: usize, bytes: usize) -> Self {
-        let grains = bytes.div_ceil(GRAIN) as u8;
-        Self::made(at | BUFFERED, count as u8, grains)
+        Self::made(at | BUFFERED, count as u8, Self::grains_of(bytes))
+    }
+
+    /// What the bytes of a record are, as they are counted.
+    pub fn grains_of(bytes: usize) -> u8 {
+        bytes.div_ceil(GRAIN) as u8
     }
 
     /// A cell in a page, of so many entries, which are some; none where they are too many.
     pub fn paged(at: u32, count: u8, grains: u8, spot: u8) -> Option<Self> {
-        let fits = count > 0 && count & CHANGED == 0;
+        let fits = (1..EVICTED).contains(&count);
         fits.then(|| Self { spot, ..Self::made(at, count, grains) })
+    }
+
+    /// A branch in a page, whose record has so many bytes.
+    pub fn evicted(at: u32, grains: u8, spot: u8) -> Self {
+        Self { spot, ..Self::made(at, EVICTED, grains) }
     }
 
     /// The same with a reference that is known.
@@ -97,19 +110,24 @@ impl Child {
     }
 
     pub fn below(&self) -> Below {
-        match (self.count(), self.at & BUFFERED) {
+        match (self.count & !CHANGED, self.at & BUFFERED) {
             (0, _) => Below::Branch(self.at),
+            (EVICTED, _) => Below::Evicted(self.at),
             (_, 0) => Below::Page(self.at),
             _ => Below::Buffer(self.at & !BUFFERED),
         }
     }
 
-    /// Entries of a cell; 0 for a branch.
+    pub fn is_evicted(&self) -> bool {
+        matches!(self.below(), Below::Evicted(_))
+    }
+
+    /// Entries of a cell; 0 for a branch in memory, more than a cell can have for one in a page.
     pub fn count(&self) -> usize {
         (self.count & !CHANGED).into()
     }
 
-    /// Where the record of a cell stands in its page, as pages count that.
+    /// Where its record stands in its page, as pages count that.
     pub fn spot(&self) -> u8 {
         self.spot
     }
@@ -118,7 +136,7 @@ impl Child {
         self.grains
     }
 
-    /// Bytes that the record of a cell takes, as they are counted.
+    /// Bytes that its record takes, as they are counted.
     pub fn bytes(&self) -> u64 {
         u64::from(self.grains) * GRAIN as u64
     }
@@ -138,7 +156,7 @@ pub(super) enum Parent {
 }
 
 /// Where keys part above the cells.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Branch {
     /// Half-bytes between the branch and its parent that all keys below it have in common.
     pub path: Box<[u8]>,
@@ -185,6 +203,11 @@ impl Branch {
         self.mask |= u16::from(child.is_some()) << nibble;
     }
 
+    /// Makes room for so many children.
+    pub fn reserve(&mut self, children: usize) {
+        self.children.reserve_exact(children);
+    }
+
     /// The children in order, each under its half-byte.
     pub fn children(&self) -> impl Iterator<Item = (u8, &Child)> {
         let nibbles = (0..16).filter(|nibble| self.mask >> nibble & 1 == 1);
@@ -197,8 +220,14 @@ impl Branch {
         self.children.iter().for_each(prefetch);
     }
 
+    /// Bytes besides its own.
     fn bytes(&self) -> usize {
         self.path.len() + self.children.capacity() * size_of::<Child>()
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn all_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes()
     }
 }
 
@@ -270,6 +299,14 @@ impl Arena {
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.branches.len() - self.free.len()
+    }
+
+    /// Bytes of all branches, without places that are free.
+    pub fn used_bytes(&self) -> usize {
+        self.bytes()
+            - self.free.capacity() * 4
+            - (self.branches.capacity() - self.branches.len() + self.free.len())
+                * size_of::<Branch>()
     }
 
     /// Bytes of all branches.

@@ -1,9 +1,11 @@
-//! Finding cells: from the top of a trie down the branches in memory. On its way down a key waits
+//! Finding cells: from the top of a trie down the branches in memory, and then those in pages. On its way down a key waits
 //! for memory at each branch; some keys go down together, a step each in turn, so that they wait
 //! for it together.
 
 use system::memory::prefetch;
 use trie::nibbles::nibble;
+
+use crate::error::Result;
 
 use super::{
     Pages,
@@ -85,14 +87,21 @@ pub(super) struct Ahead<'a> {
 
 impl Pages {
     /// The cell that may have a key, and how to look there; none where there is no such cell.
-    pub(super) fn find(&self, key: &StateKey) -> Option<(Found, Part)> {
+    pub(super) fn find(&self, key: &StateKey) -> Result<Option<(Found, Part)>> {
         let mut walk = Walk::begin(self, key);
         while walk.step(&self.arena) {}
-        walk.found()
+        let Some((found, part)) = walk.found() else { return Ok(None) };
+        Ok(self.below_evicted(found)?.map(|found| (found, part)))
     }
 
     /// The cell of a trie that may have a key.
-    pub(super) fn cell_of(&self, trie: u32, key: &[u8; 32]) -> Option<Found> {
+    pub(super) fn cell_of(&self, trie: u32, key: &[u8; 32]) -> Result<Option<Found>> {
+        let found = self.first_of(trie, key);
+        found.map_or(Ok(None), |found| self.below_evicted(found))
+    }
+
+    /// What comes first on the way to a key that is not a branch in memory.
+    pub(super) fn first_of(&self, trie: u32, key: &[u8; 32]) -> Option<Found> {
         let mut walk = Walk::at_top(self, trie, key, Part::Slot);
         while walk.step(&self.arena) {}
         walk.found().map(|(found, _)| found)
@@ -114,7 +123,7 @@ impl Pages {
         self.go_down(&mut walks);
         for child in walks.iter().filter_map(|walk| walk.child) {
             match child.below() {
-                Below::Page(page) => {
+                Below::Page(page) | Below::Evicted(page) => {
                     if let Some(bytes) = self.files.held.get(&page) {
                         self.files.look_ahead(child, bytes);
                     }
@@ -142,8 +151,8 @@ impl Pages {
         }
     }
 
-    /// Tells the cells that may have these keys, and how to look there, with the keys' places among
-    /// them, in order.
+    /// Tells what comes first on the way to these keys that is not a branch in memory: a cell, or a
+    /// branch in a page; and how to look there, with the keys' places among them, in order.
     pub(super) fn find_many<'a>(
         &'a self,
         keys: impl Iterator<Item = &'a StateKey>,

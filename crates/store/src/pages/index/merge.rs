@@ -1,11 +1,11 @@
 //! Putting what a section says of a trie upon what older sections said of it. What a branch has and
 //! the section does not give stays as it was; where no older section gave it, a later one will.
 
-use super::{BRANCH, CELL, END, INLINE};
+use super::END;
 use crate::{
     manifest::Fields,
     pages::{
-        key::{Form, Reference},
+        branch_record::{self, BRANCH, CELL, EVICTED},
         upper::{Arena, Branch, Child},
     },
 };
@@ -32,14 +32,11 @@ impl Merge<'_, '_> {
     /// The child that a section gives behind its first byte, so many half-bytes below the root;
     /// none where it does not say what one does.
     pub fn child(&mut self, head: u8, old: Old, depth: usize) -> Option<Child> {
-        let form = if head & INLINE != 0 { Form::Inline } else { Form::Hash };
-        let reference = Reference { bytes: self.fields.array()?, form };
-        let child = match head & !INLINE & 0xf0 {
-            CELL => {
+        let reference = branch_record::read_reference(head, self.fields)?;
+        let child = match branch_record::kind(head) {
+            kind @ (CELL | EVICTED) => {
                 old.iter().for_each(|(old, _)| self.arena.free(old));
-                let page = self.fields.short().filter(|page| page >> 31 == 0)?;
-                let [count, grains, spot] = self.fields.array()?;
-                Child::paged(page, count, grains, spot)?
+                branch_record::read_place(kind, self.fields)?
             }
             BRANCH => {
                 let branch = self.branch(old, depth)?;

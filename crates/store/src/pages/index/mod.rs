@@ -21,16 +21,11 @@ pub(super) use write::write;
 
 use crate::manifest::Fields;
 
-const MAGIC: &[u8; 8] = b"BMPAGES2";
+const MAGIC: &[u8; 8] = b"BMPAGES3";
 /// Bytes before what a section has: how many these are, and their sum.
 const HEADER: usize = 12;
-/// Kinds of children, above the half-byte under which they hang; after the last child of a branch
-/// comes [`END`], and where a trie is no more.
-const CELL: u8 = 1 << 4;
-const BRANCH: u8 = 2 << 4;
+/// Comes after the last child of a branch, and where a trie is no more.
 const END: u8 = 0;
-/// Bit of a kind: the reference is the node itself.
-const INLINE: u8 = 0x80;
 
 /// The files with the references, as a manifest names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

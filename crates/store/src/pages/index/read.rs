@@ -59,7 +59,7 @@ fn read_file(pages: &mut Pages, file: IndexFile) -> Result<()> {
         read(0, &mut magic)?;
     }
     if magic != *MAGIC {
-        return Err(damaged(0, "BMPAGES2", "something else".into()));
+        return Err(damaged(0, "BMPAGES3", "something else".into()));
     }
     while at < bytes {
         let mut header = [0; HEADER];

@@ -23,9 +23,14 @@ const LARGE: [u8; 32] = [0x77; 32];
 
 type State = BTreeMap<StateKey, Vec<u8>>;
 
-fn open(folder: &Arc<Folder>, facts: Option<&[u8]>) -> crate::Result<Pages> {
+fn open(
+    folder: &Arc<Folder>,
+    facts: Option<&[u8]>,
+    reference_bytes: Option<usize>,
+) -> crate::Result<Pages> {
+    let (page_bytes, file_bytes) = (1024, 1 << 15);
     let options =
-        PagesOptions { page_bytes: 1024, file_bytes: 1 << 15, ..PagesOptions::new(1 << 16) };
+        PagesOptions { page_bytes, file_bytes, reference_bytes, ..PagesOptions::new(1 << 16) };
     Pages::open(folder, NAME, facts, &options, true)
 }
 
@@ -136,14 +141,16 @@ fn block(
 
 #[test]
 fn references_are_read_back_wherever_a_sweep_stands() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut halfway, mut complete, mut removed, mut most) = (0, 0, 0, 0_f64);
+    let (mut halfway, mut complete, mut removed, mut evicted, mut most) = (0, 0, 0, 0, 0_f64);
     for seed in 0..rounds(8) as u64 {
         let mut random = Random::new(seed);
         let disk = Arc::new(SimulatedDisk::default());
         let dir = Path::new("data");
         disk.create_folder(dir)?;
         let folder = Arc::new(Folder::new(dir, disk.clone(), Salt([1, 2, 3]), 1));
-        let mut pages = open(&folder, None)?;
+        // all of them in memory, or a part
+        let budget = [None, Some(6000)][seed as usize % 2];
+        let mut pages = open(&folder, None, budget)?;
         let mut state = State::new();
         for commit in 0..120 {
             let count = if commit < 4 { 1500 } else { 1 + random.below(60_usize) };
@@ -157,7 +164,7 @@ fn references_are_read_back_wherever_a_sweep_stands() -> Result<(), Box<dyn std:
             pages.update(&changes)?;
             let facts = pages.prepare()?;
             pages.settle()?;
-            let read = open(&folder, Some(&facts))?;
+            let read = open(&folder, Some(&facts), budget)?;
             let expected = all(&pages);
             assert!(expected == all(&read), "seed {seed}, commit {commit}");
             assert_eq!(pages.root(), read.root());
@@ -169,7 +176,8 @@ fn references_are_read_back_wherever_a_sweep_stands() -> Result<(), Box<dyn std:
                 None => (halfway, complete + 1),
             };
             let bytes = current.bytes + before.map_or(0, |file| file.bytes);
-            if commit > 20 {
+            evicted += pages.survey().evicted;
+            if commit > 20 && budget.is_none() {
                 most = most.max(bytes as f64 / (36 * expected.len()) as f64);
             }
             if random.below(10_u32) == 0 {
@@ -179,6 +187,7 @@ fn references_are_read_back_wherever_a_sweep_stands() -> Result<(), Box<dyn std:
     }
     println!("{halfway} and {complete} commits, {removed} removed, {most:.2} times the references");
     assert!(halfway > 20 * rounds(8) && complete > 4 * rounds(8) && removed > rounds(8));
+    assert!(evicted > 0, "all branches were in memory");
     assert!(most < 5.0, "{most}");
     Ok(())
 }

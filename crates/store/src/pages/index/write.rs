@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{BRANCH, CELL, END, HEADER, INLINE, IndexFile, IndexFiles, MAGIC, sum};
+use super::{END, HEADER, IndexFile, IndexFiles, MAGIC, sum};
 use crate::{
     crash::CrashPoint,
     disk::{DiskFile, Open},
-    error::{Error, Result, io_error, mismatch},
+    error::{Error, Result, io_error},
     pages::{
-        Pages, Trie,
-        key::Form,
+        Pages, Trie, branch_record,
         update::with_nibble,
         upper::{Arena, Below, Child},
     },
@@ -183,25 +182,12 @@ impl<'a> Writer<'a> {
 
     /// What a child is, but for what is below it.
     fn head(&mut self, nibble: u8, child: &Child, arena: &Arena) -> Result<()> {
-        let form = if child.reference().form == Form::Inline { INLINE } else { 0 };
-        let kind = match child.below() {
-            Below::Page(_) => CELL,
-            Below::Branch(_) => BRANCH,
-            Below::Buffer(at) => return Err(mismatch("cell", "one that was written", at)),
-        };
-        self.buffer.push(kind | form | nibble);
-        self.buffer.extend_from_slice(&child.reference().bytes);
-        match child.below() {
-            Below::Branch(at) => {
-                let branch = arena.get(at);
-                self.buffer.push(branch.path.len() as u8);
-                self.buffer.extend_from_slice(&branch.path);
-                self.buffer.extend(branch.mask().to_le_bytes());
-            }
-            Below::Page(at) | Below::Buffer(at) => {
-                self.buffer.extend(at.to_le_bytes());
-                self.buffer.extend([child.count() as u8, child.grains(), child.spot()]);
-            }
+        branch_record::write(nibble, child, &mut self.buffer)?;
+        if let Below::Branch(at) = child.below() {
+            let branch = arena.get(at);
+            self.buffer.push(branch.path.len() as u8);
+            self.buffer.extend_from_slice(&branch.path);
+            self.buffer.extend(branch.mask().to_le_bytes());
         }
         if self.buffer.len() >= WRITE { self.flush() } else { Ok(()) }
     }

@@ -1,0 +1,139 @@
+//! A branch as a record of a page, and children as such records and the files of references have
+//! them. Layout: `docs/formats/pages.md`.
+
+use super::{
+    cell::{self, Place, Record},
+    key::{Form, Reference},
+    read::Found,
+    update::with_nibble,
+    upper::{Below, Branch, Child},
+};
+use crate::{
+    error::{Result, mismatch},
+    manifest::Fields,
+};
+use trie::nibbles::nibble;
+
+/// Kinds of children, above the half-byte under which they hang.
+pub(super) const CELL: u8 = 1 << 4;
+pub(super) const BRANCH: u8 = 2 << 4;
+pub(super) const EVICTED: u8 = 3 << 4;
+/// Bit of a kind: the reference is the node itself.
+const INLINE: u8 = 0x80;
+/// Bytes of a child that is in a page: kind, reference, page, entries, grains, spot.
+const CHILD: usize = 1 + 32 + 4 + 3;
+
+/// The kind of a child, by the byte that it begins with.
+pub(super) fn kind(head: u8) -> u8 {
+    head & !INLINE & 0xf0
+}
+
+/// Writes a child: its kind, its reference and, where it is in a page, its place there.
+pub(super) fn write(half: u8, child: &Child, out: &mut Vec<u8>) -> Result<()> {
+    let form = if child.reference().form == Form::Inline { INLINE } else { 0 };
+    let (kind, page) = match child.below() {
+        Below::Page(page) => (CELL, Some(page)),
+        Below::Evicted(page) => (EVICTED, Some(page)),
+        Below::Branch(_) => (BRANCH, None),
+        Below::Buffer(at) => return Err(mismatch("cell", "one that was written", at)),
+    };
+    out.push(kind | form | half);
+    out.extend_from_slice(&child.reference().bytes);
+    if let Some(page) = page {
+        let count = if kind == CELL { child.count() as u8 } else { 0 };
+        out.extend(page.to_le_bytes());
+        out.extend([count, child.grains(), child.spot()]);
+    }
+    Ok(())
+}
+
+/// Reads the reference of a child that begins with this byte.
+pub(super) fn read_reference(head: u8, fields: &mut Fields<'_>) -> Option<Reference> {
+    let form = if head & INLINE != 0 { Form::Inline } else { Form::Hash };
+    Some(Reference { bytes: fields.array()?, form })
+}
+
+/// Reads the place of a child in a page, which is of this kind.
+pub(super) fn read_place(kind: u8, fields: &mut Fields<'_>) -> Option<Child> {
+    let page = fields.short().filter(|page| page >> 31 == 0)?;
+    let [count, grains, spot] = fields.array()?;
+    match (kind, count) {
+        (CELL, _) => Child::paged(page, count, grains, spot),
+        (EVICTED, 0) => Some(Child::evicted(page, grains, spot)),
+        _ => None,
+    }
+}
+
+/// The record of a branch, all of whose children are in pages.
+pub(super) fn encode(place: &Place, branch: &Branch) -> Result<Vec<u8>> {
+    let count = branch.children().count();
+    let len = cell::head_len(place.depth) + 1 + branch.path.len() + count * CHILD;
+    let mut out = cell::head(place, cell::BRANCH | count as u8, len);
+    out.push(branch.path.len() as u8);
+    out.extend_from_slice(&branch.path);
+    branch.children().try_for_each(|(half, child)| write(half, child, &mut out))?;
+    match out.len() == len {
+        true => Ok(out),
+        false => Err(mismatch("children of a branch", "all in pages", "others")),
+    }
+}
+
+/// Path and children of a branch in its record; none where that has something else.
+fn parts(record: &[u8]) -> Option<(&[u8], &[[u8; CHILD]])> {
+    let mut fields = Fields(Record::new(record).filter(|record| record.is_branch)?.body);
+    let len = usize::from(fields.byte()?);
+    let path = fields.bytes(len)?;
+    let (children, rest) = fields.0.as_chunks();
+    (path.len() < 64 && rest.is_empty()).then_some((path, children))
+}
+
+fn child(bytes: &[u8; CHILD]) -> Option<Child> {
+    let mut fields = Fields(bytes);
+    let head = fields.byte()?;
+    let reference = read_reference(head, &mut fields)?;
+    Some(read_place(kind(head), &mut fields)?.with(reference))
+}
+
+fn no_branch() -> crate::Error {
+    mismatch("record", "a branch", "something else")
+}
+
+/// The branch in a record. All of its children count as changed.
+pub(super) fn decode(record: &[u8]) -> Result<Branch> {
+    let (path, children) = parts(record).ok_or_else(no_branch)?;
+    let mut branch = Branch::new(path);
+    branch.reserve(children.len());
+    for bytes in children {
+        branch.set(bytes[0] & 15, Some(child(bytes).ok_or_else(no_branch)?));
+    }
+    Ok(branch)
+}
+
+/// What is below the branch of a record, which stands at `place`, on the way to the key there; none
+/// where nothing is.
+pub(super) fn step(record: &[u8], place: &Place) -> Result<Option<Found>> {
+    let (path, children) = parts(record).ok_or_else(no_branch)?;
+    let parting = place.depth + path.len();
+    let mut way = (place.depth..).zip(path);
+    if parting >= 64 || way.any(|(at, half)| nibble(&place.key, at) != *half) {
+        return Ok(None);
+    }
+    let half = nibble(&place.key, parting);
+    let Some(bytes) = children.iter().find(|bytes| bytes[0] & 15 == half) else {
+        return Ok(None);
+    };
+    let child = child(bytes).ok_or_else(no_branch)?;
+    Ok(Some(Found { place: Place { depth: parting + 1, ..*place }, child }))
+}
+
+/// The children of a branch that stands at `place`, with their own places.
+pub(super) fn places(place: &Place, branch: &Branch) -> Vec<Found> {
+    let parting = place.depth + branch.path.len();
+    let way = (place.depth..).zip(&branch.path);
+    let key = way.fold(place.key, |key, (at, half)| with_nibble(key, at, *half));
+    let child = |(half, child): (u8, &Child)| {
+        let key = with_nibble(key, parting, half);
+        Found { place: Place { key, depth: parting + 1, ..*place }, child: *child }
+    };
+    branch.children().map(child).collect()
+}
