@@ -54,6 +54,7 @@ pub fn main() -> ExitCode {
     stop::watch_threads();
     take_stack();
     pipeline::disk::report_file_size_limit();
+    system::open_files::allow_most();
     let args: Vec<OsString> = std::env::args_os().collect();
     // known before the command line is understood, as it may never be
     let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");

@@ -165,6 +165,31 @@ fn a_limit_of_threads_only_takes_time() {
 }
 
 #[test]
+fn a_limit_of_open_files_is_raised_or_trouble() {
+    let scratch = Scratch::new("odd-files");
+    let path = |name: &str| scratch.path(name).display().to_string();
+    let blocks = path("blocks");
+    succeed(&mut blockmill(&format!("generate bitcoin --inputs 3000 --out {blocks}")));
+    let mut refused = 0;
+    for most in [5, 8, 12, 16, 24] {
+        let import = |limit: &str| {
+            let out = path(&format!("out-{limit}-{most}"));
+            limited(&format!("ulimit -{limit} {most}"), &format!("import {blocks} --data {out}"))
+        };
+        // what the process begins with
+        let ended = import("Sn");
+        assert_eq!(ended.code, Some(0), "{most} files: {}{}", ended.stdout, ended.stderr);
+        // what it may have
+        let ended = import("n");
+        let text = format!("{most} files: {}{}", ended.stdout, ended.stderr);
+        assert!(!text.contains("panicked"), "{text}");
+        assert!(matches!(ended.code, Some(0 | TROUBLE)), "{:?} {text}", ended.code);
+        refused += usize::from(ended.code == Some(TROUBLE));
+    }
+    assert!(refused > 0, "no run met the limit");
+}
+
+#[test]
 fn a_limit_of_file_sizes_is_trouble_and_no_signal() {
     let scratch = Scratch::new("odd-sizes");
     let path = |name: &str| scratch.path(name).display().to_string();

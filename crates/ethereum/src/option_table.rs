@@ -10,7 +10,7 @@ use pipeline::options::{self, Rung, Table};
 use store::ReadAhead;
 
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 30] = [
+pub const OPTIONS: [NamedOption; 31] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -96,6 +96,11 @@ pub const OPTIONS: [NamedOption; 30] = [
         "page-cache",
         &["off", "on"],
         "state=pages: read pages again each time, or keep those that were read in memory",
+    ),
+    NamedOption::new(
+        "references",
+        &["cache", "memory"],
+        "state=pages: keep references of pages within the memory for caches, or all besides it",
     ),
     NamedOption::new(
         "commit",
@@ -221,6 +226,7 @@ impl Table for Ethereum {
             },
             page_cache: setting.is("page-cache", "on"),
             trie_preload: setting.is("trie-preload", "on"),
+            all_references: setting.is("references", "memory"),
             commit_parallel: setting.is("commit", "parallel"),
             arena_tries: setting.is("state-trie", "arena"),
             trie_hashers: TrieHashers {
@@ -287,6 +293,7 @@ pub struct Plan {
     pub read_ahead: ReadAhead,
     pub page_cache: bool,
     pub trie_preload: bool,
+    pub all_references: bool,
     pub commit_parallel: bool,
     pub arena_tries: bool,
     pub trie_hashers: TrieHashers,
@@ -304,9 +311,9 @@ impl Plan {
     /// How a state on disk is opened within so many bytes, for a run of so many threads.
     #[must_use]
     pub fn disk(&self, memory_bytes: usize, threads: usize) -> DiskOptions {
-        let Self { page_cache, trie_preload, read_ahead, commit_parallel, .. } = *self;
-        let threads = if commit_parallel { threads } else { 1 };
-        DiskOptions { memory_bytes, page_cache, trie_preload, read_ahead, threads }
+        let Self { page_cache, trie_preload, all_references, read_ahead, .. } = *self;
+        let threads = if self.commit_parallel { threads } else { 1 };
+        DiskOptions { memory_bytes, page_cache, trie_preload, all_references, read_ahead, threads }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | [`holes`] | `SEEK_DATA`, `FALLOC_FL_PUNCH_HOLE` | files have no holes |
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
+//! | [`open_files`] | `RLIMIT_NOFILE` | as many as the system gives |
 //! | [`page_cache`] | `posix_fadvise` | `Unsupported` |
 //! | [`proc`] | `/proc` | nothing is known |
 //! | [`folders`] | two names exchanged in one step | in three |
@@ -20,5 +21,6 @@ pub mod holes;
 pub mod links;
 pub mod locks;
 pub mod memory;
+pub mod open_files;
 pub mod page_cache;
 pub mod proc;

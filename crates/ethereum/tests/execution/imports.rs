@@ -56,6 +56,7 @@ pub fn settings() -> Vec<Setting> {
         ["prefetch=access", "commit=serial"],
         ["prefetch=history", "speculate=off"],
         ["prefetch=dry-runs", "trie-preload=on"],
+        ["prefetch=dry-runs", "references=cache"],
     ];
     let on_disk = ["state=pages", "state=flat+trie"].into_iter().flat_map(|state| {
         read_ahead.map(|[prefetch, other]| {

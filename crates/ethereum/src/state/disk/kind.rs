@@ -48,6 +48,8 @@ pub struct DiskOptions {
     pub read_ahead: ReadAhead,
     /// Whether pages that were read stay in memory; of pages.
     pub page_cache: bool,
+    /// Whether references of pages are all in memory besides these bytes, or within them.
+    pub all_references: bool,
     /// Whether nodes are read with the values that they lead to, ahead of the root; of flat values
     /// and nodes.
     pub trie_preload: bool,
@@ -64,6 +66,7 @@ impl DiskOptions {
         memory_bytes: Self::MEMORY,
         read_ahead: ReadAhead::Ring,
         page_cache: true,
+        all_references: true,
         trie_preload: false,
         threads: 1,
     };

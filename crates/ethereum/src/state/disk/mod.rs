@@ -26,8 +26,7 @@ use rlp::Decode;
 use rlp::ethereum::Account as Leaf;
 use std::path::{Path, PathBuf};
 use store::{
-    CommitPart, Compression, NodeAt, Opening, PageCache, Pages, PagesOptions, StateKey, Table,
-    TableOptions,
+    CommitPart, Compression, NodeAt, Opening, Pages, PagesOptions, StateKey, Table, TableOptions,
 };
 
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
@@ -69,10 +68,15 @@ impl DiskState {
         let design = match kind {
             StateKind::Memory => return Ok(None),
             StateKind::Pages => {
-                let cache = if options.page_cache { memory as u64 / 2 } else { 0 };
+                let reference_bytes = (!options.all_references).then_some(memory / 4);
+                let for_pages = memory / 2 - reference_bytes.unwrap_or(0);
                 let (read_ahead, threads) = (options.read_ahead, options.threads);
-                let cache = PageCache::new(cache);
-                let pages = PagesOptions { read_ahead, threads, cache, ..PagesOptions::new(0) };
+                let pages = PagesOptions {
+                    read_ahead,
+                    threads,
+                    reference_bytes,
+                    ..PagesOptions::new(if options.page_cache { for_pages as u64 } else { 0 })
+                };
                 Design::Pages(Box::new(opening.pages(PAGES, &pages)?))
             }
             StateKind::FlatTrie => {

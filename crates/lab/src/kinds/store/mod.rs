@@ -20,6 +20,10 @@ use workload::{Draw, Engine, LEAST_KEYS, Measured, Operation};
 /// `flat-trie`.
 const DESIGN: &str = "design";
 
+/// The setting that says how many MiB references of pages take in memory: `all` (the default) or a
+/// number.
+const REFERENCES: &str = "references-mib";
+
 /// The setting that says which keys are read and changed: `uniform` (the default) or `skewed`.
 const DRAW: &str = "draw";
 
@@ -75,7 +79,11 @@ fn design(settings: &Settings) -> Result<Option<state::Settings>> {
             let memory = parsed(settings, "memory-bytes")?;
             let owner = setting(settings, "contracts")?;
             let ahead = if name == "pages" { Some(setting(settings, "ahead")?) } else { None };
-            state::Settings::new(memory, owner, ahead).map(Some)
+            let mut opened = state::Settings::new(memory, owner, ahead)?;
+            if settings.get(REFERENCES).is_some_and(|most| most != "all") {
+                opened.references = Some(parsed::<usize>(settings, REFERENCES)? << 20);
+            }
+            Ok(Some(opened))
         }
         Some(other) => bail!("{DESIGN} = '{other}'; available: table, pages, flat-trie"),
     }

@@ -34,6 +34,8 @@ pub struct Settings {
     pub owner: Owner,
     /// How it is kept.
     pub design: Design,
+    /// Of pages: bytes of references in memory; none for all of them.
+    pub references: Option<usize>,
 }
 
 impl Settings {
@@ -42,13 +44,14 @@ impl Settings {
     /// # Errors
     /// When there is no such value.
     pub fn new(memory: usize, owner: &str, read_ahead: Option<&str>) -> anyhow::Result<Self> {
+        let references = None;
         let owner = match owner {
             "one" => Owner::One,
             "many" => Owner::Many,
             other => bail!("contracts = '{other}'; available: one, many"),
         };
         let Some(read_ahead) = read_ahead else {
-            return Ok(Self { memory, owner, design: Design::FlatTrie });
+            return Ok(Self { memory, owner, design: Design::FlatTrie, references });
         };
         let ways = [
             ("off", ReadAhead::Off),
@@ -58,7 +61,7 @@ impl Settings {
         let found = ways.into_iter().find(|(name, _)| *name == read_ahead);
         let names = "available: off, threads, io_uring";
         let (_, read_ahead) = found.with_context(|| format!("ahead = '{read_ahead}'; {names}"))?;
-        Ok(Self { memory, owner, design: Design::Pages(read_ahead) })
+        Ok(Self { memory, owner, design: Design::Pages(read_ahead), references })
     }
 }
 
@@ -104,6 +107,7 @@ impl InState {
             Design::Pages(read_ahead) => {
                 let mut options = PageStoreOptions::new(settings.memory);
                 options.pages.read_ahead = read_ahead;
+                options.pages.reference_bytes = settings.references;
                 let store = Box::new(PageStore::open(dir, &options)?);
                 Kept::Pages { log: store.log_bytes(), store }
             }
@@ -128,8 +132,8 @@ impl InState {
     }
 
     /// Of pages: bytes written for each byte of keys and values that was changed, and how many of
-    /// these were moved so that files became free; bytes of references and upper levels, and bytes
-    /// of files for each byte in them that counts.
+    /// these were moved so that files became free; bytes of references and upper levels in memory,
+    /// how many branches went into pages, and bytes of files for each byte in them that counts.
     pub fn facts(&self) -> Vec<(&'static str, f64)> {
         let Kept::Pages { store, log } = &self.kept else { return vec![] };
         let survey = store.pages().survey();
@@ -139,6 +143,7 @@ impl InState {
             ("write_amplification", ratio(survey.written_bytes + log, self.changed)),
             ("cleaned_share", ratio(survey.cleaned_bytes, survey.written_bytes + log)),
             ("upper_bytes", survey.upper_bytes as f64),
+            ("evicted_branches", survey.evicted as f64),
             ("disk_factor", ratio(survey.disk_bytes, survey.live_bytes)),
         ]
     }
