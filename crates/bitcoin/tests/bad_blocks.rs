@@ -1,12 +1,12 @@
 //! Blocks that break a rule, each in one way: the import names block, file, place and rule, stops
 //! before it, and keeps what it has connected.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod naive;
-mod naive_connect;
-mod real_blocks;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive;
+use crate::naive_connect;
+use crate::real_blocks;
 
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;

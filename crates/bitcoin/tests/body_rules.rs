@@ -1,7 +1,7 @@
 //! The level `bodies` on real blocks, on attacks known from history, and each rule by itself.
 
-mod naive;
-mod real_blocks;
+use crate::naive;
+use crate::real_blocks;
 
 use blockmill_bitcoin::body::Bodies;
 use blockmill_bitcoin::body::merkle::Merkle;

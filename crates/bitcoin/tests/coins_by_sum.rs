@@ -1,12 +1,12 @@
 //! `coins=sum`: what a datadir says was spent and is unspent is believed where a sum over all coins
 //! is zero, and only there. Whatever is forged is refused, and named by a run with a set of coins.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod kept;
-mod naive;
-mod naive_connect;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::kept;
+use crate::naive;
+use crate::naive_connect;
 
 use blockmill_bitcoin::Error;
 use blockmill_bitcoin::datadir::Datadir;

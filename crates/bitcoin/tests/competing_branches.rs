@@ -1,11 +1,11 @@
 //! Branches, copies and later runs: whatever the way to the best good chain was, the coins are
 //! those of connecting its blocks one after the other.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod naive;
-mod naive_connect;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive;
+use crate::naive_connect;
 
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;

@@ -1,6 +1,6 @@
 //! Datadirs that Bitcoin Core wrote are read, and what we write is what Core wrote.
 
-mod naive_connect;
+use crate::naive_connect;
 
 use archive::leveldb;
 use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Error, Options, Written, XorKey};

@@ -1,10 +1,10 @@
 //! Real block files cut at random places and with random flipped bits: good blocks are used, bad
 //! ones are named with file and place, and nothing panics or hangs.
 
-mod generated_headers;
-mod imports;
-mod naive_connect;
-mod real_blocks;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive_connect;
+use crate::real_blocks;
 
 use blockmill_bitcoin::Error;
 use blockmill_bitcoin::import::{Options, import};

@@ -1,7 +1,7 @@
 //! Real and damaged blocks through the decoder, against the plain one.
 
-mod naive;
-mod real_blocks;
+use crate::naive;
+use crate::real_blocks;
 
 use blockmill_bitcoin::types::{Block, BlockHash, Error, Span, hash_blocks};
 use crypto::{ManySha256, sha256d};

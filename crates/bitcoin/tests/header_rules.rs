@@ -1,6 +1,6 @@
 //! Header rules: difficulty schedules, times, versions.
 
-mod generated_headers;
+use crate::generated_headers;
 
 use blockmill_bitcoin::header::rules::{
     Parent, Violation, median, next_bits, real_bits, verify_header, verify_not_in_future,

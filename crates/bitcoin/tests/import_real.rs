@@ -1,10 +1,10 @@
 //! Real chains, imported: the tip, the coins and the undo data are those of Bitcoin Core, in every
 //! option, from files in any order.
 
-mod generated_headers;
-mod imports;
-mod naive_connect;
-mod real_blocks;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive_connect;
+use crate::real_blocks;
 
 use blockmill_bitcoin::Level;
 use blockmill_bitcoin::datadir::Datadir;

@@ -1,6 +1,6 @@
 //! The index file: round trips, damage, and what is taken over when files change.
 
-mod generated_headers;
+use crate::generated_headers;
 
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, save, take_over};
 use blockmill_bitcoin::types::BlockHash;

@@ -1,11 +1,11 @@
 //! Files from the middle of a chain: verified by themselves where that was meant, and with a note
 //! on what they rest on; incomplete where it was not; refused where coins are needed.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod naive;
-mod naive_connect;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive;
+use crate::naive_connect;
 
 use archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};

@@ -1,11 +1,11 @@
 //! Files that lack blocks: whatever is deleted, cut or changed, a run that says "verified" has all
 //! blocks of the chain, and what is missing is named with its place.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod naive;
-mod naive_connect;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive;
+use crate::naive_connect;
 
 use archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run};

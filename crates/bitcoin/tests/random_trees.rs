@@ -1,7 +1,7 @@
 //! The tree against a slow index, on random trees with blocks that break rules, repeats and gaps,
 //! in any order.
 
-mod generated_headers;
+use crate::generated_headers;
 
 use blockmill_bitcoin::index::{Found, GENESIS, Tree, Why};
 use blockmill_bitcoin::params::Params;

@@ -1,6 +1,6 @@
 //! Real blocks through header rules and tree: whole chains, and single blocks.
 
-mod generated_headers;
+use crate::generated_headers;
 
 use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::header::rules::{verify_version, verify_work};

@@ -1,11 +1,11 @@
 //! Runs that go on where others ended: what was committed, what is looked at again, how far the
 //! display begins.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod naive;
-mod naive_connect;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive;
+use crate::naive_connect;
 
 use archive::blkdat::open;
 use blockmill_bitcoin::chainstate::committed;

@@ -1,6 +1,6 @@
 //! Signature checks against a plain count, and relative lock times.
 
-mod real_blocks;
+use crate::real_blocks;
 
 use blockmill_bitcoin::body::locks::SequenceLock;
 use blockmill_bitcoin::body::sigops;

@@ -2,12 +2,12 @@
 //! apart and joined under one salt, give the verdict of a single run. What is not there, is there
 //! twice, or is not what it was, is told. `coins_by_sum.rs` puts its forgeries through units, too.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod kept;
-mod naive;
-mod naive_connect;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::kept;
+use crate::naive;
+use crate::naive_connect;
 
 use archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::Options;

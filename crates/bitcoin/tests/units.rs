@@ -2,12 +2,12 @@
 //! them: the same chain, the same fault, the same shortfalls, wherever the blocks stand and
 //! whatever is damaged.
 
-mod generated_chain;
-mod generated_headers;
-mod imports;
-mod naive;
-mod naive_connect;
-mod real_blocks;
+use crate::generated_chain;
+use crate::generated_headers;
+use crate::imports;
+use crate::naive;
+use crate::naive_connect;
+use crate::real_blocks;
 
 use archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};

@@ -1,6 +1,6 @@
 //! Every end of a command has its exit code and its document, and is said once.
 
-mod program;
+use crate::program;
 
 use program::{Ended, Scratch, blockmill, document, run, succeed};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `bench bodies`, and the chain of transfers that it runs on.
 
-mod program;
+use crate::program;
 
 use program::{Scratch, blockmill, run, succeed, succeed_json};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `bench export-...`: tables of verified blocks beside verifying them alone.
 
-mod program;
+use crate::program;
 
 use program::{Scratch, blockmill, run, succeed_json};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! `bench` of RLP and of signatures: short contests, and their answers.
 
-mod program;
+use crate::program;
 
 use program::{Scratch, blockmill, run, succeed_json};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Stores of Bitcoin imports as archives: they stand for the block files that they were made of;
 //! and hand-overs that share block files with their source.
 
-mod program;
+use crate::program;
 
 use bitcoin::datadir::Datadir;
 use program::{Scratch, blockmill, document, run, succeed, succeed_json};

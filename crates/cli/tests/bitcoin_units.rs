@@ -1,7 +1,7 @@
 //! `verify --unit` and `verify --join` of Bitcoin block files give the verdict of a single run over
 //! all of them, and `verify --with coins=sum` that of a run with a set of coins.
 
-mod program;
+use crate::program;
 
 use chain::Status;
 use program::{Ended, Scratch, blockmill, document, run, succeed};

@@ -1,7 +1,7 @@
 //! Nobody reads what is printed: the reader of a pipe has gone, or the disk behind standard output
 //! is full. Never a panic; the verdict's exit code stays, and what did not arrive is told.
 
-mod program;
+use crate::program;
 
 use program::{Ended, Scratch, blockmill, run, succeed};
 use std::fs::File;

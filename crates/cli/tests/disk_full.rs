@@ -8,7 +8,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod program;
+use crate::program;
 
 use program::{Ended, Scratch, blockmill, run, succeed};
 use std::fs;

@@ -1,7 +1,7 @@
 //! Level execution as a user meets it: the default where there is a state to begin with, `unwind`,
 //! `witness`, `test`, and what is said when a state is missing or damaged.
 
-mod program;
+use crate::program;
 
 use chain::Status;
 use program::{

@@ -1,6 +1,6 @@
 //! `export` as its users meet it: names, manifest, what is replaced, and what damage leaves.
 
-mod program;
+use crate::program;
 
 use program::{Scratch, blockmill, copy, document, misunderstand, run, succeed_json};
 use serde_json::Value;

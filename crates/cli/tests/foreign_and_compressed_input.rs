@@ -1,6 +1,6 @@
 //! What is given to the program in other forms: compressed, through a pipe, or not an archive.
 
-mod program;
+use crate::program;
 
 use std::fs;
 use std::io::Write;

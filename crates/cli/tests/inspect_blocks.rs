@@ -2,7 +2,7 @@
 //! of Bitcoin Core; and what people are told who ask for something that cannot be.
 
 #[path = "program/mod.rs"]
-mod program;
+use crate::program;
 
 use program::{
     Ended, Scratch, blockmill, copy, document, misunderstand, run, succeed, succeed_json,

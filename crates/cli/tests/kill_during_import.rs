@@ -1,7 +1,7 @@
 //! Death of the process at random moments of an import: nothing that was committed is lost, and
 //! going on ends with the same store as an undisturbed run.
 
-mod program;
+use crate::program;
 
 use archive::{Archive, ChunkLimit};
 use ethereum::Level;

@@ -1,7 +1,7 @@
 //! Death of the process at random moments of both passes over Bitcoin block files: the next run
 //! goes on, and the end is that of an undisturbed run.
 
-mod program;
+use crate::program;
 
 use bitcoin::chainstate::Chainstate;
 use bitcoin::coins::{Statistics, statistics};

@@ -1,7 +1,7 @@
 //! The commands as functions of another program: the documents are those of the program, and what
 //! belongs to a process is refused.
 
-mod program;
+use crate::program;
 
 use blockmill_cli::library;
 use pipeline::Cancel;

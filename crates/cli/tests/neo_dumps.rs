@@ -1,6 +1,6 @@
 //! Dumps of Neo: generated, imported, and written again from dumps and stores.
 
-mod program;
+use crate::program;
 
 use neo::body::rules::NOTARY;
 use neo::stored::Stored;

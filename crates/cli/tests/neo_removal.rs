@@ -1,7 +1,7 @@
 //! A generated Neo chain of all kinds of transactions, imported with `blocks=traceable` through the
 //! program: same state, same later logs, less room, and plain words about what is gone.
 
-mod program;
+use crate::program;
 
 use neo::params::Protocol;
 use neo::stored::Stored;

@@ -1,6 +1,6 @@
 //! Neo dumps through the program: executed, killed, damaged, looked at.
 
-mod program;
+use crate::program;
 
 use archive::acc::Head;
 use chain::Status;

@@ -1,6 +1,6 @@
 //! `unwind` of Neo stores through the program, and stores that another configuration goes on from.
 
-mod program;
+use crate::program;
 
 use chain::Status;
 use neo::ledger::CONFLICTS;

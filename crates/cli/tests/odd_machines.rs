@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod program;
+use crate::program;
 
 use program::{Ended, Scratch, blockmill, run, succeed, wait};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! `--with` on the command line: the run record names what ran, and what this machine cannot run
 //! is refused before anything is read or made.
 
-mod program;
+use crate::program;
 
 use crypto::{Signatures, Variant};
 use program::{Scratch, blockmill, run, succeed, succeed_json};

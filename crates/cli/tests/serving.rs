@@ -1,6 +1,6 @@
 //! `--serve` and `serve`: a run over HTTP, while it goes on and afterwards; and Prometheus itself.
 
-mod program;
+use crate::program;
 
 use program::{Scratch, blockmill, run, succeed};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `convert --to snapshot` and `check` of what it wrote: the state of a store in one file.
 
-mod program;
+use crate::program;
 
 use program::{Scratch, blockmill, fixtures, misunderstand, run, succeed, succeed_json, tip_of};
 use serde_json::Value;

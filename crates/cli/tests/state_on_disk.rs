@@ -1,6 +1,6 @@
 //! A store whose state stays on disk, as a user meets it.
 
-mod program;
+use crate::program;
 
 use chain::Status;
 use program::{

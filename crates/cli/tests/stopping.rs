@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-mod program;
+use crate::program;
 
 use program::{Ended, Scratch, Snapshot, blockmill, fixtures, run, succeed, wait};
 use std::fs;

@@ -1,6 +1,6 @@
 //! `verify --unit` and `verify --join`: boundaries as documents, exit codes, what is refused.
 
-mod program;
+use crate::program;
 
 use chain::Status;
 use program::{Ended, blockmill, run};

@@ -1,6 +1,6 @@
 //! Transactions that the state refuses, each by its rule, and witnesses that the machine runs.
 
-mod dumps;
+use crate::dumps;
 
 use blockmill_neo::error::Rule;
 use blockmill_neo::execute::{

@@ -1,6 +1,6 @@
 //! Configurations of neo-go, and the first blocks that follow from them.
 
-mod dumps;
+use crate::dumps;
 
 use blockmill_neo::params::{Hardfork, Protocol};
 use blockmill_neo::types::UInt256;

@@ -1,6 +1,6 @@
 //! Blocks of neo-go, taken apart: hashes, merkle roots, signers, witnesses.
 
-mod dumps;
+use crate::dumps;
 
 use blockmill_neo::types::{Block, Error};
 use crypto::ManySha256;

@@ -1,7 +1,7 @@
 //! Blocks of neo-go executed from the genesis block on: the changes of the state, the state roots
 //! and the application logs are neo-go's, block by block.
 
-mod dumps;
+use crate::dumps;
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};

@@ -4,7 +4,7 @@
 //! That neo-go itself writes the same, and goes on from it, is held by
 //! `crates/lab/tests/neo_go_database.rs`.
 
-mod dumps;
+use crate::dumps;
 
 use archive::acc;
 use archive::leveldb::Scan;

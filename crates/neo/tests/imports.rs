@@ -1,6 +1,6 @@
 //! Imports of neo-go's dumps, whole, resumed, cut, and changed in every way that a rule forbids.
 
-mod dumps;
+use crate::dumps;
 
 use archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;

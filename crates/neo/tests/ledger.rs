@@ -1,7 +1,7 @@
 //! neo-go's dumps imported at level execution: application logs and state roots are its own, also
 //! where the import is stopped and goes on; and what must not be accepted is not.
 
-mod dumps;
+use crate::dumps;
 
 use archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;

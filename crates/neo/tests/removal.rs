@@ -1,7 +1,7 @@
 //! Blocks that contracts see no more are removed: the rest of the store, and every later block, is
 //! that of a store which keeps all.
 
-mod dumps;
+use crate::dumps;
 
 use archive::{ChunkLimit, acc};
 use blockmill_neo::Level;

@@ -1,6 +1,6 @@
 //! The state trie over neo-go's storage changes has neo-go's roots.
 
-mod dumps;
+use crate::dumps;
 
 use blockmill_neo::state::{Base, State, StateTrie, StorageKey, Value};
 use blockmill_neo::types::UInt256;

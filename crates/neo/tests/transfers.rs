@@ -1,6 +1,6 @@
 //! Transfers in neo-go's application logs add up to the balances in its storage.
 
-mod dumps;
+use crate::dumps;
 
 use blockmill_neo::logs::{self, Event, Kept, Movement, Standard, TRANSFERS, UPDATES, transfer_of};
 use blockmill_neo::state::{Base, Direction, State};

@@ -1,7 +1,7 @@
 //! Blocks are taken back with all that they left, and come again: the store is then that of a
 //! restore which never had them, and goes on as one.
 
-mod dumps;
+use crate::dumps;
 
 use archive::{ChunkLimit, acc};
 use blockmill_neo::Level;

@@ -1,6 +1,6 @@
 //! What goes in comes out: across reopening, file boundaries, index runs and rollbacks.
 
-mod made_blocks;
+use crate::made_blocks;
 
 use blockmill_store::{Blocks, ChainStore, Error, Items, Options, is_own_file};
 use made_blocks::{

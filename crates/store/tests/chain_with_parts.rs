@@ -2,8 +2,8 @@
 //! or a power loss they are those of one commit, with its blocks; runs that do not need them leave
 //! them as they are; damage in them is told.
 
-mod executed_chain;
-mod made_blocks;
+use crate::executed_chain;
+use crate::made_blocks;
 
 use std::{fs, path::Path, sync::Arc};
 

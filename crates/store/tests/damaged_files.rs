@@ -1,7 +1,7 @@
 //! Files that are cut short, flipped or lost: an error that names the place or an older commit,
 //! never a panic and never wrong blocks.
 
-mod made_blocks;
+use crate::made_blocks;
 
 use std::{
     fs::{self, OpenOptions},

@@ -1,7 +1,7 @@
 //! Death at every named crash point, at every moment it is passed: what was committed stays, and
 //! going on from there ends with the same bytes as a run without a crash.
 
-mod made_blocks;
+use crate::made_blocks;
 
 use std::path::Path;
 

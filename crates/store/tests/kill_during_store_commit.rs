@@ -1,7 +1,7 @@
 //! Death at every named point of a commit, at every moment it is passed: either the commit counts
 //! with its state, or the one before does, and going on from there ends the same.
 
-mod generated_keys;
+use crate::generated_keys;
 
 use std::path::Path;
 

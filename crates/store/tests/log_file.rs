@@ -1,6 +1,6 @@
 //! A log file against a list of records: going back, cutting, opening, damage.
 
-mod generated_keys;
+use crate::generated_keys;
 
 use std::{fs, path::Path};
 

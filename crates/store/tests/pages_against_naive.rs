@@ -1,7 +1,7 @@
 //! Blocks of random changes: after each the root is that of the tries by their definition, and
 //! what is read back is what a map has; checkpoints and openings in between change nothing.
 
-mod generated_state;
+use crate::generated_state;
 
 use std::{path::Path, sync::Arc};
 

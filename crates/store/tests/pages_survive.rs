@@ -2,7 +2,7 @@
 //! full disk, and has bits turned over: it opens with the state of a commit, and its root, or names
 //! the damage.
 
-mod generated_state;
+use crate::generated_state;
 
 use std::{io, path::Path, sync::Arc};
 

@@ -2,7 +2,7 @@
 //! order: the store opens with one commit or the next, whole, and goes on from there. Of light
 //! commits any may be lost, back to the last durable one.
 
-mod generated_keys;
+use crate::generated_keys;
 
 use std::{path::Path, sync::Arc};
 

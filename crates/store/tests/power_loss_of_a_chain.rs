@@ -2,7 +2,7 @@
 //! reached the disk: the store opens with a commit that is not older than the last sync, whole, and
 //! goes on from there.
 
-mod made_blocks;
+use crate::made_blocks;
 
 use std::{path::Path, sync::Arc};
 

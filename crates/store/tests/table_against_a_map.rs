@@ -1,7 +1,7 @@
 //! Random histories of tables against a map: changes of every kind, commits, merges, lost changes,
 //! hints of every age, ranges, keys that share their beginning, values of every size.
 
-mod generated_keys;
+use crate::generated_keys;
 
 use std::ops::Bound;
 

@@ -1,7 +1,7 @@
 //! Tables with files that are cut short, flipped or lost: an error that names the file, never
 //! a panic and never a wrong value.
 
-mod generated_keys;
+use crate::generated_keys;
 
 use std::{
     fs::{self, OpenOptions},

@@ -1,6 +1,6 @@
 //! Other threads fetch while a table flushes and merges: every value comes back once.
 
-mod generated_keys;
+use crate::generated_keys;
 
 use std::{
     sync::{

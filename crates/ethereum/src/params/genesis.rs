@@ -189,6 +189,27 @@ fn decode(data: &[u8]) -> Result<Vec<GenesisAccount>, rlp::Error> {
     Ok(accounts)
 }
 
+/// The RLP of a slot's value where it stands: there may be many millions.
+struct SlotValue {
+    bytes: [u8; 33],
+    len: u8,
+}
+
+impl SlotValue {
+    fn new(value: &Hash) -> Self {
+        let encoded = U256::from_be_bytes(*value).encode();
+        let mut bytes = [0; 33];
+        bytes[..encoded.len()].copy_from_slice(&encoded);
+        Self { bytes, len: encoded.len() as u8 }
+    }
+}
+
+impl AsRef<[u8]> for SlotValue {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
 /// The root of the state that holds exactly these accounts (Yellow Paper 4.1).
 pub fn state_root(accounts: &[GenesisAccount]) -> Hash {
     trie::secure_root(accounts.iter().map(|account| (account.address, encode(account))))
@@ -197,7 +218,7 @@ pub fn state_root(accounts: &[GenesisAccount]) -> Hash {
 /// An account as the state trie holds it: nonce, balance, storage root, code hash.
 fn encode(account: &GenesisAccount) -> Vec<u8> {
     let slots = account.storage.iter();
-    let slots = slots.map(|(key, value)| (key, U256::from_be_bytes(*value).encode()));
+    let slots = slots.map(|(key, value)| (key, SlotValue::new(value)));
     Account {
         nonce: account.nonce,
         balance: account.balance,

@@ -94,7 +94,7 @@ pub(super) fn read(file: &Object<'_>) -> Result<(Config, Fields, Alloc), SpecErr
     let genesis = file.object("genesis")?.ok_or(missing("genesis"))?;
     let fields = fields(&genesis)?;
     let list = file.object("accounts")?.ok_or(missing("accounts"))?;
-    let read = |address: &String, object: &Object<'_>| {
+    let read = |address: &str, object: &Object<'_>| {
         if object.has("constructor") {
             let feature = "accounts.constructor: code that makes code";
             return Err(SpecError::Unsupported { feature });
@@ -210,7 +210,7 @@ fn seals(engine: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
 fn bombs(params: &Object<'_>, config: &mut Config) -> Result<(), SpecError> {
     let mut delays = vec![];
     if let Some(list) = params.object("difficultyBombDelays")? {
-        for key in list.fields.keys() {
+        for (key, _) in list.all() {
             let at = number(key).and_then(|at| u64::try_from(at).ok());
             let at = at.ok_or_else(|| malformed("difficultyBombDelays", "a block", key))?;
             delays.push((at, list.u64(key)?.unwrap_or(0)));

@@ -16,18 +16,18 @@ pub(crate) fn from_json(text: &str) -> Result<(Config, Fields, Alloc), SpecError
     let config = config(&file.object("config")?.ok_or(missing("config"))?)?;
     let fields = Fields::read(&file)?;
     let alloc = file.object("alloc")?.ok_or(missing("alloc"))?;
-    let read = |address: &String, account: &Object<'_>| self::account(address, account).map(Some);
+    let read = |address: &str, account: &Object<'_>| self::account(address, account).map(Some);
     Ok((config, fields, accounts(&alloc, read)?))
 }
 
 /// Each account through `read`, which passes some over, ordered by address.
 pub(super) fn accounts(
     alloc: &Object<'_>,
-    read: impl Fn(&String, &Object<'_>) -> Result<Option<GenesisAccount>, SpecError>,
+    read: impl Fn(&str, &Object<'_>) -> Result<Option<GenesisAccount>, SpecError>,
 ) -> Result<Alloc, SpecError> {
-    let mut accounts = Vec::with_capacity(alloc.fields.len());
-    for (address, account) in &alloc.fields {
-        accounts.extend(read(address, &Object::parse(address, account.get())?)?);
+    let mut accounts = Vec::with_capacity(alloc.all().len());
+    for (address, account) in alloc.all() {
+        accounts.extend(read(address, &Object::parse(address, account)?)?);
     }
     accounts.sort_by_key(|account| account.address);
     if let Some(pair) = accounts.windows(2).find(|pair| pair[0].address == pair[1].address) {
@@ -146,7 +146,8 @@ pub(super) fn account(address: &str, object: &Object<'_>) -> Result<GenesisAccou
     let parsed: Option<Address> = bytes(digits).and_then(|bytes| bytes.try_into().ok());
     let mut storage = Vec::new();
     if let Some(slots) = object.object("storage")? {
-        for key in slots.fields.keys() {
+        storage.reserve_exact(slots.all().len());
+        for (key, _) in slots.all() {
             let name = word(key).ok_or_else(|| malformed(address, "a storage key", key))?;
             let value = slots.read(key, "a storage value of at most 32 bytes", word)?;
             // a slot that holds 0 is no slot

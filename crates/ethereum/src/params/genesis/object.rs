@@ -3,14 +3,79 @@
 
 use crate::error::SpecError;
 use crate::{Hash, U256};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::fmt;
 
 /// A JSON object whose values are not looked at yet.
 pub(super) struct Object<'a> {
     /// Where it stands in the file.
     pub name: &'a str,
-    pub fields: BTreeMap<String, &'a RawValue>,
+    fields: Fields<'a>,
+}
+
+/// Names and values in the order of the names; of two of one name the later one. The storage of an
+/// account may have many millions, so that each takes no more than where it stands in the file.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> Fields<'a> {
+    fn get(&self, name: &str) -> Option<&'a RawValue> {
+        let at = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        Some(self.0[at].1)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Each;
+        impl<'de> Visitor<'de> for Each {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = vec![];
+                while let Some(Name(name)) = map.next_key()? {
+                    fields.push((name, map.next_value()?));
+                }
+                fields.sort_by(|(a, _): &(Cow<'_, str>, _), (b, _)| a.cmp(b));
+                // the later one of two comes first and is kept
+                fields.reverse();
+                fields.dedup_by(|(a, _), (b, _)| a == b);
+                fields.reverse();
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Each)
+    }
+}
+
+/// A name, which stands in the file as it is unless it has escapes.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Name<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct One;
+        impl<'de> Visitor<'de> for One {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Owned(text.into())))
+            }
+        }
+        deserializer.deserialize_str(One)
+    }
 }
 
 pub(super) fn missing(field: &'static str) -> SpecError {
@@ -34,9 +99,14 @@ impl<'a> Object<'a> {
     /// The text of a field, unless it is missing or null. As in the clients, letters of a name may
     /// be large or small; one that is written exactly so comes first.
     pub fn text(&self, field: &str) -> Option<&'a str> {
-        let alike = || self.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(field));
-        let value = self.fields.get(field).or_else(|| alike().map(|(_, value)| value));
+        let alike = || self.fields.0.iter().find(|(name, _)| name.eq_ignore_ascii_case(field));
+        let value = self.fields.get(field).or_else(|| alike().map(|(_, value)| *value));
         value.map(|value| value.get()).filter(|text| *text != "null")
+    }
+
+    /// All names, in order, with the texts that they stand for.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = (&str, &'a str)> {
+        self.fields.0.iter().map(|(name, value)| (&**name, value.get()))
     }
 
     /// Is there such a field, and does it hold anything?
@@ -122,4 +192,23 @@ pub(super) fn word(text: &str) -> Option<Hash> {
     let mut word = [0; 32];
     word.get_mut(32usize.checked_sub(bytes.len())?..)?.copy_from_slice(&bytes);
     Some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_in_any_order_with_escapes_and_twice() {
+        let text = r#"{"b": 1, "a": 2, "\u0062": 3, "c": null, "a": "0x4", "B": 5}"#;
+        let object = Object::parse("file", text).unwrap();
+        let all: Vec<_> = object.all().collect();
+        assert_eq!(all, [("B", "5"), ("a", "\"0x4\""), ("b", "3"), ("c", "null")]);
+        assert_eq!(object.u64("A").unwrap(), Some(4));
+        assert_eq!(object.u64("b").unwrap(), Some(3));
+        assert!(!object.has("c") && !object.has("d"));
+        for bad in ["[]", "{1: 2}", r#"{"a"}"#, r#"{"a": }"#, "{"] {
+            assert!(matches!(Object::parse("file", bad), Err(SpecError::Json { .. })), "{bad}");
+        }
+    }
 }

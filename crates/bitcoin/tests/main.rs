@@ -1,0 +1,35 @@
+//! Bitcoin against real blocks, naive versions, public vectors and other clients: one test program, so
+//! that it is linked once and its tests fill all cores.
+
+mod generated_chain;
+mod generated_headers;
+mod imports;
+mod kept;
+mod naive;
+mod naive_connect;
+mod real_blocks;
+
+mod bad_blocks;
+mod body_rules;
+mod coins;
+mod coins_by_sum;
+mod competing_branches;
+mod core_datadir;
+mod core_source;
+mod core_transactions;
+mod damaged_files;
+mod decode_blocks;
+mod header_rules;
+mod import_real;
+mod index_file;
+mod middle_of_chain;
+mod missing_blocks;
+mod networks;
+mod pass1_options;
+mod random_trees;
+mod real_headers;
+mod resumed_runs;
+mod sigops_and_locks;
+mod sum_of_units;
+mod undo_data;
+mod units;

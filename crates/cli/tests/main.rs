@@ -1,0 +1,36 @@
+//! The program as its users run it: one test program, so that it is linked once and its tests fill all
+//! cores.
+
+mod program;
+
+mod answers;
+mod bench_bodies;
+mod bench_contest;
+mod bench_export;
+mod bench_reindex;
+mod bench_rlp;
+mod bitcoin_stores;
+mod bitcoin_units;
+mod block_files;
+mod broken_stdout;
+mod disk_full;
+mod execution;
+mod exports;
+mod foreign_and_compressed_input;
+mod inspect_blocks;
+mod kill_during_import;
+mod kill_during_raise;
+mod kill_during_reindex;
+mod library;
+mod neo_dumps;
+mod neo_removal;
+mod neo_stores;
+mod neo_unwind;
+mod odd_machines;
+mod options;
+mod outputs;
+mod serving;
+mod snapshots;
+mod state_on_disk;
+mod stopping;
+mod units;
