@@ -19,7 +19,10 @@ pub use shared::{DiskError, SharedState};
 
 use super::nodes::NoNodes;
 use super::sparse::MadeNode;
-use super::{Account, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie, StateError};
+use super::{
+    Account, FlatOptions, FlatStore, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie,
+    StateError,
+};
 use crate::execute::Code;
 use crate::{Hash, U256};
 use rlp::Decode;
@@ -77,7 +80,10 @@ impl DiskState {
             }
             StateKind::FlatTrie => {
                 let ahead = if options.trie_preload { memory / AHEAD_SHARE } else { 0 };
-                let opened = FlatTrie::open(opening, memory / 4 * 3 - ahead);
+                let memory_bytes = memory / 4 * 3 - ahead;
+                let (store, rocksdb) = (options.flat_store, options.rocksdb);
+                let flat = FlatOptions { memory_bytes, store, rocksdb };
+                let opened = FlatTrie::open(opening, dir, &flat);
                 let state = opened.map_err(|error| of_tables(dir, error))?;
                 Design::FlatTrie(Box::new(state.preloading(ahead)))
             }
@@ -98,14 +104,28 @@ impl DiskState {
         self.memory_bytes / 4
     }
 
-    /// The parts, to be committed together.
-    pub fn parts(&mut self) -> Vec<CommitPart<'_>> {
-        let mut parts: Vec<CommitPart<'_>> = match &mut self.design {
-            Design::Pages(pages) => vec![(&mut **pages).into()],
-            Design::FlatTrie(state) => state.parts().into_iter().collect(),
-        };
+    /// Has the parts committed by `act`, with others of the same store.
+    ///
+    /// # Errors
+    /// Those of `act`, and of what is beside the store: it must be opened again then.
+    pub fn commit_with<'p, T>(
+        &'p mut self,
+        others: Vec<CommitPart<'p>>,
+        act: impl FnOnce(&mut [CommitPart<'_>]) -> store::Result<T>,
+    ) -> store::Result<T> {
+        let mut parts = others;
         parts.push((&mut self.codes).into());
-        parts
+        match &mut self.design {
+            Design::Pages(pages) => {
+                parts.push((&mut **pages).into());
+                act(&mut parts)
+            }
+            Design::FlatTrie(state) => state.commit(|own| {
+                let mut all = own;
+                all.extend(parts);
+                act(&mut all)
+            }),
+        }
     }
 
     /// Where it is kept.
@@ -114,6 +134,15 @@ impl DiskState {
         match &self.design {
             Design::Pages(_) => StateKind::Pages,
             Design::FlatTrie(_) => StateKind::FlatTrie,
+        }
+    }
+
+    /// Where flat values and nodes are kept; none of a state in pages.
+    #[must_use]
+    pub fn flat_store(&self) -> Option<FlatStore> {
+        match &self.design {
+            Design::Pages(_) => None,
+            Design::FlatTrie(state) => Some(state.store()),
         }
     }
 
