@@ -23,7 +23,8 @@ pub use changes::{AccountChange, Changes, SlotChange};
 pub use disk::{DiskError, DiskOptions, DiskState, Filling, HashedChanges, SharedState, StateKind};
 pub use flat::{Found, State};
 pub use flat_trie::{
-    FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, RocksDbOptions,
+    FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, ROCKSDB_PART,
+    RocksDbOptions,
 };
 pub use nodes::{NodeBytes, NodeSet};
 pub use proof::{AccountProof, SlotProof};

@@ -11,7 +11,7 @@ mod kept;
 mod update;
 
 pub use heal::Healed;
-pub use kept::{FlatOptions, FlatStore, HAS_ROCKSDB, RocksDbOptions};
+pub use kept::{FlatOptions, FlatStore, HAS_ROCKSDB, ROCKSDB_PART, RocksDbOptions};
 
 use self::ahead::Ahead;
 use self::kept::{Commits, Kept};

@@ -20,8 +20,9 @@ use std::path::Path;
 use std::sync::Arc;
 use store::{CommitPart, Error, Opening, Result, Table, TableOptions};
 
-/// The name of the table that has the number of the last commit.
-pub(super) const COMMITS: &str = "flat-rocksdb";
+/// The name of the table that has the number of the last commit: a store that has this part has its
+/// state in RocksDB.
+pub const ROCKSDB_PART: &str = "flat-rocksdb";
 /// The folder of the database.
 const FOLDER: &str = "rocksdb";
 /// The key of the number of the last commit, in the table, and of the last one whose changes are
@@ -64,7 +65,7 @@ impl Commits {
         dir: &Path,
         options: &FlatOptions,
     ) -> Result<([Changed; 3], Self)> {
-        let table = opening.table(COMMITS, &TableOptions::new(TABLE_BYTES))?;
+        let table = opening.table(ROCKSDB_PART, &TableOptions::new(TABLE_BYTES))?;
         let mut number = vec![];
         table.get(NUMBER, &mut number)?;
         let folder = dir.join(FOLDER);

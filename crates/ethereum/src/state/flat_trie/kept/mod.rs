@@ -12,6 +12,7 @@ mod database;
 mod family;
 
 pub(super) use commits::Commits;
+pub use commits::ROCKSDB_PART;
 pub use database::HAS_ROCKSDB;
 
 use family::{Changed, Merged};
@@ -54,7 +55,7 @@ impl FlatStore {
     /// What the last commit of a store has; none where there are no such parts.
     fn of_parts(opening: &Opening) -> Option<Self> {
         match () {
-            () if opening.has(commits::COMMITS) => Some(Self::RocksDb),
+            () if opening.has(ROCKSDB_PART) => Some(Self::RocksDb),
             () => opening.has(ACCOUNTS).then_some(Self::Tables),
         }
     }
