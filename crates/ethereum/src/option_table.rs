@@ -251,11 +251,7 @@ impl Table for Ethereum {
             flat_store: FlatStore::available()
                 .find(|kept| setting.is("flat-store", kept.name()))
                 .unwrap_or_default(),
-            rocksdb: RocksDbOptions {
-                read_checksum: setting.is("read-checksum", "on"),
-                bloom: setting.is("bloom", "on"),
-                block_cache: setting.is("block-cache", "on"),
-            },
+            rocksdb: rocksdb(setting),
             commit_parallel: setting.is("commit", "parallel"),
             arena_tries: setting.is("state-trie", "arena"),
             trie_hashers: TrieHashers {
@@ -291,6 +287,15 @@ impl Table for Ethereum {
             },
             overlapped: setting.is("stages", "overlapped"),
         }
+    }
+}
+
+/// What RocksDB does, where a state is in it.
+fn rocksdb(setting: &Setting) -> RocksDbOptions {
+    RocksDbOptions {
+        read_checksum: setting.is("read-checksum", "on"),
+        bloom: setting.is("bloom", "on"),
+        block_cache: setting.is("block-cache", "on"),
     }
 }
 

@@ -244,7 +244,7 @@ impl Definition {
 
     /// The features that this program was built without.
     pub fn lacks(&self) -> Vec<&str> {
-        let is_built = |name: &str| FEATURES.iter().any(|known| *known == (name, true));
+        let is_built = |name: &str| FEATURES.contains(&(name, true));
         self.features.iter().map(String::as_str).filter(|name| !is_built(name)).collect()
     }
 

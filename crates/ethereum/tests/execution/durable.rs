@@ -127,11 +127,9 @@ fn blocks_that_were_stored_without_a_log_are_executed_again() {
 /// The files of the log: their names and bytes.
 fn logs(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.map(|path| {
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        (name, std::fs::read(path).unwrap())
-    });
-    files.filter(|(name, _)| name.starts_with("state-log")).collect()
+    let named = entries.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path));
+    let of_log = named.filter(|(name, _)| name.starts_with("state-log"));
+    of_log.map(|(name, path)| (name, std::fs::read(path).unwrap())).collect()
 }
 
 #[testkit::needs(fixtures)]

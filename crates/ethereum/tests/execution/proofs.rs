@@ -7,7 +7,6 @@ use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::execute::witness::{Witness, WitnessError};
 use blockmill_ethereum::header::HeaderView;
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::state::{AccountProof, NodeBytes, NodeSet, StateError, StateKind};
 use blockmill_ethereum::{Address, U256};

@@ -7,6 +7,7 @@
 
 mod begin;
 mod changes;
+mod commit;
 mod kind;
 mod nodes;
 mod shared;
@@ -29,8 +30,7 @@ use rlp::Decode;
 use rlp::ethereum::Account as Leaf;
 use std::path::{Path, PathBuf};
 use store::{
-    CommitPart, Compression, NodeAt, Opening, PageCache, Pages, PagesOptions, StateKey, Table,
-    TableOptions,
+    Compression, NodeAt, Opening, PageCache, Pages, PagesOptions, StateKey, Table, TableOptions,
 };
 
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
@@ -104,30 +104,6 @@ impl DiskState {
         self.memory_bytes / 4
     }
 
-    /// Has the parts committed by `act`, with others of the same store.
-    ///
-    /// # Errors
-    /// Those of `act`, and of what is beside the store: it must be opened again then.
-    pub fn commit_with<'p, T>(
-        &'p mut self,
-        others: Vec<CommitPart<'p>>,
-        act: impl FnOnce(&mut [CommitPart<'_>]) -> store::Result<T>,
-    ) -> store::Result<T> {
-        let mut parts = others;
-        parts.push((&mut self.codes).into());
-        match &mut self.design {
-            Design::Pages(pages) => {
-                parts.push((&mut **pages).into());
-                act(&mut parts)
-            }
-            Design::FlatTrie(state) => state.commit(|own| {
-                let mut all = own;
-                all.extend(parts);
-                act(&mut all)
-            }),
-        }
-    }
-
     /// Where it is kept.
     #[must_use]
     pub fn kind(&self) -> StateKind {
@@ -160,28 +136,6 @@ impl DiskState {
                 Ok(healed.map_err(|error| DiskError::from(of_tables(dir, error)))?)
             }
         }
-    }
-
-    /// Is it time to commit?
-    #[must_use]
-    pub fn wants_commit(&self) -> bool {
-        self.codes.wants_flush()
-            || match &self.design {
-                Design::Pages(pages) => pages.buffer_bytes() >= self.memory_bytes / 4,
-                Design::FlatTrie(state) => state.wants_flush(),
-            }
-    }
-
-    /// Writes changes out now, so that they take no memory until the commit that names them.
-    ///
-    /// # Errors
-    /// Those of the system. The store must be opened again then.
-    pub(super) fn write_ahead(&mut self) -> Result<(), StateError> {
-        let written = self.codes.write_ahead().and_then(|()| match &mut self.design {
-            Design::Pages(pages) => pages.write_ahead(),
-            Design::FlatTrie(state) => state.write_ahead(),
-        });
-        Ok(written.map_err(DiskError::from)?)
     }
 
     /// The state root.

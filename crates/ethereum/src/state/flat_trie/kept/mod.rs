@@ -150,7 +150,7 @@ impl Kept {
     pub fn scan_prefix(&self, prefix: &[u8]) -> Result<Pairs<'_>> {
         Ok(match self {
             Self::Table(table) => Pairs::Table(Box::new(table.scan_prefix(prefix)?)),
-            Self::Family(family) => Pairs::Family(family.scan_prefix(prefix)?),
+            Self::Family(family) => Pairs::Family(Box::new(family.scan_prefix(prefix)?)),
         })
     }
 
@@ -242,7 +242,7 @@ pub(super) fn commit<T>(
 /// Pairs in the order of their keys.
 pub(super) enum Pairs<'a> {
     Table(Box<Scan<'a>>),
-    Family(Merged<'a>),
+    Family(Box<Merged<'a>>),
 }
 
 impl Pairs<'_> {
