@@ -1,19 +1,15 @@
 //! Blocks that break a rule, each in one way: the import names block, file, place and rule, stops
 //! before it, and keeps what it has connected.
 
-use crate::generated_chain;
-use crate::generated_headers;
-use crate::imports;
-use crate::naive;
-use crate::naive_connect;
+use crate::generated_chain::{
+    Coin, Draft, FEE, Lock, Maker, coins, locked, mine, pay, root, spend, txid,
+};
+use crate::imports::{End, options, run, run_well, with, write};
+use crate::naive::{Plain, Tx, TxOut};
 use crate::real_blocks;
-
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
-use generated_chain::{Coin, Draft, FEE, Lock, Maker, coins, locked, mine, pay, root, spend, txid};
-use imports::{End, options, run, run_well, with, write};
-use naive::{Plain, Tx, TxOut};
 
 /// Height of the bad block.
 const BAD: u32 = 116;

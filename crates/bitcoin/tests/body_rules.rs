@@ -1,15 +1,13 @@
 //! The level `bodies` on real blocks, on attacks known from history, and each rule by itself.
 
-use crate::naive;
+use crate::naive::{Plain, Tx, TxIn, TxOut};
 use crate::real_blocks;
-
 use blockmill_bitcoin::body::Bodies;
 use blockmill_bitcoin::body::merkle::Merkle;
 use blockmill_bitcoin::params::Rules;
 use blockmill_bitcoin::types::{Amount, Block};
 use blockmill_bitcoin::{Hash, Rule, Violation};
 use crypto::{ManySha256, sha256d};
-use naive::{Plain, Tx, TxIn, TxOut};
 use testkit::Random;
 
 /// Everything in force, or nothing.

@@ -1,13 +1,10 @@
 //! `coins=sum`: what a datadir says was spent and is unspent is believed where a sum over all coins
 //! is zero, and only there. Whatever is forged is refused, and named by a run with a set of coins.
 
-use crate::generated_chain;
-use crate::generated_headers;
-use crate::imports;
-use crate::kept;
-use crate::naive;
-use crate::naive_connect;
-
+use crate::generated_chain::{Draft, Maker, coins, pay};
+use crate::imports::{options, run_well, with};
+use crate::kept::{Kept, Spent, by_sum, chain};
+use crate::naive_connect::{Owned, transactions};
 use blockmill_bitcoin::Error;
 use blockmill_bitcoin::datadir::Datadir;
 use blockmill_bitcoin::import::{Options, Run};
@@ -15,10 +12,6 @@ use blockmill_bitcoin::params::{Params, Repeat};
 use blockmill_bitcoin::sum::{Proof, Unproven};
 use blockmill_bitcoin::types::{BlockHash, OutPoint};
 use chain::Status;
-use generated_chain::{Draft, Maker, coins, pay};
-use imports::{options, run_well, with};
-use kept::{Kept, Spent, by_sum, chain};
-use naive_connect::{Owned, transactions};
 use testkit::Random;
 
 /// The proof of a chain that is as it is said to be.

@@ -1,18 +1,12 @@
 //! Branches, copies and later runs: whatever the way to the best good chain was, the coins are
 //! those of connecting its blocks one after the other.
 
-use crate::generated_chain;
-use crate::generated_headers;
-use crate::imports;
-use crate::naive;
-use crate::naive_connect;
-
+use crate::generated_chain::{Lock, Maker, pay};
+use crate::generated_headers::Random;
+use crate::imports::{End, options, run, run_well, with, write};
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
-use generated_chain::{Lock, Maker, pay};
-use generated_headers::Random;
-use imports::{End, options, run, run_well, with, write};
 use std::path::Path;
 
 /// Ways to work: threads, memory, options.

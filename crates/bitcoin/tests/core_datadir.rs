@@ -1,12 +1,10 @@
 //! Datadirs that Bitcoin Core wrote are read, and what we write is what Core wrote.
 
-use crate::naive_connect;
-
+use crate::naive_connect::{Chain, Owned, Spent};
 use archive::leveldb;
 use blockmill_bitcoin::datadir::{BlocksWriter, Datadir, Error, Options, Written, XorKey};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::{Amount, BlockHash, Coin, OutPoint, Txid};
-use naive_connect::{Chain, Owned, Spent};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

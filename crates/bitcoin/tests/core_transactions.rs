@@ -1,7 +1,6 @@
 //! Bitcoin Core's vectors of transactions, as far as no script has to run.
 
 use crate::real_blocks;
-
 use blockmill_bitcoin::body::transactions::{self, Repeats};
 use blockmill_bitcoin::types::Block;
 use serde_json::Value;

@@ -1,16 +1,12 @@
 //! Real block files cut at random places and with random flipped bits: good blocks are used, bad
 //! ones are named with file and place, and nothing panics or hangs.
 
-use crate::generated_headers;
-use crate::imports;
-use crate::naive_connect;
+use crate::generated_headers::Random;
+use crate::imports::{End, options, with};
 use crate::real_blocks;
-
 use blockmill_bitcoin::Error;
 use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::params::Params;
-use generated_headers::Random;
-use imports::{End, options, with};
 use std::collections::HashMap;
 use std::path::Path;
 

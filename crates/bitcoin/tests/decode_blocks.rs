@@ -1,11 +1,10 @@
 //! Real and damaged blocks through the decoder, against the plain one.
 
 use crate::naive;
+use crate::naive::Plain;
 use crate::real_blocks;
-
 use blockmill_bitcoin::types::{Block, BlockHash, Error, Span, hash_blocks};
 use crypto::{ManySha256, sha256d};
-use naive::Plain;
 use testkit::Random;
 
 /// Each part of `block` is that of `plain`, and so are the ids.

@@ -1,7 +1,7 @@
 //! Header rules: difficulty schedules, times, versions.
 
 use crate::generated_headers;
-
+use crate::generated_headers::{Random, easy, found, mine};
 use blockmill_bitcoin::header::rules::{
     Parent, Violation, median, next_bits, real_bits, verify_header, verify_not_in_future,
     verify_version, verify_work,
@@ -10,7 +10,6 @@ use blockmill_bitcoin::header::{Header, compact, target};
 use blockmill_bitcoin::index::{Tree, Why};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
-use generated_headers::{Random, easy, found, mine};
 use ruint::aliases::U256;
 
 fn parent(height: u32, time: u32, bits: u32) -> Parent {

@@ -1,18 +1,15 @@
 //! Real chains, imported: the tip, the coins and the undo data are those of Bitcoin Core, in every
 //! option, from files in any order.
 
-use crate::generated_headers;
+use crate::generated_headers::Random;
 use crate::imports;
-use crate::naive_connect;
+use crate::imports::{End, options, run_well, write};
+use crate::naive_connect::Owned;
 use crate::real_blocks;
-
 use blockmill_bitcoin::Level;
 use blockmill_bitcoin::datadir::Datadir;
 use blockmill_bitcoin::option_table::Setting;
 use blockmill_bitcoin::params::Params;
-use generated_headers::Random;
-use imports::{End, options, run_well, write};
-use naive_connect::Owned;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

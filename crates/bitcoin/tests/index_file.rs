@@ -1,10 +1,8 @@
 //! The index file: round trips, damage, and what is taken over when files change.
 
-use crate::generated_headers;
-
+use crate::generated_headers::Random;
 use blockmill_bitcoin::index::{FileStamp, Found, Loaded, Saved, load, save, take_over};
 use blockmill_bitcoin::types::BlockHash;
-use generated_headers::Random;
 use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 4] = [1, 2, 3, 4];

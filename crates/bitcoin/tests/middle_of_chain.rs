@@ -1,20 +1,14 @@
 //! Files from the middle of a chain: verified by themselves where that was meant, and with a note
 //! on what they rest on; incomplete where it was not; refused where coins are needed.
 
-use crate::generated_chain;
-use crate::generated_headers;
-use crate::imports;
-use crate::naive;
-use crate::naive_connect;
-
+use crate::generated_chain::Maker;
+use crate::imports::options;
 use archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
 use blockmill_bitcoin::{Error, Level, record};
 use chain::{ShortfallKind, Status};
-use generated_chain::Maker;
-use imports::options;
 use pipeline::record::{Program, RunRecord};
 use std::fs;
 use std::path::Path;

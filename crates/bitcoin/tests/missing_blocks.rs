@@ -1,20 +1,15 @@
 //! Files that lack blocks: whatever is deleted, cut or changed, a run that says "verified" has all
 //! blocks of the chain, and what is missing is named with its place.
 
-use crate::generated_chain;
-use crate::generated_headers;
+use crate::generated_chain::Maker;
+use crate::generated_headers::Random;
 use crate::imports;
-use crate::naive;
-use crate::naive_connect;
-
+use crate::imports::{options, run, write};
 use archive::blkdat::{Network, open};
 use blockmill_bitcoin::import::{Options, Run};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::{Error, Level, export, record};
 use chain::{Shortfall, ShortfallKind, Status};
-use generated_chain::Maker;
-use generated_headers::Random;
-use imports::{options, run, write};
 use pipeline::Cancel;
 use pipeline::record::Program;
 use std::fs::{self, File};

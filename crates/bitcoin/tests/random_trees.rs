@@ -2,11 +2,10 @@
 //! in any order.
 
 use crate::generated_headers;
-
+use crate::generated_headers::{Naive, Random, easy, found, mine, unmined};
 use blockmill_bitcoin::index::{Found, GENESIS, Tree, Why};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::types::BlockHash;
-use generated_headers::{Naive, Random, easy, found, mine, unmined};
 use std::collections::HashSet;
 
 const TREES: u64 = 120;

@@ -1,13 +1,12 @@
 //! Real blocks through header rules and tree: whole chains, and single blocks.
 
 use crate::generated_headers;
-
+use crate::generated_headers::{Naive, Random};
 use blockmill_bitcoin::BlockHash;
 use blockmill_bitcoin::header::rules::{verify_version, verify_work};
 use blockmill_bitcoin::header::{Header, target, work};
 use blockmill_bitcoin::index::{Found, Tree};
 use blockmill_bitcoin::params::Params;
-use generated_headers::{Naive, Random};
 use std::collections::HashSet;
 
 const MAINNET_TIP: &str = "00000000ac08f7d984f6b36027395e654a5f1e3bb006cd9df9c60b9897ea4c40";

@@ -1,19 +1,13 @@
 //! Runs that go on where others ended: what was committed, what is looked at again, how far the
 //! display begins.
 
-use crate::generated_chain;
-use crate::generated_headers;
-use crate::imports;
-use crate::naive;
-use crate::naive_connect;
-
+use crate::generated_chain::Maker;
+use crate::imports::{End, options, run, run_well, write};
 use archive::blkdat::open;
 use blockmill_bitcoin::chainstate::committed;
 use blockmill_bitcoin::import::{Options, import};
 use blockmill_bitcoin::params::Params;
 use chain::Status;
-use generated_chain::Maker;
-use imports::{End, options, run, run_well, write};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! Signature checks against a plain count, and relative lock times.
 
 use crate::real_blocks;
-
 use blockmill_bitcoin::body::locks::SequenceLock;
 use blockmill_bitcoin::body::sigops;
 use blockmill_bitcoin::types::Witness;

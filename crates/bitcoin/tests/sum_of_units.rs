@@ -2,13 +2,10 @@
 //! apart and joined under one salt, give the verdict of a single run. What is not there, is there
 //! twice, or is not what it was, is told. `coins_by_sum.rs` puts its forgeries through units, too.
 
-use crate::generated_chain;
-use crate::generated_headers;
+use crate::generated_chain::{Draft, Maker, coins, pay};
 use crate::imports;
-use crate::kept;
-use crate::naive;
-use crate::naive_connect;
-
+use crate::imports::{options, run_well, with};
+use crate::kept::{Kept, Units, by_sum, chain};
 use archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::Options;
 use blockmill_bitcoin::params::Params;
@@ -16,9 +13,6 @@ use blockmill_bitcoin::unit::documents::{Bodies, Execution, Hex, Part, Salt, Tab
 use blockmill_bitcoin::unit::{self, Join};
 use blockmill_bitcoin::{Error, Level};
 use chain::Status;
-use generated_chain::{Draft, Maker, coins, pay};
-use imports::{options, run_well, with};
-use kept::{Kept, Units, by_sum, chain};
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -2,21 +2,15 @@
 //! them: the same chain, the same fault, the same shortfalls, wherever the blocks stand and
 //! whatever is damaged.
 
-use crate::generated_chain;
-use crate::generated_headers;
-use crate::imports;
-use crate::naive;
-use crate::naive_connect;
+use crate::generated_chain::{Maker, mine};
+use crate::imports::options;
 use crate::real_blocks;
-
 use archive::blkdat::{BlockFiles, Network, open};
 use blockmill_bitcoin::import::{Options, Run, import};
 use blockmill_bitcoin::params::Params;
 use blockmill_bitcoin::unit::documents::{Bodies, Headers, Table};
 use blockmill_bitcoin::unit::{Join, bodies, headers};
 use blockmill_bitcoin::{Error, Level};
-use generated_chain::{Maker, mine};
-use imports::options;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;

@@ -126,6 +126,14 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     args.set.iter().try_for_each(|assignment| set(&mut named, assignment))?;
     for definition in named {
         let (name, is_named) = (&definition.name, args.names.contains(&definition.name));
+        let lacks = definition.lacks().join(",");
+        if !lacks.is_empty() {
+            let why = format!("{name}: needs a program that was built with `--features {lacks}`");
+            ensure!(!is_named, "bench {why}");
+            eprintln!("left out: {why}");
+            left_out.push(why);
+            continue;
+        }
         let missing = definition.missing().join(", ");
         if missing.is_empty() {
             let shapes = shapes(&definition, args, everything);

@@ -1,8 +1,6 @@
 //! Every end of a command has its exit code and its document, and is said once.
 
-use crate::program;
-
-use program::{Ended, Scratch, blockmill, document, run, succeed};
+use crate::program::{Ended, Scratch, blockmill, document, run, succeed};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! `bench bodies`, and the chain of transfers that it runs on.
 
-use crate::program;
-
-use program::{Scratch, blockmill, run, succeed, succeed_json};
+use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
 use serde_json::Value;
 use std::fs;
 

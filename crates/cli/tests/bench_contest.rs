@@ -1,8 +1,6 @@
 //! `bench` as a whole: definitions of one's own, differences that are planted, and the gate.
 
-use crate::program;
-
-use program::{Scratch, blockmill, run, succeed, succeed_json};
+use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! `bench export-...`: tables of verified blocks beside verifying them alone.
 
-use crate::program;
-
-use program::{Scratch, blockmill, run, succeed_json};
+use crate::program::{Scratch, blockmill, run, succeed_json};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! `bench` of Bitcoin block files: one small block of everything, and its record as a report.
 
-use crate::program;
-
-use program::{Scratch, blockmill, run, succeed, succeed_json};
+use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
 use serde_json::Value;
 use std::fs;
 

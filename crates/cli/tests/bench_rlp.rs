@@ -1,8 +1,6 @@
 //! `bench` of RLP and of signatures: short contests, and their answers.
 
-use crate::program;
-
-use program::{Scratch, blockmill, run, succeed_json};
+use crate::program::{Scratch, blockmill, run, succeed_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -1,10 +1,8 @@
 //! Stores of Bitcoin imports as archives: they stand for the block files that they were made of;
 //! and hand-overs that share block files with their source.
 
-use crate::program;
-
+use crate::program::{Scratch, blockmill, document, run, succeed, succeed_json};
 use bitcoin::datadir::Datadir;
-use program::{Scratch, blockmill, document, run, succeed, succeed_json};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::MetadataExt;

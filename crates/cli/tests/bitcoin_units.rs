@@ -1,10 +1,8 @@
 //! `verify --unit` and `verify --join` of Bitcoin block files give the verdict of a single run over
 //! all of them, and `verify --with coins=sum` that of a run with a set of coins.
 
-use crate::program;
-
+use crate::program::{Ended, Scratch, blockmill, document, run, succeed};
 use chain::Status;
-use program::{Ended, Scratch, blockmill, document, run, succeed};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,7 @@
 //! Block files that lack blocks or are damaged: `verify`, `import` and `convert` say so, each with
 //! an exit code of its own; and nothing is said to be stored that is not.
 
-use crate::program;
-
-use program::{Scratch, blockmill, run, succeed};
+use crate::program::{Scratch, blockmill, run, succeed};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! Nobody reads what is printed: the reader of a pipe has gone, or the disk behind standard output
 //! is full. Never a panic; the verdict's exit code stays, and what did not arrive is told.
 
-use crate::program;
-
-use program::{Ended, Scratch, blockmill, run, succeed};
+use crate::program::{Ended, Scratch, blockmill, run, succeed};
 use std::fs::File;
 use std::io::pipe;
 use std::process::{Command, Stdio};

@@ -9,8 +9,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::program;
-
-use program::{Ended, Scratch, blockmill, run, succeed};
+use crate::program::{Ended, Scratch, blockmill, run, succeed};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,13 +1,11 @@
 //! Level execution as a user meets it: the default where there is a state to begin with, `unwind`,
 //! `witness`, `test`, and what is said when a state is missing or damaged.
 
-use crate::program;
-
-use chain::Status;
-use program::{
+use crate::program::{
     Ended, Scratch, blockmill, copy, document, fixtures, misunderstand, refuse, run, succeed,
     succeed_json, tip_of,
 };
+use chain::Status;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

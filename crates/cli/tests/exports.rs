@@ -1,8 +1,6 @@
 //! `export` as its users meet it: names, manifest, what is replaced, and what damage leaves.
 
-use crate::program;
-
-use program::{Scratch, blockmill, copy, document, misunderstand, run, succeed_json};
+use crate::program::{Scratch, blockmill, copy, document, misunderstand, run, succeed_json};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

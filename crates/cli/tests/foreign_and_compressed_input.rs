@@ -1,14 +1,12 @@
 //! What is given to the program in other forms: compressed, through a pipe, or not an archive.
 
-use crate::program;
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use program::{Ended, Scratch, blockmill, run, succeed, succeed_json, wait};
+use crate::program::{Ended, Scratch, blockmill, run, succeed, succeed_json, wait};
 use serde_json::Value;
 
 type Packer = fn(&[u8]) -> Vec<u8>;

@@ -1,10 +1,7 @@
 //! What `inspect` says of Bitcoin block files, of the store that an import leaves, and of a datadir
 //! of Bitcoin Core; and what people are told who ask for something that cannot be.
 
-#[path = "program/mod.rs"]
-use crate::program;
-
-use program::{
+use crate::program::{
     Ended, Scratch, blockmill, copy, document, misunderstand, run, succeed, succeed_json,
 };
 use serde_json::Value;

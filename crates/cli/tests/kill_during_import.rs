@@ -1,8 +1,10 @@
 //! Death of the process at random moments of an import: nothing that was committed is lost, and
 //! going on ends with the same store as an undisturbed run.
 
-use crate::program;
-
+use crate::program::{
+    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, fixtures, succeed, tip_of,
+    unexecuted, wait,
+};
 use archive::{Archive, ChunkLimit};
 use ethereum::Level;
 use ethereum::commit::Sink;
@@ -12,10 +14,6 @@ use ethereum::option_table::Setting;
 use ethereum::params::ChainSpec;
 use ethereum::seal::SealPolicy;
 use pipeline::Cancel;
-use program::{
-    Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, fixtures, succeed, tip_of,
-    unexecuted, wait,
-};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;

@@ -2,9 +2,7 @@
 //! the folders change names the store of headers is as it was, afterwards the new store is whole,
 //! and the next run ends what was begun. Nothing is removed that no import wrote.
 
-use crate::program;
-
-use program::{
+use crate::program::{
     Random, SEAL_OFF, Scratch, Snapshot, assert_same_store, blockmill, copy, succeed, tip_of, wait,
 };
 use std::fs;

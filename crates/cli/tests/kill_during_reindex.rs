@@ -1,13 +1,11 @@
 //! Death of the process at random moments of both passes over Bitcoin block files: the next run
 //! goes on, and the end is that of an undisturbed run.
 
-use crate::program;
-
+use crate::program::{Random, Scratch, blockmill, succeed, wait};
 use bitcoin::chainstate::Chainstate;
 use bitcoin::coins::{Statistics, statistics};
 use bitcoin::import::{Options, Tip};
 use bitcoin::params::Params;
-use program::{Random, Scratch, blockmill, succeed, wait};
 use std::path::Path;
 use std::process::Command;
 use std::thread;

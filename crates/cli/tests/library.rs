@@ -1,11 +1,9 @@
 //! The commands as functions of another program: the documents are those of the program, and what
 //! belongs to a process is refused.
 
-use crate::program;
-
+use crate::program::{Scratch, blockmill, document, run, succeed};
 use blockmill_cli::library;
 use pipeline::Cancel;
-use program::{Scratch, blockmill, document, run, succeed};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;

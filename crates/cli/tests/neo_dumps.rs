@@ -1,11 +1,9 @@
 //! Dumps of Neo: generated, imported, and written again from dumps and stores.
 
-use crate::program;
-
+use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
 use neo::body::rules::NOTARY;
 use neo::stored::Stored;
 use neo::types::Attribute;
-use program::{Scratch, blockmill, run, succeed, succeed_json};
 use std::fs;
 use std::path::Path;
 

@@ -2,12 +2,11 @@
 //! program: same state, same later logs, less room, and plain words about what is gone.
 
 use crate::program;
-
-use neo::params::Protocol;
-use neo::stored::Stored;
-use program::{
+use crate::program::{
     Random, Scratch, blockmill, document, misunderstand, run, succeed, succeed_json, tip_of, wait,
 };
+use neo::params::Protocol;
+use neo::stored::Stored;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

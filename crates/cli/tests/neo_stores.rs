@@ -1,14 +1,13 @@
 //! Neo dumps through the program: executed, killed, damaged, looked at.
 
 use crate::program;
-
+use crate::program::{
+    Random, Scratch, blockmill, document, read_store, run, succeed, succeed_json, tip_of, wait,
+};
 use archive::acc::Head;
 use chain::Status;
 use neo::ledger::{CONFLICTS, ROOTS, STORAGE, TRANSACTIONS};
 use neo::logs::{TRANSFERS, UPDATES};
-use program::{
-    Random, Scratch, blockmill, document, read_store, run, succeed, succeed_json, tip_of, wait,
-};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,14 +1,13 @@
 //! `unwind` of Neo stores through the program, and stores that another configuration goes on from.
 
 use crate::program;
-
-use chain::Status;
-use neo::ledger::CONFLICTS;
-use neo::stored::Stored;
-use program::{
+use crate::program::{
     Random, Scratch, blockmill, document, misunderstand, read_store, run, succeed, succeed_json,
     tip_of, wait,
 };
+use chain::Status;
+use neo::ledger::CONFLICTS;
+use neo::stored::Stored;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

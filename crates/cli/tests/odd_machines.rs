@@ -3,9 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::program;
-
-use program::{Ended, Scratch, blockmill, run, succeed, wait};
+use crate::program::{Ended, Scratch, blockmill, run, succeed, wait};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;

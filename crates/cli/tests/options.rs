@@ -1,10 +1,8 @@
 //! `--with` on the command line: the run record names what ran, and what this machine cannot run
 //! is refused before anything is read or made.
 
-use crate::program;
-
+use crate::program::{Scratch, blockmill, run, succeed, succeed_json};
 use crypto::{Signatures, Variant};
-use program::{Scratch, blockmill, run, succeed, succeed_json};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -60,6 +58,30 @@ fn a_setting_that_cannot_be_leaves_no_store_behind() {
             assert!(error.contains(there_is), "{error}");
             assert!(!store.exists(), "{error}");
         }
+    }
+}
+
+#[test]
+fn what_this_program_was_built_without_is_refused_and_left_out() {
+    let scratch = Scratch::new("options-features");
+    let [(headers, _), _] = archives(&scratch);
+    let mut command = blockmill("verify --seal off --with flat-store=rocksdb");
+    command.arg(&headers);
+    let folder = scratch.path("none");
+    let mut bench = blockmill("bench execution-flat-rocksdb --pairs 0 --benchmarks");
+    bench.arg(&folder).arg("--out").arg(scratch.path("out"));
+    if ethereum::state::HAS_ROCKSDB {
+        assert_eq!(succeed_json(&mut command)["options"]["flat-store"], "rocksdb");
+        let listed = succeed(blockmill("bench --list --benchmarks").arg(&folder));
+        assert!(listed.contains("execution-flat-rocksdb"), "{listed}");
+    } else {
+        let needs = "needs a program that was built with `--features rocksdb`";
+        let error = refused(&mut command);
+        let available = "available: flat-store=tables";
+        assert!(error.contains(needs) && error.contains(available), "{error}");
+        let ended = run(&mut bench);
+        assert_ne!(ended.code, Some(0));
+        assert!(ended.stderr.contains(needs), "{}", ended.stderr);
     }
 }
 

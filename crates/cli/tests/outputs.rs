@@ -1,9 +1,7 @@
 //! Nothing is replaced that the user did not say may go, and an input never. Half an output is
 //! never taken for a whole one, and what a killed process left is found and removed.
 
-use crate::program;
-
-use program::{Ended, Scratch, blockmill, run, succeed};
+use crate::program::{Ended, Scratch, blockmill, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! `--serve` and `serve`: a run over HTTP, while it goes on and afterwards; and Prometheus itself.
 
-use crate::program;
-
-use program::{Scratch, blockmill, run, succeed};
+use crate::program::{Scratch, blockmill, run, succeed};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

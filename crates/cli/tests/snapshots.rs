@@ -1,8 +1,8 @@
 //! `convert --to snapshot` and `check` of what it wrote: the state of a store in one file.
 
-use crate::program;
-
-use program::{Scratch, blockmill, fixtures, misunderstand, run, succeed, succeed_json, tip_of};
+use crate::program::{
+    Scratch, blockmill, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
+};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

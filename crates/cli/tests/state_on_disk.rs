@@ -1,11 +1,10 @@
 //! A store whose state stays on disk, as a user meets it.
 
-use crate::program;
-
-use chain::Status;
-use program::{
+use crate::program::{
     Scratch, blockmill, document, fixtures, misunderstand, run, succeed, succeed_json, tip_of,
 };
+use chain::Status;
+use ethereum::state::FlatStore;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -29,9 +28,16 @@ fn a_store_goes_on_as_it_was_made_and_answers_as_others_do() {
             blockmill(&format!("prove --account {account} --slot 0x0 --block {block}")).arg(store),
         )
     };
-    for kind in ["pages", "flat+trie"] {
-        let store = scratch.path(&kind.replace('+', "-"));
-        let with = format!("--with state={kind} --cache 16");
+    let flat = FlatStore::available().map(|flat| ("flat+trie", flat));
+    for (kind, flat) in flat.chain([("pages", FlatStore::Tables)]) {
+        let folder = match flat {
+            FlatStore::Tables => kind.replace('+', "-"),
+            FlatStore::RocksDb => "flat-rocksdb".into(),
+        };
+        let store = scratch.path(&folder);
+        let flat = flat.name();
+        let options = format!("--with state={kind} --with flat-store={flat}");
+        let with = format!("{options} --cache 16");
         succeed(&mut import(&store, &format!("{with} --until 30")));
         assert_eq!(tip_of(&store), Some(30));
         let expected = format!("expected state={kind}, as this store keeps it");
@@ -51,7 +57,7 @@ fn a_store_goes_on_as_it_was_made_and_answers_as_others_do() {
         let snapshot = snapshot.arg(scratch.path("snapshot")).arg("--chain").arg(genesis);
         let snapshot = snapshot.arg(&store);
         misunderstand(snapshot, &["state=memory"]);
-        let mut verify = blockmill(&format!("verify --seal off --with state={kind}"));
+        let mut verify = blockmill(&format!("verify --seal off {options}"));
         succeed(verify.arg(fixtures().join("chains/execution-apis/chain.rlp")));
     }
     let healed = succeed_json(blockmill("heal").arg(scratch.path("flat-trie")));

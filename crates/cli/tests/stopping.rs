@@ -3,9 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::program;
-
-use program::{Ended, Scratch, Snapshot, blockmill, fixtures, run, succeed, wait};
+use crate::program::{Ended, Scratch, Snapshot, blockmill, fixtures, run, succeed, wait};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};

@@ -1,9 +1,7 @@
 //! `verify --unit` and `verify --join`: boundaries as documents, exit codes, what is refused.
 
-use crate::program;
-
+use crate::program::{Ended, blockmill, run};
 use chain::Status;
-use program::{Ended, blockmill, run};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,14 +3,17 @@
 use crate::durable::LogValues;
 use crate::execute::evm::{MachineKeccak, MachineOptions};
 use crate::execute::speculation::Speculate;
-use crate::state::{DiskOptions, StateKind, TrieHashers};
+use crate::state::{DiskOptions, FlatStore, HAS_ROCKSDB, RocksDbOptions, StateKind, TrieHashers};
 use crypto::{ManyKeccak, Signatures};
 pub use pipeline::options::NamedOption;
-use pipeline::options::{self, Rung, Table};
+use pipeline::options::{self, Feature, Rung, Table};
 use store::ReadAhead;
 
+/// What is there in some builds of the program only.
+const ROCKSDB: Feature = Feature { name: "rocksdb", is_built: HAS_ROCKSDB };
+
 /// The options, in the order of the ladder. Those of signatures need bodies to act on.
-pub const OPTIONS: [NamedOption; 31] = [
+pub const OPTIONS: [NamedOption; 35] = [
     NamedOption::new(
         "write",
         &["per-header", "batch"],
@@ -87,6 +90,30 @@ pub const OPTIONS: [NamedOption; 31] = [
         &["on", "off"],
         "state=flat+trie: read nodes with the values that they lead to, or when a root needs them",
     ),
+    NamedOption::new(
+        "flat-store",
+        &["rocksdb", "tables"],
+        "state=flat+trie: keep values and nodes in RocksDB, as Besu does, or in our own tables",
+    )
+    .but_last_needs(ROCKSDB),
+    NamedOption::new(
+        "read-checksum",
+        &["off", "on"],
+        "flat-store=rocksdb: do not hold blocks that are read to their sums (Besu PR 5042), or do",
+    )
+    .but_last_needs(ROCKSDB),
+    NamedOption::new(
+        "bloom",
+        &["off", "on"],
+        "flat-store=rocksdb: filters that answer for absent keys, none or 10 bits (Besu PR 4682)",
+    )
+    .but_last_needs(ROCKSDB),
+    NamedOption::new(
+        "block-cache",
+        &["off", "on"],
+        "flat-store=rocksdb: read blocks again each time, or keep those that were read in memory",
+    )
+    .but_last_needs(ROCKSDB),
     NamedOption::new(
         "read-ahead",
         &["off", "threads", "io_uring"],
@@ -227,6 +254,10 @@ impl Table for Ethereum {
             page_cache: setting.is("page-cache", "on"),
             trie_preload: setting.is("trie-preload", "on"),
             all_references: setting.is("references", "memory"),
+            flat_store: FlatStore::available()
+                .find(|kept| setting.is("flat-store", kept.name()))
+                .unwrap_or_default(),
+            rocksdb: rocksdb(setting),
             commit_parallel: setting.is("commit", "parallel"),
             arena_tries: setting.is("state-trie", "arena"),
             trie_hashers: TrieHashers {
@@ -265,6 +296,15 @@ impl Table for Ethereum {
     }
 }
 
+/// What RocksDB does, where a state is in it.
+fn rocksdb(setting: &Setting) -> RocksDbOptions {
+    RocksDbOptions {
+        read_checksum: setting.is("read-checksum", "on"),
+        bloom: setting.is("bloom", "on"),
+        block_cache: setting.is("block-cache", "on"),
+    }
+}
+
 /// Several messages at once, or one.
 fn hasher(lanes: bool) -> ManyKeccak {
     if lanes { ManyKeccak::detect() } else { ManyKeccak::scalar() }
@@ -294,6 +334,8 @@ pub struct Plan {
     pub page_cache: bool,
     pub trie_preload: bool,
     pub all_references: bool,
+    pub flat_store: FlatStore,
+    pub rocksdb: RocksDbOptions,
     pub commit_parallel: bool,
     pub arena_tries: bool,
     pub trie_hashers: TrieHashers,
@@ -311,9 +353,16 @@ impl Plan {
     /// How a state on disk is opened within so many bytes, for a run of so many threads.
     #[must_use]
     pub fn disk(&self, memory_bytes: usize, threads: usize) -> DiskOptions {
-        let Self { page_cache, trie_preload, all_references, read_ahead, .. } = *self;
-        let threads = if self.commit_parallel { threads } else { 1 };
-        DiskOptions { memory_bytes, page_cache, trie_preload, all_references, read_ahead, threads }
+        DiskOptions {
+            memory_bytes,
+            read_ahead: self.read_ahead,
+            page_cache: self.page_cache,
+            all_references: self.all_references,
+            trie_preload: self.trie_preload,
+            flat_store: self.flat_store,
+            rocksdb: self.rocksdb,
+            threads: if self.commit_parallel { threads } else { 1 },
+        }
     }
 }
 
@@ -324,7 +373,8 @@ mod tests {
     #[test]
     fn rungs_climb_one_switch_at_a_time() {
         for (above, (_, setting)) in Setting::rungs().take(RUNGS.len()).enumerate() {
-            let fast = |option: &&NamedOption| setting.get(option.name) != Some(option.values[0]);
+            let fast =
+                |option: &&NamedOption| setting.get(option.name) != option.available().next();
             let fast: Vec<_> = OPTIONS.iter().filter(fast).map(|option| option.name).collect();
             let expected: Vec<_> = OPTIONS[..above].iter().map(|option| option.name).collect();
             assert_eq!(fast, expected);

@@ -6,13 +6,40 @@ extern crate store as blockmill_store;
 #[path = "../../store/tests/generated_state/mod.rs"]
 mod generated_state;
 
-use blockmill_ethereum::state::{FlatTrie, FlatTrieError, Healed, StateError};
+use blockmill_ethereum::state::{
+    FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, StateError,
+};
 use generated_state::{Draw, Mood, Random, World, changes};
 use std::path::Path;
 use std::sync::Arc;
 use store::disk::simulated::SimulatedDisk;
 use store::{Change, StateKey, Store, StoreOptions, Table, TableOptions};
+use tempfile::TempDir;
 use testkit::rounds;
+
+/// Where a state is: a store, and a folder for what is beside it.
+struct Place {
+    disk: SimulatedDisk,
+    folder: TempDir,
+    flat: FlatStore,
+}
+
+impl Place {
+    fn new(flat: FlatStore) -> Self {
+        Self { disk: SimulatedDisk::default(), folder: tempfile::tempdir().unwrap(), flat }
+    }
+
+    fn open(&self) -> Parts {
+        let mut opening = Store::open(Path::new("data"), &options(&self.disk)).unwrap();
+        let options = FlatOptions { store: self.flat, ..FlatOptions::new(1 << 20) };
+        let state = FlatTrie::open(&mut opening, self.folder.path(), &options).unwrap();
+        // so few bytes that nodes which were read ahead are let go of again and again
+        let state = state.preloading(1 << 14);
+        assert_eq!(state.store(), self.flat);
+        let (store, _) = opening.finish().unwrap();
+        Parts { store, state }
+    }
+}
 
 struct Parts {
     store: Store,
@@ -23,17 +50,10 @@ fn options(disk: &SimulatedDisk) -> StoreOptions {
     StoreOptions { disk: Arc::new(disk.clone()), crash_at: None }
 }
 
-fn open(disk: &SimulatedDisk) -> Parts {
-    let mut opening = Store::open(Path::new("data"), &options(disk)).unwrap();
-    // so few bytes that nodes which were read ahead are let go of again and again
-    let state = FlatTrie::open(&mut opening, 1 << 20).unwrap().preloading(1 << 14);
-    let (store, _) = opening.finish().unwrap();
-    Parts { store, state }
-}
-
 impl Parts {
     fn commit(&mut self) {
-        self.store.commit(&mut self.state.parts(), b"").unwrap();
+        let Self { store, state } = self;
+        state.commit(|mut parts| store.commit(&mut parts, b"")).unwrap();
     }
 }
 
@@ -52,9 +72,14 @@ fn assert_holds(state: &FlatTrie, world: &mut World) {
 
 /// A state of some blocks, committed now and then.
 fn life(draw: Draw, seed: u64) -> (SimulatedDisk, World) {
+    let (place, world) = life_in(FlatStore::Tables, draw, seed);
+    (place.disk, world)
+}
+
+fn life_in(flat: FlatStore, draw: Draw, seed: u64) -> (Place, World) {
     let mut random = Random::new(seed);
-    let (disk, mut world) = (SimulatedDisk::default(), World::default());
-    let mut parts = open(&disk);
+    let (place, mut world) = (Place::new(flat), World::default());
+    let mut parts = place.open();
     let most = [3, 12, 60][random.below(3_usize)];
     for (removes, count) in [(5, 12), (40, 12), (15, 8)] {
         for _ in 0..count {
@@ -75,7 +100,7 @@ fn life(draw: Draw, seed: u64) -> (SimulatedDisk, World) {
             if random.below(8_u32) == 0 {
                 parts.commit();
                 drop(parts);
-                parts = open(&disk);
+                parts = place.open();
                 assert_holds(&parts.state, &mut world);
             }
         }
@@ -83,24 +108,34 @@ fn life(draw: Draw, seed: u64) -> (SimulatedDisk, World) {
     assert_eq!(parts.state.healed(), Healed::default(), "nothing was lost");
     assert_holds(&parts.state, &mut world);
     parts.commit();
-    (disk, world)
+    drop(parts);
+    (place, world)
+}
+
+/// The state in tables.
+fn open(disk: &SimulatedDisk) -> Parts {
+    Place { disk: disk.clone(), ..Place::new(FlatStore::Tables) }.open()
 }
 
 #[test]
 fn random_blocks_have_the_roots_of_the_definition() {
-    for seed in 0..rounds(12) as u64 {
-        for draw in Draw::ALL {
-            let (disk, mut world) = life(draw, seed);
-            let mut parts = open(&disk);
-            while !world.accounts.is_empty() {
-                let batch = world.remove_some(7);
-                assert_eq!(parts.state.update(&changes(&batch)).unwrap(), world.root());
+    for flat in FlatStore::available() {
+        for seed in 0..rounds(12) as u64 {
+            for draw in Draw::ALL {
+                let (place, mut world) = life_in(flat, draw, seed);
+                let mut parts = place.open();
+                while !world.accounts.is_empty() {
+                    let batch = world.remove_some(7);
+                    assert_eq!(parts.state.update(&changes(&batch)).unwrap(), world.root());
+                }
+                parts.commit();
+                drop(parts);
+                if flat == FlatStore::Tables {
+                    let left: Vec<_> = tables(&place.disk).1.iter().flat_map(pairs).collect();
+                    // the root alone
+                    assert_eq!(left.len(), 1, "{left:02x?}");
+                }
             }
-            parts.commit();
-            drop(parts);
-            let left: Vec<_> = tables(&disk).1.iter().flat_map(pairs).collect();
-            // the root alone
-            assert_eq!(left.len(), 1, "{left:02x?}");
         }
     }
 }
@@ -275,7 +310,7 @@ fn what_both_have_lost_is_told() {
 
 #[test]
 fn what_are_no_changes_of_a_block_is_refused() {
-    let mut parts = open(&SimulatedDisk::default());
+    let mut parts = Place::new(FlatStore::Tables).open();
     let (one, two) = (StateKey::account([1; 32]), StateKey::slot([1; 32], [1; 32]));
     let value = Some(&[1][..]);
     let wrong: [&[Change<'_>]; 4] = [
@@ -287,5 +322,25 @@ fn what_are_no_changes_of_a_block_is_refused() {
     for changes in wrong {
         let refused = parts.state.update(changes);
         assert!(matches!(refused, Err(FlatTrieError::Malformed { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_state_in_rocksdb_is_refused_by_a_program_without_it() {
+    let (disk, folder) = (SimulatedDisk::default(), tempfile::tempdir().unwrap());
+    let reopen = || Store::open(Path::new("data"), &options(&disk)).unwrap();
+    let mut opening = reopen();
+    let mut table = opening.table("flat-rocksdb", &TableOptions::new(1 << 16)).unwrap();
+    table.put(b"commit", &1u64.to_le_bytes()).unwrap();
+    opening.finish().unwrap().0.commit(&mut [(&mut table).into()], b"").unwrap();
+    let opened = FlatTrie::open(&mut reopen(), folder.path(), &FlatOptions::new(1 << 20));
+    let Err(FlatTrieError::Store(error)) = opened else { panic!("it was opened") };
+    match HAS_ROCKSDB {
+        false => {
+            assert!(matches!(error, store::Error::Mismatch { .. }), "{error}");
+            assert!(error.to_string().contains("`--features rocksdb`"), "{error}");
+        }
+        // there is none
+        true => assert!(matches!(error, store::Error::Damaged { .. }), "{error}"),
     }
 }

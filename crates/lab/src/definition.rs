@@ -12,6 +12,9 @@ use toml::Value;
 /// The definitions of this repository: their names and texts.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/definitions.rs"));
 
+/// What not every build has, and whether this one does.
+const FEATURES: [(&str, bool); 1] = [("rocksdb", ethereum::state::HAS_ROCKSDB)];
+
 /// Names and values, such as `level = "headers"`.
 pub type Settings = BTreeMap<String, String>;
 
@@ -52,6 +55,8 @@ pub struct Definition {
     pub steps: Option<(String, Vec<String>)>,
     /// Settings that only the user can give.
     pub asks: Vec<String>,
+    /// Features that the program must have been built with.
+    pub features: Vec<String>,
     /// Are its operations short enough to be counted in instructions?
     pub instructions: bool,
     /// Names of peers in `engines.toml`.
@@ -113,6 +118,8 @@ struct File {
     steps: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
     asks: Vec<String>,
+    #[serde(default)]
+    features: Vec<String>,
     #[serde(default)]
     instructions: bool,
     #[serde(default)]
@@ -187,11 +194,16 @@ impl Definition {
             sweep: lists(file.sweep)?,
             steps: lists(file.steps)?.into_iter().next(),
             asks: file.asks,
+            features: file.features,
             instructions: file.instructions,
             peers: file.peers,
             reference: file.reference,
             assignments: vec![],
         };
+        for name in &definition.features {
+            let is_known = FEATURES.iter().any(|(known, _)| known == name);
+            ensure!(is_known, "features: expected one that a build can have, found {name}");
+        }
         for name in definition.matrix.keys() {
             ensure!(!definition.settings.contains_key(name), "{name}: both in settings and matrix");
         }
@@ -228,6 +240,12 @@ impl Definition {
     pub fn missing(&self) -> Vec<&str> {
         let is_open = |name: &&String| self.settings.get(*name).is_none_or(String::is_empty);
         self.asks.iter().filter(is_open).map(String::as_str).collect()
+    }
+
+    /// The features that this program was built without.
+    pub fn lacks(&self) -> Vec<&str> {
+        let is_built = |name: &str| FEATURES.contains(&(name, true));
+        self.features.iter().map(String::as_str).filter(|name| !is_built(name)).collect()
     }
 
     /// The fact that leads.
@@ -279,108 +297,4 @@ fn text(name: &str, value: Value) -> Result<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADERS: &str = r#"
-        title = "Headers"
-        about = "What the rules of headers cost."
-        measures = "import"
-        compare = ["wall_s"]
-        budget_s = 60
-        peers = ["geth"]
-        ablation = ["hash"]
-        [settings]
-        headers = 1000
-        level = "headers"
-        [answer]
-        tip_number = 1000
-        [[ladder]]
-        name = "master"
-        [[ladder]]
-        name = "lanes"
-        with = ["hash=lanes"]
-        [sweep]
-        headers = [10, 100]
-        [reference]
-        who = "someone"
-        measured = "more"
-        differs = "another machine"
-    "#;
-
-    #[test]
-    fn a_file_gives_its_settings_as_texts() {
-        let headers = Definition::parse("headers", HEADERS).unwrap();
-        assert_eq!(headers.settings["headers"], "1000");
-        assert_eq!(headers.answer["tip_number"], "1000");
-        assert_eq!(headers.sweep["headers"], ["10", "100"]);
-        assert_eq!(headers.ladder[1].with, ["hash=lanes"]);
-        assert_eq!(headers.cases(), [(String::new(), headers.settings.clone())]);
-        assert_eq!(headers.reference.unwrap().who, "someone");
-    }
-
-    #[test]
-    fn what_is_set_must_be_there_and_takes_the_answer_away() {
-        let mut headers = Definition::parse("headers", HEADERS).unwrap();
-        let error = headers.set("header=7").unwrap_err().to_string();
-        assert_eq!(error, "headers: no setting 'header'; available: headers, level");
-        assert!(headers.set("headers").is_err() && !headers.answer.is_empty());
-        headers.set("headers=7").unwrap();
-        assert_eq!((&*headers.settings["headers"], headers.answer.len()), ("7", 0));
-    }
-
-    #[test]
-    fn those_of_the_program_are_sound_and_a_folder_adds_to_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let built_in = Definition::all(folder.path()).unwrap();
-        assert_eq!(built_in.len(), BUILT_IN.len());
-        for definition in &built_in {
-            let kind = crate::kinds::by_name(&definition.measures).unwrap();
-            for (_, settings) in definition.cases() {
-                let options = kind.options(&settings).unwrap();
-                for shape in Shape::all_of(definition) {
-                    crate::shape::contestants(definition, &shape, &options).unwrap();
-                }
-            }
-        }
-        fs::write(folder.path().join("mine.toml"), HEADERS).unwrap();
-        fs::write(folder.path().join("rlp.toml"), HEADERS).unwrap();
-        let all = Definition::all(folder.path()).unwrap();
-        assert_eq!(all.len(), BUILT_IN.len() + 1);
-        let title = |name: &str| &all.iter().find(|one| one.name == name).unwrap().title;
-        assert_eq!((title("mine"), title("rlp")), (&"Headers".into(), &"Headers".into()));
-        fs::write(folder.path().join("broken.toml"), "title = 7").unwrap();
-        let error = format!("{:#}", Definition::all(folder.path()).unwrap_err());
-        assert!(error.contains("broken.toml"), "{error}");
-    }
-
-    #[test]
-    fn a_matrix_has_every_combination() {
-        let text = "title='t'\nabout='a'\nmeasures='rlp'\ncompare=['time_ns']\nbudget_s=1\n\
-                    [settings]\nx=1\n[matrix]\ncase=['block-8','header']\nop=['encode','hash']";
-        let mut rlp = Definition::parse("rlp", text).unwrap();
-        let names =
-            |rlp: &Definition| rlp.cases().into_iter().map(|case| case.0).collect::<Vec<_>>();
-        let all = ["block-8, encode", "block-8, hash", "header, encode", "header, hash"];
-        assert_eq!(names(&rlp), all);
-        assert_eq!(rlp.cases()[3].1["op"], "hash");
-        rlp.set("case=header,block-80").unwrap();
-        rlp.set("op=hash").unwrap();
-        assert_eq!(names(&rlp), ["header, hash", "block-80, hash"]);
-    }
-
-    #[test]
-    fn what_is_wrong_is_named() {
-        let wrong = |from: &str, to: &str| {
-            let error = Definition::parse("headers", &HEADERS.replace(from, to)).unwrap_err();
-            format!("{error:#}")
-        };
-        assert!(wrong("compare = [\"wall_s\"]", "compare = []").contains("compare: expected"));
-        assert!(wrong("budget_s = 60", "budget_s = 0").contains("budget_s: expected seconds"));
-        let peers = wrong("budget_s = 60", "budget_s = 60\npeers_budget_s = 0");
-        assert!(peers.contains("peers_budget_s: expected seconds"));
-        assert!(wrong("headers = [10, 100]", "blocks = [1]").contains("sweep.blocks: expected"));
-        assert!(wrong("who =", "whom =").contains("unknown field `whom`"));
-        assert!(wrong("headers = 1000", "headers = [1]").contains("headers: expected a text or"));
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Transactions that the state refuses, each by its rule, and witnesses that the machine runs.
 
 use crate::dumps;
-
+use crate::dumps::Dump;
 use blockmill_neo::error::Rule;
 use blockmill_neo::execute::{
     admit::Judge,
@@ -16,7 +16,6 @@ use blockmill_neo::state::{Base, State};
 use blockmill_neo::types::{Block, SingleTransaction, UInt160, UInt256, write};
 use blockmill_neo::witness::{Checked, Verdict};
 use crypto::ManySha256;
-use dumps::Dump;
 
 /// Instructions.
 const PUSH0: u8 = 0x10;

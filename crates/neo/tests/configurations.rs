@@ -1,10 +1,8 @@
 //! Configurations of neo-go, and the first blocks that follow from them.
 
-use crate::dumps;
-
+use crate::dumps::{Dump, records};
 use blockmill_neo::params::{Hardfork, Protocol};
 use blockmill_neo::types::UInt256;
-use dumps::{Dump, records};
 
 fn read(name: &str) -> Protocol {
     let text = std::fs::read_to_string(testkit::fixture(name)).unwrap();

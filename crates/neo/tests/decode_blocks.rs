@@ -1,10 +1,8 @@
 //! Blocks of neo-go, taken apart: hashes, merkle roots, signers, witnesses.
 
-use crate::dumps;
-
+use crate::dumps::{Dump, blocks};
 use blockmill_neo::types::{Block, Error};
 use crypto::ManySha256;
-use dumps::{Dump, blocks};
 
 #[testkit::needs(fixtures)]
 #[test]

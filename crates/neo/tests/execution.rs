@@ -2,11 +2,11 @@
 //! and the application logs are neo-go's, block by block.
 
 use crate::dumps;
-
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::sync::{Arc, Mutex};
 
+use crate::dumps::{Dump, oracle, shown};
 use blockmill_neo::execute::{
     block::{Executor, machine},
     engine::{Chain, Execution, Trigger},
@@ -17,7 +17,6 @@ use blockmill_neo::params::Protocol;
 use blockmill_neo::state::{Base, Change, State, StateTrie};
 use blockmill_neo::types::{Block, SingleTransaction, UInt256};
 use crypto::ManySha256;
-use dumps::{Dump, oracle, shown};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 

@@ -4,8 +4,7 @@
 //! That neo-go itself writes the same, and goes on from it, is held by
 //! `crates/lab/tests/neo_go_database.rs`.
 
-use crate::dumps;
-
+use crate::dumps::{Dump, blocks, oracle};
 use archive::acc;
 use archive::leveldb::Scan;
 use blockmill_neo::Level;
@@ -17,7 +16,6 @@ use blockmill_neo::ledger::Ledger;
 use blockmill_neo::params::Protocol;
 use chain::Status;
 use crypto::sha256;
-use dumps::{Dump, blocks, oracle};
 use pipeline::Cancel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Imports of neo-go's dumps, whole, resumed, cut, and changed in every way that a rule forbids.
 
 use crate::dumps;
-
+use crate::dumps::{Dump, records};
 use archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
@@ -12,7 +12,6 @@ use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::types::UInt256;
 use chain::Status;
-use dumps::{Dump, records};
 use std::path::{Path, PathBuf};
 use store::ChainStore;
 

@@ -2,7 +2,7 @@
 //! where the import is stopped and goes on; and what must not be accepted is not.
 
 use crate::dumps;
-
+use crate::dumps::{Dump, oracle, records, shown};
 use archive::acc::{self, DumpWriter, Head};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
@@ -15,7 +15,6 @@ use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::stored::Stored;
 use blockmill_neo::types::UInt256;
-use dumps::{Dump, oracle, records, shown};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::collections::BTreeMap;

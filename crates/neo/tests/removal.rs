@@ -1,8 +1,7 @@
 //! Blocks that contracts see no more are removed: the rest of the store, and every later block, is
 //! that of a store which keeps all.
 
-use crate::dumps;
-
+use crate::dumps::Dump;
 use archive::{ChunkLimit, acc};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
@@ -14,7 +13,6 @@ use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
 use blockmill_neo::stored::Stored;
 use chain::Status;
-use dumps::Dump;
 use pipeline::Cancel;
 use std::collections::BTreeMap;
 use std::path::Path;

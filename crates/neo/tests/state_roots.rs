@@ -1,11 +1,10 @@
 //! The state trie over neo-go's storage changes has neo-go's roots.
 
 use crate::dumps;
-
+use crate::dumps::{Dump, oracle};
 use blockmill_neo::state::{Base, State, StateTrie, StorageKey, Value};
 use blockmill_neo::types::UInt256;
 use crypto::ManySha256;
-use dumps::{Dump, oracle};
 
 #[testkit::needs(fixtures)]
 #[test]

@@ -1,11 +1,9 @@
 //! Transfers in neo-go's application logs add up to the balances in its storage.
 
-use crate::dumps;
-
+use crate::dumps::{Dump, oracle};
 use blockmill_neo::logs::{self, Event, Kept, Movement, Standard, TRANSFERS, UPDATES, transfer_of};
 use blockmill_neo::state::{Base, Direction, State};
 use blockmill_neo::types::{UInt160, write};
-use dumps::{Dump, oracle};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,8 +1,7 @@
 //! Blocks are taken back with all that they left, and come again: the store is then that of a
 //! restore which never had them, and goes on as one.
 
-use crate::dumps;
-
+use crate::dumps::Dump;
 use archive::{ChunkLimit, acc};
 use blockmill_neo::Level;
 use blockmill_neo::commit::Sink;
@@ -16,7 +15,6 @@ use blockmill_neo::logs::{TRANSFERS, UPDATES};
 use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
 use chain::Status;
-use dumps::Dump;
 use pipeline::Cancel;
 use std::collections::BTreeMap;
 use std::path::Path;

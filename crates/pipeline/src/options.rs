@@ -13,11 +13,22 @@ use std::marker::PhantomData;
 pub struct NamedOption {
     /// Name on the command line: `--with name=value`.
     pub name: &'static str,
-    /// Allowed values, the slowest first. Every machine has the first.
+    /// Allowed values, the slowest first. Every machine has the first, but for what a build lacks.
     pub values: &'static [&'static str],
     /// What it changes, and where the idea was published.
     pub what: &'static str,
     is_here: fn(&str) -> bool,
+    /// Without it there is only the last value.
+    needs: Option<Feature>,
+}
+
+/// A part of the program that not every build has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// Its name: `--features NAME`.
+    pub name: &'static str,
+    /// Whether this build has it.
+    pub is_built: bool,
 }
 
 impl NamedOption {
@@ -27,7 +38,7 @@ impl NamedOption {
         values: &'static [&'static str],
         what: &'static str,
     ) -> Self {
-        Self { name, values, what, is_here: |_| true }
+        Self { name, values, what, is_here: |_| true, needs: None }
     }
 
     /// The same, but this machine has only the first value and those for which `is_here` says so.
@@ -35,10 +46,26 @@ impl NamedOption {
         Self { is_here, ..self }
     }
 
-    /// The values that this machine has, the slowest first.
+    /// The same, but a program that was built without `feature` has only the last value.
+    pub const fn but_last_needs(self, feature: Feature) -> Self {
+        Self { needs: Some(feature), ..self }
+    }
+
+    /// The values that this program has on this machine, the slowest first.
     pub fn available(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let has = |at: usize| at == 0 || (self.is_here)(self.values[at]);
+        let first = self.slowest();
+        let has = move |at: usize| at == first || at > first && (self.is_here)(self.values[at]);
         self.values.iter().enumerate().filter(move |(at, _)| has(*at)).map(|(_, value)| *value)
+    }
+
+    /// The place of the slowest value that there is.
+    fn slowest(&self) -> usize {
+        if self.lacks().is_some() { self.values.len() - 1 } else { 0 }
+    }
+
+    /// What all values but the last need and this program does not have.
+    fn lacks(&self) -> Option<Feature> {
+        self.needs.filter(|feature| !feature.is_built)
     }
 
     /// The place of the fastest value that this machine has.
@@ -73,7 +100,7 @@ pub trait Table: Copy + Eq + 'static {
 }
 
 /// Switches that a table may have.
-pub const MOST_OPTIONS: usize = 32;
+pub const MOST_OPTIONS: usize = 40;
 
 /// A setting of all options of a table; the default is the highest rung.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,6 +127,15 @@ pub enum OptionError {
         /// What it can do.
         available: String,
     },
+    /// This program was built without it.
+    NotBuilt {
+        /// What was asked for.
+        asked: String,
+        /// What it must be built with.
+        feature: &'static str,
+        /// What this one can do.
+        available: String,
+    },
 }
 
 impl fmt::Display for OptionError {
@@ -111,6 +147,11 @@ impl fmt::Display for OptionError {
             Self::NotHere { asked, available } => {
                 write!(f, "this CPU cannot run option '{asked}'; available: {available}")
             }
+            Self::NotBuilt { asked, feature, available } => write!(
+                f,
+                "option '{asked}' needs a program that was built with `--features {feature}`; \
+                 available: {available}"
+            ),
         }
     }
 }
@@ -138,7 +179,7 @@ impl<T: Table> Setting<T> {
 
     /// All rungs of the ladder, the lowest first.
     pub fn rungs() -> impl Iterator<Item = (&'static str, Self)> {
-        let lowest = Self::by_option(|_| 0);
+        let lowest = Self::by_option(NamedOption::slowest);
         let climb = T::RUNGS.iter().scan(lowest, |setting, (rung, changes)| {
             changes.iter().for_each(|(option, value)| setting.choose(option, value));
             Some((*rung, *setting))
@@ -167,7 +208,12 @@ impl<T: Table> Setting<T> {
         let available: Vec<_> = option.available().collect();
         if !available.contains(&value) {
             let available = format!("{name}={}", available.join("|"));
-            return Err(OptionError::NotHere { asked, available });
+            return Err(match option.lacks() {
+                Some(Feature { name, .. }) => {
+                    OptionError::NotBuilt { asked, feature: name, available }
+                }
+                None => OptionError::NotHere { asked, available },
+            });
         }
         self.values[at] = chosen as u8;
         Ok(())
@@ -248,6 +294,8 @@ mod tests {
                 .only_where(|value| value == "4"),
             NamedOption::new("nowhere", &["scalar", "vector"], "what no machine has")
                 .only_where(|_| false),
+            NamedOption::new("place", &["beside", "inside"], "what this build has one of")
+                .but_last_needs(Feature { name: "beside", is_built: false }),
         ];
         const RUNGS: &'static [Rung] = &[
             ("master", &[]),
@@ -268,10 +316,15 @@ mod tests {
     #[test]
     fn the_default_is_the_fastest_that_the_machine_has() {
         let default = Setting::<Toy>::default();
-        assert_eq!(values(&default), ["batch", "32M", "4", "scalar"]);
+        assert_eq!(values(&default), ["batch", "32M", "4", "scalar", "inside"]);
         let map: Vec<_> = default.to_map().into_iter().collect();
-        let recorded =
-            [("cache", "32M"), ("nowhere", "scalar"), ("width", "4"), ("write", "batch")];
+        let recorded = [
+            ("cache", "32M"),
+            ("nowhere", "scalar"),
+            ("place", "inside"),
+            ("width", "4"),
+            ("write", "batch"),
+        ];
         assert_eq!(map, recorded.map(|(name, value)| (name.to_string(), value.to_string())));
         assert_eq!(format!("{default:?}").matches(r#""width": "4""#).count(), 1);
         assert_eq!(default.plan(), (true, Some("32M")));
@@ -281,10 +334,10 @@ mod tests {
     fn each_rung_changes_the_one_below_it() {
         let rungs: Vec<_> = Setting::<Toy>::rungs().map(|(name, v)| (name, values(&v))).collect();
         let expected = [
-            ("master", ["each", "0", "1", "scalar"]),
-            ("little", ["each", "8M", "1", "scalar"]),
-            ("much", ["batch", "32M", "1", "scalar"]),
-            ("blockmill", ["batch", "32M", "4", "scalar"]),
+            ("master", ["each", "0", "1", "scalar", "inside"]),
+            ("little", ["each", "8M", "1", "scalar", "inside"]),
+            ("much", ["batch", "32M", "1", "scalar", "inside"]),
+            ("blockmill", ["batch", "32M", "4", "scalar", "inside"]),
         ];
         assert_eq!(rungs, expected.map(|(name, values)| (name, values.to_vec())));
         assert_eq!(Setting::<Toy>::rung("much").map(|much| values(&much)[0]), Some("batch"));
@@ -307,7 +360,7 @@ mod tests {
         }
         let assignments = ["write=each".to_string(), "width=1".to_string()];
         let slow = Setting::<Toy>::default().with(&assignments).unwrap();
-        assert_eq!(values(&slow), ["each", "32M", "1", "scalar"]);
+        assert_eq!(values(&slow), ["each", "32M", "1", "scalar", "inside"]);
         assert!(slow.with(&["width=2".to_string()]).is_err());
     }
 
@@ -332,13 +385,16 @@ mod tests {
     #[test]
     fn what_cannot_be_set_is_told_with_what_can() {
         let told = |assignment| Setting::<Toy>::default().set(assignment).unwrap_err().to_string();
-        let names = "write, cache, width, nowhere";
+        let names = "write, cache, width, nowhere, place";
         assert_eq!(told("speed=high"), format!("unknown option 'speed=high'; available: {names}"));
         assert_eq!(told(""), format!("unknown option ''; available: {names}"));
         assert_eq!(told("cache=9M"), "unknown option 'cache=9M'; available: cache=0|8M|32M");
         assert_eq!(told("cache"), "unknown option 'cache'; available: cache=0|8M|32M");
         assert_eq!(told("width=3"), "unknown option 'width=3'; available: width=1|2|4|8");
-        let told = told("width=8");
-        assert_eq!(told, "this CPU cannot run option 'width=8'; available: width=1|4");
+        let not_here = "this CPU cannot run option 'width=8'; available: width=1|4";
+        assert_eq!(told("width=8"), not_here);
+        let not_built = "option 'place=beside' needs a program that was built with \
+             `--features beside`; available: place=inside";
+        assert_eq!(told("place=beside"), not_built);
     }
 }

@@ -186,6 +186,12 @@ impl Opening {
         parts.any(|part| part.name == name)
     }
 
+    /// Is it opened to be read, so that nothing may be changed?
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.lock.is_none()
+    }
+
     /// Opens the table `name`, or creates an empty one.
     ///
     /// # Errors

@@ -1,11 +1,10 @@
 //! What goes in comes out: across reopening, file boundaries, index runs and rollbacks.
 
 use crate::made_blocks;
-
-use blockmill_store::{Blocks, ChainStore, Error, Items, Options, is_own_file};
-use made_blocks::{
+use crate::made_blocks::{
     Chunk, FIRST, Random, assert_holds, data_files, extend, folder, hash, small, tip,
 };
+use blockmill_store::{Blocks, ChainStore, Error, Items, Options, is_own_file};
 
 #[test]
 fn keeps_committed_blocks_across_reopening() {

@@ -2,15 +2,12 @@
 //! or a power loss they are those of one commit, with its blocks; runs that do not need them leave
 //! them as they are; damage in them is told.
 
-use crate::executed_chain;
-use crate::made_blocks;
-
 use std::{fs, path::Path, sync::Arc};
 
+use crate::executed_chain::{Chain, Parts};
+use crate::made_blocks::{FIRST, Random, assert_holds, extend, folder, small, tip};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, CrashPoint, Error, Options, Result, TableOptions};
-use executed_chain::{Chain, Parts};
-use made_blocks::{FIRST, Random, assert_holds, extend, folder, small, tip};
 use testkit::{rounds, spread};
 
 /// The last block.

@@ -1,18 +1,16 @@
 //! Files that are cut short, flipped or lost: an error that names the place or an older commit,
 //! never a panic and never wrong blocks.
 
-use crate::made_blocks;
-
 use std::{
     fs::{self, OpenOptions},
     path::Path,
 };
 
-use blockmill_store::{ChainStore, Error, Options};
-use made_blocks::{
+use crate::made_blocks::{
     FIRST, Random, assert_holds, copy, data_files, extend, folder, hash, item, small as page_files,
     tip,
 };
+use blockmill_store::{ChainStore, Error, Options};
 
 /// Small and big index runs of 4 and 64 blocks.
 fn small() -> Options {

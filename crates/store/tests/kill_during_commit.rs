@@ -1,12 +1,10 @@
 //! Death at every named crash point, at every moment it is passed: what was committed stays, and
 //! going on from there ends with the same bytes as a run without a crash.
 
-use crate::made_blocks;
-
 use std::path::Path;
 
+use crate::made_blocks::{FIRST, assert_holds, data_files, extend, folder, small, tip};
 use blockmill_store::{ChainStore, CrashPoint, Error, Options, Result};
-use made_blocks::{FIRST, assert_holds, data_files, extend, folder, small, tip};
 
 /// Blocks of a chunk, and chunks of the run. Chunks end within files and within index runs.
 const CHUNK: u64 = 37;

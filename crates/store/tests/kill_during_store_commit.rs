@@ -1,12 +1,10 @@
 //! Death at every named point of a commit, at every moment it is passed: either the commit counts
 //! with its state, or the one before does, and going on from there ends the same.
 
-use crate::generated_keys;
-
 use std::path::Path;
 
+use crate::generated_keys::{Keys, OneTable, Random, State, assert_same, folder, value};
 use blockmill_store::{CrashPoint, Error, Result, StoreOptions, Table, TableOptions};
-use generated_keys::{Keys, OneTable, Random, State, assert_same, folder, value};
 
 /// Commits of the whole work: enough for a merge.
 const COMMITS: u64 = 11;

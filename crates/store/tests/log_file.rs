@@ -1,11 +1,9 @@
 //! A log file against a list of records: going back, cutting, opening, damage.
 
-use crate::generated_keys;
-
 use std::{fs, path::Path};
 
+use crate::generated_keys::{Random, folder};
 use blockmill_store::{CommitPart, Error, LogFile, Result, Store, StoreOptions};
-use generated_keys::{Random, folder};
 
 /// Small files, so that records lie across their borders.
 const FILE_BYTES: u64 = 1000;

@@ -1,13 +1,11 @@
 //! Blocks of random changes: after each the root is that of the tries by their definition, and
 //! what is read back is what a map has; checkpoints and openings in between change nothing.
 
-use crate::generated_state;
-
 use std::{path::Path, sync::Arc};
 
+use crate::generated_state::{Draw, Mood, Random, World, assert_holds, changes};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{Change, Error, Pages, PagesOptions, StateKey, Store, StoreOptions};
-use generated_state::{Draw, Mood, Random, World, assert_holds, changes};
 use testkit::rounds;
 
 struct Parts {

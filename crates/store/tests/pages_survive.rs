@@ -2,13 +2,11 @@
 //! full disk, and has bits turned over: it opens with the state of a commit, and its root, or names
 //! the damage.
 
-use crate::generated_state;
-
 use std::{io, path::Path, sync::Arc};
 
+use crate::generated_state::{Batch, Draw, Mood, Random, World, assert_holds, changes};
 use blockmill_store::disk::{Disk, Open, simulated::SimulatedDisk};
 use blockmill_store::{CrashPoint, Error, PageStore, PageStoreOptions, PagesOptions, Result};
-use generated_state::{Batch, Draw, Mood, Random, World, assert_holds, changes};
 use testkit::{rounds, spread};
 
 const DIR: &str = "data";

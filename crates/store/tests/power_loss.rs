@@ -2,16 +2,14 @@
 //! order: the store opens with one commit or the next, whole, and goes on from there. Of light
 //! commits any may be lost, back to the last durable one.
 
-use crate::generated_keys;
-
 use std::{path::Path, sync::Arc};
 
+use crate::generated_keys::{Keys, Random, State, assert_same, value};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{
     CommitPart, Compression, Error, LogFile, Result, Segment, Store, StoreOptions, Table,
     TableOptions,
 };
-use generated_keys::{Keys, Random, State, assert_same, value};
 use testkit::{rounds, spread};
 
 const DIR: &str = "data";

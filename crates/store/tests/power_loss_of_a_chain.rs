@@ -2,13 +2,11 @@
 //! reached the disk: the store opens with a commit that is not older than the last sync, whole, and
 //! goes on from there.
 
-use crate::made_blocks;
-
 use std::{path::Path, sync::Arc};
 
+use crate::made_blocks::{FIRST, Random, assert_holds, extend, small, tip};
 use blockmill_store::disk::simulated::SimulatedDisk;
 use blockmill_store::{ChainStore, Options};
-use made_blocks::{FIRST, Random, assert_holds, extend, small, tip};
 use testkit::{rounds, spread};
 
 const DIR: &str = "chain";

@@ -1,12 +1,10 @@
 //! Random histories of tables against a map: changes of every kind, commits, merges, lost changes,
 //! hints of every age, ranges, keys that share their beginning, values of every size.
 
-use crate::generated_keys;
-
 use std::ops::Bound;
 
+use crate::generated_keys::{Key, Keys, OneTable, Random, State, assert_same, folder, value};
 use blockmill_store::{Compression, Error, Fetched, PageCache, Scan, Table, TableOptions};
-use generated_keys::{Key, Keys, OneTable, Random, State, assert_same, folder, value};
 
 /// Tables of every kind.
 fn kinds() -> [TableOptions; 4] {

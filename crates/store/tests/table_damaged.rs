@@ -1,15 +1,13 @@
 //! Tables with files that are cut short, flipped or lost: an error that names the file, never
 //! a panic and never a wrong value.
 
-use crate::generated_keys;
-
 use std::{
     fs::{self, OpenOptions},
     path::{Path, PathBuf},
 };
 
+use crate::generated_keys::{Keys, OneTable, Random, State, folder, value};
 use blockmill_store::{Compression, Error, Fetched, Result, TableOptions};
-use generated_keys::{Keys, OneTable, Random, State, folder, value};
 
 fn kinds() -> [TableOptions; 2] {
     let options = TableOptions::read_once(1 << 20);

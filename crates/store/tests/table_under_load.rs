@@ -1,7 +1,5 @@
 //! Other threads fetch while a table flushes and merges: every value comes back once.
 
-use crate::generated_keys;
-
 use std::{
     sync::{
         atomic::{AtomicBool, Ordering::SeqCst},
@@ -10,8 +8,8 @@ use std::{
     thread,
 };
 
+use crate::generated_keys::{Key, OneTable, Random, coin_key, coin_value, folder};
 use blockmill_store::{Fetched, Table, TableOptions};
-use generated_keys::{Key, OneTable, Random, coin_key, coin_value, folder};
 
 /// Keys that go through the threads together, like a batch of blocks.
 const BATCH: u64 = 500;

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use chain::Level;
 use ethereum::check::{self, Finding};
 use ethereum::params::ChainSpec;
+use ethereum::state::ROCKSDB_PART;
 use std::path::Path;
 use store::{ChainStore, Damage, Error};
 
@@ -96,6 +97,9 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     let parts = store.parts_besides();
     if !parts.is_empty() {
         checked.holds.push(format!("besides the blocks: {}", parts.join(", ")));
+    }
+    if parts.contains(&ROCKSDB_PART) {
+        checked.holds.push("values and nodes of the state are in RocksDB: not read here".into());
     }
     (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
 }

@@ -77,11 +77,7 @@ impl Parts {
                 logs.push((&mut **table).into());
                 act(&mut logs)
             }
-            StatePart::Disk(disk) => {
-                let mut disk = disk.write();
-                logs.extend(disk.parts());
-                act(&mut logs)
-            }
+            StatePart::Disk(disk) => disk.write().commit_with(logs, act),
         };
         Ok(done?)
     }

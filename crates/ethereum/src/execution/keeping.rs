@@ -51,6 +51,15 @@ impl Keeping {
             let expected = format!("state={}, as this store keeps it", store.kind().name());
             return Err(Error::Setting { expected, found: format!("state={}", kind.name()) });
         }
+        if let Sink::Executed(store) = sink
+            && let Some(kept) = store.disk().and_then(|disk| disk.read().flat_store())
+            && kept != plan.flat_store
+            && (has_state(store) || plan.log != LogValues::None)
+        {
+            let expected = format!("flat-store={}, as this store keeps it", kept.name());
+            let found = format!("flat-store={}", plan.flat_store.name());
+            return Err(Error::Setting { expected, found });
+        }
         match sink {
             _ if kind == StateKind::Memory => Ok((Self::Memory, None)),
             Sink::Executed(store) if plan.log != LogValues::None => {
@@ -101,7 +110,7 @@ impl Keeping {
             Self::Scratch(scratch) => {
                 let mut disk = disk.write();
                 if disk.wants_commit() {
-                    scratch.store.commit(&mut disk.parts(), &[])?;
+                    disk.commit_with(vec![], |parts| scratch.store.commit(parts, &[]))?;
                 }
             }
         }

@@ -22,7 +22,10 @@ mod whole;
 pub use changes::{AccountChange, Changes, SlotChange};
 pub use disk::{DiskError, DiskOptions, DiskState, Filling, HashedChanges, SharedState, StateKind};
 pub use flat::{Found, State};
-pub use flat_trie::{FlatTrie, FlatTrieError, Healed};
+pub use flat_trie::{
+    FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, ROCKSDB_PART,
+    RocksDbOptions,
+};
 pub use nodes::{NodeBytes, NodeSet};
 pub use proof::{AccountProof, SlotProof};
 pub use sparse::SparseTrie;

@@ -1,13 +1,13 @@
 //! The state on disk: what a kill, a power loss or damage leaves of it, and the way back.
 
-use crate::imports::{options, published, run, settings};
+use crate::imports::{Place, options, published, run, settings};
 use archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::fault::Error;
 use blockmill_ethereum::import::{Options, import};
 use blockmill_ethereum::option_table::Setting;
-use blockmill_ethereum::state::{DiskOptions, StateKind};
+use blockmill_ethereum::state::{DiskOptions, FlatStore, StateKind};
 use chain::Status;
 use pipeline::Cancel;
 use std::collections::BTreeMap;
@@ -28,11 +28,6 @@ pub const SMALL: Limits = Limits {
     disk: DiskOptions { memory_bytes: 1 << 20, ..DiskOptions::DEFAULT },
 };
 
-/// The option for it.
-fn with(state: StateKind) -> String {
-    format!("state={}", state.name())
-}
-
 pub fn small() -> store::Options {
     store::Options { file_bytes: 4096, run_items: 16, ..store::Options::default() }
 }
@@ -47,9 +42,15 @@ fn open(dir: &Path) -> ExecutedStore {
 
 /// A chain through every fork, in chunks of few blocks.
 fn chain(with: &[&str]) -> (Options, PathBuf) {
+    chain_in(MEMORY, with)
+}
+
+const MEMORY: Place = Place { state: StateKind::Memory, flat: FlatStore::Tables };
+
+/// The same with its state somewhere.
+fn chain_in(place: Place, with: &[&str]) -> (Options, PathBuf) {
     let (spec, path) = published("execution-apis");
-    let with: Vec<String> = with.iter().map(|with| (*with).to_owned()).collect();
-    let setting = Setting::default().with(&with).unwrap();
+    let setting = place.with(with);
     let chunk = ChunkLimit { blocks: 5, ..ChunkLimit::default() };
     (Options { chunk, ..options(spec, setting) }, path)
 }
@@ -70,7 +71,8 @@ fn import_within(
     until: Option<u64>,
 ) -> u64 {
     let options = Options { until, ..options.clone() };
-    let limits = Limits { state: options.setting.plan().state, ..limits };
+    let plan = options.setting.plan();
+    let limits = Place { state: plan.state, flat: plan.flat_store }.limits(limits);
     let mut sink = open_with(dir, &small(), limits);
     let (run, error) = run(path.to_path_buf(), &options, &mut sink);
     assert_eq!(error, None);
@@ -125,18 +127,15 @@ fn blocks_that_were_stored_without_a_log_are_executed_again() {
 /// The files of the log: their names and bytes.
 fn logs(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
-    let files = entries.map(|path| {
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        (name, std::fs::read(path).unwrap())
-    });
-    files.filter(|(name, _)| name.starts_with("state-log")).collect()
+    let named = entries.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path));
+    let of_log = named.filter(|(name, _)| name.starts_with("state-log"));
+    of_log.map(|(name, path)| (name, std::fs::read(path).unwrap())).collect()
 }
 
 #[testkit::needs(fixtures)]
 #[test]
 fn every_setting_keeps_the_same_state_in_two_runs() {
-    let (plain, path) = chain(&[]);
-    let mut kept = None;
+    let ((plain, path), mut kept) = (chain(&[]), None);
     for setting in settings() {
         let log = setting.get("log").unwrap().to_owned();
         let options = Options { setting, ..plain.clone() };
@@ -162,15 +161,15 @@ fn every_setting_keeps_the_same_state_in_two_runs() {
 #[testkit::needs(fixtures)]
 #[test]
 fn a_thousand_blocks_are_taken_back_and_come_again() {
-    StateKind::ALL.into_iter().for_each(take_back);
+    Place::all().into_iter().for_each(take_back);
 }
 
 /// Takes blocks back, and imports them again.
-fn take_back(state: StateKind) {
+fn take_back(place: Place) {
     let folder = tempfile::tempdir().unwrap();
     let (spec, path) = published("hive-sync");
-    let options = options(spec, Setting::default().with(&[with(state)]).unwrap());
-    let limits = Limits { depth: 1_200, least_log: 20_000, state, ..SMALL };
+    let options = options(spec, place.with(&[]));
+    let limits = place.limits(Limits { depth: 1_200, least_log: 20_000, ..SMALL });
     let open = || ExecutedStore::open(folder.path(), &small(), limits).unwrap().0;
     let import = || {
         let mut sink = open_with(folder.path(), &small(), limits);
@@ -213,22 +212,21 @@ fn a_log_of_new_values_has_no_way_back() {
 #[test]
 fn a_death_at_any_point_loses_nothing_that_was_committed() {
     let mut died = 0;
-    for state in StateKind::ALL {
-        let here = die_everywhere(state);
-        println!("{}: {here} deaths", state.name());
-        assert!(here > 40, "{}: {here} deaths", state.name());
+    for place in Place::all() {
+        let here = die_everywhere(place);
+        println!("{place:?}: {here} deaths");
+        assert!(here > 40, "{place:?}: {here} deaths");
         died += here;
     }
     assert!(died > 160, "{died} deaths");
 }
 
 /// Dies at every point, and goes on.
-fn die_everywhere(state: StateKind) -> usize {
-    let (options, path) = chain(&[&with(state)]);
-    let limits = Limits { state, ..SMALL };
+fn die_everywhere(place: Place) -> usize {
+    let (options, path) = chain_in(place, &[]);
+    let limits = place.limits(SMALL);
     let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
-    let times =
-        if state == StateKind::Memory { &[0, 1, 2, 3, 5, 8, 13, 21][..] } else { &[0, 2, 7] };
+    let times = if place == MEMORY { &[0, 1, 2, 3, 5, 8, 13, 21][..] } else { &[0, 2, 7] };
     let mut died = 0;
     for point in CrashPoint::ALL {
         for times in times.iter().copied() {
@@ -275,8 +273,10 @@ fn a_power_loss_at_any_moment_leaves_blocks_and_state_of_one_commit() {
 
 /// Loses power everywhere, and goes on.
 fn lose_power(state: StateKind) -> usize {
-    let (options, path) = chain(&[&with(state)]);
-    let limits = Limits { state, ..SMALL };
+    // RocksDB has no disk that can lose power
+    let place = Place { state, flat: FlatStore::Tables };
+    let (options, path) = chain_in(place, &[]);
+    let limits = place.limits(SMALL);
     let disk = SimulatedDisk::default();
     let dir = Path::new("data");
     let on = |disk: &SimulatedDisk| store::Options { disk: Arc::new(disk.clone()), ..small() };
@@ -311,13 +311,13 @@ fn lose_power(state: StateKind) -> usize {
 #[testkit::needs(fixtures)]
 #[test]
 fn damage_of_log_and_checkpoint_is_told_and_never_believed() {
-    StateKind::ALL.into_iter().for_each(damage);
+    Place::all().into_iter().for_each(damage);
 }
 
 /// Damages what keeps the state, file by file.
-fn damage(state: StateKind) {
+fn damage(place: Place) {
     let folder = tempfile::tempdir().unwrap();
-    let (options, path) = chain(&[&with(state)]);
+    let (options, path) = chain_in(place, &[]);
     import_to(folder.path(), &path, &options, None);
     let archive = Archive::open(std::slice::from_ref(&path)).unwrap();
     let mut random = Random::new(14);
@@ -354,6 +354,30 @@ fn damage(state: StateKind) {
     }
     assert!(told > 10, "{told} told");
     assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_goes_on_where_it_keeps_its_state_and_nowhere_else() {
+    for place in Place::on_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let (options, path) = chain_in(place, &[]);
+        import_to(folder.path(), &path, &options, Some(30));
+        for other in Place::all().into_iter().filter(|other| *other != place) {
+            let (options, _) = chain_in(other, &[]);
+            let mut sink = open_with(folder.path(), &small(), other.limits(SMALL));
+            let (_, error) = run(path.clone(), &options, &mut sink);
+            let (option, expected, found) = match place.state == other.state {
+                false => ("state", place.state.name(), other.state.name()),
+                true => ("flat-store", place.flat.name(), other.flat.name()),
+            };
+            let error = error.unwrap();
+            let expected = format!("{option}={expected}, as this store keeps it");
+            let found = format!("{option}={found}");
+            assert!(error.contains(&expected) && error.contains(&found), "{error}");
+        }
+        assert_eq!(import_to(folder.path(), &path, &options, None), LAST);
+    }
 }
 
 #[testkit::needs(fixtures)]

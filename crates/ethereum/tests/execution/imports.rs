@@ -4,12 +4,14 @@ use crate::source;
 use archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
+use blockmill_ethereum::durable::Limits;
 use blockmill_ethereum::ethash::Caches;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::import::{Options, Run, import};
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::seal::{SealMode, SealPolicy};
+use blockmill_ethereum::state::{DiskOptions, FlatStore, StateKind};
 use pipeline::Cancel;
 use rlp::Encode;
 use std::path::PathBuf;
@@ -47,6 +49,46 @@ pub fn run(path: PathBuf, options: &Options, sink: &mut Sink) -> (Run, Option<St
     (run, outcome.err().map(|error| error.to_string()))
 }
 
+/// Where a state can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub state: StateKind,
+    /// Where flat values and nodes are.
+    pub flat: FlatStore,
+}
+
+impl Place {
+    /// Those that this program has.
+    pub fn all() -> Vec<Self> {
+        let of = |state| {
+            let is_flat =
+                move |flat: &FlatStore| state == StateKind::FlatTrie || *flat == FlatStore::Tables;
+            FlatStore::available().filter(is_flat).map(move |flat| Self { state, flat })
+        };
+        StateKind::ALL.into_iter().flat_map(of).collect()
+    }
+
+    /// Those on disk.
+    pub fn on_disk() -> Vec<Self> {
+        Self::all().into_iter().filter(|place| place.state != StateKind::Memory).collect()
+    }
+
+    /// The options for it, with others.
+    pub fn with(self, others: &[&str]) -> Setting {
+        let state = format!("state={}", self.state.name());
+        let flat = format!("flat-store={}", self.flat.name());
+        let others = others.iter().map(|other| (*other).to_owned());
+        let all: Vec<String> = [state, flat].into_iter().chain(others).collect();
+        Setting::default().with(&all).unwrap()
+    }
+
+    /// These limits with a new store there.
+    pub fn limits(self, limits: Limits) -> Limits {
+        let disk = DiskOptions { flat_store: self.flat, ..limits.disk };
+        Limits { state: self.state, disk, ..limits }
+    }
+}
+
 /// Every neighbour of the default setting, that one, and that in which everything is slow.
 pub fn settings() -> Vec<Setting> {
     let default = Setting::default();
@@ -58,14 +100,21 @@ pub fn settings() -> Vec<Setting> {
         ["prefetch=dry-runs", "trie-preload=on"],
         ["prefetch=dry-runs", "references=cache"],
     ];
-    let on_disk = ["state=pages", "state=flat+trie"].into_iter().flat_map(|state| {
-        read_ahead.map(|[prefetch, other]| {
-            default.with(&[state, prefetch, other].map(String::from)).unwrap()
-        })
-    });
+    let on_disk = Place::on_disk()
+        .into_iter()
+        .flat_map(|place| read_ahead.map(|[prefetch, other]| place.with(&[prefetch, other])));
     let on_disk: Vec<Setting> = on_disk.collect();
     let rest = [default, Setting::rung("master").unwrap()];
-    neighbours.chain(on_disk).chain(rest).collect()
+    neighbours.chain(on_disk).chain(in_rocksdb()).chain(rest).collect()
+}
+
+/// Every neighbour of a state in RocksDB, where there is that.
+fn in_rocksdb() -> Vec<Setting> {
+    let is_it = |place: &Place| place.flat == FlatStore::RocksDb;
+    let own = Place::all().into_iter().filter(is_it).map(|place| place.with(&[]));
+    let turned = own.flat_map(|setting| setting.neighbours().collect::<Vec<_>>());
+    let of_it = ["read-checksum", "bloom", "block-cache"];
+    turned.filter(|(option, ..)| of_it.contains(&option.name)).map(|(.., it)| it).collect()
 }
 
 #[testkit::needs(fixtures)]

@@ -1,13 +1,12 @@
 //! Parts of a stored state: proofs that a library accepts, and witnesses of stored blocks.
 
-use crate::imports::{options, published, run};
+use crate::imports::{Place, options, published, run};
 use alloy_primitives::{B256, Bytes};
 use alloy_trie::{Nibbles, proof::verify_proof};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::execute::witness::{Witness, WitnessError};
 use blockmill_ethereum::header::HeaderView;
-use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::params::ChainSpec;
 use blockmill_ethereum::state::{AccountProof, NodeBytes, NodeSet, StateError, StateKind};
 use blockmill_ethereum::{Address, U256};
@@ -20,16 +19,15 @@ use testkit::Random;
 
 /// A store of a published chain, which is only read.
 fn stored(name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
-    stored_in(StateKind::Memory, name, dir)
+    stored_in(Place::all()[0], name, dir)
 }
 
-fn stored_in(state: StateKind, name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
+fn stored_in(place: Place, name: &str, dir: &Path) -> (ChainSpec, ExecutedStore) {
     let (spec, path) = published(name);
-    let limits = Limits { state, ..Limits::default() };
+    let limits = place.limits(Limits::default());
     let store = ExecutedStore::open(dir, &store::Options::default(), limits).unwrap();
     let mut sink = Sink::Executed(Box::new(store.0));
-    let setting = Setting::default().with(&[format!("state={}", state.name())]).unwrap();
-    let (_, error) = run(path, &options(spec.clone(), setting), &mut sink);
+    let (_, error) = run(path, &options(spec.clone(), place.with(&[])), &mut sink);
     assert_eq!(error, None);
     drop(sink);
     (spec, ExecutedStore::open_read_only(dir).unwrap())
@@ -79,15 +77,17 @@ fn prove(nodes: &NodeSet, root: &[u8; 32], address: &Address, slots: &[U256]) ->
 #[testkit::needs(fixtures)]
 #[test]
 fn a_library_accepts_the_proofs_of_every_account_and_slot() {
-    let folders = StateKind::ALL.map(|_| tempfile::tempdir().unwrap());
-    let stores: Vec<_> = StateKind::ALL
-        .into_iter()
-        .zip(&folders)
-        .map(|(kind, folder)| stored_in(kind, "execution-apis", folder.path()).1)
-        .collect();
+    let in_own_folder = |place| {
+        let folder = tempfile::tempdir().unwrap();
+        let store = stored_in(place, "execution-apis", folder.path()).1;
+        (folder, store)
+    };
+    let (_folders, stores): (Vec<_>, Vec<_>) = Place::all().into_iter().map(in_own_folder).unzip();
+    assert_eq!(stores[0].kind(), StateKind::Memory);
     let mut random = Random::new(16);
     let mut found = 0;
-    for (number, at) in [0, 1, 20, 53, 54].into_iter().flat_map(|n| [(n, 0), (n, 1), (n, 2)]) {
+    let all = [0, 1, 20, 53, 54].into_iter();
+    for (number, at) in all.flat_map(|number| (0..stores.len()).map(move |at| (number, at))) {
         let (nodes, root) = nodes_behind(&stores[at], number);
         let store = &stores[0];
         let state = store.state_behind(number, &Cancel::default()).unwrap().unwrap();
@@ -125,11 +125,12 @@ fn the_witness_of_every_stored_block_executes_and_has_nothing_to_spare() {
     for (name, step) in [("execution-apis", 1), ("geth-ethtest", 37)] {
         let folder = tempfile::tempdir().unwrap();
         let (spec, store) = stored(name, folder.path());
-        let others = [StateKind::Pages, StateKind::FlatTrie].map(|kind| {
+        let in_own_folder = |place| {
             let folder = tempfile::tempdir().unwrap();
-            let store = stored_in(kind, name, folder.path()).1;
+            let store = stored_in(place, name, folder.path()).1;
             (folder, store)
-        });
+        };
+        let others: Vec<_> = Place::on_disk().into_iter().map(in_own_folder).collect();
         let last = store.facts().unwrap().block;
         for number in (1..=last).step_by(step) {
             let file = witness_of(&spec, &store, number);

@@ -1,14 +1,13 @@
 //! Snapshots beside blocks: what a death leaves while one is taken over.
 
 use crate::durable::{SMALL, small};
-use crate::imports::{options, published, run};
+use crate::imports::{Place, options, published, run};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};
 use blockmill_ethereum::import::Options;
 use blockmill_ethereum::option_table::Setting;
 use blockmill_ethereum::snapshot::{Head, write};
-use blockmill_ethereum::state::StateKind;
 use pipeline::Cancel;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -65,9 +64,8 @@ impl Case {
             adopt(&small()).unwrap();
         }
         let mut sink = Sink::Executed(Box::new(open(&small())));
-        let setting = format!("state={}", limits.state.name());
-        let setting = Setting::default().with(&[setting]).unwrap();
-        let options = Options { setting, ..options.clone() };
+        let place = Place { state: limits.state, flat: limits.disk.flat_store };
+        let options = Options { setting: place.with(&[]), ..options.clone() };
         let (run, error) = run(path.clone(), &options, &mut sink);
         assert_eq!((run.committed, error), (Some(LAST), None), "{point:?} {times}");
         drop(sink);
@@ -90,8 +88,8 @@ fn a_death_while_a_snapshot_is_taken_over_leaves_blocks_or_blocks_with_their_sta
     drop(sink);
     make(&ExecutedStore::open_read_only(&whole).unwrap(), chain_id, &snapshot);
     let case = Case { path, options, snapshot, store };
-    for kind in StateKind::ALL {
-        let limits = Limits { state: kind, ..SMALL };
+    for place in Place::all() {
+        let limits = place.limits(SMALL);
         let (mut deaths, mut kept) = (0, 0);
         for point in CrashPoint::ALL {
             for times in [0, 1, 2, 3, 5] {
@@ -103,7 +101,7 @@ fn a_death_while_a_snapshot_is_taken_over_leaves_blocks_or_blocks_with_their_sta
                 }
             }
         }
-        println!("{kind:?}: {deaths} deaths, {kept} behind the commit");
-        assert!(deaths > 5 && kept > 0, "{kind:?}: {deaths} deaths, {kept} behind the commit");
+        println!("{place:?}: {deaths} deaths, {kept} behind the commit");
+        assert!(deaths > 5 && kept > 0, "{place:?}: {deaths} deaths, {kept} behind the commit");
     }
 }

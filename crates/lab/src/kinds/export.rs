@@ -39,7 +39,7 @@ impl Kind for Export {
         }
         let values = [OFF, "on"].map(str::to_owned).to_vec();
         let own = OptionValues { name: OPTION.into(), values, default: "on".into() };
-        let mut all = import::options_of::<Ethereum>();
+        let mut all = import::options_of::<Ethereum>(&[]);
         all.push(own);
         Ok(all)
     }

@@ -1,6 +1,7 @@
 //! Where a state is kept, and how one on disk is opened.
 
 use super::{CODES, PAGES};
+use crate::state::{FlatStore, RocksDbOptions};
 use store::{Opening, ReadAhead};
 
 /// Where the state is kept.
@@ -53,6 +54,10 @@ pub struct DiskOptions {
     /// Whether nodes are read with the values that they lead to, ahead of the root; of flat values
     /// and nodes.
     pub trie_preload: bool,
+    /// Where flat values and nodes are.
+    pub flat_store: FlatStore,
+    /// What RocksDB does, where they are in it.
+    pub rocksdb: RocksDbOptions,
     /// Threads that hash what a large block changed; of pages.
     pub threads: usize,
 }
@@ -68,6 +73,8 @@ impl DiskOptions {
         page_cache: true,
         all_references: true,
         trie_preload: false,
+        flat_store: FlatStore::Tables,
+        rocksdb: RocksDbOptions::DEFAULT,
         threads: 1,
     };
 }

@@ -7,6 +7,7 @@
 
 mod begin;
 mod changes;
+mod commit;
 mod kind;
 mod nodes;
 mod shared;
@@ -19,15 +20,16 @@ pub use shared::{DiskError, SharedState};
 
 use super::nodes::NoNodes;
 use super::sparse::MadeNode;
-use super::{Account, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie, StateError};
+use super::{
+    Account, FlatOptions, FlatStore, FlatTrie, FlatTrieError, Healed, NodeBytes, SparseTrie,
+    StateError,
+};
 use crate::execute::Code;
 use crate::{Hash, U256};
 use rlp::Decode;
 use rlp::ethereum::Account as Leaf;
 use std::path::{Path, PathBuf};
-use store::{
-    CommitPart, Compression, NodeAt, Opening, Pages, PagesOptions, StateKey, Table, TableOptions,
-};
+use store::{Compression, NodeAt, Opening, Pages, PagesOptions, StateKey, Table, TableOptions};
 
 /// Names of the parts; those of the flat tables and their nodes are [`FlatTrie`]'s.
 const PAGES: &str = "state-pages";
@@ -81,7 +83,10 @@ impl DiskState {
             }
             StateKind::FlatTrie => {
                 let ahead = if options.trie_preload { memory / AHEAD_SHARE } else { 0 };
-                let opened = FlatTrie::open(opening, memory / 4 * 3 - ahead);
+                let memory_bytes = memory / 4 * 3 - ahead;
+                let (store, rocksdb) = (options.flat_store, options.rocksdb);
+                let flat = FlatOptions { memory_bytes, store, rocksdb };
+                let opened = FlatTrie::open(opening, dir, &flat);
                 let state = opened.map_err(|error| of_tables(dir, error))?;
                 Design::FlatTrie(Box::new(state.preloading(ahead)))
             }
@@ -102,22 +107,21 @@ impl DiskState {
         self.memory_bytes / 4
     }
 
-    /// The parts, to be committed together.
-    pub fn parts(&mut self) -> Vec<CommitPart<'_>> {
-        let mut parts: Vec<CommitPart<'_>> = match &mut self.design {
-            Design::Pages(pages) => vec![(&mut **pages).into()],
-            Design::FlatTrie(state) => state.parts().into_iter().collect(),
-        };
-        parts.push((&mut self.codes).into());
-        parts
-    }
-
     /// Where it is kept.
     #[must_use]
     pub fn kind(&self) -> StateKind {
         match &self.design {
             Design::Pages(_) => StateKind::Pages,
             Design::FlatTrie(_) => StateKind::FlatTrie,
+        }
+    }
+
+    /// Where flat values and nodes are kept; none of a state in pages.
+    #[must_use]
+    pub fn flat_store(&self) -> Option<FlatStore> {
+        match &self.design {
+            Design::Pages(_) => None,
+            Design::FlatTrie(state) => Some(state.store()),
         }
     }
 
@@ -135,28 +139,6 @@ impl DiskState {
                 Ok(healed.map_err(|error| DiskError::from(of_tables(dir, error)))?)
             }
         }
-    }
-
-    /// Is it time to commit?
-    #[must_use]
-    pub fn wants_commit(&self) -> bool {
-        self.codes.wants_flush()
-            || match &self.design {
-                Design::Pages(pages) => pages.buffer_bytes() >= self.memory_bytes / 4,
-                Design::FlatTrie(state) => state.wants_flush(),
-            }
-    }
-
-    /// Writes changes out now, so that they take no memory until the commit that names them.
-    ///
-    /// # Errors
-    /// Those of the system. The store must be opened again then.
-    pub(super) fn write_ahead(&mut self) -> Result<(), StateError> {
-        let written = self.codes.write_ahead().and_then(|()| match &mut self.design {
-            Design::Pages(pages) => pages.write_ahead(),
-            Design::FlatTrie(state) => state.write_ahead(),
-        });
-        Ok(written.map_err(DiskError::from)?)
     }
 
     /// The state root.

@@ -4,6 +4,7 @@
 //! below it, and must have the hash that the parent has for it. A value that is lost, or is not the
 //! one of its leaf, is taken from the leaf. What both have lost cannot be healed, and is counted.
 
+use super::kept::Pairs;
 use super::{FlatTrie, FlatTrieError, Reader, malformed, node_key, slot_key, storage_root};
 use crate::Hash;
 use crate::state::StateError;
@@ -12,7 +13,6 @@ use crate::state::sparse::{Nodes, SparseTrie, set_half};
 use hashbrown::HashSet;
 use rlp::Decode;
 use rlp::ethereum::{Child, TrieNode};
-use store::Scan;
 use trie::EMPTY_ROOT;
 use trie::nibbles::nibble;
 
@@ -94,7 +94,7 @@ impl Reader<'_> {
         ([account, &key[..depth / 2]].concat(), account.len())
     }
 
-    fn scan(&self, prefix: &[u8]) -> Result<Scan<'_>, FlatTrieError> {
+    fn scan(&self, prefix: &[u8]) -> Result<Pairs<'_>, FlatTrieError> {
         let table = if self.account.is_some() { &self.state.slots } else { &self.state.accounts };
         Ok(table.scan_prefix(prefix)?)
     }
@@ -130,7 +130,7 @@ struct Differences {
 
 /// Flat values in the order of their keys.
 struct Values<'a> {
-    scan: Scan<'a>,
+    scan: Pairs<'a>,
     skip: usize,
     current: Option<(Hash, Vec<u8>)>,
 }

@@ -7,11 +7,14 @@
 
 mod ahead;
 mod heal;
+mod kept;
 mod update;
 
 pub use heal::Healed;
+pub use kept::{FlatOptions, FlatStore, HAS_ROCKSDB, ROCKSDB_PART, RocksDbOptions};
 
 use self::ahead::Ahead;
+use self::kept::{Commits, Kept};
 use super::sparse::Nodes;
 use super::{NodeBytes, StateError};
 use crate::Hash;
@@ -19,13 +22,9 @@ use hashbrown::HashMap;
 use rlp::Decode;
 use rlp::ethereum::Account as Leaf;
 use std::cell::RefCell;
-use store::{CommitPart, Fetched, Opening, StateKey, Table, TableOptions};
+use std::path::Path;
+use store::{CommitPart, Opening, StateKey, Table};
 use trie::EMPTY_ROOT;
-
-/// Names of the tables.
-const ACCOUNTS: &str = "flat-accounts";
-const SLOTS: &str = "flat-slots";
-const NODES: &str = "trie-nodes";
 
 /// What keys of nodes begin with: those of the trie of accounts, those of a storage trie, behind
 /// which comes the hashed address.
@@ -61,9 +60,11 @@ fn malformed(what: &'static str, expected: &str, found: impl ToString) -> FlatTr
 
 /// See the module's text.
 pub struct FlatTrie {
-    accounts: Table,
-    slots: Table,
-    nodes: Table,
+    accounts: Kept,
+    slots: Kept,
+    nodes: Kept,
+    /// What makes RocksDB true with the commits of the store, where it is in that.
+    commits: Option<Commits>,
     root: Hash,
     /// Values and nodes that were put right while they were read.
     healed: Healed,
@@ -72,16 +73,18 @@ pub struct FlatTrie {
 }
 
 impl FlatTrie {
-    /// Opens its tables among the parts of a store, or creates empty ones, within `memory_bytes`.
+    /// Opens its tables among the parts of a store in `dir`, or creates empty ones; or what is in
+    /// the place of them.
     ///
     /// # Errors
-    /// Those of the tables.
-    pub fn open(opening: &mut Opening, memory_bytes: usize) -> Result<Self, FlatTrieError> {
-        let options = || TableOptions::new(memory_bytes / 3);
-        let accounts = opening.table(ACCOUNTS, &options())?;
-        let prefix_bytes = 32;
-        let slots = opening.table(SLOTS, &TableOptions { prefix_bytes, ..options() })?;
-        let nodes = opening.table(NODES, &options())?;
+    /// Those of the tables; [`store::Error::Mismatch`] where it is in RocksDB and the program was
+    /// built without that.
+    pub fn open(
+        opening: &mut Opening,
+        dir: &Path,
+        options: &FlatOptions,
+    ) -> Result<Self, FlatTrieError> {
+        let ([accounts, slots, nodes], commits) = kept::open(opening, dir, options)?;
         let mut root = vec![];
         let root = match nodes.get(ROOT, &mut root)? {
             false => EMPTY_ROOT,
@@ -90,19 +93,31 @@ impl FlatTrie {
             })?,
         };
         let (healed, ahead) = Default::default();
-        Ok(Self { accounts, slots, nodes, root, healed, ahead })
+        Ok(Self { accounts, slots, nodes, commits, root, healed, ahead })
     }
 
-    /// The parts, to be committed together.
-    pub fn parts(&mut self) -> [CommitPart<'_>; 3] {
-        let Self { accounts, slots, nodes, .. } = self;
-        [accounts.into(), slots.into(), nodes.into()]
+    /// Where it is kept.
+    #[must_use]
+    pub fn store(&self) -> FlatStore {
+        if self.commits.is_some() { FlatStore::RocksDb } else { FlatStore::Tables }
+    }
+
+    /// Commits what changed: `commit` gets the parts, which are committed together.
+    ///
+    /// # Errors
+    /// Those of `commit`, and of what is beside the store: it must be opened again then.
+    pub fn commit<T>(
+        &mut self,
+        commit: impl FnOnce(Vec<CommitPart<'_>>) -> store::Result<T>,
+    ) -> store::Result<T> {
+        let Self { accounts, slots, nodes, commits, .. } = self;
+        kept::commit([accounts, slots, nodes], commits.as_mut(), commit)
     }
 
     /// Is it time to commit?
     #[must_use]
     pub fn wants_flush(&self) -> bool {
-        [&self.accounts, &self.slots, &self.nodes].into_iter().any(Table::wants_flush)
+        [&self.accounts, &self.slots, &self.nodes].into_iter().any(Kept::wants_flush)
     }
 
     /// Writes changes out now, for the next commit to name them ([`Table::write_ahead`]).
@@ -110,9 +125,8 @@ impl FlatTrie {
     /// # Errors
     /// Those of the tables.
     pub fn write_ahead(&mut self) -> store::Result<()> {
-        [&mut self.accounts, &mut self.slots, &mut self.nodes]
-            .into_iter()
-            .try_for_each(Table::write_ahead)
+        let Self { accounts, slots, nodes, commits, .. } = self;
+        kept::write_ahead([accounts, slots, nodes], commits.as_ref())
     }
 
     /// The state root.
@@ -151,15 +165,12 @@ impl FlatTrie {
         let all = (0..).zip(keys);
         let (accounts, slots): (Vec<_>, Vec<_>) = all.partition(|(_, key)| key.slot.is_none());
         let whole: Vec<Hash> = accounts.iter().map(|(_, key)| key.account).collect();
-        let mut found = Fetched::default();
-        self.accounts.fetch(&whole, &mut found)?;
-        accounts.iter().enumerate().for_each(|(i, (at, _))| each(*at, found.value(i)));
+        self.accounts.fetch(&whole, |i, value| each(accounts[i].0, value))?;
         let whole: Vec<_> = slots
             .iter()
             .filter_map(|(_, key)| Some(slot_key(&key.account, key.slot.as_ref()?)))
             .collect();
-        self.slots.fetch(&whole, &mut found)?;
-        slots.iter().enumerate().for_each(|(i, (at, _))| each(*at, found.value(i)));
+        self.slots.fetch(&whole, |i, value| each(slots[i].0, value))?;
         if self.ahead.is_on() { self.preload(keys) } else { Ok(()) }
     }
 
@@ -199,7 +210,8 @@ impl FlatTrie {
     /// Waits for tables that are being merged; whether there were any, so that a commit is due.
     pub fn wait_for_merge(&self) -> bool {
         let merging = [&self.accounts, &self.slots, &self.nodes];
-        let merging = merging.into_iter().filter(|table| table.is_merging());
+        let merging =
+            merging.into_iter().filter_map(Kept::table).filter(|table| table.is_merging());
         merging.map(Table::wait_for_merge).count() > 0
     }
 

@@ -1,16 +1,22 @@
 //! A state of which next to nothing stays in memory, beside one that is all there.
 
 use crate::execute::Code;
-use crate::state::{Account, DiskOptions, DiskState, SharedState, State, StateKind, Tries};
+use crate::state::{
+    Account, DiskOptions, DiskState, FlatStore, SharedState, State, StateKind, Tries,
+};
 use crate::{Address, U256};
 use std::collections::VecDeque;
 use store::{StateKey, Store, StoreOptions};
 use testkit::{Random, rounds};
 
 /// A state on disk in a folder of its own, and the store that it is a part of.
-fn on_disk(kind: StateKind, folder: &std::path::Path) -> (Store, SharedState) {
+fn on_disk(
+    kind: StateKind,
+    flat_store: FlatStore,
+    folder: &std::path::Path,
+) -> (Store, SharedState) {
     let mut opening = Store::open(folder, &StoreOptions::default()).unwrap();
-    let options = DiskOptions { memory_bytes: 1 << 15, ..DiskOptions::DEFAULT };
+    let options = DiskOptions { memory_bytes: 1 << 15, flat_store, ..DiskOptions::DEFAULT };
     let state = DiskState::open(&mut opening, folder, kind, &options).unwrap().unwrap();
     (opening.finish().unwrap().0, SharedState::new(state))
 }
@@ -77,9 +83,10 @@ fn compare(states: &mut [State; 2], random: &mut Random) {
 
 #[test]
 fn what_was_let_go_of_comes_back_as_it_was() {
-    for kind in [StateKind::Pages, StateKind::FlatTrie] {
+    let flat = FlatStore::available().map(|flat| (StateKind::FlatTrie, flat));
+    for (kind, flat) in flat.chain([(StateKind::Pages, FlatStore::Tables)]) {
         let folder = tempfile::tempdir().unwrap();
-        let (mut store, disk) = on_disk(kind, folder.path());
+        let (mut store, disk) = on_disk(kind, flat, folder.path());
         let mut states = [State::default(), State::on_disk(disk.clone())];
         let mut tries = [Tries::arena().unwrap(), Tries::on_disk(disk.clone(), <_>::default())];
         let mut random = Random::new(16);
@@ -122,7 +129,7 @@ fn what_was_let_go_of_comes_back_as_it_was() {
             }
             let mut state = disk.write();
             if state.wants_commit() || random.below(200u64) == 0 {
-                store.commit(&mut state.parts(), b"").unwrap();
+                state.commit_with(vec![], |parts| store.commit(parts, b"")).unwrap();
             }
         }
         assert!(learned > rounds(50), "{}: {learned} slots were learned", kind.name());

@@ -180,7 +180,7 @@ pub fn measure(job: &Job) -> Result<RunRecord> {
 }
 
 /// The options that every contestant has, whatever else is turned.
-fn always(settings: &Settings) -> Vec<String> {
+pub(super) fn always(settings: &Settings) -> Vec<String> {
     let with = settings.get("with").map_or("", String::as_str);
     with.split_whitespace().map(str::to_owned).collect()
 }

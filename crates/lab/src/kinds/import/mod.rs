@@ -27,9 +27,11 @@ impl Kind for Import {
 
     fn options(&self, settings: &Settings) -> Result<Vec<OptionValues>> {
         Ok(match chain(settings)? {
-            Chain::Ethereum => options_of::<::ethereum::option_table::Ethereum>(),
-            Chain::Bitcoin => options_of::<::bitcoin::option_table::Bitcoin>(),
-            Chain::Neo => options_of::<::neo::option_table::Neo>(),
+            Chain::Ethereum => {
+                options_of::<::ethereum::option_table::Ethereum>(&ethereum::always(settings))
+            }
+            Chain::Bitcoin => options_of::<::bitcoin::option_table::Bitcoin>(&[]),
+            Chain::Neo => options_of::<::neo::option_table::Neo>(&[]),
         })
     }
 
@@ -79,9 +81,11 @@ pub(super) fn paths(settings: &Settings) -> Result<Vec<PathBuf>> {
     Ok(setting(settings, PATHS)?.split(',').map(PathBuf::from).collect())
 }
 
-/// The options of a chain that are there on this machine.
-pub(super) fn options_of<T: Table>() -> Vec<OptionValues> {
-    let default = Setting::<T>::default();
+/// The options of a chain that are there on this machine; of each the value that contestants have
+/// unless it is turned: what is said of all of them, if it can be.
+pub(super) fn options_of<T: Table>(always: &[String]) -> Vec<OptionValues> {
+    let mut default = Setting::<T>::default();
+    always.iter().for_each(|assignment| drop(default.set(assignment)));
     let option = |option: &NamedOption| OptionValues {
         name: option.name.to_owned(),
         values: option.available().map(str::to_owned).collect(),

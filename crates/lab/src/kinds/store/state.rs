@@ -3,7 +3,7 @@
 
 use super::workload::{Change, Engine, Error, Key, PREFIX_BYTES};
 use anyhow::{Context, bail};
-use ethereum::state::FlatTrie;
+use ethereum::state::{FlatOptions, FlatTrie};
 use std::path::Path;
 use store::{PageStore, PageStoreOptions, ReadAhead, StateKey, Store, StoreOptions};
 
@@ -113,7 +113,11 @@ impl InState {
             }
             Design::FlatTrie => {
                 let mut opening = Store::open(dir, &StoreOptions::default())?;
-                let state = Box::new(FlatTrie::open(&mut opening, settings.memory)?);
+                let state = Box::new(FlatTrie::open(
+                    &mut opening,
+                    dir,
+                    &FlatOptions::new(settings.memory),
+                )?);
                 Kept::FlatTrie { store: Box::new(opening.finish()?.0), state }
             }
         };
@@ -205,7 +209,7 @@ impl Engine for InState {
             }
             Kept::FlatTrie { store, state } => {
                 state.update(&all)?;
-                Ok(store.commit(&mut state.parts(), b"")?)
+                Ok(state.commit(|mut parts| store.commit(&mut parts, b""))?)
             }
         }
     }
@@ -215,7 +219,7 @@ impl Engine for InState {
             Kept::Pages { store, .. } => Ok(store.checkpoint()?),
             Kept::FlatTrie { store, state } => {
                 while state.wait_for_merge() {
-                    store.commit(&mut state.parts(), b"")?;
+                    state.commit(|mut parts| store.commit(&mut parts, b""))?;
                 }
                 Ok(())
             }
