@@ -1,5 +1,5 @@
-//! Bitcoin against real blocks, naive versions, public vectors and other clients: one test program, so
-//! that it is linked once and its tests fill all cores.
+//! Bitcoin against real blocks, naive versions, public vectors and other clients: one test program,
+//! so that it is linked once and its tests fill all cores.
 
 mod generated_chain;
 mod generated_headers;

@@ -1,5 +1,5 @@
-//! The program as its users run it: one test program, so that it is linked once and its tests fill all
-//! cores.
+//! The program as its users run it: one test program, so that it is linked once and its tests fill
+//! all cores.
 
 mod program;
 

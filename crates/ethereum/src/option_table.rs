@@ -266,11 +266,7 @@ impl Table for Ethereum {
             },
             root_inline: setting.is("root", "inline"),
             receipts_inline: setting.is("receipts", "inline"),
-            root_every: match setting.get("root-every") {
-                Some("64") => 64,
-                Some("8") => 8,
-                _ => 1,
-            },
+            root_every: setting.get("root-every").and_then(|every| every.parse().ok()).unwrap_or(1),
             root_group: if setting.is("root-group", "8") { 8 } else { 1 },
             machine: MachineOptions {
                 keccak: match setting.get("evm-keccak") {

@@ -64,8 +64,8 @@ fn account_value(balance: u8) -> Vec<u8> {
     value
 }
 
-/// Changes of a block of a state: slots come, change, stay and go, some of them with all that begin with
-/// the same byte, and accounts with all they have.
+/// Changes of a block of a state: slots come, change, stay and go, some of them with all that begin
+/// with the same byte, and accounts with all they have.
 fn block(keys: &mut BTreeMap<StateKey, Vec<u8>>, count: usize, random: &mut Random) -> Batch {
     let mut batch = Batch::from([(StateKey::account(LARGE), Some(account_value(1)))]);
     let all: Vec<_> = keys.keys().copied().collect();

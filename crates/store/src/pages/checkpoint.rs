@@ -1,5 +1,6 @@
 //! A checkpoint: files with many dead cells are emptied into the buffer, the buffer goes into new
-//! pages, and branches that are too many for memory after it, the references that changed into their file, and the manifest names all of it.
+//! pages, and branches that are too many for memory after it, the references that changed into
+//! their file, and the manifest names all of it.
 
 use std::sync::Arc;
 

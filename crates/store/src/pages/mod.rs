@@ -38,8 +38,9 @@
 //!
 //! The references of all cells are in memory, some 40 bytes for each cell, which has 2 to 32
 //! entries, unless they have a budget: then a checkpoint puts branches into pages, those first that
-//! did not change, and their parents know them as they know cells ([`evict`]). A checkpoint writes
-//! the references that changed, and as many again ([`index`]).
+//! did not change, and their parents know them as they know cells ([`evict`]). A trie with a number
+//! takes some 150 bytes besides. A checkpoint writes the references that changed, and as many again
+//! ([`index`]).
 
 mod ahead;
 mod append;

@@ -1,6 +1,6 @@
-//! Finding cells: from the top of a trie down the branches in memory, and then those in pages. On its way down a key waits
-//! for memory at each branch; some keys go down together, a step each in turn, so that they wait
-//! for it together.
+//! Finding cells: from the top of a trie down the branches in memory, and then those in pages. On
+//! its way down a key waits for memory at each branch; some keys go down together, a step each in
+//! turn, so that they wait for it together.
 
 use system::memory::prefetch;
 use trie::nibbles::nibble;
