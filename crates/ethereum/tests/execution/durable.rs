@@ -221,6 +221,19 @@ fn a_death_at_any_point_loses_nothing_that_was_committed() {
     assert!(died > 160, "{died} deaths");
 }
 
+/// Who only reads comes to the root of the last block, too.
+fn assert_can_be_read(dir: &Path) {
+    let store = match ExecutedStore::open_read_only(dir) {
+        Err(Error::Store(store::Error::NoStore { .. })) => None,
+        opened => Some(opened.unwrap()),
+    };
+    let facts = store.as_ref().and_then(|store| Some((store, store.facts()?)));
+    if let Some((store, facts)) = facts {
+        assert_together(store);
+        store.nodes_behind(facts.block, &Cancel::new()).unwrap().unwrap();
+    }
+}
+
 /// Dies at every point, and goes on.
 fn die_everywhere(place: Place) -> usize {
     let (options, path) = chain_in(place, &[]);
@@ -238,6 +251,9 @@ fn die_everywhere(place: Place) -> usize {
             let (_, outcome) = import(&archive, &options, &mut sink, |p| seen = p.committed);
             drop(sink);
             died += usize::from(outcome.is_err());
+            if place.flat == FlatStore::RocksDb {
+                assert_can_be_read(folder.path());
+            }
             let store = open(folder.path());
             assert_together(&store);
             let found = store.blocks().tip().map(|tip| tip.number);
