@@ -68,7 +68,7 @@ fn what_this_program_was_built_without_is_refused_and_left_out() {
     let mut command = blockmill("verify --seal off --with flat-store=rocksdb");
     command.arg(&headers);
     let folder = scratch.path("none");
-    let mut bench = blockmill("bench execution-flat-rocksdb --pairs 0 --benchmarks");
+    let mut bench = blockmill("bench execution-flat-rocksdb --pairs 1 --benchmarks");
     bench.arg(&folder).arg("--out").arg(scratch.path("out"));
     if ethereum::state::HAS_ROCKSDB {
         assert_eq!(succeed_json(&mut command)["options"]["flat-store"], "rocksdb");
