@@ -51,6 +51,8 @@ pub struct Checked {
     pub tip: Option<u64>,
     /// What the store consists of, in words.
     pub holds: Vec<String>,
+    /// What belongs to the store and was not read, in a sentence.
+    pub unread: Option<String>,
     /// What is damaged.
     pub damage: Vec<DamagedPart>,
     /// What repairs the store, in a sentence; none when it is whole.
@@ -139,9 +141,14 @@ fn print(checked: &Checked) {
     if checked.stopped {
         println!("stopped        not everything was read");
     }
+    if let Some(unread) = &checked.unread {
+        println!("not read       {unread}");
+    }
     if checked.damage.is_empty() {
-        if !checked.stopped {
-            println!("damage         none: every byte is as it was written");
+        match (checked.stopped, &checked.unread) {
+            (true, _) => {}
+            (false, None) => println!("damage         none: every byte is as it was written"),
+            (false, Some(_)) => println!("damage         none in what was read"),
         }
         return;
     }

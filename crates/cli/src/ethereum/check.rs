@@ -99,7 +99,7 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
         checked.holds.push(format!("besides the blocks: {}", parts.join(", ")));
     }
     if parts.contains(&ROCKSDB_PART) {
-        checked.holds.push("values and nodes of the state are in RocksDB: not read here".into());
+        checked.unread = Some("values and nodes of the state, which are in RocksDB".into());
     }
     (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
 }
