@@ -80,11 +80,14 @@ pub(super) fn encode(place: &Place, branch: &Branch) -> Result<Vec<u8>> {
 
 /// Path and children of a branch in its record; none where that has something else.
 fn parts(record: &[u8]) -> Option<(&[u8], &[[u8; CHILD]])> {
-    let mut fields = Fields(Record::new(record).filter(|record| record.is_branch)?.body);
+    let Record { depth, is_branch: true, body, .. } = Record::new(record)? else { return None };
+    let mut fields = Fields(body);
     let len = usize::from(fields.byte()?);
     let path = fields.bytes(len)?;
     let (children, rest) = fields.0.as_chunks();
-    (path.len() < 64 && rest.is_empty()).then_some((path, children))
+    // below a key there is nothing, nor is a branch without children
+    let is_branch = depth + len < 64 && path.iter().all(|half| *half < 16);
+    (is_branch && rest.is_empty() && !children.is_empty()).then_some((path, children))
 }
 
 fn child(bytes: &[u8; CHILD]) -> Option<Child> {
@@ -136,4 +139,80 @@ pub(super) fn places(place: &Place, branch: &Branch) -> Vec<Found> {
         Found { place: Place { key, depth: parting + 1, ..*place }, child: *child }
     };
     branch.children().map(child).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::cell::ACCOUNTS;
+    use testkit::{Random, rounds};
+
+    fn branch(random: &mut Random, depth: usize) -> Branch {
+        let path = random.below(64 - depth);
+        let path: Vec<u8> = (0..path).map(|_| random.below(16_u8)).collect();
+        let mut branch = Branch::new(&path);
+        let halves: Vec<u8> = (0..16).filter(|half| *half == 7 || random.coin()).collect();
+        for half in halves {
+            let (page, grains, spot) = (random.below(1_u32 << 31), random.below(255_u8), 3);
+            let child = match random.coin() {
+                true => Child::paged(page, 1 + random.below(32_u8), grains, spot).unwrap(),
+                false => Child::evicted(page, grains, spot),
+            };
+            let form = if random.coin() { Form::Hash } else { Form::Inline };
+            branch.set(half, Some(child.with(Reference { form, bytes: random.array() })));
+        }
+        branch
+    }
+
+    fn told(branch: &Branch) -> String {
+        format!("{branch:?}")
+    }
+
+    #[test]
+    fn a_branch_comes_back_and_leads_to_its_children() {
+        let mut random = Random::new(1);
+        for round in 0..rounds(2000) {
+            let place = Place { trie: ACCOUNTS, key: random.array(), depth: round % 64 };
+            let branch = branch(&mut random, place.depth);
+            let record = encode(&place, &branch).unwrap();
+            assert_eq!(told(&decode(&record).unwrap()), told(&branch));
+            for found in places(&place, &branch) {
+                let on_the_way = Place { depth: place.depth, ..found.place };
+                let step = step(&record, &on_the_way).unwrap();
+                assert_eq!(format!("{step:?}"), format!("{:?}", Some(found)));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_branch_do_no_harm() {
+        let mut random = Random::new(2);
+        let (mut read, mut refused) = (0, 0);
+        for _ in 0..rounds(20_000) {
+            let place = Place { trie: 9, key: random.array(), depth: random.below(64_usize) };
+            let mut record = encode(&place, &branch(&mut random, place.depth)).unwrap();
+            random.flip(&mut record);
+            if random.coin() {
+                record.truncate(random.below(record.len() + 1));
+            }
+            let place = Place { depth: Record::new(&record).map_or(0, |head| head.depth), ..place };
+            _ = step(&record, &place);
+            match decode(&record) {
+                Ok(branch) => read += places(&place, &branch).len(),
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(read > 0 && refused > 0, "{read} children, {refused} refused");
+        // below a whole key, and half-bytes that are none
+        let place = |depth| Place { trie: 9, key: [0x35; 32], depth };
+        let mut record = encode(&place(63), &branch(&mut random, 63)).unwrap();
+        record[6] = 64;
+        assert!(decode(&record).is_err() && step(&record, &place(64)).is_err());
+        let mut branch = branch(&mut random, 0);
+        branch.path = [3].into();
+        let mut record = encode(&place(0), &branch).unwrap();
+        assert!(decode(&record).is_ok());
+        record[cell::head_len(0) + 1] = 0x13;
+        assert!(decode(&record).is_err());
+    }
 }

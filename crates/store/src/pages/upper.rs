@@ -303,10 +303,8 @@ impl Arena {
 
     /// Bytes of all branches, without places that are free.
     pub fn used_bytes(&self) -> usize {
-        self.bytes()
-            - self.free.capacity() * 4
-            - (self.branches.capacity() - self.branches.len() + self.free.len())
-                * size_of::<Branch>()
+        let used = self.branches.len() - self.free.len();
+        used * size_of::<Branch>() + self.branches.iter().map(Branch::bytes).sum::<usize>()
     }
 
     /// Bytes of all branches.
