@@ -107,3 +107,38 @@ fn a_damaged_state_is_told_as_damage_and_never_blamed_on_a_block() {
     }
     assert!(told > 2, "{told} told");
 }
+
+#[testkit::needs(fixtures)]
+#[test]
+fn who_has_the_first_block_does_not_read_its_accounts_again() {
+    let scratch = Scratch::new("state-on-disk-genesis");
+    let chain = fixtures().join("chains/execution-apis");
+    let (archive, genesis) = (scratch.path("chain.rlp"), scratch.path("genesis.json"));
+    fs::copy(chain.join("chain.rlp"), &archive).expect("an archive");
+    let text = fs::read_to_string(chain.join("genesis.json")).expect("a genesis.json");
+    fs::write(&genesis, &text).expect("a file");
+    let import = |store: &str, flags: &str| {
+        let mut command = blockmill(&format!("import --seal off --with state=pages {flags}"));
+        command.arg("--data").arg(scratch.path(store)).arg(&archive);
+        command
+    };
+    succeed(&mut import("store", "--until 20"));
+    // accounts that cannot be read
+    let start = text.find("\"alloc\"").expect("accounts");
+    let (before, accounts) = text.split_at(start);
+    let broken = format!("{before}{}", accounts.replacen("\"balance\"", "balance", 1));
+    assert_ne!(broken, text);
+    fs::write(&genesis, &broken).expect("a file");
+    succeed(&mut import("store", "--until 30"));
+    misunderstand(&mut import("new", ""), &["genesis.json: key must be a string"]);
+    let mut witness = blockmill("witness --block 25 --out");
+    let out = scratch.path("witness.json");
+    succeed(witness.arg(&out).arg(scratch.path("store")).arg("--chain").arg(&genesis));
+    // the first block of another chain
+    let other = text.replacen("\"gasLimit\": \"0x", "\"gasLimit\": \"0x1", 1);
+    assert_ne!(other, text);
+    fs::write(&genesis, &other).expect("a file");
+    let ended = run(&mut import("store", ""));
+    assert!(ended.stderr.contains("another chain"), "{}", ended.stderr);
+    assert_eq!(tip_of(&scratch.path("store")), Some(30));
+}

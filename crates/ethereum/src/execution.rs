@@ -236,8 +236,8 @@ impl<'c> Execution<'c> {
             which => stages.parallel("speculate", move |batch| {
                 let clock = Instant::now();
                 let blocks = &batch.prepared[batch.verified().range()];
-                let which = (which, &speculation.account);
-                let tried = speculate(which, spec, state, (machine, hasher), blocks);
+                let (which, on) = ((which, &speculation.account), (state, &batch.foreseen));
+                let tried = speculate(which, spec, on, (machine, hasher), blocks);
                 batch.times.ahead = clock.elapsed();
                 (batch.ahead, batch.hashing_ahead) = (tried.ahead, tried.hashing);
             }),

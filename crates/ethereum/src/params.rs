@@ -18,6 +18,7 @@ use crate::header::difficulty::Formula;
 use crate::{Address, Hash, U256};
 use genesis::{Alloc, Fields, Genesis};
 use schedule::Schedule;
+use std::path::Path;
 
 /// The forks that change a header rule or the execution, oldest first.
 ///
@@ -150,6 +151,14 @@ impl ChainSpec {
     pub fn from_genesis_json(text: &str) -> Result<Self, SpecError> {
         let (config, fields, alloc) = genesis::from_json(text)?;
         Self::new("custom", &config, &fields, alloc)
+    }
+
+    /// The chain of a genesis.json that begins with the block of this header, which somebody has
+    /// verified before: its accounts stay in the file until they are asked for, and are held to the
+    /// header's state root then. None where the file's first block is another one, as far as it can
+    /// be told without them, or cannot be read so.
+    pub fn behind_genesis(path: &Path, header: &[u8]) -> Option<Self> {
+        genesis::known::behind(path, header)
     }
 
     /// A chain from its parts; the genesis header is made as geth makes it. Errors: forks out of

@@ -55,8 +55,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     if is_of_headers && asked.level > Some(Level::Headers) {
         return raise::run(args, store, quiet, run.cancel);
     }
-    let tip = store.tip();
-    let job = Job::prepare(asked, setting, tip.as_ref(), IMPORT_SEAL, run.cancel.clone())?;
+    let job = Job::prepare(asked, setting, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
     if job.options.level < Level::Execution {
         return job.run(Sink::Segments(Box::new(store)), run);
     }
@@ -125,15 +124,15 @@ impl Job {
     pub fn prepare(
         args: &Verification,
         setting: Setting,
-        stored: Option<&Tip>,
+        store: Option<&ChainStore>,
         seal: &str,
         cancel: Cancel,
     ) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
-        let chain = stored.map(|tip| tip.chain);
-        let spec = network::detect(args.chain.as_deref(), &archive, &args.paths, chain)?;
-        let (level, shallow) = level_of(args, &archive, stored);
+        let spec = network::detect(args.chain.as_deref(), &archive, &args.paths, store)?;
+        let tip = store.and_then(ChainStore::tip);
+        let (level, shallow) = level_of(args, &archive, tip.as_ref());
         let seal = args.seal.as_deref().unwrap_or(seal);
         let mode: SealMode = seal.parse().context("--seal")?;
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Packed, Want};
 use ethereum::params::ChainSpec;
 use std::path::{Path, PathBuf};
+use store::ChainStore;
 
 /// Finds the chain: what the user says, else block 0, else a genesis.json beside the archive,
 /// else the archive's name, else what the store holds.
@@ -11,16 +12,16 @@ pub fn detect(
     chain: Option<&str>,
     archive: &Archive,
     paths: &[PathBuf],
-    stored: Option<[u8; 32]>,
+    store: Option<&ChainStore>,
 ) -> Result<ChainSpec> {
     if let Some(chain) = chain {
-        return named(chain);
+        return named(chain, store);
     }
     if let Some(spec) = by_first_block(archive)? {
         return Ok(spec);
     }
     if let Some(file) = paths.iter().find_map(|path| genesis_beside(path)) {
-        return from_file(&file);
+        return from_file(&file, store);
     }
     if let Some(spec) = archive.genesis().and_then(|hash| ChainSpec::by_genesis_hash(&hash)) {
         return Ok(spec);
@@ -28,7 +29,8 @@ pub fn detect(
     if let Some(spec) = archive.network_hint().and_then(ChainSpec::by_name) {
         return Ok(spec);
     }
-    if let Some(spec) = stored.and_then(|hash| ChainSpec::by_genesis_hash(&hash)) {
+    let stored = store.and_then(ChainStore::tip);
+    if let Some(spec) = stored.and_then(|tip| ChainSpec::by_genesis_hash(&tip.chain)) {
         return Ok(spec);
     }
     bail!(
@@ -38,11 +40,11 @@ pub fn detect(
     )
 }
 
-/// A built-in network, or a genesis.json.
-pub fn named(chain: &str) -> Result<ChainSpec> {
+/// A built-in network, or a genesis.json, which is perhaps that of a store.
+pub fn named(chain: &str, store: Option<&ChainStore>) -> Result<ChainSpec> {
     match ChainSpec::by_name(chain) {
         Some(spec) => Ok(spec),
-        None if Path::new(chain).is_file() => from_file(Path::new(chain)),
+        None if Path::new(chain).is_file() => from_file(Path::new(chain), store),
         None => bail!(
             "--chain {chain}: expected {} or the path of a genesis.json, found neither",
             ChainSpec::NETWORKS.join(", ")
@@ -50,7 +52,12 @@ pub fn named(chain: &str) -> Result<ChainSpec> {
     }
 }
 
-fn from_file(path: &Path) -> Result<ChainSpec> {
+fn from_file(path: &Path, store: Option<&ChainStore>) -> Result<ChainSpec> {
+    // who has verified the first block need not read the accounts, which may be millions
+    let stored = store.and_then(|store| store.header(0).ok().flatten());
+    if let Some(spec) = stored.and_then(|header| ChainSpec::behind_genesis(path, &header)) {
+        return Ok(spec);
+    }
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     ChainSpec::from_genesis_json(&text).with_context(|| format!("{}", path.display()))

@@ -66,7 +66,7 @@ impl Source {
                 format!("the chain with genesis block {genesis}: name it with --chain genesis.json")
             });
         };
-        let spec = network::named(chain)?;
+        let spec = network::named(chain, Some(self.store.blocks()))?;
         let (expected, found) = (&tip.chain, &spec.genesis.hash);
         ensure!(
             expected == found,

@@ -89,7 +89,7 @@ fn make(
 /// The chain that was named, or the network with the witness' number.
 fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
     if let Some(chain) = &args.chain {
-        return network::named(chain);
+        return network::named(chain, None);
     }
     let mut known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
     match known.find(|spec| spec.chain_id == witness.chain_id) {

@@ -10,7 +10,8 @@
 
 use crate::{Address, Hash, U256};
 use crypto::ManyKeccak;
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::hash::BuildHasher;
 use std::mem::size_of;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -164,6 +165,44 @@ pub struct Foreseen {
     pub values: Vec<(Slot, U256)>,
     /// The turn of the state when it was asked.
     pub turn: u64,
+}
+
+/// The same by slot, for who looks some of them up.
+#[derive(Debug, Default)]
+pub struct ForeseenValues<'a> {
+    values: &'a [(Slot, U256)],
+    /// Their places in that list.
+    places: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    turn: u64,
+}
+
+impl Foreseen {
+    /// Their values by slot.
+    pub fn by_slot(&self) -> ForeseenValues<'_> {
+        let (values, turn) = (&self.values[..], self.turn);
+        let hasher = DefaultHashBuilder::default();
+        let hash = |at: &u32| hasher.hash_one(values[*at as usize].0);
+        let mut places = HashTable::with_capacity(values.len());
+        for at in (0..=u32::MAX).take(values.len()) {
+            // of two of one slot either will do: what is newer is in memory
+            places.insert_unique(hash(&at), at, hash);
+        }
+        ForeseenValues { values, places, hasher, turn }
+    }
+}
+
+impl ForeseenValues<'_> {
+    /// The value of a slot, where it was read in this turn of the state: then what is newer than it
+    /// is in memory.
+    pub fn get(&self, slot: &Slot, turn: u64) -> Option<U256> {
+        if turn != self.turn || self.values.is_empty() {
+            return None;
+        }
+        let is_it = |at: &u32| self.values[*at as usize].0 == *slot;
+        let at = self.places.find(self.hasher.hash_one(slot), is_it)?;
+        Some(self.values[*at as usize].1)
+    }
 }
 
 /// What was learnt, for those who execute and those who read ahead.

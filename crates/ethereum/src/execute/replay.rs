@@ -38,7 +38,7 @@ impl<'c> Replay<'c> {
         let accounts = spec
             .genesis
             .accounts()
-            .map_err(|error| Violation::new(Rule::Genesis, "accounts of a built-in file", error))?;
+            .map_err(|error| Violation::new(Rule::Genesis, "accounts of the first block", error))?;
         let (mut state, root) = match tries.disk().cloned() {
             Some(disk) => {
                 let root = disk.write().begin(&accounts)?;

@@ -1,7 +1,7 @@
 //! Which transactions are executed before their turn, and how much of that may be in vain.
 
 use super::evm::{Ahead, DryRuns, MachineOptions, Progress, Speculator, Tally};
-use super::history::Slot;
+use super::history::{Foreseen, Slot};
 use super::{PreparedBlock, PreparedTransaction};
 use crate::params::ChainSpec;
 use crate::state::{SharedState, State};
@@ -108,12 +108,13 @@ struct Lane<'s> {
     waits: Option<(usize, usize)>,
 }
 
-/// Executes transactions of blocks on whatever the state is now, as far as the account goes.
-/// Several are under way side by side: where they hash, they wait for each other.
+/// Executes transactions of blocks on whatever the state is now, as far as the account goes; of a
+/// state on disk, slots that were read ahead are not read again. Several are under way side by
+/// side: where they hash, they wait for each other.
 pub fn speculate(
     (which, account): (Speculate, &Account),
     spec: &ChainSpec,
-    state: &RwLock<State>,
+    (state, foreseen): (&RwLock<State>, &Foreseen),
     (options, hasher): (MachineOptions, ManyKeccak),
     blocks: &[PreparedBlock],
 ) -> Tried {
@@ -130,7 +131,8 @@ pub fn speculate(
     let mut jobs = blocks.iter().enumerate().flat_map(|(i, block)| {
         block.transactions.iter().enumerate().filter(wanted).map(move |(j, tx)| (i, j, tx))
     });
-    let speculator = || Speculator::new(state, spec.chain_id, options);
+    let foreseen = foreseen.by_slot();
+    let speculator = || Speculator::new((state, &foreseen), spec.chain_id, options);
     let lane = || Lane { speculator: speculator(), block: None, waits: None };
     let machines = counts.iter().sum::<usize>().min(LANES);
     let mut lanes: Vec<Lane<'_>> = (0..machines).map(|_| lane()).collect();

@@ -2,6 +2,7 @@
 
 mod chainspec;
 mod json;
+pub(super) mod known;
 mod object;
 
 pub(crate) use json::from_json;
@@ -14,6 +15,7 @@ use object::{Object, missing};
 use rlp::ethereum::Account;
 use rlp::{Encode, Reader};
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 /// An account of the first state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +44,29 @@ pub enum Alloc {
     },
     /// Accounts of a genesis.json, ordered by address.
     Given(Vec<GenesisAccount>),
+    /// The same, which are still in the file.
+    InFile {
+        /// Where it is.
+        path: PathBuf,
+        /// The root of the accounts, from the header of the block that they are of.
+        state_root: Hash,
+    },
+}
+
+/// The accounts of a chain are not where they should be.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum AccountsError {
+    /// A file that is part of the program does not decode.
+    #[error("a built-in file: {0}")]
+    BuiltIn(#[from] rlp::Error),
+    /// A genesis.json cannot be read, or is not what it was.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
 }
 
 /// Header fields of a genesis.json. Those that are `None` get the value that geth gives them.
@@ -112,7 +137,7 @@ impl Genesis {
     /// Block 0 under the rules of `fork`; `london` says whether it has a base fee.
     pub(crate) fn new(fields: &Fields, alloc: Alloc, london: bool, fork: Fork) -> Self {
         let state_root = match &alloc {
-            Alloc::BuiltIn { state_root, .. } => *state_root,
+            Alloc::BuiltIn { state_root, .. } | Alloc::InFile { state_root, .. } => *state_root,
             Alloc::Given(accounts) => state_root(accounts),
         };
         let hash = |since, hash: Hash| (fork >= since).then_some(hash);
@@ -147,11 +172,15 @@ impl Genesis {
         Self { hash: crypto::keccak256(&raw), raw, header, alloc }
     }
 
-    /// The accounts, ordered by address. The error is for a built-in file that does not decode.
-    pub fn accounts(&self) -> Result<Cow<'_, [GenesisAccount]>, rlp::Error> {
+    /// The accounts, ordered by address.
+    ///
+    /// # Errors
+    /// A file that does not have them.
+    pub fn accounts(&self) -> Result<Cow<'_, [GenesisAccount]>, AccountsError> {
         match &self.alloc {
             Alloc::Given(accounts) => Ok(Cow::Borrowed(accounts)),
-            Alloc::BuiltIn { accounts, .. } => decode(accounts).map(Cow::Owned),
+            Alloc::BuiltIn { accounts, .. } => Ok(Cow::Owned(decode(accounts)?)),
+            Alloc::InFile { path, state_root } => known::accounts(path, state_root).map(Cow::Owned),
         }
     }
 }

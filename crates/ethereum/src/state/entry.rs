@@ -109,13 +109,18 @@ impl Entry {
         Ok((value, true))
     }
 
-    /// The same, of which nothing is kept.
-    pub fn peek(&self, slot: &U256, source: &Source) -> Result<U256, StateError> {
+    /// The value of a slot, of which nothing is kept. Where it is not known, `read` may know it.
+    pub fn peek(
+        &self,
+        slot: &U256,
+        source: &Source,
+        read: impl FnOnce() -> Option<U256>,
+    ) -> Result<U256, StateError> {
         let value = self.slots.get(slot);
         match &self.unread {
             Some(unread) if value.is_zero() => match unread.slot(slot) {
                 Known::Value(value) | Known::Older(value) => Ok(value),
-                Known::Unknown => source.slot(unread, slot),
+                Known::Unknown => read().map_or_else(|| source.slot(unread, slot), Ok),
             },
             _ => Ok(value),
         }

@@ -164,19 +164,30 @@ impl State {
         Ok(entry.account.map(|account| see(found(account), has_slots)))
     }
 
-    /// The value of a slot, in the same way.
+    /// The value of a slot, in the same way. Where it is not in memory, `read` may know what the
+    /// state on disk has said at this turn, whose number it gets; otherwise it is asked.
     ///
     /// # Errors
     /// Damage; those of the system.
-    pub fn peek_slot(&self, address: &Address, slot: &U256) -> Result<U256, StateError> {
+    pub fn peek_slot(
+        &self,
+        address: &Address,
+        slot: &U256,
+        read: impl FnOnce(u64) -> Option<U256>,
+    ) -> Result<U256, StateError> {
+        let read = || read(self.turns.made);
         if let Some(id) = self.index.get(address) {
-            return self.entries[*id as usize].peek(slot, &self.source);
+            return self.entries[*id as usize].peek(slot, &self.source, read);
         }
         match (self.turns.accounts.get(address), &self.source) {
-            (Some(entry), source) => entry.peek(slot, source),
-            (None, Source::Disk(_)) => {
-                self.source.entry(address, self.turns.made)?.peek(slot, &self.source)
-            }
+            (Some(entry), source) => entry.peek(slot, source, read),
+            (None, Source::Disk(_)) => match read() {
+                Some(value) => Ok(value),
+                None => {
+                    let entry = self.source.entry(address, self.turns.made)?;
+                    entry.peek(slot, &self.source, || None)
+                }
+            },
             (None, _) => Ok(U256::ZERO),
         }
     }

@@ -66,10 +66,15 @@ impl Pages {
             None => each(at, None),
         })?;
         let mut out = vec![];
-        for (at, found, part) in elsewhere {
+        for (nth, (at, found, part)) in elsewhere.iter().enumerate() {
+            if let Some((_, next, _)) = elsewhere.get(nth + AHEAD)
+                && let Below::Buffer(record) = next.child.below()
+            {
+                self.buffer.look_ahead(record);
+            }
             out.clear();
-            let is_there = value_in(&self.peek(&found)?, &keys[at], part, &mut out);
-            each(at, is_there.then_some(&out[..]));
+            let is_there = self.append_value(found, &keys[*at], *part, &mut out)?;
+            each(*at, is_there.then_some(&out[..]));
         }
         self.bring_records(in_pages, |record, Wanting { at, part, .. }| {
             out.clear();

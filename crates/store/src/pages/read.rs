@@ -25,6 +25,17 @@ impl Pages {
     pub fn get(&self, key: &StateKey, out: &mut Vec<u8>) -> Result<bool> {
         self.check_whole()?;
         let Some((found, part)) = self.find(key)? else { return Ok(false) };
+        self.append_value(&found, key, part, out)
+    }
+
+    /// The same where the cell was found.
+    pub(super) fn append_value(
+        &self,
+        found: &Found,
+        key: &StateKey,
+        part: Part,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
         match found.child.below() {
             Below::Buffer(at) => Ok(value_in(self.buffer.get(at)?, key, part, out)),
             Below::Page(page) => {

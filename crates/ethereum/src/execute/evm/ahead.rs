@@ -16,6 +16,7 @@ use super::steps::{self, Hashing, Step, Steps};
 use super::values::{Log, Outcome};
 use super::{MachineKeccak, MachineOptions, View, info_of, owns_nothing};
 use crate::execute::block::BlockTerms;
+use crate::execute::history::ForeseenValues;
 use crate::execute::transaction::PreparedTransaction;
 use crate::params::Fork;
 use crate::state::{AccountId, EMPTY_CODE, State, StateError};
@@ -122,6 +123,8 @@ impl Ahead {
 /// together need not be. What was read is compared in the end.
 pub(super) struct Observed<'s> {
     state: &'s RwLock<State>,
+    /// What was read of it ahead, and is not read again.
+    foreseen: &'s ForeseenValues<'s>,
     sender: primitives::Address,
     nonce: u64,
     seen: Seen,
@@ -168,7 +171,8 @@ impl Database for Observed<'_> {
     }
 
     fn storage(&mut self, address: primitives::Address, slot: U256) -> Result<U256, StateError> {
-        let value = self.state().peek_slot(&address.0.0, &slot)?;
+        let read = |turn| self.foreseen.get(&(address.0.0, slot), turn);
+        let value = self.state().peek_slot(&address.0.0, &slot, read)?;
         self.seen.slots.push((address, slot, value));
         Ok(value)
     }
@@ -213,10 +217,15 @@ pub enum Progress {
 
 impl<'s> Speculator<'s> {
     /// One of the chain with this id, over a state that others change.
-    pub fn new(state: &'s RwLock<State>, chain_id: u64, options: MachineOptions) -> Self {
+    /// The slots of a state on disk that were read ahead are known.
+    pub fn new(
+        (state, foreseen): (&'s RwLock<State>, &'s ForeseenValues<'s>),
+        chain_id: u64,
+        options: MachineOptions,
+    ) -> Self {
         let (sender, nonce) = (primitives::Address::ZERO, 0);
         let (seen, hashing) = (Seen::default(), Hashing::default());
-        let observed = Observed { state, sender, nonce, seen, hashing };
+        let observed = Observed { state, foreseen, sender, nonce, seen, hashing };
         let rules = Rules { options, ..Rules::default() };
         Self { machine: machine(observed, chain_id), rules, steps: None, fee_per_gas: 0 }
     }

@@ -129,3 +129,17 @@ fn memory_is_bounded_and_what_is_used_stays() {
     }
     assert_eq!(foreseen(&history, &sender, &often), slots);
 }
+
+#[test]
+fn slots_that_were_read_are_known_in_their_turn_only() {
+    let slot = |n: u64| (address(n % 7), U256::from(n / 2));
+    let values: Vec<_> = (0..500).map(|n| (slot(n), U256::from(n))).collect();
+    let foreseen = Foreseen { values: values.clone(), turn: 3 };
+    let by_slot = foreseen.by_slot();
+    for (slot, value) in &values {
+        assert_eq!(by_slot.get(slot, 3), Some(*value));
+        assert_eq!(by_slot.get(slot, 4), None);
+    }
+    assert_eq!(by_slot.get(&slot(500), 3), None);
+    assert_eq!(ForeseenValues::default().get(&slot(0), 0), None);
+}

@@ -45,7 +45,7 @@ impl fmt::Display for DiskError {
 impl std::error::Error for DiskError {}
 
 /// Slots that are read before somebody who waits may change the state.
-const TOGETHER: usize = 1024;
+const TOGETHER: usize = 256;
 
 /// What is done to pages is done where there are some.
 fn no_pages() -> store::Error {

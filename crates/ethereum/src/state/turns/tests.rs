@@ -66,7 +66,8 @@ fn compare(states: &mut [State; 2], random: &mut Random) {
     let slots: Vec<_> = (0..5).map(|_| U256::from(random.below(400u64))).collect();
     let said = states.each_mut().map(|state| {
         let peeked = state.peek_account(&address, |found, _| found.1).unwrap();
-        let peeked_slots = slots.iter().map(|slot| state.peek_slot(&address, slot).unwrap());
+        let peeked_slots =
+            slots.iter().map(|slot| state.peek_slot(&address, slot, |_| None).unwrap());
         let peeked_slots: Vec<_> = peeked_slots.collect();
         let found = state.account(&address).unwrap().map(|(id, account, _)| (id, account));
         let code = found.map(|(_, account)| state.ask_code(&account.code_hash).unwrap().hash());
@@ -99,7 +100,7 @@ fn what_was_let_go_of_comes_back_as_it_was() {
                 let (turn, on_disk) = (disk.turn(), random.below(2u64) == 0);
                 let value = match on_disk {
                     true => disk.slots(&[key(&address, &slot)]).unwrap()[0],
-                    false => states[1].peek_slot(&address, &slot).unwrap(),
+                    false => states[1].peek_slot(&address, &slot, |_| None).unwrap(),
                 };
                 read.push_back((turn, on_disk, address, slot, value));
             }
@@ -109,6 +110,9 @@ fn what_was_let_go_of_comes_back_as_it_was() {
                 if on_disk && states[1].turn_number() != turn {
                     continue;
                 }
+                // who looks on is told what somebody read, where nothing newer is known
+                let peeked = states[1].peek_slot(&address, &slot, |_| on_disk.then_some(value));
+                assert_eq!(peeked.unwrap(), states[0].slot_at(&address, &slot));
                 states[1].account(&address).unwrap();
                 let before = states[1].turns.units;
                 states[1].learn([(&address, slot, value)], turn).unwrap();

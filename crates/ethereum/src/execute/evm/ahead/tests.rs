@@ -49,8 +49,9 @@ fn after(to: Address, beneficiary: Address, early: bool) -> (Vec<(Address, U256)
     // the contracts: stop; caller selfdestruct
     let accounts = [account(SENDER, &[]), account(CONTRACT, &[0]), account(ENDING, &[0x33, 0xff])];
     let state = RwLock::new(State::of_accounts(&accounts).unwrap());
+    let foreseen = ForeseenValues::default();
     let ahead = early.then(|| {
-        let mut speculator = Speculator::new(&state, 1, MachineOptions::default());
+        let mut speculator = Speculator::new((&state, &foreseen), 1, MachineOptions::default());
         speculator.begin(&terms(beneficiary)).unwrap();
         match speculator.start(&call(to)) {
             Progress::Ends(ahead) => ahead,
@@ -101,7 +102,8 @@ fn hex(digits: &str) -> Vec<u8> {
 
 /// What a call of a contract leads to before its turn, and in how many steps.
 fn ahead(state: &RwLock<State>, to: Address, together: bool) -> (Box<Ahead>, usize) {
-    let mut speculator = Speculator::new(state, 1, MachineOptions::default());
+    let foreseen = ForeseenValues::default();
+    let mut speculator = Speculator::new((state, &foreseen), 1, MachineOptions::default());
     speculator.begin(&terms([9; 20])).unwrap();
     speculator.hashes_together(together);
     let mut progress = speculator.start(&call(to));
