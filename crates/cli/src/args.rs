@@ -158,7 +158,7 @@ pub struct Verification {
     /// Set an option, such as difficulty=bigint (may be repeated; see docs/options.md)
     #[arg(long = "with", value_name = "NAME=VALUE")]
     pub with: Vec<String>,
-    /// Threads that verify [default: one for each core]
+    /// Threads that verify [default: one for each core, and one more with a state on disk]
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
     /// Headers in a chunk; Neo: blocks, at most 512

@@ -19,6 +19,7 @@ use ethereum::fault::{Cause, Error};
 use ethereum::import::{Options, Run as Done, import as engine};
 use ethereum::option_table::{OF_BENCHMARKS, Setting};
 use ethereum::seal::{SealMode, SealPolicy};
+use ethereum::state::StateKind;
 use ethereum::{Hash, Level, record};
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
@@ -136,12 +137,15 @@ impl Job {
         let seal = args.seal.as_deref().unwrap_or(seal);
         let mode: SealMode = seal.parse().context("--seal")?;
         let trust: Result<Vec<Hash>> = args.trust.iter().map(|hash| parse_hash(hash)).collect();
+        let is_on_disk = level == Level::Execution && setting.plan().state != StateKind::Memory;
+        // one more works while another waits for pages of the state, or for who changes it
+        let most = || host::cores() + usize::from(is_on_disk);
         let options = Options {
             spec: Arc::new(spec),
             level,
             seal: SealPolicy { mode, seed: args.seal_seed.unwrap_or_else(host::random_seed) },
             setting,
-            threads: args.threads.unwrap_or_else(host::cores),
+            threads: args.threads.unwrap_or_else(most),
             chunk: ChunkLimit { blocks: args.chunk.max(1), ..ChunkLimit::default() },
             from: args.from,
             until: args.until,
