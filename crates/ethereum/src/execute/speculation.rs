@@ -128,13 +128,16 @@ pub fn speculate(
     };
     let ahead = counts.iter().zip(blocks).map(places).collect();
     let mut tried = Tried { ahead, ..Tried::default() };
+    let machines = counts.iter().sum::<usize>().min(LANES);
+    if machines == 0 {
+        return tried;
+    }
     let mut jobs = blocks.iter().enumerate().flat_map(|(i, block)| {
         block.transactions.iter().enumerate().filter(wanted).map(move |(j, tx)| (i, j, tx))
     });
     let foreseen = foreseen.by_slot();
     let speculator = || Speculator::new((state, &foreseen), spec.chain_id, options);
     let lane = || Lane { speculator: speculator(), block: None, waits: None };
-    let machines = counts.iter().sum::<usize>().min(LANES);
     let mut lanes: Vec<Lane<'_>> = (0..machines).map(|_| lane()).collect();
     // what they read is of use in any case
     let always = options.keeps_reads && is_on_disk(state);

@@ -42,7 +42,7 @@ impl Pages {
                 let record = self.files.record(&found.place, page, &found.child)?;
                 Ok(value_in(&record, key, part, out))
             }
-            Below::Branch(_) | Below::Evicted(_) => Ok(false),
+            Below::Branch(_) | Below::Evicted(_) => Err(mismatch("cell", "a cell", "a branch")),
         }
     }
 
