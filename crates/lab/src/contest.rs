@@ -33,6 +33,9 @@ pub struct Rules {
     pub most_pairs: usize,
     /// A run is disturbed when others took more than this share of the machine.
     pub disturbed: f64,
+    /// Does each contestant run once before runs count? Not where each run begins with making what
+    /// it then reads.
+    pub warm_up: bool,
     /// Chooses the orders.
     pub seed: u64,
 }
@@ -45,6 +48,7 @@ impl Default for Rules {
             least_pairs: LEAST_PAIRS,
             most_pairs: 200,
             disturbed: 0.05,
+            warm_up: true,
             seed: 1,
         }
     }
@@ -94,7 +98,7 @@ pub fn hold(
     let mut runs: Vec<Run> = vec![];
     let mut chance = fastrand::Rng::with_seed(rules.seed);
     let mut active: Vec<usize> = (0..labels.len()).collect();
-    for block in 0u32.. {
+    for block in u32::from(!rules.warm_up).. {
         let began = arena.elapsed();
         let mut turns = active.clone();
         if block == 0 {

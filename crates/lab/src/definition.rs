@@ -53,6 +53,8 @@ pub struct Definition {
     /// A setting whose values every run goes through, one after the other, each in a process of its
     /// own: its name and the values.
     pub steps: Option<(String, Vec<String>)>,
+    /// Does each contestant run once before runs count?
+    pub warm_up: bool,
     /// Settings that only the user can give.
     pub asks: Vec<String>,
     /// Features that the program must have been built with.
@@ -116,6 +118,8 @@ struct File {
     sweep: BTreeMap<String, Vec<Value>>,
     #[serde(default)]
     steps: BTreeMap<String, Vec<Value>>,
+    #[serde(default = "yes")]
+    warm_up: bool,
     #[serde(default)]
     asks: Vec<String>,
     #[serde(default)]
@@ -193,6 +197,7 @@ impl Definition {
             ablation: file.ablation,
             sweep: lists(file.sweep)?,
             steps: lists(file.steps)?.into_iter().next(),
+            warm_up: file.warm_up,
             asks: file.asks,
             features: file.features,
             instructions: file.instructions,
@@ -271,6 +276,10 @@ impl Definition {
         }
         cases.into_iter().map(|(words, settings)| (words.join(", "), settings)).collect()
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn texts(values: BTreeMap<String, Value>) -> Result<Settings> {

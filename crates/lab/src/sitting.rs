@@ -286,7 +286,7 @@ impl One<'_> {
             tell,
         };
         let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
-        let rules = Rules { budget, ..plan.rules };
+        let rules = Rules { budget, warm_up: definition.warm_up, ..plan.rules };
         let same = !matches!(self.shape, Shape::Sweep(_));
         let answer = if same { definition.answer.clone() } else { Settings::new() };
         contest.runs = hold(&labels, definition.figure(), &answer, same, &rules, &mut ring)?;

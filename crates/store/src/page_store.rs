@@ -61,6 +61,8 @@ pub struct PageStore {
     batches: u64,
     buffer_bytes: usize,
     record: Vec<u8>,
+    /// Whether there are batches that neither the log nor a checkpoint has.
+    unlogged: bool,
 }
 
 impl PageStore {
@@ -80,7 +82,9 @@ impl PageStore {
         };
         let (start, batches) = (word(0), word(8));
         let (buffer_bytes, record) = (options.buffer_bytes, vec![]);
-        let mut opened = PageStore { store, pages, log, start, batches, buffer_bytes, record };
+        let unlogged = false;
+        let mut opened =
+            PageStore { store, pages, log, start, batches, buffer_bytes, record, unlogged };
         opened.redo()?;
         Ok(opened)
     }
@@ -139,12 +143,32 @@ impl PageStore {
         Ok(root)
     }
 
+    /// Applies a batch of a bulk load, past the log; the state root. It counts after the next
+    /// checkpoint, which is made here where the buffer is full, and is what the next commit is.
+    ///
+    /// # Errors
+    /// As of [`PageStore::update`] and [`PageStore::checkpoint`].
+    pub fn load(&mut self, changes: &[Change<'_>]) -> Result<[u8; 32]> {
+        let root = self.pages.update(changes)?;
+        self.batches += 1;
+        self.unlogged = true;
+        if self.is_full() {
+            self.checkpoint()?;
+        }
+        Ok(root)
+    }
+
+    /// Whether cells that changed have filled the buffer.
+    fn is_full(&self) -> bool {
+        self.pages.buffer_bytes() >= self.buffer_bytes
+    }
+
     /// Makes all batches count: a light commit, or a checkpoint where the buffer is full.
     ///
     /// # Errors
     /// Those of the system; the store must be opened again then.
     pub fn commit(&mut self) -> Result<()> {
-        if self.pages.buffer_bytes() >= self.buffer_bytes {
+        if self.unlogged || self.is_full() {
             return self.checkpoint();
         }
         let state = self.state();
@@ -158,7 +182,7 @@ impl PageStore {
     /// # Errors
     /// Those of the system; the store must be opened again then.
     pub fn sync(&mut self) -> Result<()> {
-        if self.pages.buffer_bytes() >= self.buffer_bytes {
+        if self.unlogged || self.is_full() {
             return self.checkpoint();
         }
         let state = self.state();
@@ -175,7 +199,9 @@ impl PageStore {
         self.log.give_up_before(self.start)?;
         let state = self.state();
         let Self { store, pages, log, .. } = self;
-        store.commit(&mut [pages.into(), log.into()], &state)
+        store.commit(&mut [pages.into(), log.into()], &state)?;
+        self.unlogged = false;
+        Ok(())
     }
 
     fn state(&self) -> Vec<u8> {

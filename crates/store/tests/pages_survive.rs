@@ -41,11 +41,14 @@ fn blocks(seed: u64) -> (Vec<Batch>, Vec<World>) {
     (batches, worlds)
 }
 
-/// Blocks go in from where the store is; of five commits one is a checkpoint in any case, and one
-/// syncs the log.
+/// Blocks go in from where the store is, of seven one past the log; of five commits one is a
+/// checkpoint in any case, and one syncs the log.
 fn go_on(store: &mut PageStore, batches: &[Batch], after: &mut dyn FnMut(usize)) -> Result<()> {
     for (at, batch) in batches.iter().enumerate().skip(store.batches() as usize) {
-        store.update(&changes(batch))?;
+        match at % 7 {
+            3 => store.load(&changes(batch))?,
+            _ => store.update(&changes(batch))?,
+        };
         match at % 5 {
             4 => store.checkpoint()?,
             2 => store.sync()?,

@@ -2,12 +2,15 @@
 //! took as a line of JSON. README.md says how it is called.
 
 // what is done and measured, as the product's own program does it
+#[path = "../../../../crates/lab/src/kinds/store/keys.rs"]
+pub mod keys;
 #[path = "../../../../crates/lab/src/kinds/store/workload.rs"]
 pub mod workload;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use workload::{Draw, Engine, Error, Job, Operation};
+use keys::Draw;
+use workload::{Engine, Error, Job, Operation};
 
 /// A store that can be measured.
 pub struct Store {
@@ -36,7 +39,7 @@ pub fn main(store: &Store) -> ExitCode {
 
 fn arguments() -> Result<Arguments, Error> {
     let mut given = std::env::args().skip(1);
-    let job = Job { operation: Operation::Get, keys: 0, draw: Draw::Uniform };
+    let job = Job { operation: Operation::Get, keys: 0, draw: Draw::Uniform, blocks: 0 };
     let mut found = Arguments { dir: PathBuf::new(), memory: 0, job };
     while let Some(name) = given.next() {
         let value = given.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -44,6 +47,7 @@ fn arguments() -> Result<Arguments, Error> {
             "-dir" => found.dir = value.into(),
             "-memory" => found.memory = value.parse()?,
             "-keys" => found.job.keys = value.parse()?,
+            "-blocks" => found.job.blocks = value.parse()?,
             "-op" => {
                 let operation = Operation::by_name(&value);
                 found.job.operation = operation.ok_or(format!("unknown operation {value}"))?;

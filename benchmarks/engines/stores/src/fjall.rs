@@ -2,7 +2,8 @@
 
 mod driver;
 
-use driver::workload::{Change, Engine, Error, Key};
+use driver::keys::Key;
+use driver::workload::{Change, Engine, Error};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use std::path::Path;
 use std::process::ExitCode;

@@ -2,7 +2,8 @@
 
 mod driver;
 
-use driver::workload::{Change, Engine, Error, Key};
+use driver::keys::Key;
+use driver::workload::{Change, Engine, Error};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvOpenOptions};
 use std::path::Path;

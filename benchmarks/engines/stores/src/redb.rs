@@ -2,7 +2,8 @@
 
 mod driver;
 
-use driver::workload::{Change, Engine, Error, Key};
+use driver::keys::Key;
+use driver::workload::{Change, Engine, Error};
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::path::Path;
 use std::process::ExitCode;

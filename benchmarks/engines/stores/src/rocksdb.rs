@@ -2,7 +2,8 @@
 
 mod driver;
 
-use driver::workload::{Change, Engine, Error, Key, PREFIX_BYTES};
+use driver::keys::{Key, PREFIX_BYTES};
+use driver::workload::{Change, Engine, Error};
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, FlushOptions, Options, ReadOptions,
     SliceTransform, WriteBatch, WriteOptions,

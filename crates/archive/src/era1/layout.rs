@@ -106,7 +106,9 @@ fn find_index(file: &File, path: &Path, size: u64) -> Result<(u64, usize), Error
     let count = word(&bytes, 0);
     if count == 0 || count > ERA_BLOCKS as u64 {
         let (what, expected) = ("number of blocks in the block index", "1 to 8192");
-        return Err(bad(path, size - 8, what, expected, count.to_string()));
+        // other bytes than an index end the file
+        let found = format!("{count}; was the file cut short?");
+        return Err(bad(path, size - 8, what, expected, found));
     }
     let index = HEADER as u64 + 16 + 8 * count;
     let needed = HEADER as u64 + count * MIN_BLOCK + ACCUMULATOR_RECORD + index;

@@ -92,6 +92,22 @@ impl Error {
         }
     }
 
+    /// What was expected and what was found, for whoever names file and offset already.
+    pub(crate) fn difference(&self) -> (String, String) {
+        let other = |found: String| ("undo data".to_owned(), found);
+        match self {
+            Self::Checksum { expected, found, .. } => {
+                let expected = format!("undo data of checksum {}", Reversed(expected));
+                (expected, Reversed(found).to_string())
+            }
+            Self::Malformed {
+                source: Malformed::Truncated { what, needed, available }, ..
+            } => (format!("{what} of {needed} bytes"), available.to_string()),
+            Self::Malformed { source, .. } => other(source.to_string()),
+            error => other(error.to_string()),
+        }
+    }
+
     /// Adds the path and what was tried.
     pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Error::Io { path: path.to_path_buf(), action, source }

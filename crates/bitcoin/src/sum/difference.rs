@@ -22,11 +22,16 @@ pub(crate) fn difference(
     for (height, end) in (0..).zip(&ends).skip(1) {
         let Some(hash) = chain.get(height as usize) else { break };
         own.read_undo(*end, &mut expected)?;
-        let undo_data = |found| Some((String::new(), "undo data".to_string(), found));
+        let wrong = |(expected, found)| Some((String::new(), expected, found));
         let differs = match kept.undo(height, hash, &mut found) {
             Ok(true) => differing_undo(&expected, &found),
-            Ok(false) => undo_data("none".into()),
-            Err(error) if error.status() == Status::Damage => undo_data(error.to_string()),
+            Ok(false) => wrong(("undo data".into(), "none".into())),
+            Err(Error::Core(error)) if error.status() == Status::Damage => {
+                wrong(error.difference())
+            }
+            Err(error) if error.status() == Status::Damage => {
+                wrong(("undo data".into(), error.to_string()))
+            }
             Err(error) => return Err(error),
         };
         if let Some((part, expected, found)) = differs {

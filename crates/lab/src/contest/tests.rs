@@ -172,6 +172,15 @@ fn who_is_known_well_enough_runs_no_more() {
 }
 
 #[test]
+fn nobody_warms_up_where_the_rules_say_so() {
+    let mut arena = Simulated::new(7, &[1.0, 1.0, 1.0]);
+    let runs = arena.hold(&Rules { warm_up: false, ..pairs(2) }).unwrap();
+    assert_eq!((runs.len(), arena.runs), (6, 6), "a block of three, there and back");
+    assert!(runs.iter().all(|run| run.block == 1));
+    assert_eq!(Pairs::of(&runs, 2, BASELINE, WALL_S).all.len(), 2);
+}
+
+#[test]
 fn a_contest_ends_with_its_budget_and_after_a_block_at_least() {
     let mut arena = Simulated::new(8, &[1.0, 1.0, 1.0]);
     arena.times = vec![1.0];

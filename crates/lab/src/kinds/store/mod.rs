@@ -1,6 +1,7 @@
 //! Our stores of keys and values, tables and states with their tries: every operation in a process
 //! of its own, on a database that the first one filled.
 
+mod keys;
 mod ours;
 mod state;
 mod workload;
@@ -10,11 +11,12 @@ use crate::definition::Settings;
 use crate::job::{Job, parsed, setting};
 use crate::shape::OptionValues;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use keys::Draw;
 use pipeline::record::{RunRecord, TIME_NS};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
-use workload::{Draw, Engine, LEAST_KEYS, Measured, Operation};
+use workload::{Engine, LEAST_KEYS, Measured, Operation};
 
 /// The setting that says which of our stores is measured: `table` (the default), `pages` or
 /// `flat-trie`.
@@ -26,6 +28,9 @@ const REFERENCES: &str = "references-mib";
 
 /// The setting that says which keys are read and changed: `uniform` (the default) or `skewed`.
 const DRAW: &str = "draw";
+
+/// The setting that says how many bytes of memory there are for each key, in place of all of them.
+const PER_KEY: &str = "memory-bytes-per-key";
 
 /// Stores of keys and values.
 pub struct Tables;
@@ -42,7 +47,10 @@ impl Kind for Tables {
     fn prepare(&self, settings: &mut Settings, _: &Path, _: &mut dyn FnMut(&str)) -> Result<()> {
         let keys: u64 = parsed(settings, "keys")?;
         ensure!(keys >= LEAST_KEYS, "keys: expected at least {LEAST_KEYS}, found {keys}");
-        let bytes = parsed::<usize>(settings, "memory-mib")? << 20;
+        let bytes = match settings.get(PER_KEY) {
+            None => parsed::<u64>(settings, "memory-mib")? << 20,
+            Some(_) => (parsed::<f64>(settings, PER_KEY)? * keys as f64) as u64,
+        };
         settings.insert("memory-bytes".into(), bytes.to_string());
         draw(settings)?;
         design(settings).map(|_| ())
@@ -52,7 +60,8 @@ impl Kind for Tables {
         let name = job.setting("op")?;
         let operation = Operation::by_name(name).with_context(|| format!("no operation {name}"))?;
         let (keys, draw) = (job.parsed("keys")?, draw(&job.settings)?);
-        let work = workload::Job { operation, keys, draw };
+        let blocks = if operation == Operation::Blocks { job.parsed("blocks")? } else { 0 };
+        let work = workload::Job { operation, keys, draw, blocks };
         let memory = job.parsed("memory-bytes")?;
         let (measured, more) = match design(&job.settings)? {
             Some(settings) => in_state(&job.folder, &settings, work),

@@ -1,6 +1,7 @@
 //! A table of our own store under the workload.
 
-use super::workload::{Change, Engine, Error, Key, PREFIX_BYTES};
+use super::keys::{Key, PREFIX_BYTES};
+use super::workload::{Change, Engine, Error};
 use std::path::Path;
 use store::{CommitPart, Fetched, Store, StoreOptions, Table, TableOptions};
 

@@ -1,7 +1,8 @@
 //! A state with its tries under the workload, in pages or as Besu keeps it: its keys are slots of
 //! one contract, or of many.
 
-use super::workload::{Change, Engine, Error, Key, PREFIX_BYTES};
+use super::keys::{Key, PREFIX_BYTES};
+use super::workload::{Change, Engine, Error};
 use anyhow::{Context, bail};
 use ethereum::state::{FlatOptions, FlatTrie};
 use std::path::Path;
@@ -126,10 +127,10 @@ impl InState {
 
     fn key(&self, key: &Key) -> StateKey {
         let mut account = [0; 32];
-        if self.owner == Owner::One {
-            return StateKey::slot(account, *key);
+        if self.owner == Owner::Many {
+            account[..PREFIX_BYTES].copy_from_slice(&key[..PREFIX_BYTES]);
         }
-        account[..PREFIX_BYTES].copy_from_slice(&key[..PREFIX_BYTES]);
+        // hashes of slots have nothing in common: what the key shares with its group comes last
         let mut slot = *key;
         slot.rotate_left(PREFIX_BYTES);
         StateKey::slot(account, slot)
@@ -150,6 +151,28 @@ impl InState {
             ("evicted_branches", survey.evicted as f64),
             ("disk_factor", ratio(survey.disk_bytes, survey.live_bytes)),
         ]
+    }
+
+    /// What is to change in the state, with accounts that are not there yet.
+    fn changes<'a>(
+        &mut self,
+        changes: &'a [Change],
+        account: &'a [u8],
+    ) -> Result<Vec<store::Change<'a>>, Error> {
+        let mut all: Vec<store::Change<'a>> = vec![];
+        for (key, value) in changes {
+            self.changed += (key.len() + value.as_ref().map_or(0, Vec::len)) as u64;
+            all.push(store::Change { key: self.key(key), value: value.as_deref() });
+        }
+        let mut owners: Vec<_> = all.iter().map(|c| StateKey::account(c.key.account)).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        let mut is_there = vec![false; owners.len()];
+        self.find(&owners, &mut |at, value| is_there[at] = value.is_some())?;
+        let new = owners.into_iter().zip(is_there).filter(|(_, is_there)| !is_there);
+        all.extend(new.map(|(key, _)| store::Change { key, value: Some(account) }));
+        all.sort_unstable_by_key(|change| change.key);
+        Ok(all)
     }
 
     fn find(
@@ -189,19 +212,7 @@ impl Engine for InState {
 
     fn apply(&mut self, changes: &[Change]) -> Result<(), Error> {
         let account = account();
-        let mut all: Vec<store::Change<'_>> = vec![];
-        for (key, value) in changes {
-            self.changed += (key.len() + value.as_ref().map_or(0, Vec::len)) as u64;
-            all.push(store::Change { key: self.key(key), value: value.as_deref() });
-        }
-        let mut owners: Vec<_> = all.iter().map(|c| StateKey::account(c.key.account)).collect();
-        owners.sort_unstable();
-        owners.dedup();
-        let mut is_there = vec![false; owners.len()];
-        self.find(&owners, &mut |at, value| is_there[at] = value.is_some())?;
-        let new = owners.into_iter().zip(is_there).filter(|(_, is_there)| !is_there);
-        all.extend(new.map(|(key, _)| store::Change { key, value: Some(&account) }));
-        all.sort_unstable_by_key(|change| change.key);
+        let all = self.changes(changes, &account)?;
         match &mut self.kept {
             Kept::Pages { store, .. } => {
                 store.update(&all)?;
@@ -212,6 +223,20 @@ impl Engine for InState {
                 Ok(state.commit(|mut parts| store.commit(&mut parts, b""))?)
             }
         }
+    }
+
+    fn load(&mut self, changes: &[Change]) -> Result<(), Error> {
+        let account = account();
+        let all = self.changes(changes, &account)?;
+        match &mut self.kept {
+            Kept::Pages { store, .. } => Ok(store.load(&all).map(|_| ())?),
+            Kept::FlatTrie { .. } => self.apply(changes),
+        }
+    }
+
+    fn rank(&self, key: &Key) -> u64 {
+        let start = if self.owner == Owner::One { PREFIX_BYTES } else { 0 };
+        u64::from_be_bytes(std::array::from_fn(|at| key[start + at]))
     }
 
     fn settle(&mut self) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! Our store under the workload, against the naive one.
 
-use super::workload::{Change, Engine, Key};
+use super::keys::Key;
+use super::workload::{Change, Engine};
 use super::*;
 use std::collections::BTreeMap;
 use std::thread;
@@ -68,13 +69,13 @@ fn states_find_what_a_map_finds() {
             let mut store = opened(|| state::InState::open(dir.path(), &settings));
             // contracts are drawn unevenly, as in real blocks
             let draw = if owner == "many" { Draw::Skewed } else { Draw::Uniform };
-            let job = workload::Job { operation, keys: 20_000, draw };
+            let job = workload::Job { operation, keys: 20_000, draw, blocks: 20 };
             let expected = workload::run(&mut map, job).unwrap();
             let found = workload::run(&mut store, job).unwrap();
             let facts = |m: workload::Measured| (m.operations, m.bytes, m.digest);
             assert_eq!(facts(found), facts(expected), "{owner}, {ahead:?}, {}", operation.name());
-            let writes =
-                [Operation::Fill, Operation::Update, Operation::Blocks].contains(&operation);
+            let writes = [Operation::Load, Operation::Fill, Operation::Update, Operation::Blocks];
+            let writes = writes.contains(&operation);
             match store.facts().first() {
                 Some((_, written)) => assert_eq!(*written > 1.0, writes),
                 None => assert_eq!(ahead, None),
@@ -91,14 +92,14 @@ fn our_store_finds_what_a_map_finds() {
     for operation in Operation::ALL.into_iter().chain(again) {
         // as in the benchmark, each operation opens the store anew
         let mut ours = opened(|| ours::Ours::open(dir.path(), 1 << 20));
-        let job = workload::Job { operation, keys: 20_000, draw: Draw::Uniform };
+        let job = workload::Job { operation, keys: 20_000, draw: Draw::Uniform, blocks: 20 };
         let expected = workload::run(&mut map, job).unwrap();
         let found = workload::run(&mut ours, job).unwrap();
         let facts = |m: workload::Measured| (m.operations, m.bytes, m.digest);
         assert_eq!(facts(found), facts(expected), "{}", operation.name());
         let is_absent = operation == Operation::GetAbsent;
         assert_eq!((expected.digest == 0, expected.bytes == 0), (is_absent, is_absent));
-        // a small database gets twenty blocks of 500 changes, of which some meet in a key
+        // of twenty blocks of 500 changes some meet in a key
         let least = if operation == Operation::Blocks { 9_800 } else { 20_000 };
         assert!(expected.operations >= least, "{}: {}", operation.name(), expected.operations);
     }

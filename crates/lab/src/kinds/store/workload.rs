@@ -2,32 +2,22 @@
 //!
 //! The program of the peers (`benchmarks/engines/stores`) is made with this file too, so it needs
 //! nothing but the standard library.
-//!
-//! Keys have 32 bytes: 8 that a hundred neighbours share, as the slots of a contract do, and 24 of
-//! their own. Values have 32 to 99 bytes. Both follow from a number, and from the round that wrote
-//! the value last, so that no list of them has to be kept.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use super::keys::{ABSENT, Draw, Key, PREFIX_BYTES, key, random, value};
+
 /// What an engine fails with.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// A key.
-pub type Key = [u8; 32];
-
-/// Bytes at the start of a key that its group shares.
-pub const PREFIX_BYTES: usize = 8;
-/// Keys in a group.
-const GROUP: u64 = 100;
 /// Changes that a fill makes in one batch.
 const FILL_BATCH: u64 = 100_000;
 /// Changes in one batch of updates, and batches.
 const UPDATE_BATCH: u64 = 10_000;
 const UPDATE_BATCHES: u64 = 20;
-/// Changes of one block, and blocks, of which a small database gets fewer.
+/// Changes of one block.
 const BLOCK: u64 = 500;
-const BLOCKS: u64 = 10_000;
 /// The smallest database: no batch has a key twice.
 pub const LEAST_KEYS: u64 = UPDATE_BATCH;
 /// Keys that are read, one by one or in batches.
@@ -35,8 +25,6 @@ const READS: u64 = 100_000;
 const READ_BATCH: usize = 1_000;
 /// Groups that are scanned.
 const SCANS: u64 = 1_000;
-/// Numbers from here on are of keys that no store has.
-const ABSENT: u64 = 1 << 40;
 /// Coprime to the number of keys, so that counting in its multiples meets each key once.
 const STRIDE: u64 = 982_451_653;
 
@@ -56,6 +44,17 @@ pub trait Engine {
 
     /// Makes all changes or none. They survive a power loss when it returns.
     fn apply(&mut self, changes: &[Change]) -> Result<(), Error>;
+
+    /// Puts in what comes next in the order of keys ([`Engine::rank`]), of an empty database. It
+    /// survives a power loss when [`Engine::settle`] returns.
+    fn load(&mut self, changes: &[Change]) -> Result<(), Error> {
+        self.apply(changes)
+    }
+
+    /// What the order of keys in the database begins with.
+    fn rank(&self, key: &Key) -> u64 {
+        u64::from_be_bytes(std::array::from_fn(|at| key[at]))
+    }
 
     /// Waits for what the store does in the background.
     fn settle(&mut self) -> Result<(), Error>;
@@ -78,11 +77,14 @@ pub enum Operation {
     Update,
     /// Many small batches that insert, update and remove; the number of keys stays about the same.
     Blocks,
+    /// Puts in every key once, in the order of the database, durable at the end.
+    Load,
 }
 
 impl Operation {
     /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
+        Self::Load,
         Self::Fill,
         Self::Get,
         Self::GetAbsent,
@@ -103,6 +105,7 @@ impl Operation {
             Self::Scan => "scan",
             Self::Update => "update",
             Self::Blocks => "blocks",
+            Self::Load => "load",
         }
     }
 
@@ -110,41 +113,6 @@ impl Operation {
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|operation| operation.name() == name)
-    }
-}
-
-/// How the keys that are read and changed are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Draw {
-    /// Each as likely as any other.
-    #[default]
-    Uniform,
-    /// Four of five from the first fifth of all numbers, and so again within it (Gray et al.,
-    /// "Quickly generating billion-record synthetic databases", 1994: self-similar).
-    Skewed,
-}
-
-/// The logarithm of 0.2 by that of 0.8.
-const SKEW: f64 = 7.212_6;
-
-impl Draw {
-    /// The draw of this name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        [("uniform", Self::Uniform), ("skewed", Self::Skewed)]
-            .into_iter()
-            .find_map(|(own, draw)| (own == name).then_some(draw))
-    }
-
-    /// A number below `keys` that follows from `random`.
-    fn number(self, random: u64, keys: u64) -> u64 {
-        match self {
-            Self::Uniform => random % keys,
-            Self::Skewed => {
-                let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
-                (share.powf(SKEW) * keys as f64) as u64
-            }
-        }
     }
 }
 
@@ -157,6 +125,8 @@ pub struct Job {
     pub keys: u64,
     /// Which of them are read and changed.
     pub draw: Draw,
+    /// Blocks that are made durable one by one.
+    pub blocks: u64,
 }
 
 impl Job {
@@ -199,46 +169,6 @@ impl Measured {
     }
 }
 
-/// The finaliser of SplitMix64.
-fn mix(n: u64) -> u64 {
-    let n = (n ^ (n >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ (n >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ (n >> 31)
-}
-
-/// The `at`-th random number of `seed`.
-fn random(seed: u64, at: u64) -> u64 {
-    mix(seed
-        .wrapping_mul(0xd134_2543_de82_ef95)
-        .wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
-}
-
-/// The key with this number.
-fn key(n: u64) -> Key {
-    let mut key = [0; 32];
-    let group = (n % ABSENT) / GROUP;
-    for (word, bytes) in (0..).zip(key.chunks_exact_mut(8)) {
-        let word = if word == 0 { random(1, group) } else { random(2 + word, n) };
-        bytes.copy_from_slice(&word.to_be_bytes());
-    }
-    key
-}
-
-/// The value that `seed` sets under key `n`.
-fn value(n: u64, seed: u64) -> Vec<u8> {
-    let first = random(seed ^ 0x5eed, n);
-    let length = 32 + (first % 68) as usize;
-    let mut value = Vec::with_capacity(length + 8);
-    for at in 0.. {
-        if value.len() >= length {
-            break;
-        }
-        value.extend(random(first, at).to_le_bytes());
-    }
-    value.truncate(length);
-    value
-}
-
 /// Does `job` with `engine`.
 ///
 /// # Errors
@@ -252,6 +182,7 @@ pub fn run(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
         Operation::Scan => scan(engine, job),
         Operation::Update => update(engine, job),
         Operation::Blocks => blocks(engine, job),
+        Operation::Load => load(engine, job.keys),
     }
 }
 
@@ -264,6 +195,27 @@ fn fill(engine: &mut dyn Engine, keys: u64) -> Result<Measured, Error> {
         let number = |at: u64| (u128::from(at) * u128::from(STRIDE) % u128::from(keys)) as u64;
         let changes: Vec<Change> = batch.map(number).map(|n| (key(n), Some(value(n, 0)))).collect();
         apply(engine, &changes, &mut measured)?;
+    }
+    let start = Instant::now();
+    engine.settle()?;
+    measured.time += start.elapsed();
+    Ok(measured)
+}
+
+fn load(engine: &mut dyn Engine, keys: u64) -> Result<Measured, Error> {
+    let mut measured = Measured { operations: keys, ..Measured::default() };
+    let mut order: Vec<(u64, u32)> = Vec::with_capacity(keys as usize);
+    for n in 0..u32::try_from(keys)? {
+        order.push((engine.rank(&key(n.into())), n));
+    }
+    order.sort_unstable();
+    for batch in order.chunks(FILL_BATCH as usize) {
+        let changes = batch.iter().map(|(_, n)| u64::from(*n)).map(|n| (key(n), Some(value(n, 0))));
+        let changes: Vec<Change> = changes.collect();
+        changes.iter().flat_map(|(_, value)| value).for_each(|value| measured.value(value));
+        let start = Instant::now();
+        engine.load(&changes)?;
+        measured.time += start.elapsed();
     }
     let start = Instant::now();
     engine.settle()?;
@@ -341,8 +293,7 @@ fn update(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
 
 fn blocks(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
     let mut measured = Measured::default();
-    let count = if job.keys < 100 * BLOCKS { job.keys / 1_000 } else { BLOCKS };
-    for block in 0..count {
+    for block in 0..job.blocks {
         let changes = changes_of_block(job, block);
         measured.operations += changes.len() as u64;
         apply(engine, &changes, &mut measured)?;
