@@ -125,27 +125,30 @@ fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     let mut named: Vec<_> = named(all, &args.names)?.into_iter().cloned().collect();
     args.set.iter().try_for_each(|assignment| set(&mut named, assignment))?;
     for definition in named {
-        let (name, is_named) = (&definition.name, args.names.contains(&definition.name));
-        let lacks = definition.lacks().join(",");
-        if !lacks.is_empty() {
-            let why = format!("{name}: needs a program that was built with `--features {lacks}`");
-            ensure!(!is_named, "bench {why}");
-            eprintln!("left out: {why}");
-            left_out.push(why);
-            continue;
-        }
-        let missing = definition.missing().join(", ");
-        if missing.is_empty() {
+        let is_named = args.names.contains(&definition.name);
+        let Some(why) = obstacle(&definition, everything && !is_named) else {
             let shapes = shapes(&definition, args, everything);
             chosen.extend((!shapes.is_empty()).then_some((definition, shapes)));
             continue;
-        }
-        ensure!(!is_named, "bench {name}: expected --set {missing}=..., found none");
-        let why = format!("{name}: only you can say {missing} (--set)");
+        };
+        ensure!(!is_named, "bench {why}");
         eprintln!("left out: {why}");
         left_out.push(why);
     }
     Ok((chosen, left_out))
+}
+
+/// Why a definition cannot be measured now, or not as one of all.
+fn obstacle(definition: &Definition, of_all: bool) -> Option<String> {
+    let (name, lacks) = (&definition.name, definition.lacks().join(","));
+    if !lacks.is_empty() {
+        return Some(format!("{name}: needs a program that was built with `--features {lacks}`"));
+    }
+    if of_all && definition.only_by_name {
+        return Some(format!("{name}: takes long; it is measured where it is named"));
+    }
+    let missing = definition.missing().join(", ");
+    (!missing.is_empty()).then(|| format!("{name}: expected --set {missing}=..., found none"))
 }
 
 /// Sets what `assignment` says in each of the definitions that have such a setting.
@@ -236,5 +239,15 @@ mod tests {
         let error = set(&mut all, "z=1").unwrap_err().to_string();
         assert_eq!(error, "a: no setting 'z'; available: x, y");
         assert!(set(&mut all, "z").unwrap_err().to_string().contains("expected name=value"));
+    }
+    #[test]
+    fn what_takes_long_is_measured_where_it_is_named() {
+        let mut long = definition("a", "x=1");
+        assert_eq!(obstacle(&long, true), None);
+        long.only_by_name = true;
+        assert!(obstacle(&long, true).unwrap().starts_with("a: takes long"));
+        assert_eq!(obstacle(&long, false), None);
+        long.asks = vec!["y".into()];
+        assert_eq!(obstacle(&long, false).unwrap(), "a: expected --set y=..., found none");
     }
 }

@@ -113,6 +113,21 @@ fn a_store_goes_through_its_operations_in_one_folder() {
 }
 
 #[test]
+fn a_state_that_is_loaded_goes_through_its_blocks_and_nobody_warms_up() {
+    let scratch = Scratch::new("bench-store-share");
+    let words = "store-pages-share --set keys=20000 --set blocks=20 --pairs 1";
+    let sitting = succeed_json(&mut bench(words, &scratch, Path::new("benchmarks")));
+    let runs = sitting["contests"][0]["runs"].as_array().expect("runs");
+    assert!(runs.iter().all(|run| run["block"] == 1), "{runs:?}");
+    let facts = &runs[0]["record"]["facts"];
+    assert_eq!(facts["load.operations"], 20_000);
+    // of 500 changes some meet in a key
+    let changes = facts["blocks.operations"].as_u64().expect("changes");
+    assert!((9_000..=10_000).contains(&changes), "{facts}");
+    assert_eq!(runs[0]["record"]["settings"]["memory-bytes"], "53600");
+}
+
+#[test]
 fn a_record_of_a_bench_is_a_report_and_others_are_not() {
     let scratch = Scratch::new("bench-report");
     let out = scratch.path("out");

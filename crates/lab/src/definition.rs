@@ -55,6 +55,8 @@ pub struct Definition {
     pub steps: Option<(String, Vec<String>)>,
     /// Does each contestant run once before runs count?
     pub warm_up: bool,
+    /// Does it take too long to be one of all?
+    pub only_by_name: bool,
     /// Settings that only the user can give.
     pub asks: Vec<String>,
     /// Features that the program must have been built with.
@@ -120,6 +122,8 @@ struct File {
     steps: BTreeMap<String, Vec<Value>>,
     #[serde(default = "yes")]
     warm_up: bool,
+    #[serde(default)]
+    only_by_name: bool,
     #[serde(default)]
     asks: Vec<String>,
     #[serde(default)]
@@ -198,6 +202,7 @@ impl Definition {
             sweep: lists(file.sweep)?,
             steps: lists(file.steps)?.into_iter().next(),
             warm_up: file.warm_up,
+            only_by_name: file.only_by_name,
             asks: file.asks,
             features: file.features,
             instructions: file.instructions,
