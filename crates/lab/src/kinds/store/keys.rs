@@ -4,7 +4,8 @@
 //! Keys have 32 bytes: 8 that a hundred neighbours share, as the slots of a contract do, and 24 of
 //! their own. Values have 32 to 99 bytes, and follow from the round that wrote them last, too.
 //!
-//! The program of the peers is made with this file, too, so it needs nothing but the standard library.
+//! The program of the peers is made with this file, too, so it needs nothing but the standard
+//! library.
 
 /// A key.
 pub type Key = [u8; 32];
