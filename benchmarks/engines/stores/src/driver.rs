@@ -7,9 +7,9 @@ pub mod keys;
 #[path = "../../../../crates/lab/src/kinds/store/workload.rs"]
 pub mod workload;
 
+use keys::Draw;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use keys::Draw;
 use workload::{Engine, Error, Job, Operation};
 
 /// A store that can be measured.
@@ -47,6 +47,10 @@ fn arguments() -> Result<Arguments, Error> {
             "-dir" => found.dir = value.into(),
             "-memory" => found.memory = value.parse()?,
             "-keys" => found.job.keys = value.parse()?,
+            "-draw" => {
+                let draw = Draw::by_name(&value);
+                found.job.draw = draw.ok_or(format!("unknown draw {value}"))?;
+            }
             "-blocks" => found.job.blocks = value.parse()?,
             "-op" => {
                 let operation = Operation::by_name(&value);
