@@ -65,6 +65,9 @@ fn arguments() -> Result<Arguments, Error> {
     {
         return Err("-dir, -memory and -keys (at least 10000) are needed".into());
     }
+    if found.job.operation == Operation::Blocks && found.job.blocks == 0 {
+        return Err("-op blocks: -blocks is needed".into());
+    }
     Ok(found)
 }
 

@@ -92,8 +92,8 @@ impl Error {
         }
     }
 
-    /// What was expected and what was found, for whoever names file and offset already.
-    pub(crate) fn difference(&self) -> (String, String) {
+    /// Of undo data: what was expected and found, for whoever names file and offset already.
+    pub(crate) fn of_undo(&self) -> (String, String) {
         let other = |found: String| ("undo data".to_owned(), found);
         match self {
             Self::Checksum { expected, found, .. } => {

@@ -26,9 +26,7 @@ pub(crate) fn difference(
         let differs = match kept.undo(height, hash, &mut found) {
             Ok(true) => differing_undo(&expected, &found),
             Ok(false) => wrong(("undo data".into(), "none".into())),
-            Err(Error::Core(error)) if error.status() == Status::Damage => {
-                wrong(error.difference())
-            }
+            Err(Error::Core(error)) if error.status() == Status::Damage => wrong(error.of_undo()),
             Err(error) if error.status() == Status::Damage => {
                 wrong(("undo data".into(), error.to_string()))
             }

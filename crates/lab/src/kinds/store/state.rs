@@ -175,6 +175,23 @@ impl InState {
         Ok(all)
     }
 
+    /// Makes changes, durably or, where that is possible, as a part of a bulk load.
+    fn put(&mut self, changes: &[Change], is_load: bool) -> Result<(), Error> {
+        let account = account();
+        let all = self.changes(changes, &account)?;
+        match &mut self.kept {
+            Kept::Pages { store, .. } if is_load => Ok(store.load(&all).map(|_| ())?),
+            Kept::Pages { store, .. } => {
+                store.update(&all)?;
+                Ok(store.sync()?)
+            }
+            Kept::FlatTrie { store, state } => {
+                state.update(&all)?;
+                Ok(state.commit(|mut parts| store.commit(&mut parts, b""))?)
+            }
+        }
+    }
+
     fn find(
         &self,
         keys: &[StateKey],
@@ -211,27 +228,11 @@ impl Engine for InState {
     }
 
     fn apply(&mut self, changes: &[Change]) -> Result<(), Error> {
-        let account = account();
-        let all = self.changes(changes, &account)?;
-        match &mut self.kept {
-            Kept::Pages { store, .. } => {
-                store.update(&all)?;
-                Ok(store.sync()?)
-            }
-            Kept::FlatTrie { store, state } => {
-                state.update(&all)?;
-                Ok(state.commit(|mut parts| store.commit(&mut parts, b""))?)
-            }
-        }
+        self.put(changes, false)
     }
 
     fn load(&mut self, changes: &[Change]) -> Result<(), Error> {
-        let account = account();
-        let all = self.changes(changes, &account)?;
-        match &mut self.kept {
-            Kept::Pages { store, .. } => Ok(store.load(&all).map(|_| ())?),
-            Kept::FlatTrie { .. } => self.apply(changes),
-        }
+        self.put(changes, true)
     }
 
     fn rank(&self, key: &Key) -> u64 {

@@ -187,35 +187,38 @@ pub fn run(engine: &mut dyn Engine, job: Job) -> Result<Measured, Error> {
 }
 
 fn fill(engine: &mut dyn Engine, keys: u64) -> Result<Measured, Error> {
-    let mut measured = Measured { operations: keys, ..Measured::default() };
-    let mut at = 0;
-    while at < keys {
-        let batch = at..keys.min(at + FILL_BATCH);
-        at = batch.end;
-        let number = |at: u64| (u128::from(at) * u128::from(STRIDE) % u128::from(keys)) as u64;
-        let changes: Vec<Change> = batch.map(number).map(|n| (key(n), Some(value(n, 0)))).collect();
-        apply(engine, &changes, &mut measured)?;
-    }
-    let start = Instant::now();
-    engine.settle()?;
-    measured.time += start.elapsed();
-    Ok(measured)
+    let number = |at| (u128::from(at) * u128::from(STRIDE) % u128::from(keys)) as u64;
+    put_all(engine, keys, number, |engine, changes| engine.apply(changes))
 }
 
 fn load(engine: &mut dyn Engine, keys: u64) -> Result<Measured, Error> {
-    let mut measured = Measured { operations: keys, ..Measured::default() };
     let mut order: Vec<(u64, u32)> = Vec::with_capacity(keys as usize);
     for n in 0..u32::try_from(keys)? {
         order.push((engine.rank(&key(n.into())), n));
     }
     order.sort_unstable();
-    for batch in order.chunks(FILL_BATCH as usize) {
-        let changes = batch.iter().map(|(_, n)| u64::from(*n)).map(|n| (key(n), Some(value(n, 0))));
-        let changes: Vec<Change> = changes.collect();
-        changes.iter().flat_map(|(_, value)| value).for_each(|value| measured.value(value));
-        let start = Instant::now();
-        engine.load(&changes)?;
-        measured.time += start.elapsed();
+    let number = |at| order[at as usize].1.into();
+    put_all(engine, keys, number, |engine, changes| engine.load(changes))
+}
+
+/// How an engine takes a batch.
+type Put = fn(&mut dyn Engine, &[Change]) -> Result<(), Error>;
+
+/// Puts in every key once, in the order of `number`, until nothing is left to do.
+fn put_all(
+    engine: &mut dyn Engine,
+    keys: u64,
+    number: impl Fn(u64) -> u64,
+    put: Put,
+) -> Result<Measured, Error> {
+    let mut measured = Measured { operations: keys, ..Measured::default() };
+    let mut at = 0;
+    while at < keys {
+        let batch = at..keys.min(at + FILL_BATCH);
+        at = batch.end;
+        let changes: Vec<Change> =
+            batch.map(&number).map(|n| (key(n), Some(value(n, 0)))).collect();
+        timed(engine, &changes, &mut measured, put)?;
     }
     let start = Instant::now();
     engine.settle()?;
@@ -228,9 +231,18 @@ fn apply(
     changes: &[Change],
     measured: &mut Measured,
 ) -> Result<(), Error> {
+    timed(engine, changes, measured, |engine, changes| engine.apply(changes))
+}
+
+fn timed(
+    engine: &mut dyn Engine,
+    changes: &[Change],
+    measured: &mut Measured,
+    put: Put,
+) -> Result<(), Error> {
     changes.iter().filter_map(|(_, value)| value.as_ref()).for_each(|value| measured.value(value));
     let start = Instant::now();
-    engine.apply(changes)?;
+    put(engine, changes)?;
     measured.time += start.elapsed();
     Ok(())
 }
