@@ -2,10 +2,7 @@
 //! rule of headers, ommers, bodies and transactions; invalid blocks are refused by the rule that
 //! the test names, or need execution.
 
-#[path = "vectors/networks.rs"]
-mod networks;
-mod vectors;
-
+use crate::{networks, vectors};
 use blockmill_ethereum::body::{BodyView, verify_body};
 use blockmill_ethereum::error::Violation;
 use blockmill_ethereum::header::HeaderView;

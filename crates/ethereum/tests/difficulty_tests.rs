@@ -1,7 +1,6 @@
 //! Every vector of the public DifficultyTests gives the expected difficulty, in both arithmetics.
 
-mod vectors;
-
+use crate::vectors;
 use blockmill_ethereum::U256;
 use blockmill_ethereum::difficulty::{Formula, Parent};
 use blockmill_ethereum::difficulty_bigint;

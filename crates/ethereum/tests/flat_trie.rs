@@ -1,15 +1,10 @@
 //! Flat values beside the nodes of their tries: roots against the definition, and both healed from
 //! each other.
 
-extern crate store as blockmill_store;
-
-#[path = "../../store/tests/generated_state/mod.rs"]
-mod generated_state;
-
+use crate::generated_state::{Draw, Mood, Random, World, changes};
 use blockmill_ethereum::state::{
     FlatOptions, FlatStore, FlatTrie, FlatTrieError, HAS_ROCKSDB, Healed, StateError,
 };
-use generated_state::{Draw, Mood, Random, World, changes};
 use std::path::Path;
 use std::sync::Arc;
 use store::disk::simulated::SimulatedDisk;

@@ -1,7 +1,6 @@
 //! The public ethash vectors (PoWTests of ethereum/tests), and the seal of a real block.
 
-mod vectors;
-
+use crate::vectors;
 use blockmill_ethereum::U256;
 use blockmill_ethereum::ethash::{Cache, Seal, SealError, check_seals, naive};
 use blockmill_ethereum::header::HeaderView;

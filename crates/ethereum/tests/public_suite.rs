@@ -1,9 +1,7 @@
 //! The public tests of the execution layer: every case has the expected verdict, and none is
 //! skipped without a reason.
 
-#[path = "vectors/mod.rs"]
-mod vectors;
-
+use crate::vectors;
 use blockmill_ethereum::suite::{self, Case, Verdict};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,10 +1,7 @@
 //! Headers of real chains, and of chains that other clients made, keep every rule; their first
 //! blocks are those that we compute.
 
-#[path = "real_blocks/source.rs"]
-#[allow(dead_code)] // this program reads a part of the sources
-mod source;
-
+use crate::source::{self, RealBlock};
 use blockmill_ethereum::body::BodyView;
 use blockmill_ethereum::header::HeaderView;
 use blockmill_ethereum::header::rules::{self, DifficultyArithmetic};
@@ -12,7 +9,6 @@ use blockmill_ethereum::ommers::{Ancestor, AncestorWindow};
 use blockmill_ethereum::params::{ChainSpec, Fork};
 use blockmill_ethereum::{Hash, U256};
 use serde_json::Value;
-use source::RealBlock;
 use std::collections::BTreeMap;
 
 /// Verifies `blocks` from `parent` on, with total difficulties and ommers; gives the last hash.

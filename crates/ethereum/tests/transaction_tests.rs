@@ -2,10 +2,7 @@
 //! gas, and what is refused is refused for the published reason. Then the senders of blocks that
 //! real clients executed.
 
-#[path = "vectors/networks.rs"]
-mod networks;
-mod vectors;
-
+use crate::{networks, vectors};
 use blockmill_ethereum::Address;
 use blockmill_ethereum::body::{BodyError, BodyView};
 use blockmill_ethereum::header::HeaderView;

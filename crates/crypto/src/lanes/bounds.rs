@@ -82,12 +82,13 @@ impl Modular {
         Modular { per_one: one.modpow(&(&p - 2u8), &p), p }
     }
 
-    /// Asserts that the numbers are these modulo p, whichever way they are looked at.
+    /// Asserts that the numbers are these modulo p, whichever way they are looked at. What is
+    /// expected is no type of its own: this function is a long one to compile.
     fn equal<L: Limb, P: Prime>(
         &self,
         what: &str,
         found: &Field<L, P>,
-        expected: impl Fn(usize) -> BigUint,
+        expected: &dyn Fn(usize) -> BigUint,
     ) {
         let values = numbers(found.limbs());
         let unique = numbers(found.canonical().limbs());
@@ -110,7 +111,7 @@ impl Modular {
         what: &str,
         found: &Loose<L, P>,
         one: &Field<L, P>,
-        expected: impl Fn(usize) -> BigUint,
+        expected: &dyn Fn(usize) -> BigUint,
     ) {
         let zeros = found.is_zero();
         for lane in 0..LANES {
@@ -131,20 +132,21 @@ fn sums<L: Limb, P: Prime>(proof: L::Proof) {
     combinations::<2>(&patterns, |lanes| {
         let [a, b] = lanes.map(|lanes| Field::<L, P>::of(vector(proof, &lanes)));
         let [x, y] = lanes.map(|lanes| lanes.map(integer));
-        modular.equal("a", &a, |i| x[i].clone());
-        modular.equal("a + b", &a.add(&b), |i| &x[i] + &y[i]);
-        modular.equal_loose("a - b", &a.sub(&b), &one, |i| &some + &x[i] - &y[i]);
-        modular.equal("a - b", &a.sub_tight(&b), |i| &some + &x[i] - &y[i]);
-        modular.equal_loose("3 / 2 * a", &a.three_halves(), &one, |i| &x[i] * &half * 3u8);
+        modular.equal("a", &a, &|i| x[i].clone());
+        modular.equal("a + b", &a.add(&b), &|i| &x[i] + &y[i]);
+        modular.equal_loose("a - b", &a.sub(&b), &one, &|i| &some + &x[i] - &y[i]);
+        modular.equal("a - b", &a.sub_tight(&b), &|i| &some + &x[i] - &y[i]);
+        modular.equal_loose("3 / 2 * a", &a.three_halves(), &one, &|i| &x[i] * &half * 3u8);
         for negative in [0, alternating, Mask::MAX] {
             let minus = |i: usize| match negative >> i & 1 {
                 1 => &some - &x[i],
                 _ => &some + &x[i],
             };
-            modular.equal("±a", &a.negated(negative), minus);
-            modular.equal_loose("±a - b", &a.signed_sub(negative, &b), &one, |i| minus(i) - &y[i]);
+            modular.equal("±a", &a.negated(negative), &minus);
+            modular
+                .equal_loose("±a - b", &a.signed_sub(negative, &b), &one, &|i| minus(i) - &y[i]);
             let either = |i: usize| if negative >> i & 1 == 1 { &y[i] } else { &x[i] };
-            modular.equal("a or b", &a.replaced(negative, &b), |i| either(i).clone());
+            modular.equal("a or b", &a.replaced(negative, &b), &|i| either(i).clone());
         }
     });
     combinations::<3>(&patterns, |lanes| {
@@ -176,22 +178,22 @@ fn products<L: Limb, P: Prime>(proof: L::Proof) {
         let [a, b, c, d] = others.map(|lanes| Loose::<L, P>::of(vector(proof, &lanes)));
         let [x, y, z, w] = others.map(|lanes| lanes.map(integer));
         let per_one = &modular.per_one;
-        modular.equal_loose("a", &a, &one, |i| x[i].clone());
-        modular.equal("a * b", &a.mul(&b), |i| &x[i] * &y[i] * per_one);
-        modular.equal("a * a", &a.square(), |i| &x[i] * &x[i] * per_one);
+        modular.equal_loose("a", &a, &one, &|i| x[i].clone());
+        modular.equal("a * b", &a.mul(&b), &|i| &x[i] * &y[i] * per_one);
+        modular.equal("a * a", &a.square(), &|i| &x[i] * &x[i] * per_one);
         let mut sum = one;
         for (c, d, z, w) in [(&c, &d, &z, &w), (&a, &b, &x, &y), (&b, &b, &y, &y)] {
             sum.set_square_add_mul(&a, c, d);
             let expected = |i: usize| (&x[i] * &x[i] + &z[i] * &w[i]) * per_one;
-            modular.equal("a * a + c * d", &sum, expected);
+            modular.equal("a * a + c * d", &sum, &expected);
             let factor = [tight[turn % tight.len()]; LANES];
             sum = Field::of(vector(proof, &factor));
             sum.mul_add_mul_assign(&a, c, d);
             let expected = |i: usize| (integer(factor[i]) * &x[i] + &z[i] * &w[i]) * per_one;
-            modular.equal("s * a + c * d", &sum, expected);
+            modular.equal("s * a + c * d", &sum, &expected);
             let before = numbers(sum.limbs());
             sum.mul_assign(&b);
-            modular.equal("s * b", &sum, |i| &before[i] * &y[i] * per_one);
+            modular.equal("s * b", &sum, &|i| &before[i] * &y[i] * per_one);
         }
     });
 }

@@ -129,9 +129,20 @@ impl<L: Limb, P: Prime> Loose<L, P> {
         self
     }
 
+    /// Not inlined: it would be compiled again for each sum. All lanes are looked at, in registers.
+    #[inline(never)]
     fn fits(&self, most: u64) -> bool {
-        let limbs = self.0.iter().zip([LOW, LOW, LOW, LOW, most]);
-        limbs.into_iter().all(|(limb, most)| limb.numbers().iter().all(|limb| *limb <= most))
+        L::run_with(
+            self.0[0].proven(),
+            self,
+            #[inline(always)]
+            |number| {
+                let limbs = number.0.iter().zip([LOW, LOW, LOW, LOW, most]);
+                !limbs.fold(false, |above, (limb, most)| {
+                    limb.numbers().iter().fold(above, |above, lane| above | (*lane > most))
+                })
+            },
+        )
     }
 
     #[inline(always)]

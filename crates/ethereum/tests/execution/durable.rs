@@ -1,6 +1,6 @@
 //! The state on disk: what a kill, a power loss or damage leaves of it, and the way back.
 
-use crate::imports::{Place, options, published, run, settings};
+use super::imports::{Place, options, published, run, settings};
 use archive::{Archive, ChunkLimit};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};

@@ -1,6 +1,6 @@
 //! A state that is kept as values and as tries: what one has lost comes from the other.
 
-use crate::imports::{options, published, run};
+use super::imports::{options, published, run};
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, HEALED_APART, Limits};
 use blockmill_ethereum::fault::Error;

@@ -189,7 +189,7 @@ fn a_wrong_root_is_found_among_blocks_that_are_rooted_together() {
         header.state_root[9] ^= 1;
         wrong[at].header = header.encode();
         let path = folder.path().join(format!("{at}.rlp"));
-        crate::refused::export(&path, &wrong);
+        super::refused::export(&path, &wrong);
         let options = options(spec.clone(), setting(every));
         let (run, error) = run(path, &options, &mut Sink::Discard);
         let error = error.unwrap();
@@ -239,7 +239,7 @@ fn every_setting_refuses_the_same_block_with_the_same_words() {
             block.header = header.encode();
             parent = Some(HeaderView::decode(&block.header).unwrap().hash());
         }
-        crate::refused::export(&path, &wrong);
+        super::refused::export(&path, &wrong);
         let mut told = None;
         for setting in settings() {
             // compared with those of 64 blocks, a root is compared after other things

@@ -1,6 +1,6 @@
 //! Parts of a stored state: proofs that a library accepts, and witnesses of stored blocks.
 
-use crate::imports::{Place, options, published, run};
+use super::imports::{Place, options, published, run};
 use alloy_primitives::{B256, Bytes};
 use alloy_trie::{Nibbles, proof::verify_proof};
 use blockmill_ethereum::commit::Sink;

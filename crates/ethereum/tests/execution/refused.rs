@@ -1,8 +1,8 @@
 //! A valid block with one field changed that only execution can see is refused by its own rule, and
 //! the state is as before.
 
-use crate::durable::{SMALL, small};
-use crate::imports::{options, published, run};
+use super::durable::{SMALL, small};
+use super::imports::{options, published, run};
 use crate::source::{self, RealBlock};
 use blockmill_ethereum::U256;
 use blockmill_ethereum::body::BodyView;

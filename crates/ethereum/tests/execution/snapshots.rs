@@ -1,7 +1,7 @@
 //! Snapshots beside blocks: what a death leaves while one is taken over.
 
-use crate::durable::{SMALL, small};
-use crate::imports::{Place, options, published, run};
+use super::durable::{SMALL, small};
+use super::imports::{Place, options, published, run};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
 use blockmill_ethereum::durable::{ExecutedStore, Limits};

@@ -1,14 +1,11 @@
 //! Units that are verified apart and joined get the verdict of a single run over all of them: the
 //! same block, rule, expectation and location, wherever the cuts are and whatever is damaged.
 
-#[path = "../real_blocks/source.rs"]
-#[allow(dead_code)] // this program reads a part of the sources
-mod source;
-
 mod containers;
 mod damage;
 mod merge;
 
+use crate::source::{self, RealBlock};
 use archive::{Archive, ChunkLimit};
 use blockmill_ethereum::Level;
 use blockmill_ethereum::commit::Sink;
@@ -23,7 +20,6 @@ use blockmill_ethereum::unit::{Joined, join, verify_unit};
 use chain::Status;
 use pipeline::Cancel;
 use rlp::{OnePass, Write};
-use source::RealBlock;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use testkit::Random;

@@ -3,4 +3,3 @@
 mod bodies;
 mod objects;
 mod receipts;
-mod source;

@@ -1,9 +1,5 @@
 //! Execution on real and on published chains: every root of every block.
 
-#[path = "../real_blocks/source.rs"]
-#[allow(dead_code)]
-mod source;
-
 mod chains;
 mod durable;
 mod healing;

@@ -1,0 +1,23 @@
+//! Ethereum against real blocks, naive versions, public vectors and other clients: one test program,
+//! so that it is linked once and its tests fill all cores.
+
+extern crate store as blockmill_store;
+
+#[path = "../../store/tests/generated_state/mod.rs"]
+mod generated_state;
+mod networks;
+mod source;
+mod vectors;
+
+mod blockchain_header_tests;
+mod difficulty_tests;
+mod execution;
+mod flat_trie;
+mod flipped_fields;
+mod genesis_dialects;
+mod pow_tests;
+mod public_suite;
+mod real_blocks;
+mod real_header_chains;
+mod transaction_tests;
+mod units;
