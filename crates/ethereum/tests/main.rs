@@ -1,5 +1,5 @@
-//! Ethereum against real blocks, naive versions, public vectors and other clients: one test program,
-//! so that it is linked once and its tests fill all cores.
+//! Ethereum against real blocks, naive versions, public vectors and other clients: one program, so
+//! that it is linked once and its tests fill all cores.
 
 extern crate store as blockmill_store;
 
