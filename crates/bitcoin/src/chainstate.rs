@@ -9,8 +9,9 @@ use crate::options::Options;
 use crate::run::Tip;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use store::disk::Disk;
 use store::{LogFile, Store, StoreOptions, Table, TableOptions, TableReader};
 
 /// Name of the folder of coins and undo data in that of the store.
@@ -52,12 +53,14 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens that of the store in `data`, or creates an empty one; coins take `memory` bytes.
+    /// Opens that of the store in `data` on `disk`, or creates an empty one; coins take `memory`
+    /// bytes.
     ///
     /// # Errors
     /// When it is open elsewhere, cannot be read, or is damaged.
-    pub fn open(data: &Path, memory: usize) -> Result<Self, Error> {
-        let mut opening = Store::open(&data.join(CHAINSTATE), &StoreOptions::default())?;
+    pub fn open(data: &Path, disk: &Arc<dyn Disk>, memory: usize) -> Result<Self, Error> {
+        let options = StoreOptions { disk: disk.clone(), ..StoreOptions::default() };
+        let mut opening = Store::open(&data.join(CHAINSTATE), &options)?;
         let coins = opening.table(COINS, &TableOptions::read_once(memory))?;
         let undo = opening.log(UNDO, UNDO_FILE)?;
         let (store, state) = opening.finish()?;
@@ -123,7 +126,7 @@ impl Chainstate {
         // before anything is created, cut or removed
         refuse_foreign(data, &options.params)?;
         let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
-        let Opened { store, coins, undo, state } = Opened::open(data, memory)?;
+        let Opened { store, coins, undo, state } = Opened::open(data, &options.disk, memory)?;
         let tip = state.map_or(Tip { height: 0, hash: genesis }, |state| state.tip);
         Ok(Self { genesis, coins: Mutex::new(coins), undo: Undo { store, file: undo, tip } })
     }

@@ -7,7 +7,9 @@ use crate::verified::Making;
 use crate::{BlockHash, Level};
 use pipeline::Cancel;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use store::disk::{Disk, RealDisk};
 
 /// Time after which what is verified is committed, unless memory asked for it before.
 pub const COMMIT_EVERY: Duration = Duration::from_secs(5 * 60);
@@ -23,6 +25,8 @@ pub struct Options {
     pub setting: Setting,
     /// Threads that scan, verify and run scripts.
     pub threads: usize,
+    /// Where coins and undo data are.
+    pub disk: Arc<dyn Disk>,
     /// Bytes of memory for coins that are not on disk yet, and for finding those that are.
     pub memory: u64,
     /// The scripts of this block and of those before it are taken as valid.
@@ -67,6 +71,7 @@ impl Options {
             level: Level::Execution,
             setting: Setting::default(),
             threads: 1,
+            disk: Arc::new(RealDisk),
             memory: 450 << 20,
             assume_valid: None,
             by_itself: false,

@@ -8,6 +8,7 @@ use crate::params::Params;
 use crate::run::Tip;
 use archive::blkdat::BlockFiles;
 use std::path::{Path, PathBuf};
+use store::StoreOptions;
 
 /// Memory for reading all coins of a store once, in bytes.
 const MEMORY: usize = 16 << 20;
@@ -36,7 +37,8 @@ pub fn is_store(folder: &Path) -> bool {
 /// # Errors
 /// When the store is open elsewhere, cannot be read, or is damaged.
 pub fn stored(folder: &Path) -> Result<Option<Stored>, Error> {
-    let Opened { coins, undo, state, .. } = Opened::open(folder, MEMORY)?;
+    let Opened { coins, undo, state, .. } =
+        Opened::open(folder, &StoreOptions::default().disk, MEMORY)?;
     let Some(state) = state else { return Ok(None) };
     let statistics = coins::statistics(&coins).map_err(|error| match error {
         CoinsError::Store(error) => Error::Store(error),

@@ -17,7 +17,9 @@ use bitcoin::{BlockHash, Error, Level, inspect, record};
 use chain::FaultReport;
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
+use store::disk::ScratchDisk;
 
 /// `blockmill import` of block files.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
@@ -38,6 +40,7 @@ pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
     // of a name that is free: what a killed process left may have the number of this one
     let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
     let folder = folder.context("cannot create a folder for coins")?;
+    job.options.disk = Arc::new(ScratchDisk);
     archive::output::will_go(folder.path());
     let answer = job.run(folder.path(), false, run);
     folder.close().context("cannot remove the folder of the coins")?;

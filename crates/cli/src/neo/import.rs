@@ -19,8 +19,10 @@ use neo::option_table::Setting;
 use neo::{Error, Level, record};
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use store::ChainStore;
+use store::disk::ScratchDisk;
 use tempfile::TempDir;
 
 /// `blockmill import` of dumps.
@@ -113,7 +115,8 @@ impl Job {
         let folder = tempfile::Builder::new().prefix("blockmill-verify-").tempdir();
         let folder = folder.context("cannot create a folder for the state")?;
         archive::output::will_go(folder.path());
-        let ledger = Ledger::open(folder.path(), &store::Options::default())?;
+        let options = store::Options { disk: Arc::new(ScratchDisk), ..store::Options::default() };
+        let ledger = Ledger::open(folder.path(), &options)?;
         Ok((Sink::Ledger(Box::new(ledger)), Some(folder)))
     }
 

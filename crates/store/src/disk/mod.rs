@@ -1,9 +1,12 @@
-//! What the store asks of a disk: the system's, or a simulated one that loses power.
+//! What the store asks of a disk: the system's, with or without a promise that what was written
+//! survives a power loss, or a simulated one that loses power.
 
 mod real;
+mod scratch;
 pub mod simulated;
 
 pub use real::RealDisk;
+pub use scratch::ScratchDisk;
 
 use std::{any::Any, ffi::OsString, fmt::Debug, fs::File, io, path::Path, sync::Arc};
 

@@ -11,21 +11,26 @@ use std::{
 
 use super::{Disk, DiskFile, Lock, Open};
 
+/// Opens a file of the system.
+pub(super) fn open(path: &Path, how: Open) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(how != Open::Read);
+    match how {
+        Open::Read | Open::Write => {}
+        Open::Create => _ = options.create(true).truncate(false),
+        Open::New => _ = options.create_new(true),
+        Open::Empty => _ = options.create(true).truncate(true),
+    }
+    options.open(path)
+}
+
 /// The system's disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 
 impl Disk for RealDisk {
     fn open(&self, path: &Path, how: Open) -> io::Result<Arc<dyn DiskFile>> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(how != Open::Read);
-        match how {
-            Open::Read | Open::Write => {}
-            Open::Create => _ = options.create(true).truncate(false),
-            Open::New => _ = options.create_new(true),
-            Open::Empty => _ = options.create(true).truncate(true),
-        }
-        Ok(Arc::new(options.open(path)?))
+        Ok(Arc::new(open(path, how)?))
     }
 
     fn create_folder(&self, path: &Path) -> io::Result<()> {

@@ -1,0 +1,106 @@
+//! The system's disk for what is removed at the end of a run: nothing is made to survive a power
+//! loss, which costs milliseconds each time, and would be done several times for each commit.
+
+use std::{ffi::OsString, fs::File, io, path::Path, sync::Arc};
+
+use super::{Disk, DiskFile, Lock, Open, RealDisk, real};
+
+/// [`RealDisk`], whose files need not survive a power loss.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScratchDisk;
+
+impl Disk for ScratchDisk {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(Unsynced(real::open(path, how)?)))
+    }
+
+    fn create_folder(&self, path: &Path) -> io::Result<()> {
+        RealDisk.create_folder(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
+        RealDisk.list(folder)
+    }
+
+    fn file_bytes(&self, path: &Path) -> io::Result<u64> {
+        RealDisk.file_bytes(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+
+    fn sync_folder(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<Lock>> {
+        RealDisk.lock(path)
+    }
+}
+
+/// A file that is not written to the disk before the system wants to.
+#[derive(Debug)]
+struct Unsynced(File);
+
+impl DiskFile for Unsynced {
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> io::Result<()> {
+        DiskFile::read_exact_at(&self.0, out, offset)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        DiskFile::write_all_at(&self.0, bytes, offset)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        self.0.bytes()
+    }
+
+    fn set_bytes(&self, bytes: u64) -> io::Result<()> {
+        self.0.set_bytes(bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn of_system(&self) -> Option<&File> {
+        Some(&self.0)
+    }
+
+    fn give_back(&self, offset: u64, bytes: u64) {
+        self.0.give_back(offset, bytes);
+    }
+
+    fn will_need(&self, offset: u64, bytes: u64) {
+        self.0.will_need(offset, bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CommitPart, Store, StoreOptions, TableOptions};
+
+    #[test]
+    fn what_is_committed_on_it_is_there_when_it_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = StoreOptions { disk: Arc::new(ScratchDisk), ..StoreOptions::default() };
+        for round in 0..3u8 {
+            let mut opening = Store::open(folder.path(), &options).unwrap();
+            let mut table = opening.table("values", &TableOptions::new(1 << 16)).unwrap();
+            let (mut store, state) = opening.finish().unwrap();
+            assert_eq!(state, vec![round; usize::from(round)]);
+            let mut found = vec![];
+            let known = table.get(&[round.wrapping_sub(1)], &mut found).unwrap();
+            assert_eq!(known.then_some(found), (round > 0).then(|| vec![round - 1; 100]));
+            table.put(&[round], &[round; 100]).unwrap();
+            let state = vec![round + 1; usize::from(round) + 1];
+            store.commit(&mut [CommitPart::Table(&mut table)], &state).unwrap();
+        }
+    }
+}
