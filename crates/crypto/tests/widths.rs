@@ -38,6 +38,7 @@ fn what_is_detected_is_among_what_is_available() {
     assert!(ManySha256::all_available().iter().any(|many| many.name() == sha256.name()));
     let ethash = EthashMix::detect();
     assert!(EthashMix::all_available().iter().any(|mix| mix.name() == ethash.name()));
+    println!("{}, {}, {}", keccak.name(), sha256.name(), ethash.name());
     // a CPU with instructions of its own never falls back to integers
     let widest = |count: usize, name: &str| assert_eq!(count > 1, name != "scalar", "{name}");
     widest(ManyKeccak::all_available().len(), keccak.name());
