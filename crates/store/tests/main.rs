@@ -19,6 +19,7 @@ mod pages_within_a_budget;
 mod power_loss;
 mod power_loss_of_a_chain;
 mod removed_blocks;
+mod scratch_disk;
 mod table_against_a_map;
 mod table_damaged;
 mod table_under_load;
