@@ -16,19 +16,24 @@ fn main() {
     println!("cargo::rerun-if-env-changed=BLOCKMILL_REVISION");
     println!("cargo::rustc-env=BLOCKMILL_COMPILER={}", compiler());
     println!("cargo::rerun-if-env-changed=CARGO_INCREMENTAL");
+    println!("cargo::rerun-if-env-changed=BLOCKMILL_BUILD");
     for path in watched(&root) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
 }
 
-/// The compiler as it calls itself, and whether it compiles in parts, which inlines otherwise.
+/// The compiler as it calls itself, whether it compiles in parts, which inlines otherwise, and what
+/// who builds says of it: levels of optimisation are hidden from here.
 fn compiler() -> String {
     let output =
         std::env::var_os("RUSTC").map(|rustc| Command::new(rustc).arg("--version").output());
     let name = output.and_then(Result::ok).filter(|output| output.status.success());
     let name = name.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
     let parts = std::env::var("CARGO_INCREMENTAL").is_ok_and(|value| value == "1");
-    format!("{}{}", name.trim(), if parts { ", incremental" } else { "" })
+    let parts = if parts { ", incremental" } else { "" };
+    let said = std::env::var("BLOCKMILL_BUILD").ok().filter(|said| !said.is_empty());
+    let said = said.map(|said| format!(", {said}")).unwrap_or_default();
+    format!("{}{parts}{said}", name.trim())
 }
 
 /// What git prints, run in `root`; nothing when there is no git, or it fails.

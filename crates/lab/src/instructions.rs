@@ -125,7 +125,8 @@ fn collected(program: &Path, job: &Job, folder: &Path) -> Result<u64> {
     collected.parse().with_context(|| format!("callgrind collected {collected:?}"))
 }
 
-/// The line of a file of counts before the first of them.
+/// What the first line of a section of a file of counts begins with, and its second line.
+const COMPILER: &str = "compiler;";
 const HEAD: &str = "what;instructions";
 
 /// Counts on record.
@@ -137,35 +138,48 @@ pub struct Recorded {
     pub counts: BTreeMap<String, u64>,
 }
 
-/// The counts as a file of values separated by semicolons, after a line with what compiled the
-/// program.
+/// The counts as a section of a file of values separated by semicolons, after a line with what
+/// compiled the program; sections of other compilers in the file `before` stay.
 #[must_use]
-pub fn to_csv(compiler: &str, counts: &[InstructionCount]) -> String {
-    let mut out = format!("compiler;{compiler}\n{HEAD}\n");
+pub fn to_csv(compiler: &str, counts: &[InstructionCount], before: &str) -> String {
+    let mut out = format!("{COMPILER}{compiler}\n{HEAD}\n");
     for InstructionCount { name, instructions } in counts {
         // writing to a string cannot fail
         let _ = writeln!(out, "{name};{instructions}");
     }
+    let mut other = false;
+    for line in before.lines() {
+        other = line.strip_prefix(COMPILER).map_or(other, |name| name != compiler);
+        if other {
+            out += line;
+            out.push('\n');
+        }
+    }
     out
 }
 
-/// What such a file says.
+/// What such a file says, section by section.
 ///
 /// # Errors
 /// When a line is none of such a file.
-pub fn from_csv(text: &str) -> Result<Recorded> {
-    let mut lines = text.lines();
-    let compiler = lines.next().and_then(|line| line.strip_prefix("compiler;"));
-    let compiler = compiler.context("line 1: expected compiler;...")?.to_owned();
-    ensure!(lines.next() == Some(HEAD), "line 2: expected {HEAD}");
-    let mut counts = BTreeMap::new();
-    for (number, line) in (3..).zip(lines) {
+pub fn from_csv(text: &str) -> Result<Vec<Recorded>> {
+    let mut sections: Vec<Recorded> = vec![];
+    let mut lines = (1..).zip(text.lines());
+    while let Some((number, line)) = lines.next() {
+        if let Some(compiler) = line.strip_prefix(COMPILER) {
+            let head = lines.next().is_some_and(|(_, line)| line == HEAD);
+            ensure!(head, "line {}: expected {HEAD}", number + 1);
+            sections.push(Recorded { compiler: compiler.into(), counts: BTreeMap::new() });
+            continue;
+        }
+        let section = sections.last_mut();
+        let section = section.with_context(|| format!("line {number}: expected {COMPILER}..."))?;
         let (name, count) =
             line.rsplit_once(';').with_context(|| format!("line {number}: {line}"))?;
         let count = count.parse().with_context(|| format!("line {number}: {line}"))?;
-        counts.insert(name.to_owned(), count);
+        section.counts.insert(name.to_owned(), count);
     }
-    Ok(Recorded { compiler, counts })
+    Ok(sections)
 }
 
 /// The counts as a table of Markdown, beside those of an earlier record.
@@ -218,14 +232,29 @@ mod tests {
 
     #[test]
     fn a_file_of_counts_reads_back() {
-        let read = from_csv(&to_csv("rustc 1", &counts())).unwrap();
-        assert_eq!((read.compiler.as_str(), read.counts.len()), ("rustc 1", 2));
-        assert_eq!(read.counts["rlp, block-8, hash"], 90_000);
+        let read = from_csv(&to_csv("rustc 1", &counts(), "")).unwrap();
+        assert_eq!(
+            (read.len(), read[0].compiler.as_str(), read[0].counts.len()),
+            (1, "rustc 1", 2)
+        );
+        assert_eq!(read[0].counts["rlp, block-8, hash"], 90_000);
         let head = "compiler;rustc\nwhat;instructions\n";
         assert!(from_csv(head).is_ok());
-        for damaged in ["", "compiler;rustc\ncase,op\n", &head[9..], &format!("{head}header\n")] {
+        for damaged in ["compiler;rustc\ncase,op\n", &head[9..], &format!("{head}header\n")] {
             assert!(from_csv(damaged).is_err(), "{damaged:?}");
         }
+    }
+
+    #[test]
+    fn counts_of_another_compiler_stay() {
+        let both = to_csv("rustc 2", &counts(), &to_csv("rustc 1", &counts()[..1], ""));
+        let names = |text: &str| {
+            let read = from_csv(text).unwrap();
+            read.into_iter().map(|each| (each.compiler, each.counts.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&both), [("rustc 2".into(), 2), ("rustc 1".into(), 1)]);
+        let again = to_csv("rustc 1", &counts(), &both);
+        assert_eq!(names(&again), [("rustc 1".into(), 2), ("rustc 2".into(), 2)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::args::Bench;
 use anyhow::{Context, Result, ensure};
 use lab::definition::Definition;
-use lab::instructions::{self, Recorded};
+use lab::instructions;
 use lab::scratch::Scratch;
 use lab::shape::Shape;
 use pipeline::disk::replace_file;
@@ -24,21 +24,22 @@ pub fn count(args: &Bench, definitions: &[(Definition, Vec<Shape>)], json: bool)
         counts.extend(instructions::count(&program, definition, scratch.folder(), tell)?);
     }
     let record = args.benchmarks.join("record/instructions.csv");
-    let recorded = match fs::read_to_string(&record) {
-        Ok(text) => instructions::from_csv(&text).with_context(|| record.display().to_string())?,
-        Err(_) => Recorded::default(),
-    };
+    let text = fs::read_to_string(&record).unwrap_or_default();
+    let recorded = instructions::from_csv(&text).with_context(|| record.display().to_string())?;
     let compiler = program::compiler();
+    let others: Vec<_> = recorded.iter().map(|section| section.compiler.clone()).collect();
+    let recorded = recorded.into_iter().find(|section| section.compiler == compiler);
+    let alike = recorded.is_some();
+    let recorded = recorded.unwrap_or_default();
     let path = args.out.join("instructions.csv");
-    replace_file(&path, instructions::to_csv(compiler, &counts).as_bytes())
+    replace_file(&path, instructions::to_csv(compiler, &counts, &text).as_bytes())
         .with_context(|| format!("cannot write {}", path.display()))?;
     let rows: BTreeMap<&str, u64> =
         counts.iter().map(|count| (count.name.as_str(), count.instructions)).collect();
     let table = instructions::to_table(&counts, &recorded);
     let answer = Answer::results(&rows, &table, &[path], json)?;
-    let alike = recorded.compiler == compiler;
     if !alike {
-        let expected = &recorded.compiler;
+        let expected = others.join("; of ");
         eprintln!("the counts on record are of another compiler: of {expected}, not {compiler}");
     }
     if args.check.is_some() && alike {
