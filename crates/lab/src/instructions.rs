@@ -179,6 +179,7 @@ pub fn from_csv(text: &str) -> Result<Vec<Recorded>> {
         let count = count.parse().with_context(|| format!("line {number}: {line}"))?;
         section.counts.insert(name.to_owned(), count);
     }
+    ensure!(!sections.is_empty(), "line 1: expected {COMPILER}...");
     Ok(sections)
 }
 
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(read[0].counts["rlp, block-8, hash"], 90_000);
         let head = "compiler;rustc\nwhat;instructions\n";
         assert!(from_csv(head).is_ok());
-        for damaged in ["compiler;rustc\ncase,op\n", &head[9..], &format!("{head}header\n")] {
+        for damaged in ["", "compiler;rustc\ncase,op\n", &head[9..], &format!("{head}header\n")] {
             assert!(from_csv(damaged).is_err(), "{damaged:?}");
         }
     }

@@ -24,8 +24,14 @@ pub fn count(args: &Bench, definitions: &[(Definition, Vec<Shape>)], json: bool)
         counts.extend(instructions::count(&program, definition, scratch.folder(), tell)?);
     }
     let record = args.benchmarks.join("record/instructions.csv");
-    let text = fs::read_to_string(&record).unwrap_or_default();
-    let recorded = instructions::from_csv(&text).with_context(|| record.display().to_string())?;
+    let (text, recorded) = match fs::read_to_string(&record) {
+        Ok(text) => {
+            let read = instructions::from_csv(&text);
+            let read = read.with_context(|| record.display().to_string())?;
+            (text, read)
+        }
+        Err(_) => (String::new(), vec![]),
+    };
     let compiler = program::compiler();
     let others: Vec<_> = recorded.iter().map(|section| section.compiler.clone()).collect();
     let recorded = recorded.into_iter().find(|section| section.compiler == compiler);
