@@ -196,8 +196,12 @@ fn a_bit_that_turned_over_is_found() {
     names.sort();
     assert!(names.len() > 2, "{names:?}");
     let mut random = Random::new(6);
-    let (mut found, mut unread) = (0, 0);
-    for _ in 0..rounds(400) {
+    let (mut found, mut unread, few) = (0, 0, rounds(400));
+    for round in 0..400 {
+        // a dead page is hit once in some thirty
+        if round >= few && unread > 0 {
+            break;
+        }
         let left = disk.lost_power(disk.now(), &mut || true);
         let name = random.pick(&names);
         let file = left.open(&Path::new(DIR).join(&name), Open::Write).unwrap();
