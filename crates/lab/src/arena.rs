@@ -5,6 +5,7 @@ use crate::definition::Settings;
 use crate::job::Job;
 use crate::kinds::Kind;
 use crate::peers::Ready;
+use crate::scratch::remove;
 use crate::shape::Contestant;
 use crate::{cold, process};
 use anyhow::{Context, Result, bail};
@@ -135,16 +136,5 @@ impl Ring<'_> {
             bail!("{}", ended.stderr.trim());
         }
         RunRecord::read(&record).context("it left no record")
-    }
-}
-
-/// Removes a file or a folder, which may not be there.
-fn remove(path: &Path) -> Result<()> {
-    let gone = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match gone {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
     }
 }

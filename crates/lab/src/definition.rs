@@ -3,7 +3,8 @@
 
 use crate::shape::Shape;
 use anyhow::{Context, Result, bail, ensure};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -18,10 +19,15 @@ const FEATURES: [(&str, bool); 1] = [("rocksdb", ethereum::state::HAS_ROCKSDB)];
 /// Names and values, such as `level = "headers"`.
 pub type Settings = BTreeMap<String, String>;
 
+/// Names, each with a list of values.
+pub type Lists = BTreeMap<String, Vec<String>>;
+
 /// A benchmark.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Definition {
     /// The name of its file.
+    #[serde(skip)]
     pub name: String,
     /// What it is called in tables and charts.
     pub title: String,
@@ -34,40 +40,55 @@ pub struct Definition {
     /// How long all runs of a shape may take, in seconds.
     pub budget_s: f64,
     /// The same beside peers, which may be slower by far.
-    pub peers_budget_s: f64,
+    pub peers_budget_s: Option<f64>,
     /// What the kind is told.
+    #[serde(default, deserialize_with = "texts")]
     pub settings: Settings,
     /// Settings of which each value is measured with each of the others.
-    pub matrix: BTreeMap<String, Vec<String>>,
+    #[serde(default, deserialize_with = "lists")]
+    pub matrix: Lists,
     /// What each run must find, with the settings as they stand here.
+    #[serde(default, deserialize_with = "texts")]
     pub answer: Settings,
     /// Do the rungs begin at the default, with the first one's options turned back, and not at the
     /// setting in which every option has its plainest value?
+    #[serde(default)]
     pub ladder_from_default: bool,
     /// The rungs below the default, the plainest first.
+    #[serde(default)]
     pub ladder: Vec<Rung>,
     /// The options that the ablation turns.
+    #[serde(default)]
     pub ablation: Vec<String>,
     /// Settings, and the values that a sweep over each of them takes.
-    pub sweep: BTreeMap<String, Vec<String>>,
-    /// A setting whose values every run goes through, one after the other, each in a process of its
-    /// own: its name and the values.
-    pub steps: Option<(String, Vec<String>)>,
+    #[serde(default, deserialize_with = "lists")]
+    pub sweep: Lists,
+    /// At most one setting, whose values every run goes through, one after the other, each in a
+    /// process of its own.
+    #[serde(default, deserialize_with = "lists")]
+    pub steps: Lists,
     /// Does each contestant run once before runs count?
+    #[serde(default = "yes")]
     pub warm_up: bool,
     /// Does it take too long to be one of all?
+    #[serde(default)]
     pub only_by_name: bool,
     /// Settings that only the user can give.
+    #[serde(default)]
     pub asks: Vec<String>,
     /// Features that the program must have been built with.
+    #[serde(default)]
     pub features: Vec<String>,
     /// Are its operations short enough to be counted in instructions?
+    #[serde(default)]
     pub instructions: bool,
     /// Names of peers in `engines.toml`.
+    #[serde(default)]
     pub peers: Vec<String>,
     /// What others have published about the same thing.
     pub reference: Option<Reference>,
     /// What the user said otherwise, as `name=value`.
+    #[serde(skip)]
     pub assignments: Vec<String>,
 }
 
@@ -95,51 +116,12 @@ pub struct Reference {
     pub differs: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    title: String,
-    about: String,
-    measures: String,
-    compare: Vec<String>,
-    budget_s: f64,
-    peers_budget_s: Option<f64>,
-    #[serde(default)]
-    settings: BTreeMap<String, Value>,
-    #[serde(default)]
-    matrix: BTreeMap<String, Vec<Value>>,
-    #[serde(default)]
-    answer: BTreeMap<String, Value>,
-    #[serde(default)]
-    ladder_from_default: bool,
-    #[serde(default)]
-    ladder: Vec<Rung>,
-    #[serde(default)]
-    ablation: Vec<String>,
-    #[serde(default)]
-    sweep: BTreeMap<String, Vec<Value>>,
-    #[serde(default)]
-    steps: BTreeMap<String, Vec<Value>>,
-    #[serde(default = "yes")]
-    warm_up: bool,
-    #[serde(default)]
-    only_by_name: bool,
-    #[serde(default)]
-    asks: Vec<String>,
-    #[serde(default)]
-    features: Vec<String>,
-    #[serde(default)]
-    instructions: bool,
-    #[serde(default)]
-    peers: Vec<String>,
-    reference: Option<Reference>,
-}
-
 impl Definition {
     /// How long all runs of `shape` may take, in seconds.
     #[must_use]
     pub fn seconds(&self, shape: &Shape) -> f64 {
-        if *shape == Shape::Peers { self.peers_budget_s } else { self.budget_s }
+        let of_peers = self.peers_budget_s.filter(|_| *shape == Shape::Peers);
+        of_peers.unwrap_or(self.budget_s)
     }
 
     /// Those that are part of the program, by name, and those in `folder`, which count first.
@@ -178,38 +160,15 @@ impl Definition {
     /// # Errors
     /// When the text is not as described.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
-        let file: File = toml::from_str(text)?;
-        ensure!(!file.compare.is_empty(), "compare: expected the names of facts, found none");
-        ensure!(file.steps.len() <= 1, "steps: expected one setting, found {}", file.steps.len());
-        let peers_budget_s = file.peers_budget_s.unwrap_or(file.budget_s);
-        for (name, found) in [("budget_s", file.budget_s), ("peers_budget_s", peers_budget_s)] {
+        let definition = Self { name: name.to_owned(), ..toml::from_str(text)? };
+        let Self { compare, steps, budget_s, peers_budget_s, .. } = &definition;
+        ensure!(!compare.is_empty(), "compare: expected the names of facts, found none");
+        ensure!(steps.len() <= 1, "steps: expected one setting, found {}", steps.len());
+        let budgets = [("budget_s", Some(*budget_s)), ("peers_budget_s", *peers_budget_s)];
+        for (name, budget) in budgets {
+            let found = budget.unwrap_or(*budget_s);
             ensure!(found > 0.0, "{name}: expected seconds, found {found}");
         }
-        let definition = Self {
-            name: name.to_owned(),
-            title: file.title,
-            about: file.about,
-            measures: file.measures,
-            compare: file.compare,
-            budget_s: file.budget_s,
-            peers_budget_s,
-            settings: texts(file.settings)?,
-            matrix: lists(file.matrix)?,
-            answer: texts(file.answer)?,
-            ladder_from_default: file.ladder_from_default,
-            ladder: file.ladder,
-            ablation: file.ablation,
-            sweep: lists(file.sweep)?,
-            steps: lists(file.steps)?.into_iter().next(),
-            warm_up: file.warm_up,
-            only_by_name: file.only_by_name,
-            asks: file.asks,
-            features: file.features,
-            instructions: file.instructions,
-            peers: file.peers,
-            reference: file.reference,
-            assignments: vec![],
-        };
         for name in &definition.features {
             let is_known = FEATURES.iter().any(|(known, _)| known == name);
             ensure!(is_known, "features: expected one that a build can have, found {name}");
@@ -287,26 +246,30 @@ fn yes() -> bool {
     true
 }
 
-fn texts(values: BTreeMap<String, Value>) -> Result<Settings> {
-    values.into_iter().map(|(name, value)| Ok((name.clone(), text(&name, value)?))).collect()
+fn texts<'de, D: Deserializer<'de>>(values: D) -> Result<Settings, D::Error> {
+    let values = BTreeMap::<String, Value>::deserialize(values)?.into_iter();
+    values.map(|(name, value)| Ok((name.clone(), text(&name, value)?))).collect()
 }
 
-fn lists(values: BTreeMap<String, Vec<Value>>) -> Result<BTreeMap<String, Vec<String>>> {
+fn lists<'de, D: Deserializer<'de>>(values: D) -> Result<Lists, D::Error> {
     let list = |(name, values): (String, Vec<Value>)| {
         let texts = values.into_iter().map(|value| text(&name, value));
-        Ok((name.clone(), texts.collect::<Result<Vec<_>>>()?))
+        Ok((name.clone(), texts.collect::<Result<_, _>>()?))
     };
-    values.into_iter().map(list).collect()
+    BTreeMap::deserialize(values)?.into_iter().map(list).collect()
 }
 
 /// A setting as the kind reads it.
-fn text(name: &str, value: Value) -> Result<String> {
+fn text<E: Error>(name: &str, value: Value) -> Result<String, E> {
     Ok(match value {
         Value::String(text) => text,
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
-        other => bail!("{name}: expected a text or a number, found {}", other.type_str()),
+        other => {
+            let found = other.type_str();
+            return Err(E::custom(format!("{name}: expected a text or a number, found {found}")));
+        }
     })
 }
 

@@ -1,6 +1,7 @@
 //! Programs of other revisions, each built in a checkout of its own.
 
 use crate::process::{last_line, watch};
+use crate::scratch::remove;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,17 +27,15 @@ pub fn build(repository: &Path, revision: &str, folder: &Path) -> Result<PathBuf
         return Ok(program);
     }
     fs::create_dir_all(&home).with_context(|| format!("cannot create {}", home.display()))?;
-    if source.exists() {
-        fs::remove_dir_all(&source)?;
-    }
-    let path = source.to_str().context("the scratch folder's name is not UTF-8")?;
+    remove(&source)?;
+    let path = source.display().to_string();
     git(&["worktree", "prune"])?;
-    git(&["worktree", "add", "--detach", path, &hash])?;
+    git(&["worktree", "add", "--detach", &path, &hash])?;
     let target = home.join("target");
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "--bin", "blockmill", "--target-dir"]);
     let built = run(cargo.arg(&target).current_dir(&source));
-    git(&["worktree", "remove", "--force", path])?;
+    git(&["worktree", "remove", "--force", &path])?;
     built.with_context(|| format!("revision {revision} does not build"))?;
     fs::copy(target.join("release").join("blockmill"), &program)
         .with_context(|| format!("cannot write {}", program.display()))?;

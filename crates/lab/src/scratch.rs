@@ -23,9 +23,9 @@ impl Scratch {
             folder.map_or_else(|| std::env::temp_dir().join("blockmill"), Path::to_path_buf);
         let name = folder.display();
         ensure!(
-            folder.to_str().is_some(),
-            "{name}: expected a path of UTF-8, since other programs are told it: name another \
-             folder with --scratch"
+            folder.to_str().is_some_and(|path| !path.contains(',')),
+            "{name}: expected a path of UTF-8 without commas, since other programs are told it in \
+             a list: name another folder with --scratch"
         );
         fs::create_dir_all(&folder).with_context(|| format!("cannot create {name}"))?;
         let path = folder.join("lock");
@@ -40,9 +40,20 @@ impl Scratch {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// The folder.
+    /// The folder; its name can stand in settings and in lists of them.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+}
+
+/// Removes a file or a folder, which may not be there.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    let gone = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match gone {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
     }
 }

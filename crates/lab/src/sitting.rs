@@ -278,7 +278,7 @@ impl One<'_> {
             kind,
             contestants: &contest.contestants,
             settings,
-            steps: definition.steps.clone(),
+            steps: definition.steps.clone().into_iter().next(),
             programs: workshop.programs.clone(),
             peers: workshop.ready(),
             folder: plan.scratch.folder().to_owned(),

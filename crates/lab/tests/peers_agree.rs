@@ -129,7 +129,8 @@ fn hold(definition: &Definition, settings: &Settings, ready: &HashMap<String, Re
     let kind = kinds::by_name(&definition.measures).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut settings = prepared(definition, settings, &folder.path().join("data"));
-    let (name, mut values) = definition.steps.clone().unwrap_or(("step".into(), vec!["".into()]));
+    let step = definition.steps.clone().into_iter().next();
+    let (name, mut values) = step.unwrap_or(("step".into(), vec!["".into()]));
     if name == "until" {
         // of the few blocks that there are
         values = vec!["3".into(), "5".into()];

@@ -101,11 +101,9 @@ pub(crate) fn table(record: &RunRecord) -> Option<Table> {
     let sums: Vec<f64> = phases(blocks).map(Column::sum).collect();
     let whole: f64 = sums.iter().sum();
     let row = |name: &str, found: Percentiles, sum: f64| {
-        let time = |seconds: f64| Cell::from(format::duration(seconds)).sorted(seconds);
         let Percentiles { p50, p95, p99, max } = found;
-        let share = sum / whole;
-        let share = Cell::from(format::percent(share)).sorted(share);
-        [Cell::from(name)].into_iter().chain([p50, p95, p99, max].map(time)).chain([share])
+        let times = [p50, p95, p99, max].map(Cell::of_seconds);
+        [Cell::from(name)].into_iter().chain(times).chain([Cell::of_share(sum / whole)])
     };
     let fact = |name: &str| record.facts.of(name);
     let all = Percentiles {
@@ -127,7 +125,8 @@ pub(crate) fn phases(series: &Series) -> impl Iterator<Item = &Column> {
     series.measurements().filter(|column| column.unit == "s")
 }
 
-fn at(values: &[f64], row: usize) -> f64 {
+/// A value of a row; 0 where there is none.
+pub(crate) fn at(values: &[f64], row: usize) -> f64 {
     values.get(row).copied().unwrap_or(0.0)
 }
 

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use pipeline::record::{Profile, RunRecord};
 
-use crate::format;
 use crate::table::{Cell, Table};
 
 /// How many are shown.
@@ -14,10 +13,7 @@ const SHOWN: usize = 20;
 /// sampled.
 pub(crate) fn table(record: &RunRecord) -> Option<Table> {
     let profile = record.profile.as_ref().filter(|profile| profile.samples > 0)?;
-    let share = |samples: u64| {
-        let share = samples as f64 / profile.samples as f64;
-        Cell::from(format::percent(share)).sorted(share)
-    };
+    let share = |samples: u64| Cell::of_share(samples as f64 / profile.samples as f64);
     let mut table = Table::new(&["function", "itself", "with what it calls"]);
     for (name, own, all) in heaviest(profile).into_iter().take(SHOWN) {
         table.rows.push(vec![Cell::from(name.to_owned()), share(own), share(all)]);

@@ -1,5 +1,6 @@
 //! The parts of a run that took longest: chunks, or blocks where they were measured alone.
 
+use crate::executed::at;
 use crate::table::{Cell, Table};
 use crate::{executed, format};
 use pipeline::record::{BLOCK, BLOCKS, Column, FIRST, RunRecord, SLOWEST_BLOCK, Series};
@@ -44,12 +45,14 @@ pub(crate) fn table(record: &RunRecord) -> Option<Table> {
         let value = at(series.values(name), row);
         Cell::from(format::number(value, 0)).sorted(value)
     };
-    let time = |seconds: f64| Cell::from(format::duration(seconds)).sorted(seconds);
     for (all, row) in rows.into_iter().take(SHOWN) {
         let mut cells = vec![count(FIRST, row)];
         cells.extend((!alone).then(|| count(BLOCKS, row)));
-        cells.extend([time(all), Cell::from(format::ratio(all / mean)).sorted(all / mean)]);
-        cells.extend(phases.iter().map(|phase| time(at(&phase.values, row))));
+        cells.extend([
+            Cell::of_seconds(all),
+            Cell::from(format::ratio(all / mean)).sorted(all / mean),
+        ]);
+        cells.extend(phases.iter().map(|phase| Cell::of_seconds(at(&phase.values, row))));
         cells.extend(work.iter().map(|(name, _)| count(name, row)));
         cells.extend(executed::reason(record, series, row).map(Cell::from));
         table.rows.push(cells);
@@ -62,10 +65,6 @@ pub(crate) fn table(record: &RunRecord) -> Option<Table> {
         table.notes.push(format!("why: the longest phase, and how many {text}"));
     }
     Some(table)
-}
-
-fn at(values: &[f64], row: usize) -> f64 {
-    values.get(row).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]

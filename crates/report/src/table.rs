@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell as TermCell, CellAlignment, Color, LineStyle, TableStyle};
 use maud::{Markup, html};
 
-use crate::format::printable;
+use crate::format::{self, printable};
 use crate::terminal::Colour;
 
 /// A table with one heading row. The first column and those in `left` are set to the left, the
@@ -62,6 +62,16 @@ impl Cell {
 
     pub fn sorted(self, by: f64) -> Self {
         Self { sort: Some(by), ..self }
+    }
+
+    /// A time.
+    pub fn of_seconds(seconds: f64) -> Self {
+        Self::from(format::duration(seconds)).sorted(seconds)
+    }
+
+    /// A part of a whole, in percent.
+    pub fn of_share(share: f64) -> Self {
+        Self::from(format::percent(share)).sorted(share)
     }
 }
 

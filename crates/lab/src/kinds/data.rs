@@ -1,6 +1,7 @@
 //! Data that is made once and kept.
 
-use anyhow::{Context, Result, bail};
+use crate::scratch::remove;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,17 +55,6 @@ pub(super) fn made(
 fn fnv(text: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     text.iter().fold(0xcbf2_9ce4_8422_2325, step)
-}
-
-/// Removes a file or a folder that we made, if it is there.
-fn remove(path: &Path) -> Result<()> {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match removed {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            bail!("cannot remove {}: {error}", path.display())
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

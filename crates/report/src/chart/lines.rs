@@ -4,6 +4,7 @@
 use super::axis::Axis;
 use super::palette::{AXIS, FAINT, GRID, series as ink};
 use super::series::Series;
+use super::shortened;
 use super::surface::{At, Draw, EDGE, Hold, Surface, WIDER, is_narrow, text_width};
 
 /// Height of the caption above a panel, and of the space below it.
@@ -15,6 +16,7 @@ const FOOT: f64 = 54.0;
 const NAME_STEP: f64 = 17.0;
 const NAME_SIZE: f64 = 13.5;
 const SMALL: f64 = 13.0;
+
 /// One panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
@@ -119,6 +121,18 @@ impl Draw for LineChart {
 }
 
 impl Panel {
+    /// A panel of usual height whose lines have their own names.
+    pub fn new(
+        caption: impl Into<String>,
+        y: Axis,
+        unit: &'static str,
+        series: Vec<Series>,
+    ) -> Self {
+        let names = series.iter().map(|series| shortened(&series.label)).collect();
+        let (caption, detail) = (caption.into(), String::new());
+        Self { caption, detail, y, series, names, unit, height: 210.0 }
+    }
+
     fn grid(&self, on: &mut Surface, frame: &Frame, x: &Axis) {
         let (above, detail, hold) = match on.is_narrow() {
             true => (27.0, (EDGE, frame.top - 12.0), Hold::Left),

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::lines::{LineChart, Panel};
-use super::of_runs::{names, subtitle, time_axis};
+use super::of_runs::{subtitle, time_axis};
 use super::series::{MOST_POINTS, Series, trend};
 use super::{Body, Chart, keys_of};
 use crate::executed::{blocks, phases};
@@ -31,15 +31,7 @@ impl Chart {
         let panel = |caption: &str, unit, series: Vec<Series>| {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
-            Some(Panel {
-                caption: format!("{caption}{scale}"),
-                detail: String::new(),
-                names: names(&series, |_| String::new()),
-                y,
-                unit,
-                height: 210.0,
-                series,
-            })
+            Some(Panel::new(format!("{caption}{scale}"), y, unit, series))
         };
         let panels = [
             panel("ms a block, all phases", "ms", time),

@@ -172,14 +172,11 @@ impl Chart {
             }
             let exponent = format::exponent(&growth);
             let line = xs.iter().map(|x| (*x, growth.at(*x))).collect();
+            let series = Series { label: words(figure), place: 0, points, line: Some(line) };
             Some(Panel {
-                caption: words(figure),
                 detail: format!("grows to the power of {exponent}"),
                 names: vec![format!("^{exponent}")],
-                unit: Unit::of(figure).sign(),
-                height: 210.0,
-                y,
-                series: vec![Series { label: words(figure), place: 0, points, line: Some(line) }],
+                ..Panel::new(words(figure), y, Unit::of(figure).sign(), vec![series])
             })
         };
         let panels: Vec<Panel> = contest.compare.iter().filter_map(panel).collect();

@@ -24,15 +24,9 @@ impl Chart {
     pub fn accumulated(records: &[RunRecord]) -> Option<Self> {
         let phases = phases_of(records);
         let series = series::accumulated(records, &phases);
-        let panels = vec![Panel {
-            caption: "seconds".to_owned(),
-            detail: String::new(),
-            y: Axis::from_zero(largest(&series)?, 6),
-            names: names(&series, format::duration),
-            unit: "s",
-            height: 340.0,
-            series,
-        }];
+        let names = names(&series, format::duration);
+        let y = Axis::from_zero(largest(&series)?, 6);
+        let panels = vec![Panel { names, height: 340.0, ..Panel::new("seconds", y, "s", series) }];
         Some(Self {
             title: format!("{}, accumulated", listed(&phases)),
             subtitle: subtitle(records, "lower is faster"),
@@ -51,15 +45,9 @@ impl Chart {
             let y = time_axis(&series)?;
             let scale = if y.log { ", logarithmic scale" } else { "" };
             let blocks = format::number(unit, 0);
-            Some(Panel {
-                caption: format!("{}, ms for {blocks} blocks{scale}", shortened(what)),
-                detail: percentiles(records, what).unwrap_or_default(),
-                names: names(&series, |_| String::new()),
-                y,
-                unit: "ms",
-                height: 210.0,
-                series,
-            })
+            let caption = format!("{}, ms for {blocks} blocks{scale}", shortened(what));
+            let detail = percentiles(records, what).unwrap_or_default();
+            Some(Panel { detail, ..Panel::new(caption, y, "ms", series) })
         };
         let panels: Vec<Panel> = phases.iter().filter_map(|phase| panel(phase)).collect();
         let dots = match series::chunks_in_a_point(records) {
@@ -79,23 +67,10 @@ impl Chart {
 
     /// Blocks in a second along the clock on the wall. None when no record has chunks.
     pub fn speed(records: &[RunRecord]) -> Option<Self> {
-        let series = series::speed(records);
-        let end = series.iter().filter_map(|series| series.points.last()).map(|point| point.0);
-        let panels = vec![Panel {
-            caption: "blocks/s".to_owned(),
-            detail: String::new(),
-            y: Axis::from_zero(largest(&series)?, 4),
-            names: names(&series, |_| String::new()),
-            unit: "blocks/s",
-            height: 210.0,
-            series: series.clone(),
-        }];
-        let x = Axis::from_zero(end.fold(0.0, f64::max), 6);
         Some(Self {
             title: "Speed over time".to_owned(),
             subtitle: subtitle(records, "blocks that left the last stage, by the clock"),
-            keys: keys_of(&panels),
-            body: Body::Lines(LineChart { x, x_name: "seconds".into(), panels }),
+            ..Self::by_the_clock("blocks/s", "blocks/s", series::speed(records))?
         })
     }
 
@@ -137,24 +112,22 @@ impl Chart {
 
     /// How many threads were in each stage of one run, along the clock. None when it is not known.
     pub fn busy_over_time(record: &RunRecord) -> Option<Self> {
-        let series = series::busy_over_time(record);
-        let end = series.iter().filter_map(|series| series.points.last()).map(|point| point.0);
-        let x = Axis::from_zero(end.fold(0.0, f64::max), 6);
-        let panels = vec![Panel {
-            caption: "threads at work".to_owned(),
-            detail: String::new(),
-            y: Axis::from_zero(largest(&series)?, 4),
-            names: names(&series, |_| String::new()),
-            unit: "threads",
-            height: 210.0,
-            series,
-        }];
         Some(Self {
             title: format!("Busy over time: {}", shortened(&record.label)),
             subtitle: "threads at work in each stage, by the clock".to_owned(),
-            keys: keys_of(&panels),
-            body: Body::Lines(LineChart { x, x_name: "seconds".into(), panels }),
+            ..Self::by_the_clock("threads at work", "threads", series::busy_over_time(record))?
         })
+    }
+
+    /// Lines along the clock, without their title. None when all are 0.
+    fn by_the_clock(caption: &str, unit: &'static str, series: Vec<Series>) -> Option<Self> {
+        let end = series.iter().filter_map(|series| series.points.last()).map(|point| point.0);
+        let x = Axis::from_zero(end.fold(0.0, f64::max), 6);
+        let y = Axis::from_zero(largest(&series)?, 4);
+        let panels = vec![Panel::new(caption, y, unit, series)];
+        let (title, subtitle, keys) = (String::new(), String::new(), keys_of(&panels));
+        let body = Body::Lines(LineChart { x, x_name: "seconds".into(), panels });
+        Some(Self { title, subtitle, keys, body })
     }
 
     /// Busy and idle time of each thread of one run. None when they are not known.
@@ -289,7 +262,8 @@ fn block_axis(records: &[RunRecord]) -> Option<Axis> {
     Some(Axis::blocks(first, end, 5))
 }
 
-pub(super) fn names(series: &[Series], show: impl Fn(f64) -> String) -> Vec<String> {
+/// Lines with the value at which they end.
+fn names(series: &[Series], show: impl Fn(f64) -> String) -> Vec<String> {
     let name = |series: &Series| {
         let value = series.points.last().map(|point| show(point.1)).unwrap_or_default();
         format!("{}  {value}", shortened(&series.label)).trim_end().to_owned()

@@ -65,8 +65,7 @@ impl Kind for Evm {
         for (name, path) in
             [("plan", made.path.clone()), ("genesis", made.path.join(measure::GENESIS))]
         {
-            let path = path.to_str().context("the scratch folder is not UTF-8")?;
-            settings.insert(name.into(), path.to_owned());
+            settings.insert(name.into(), path.display().to_string());
         }
         Ok(())
     }

@@ -87,8 +87,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
              shuffled"
         ),
     };
-    let path = made.path.to_str().context("the scratch folder's name is not UTF-8")?;
-    settings.insert(PATHS.into(), path.to_owned());
+    settings.insert(PATHS.into(), made.path.display().to_string());
     settings.insert("tip".into(), made.tip.clone().unwrap_or_default());
     let network = network(&blkdat::open(&[made.path], None)?)?.name;
     let core = if network == "mainnet" { "main" } else { network };

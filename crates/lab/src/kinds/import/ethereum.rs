@@ -44,7 +44,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
                 };
                 generated::generate(&recipe, path, |_| {}).map(|()| None)
             })?;
-            settings.insert(PATHS.into(), text(&made.path)?);
+            settings.insert(PATHS.into(), made.path.display().to_string());
         }
         "transfers" => {
             let (transfers, seed) = (parsed(settings, "transfers")?, parsed(settings, "seed")?);
@@ -54,8 +54,11 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
             let made = data::made(folder, "ethereum-transfers", &of, tell, |path| {
                 generated::transfers::generate(&recipe, path, |_| {}).map(|_| None)
             })?;
-            settings.insert("genesis".into(), text(&made.path.join("genesis.json"))?);
-            settings.insert(PATHS.into(), text(&made.path.join(generated::transfers::FILE))?);
+            settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
+            settings.insert(
+                PATHS.into(),
+                made.path.join(generated::transfers::FILE).display().to_string(),
+            );
         }
         "executable" => executable(settings, folder, tell)?,
         "files" => drop(setting(settings, PATHS)?),
@@ -77,7 +80,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
     };
     settings.insert("seal-every".into(), every.to_string());
     let caches = folder.join("ethash");
-    settings.insert("caches".into(), text(&caches)?);
+    settings.insert("caches".into(), caches.display().to_string());
     Ok(())
 }
 
@@ -100,16 +103,10 @@ fn executable(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str)
     let made = data::made(folder, "ethereum-executable", &format!("{recipe:?}"), tell, |path| {
         generate(&recipe, path, |_| {}).map(|made| Some(Hex(&made.hash).to_string()))
     })?;
-    settings.insert("genesis".into(), text(&made.path.join("genesis.json"))?);
-    settings.insert(PATHS.into(), text(&made.path.join(FILE))?);
+    settings.insert("genesis".into(), made.path.join("genesis.json").display().to_string());
+    settings.insert(PATHS.into(), made.path.join(FILE).display().to_string());
     settings.insert("tip".into(), made.tip.unwrap_or_default());
     Ok(())
-}
-
-fn text(path: &Path) -> Result<String> {
-    let text = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?;
-    anyhow::ensure!(!text.contains(','), "{text}: a path with a comma cannot be given to a run");
-    Ok(text.to_owned())
 }
 
 /// The chain of archives that come without a genesis.json.

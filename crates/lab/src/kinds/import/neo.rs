@@ -42,9 +42,7 @@ pub fn prepare(settings: &mut Settings, folder: &Path, tell: &mut dyn FnMut(&str
         Ok(Some(generate(&recipe, path, |_| {})?.tip.to_string()))
     })?;
     for (name, file) in [(PATHS, FILE), (CONFIG, CONFIGURATION)] {
-        let path = made.path.join(file);
-        let text = path.to_str().context("the scratch folder's name is not UTF-8")?;
-        settings.insert(name.into(), text.to_owned());
+        settings.insert(name.into(), made.path.join(file).display().to_string());
     }
     settings.insert(TIP.into(), made.tip.unwrap_or_default());
     Ok(())
