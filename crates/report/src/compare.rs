@@ -4,7 +4,7 @@ use pipeline::record::{BLOCKS_PER_S, CHUNK, CPU_SYS_S, CPU_USER_S, PEAK_RSS_BYTE
 use pipeline::record::{RunRecord, rate};
 
 use crate::format::{self, NONE};
-use crate::runs::{cautions, names, seals};
+use crate::runs::{cautions, distinct, names, seals};
 use crate::summary::shown_phases;
 use crate::table::{Cell, Mark, Table};
 use crate::terminal::Colour;
@@ -103,13 +103,7 @@ fn push(table: &mut Table, name: &str, values: Vec<Option<Cell>>) {
 
 /// The phases of all runs, in order.
 fn phases(records: &[RunRecord]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in records.iter().flat_map(RunRecord::phases) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    distinct(records.iter().flat_map(RunRecord::phases))
 }
 
 /// The names of the options in which the runs differ.

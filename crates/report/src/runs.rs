@@ -14,6 +14,17 @@ pub(crate) fn names(records: &[RunRecord]) -> Vec<String> {
     records.iter().enumerate().map(name).collect()
 }
 
+/// Each of `all` once, in the order in which they come.
+pub(crate) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut once = vec![];
+    for one in all {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
+}
+
 /// A run that is drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn<'a> {

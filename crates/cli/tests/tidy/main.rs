@@ -53,7 +53,7 @@ const OUR_VARIABLES: &str = "BLOCKMILL_";
 const KIT: &str = "testkit";
 
 /// What each crate may import, besides what those import.
-const IMPORTS: [(&str, &[&str]); 21] = [
+const IMPORTS: [(&str, &[&str]); 22] = [
     ("system", &[]),
     ("chain", &[]),
     ("rlp", &["crypto"]),
@@ -98,7 +98,8 @@ const IMPORTS: [(&str, &[&str]); 21] = [
             "bitcoin", "neo", "columns", "generate", "lab", "report", "serve", "program",
         ],
     ),
-    ("python", &["chain", "pipeline", "columns", "cli"]),
+    ("python", &["chain", "pipeline", "columns", "cli", "build-once"]),
+    ("build-once", &["cli"]),
     ("testkit", &[]),
 ];
 

@@ -13,6 +13,7 @@ use crate::comparison::Comparison;
 use crate::contest::{Block, Line, median, name, operations};
 use crate::fact::{Unit, is_speed, words};
 use crate::format;
+use crate::runs::distinct;
 use lab::findings::Contest;
 use pipeline::record::{RunRecord, WALL_S};
 use std::collections::HashMap;
@@ -90,12 +91,8 @@ impl Chart {
             }
         }
         let staged = figure == WALL_S && all.iter().any(|(_, run)| !run.stages.is_empty());
-        let mut names: Vec<&str> = vec![];
-        for (part, _) in all.iter().filter(|_| staged).flat_map(|(_, run)| working(run)) {
-            if !names.contains(&part) {
-                names.push(part);
-            }
-        }
+        let parts = all.iter().filter(|_| staged).flat_map(|(_, run)| working(run));
+        let names = distinct(parts.map(|(part, _)| part));
         let row = |(at, run): &(usize, &RunRecord)| {
             let value = median(contest, *at, figure)?;
             let parts = match staged && !working(run).is_empty() {

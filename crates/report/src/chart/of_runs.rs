@@ -8,7 +8,7 @@ use super::palette::{self, Ink};
 use super::series::{self, Series};
 use super::{Body, Chart, Key, keys_of, shortened};
 use crate::format;
-use crate::runs::drawn;
+use crate::runs::{distinct, drawn};
 use crate::stages::busy_share;
 use crate::summary::{INDEX, SET_UP, parts, shown_phases};
 use pipeline::record::{CHUNK, Percentiles, RunRecord, Stage, Thread};
@@ -78,12 +78,8 @@ impl Chart {
     /// such times.
     pub fn time(records: &[RunRecord]) -> Option<Self> {
         let drawn = drawn(records);
-        let mut names: Vec<&str> = vec![];
-        for (name, seconds) in drawn.iter().flat_map(|run| parts(run.record)) {
-            if seconds > 0.0 && !names.contains(&name) {
-                names.push(name);
-            }
-        }
+        let all = drawn.iter().flat_map(|run| parts(run.record));
+        let names = distinct(all.filter(|(_, seconds)| *seconds > 0.0).map(|(name, _)| name));
         let rows: Vec<Row> =
             drawn.iter().filter_map(|run| time_row(run.record, &run.name, &names)).collect();
         let key =

@@ -8,7 +8,7 @@ use crate::contest::{
 };
 use crate::fact::{Unit, words};
 use crate::format::{self, percent_of_noise};
-use crate::runs::shell;
+use crate::runs::{distinct, shell};
 use crate::{executed, overview, slowest, stages};
 use lab::contest::{AGAIN, BASELINE};
 use lab::findings::Contest;
@@ -29,12 +29,7 @@ pub(super) fn title(sitting: &Sitting) -> String {
     if contests.len() == 1 {
         return overview::name(first);
     }
-    let mut titles: Vec<&str> = vec![];
-    for contest in contests {
-        if !titles.contains(&contest.title.as_str()) {
-            titles.push(&contest.title);
-        }
-    }
+    let titles = distinct(contests.iter().map(|contest| contest.title.as_str()));
     let more = if titles.len() > NAMED { ", ..." } else { "" };
     let titles = titles.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
     format!("{}: {titles}{more}", format::counted(contests.len() as u64, "contest"))
