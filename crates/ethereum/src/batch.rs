@@ -128,8 +128,7 @@ impl Batch {
 
     /// True when the fault is that a header does not have the hash of the one before it.
     pub(crate) fn link_is_broken(&self) -> bool {
-        let cause = self.fault.as_ref().map(|fault| &fault.cause);
-        matches!(cause, Some(Cause::Rule(violation)) if violation.rule == Rule::ParentHash)
+        self.fault.as_ref().is_some_and(Fault::is_broken_link)
     }
 
     /// Header `i`, decoded again; the checks have decoded it before.

@@ -10,8 +10,8 @@ use crate::durable::{BlockChanges, ExecutedStore};
 use crate::execute::receipts::Receipts;
 use crate::fault::Error;
 use crate::header::HeaderView;
-use crate::link::BlockId;
 pub use crate::link::Verified;
+use crate::link::{BlockId, Tip};
 use crate::{Address, Hash, Level, U256};
 use archive::{Column, Location, Part, ReceiptEncoding};
 use crypto::ManyKeccak;
@@ -257,6 +257,32 @@ impl Sink {
     /// Number of the last committed block; none where nothing is kept.
     pub(crate) fn committed(&self) -> Option<u64> {
         self.store()?.tip().map(|tip| tip.number)
+    }
+
+    /// Takes back the last committed block, which is `tip`, unless it is the only one, or the log of
+    /// the state has no way back.
+    pub(crate) fn take_back(&mut self, tip: &Tip, cancel: &Cancel) -> Result<(), Error> {
+        let Some(store) = self.store() else { return Ok(()) };
+        let (Some(first), Some(stored)) = (store.first(), store.tip()) else { return Ok(()) };
+        if stored.hash != tip.id.hash || first == stored.number {
+            return Ok(());
+        }
+        let number = stored.number - 1;
+        let Some(hash) = store.hash_of(number)? else { return Ok(()) };
+        let difficulty = HeaderView::decode(&tip.header).map_or(U256::ZERO, |tip| tip.difficulty);
+        let total = U256::from_be_bytes(stored.total_difficulty).saturating_sub(difficulty);
+        let total_difficulty = total.to_be_bytes();
+        match self {
+            Self::Segments(store) => {
+                store.truncate_after(&store::Tip { number, hash, total_difficulty, ..stored })?;
+            }
+            Self::Executed(store) => match store.unwind(number, cancel) {
+                Err(Error::Unwind { .. }) => {}
+                other => drop(other?),
+            },
+            Self::Discard | Self::Design(_) => {}
+        }
+        Ok(())
     }
 
     /// What is done with blocks before they are written.

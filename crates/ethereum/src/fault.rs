@@ -69,6 +69,11 @@ impl Fault {
         Self { block, hash: None, location, cause: Cause::Archive(error) }
     }
 
+    /// Does the block name another parent than the block before it?
+    pub(crate) fn is_broken_link(&self) -> bool {
+        matches!(&self.cause, Cause::Rule(violation) if violation.rule == Rule::ParentHash)
+    }
+
     /// Does the block break a rule, or are its bytes not what was written there?
     #[must_use]
     pub fn status(&self) -> Status {

@@ -56,7 +56,7 @@ pub(crate) fn import_behind(
     let behind = |number| archive.blocks_from(number);
     let outcome = run.judge(behind, options, outcome);
     let sync = Instant::now();
-    let synced = sink.sync();
+    let synced = take_back(&run, &outcome, options, sink).and_then(|()| sink.sync());
     run.sync_s = sync.elapsed().as_secs_f64();
     run.wall_s = start.elapsed().as_secs_f64();
     // what is said to be committed was just read
@@ -66,6 +66,25 @@ pub(crate) fn import_behind(
     };
     run.committed = committed;
     (run, outcome.and(synced).and(read_back))
+}
+
+/// Where the first block of a chunk does not follow the one before it, one of the two is damaged,
+/// perhaps the one that was just stored: it is taken back, so that a sound archive can be gone on
+/// with. Within a chunk the link sees to that. What an earlier run committed stays.
+fn take_back(
+    run: &Run,
+    outcome: &Result<(), Error>,
+    options: &Options,
+    sink: &mut Sink,
+) -> Result<(), Error> {
+    match (outcome, &run.tip) {
+        (Err(Error::Fault(fault)), Some(tip))
+            if fault.is_broken_link() && run.blocks > 0 && fault.block == tip.id.number + 1 =>
+        {
+            sink.take_back(tip, &options.cancel)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn stages(

@@ -10,6 +10,7 @@ mod source;
 mod vectors;
 
 mod blockchain_header_tests;
+mod broken_links;
 mod difficulty_tests;
 mod execution;
 mod flat_trie;

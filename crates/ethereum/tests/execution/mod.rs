@@ -1,9 +1,9 @@
 //! Execution on real and on published chains: every root of every block.
 
 mod chains;
-mod durable;
+pub mod durable;
 mod healing;
-mod imports;
+pub mod imports;
 mod proofs;
 mod refused;
 mod snapshots;
