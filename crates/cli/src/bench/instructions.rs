@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// One compiler makes the same of the same source; more than this, as a share, is another source.
-const ALLOWED: f64 = 0.01;
+/// What a vector takes that grows differs with what stands on the heap: the same program was found
+/// to take 5,530, 5,570 and 5,595 instructions for a header.
+const ALLOWED: f64 = 0.03;
 
 /// Counts the operations of `definitions`, beside those that are on record.
 pub fn count(args: &Bench, definitions: &[(Definition, Vec<Shape>)], json: bool) -> Result<Answer> {
