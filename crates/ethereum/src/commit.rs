@@ -259,8 +259,8 @@ impl Sink {
         self.store()?.tip().map(|tip| tip.number)
     }
 
-    /// Takes back the last committed block, which is `tip`, unless it is the only one, or the log of
-    /// the state has no way back.
+    /// Takes back the last committed block, which is `tip`, unless it is the only one, or the log
+    /// of the state has no way back.
     pub(crate) fn take_back(&mut self, tip: &Tip, cancel: &Cancel) -> Result<(), Error> {
         let Some(store) = self.store() else { return Ok(()) };
         let (Some(first), Some(stored)) = (store.first(), store.tip()) else { return Ok(()) };

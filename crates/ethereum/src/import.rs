@@ -70,7 +70,8 @@ pub(crate) fn import_behind(
 
 /// Where the first block of a chunk does not follow the one before it, one of the two is damaged,
 /// perhaps the one that was just stored: it is taken back, so that a sound archive can be gone on
-/// with. Within a chunk the link sees to that. What an earlier run committed stays.
+/// with. Within a chunk the link sees to that. What an earlier run committed stays, and so does the
+/// last block of an era whose accumulator was found as published.
 fn take_back(
     run: &Run,
     outcome: &Result<(), Error>,
@@ -79,7 +80,10 @@ fn take_back(
 ) -> Result<(), Error> {
     match (outcome, &run.tip) {
         (Err(Error::Fault(fault)), Some(tip))
-            if fault.is_broken_link() && run.blocks > 0 && fault.block == tip.id.number + 1 =>
+            if fault.is_broken_link()
+                && fault.block == tip.id.number + 1
+                && run.blocks > 0
+                && !run.ends_era =>
         {
             sink.take_back(tip, &options.cancel)
         }
@@ -131,7 +135,9 @@ fn stages(
         let verified = batch.verified();
         let written = sink.write(&commit, &verified)?;
         run.add(&verified, Duration::ZERO, written, start);
-        tip = batch.tip().or(tip.take());
+        if let Some(last) = batch.tip() {
+            (tip, run.ends_era) = (Some(last), batch.linked.ends_era);
+        }
         // it is as large as the blocks
         batch.made = None;
         if run.bytes - synced_at >= SYNC_EVERY {

@@ -92,6 +92,8 @@ pub(crate) struct Linked {
     totals: Vec<U256>,
     anchor: Option<BlockId>,
     had_total: bool,
+    /// Is the last block under an accumulator that was found as published?
+    pub(crate) ends_era: bool,
 }
 
 impl Batch {
@@ -118,10 +120,11 @@ impl Batch {
 impl Link {
     /// [`Link::extend`] for a batch that other stages look at before it is written.
     pub fn extend_later(&mut self, checks: &Checks<'_>, batch: &mut Batch) {
-        let clock = Instant::now();
+        let (clock, eras) = (Instant::now(), self.accumulators);
         let Verified { range, anchor, .. } = self.extend(checks, batch);
-        let totals = self.totals.clone();
-        batch.linked = Linked { range, totals, anchor, had_total: self.total.is_some() };
+        let (totals, had_total) = (self.totals.clone(), self.total.is_some());
+        let ends_era = self.accumulators > eras;
+        batch.linked = Linked { range, totals, anchor, had_total, ends_era };
         batch.times.validate += clock.elapsed();
     }
 

@@ -41,6 +41,8 @@ pub struct Run {
     pub resumed: Option<BlockId>,
     /// The block that was believed without a parent.
     pub anchor: Option<BlockId>,
+    /// Is the last block under an accumulator that was found as published?
+    pub(crate) ends_era: bool,
     /// Trusted blocks that were met.
     pub trusted: Vec<BlockId>,
     /// At level execution, what came before the first block.
