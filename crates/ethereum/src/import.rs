@@ -135,9 +135,7 @@ fn stages(
         let verified = batch.verified();
         let written = sink.write(&commit, &verified)?;
         run.add(&verified, Duration::ZERO, written, start);
-        if let Some(last) = batch.tip() {
-            (tip, run.ends_era) = (Some(last), batch.linked.ends_era);
-        }
+        tip = batch.tip().or(tip.take());
         // it is as large as the blocks
         batch.made = None;
         if run.bytes - synced_at >= SYNC_EVERY {

@@ -154,6 +154,7 @@ impl Run {
         if verified.range.is_empty() {
             return;
         }
+        self.ends_era = batch.linked.ends_era;
         self.seals_left += batch.seals_left;
         let lists = batch.chunk.access_lists.iter().skip(verified.range.start);
         let lists = lists.take(verified.range.len()).filter(|list| !list.is_empty());
