@@ -269,6 +269,7 @@ impl Sink {
         }
         let number = stored.number - 1;
         let Some(hash) = store.hash_of(number)? else { return Ok(()) };
+        // one difficulty less: `check::tip_at` would add them all up from the genesis block
         let difficulty = HeaderView::decode(&tip.header).map_or(U256::ZERO, |tip| tip.difficulty);
         let total = U256::from_be_bytes(stored.total_difficulty).saturating_sub(difficulty);
         let total_difficulty = total.to_be_bytes();
