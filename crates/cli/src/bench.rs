@@ -30,17 +30,18 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     if args.list {
         return list(&all, json);
     }
-    let (definitions, left_out) = chosen(&all, args)?;
+    let (contests, left_out) = chosen(&all, args)?;
     outputs::results(&args.out)?;
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create {}", args.out.display()))?;
     if args.instructions {
-        return instructions::count(args, &definitions, json);
+        return instructions::count(args, &contests, json);
     }
     let plan = Plan {
         rules: rules(args),
         budget: args.budget.or_else(|| is_everything(args).then_some(EVERYTHING)),
-        definitions,
+        in_turn: is_everything(args),
+        contests,
         left_out,
         benchmarks: args.benchmarks.clone(),
         scratch: Scratch::claim(args.scratch.as_deref())?,
@@ -107,35 +108,44 @@ fn row(definition: &Definition) -> serde_json::Value {
     })
 }
 
-/// Definitions, with the shapes of each.
-type Chosen = Vec<(Definition, Vec<Shape>)>;
+/// Definitions, each with a shape.
+type Chosen = Vec<(Definition, Shape)>;
 
 /// What `all` may take unless something else is said.
 const EVERYTHING: Duration = Duration::from_secs(36 * 60);
+
+/// A contest ends when ratios are known to within this share, unless something else is said.
+const CLOSELY: f64 = 0.02;
+/// The same of `all`, whose time is for many; not where revisions are compared, which differ less.
+const ROUGHLY: f64 = 0.10;
 
 fn is_everything(args: &Bench) -> bool {
     args.names.iter().any(|name| name == "all")
 }
 
 /// The definitions that were asked for, with the shapes of each, and what cannot be measured. Of
-/// `all`, those that have a shape that was asked for.
+/// `all`, those that have a shape that was asked for: the first shape of each by their ranks, then
+/// the second, so that what is left out when time ends is what tells the least.
 fn chosen(all: &[Definition], args: &Bench) -> Result<(Chosen, Vec<String>)> {
     let everything = is_everything(args);
-    let (mut chosen, mut left_out) = (vec![], vec![]);
+    let (mut turns, mut left_out) = (vec![], vec![]);
     let mut named: Vec<_> = named(all, &args.names)?.into_iter().cloned().collect();
     args.set.iter().try_for_each(|assignment| set(&mut named, assignment))?;
     for definition in named {
         let is_named = args.names.contains(&definition.name);
         let Some(why) = obstacle(&definition, everything && !is_named) else {
-            let shapes = shapes(&definition, args, everything);
-            chosen.extend((!shapes.is_empty()).then_some((definition, shapes)));
+            let shapes = shapes(&definition, args, everything).into_iter().enumerate();
+            turns.extend(shapes.map(|(turn, shape)| (turn, definition.clone(), shape)));
             continue;
         };
         ensure!(!is_named, "bench {why}");
         eprintln!("left out: {why}");
         left_out.push(why);
     }
-    Ok((chosen, left_out))
+    if everything {
+        turns.sort_by_key(|(turn, definition, _)| (*turn, definition.rank));
+    }
+    Ok((turns.into_iter().map(|(_, definition, shape)| (definition, shape)).collect(), left_out))
 }
 
 /// Why a definition cannot be measured now, or not as one of all.
@@ -205,7 +215,10 @@ fn shapes(definition: &Definition, args: &Bench, everything: bool) -> Vec<Shape>
 }
 
 fn rules(args: &Bench) -> Rules {
-    let (precision, disturbed, seed) = (args.precision, args.disturbed, args.seed);
+    let compares_revisions = args.check.is_some() || !args.revisions.is_empty();
+    let is_overview = is_everything(args) && !compares_revisions;
+    let precision = args.precision.unwrap_or(if is_overview { ROUGHLY } else { CLOSELY });
+    let (disturbed, seed) = (args.disturbed, args.seed);
     let rules = Rules { precision, disturbed, seed, ..Rules::default() };
     match args.pairs {
         // no interval is as narrow as that
@@ -219,6 +232,8 @@ fn rules(args: &Bench) -> Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
 
     fn definition(name: &str, settings: &str) -> Definition {
         let text = format!(
@@ -239,6 +254,28 @@ mod tests {
         let error = set(&mut all, "z=1").unwrap_err().to_string();
         assert_eq!(error, "a: no setting 'z'; available: x, y");
         assert!(set(&mut all, "z").unwrap_err().to_string().contains("expected name=value"));
+    }
+
+    #[test]
+    fn what_tells_the_most_comes_first_of_all() {
+        let mut all = [definition("a", "x=1"), definition("b", "x=1"), definition("c", "x=1")];
+        for one in &mut all[1..] {
+            one.peers = vec!["p".into()];
+        }
+        all[1].sweep.insert("x".into(), vec![]);
+        all[2].rank = 1;
+        let order = |words: &[&str]| {
+            let words = [&["blockmill", "bench"], words].concat();
+            let Command::Bench(args) = Cli::try_parse_from(words).unwrap().command else {
+                unreachable!()
+            };
+            let contests = chosen(&all, &args).unwrap().0;
+            let name = |(one, shape): &(Definition, Shape)| format!("{} {shape}", one.name);
+            contests.iter().map(name).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(order(&["all", "--peers"]), "c peers, a alone, b peers, b sweep x");
+        assert_eq!(order(&["all"]), "a alone, b sweep x");
+        assert_eq!(order(&["b", "c", "--sweep", "x"]), "b sweep x, c sweep x");
     }
 
     #[test]

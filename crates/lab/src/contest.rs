@@ -27,6 +27,9 @@ pub struct Rules {
     pub precision: f64,
     /// How long all runs together may take.
     pub budget: Duration,
+    /// Where the budget has no room for the least number of pairs of everybody, the slowest leave
+    /// after the first block. Not where each is compared with the one before.
+    pub may_leave: bool,
     /// Least number of pairs, so that they bound anything at all.
     pub least_pairs: usize,
     /// Most pairs.
@@ -45,6 +48,7 @@ impl Default for Rules {
         Self {
             precision: 0.02,
             budget: Duration::from_secs(60),
+            may_leave: true,
             least_pairs: LEAST_PAIRS,
             most_pairs: 200,
             disturbed: 0.05,
@@ -98,8 +102,8 @@ pub fn hold(
     let mut runs: Vec<Run> = vec![];
     let mut chance = fastrand::Rng::with_seed(rules.seed);
     let mut active: Vec<usize> = (0..labels.len()).collect();
+    let mut seconds = vec![0.0; labels.len()];
     for block in u32::from(!rules.warm_up).. {
-        let began = arena.elapsed();
         let mut turns = active.clone();
         if block == 0 {
             // the same as the baseline
@@ -109,23 +113,55 @@ pub fn hold(
             turns.extend(turns.clone().into_iter().rev());
         }
         for contestant in turns {
+            let began = arena.elapsed();
             let record = arena.run(contestant)?;
+            seconds[contestant] = arena.elapsed().saturating_sub(began).as_secs_f64();
             let first = runs.iter().find(|run| same || run.contestant == contestant);
             agree(labels, expected, first.map(|run| &run.record), &record)?;
             let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
             runs.push(Run { contestant, block, disturbed, record });
         }
         arena.tell(&line(labels, figure, &runs, block));
-        if block > 0 {
-            active.retain(|one| *one <= AGAIN || !is_known(&runs, *one, figure, rules));
+        if block == 0 {
+            continue;
         }
-        let known = block > 0 && active.iter().all(|one| is_known(&runs, *one, figure, rules));
-        let took = arena.elapsed().saturating_sub(began);
-        if known || (block > 0 && arena.elapsed() + took > rules.budget) {
+        active.retain(|one| *one <= AGAIN || !is_known(&runs, *one, figure, rules));
+        let left = rules.budget.saturating_sub(arena.elapsed()).as_secs_f64();
+        for gone in leave(&mut active, &seconds, left, block as usize, rules) {
+            arena.tell(&format!("{}: no time for more pairs", labels[gone]));
+        }
+        let known = active.iter().all(|one| is_known(&runs, *one, figure, rules));
+        if known || took(&active, &seconds) > left {
             break;
         }
     }
     Ok(runs)
+}
+
+/// How long a block takes, in seconds, where a run takes what it last took.
+fn took(active: &[usize], seconds: &[f64]) -> f64 {
+    active.iter().map(|one| 2.0 * seconds[*one]).sum()
+}
+
+/// Who leaves after `block` blocks, so that the seconds that are `left` are enough for an interval
+/// of those who stay: the slowest first, as what is many times as slow needs an interval the least.
+/// Somebody stays beside the baseline.
+fn leave(
+    active: &mut Vec<usize>,
+    seconds: &[f64],
+    left: f64,
+    block: usize,
+    rules: &Rules,
+) -> Vec<usize> {
+    let blocks = rules.least_pairs.div_ceil(2).saturating_sub(block) as f64;
+    let mut gone = vec![];
+    while rules.may_leave && active.len() > AGAIN + 2 && blocks * took(active, seconds) > left {
+        let others = active.iter().filter(|one| **one > AGAIN);
+        let slowest = others.max_by(|a, b| seconds[**a].total_cmp(&seconds[**b])).copied();
+        active.retain(|one| Some(*one) != slowest);
+        gone.extend(slowest);
+    }
+    gone
 }
 
 /// Is enough known about a contestant?

@@ -70,6 +70,9 @@ pub struct Definition {
     /// Does each contestant run once before runs count?
     #[serde(default = "yes")]
     pub warm_up: bool,
+    /// Where all are measured, and time may not be enough: 1 is measured first.
+    #[serde(default = "last")]
+    pub rank: u8,
     /// Does it take too long to be one of all?
     #[serde(default)]
     pub only_by_name: bool,
@@ -244,6 +247,10 @@ impl Definition {
 
 fn yes() -> bool {
     true
+}
+
+fn last() -> u8 {
+    9
 }
 
 fn texts<'de, D: Deserializer<'de>>(values: D) -> Result<Settings, D::Error> {

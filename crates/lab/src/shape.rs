@@ -45,14 +45,14 @@ impl fmt::Display for Shape {
 }
 
 impl Shape {
-    /// Every shape of a definition.
+    /// Every shape of a definition, the one that tells the most first.
     pub fn all_of(definition: &Definition) -> Vec<Self> {
         let has = |is_there: bool, shape: Self| is_there.then_some(shape);
         let mut all = vec![];
+        all.extend(has(!definition.peers.is_empty(), Self::Peers));
         all.extend(has(!definition.ladder.is_empty(), Self::Ladder));
         all.extend(has(!definition.ablation.is_empty(), Self::Ablation));
         all.extend(definition.sweep.keys().cloned().map(Self::Sweep));
-        all.extend(has(!definition.peers.is_empty(), Self::Peers));
         all.extend(has(all.is_empty(), Self::Alone));
         all
     }

@@ -14,8 +14,8 @@ use anyhow::{Context, Result};
 use pipeline::machine::{Disk, Machine};
 use pipeline::record::{Program, RecordError, RunRecord, read_json, unix_time, write_json};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -71,15 +71,16 @@ impl Sitting {
 /// What to measure, and with what.
 #[derive(Debug)]
 pub struct Plan {
-    /// What, with the shapes of each.
-    pub definitions: Vec<(Definition, Vec<Shape>)>,
+    /// What, and in which shape.
+    pub contests: Vec<(Definition, Shape)>,
     /// What was asked for and cannot be measured, and why.
     pub left_out: Vec<String>,
     /// When a contest ends; its budget is that of its definition unless `budget` says otherwise.
     pub rules: Rules,
-    /// How long everything may take, preparations too. Each contest gets its share of what is left
-    /// when it begins; none begins when nothing is left.
+    /// How long everything may take, preparations too. None begins when nothing is left.
     pub budget: Option<Duration>,
+    /// Is time given to the first of them, as much as their definitions say, and not shared?
+    pub in_turn: bool,
     /// The folder of `engines.toml`.
     pub benchmarks: PathBuf,
     /// Where data is kept and runs write.
@@ -110,71 +111,76 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
     };
     let mut workshop = Workshop::default();
     let mut purse = Purse::of(plan, start);
-    for (definition, shapes) in &plan.definitions {
+    let mut untimely = BTreeMap::<&str, Vec<String>>::new();
+    for (definition, shape) in &plan.contests {
         let kind = kinds::by_name(&definition.measures)?;
-        let mut cases = definition.cases();
-        let mut fits = vec![];
-        for (_, settings) in &cases {
-            fits.push(kind.fits(settings).with_context(|| definition.name.clone())?);
-        }
-        let mut fits = fits.into_iter();
-        cases.retain(|_| fits.next().unwrap_or(false));
-        for shape in shapes {
-            for (at, (case, settings)) in cases.iter().enumerate() {
-                let Some(budget) = purse.take(definition.seconds(shape), cases.len() - at) else {
-                    let name = &definition.name;
-                    let why = format!("{name}, {shape}: no time was left for it");
-                    tell(&why);
-                    sitting.left_out.push(why);
-                    break;
-                };
-                let one = One { plan, definition, kind, shape, case, settings, budget };
-                match one.hold(&mut workshop, tell) {
-                    Ok(contest) => sitting.contests.push(contest),
-                    Err(error) => {
-                        let error = format!("{}, {shape}: {error:#}", definition.name);
-                        tell(&format!("error: {error}"));
-                        sitting.failed.push(error);
-                    }
+        let cases = cases(definition, kind)?;
+        let own_s = definition.seconds(shape) / cases.len().max(1) as f64;
+        for (case, settings) in &cases {
+            let Some(budget) = purse.take(own_s) else {
+                untimely.entry(&definition.name).or_default().push(shape.to_string());
+                break;
+            };
+            let one = One { plan, definition, kind, shape, case, settings, budget };
+            match one.hold(&mut workshop, tell) {
+                Ok(contest) => sitting.contests.push(contest),
+                Err(error) => {
+                    let error = format!("{}, {shape}: {error:#}", definition.name);
+                    tell(&format!("error: {error}"));
+                    sitting.failed.push(error);
                 }
             }
-            purse.done(definition.seconds(shape));
         }
+    }
+    for (name, shapes) in untimely {
+        let why = format!("{name}: no time was left for {}", shapes.join(", "));
+        tell(&why);
+        sitting.left_out.push(why);
     }
     sitting.took_s = start.elapsed().as_secs_f64();
     Ok(sitting)
+}
+
+/// The cases of a definition that its kind has.
+fn cases(definition: &Definition, kind: &'static dyn Kind) -> Result<Vec<(String, Settings)>> {
+    let mut cases = vec![];
+    for (name, settings) in definition.cases() {
+        if kind.fits(&settings).with_context(|| definition.name.clone())? {
+            cases.push((name, settings));
+        }
+    }
+    Ok(cases)
 }
 
 /// The time that is left for contests.
 struct Purse {
     start: Instant,
     all: Option<Duration>,
+    in_turn: bool,
     /// What the contests that are still to come would take by their definitions, in seconds.
     to_come_s: f64,
 }
 
 impl Purse {
     fn of(plan: &Plan, start: Instant) -> Self {
-        let own = |(one, shapes): &(Definition, Vec<Shape>)| {
-            shapes.iter().map(|shape| one.seconds(shape)).sum::<f64>()
-        };
-        Self { start, all: plan.budget, to_come_s: plan.definitions.iter().map(own).sum() }
+        let own = |(definition, shape): &(Definition, Shape)| definition.seconds(shape);
+        let to_come_s = plan.contests.iter().map(own).sum();
+        Self { start, all: plan.budget, in_turn: plan.in_turn, to_come_s }
     }
 
-    /// The budget of the next contest, the first of so many `cases` of a shape that takes its `own`
-    /// seconds; none when no time is left.
-    fn take(&self, own: f64, cases: usize) -> Option<Duration> {
-        let Some(all) = self.all else {
-            return Some(Duration::from_secs_f64(own / cases.max(1) as f64));
+    /// The budget of the next contest, which takes `own_s` seconds by its definition; none when no
+    /// time is left, or, where time is not shared, too little.
+    fn take(&mut self, own_s: f64) -> Option<Duration> {
+        let share = (own_s / self.to_come_s.max(own_s)).min(1.0);
+        self.to_come_s -= own_s;
+        let Some(all) = self.all else { return Some(Duration::from_secs_f64(own_s)) };
+        let left_s = all.checked_sub(self.start.elapsed())?.as_secs_f64();
+        let seconds = match self.in_turn {
+            true if left_s < own_s / 2.0 => return None,
+            true => (left_s * share).max(own_s.min(left_s)),
+            false => left_s * share,
         };
-        let left = all.checked_sub(self.start.elapsed())?.as_secs_f64();
-        let share = (own / self.to_come_s.max(own)).min(1.0);
-        Some(Duration::from_secs_f64(left * share / cases.max(1) as f64))
-    }
-
-    /// A shape that takes its `own` seconds is measured.
-    fn done(&mut self, own: f64) {
-        self.to_come_s -= own;
+        Some(Duration::from_secs_f64(seconds))
     }
 }
 
@@ -286,7 +292,8 @@ impl One<'_> {
             tell,
         };
         let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
-        let rules = Rules { budget, warm_up: definition.warm_up, ..plan.rules };
+        let may_leave = !matches!(self.shape, Shape::Ladder);
+        let rules = Rules { budget, may_leave, warm_up: definition.warm_up, ..plan.rules };
         let same = !matches!(self.shape, Shape::Sweep(_));
         let answer = if same { definition.answer.clone() } else { Settings::new() };
         contest.runs = hold(&labels, definition.figure(), &answer, same, &rules, &mut ring)?;
@@ -322,5 +329,28 @@ impl Workshop {
             Some((name.clone(), peer.as_ref().ok()?.clone()))
         };
         self.peers.iter().filter_map(ready).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_shared_or_given_in_turn() {
+        // of contests that would take 100 and 300 s; `passed` have passed already
+        let budgets = |all: Option<u64>, in_turn, passed| {
+            let start = Instant::now().checked_sub(Duration::from_secs(passed)).unwrap();
+            let all = all.map(Duration::from_secs);
+            let mut purse = Purse { start, all, in_turn, to_come_s: 400.0 };
+            [100.0, 300.0].map(|own_s| purse.take(own_s).map(|budget| budget.as_secs_f64().ceil()))
+        };
+        assert_eq!(budgets(None, false, 0), [Some(100.0), Some(300.0)]);
+        assert_eq!(budgets(Some(80), false, 0), [Some(20.0), Some(80.0)]);
+        assert_eq!(budgets(Some(800), false, 0), [Some(200.0), Some(800.0)]);
+        assert_eq!(budgets(Some(80), false, 100), [None, None]);
+        assert_eq!(budgets(Some(140), true, 0), [Some(100.0), None], "less than half of its own");
+        assert_eq!(budgets(Some(200), true, 10), [Some(100.0), Some(190.0)]);
+        assert_eq!(budgets(Some(800), true, 0), [Some(200.0), Some(800.0)], "more than all need");
     }
 }

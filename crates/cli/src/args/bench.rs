@@ -38,9 +38,9 @@ pub struct Bench {
     /// Measure something else than a definition says, such as headers=100000
     #[arg(long, value_name = "SETTING=VALUE")]
     pub set: Vec<String>,
-    /// Stop when a ratio is known to within this share
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent)]
-    pub precision: f64,
+    /// Stop when a ratio is known to within this share [default: 2%, of all 10%]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub precision: Option<f64>,
     /// How long all runs may take, such as 90s or 10m [default: what the definitions say]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub budget: Option<Duration>,

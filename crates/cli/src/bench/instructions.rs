@@ -17,7 +17,7 @@ use std::fs;
 const ALLOWED: f64 = 0.03;
 
 /// Counts the operations of `definitions`, beside those that are on record.
-pub fn count(args: &Bench, definitions: &[(Definition, Vec<Shape>)], json: bool) -> Result<Answer> {
+pub fn count(args: &Bench, definitions: &[(Definition, Shape)], json: bool) -> Result<Answer> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let scratch = Scratch::claim(args.scratch.as_deref())?;
     let mut counts = vec![];

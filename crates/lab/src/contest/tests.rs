@@ -199,6 +199,28 @@ fn a_contest_ends_with_its_budget_and_after_a_block_at_least() {
 }
 
 #[test]
+fn the_slowest_leave_where_there_is_no_time_for_all() {
+    let factors = [1.0, 1.0, 4.0, 5.0, 60.0];
+    let held = |may_leave, budget| {
+        let mut arena = Simulated::new(8, &factors);
+        arena.times = vec![1.0];
+        let budget = Duration::from_secs(budget);
+        let rules = Rules { precision: -1.0, most_pairs: 6, budget, may_leave, ..Rules::default() };
+        let runs = arena.hold(&rules).unwrap();
+        let pairs = |one| Pairs::of(&runs, one, BASELINE, WALL_S).all.len();
+        ([2, 3, 4].map(pairs), arena.clock as u64, arena.told)
+    };
+    // 70 s to warm up and 142 for each block of all
+    assert_eq!(held(true, 1 << 20).0, [6, 6, 6]);
+    let (found, seconds, told) = held(true, 270);
+    assert_eq!((found, seconds), ([6, 6, 2], 70 + 142 + 2 * 22), "44 s are left for two blocks");
+    assert!(told.contains(&"variant 4: no time for more pairs".to_owned()), "{told:?}");
+    assert_eq!(held(true, 240).0, [6, 2, 2], "the fastest stays");
+    assert_eq!(held(true, 100).0, [2, 2, 2], "a block at least");
+    assert_eq!(held(false, 270).0, [2, 2, 2]);
+}
+
+#[test]
 fn a_wrong_answer_fails_the_contest() {
     let mut arena = Simulated::new(9, &[1.0, 1.0, 1.0]);
     arena.answer = |contestant, run| if contestant == 2 && run > 4 { "0x02" } else { "0x01" };

@@ -60,15 +60,17 @@ fn ablation(contest: &Contest) -> (String, Option<Comparison>) {
     let lines = blocks(contest).remove(0).lines;
     let all = lines.iter().filter(|line| line.compared.is_some() && !is_plainest(contest, line.at));
     let all: Vec<_> = all.filter_map(|line| of(contest, line.at, BASELINE)).collect();
-    if all.iter().all(|found| found.outcome == Outcome::Unknown) {
-        return ("Too few pairs to say which options matter".to_owned(), None);
-    }
-    let same = all.iter().filter(|found| found.outcome == Outcome::Same).count();
-    let rest = match (same, all.len()) {
+    let count = |outcome| all.iter().filter(|found| found.outcome == outcome).count();
+    let (same, unknown) = (count(Outcome::Same), count(Outcome::Unknown));
+    let mut rest = match (same, all.len() - unknown) {
+        (_, 0) => return ("Too few pairs to say which options matter".to_owned(), None),
         (0, _) => "every change makes a difference".to_owned(),
         (same, of) if same == of => "no change makes a difference beyond the noise".to_owned(),
         (same, of) => format!("{same} of {of} changes make no difference beyond the noise"),
     };
+    if unknown > 0 {
+        rest += &format!(" (of {unknown} more there are too few pairs)");
+    }
     match extreme(contest, 0, |gain| 1.0 / gain) {
         Some((worst, _, line)) if worst > 1.0 => {
             // what the default gains, not what the other value costs

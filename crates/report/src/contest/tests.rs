@@ -54,6 +54,13 @@ fn an_ablation_says_what_turning_back_costs_and_turning_on_gains() {
     let gained = row(on, " only write=batch");
     assert!(gained.contains("1.50 times as fast") && gained.contains("faster"), "{text}");
     assert!(row(on, " all turned back").contains("3.00 s"), "{text}");
+
+    // one that left after a block
+    contest.runs.retain(|run| run.contestant != 3 || run.block == 1);
+    let text = contest_table(&contest, Colour::Off);
+    let expected = "which matters most; every change makes a difference (of 1 more there are too \
+                    few pairs). 95 %";
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
