@@ -116,9 +116,10 @@ pub fn sit(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Sitting> {
         let kind = kinds::by_name(&definition.measures)?;
         let cases = cases(definition, kind)?;
         let own_s = definition.seconds(shape) / cases.len().max(1) as f64;
-        for (case, settings) in &cases {
+        for (at, (case, settings)) in cases.iter().enumerate() {
             let Some(budget) = purse.take(own_s) else {
-                untimely.entry(&definition.name).or_default().push(shape.to_string());
+                let some = if at > 0 { "the rest of " } else { "" };
+                untimely.entry(&definition.name).or_default().push(format!("{some}{shape}"));
                 break;
             };
             let one = One { plan, definition, kind, shape, case, settings, budget };
@@ -312,6 +313,8 @@ fn move_to(record: &mut RunRecord, from: &str, to: &str) {
     let texts = record.command.iter_mut().chain(&mut record.data.paths);
     texts.for_each(|text| *text = text.replace(from, to));
     record.settings.values_mut().for_each(|text| *text = text.replace(from, to));
+    let files = record.result.shortfalls.iter_mut().filter_map(|one| one.file.as_mut());
+    files.for_each(|file| *file = file.to_string_lossy().replace(from, to).into());
 }
 
 /// The command line that holds a contest again.
@@ -335,6 +338,20 @@ impl Workshop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chain::{Shortfall, ShortfallKind};
+
+    #[test]
+    fn no_text_of_a_record_names_the_scratch_folder() {
+        let mut record = RunRecord::new(Program::default(), "x");
+        record.command = vec!["/tmp/x/b".into()];
+        record.data.paths = vec!["/tmp/x/data/blk00000.dat".into()];
+        record.settings.insert("data".into(), "/tmp/x/data,/tmp/x/more".into());
+        let lacks = Shortfall::new(ShortfallKind::MissingBlocks, "two blocks");
+        record.result.shortfalls = vec![lacks.at("/tmp/x/data/blk00000.dat", 0)];
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(!text.contains("/tmp"), "{text}");
+        assert_eq!(text.matches("SCRATCH/").count(), 5, "{text}");
+    }
 
     #[test]
     fn time_is_shared_or_given_in_turn() {
