@@ -343,13 +343,14 @@ mod tests {
     #[test]
     fn no_text_of_a_record_names_the_scratch_folder() {
         let mut record = RunRecord::new(Program::default(), "x");
-        record.command = vec!["/tmp/x/b".into()];
-        record.data.paths = vec!["/tmp/x/data/blk00000.dat".into()];
-        record.settings.insert("data".into(), "/tmp/x/data,/tmp/x/more".into());
+        record.command = vec!["/here/x/b".into()];
+        record.data.paths = vec!["/here/x/data/blk00000.dat".into()];
+        record.settings.insert("data".into(), "/here/x/data,/here/x/more".into());
         let lacks = Shortfall::new(ShortfallKind::MissingBlocks, "two blocks");
-        record.result.shortfalls = vec![lacks.at("/tmp/x/data/blk00000.dat", 0)];
+        record.result.shortfalls = vec![lacks.at("/here/x/data/blk00000.dat", 0)];
+        move_to(&mut record, "/here/x", SCRATCH);
         let text = serde_json::to_string(&record).unwrap();
-        assert!(!text.contains("/tmp"), "{text}");
+        assert!(!text.contains("/here"), "{text}");
         assert_eq!(text.matches("SCRATCH/").count(), 5, "{text}");
     }
 
