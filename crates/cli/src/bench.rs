@@ -50,7 +50,10 @@ pub fn run(args: &Bench, json: bool) -> Result<Answer> {
     };
     let sitting = sit(&plan, &mut |line| eprintln!("{line}"))?;
     let failed = sitting.failed.join("; ");
-    ensure!(failed.is_empty() || !sitting.contests.is_empty(), "{failed}");
+    if sitting.contests.is_empty() {
+        ensure!(failed.is_empty(), "{failed}");
+        bail!("nothing was measured: {}", sitting.left_out.join("; "));
+    }
     let path = args.out.join("bench.json");
     sitting.write(&path)?;
     let mut files = vec![path];
