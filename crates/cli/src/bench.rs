@@ -117,9 +117,8 @@ type Chosen = Vec<(Definition, Shape)>;
 /// What `all` may take unless something else is said.
 const EVERYTHING: Duration = Duration::from_secs(36 * 60);
 
-/// A contest ends when ratios are known to within this share, unless something else is said.
-const CLOSELY: f64 = 0.02;
-/// The same of `all`, whose time is for many; not where revisions are compared, which differ less.
+/// A contest of `all`, whose time is for many, ends when ratios are known to within this share; not
+/// where revisions are compared, which differ less.
 const ROUGHLY: f64 = 0.10;
 
 fn is_everything(args: &Bench) -> bool {
@@ -219,10 +218,10 @@ fn shapes(definition: &Definition, args: &Bench, everything: bool) -> Vec<Shape>
 
 fn rules(args: &Bench) -> Rules {
     let compares_revisions = args.check.is_some() || !args.revisions.is_empty();
-    let is_overview = is_everything(args) && !compares_revisions;
-    let precision = args.precision.unwrap_or(if is_overview { ROUGHLY } else { CLOSELY });
-    let (disturbed, seed) = (args.disturbed, args.seed);
-    let rules = Rules { precision, disturbed, seed, ..Rules::default() };
+    let roughly = (is_everything(args) && !compares_revisions).then_some(ROUGHLY);
+    let usual = Rules::default();
+    let precision = args.precision.or(roughly).unwrap_or(usual.precision);
+    let rules = Rules { precision, disturbed: args.disturbed, seed: args.seed, ..usual };
     match args.pairs {
         // no interval is as narrow as that
         Some(pairs) => {
