@@ -191,8 +191,11 @@ fn shapes(definition: &Definition, args: &Bench, everything: bool) -> Vec<Shape>
     let mut asked = vec![];
     asked.extend(args.ladder.then_some(Shape::Ladder));
     asked.extend(args.ablate.then_some(Shape::Ablation));
-    asked.extend(args.sweep.iter().cloned().map(Shape::Sweep));
-    asked.extend(args.peers.then_some(Shape::Peers));
+    // peers that are asked for beside a sweep stand beside each of its values
+    let peers = args.peers && !everything;
+    let sweep = |setting: &String| Shape::Sweep { setting: setting.clone(), peers };
+    asked.extend(args.sweep.iter().map(sweep));
+    asked.extend((args.peers && (everything || args.sweep.is_empty())).then_some(Shape::Peers));
     if !args.revisions.is_empty() {
         asked.push(Shape::Revisions(args.revisions.clone()));
     }
@@ -278,6 +281,7 @@ mod tests {
         assert_eq!(order(&["all", "--peers"]), "c peers, a alone, b peers, b sweep x");
         assert_eq!(order(&["all"]), "a alone, b sweep x");
         assert_eq!(order(&["b", "c", "--sweep", "x"]), "b sweep x, c sweep x");
+        assert_eq!(order(&["b", "--sweep", "x", "--peers"]), "b sweep x", "each value beside them");
     }
 
     #[test]

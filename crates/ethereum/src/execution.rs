@@ -184,11 +184,11 @@ impl<'c> Execution<'c> {
             log,
             machine,
             pace: Arc::new(Pace::new(root_every, chunk(options).blocks)),
-            speculation: Speculation { which, account: Account::default() },
+            speculation: Speculation { which, account: Account::new(options.threads) },
             // nothing stands before its turn behind the link
             prefetch: plan.prefetch && !inline.senders,
             history: (plan.history && !inline.senders).then(Arc::default),
-            dry: (plan.dry_runs && !inline.senders).then(Account::default),
+            dry: (plan.dry_runs && !inline.senders).then(|| Account::new(options.threads)),
             inline,
         }))
     }

@@ -87,7 +87,7 @@ pub trait Arena {
 }
 
 /// Runs a contest of `labels.len()` contestants over the fact `figure`. All must find what is
-/// `expected`, and all the same, or each the same again if they do not do the `same` work.
+/// `expected`, and those of the same of `works` (a number for each contestant) the same.
 ///
 /// # Errors
 /// When a run fails, or when two runs do not find the same.
@@ -95,7 +95,7 @@ pub fn hold(
     labels: &[String],
     figure: &str,
     expected: &Settings,
-    same: bool,
+    works: &[usize],
     rules: &Rules,
     arena: &mut impl Arena,
 ) -> Result<Vec<Run>> {
@@ -116,7 +116,7 @@ pub fn hold(
             let began = arena.elapsed();
             let record = arena.run(contestant)?;
             seconds[contestant] = arena.elapsed().saturating_sub(began).as_secs_f64();
-            let first = runs.iter().find(|run| same || run.contestant == contestant);
+            let first = runs.iter().find(|run| works[run.contestant] == works[contestant]);
             agree(labels, expected, first.map(|run| &run.record), &record)?;
             let disturbed = record.load.is_some_and(|load| load.share() > rules.disturbed);
             runs.push(Run { contestant, block, disturbed, record });

@@ -123,7 +123,8 @@ impl Definition {
     /// How long all runs of `shape` may take, in seconds.
     #[must_use]
     pub fn seconds(&self, shape: &Shape) -> f64 {
-        let of_peers = self.peers_budget_s.filter(|_| *shape == Shape::Peers);
+        let has_peers = matches!(shape, Shape::Peers | Shape::Sweep { peers: true, .. });
+        let of_peers = self.peers_budget_s.filter(|_| has_peers);
         of_peers.unwrap_or(self.budget_s)
     }
 

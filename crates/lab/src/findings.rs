@@ -8,6 +8,7 @@ use crate::statistics::{Estimate, Growth, LEAST_PAIRS, median};
 use pipeline::machine::Machine;
 use pipeline::record::{BLOCK, CHUNK, RunRecord, SLICE};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Everything about one contest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -157,19 +158,26 @@ impl Contest {
         Some(Finding { estimate, noise: self.noise(figure) })
     }
 
-    /// How a fact grows with the setting of a sweep; none of other contests.
-    pub fn growth(&self, figure: &str) -> Option<Growth> {
-        Growth::of(&self.points(figure))
+    /// Those who ran: ourselves, which is none, and the peers.
+    pub fn programs(&self) -> BTreeSet<Option<&str>> {
+        self.contestants.iter().map(|one| one.peer.as_deref()).collect()
     }
 
-    /// The values of the setting of a sweep, ascending, and the median fact of each.
-    pub fn points(&self, figure: &str) -> Vec<(f64, f64)> {
+    /// How a fact of a program grows with the setting of a sweep; none of other contests.
+    pub fn growth(&self, program: Option<&str>, figure: &str) -> Option<Growth> {
+        Growth::of(&self.points(program, figure))
+    }
+
+    /// The values of the setting of a sweep, ascending, and the median fact of a program at each;
+    /// nothing of other contests.
+    pub fn points(&self, program: Option<&str>, figure: &str) -> Vec<(f64, f64)> {
         let Some(setting) = self.shape.strip_prefix("sweep ") else { return vec![] };
         let value = |at: usize| {
             let own = self.contestants[at].settings.get(setting);
             own.or_else(|| self.settings.get(setting))?.parse::<f64>().ok()
         };
-        let all = (0..self.contestants.len()).filter(|at| *at != AGAIN);
+        let is_its = |at: &usize| self.contestants[*at].peer.as_deref() == program;
+        let all = (0..self.contestants.len()).filter(|at| *at != AGAIN && is_its(at));
         let mut points: Vec<(f64, f64)> =
             all.filter_map(|at| Some((value(at)?, self.median(at, figure)?))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -252,13 +260,20 @@ mod tests {
 
     #[test]
     fn a_sweep_grows_along_its_setting() {
-        let mut sweep = contest(&[(0, 1, 1.0, false), (1, 1, 1.0, false), (2, 1, 4.0, false)]);
+        let runs = [(0, 1.0), (1, 1.0), (2, 4.0), (3, 2.0), (4, 200.0)];
+        let mut sweep = contest(&runs.map(|(at, wall_s)| (at, 1, wall_s, false)));
+        sweep.contestants.resize(5, Contestant::default());
         sweep.contestants[2].settings = [("headers".to_owned(), "100000".to_owned())].into();
-        assert_eq!(sweep.points(WALL_S), [(1000.0, 1.0), (100_000.0, 4.0)]);
-        let growth = sweep.growth(WALL_S).unwrap();
+        sweep.contestants[4].settings = sweep.contestants[2].settings.clone();
+        sweep.contestants[3..].iter_mut().for_each(|one| one.peer = Some("geth".into()));
+        assert_eq!(sweep.points(None, WALL_S), [(1000.0, 1.0), (100_000.0, 4.0)]);
+        let growth = sweep.growth(None, WALL_S).unwrap();
         assert!((growth.exponent - 4f64.ln() / 100f64.ln()).abs() < 1e-9);
+        let of_geth = sweep.growth(Some("geth"), WALL_S).unwrap();
+        assert!((of_geth.exponent - 1.0).abs() < 1e-9, "{of_geth:?}");
+        assert_eq!(sweep.programs().into_iter().collect::<Vec<_>>(), [None, Some("geth")]);
         sweep.shape = "peers".into();
-        assert_eq!(sweep.growth(WALL_S), None);
+        assert_eq!(sweep.growth(None, WALL_S), None);
         assert_eq!(sweep.name(), "headers / peers");
     }
 }

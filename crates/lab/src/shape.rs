@@ -24,7 +24,12 @@ pub enum Shape {
     /// The default with each option turned back, and the plainest setting with each turned on.
     Ablation,
     /// The default over the values of a setting.
-    Sweep(String),
+    Sweep {
+        /// Its name.
+        setting: String,
+        /// Are peers beside it at each value?
+        peers: bool,
+    },
     /// The default with other programs.
     Peers,
     /// The program with itself as of other revisions; [`THIS`] is the program that runs.
@@ -37,7 +42,7 @@ impl fmt::Display for Shape {
             Self::Alone => f.write_str("alone"),
             Self::Ladder => f.write_str("ladder"),
             Self::Ablation => f.write_str("ablation"),
-            Self::Sweep(setting) => write!(f, "sweep {setting}"),
+            Self::Sweep { setting, .. } => write!(f, "sweep {setting}"),
             Self::Peers => f.write_str("peers"),
             Self::Revisions(_) => f.write_str("revisions"),
         }
@@ -52,20 +57,20 @@ impl Shape {
         all.extend(has(!definition.peers.is_empty(), Self::Peers));
         all.extend(has(!definition.ladder.is_empty(), Self::Ladder));
         all.extend(has(!definition.ablation.is_empty(), Self::Ablation));
-        all.extend(definition.sweep.keys().cloned().map(Self::Sweep));
+        let sweep = |setting: &String| Self::Sweep { setting: setting.clone(), peers: false };
+        all.extend(definition.sweep.keys().map(sweep));
         all.extend(has(all.is_empty(), Self::Alone));
         all
     }
-}
 
-impl Shape {
     /// The flags of `bench` that ask for it.
     pub fn flags(&self) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Alone => &[],
             Self::Ladder => &["--ladder"],
             Self::Ablation => &["--ablate"],
-            Self::Sweep(setting) => &["--sweep", setting],
+            Self::Sweep { setting, peers: false } => &["--sweep", setting],
+            Self::Sweep { setting, peers: true } => &["--sweep", setting, "--peers"],
             Self::Peers => &["--peers"],
             Self::Revisions(revisions) => {
                 let flag = std::iter::once("--revisions".to_owned());
@@ -142,17 +147,14 @@ pub fn contestants(
             ensure!(!definition.ablation.is_empty(), "{name} has no ablation");
             ablation(definition, options, &mut all)?;
         }
-        Shape::Sweep(setting) => {
+        Shape::Sweep { setting, peers } => {
             let cores = available_parallelism().map_or(1, usize::from);
             sweep(definition, setting, cores, &mut all)?;
+            if *peers {
+                beside(definition, &mut all)?;
+            }
         }
-        Shape::Peers => {
-            ensure!(!definition.peers.is_empty(), "{name} has no peers");
-            all.extend(definition.peers.iter().map(|peer| Contestant {
-                peer: Some(peer.clone()),
-                ..Contestant::ours(peer, vec![])
-            }));
-        }
+        Shape::Peers => beside(definition, &mut all)?,
         Shape::Revisions(revisions) => {
             for (at, revision) in revisions.iter().enumerate() {
                 let is_this = revision == THIS;
@@ -273,128 +275,19 @@ fn sweep(
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = r#"
-        title = "t"
-        about = "a"
-        measures = "import"
-        compare = ["wall_s"]
-        budget_s = 1
-        ablation = ["write", "width"]
-        peers = ["geth"]
-        [settings]
-        threads = 2
-        [sweep]
-        threads = [1, 2, 4]
-        [[ladder]]
-        name = "master"
-        [[ladder]]
-        name = "cache"
-        with = ["cache=8M"]
-        [[ladder]]
-        name = "wide"
-        with = ["cache=32M", "width=8"]
-    "#;
-
-    fn option(name: &str, values: &[&str]) -> OptionValues {
-        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-        let default = values.last().unwrap().clone();
-        OptionValues { name: name.into(), values, default }
+/// Behind ours each peer, beside each of ours, with the same settings.
+fn beside(definition: &Definition, all: &mut Vec<Contestant>) -> Result<()> {
+    ensure!(!definition.peers.is_empty(), "{} has no peers", definition.name);
+    let ours = all.clone();
+    for peer in &definition.peers {
+        for (at, one) in ours.iter().enumerate().filter(|(at, _)| *at != AGAIN) {
+            let label = if at == BASELINE { peer } else { &format!("{peer}, {}", one.label) };
+            let (peer, settings) = (Some(peer.clone()), one.settings.clone());
+            all.push(Contestant { peer, settings, ..Contestant::ours(label, vec![]).against(at) });
+        }
     }
-
-    /// The machine has no width of 8.
-    fn options() -> Vec<OptionValues> {
-        let cache = option("cache", &["0", "8M", "32M"]);
-        vec![option("write", &["each", "batch"]), cache, option("width", &["1", "4"])]
-    }
-
-    /// Label, what it is run with, and the label that it is compared with.
-    fn rows(shape: &Shape) -> Vec<(String, String, String)> {
-        let definition = Definition::parse("d", TEXT).unwrap();
-        let all = contestants(&definition, shape, &options()).unwrap();
-        let row =
-            |c: &Contestant| (c.label.clone(), c.with.join(" "), all[c.against].label.clone());
-        all.iter().skip(2).map(row).collect()
-    }
-
-    fn texts(rows: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
-        rows.iter().map(|row| (row.0.into(), row.1.into(), row.2.into())).collect()
-    }
-
-    #[test]
-    fn each_rung_is_compared_with_the_one_before() {
-        let expected = texts(&[
-            ("master", "write=each cache=0 width=1", "master"),
-            ("cache", "write=each width=1 cache=8M", "master"),
-            ("wide", "write=each", "cache"),
-        ]);
-        assert_eq!(rows(&Shape::Ladder), expected);
-    }
-
-    #[test]
-    fn a_ladder_may_begin_at_the_default() {
-        let text = TEXT.replace("budget_s = 1", "budget_s = 1\nladder_from_default = true");
-        let text = text.replace("name = \"master\"", "name = \"master\"\nwith = [\"width=1\"]");
-        let definition = Definition::parse("d", &text).unwrap();
-        let all = contestants(&definition, &Shape::Ladder, &options()).unwrap();
-        let with: Vec<_> = all[2..].iter().map(|one| one.with.join(" ")).collect();
-        assert_eq!(with, ["width=1", "width=1 cache=8M", ""], "no width of 8 here: the default");
-    }
-
-    #[test]
-    fn an_ablation_turns_each_back_and_each_on() {
-        let expected = texts(&[
-            ("write=each", "write=each", "blockmill"),
-            ("width=1", "width=1", "blockmill"),
-            ("all turned back", "write=each width=1", "blockmill"),
-            ("only write=batch", "width=1", "all turned back"),
-            ("only width=4", "write=each", "all turned back"),
-        ]);
-        assert_eq!(rows(&Shape::Ablation), expected);
-    }
-
-    #[test]
-    fn a_sweep_leaves_out_the_value_of_the_baseline_and_more_threads_than_cores() {
-        let labels = |text: &str, setting, cores| {
-            let mut all = vec![];
-            sweep(&Definition::parse("d", text).unwrap(), setting, cores, &mut all).unwrap();
-            all.into_iter().map(|one| one.label).collect::<Vec<_>>()
-        };
-        assert_eq!(labels(TEXT, "threads", 4), ["threads 1", "threads 4"]);
-        assert_eq!(labels(TEXT, "threads", 2), ["threads 1"]);
-        assert_eq!(labels(&TEXT.replace("threads", "jobs"), "jobs", 2), ["jobs 1", "jobs 4"]);
-    }
-
-    #[test]
-    fn the_first_revision_is_the_baseline() {
-        let definition = Definition::parse("d", TEXT).unwrap();
-        let shape = Shape::Revisions(vec!["v1".into(), "HEAD".into(), THIS.into()]);
-        let all = contestants(&definition, &shape, &options()).unwrap();
-        let labels: Vec<_> = all.iter().map(|c| (c.label.as_str(), c.revision.clone())).collect();
-        let v1 = Some("v1".to_owned());
-        let head = ("HEAD", Some("HEAD".into()));
-        let expected = [("v1", v1.clone()), ("v1 again", v1), head, ("this program", None)];
-        assert_eq!(labels, expected);
-        assert_eq!(rows(&Shape::Peers), texts(&[("geth", "", "blockmill")]));
-        assert!(rows(&Shape::Alone).is_empty());
-    }
-
-    #[test]
-    fn what_is_not_there_is_named() {
-        let told = |text: &str, shape: &Shape| {
-            let definition = Definition::parse("d", text).unwrap();
-            contestants(&definition, shape, &options()).unwrap_err().to_string()
-        };
-        let sweep = Shape::Sweep("headers".into());
-        assert_eq!(told(TEXT, &sweep), "d: no sweep of 'headers'; available: threads");
-        let text = TEXT.replace("[\"geth\"]", "[]").replace("\"write\", ", "\"wrote\", ");
-        assert_eq!(told(&text, &Shape::Peers), "d has no peers");
-        let expected = "unknown option 'wrote'; available: write, cache, width";
-        assert_eq!(told(&text, &Shape::Ablation), expected);
-        let text = text.replace("cache=8M", "cash=8M");
-        assert!(told(&text, &Shape::Ladder).starts_with("unknown option 'cash=8M'; available:"));
-    }
+    Ok(())
 }
+
+#[cfg(test)]
+mod tests;

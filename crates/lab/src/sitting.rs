@@ -2,7 +2,7 @@
 //! that holds them.
 
 use crate::arena::Ring;
-use crate::contest::{Rules, hold};
+use crate::contest::{BASELINE, Rules, hold};
 use crate::definition::{Definition, Settings};
 use crate::findings::Contest;
 use crate::kinds::{self, Kind};
@@ -295,13 +295,27 @@ impl One<'_> {
         let budget = if plan.rules.budget == Duration::MAX { Duration::MAX } else { self.budget };
         let may_leave = !matches!(self.shape, Shape::Ladder);
         let rules = Rules { budget, may_leave, warm_up: definition.warm_up, ..plan.rules };
-        let same = !matches!(self.shape, Shape::Sweep(_));
+        let works = works(&contest.contestants, self.shape);
+        let same = works.iter().all(|work| *work == BASELINE);
         let answer = if same { definition.answer.clone() } else { Settings::new() };
-        contest.runs = hold(&labels, definition.figure(), &answer, same, &rules, &mut ring)?;
+        contest.runs = hold(&labels, definition.figure(), &answer, &works, &rules, &mut ring)?;
         contest.thin_out();
         let scratch = plan.scratch.folder().display().to_string();
         contest.runs.iter_mut().for_each(|run| move_to(&mut run.record, &scratch, SCRATCH));
         Ok(contest)
+    }
+}
+
+/// Whose answers each contestant must find: of a sweep, those of ours of the same value.
+fn works(all: &[Contestant], shape: &Shape) -> Vec<usize> {
+    let of_sweep = |(at, one): (usize, &Contestant)| match one {
+        Contestant { peer: Some(_), against, .. } => *against,
+        Contestant { settings, .. } if settings.is_empty() => BASELINE,
+        _ => at,
+    };
+    match shape {
+        Shape::Sweep { .. } => all.iter().enumerate().map(of_sweep).collect(),
+        _ => vec![BASELINE; all.len()],
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Bench {
     /// Turn each option back from the default, and each on from the plainest setting
     #[arg(long)]
     pub ablate: bool,
-    /// Measure the default over the values of a setting
+    /// Measure the default over the values of a setting; with --peers, beside them at each value
     #[arg(long, value_name = "SETTING")]
     pub sweep: Vec<String>,
     /// Compare with other programs, which benchmarks/engines.toml names

@@ -12,8 +12,10 @@ use std::sync::{PoisonError, RwLock};
 
 /// Gas from which on a transaction is worth it.
 const HEAVY: u64 = 1_000_000;
-/// Gas that may be in vain at a time.
-const CREDIT: i64 = 64_000_000;
+/// Gas that may be in vain at a time, for each thread. The first blocks are tried on a state that
+/// knows nothing of them, and as many blocks as the stages have between them may be refused
+/// together: that alone must not end it.
+const CREDIT: i64 = 128_000_000;
 /// What was taken over earns this part of its gas.
 const GAIN: u64 = 4;
 /// And what was executed at its turn this part: once in a while it is tried again.
@@ -53,19 +55,22 @@ impl Speculate {
     }
 }
 
-/// Bounds the gas that is executed in vain: by what was of use, and by a share of the rest.
+/// Bounds the gas that is executed in vain: by what was of use, and by a share of the rest. What is
+/// refused when the credit is at its end was on its way already; a debt of more than the credit is
+/// forgiven, as it would take the rest of many chains to be paid.
 #[derive(Debug)]
 pub struct Account {
     credit: AtomicI64,
-}
-
-impl Default for Account {
-    fn default() -> Self {
-        Self { credit: AtomicI64::new(CREDIT) }
-    }
+    most: i64,
 }
 
 impl Account {
+    /// For so many threads.
+    pub fn new(threads: usize) -> Self {
+        let most = CREDIT.saturating_mul(i64::try_from(threads.max(1)).unwrap_or(i64::MAX));
+        Self { credit: AtomicI64::new(most), most }
+    }
+
     /// Whether a transaction may be tried. What is on its way is not counted, of which there are as
     /// many blocks as the stages have between them.
     fn allows(&self) -> bool {
@@ -85,7 +90,7 @@ impl Account {
     }
 
     fn add(&self, gas: i64) {
-        let sum = |credit: i64| Some(credit.saturating_add(gas).min(CREDIT));
+        let sum = |credit: i64| Some(credit.saturating_add(gas).clamp(-self.most, self.most));
         let _ = self.credit.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
     }
 }
@@ -252,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_is_in_vain_is_bounded_by_what_is_of_use_and_a_share_of_the_rest() {
-        let account = Account::default();
+        let account = Account::new(1);
         let gas = 14_000_000;
         let mut wasted = 0;
         for _ in 0..10_000 {
@@ -272,5 +277,10 @@ mod tests {
         // and what cannot be of use is lost whatever becomes of its block
         account.lose(CREDIT as u64);
         assert!(!account.allows());
+        // however much was on its way, it is tried again when as much was executed as pays the most
+        account.lose(100 * CREDIT as u64);
+        account.settle(&Tally::default(), REGAIN * (CREDIT as u64 + 1));
+        assert!(account.allows());
+        assert!(Account::new(16).credit.load(Ordering::Relaxed) == 16 * CREDIT);
     }
 }

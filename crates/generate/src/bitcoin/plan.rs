@@ -17,8 +17,10 @@ const MATURITY: usize = 100;
 /// Transactions of a block that spend each other stand in a row of at most this many.
 const ROW: u32 = 3;
 
-/// The most outputs of a transaction that splits a coin, while there are few coins.
+/// The most outputs of a transaction that splits a coin, while there are few coins, and the least
+/// unless that would not make as many coins as are asked for.
 const SPLIT: u64 = 1000;
+const USUAL_SPLIT: u64 = 20;
 
 /// So many outputs fit a block, nearly.
 const ROOM: u64 = 25_000;
@@ -75,11 +77,20 @@ pub struct Limits {
     pub weight: u64,
 }
 
+impl Limits {
+    /// In how many a coin is split at least, so that half of the inputs make all coins.
+    fn least_split(&self) -> u64 {
+        (2 * self.coins).div_ceil(self.inputs.max(1)).clamp(USUAL_SPLIT, SPLIT)
+    }
+}
+
 /// Chooses the transactions of one block after the other.
 pub struct Planner {
     limits: Limits,
     random: Random,
     coins: Coins,
+    /// Those that are split first, where a coin must be split in many.
+    rich: Vec<Coin>,
     immature: VecDeque<Coin>,
     /// The coinbase that the next block may spend, and does.
     mature: Option<Coin>,
@@ -114,6 +125,7 @@ impl Planner {
             limits,
             random: Random(seed ^ 0x706c_616e),
             coins: Coins::default(),
+            rich: vec![],
             immature: VecDeque::new(),
             mature: None,
             spent: 0,
@@ -127,15 +139,16 @@ impl Planner {
 
     /// Coins that are unspent.
     pub fn coins(&self) -> u64 {
-        self.coins.count()
+        self.coins.count() + self.rich.len() as u64
     }
 
     /// Chooses the transactions of the block at `height`.
     pub fn block(&mut self, height: u32) -> Vec<Draft> {
         let mut block = Draught::default();
         // every coin is split a little, rather than a few of them to dust
-        let missing = self.limits.coins.saturating_sub(self.coins.count());
-        let split = (missing.min(ROOM) / self.coins.count().max(1)).clamp(20, SPLIT);
+        let missing = self.limits.coins.saturating_sub(self.coins());
+        let least = self.limits.least_split();
+        let split = (missing.min(ROOM) / self.coins().max(1)).clamp(least, SPLIT);
         let mut made = 0;
         loop {
             let room = self.limits.block_inputs - block.inputs;
@@ -176,7 +189,10 @@ impl Planner {
             coins(draft, signed.txid)
                 .filter(move |coin| spent.binary_search(&(at, coin.vout)).is_err())
         });
-        let made = made.collect();
+        let least = self.limits.least_split();
+        let is_rich = |coin: &Coin| least > USUAL_SPLIT && coin.value > 2 * least * DUST;
+        let (mut rich, made) = made.partition(is_rich);
+        self.rich.append(&mut rich);
         self.immature.push_back(coinbase);
         // the block after this one is the first that may spend what is `MATURITY` deep then
         if self.immature.len() >= MATURITY {
@@ -199,7 +215,9 @@ impl Planner {
                 let (parent, coin) = block.fresh.swap_remove(at);
                 (Some(parent), coin)
             } else {
-                let coin = self.mature.take().or_else(|| self.coins.take(random));
+                let rich = || if few { self.rich.pop() } else { None };
+                let coin = self.mature.take().or_else(rich);
+                let coin = coin.or_else(|| self.coins.take(random));
                 let Some(coin) = coin else { break };
                 (None, coin)
             };

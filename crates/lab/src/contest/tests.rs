@@ -51,7 +51,7 @@ impl Simulated {
     fn hold(&mut self, rules: &Rules) -> Result<Vec<Run>> {
         let expected = Settings::from([("tip_hash".into(), "0x01".into())]);
         let labels = self.labels.clone();
-        hold(&labels, WALL_S, &expected, true, rules, self)
+        hold(&labels, WALL_S, &expected, &vec![BASELINE; labels.len()], rules, self)
     }
 }
 
@@ -229,8 +229,19 @@ fn a_wrong_answer_fails_the_contest() {
 
     arena.answer = |_, run| if run % 2 == 0 { "0x02" } else { "0x03" };
     let labels = arena.labels.clone();
-    let error = hold(&labels, WALL_S, &Settings::new(), true, &pairs(6), &mut arena).unwrap_err();
+    let none = Settings::new();
+    let error = hold(&labels, WALL_S, &none, &[0, 0, 0], &pairs(6), &mut arena).unwrap_err();
     assert!(error.to_string().contains("do not agree (of blockmill, again, variant 2): tip_hash"));
+}
+
+#[test]
+fn those_of_one_work_must_find_the_same() {
+    let mut arena = Simulated::new(9, &[1.0, 1.0, 1.0, 9.0]);
+    arena.answer = |contestant, _| if contestant >= 2 { "0x02" } else { "0x01" };
+    let (labels, none) = (arena.labels.clone(), Settings::new());
+    let mut held = |works: &[usize]| hold(&labels, WALL_S, &none, works, &pairs(6), &mut arena);
+    assert!(held(&[0, 0, 2, 2]).is_ok());
+    assert!(held(&[0, 0, 2, 0]).unwrap_err().to_string().contains("variant 3 do not agree"));
 }
 
 #[test]
@@ -246,6 +257,6 @@ fn a_run_that_fails_ends_the_contest() {
         fn tell(&mut self, _: &str) {}
     }
     let labels = ["a".to_owned(), "a".to_owned()];
-    let error = hold(&labels, WALL_S, &Settings::new(), true, &Rules::default(), &mut Broken);
+    let error = hold(&labels, WALL_S, &Settings::new(), &[0, 0], &Rules::default(), &mut Broken);
     assert_eq!(error.unwrap_err().to_string(), "contestant 0 has no disk");
 }

@@ -14,7 +14,9 @@ use crate::contest::{Block, Line, median, name, operations};
 use crate::fact::{Unit, is_speed, words};
 use crate::format;
 use crate::runs::distinct;
+use lab::contest::BASELINE;
 use lab::findings::Contest;
+use lab::shape::OURS;
 use pipeline::record::{RunRecord, WALL_S};
 use std::collections::HashMap;
 
@@ -39,11 +41,14 @@ impl Chart {
             Some(Ratio { name: shortened(&name(contest, line.at)), found })
         };
         let rows: Vec<Ratio> = block.lines.iter().filter_map(row).collect();
-        let base = block.lines.first().map(|line| name(contest, line.at)).unwrap_or_default();
-        let with = match contest.shape.as_str() {
-            "ladder" => "each rung against the one before".to_owned(),
-            "peers" => format!("{base} against each of them"),
-            _ => format!("each against {base}"),
+        let with = match (contest.shape.as_str(), contest.shape.strip_prefix("sweep ")) {
+            ("ladder", _) => "each rung against the one before".to_owned(),
+            ("peers", _) => format!("{OURS} against each of them"),
+            (_, Some(_)) if contest.programs().len() > 1 => {
+                format!("{OURS} against each of them at the same value")
+            }
+            (_, Some(setting)) => format!("each against {setting} {}", name(contest, BASELINE)),
+            _ => format!("each against {}", name(contest, block.lines.first()?.at)),
         };
         let speed = is_speed(figure);
         let what = if speed { "How many times as fast" } else { "How many times less" };
@@ -156,25 +161,31 @@ impl Chart {
     /// How each compared fact grows along a sweep. None of other contests.
     pub fn growth(contest: &Contest) -> Option<Self> {
         let setting = contest.shape.strip_prefix("sweep ")?;
-        let xs: Vec<f64> =
-            contest.points(contest.figure()).into_iter().map(|point| point.0).collect();
+        let points = contest.points(None, contest.figure());
+        let xs: Vec<f64> = points.into_iter().map(|point| point.0).collect();
+        let programs = contest.programs();
         let panel = |figure: &String| {
-            let (points, growth) = (contest.points(figure), contest.growth(figure)?);
-            let values = || points.iter().map(|point| point.1);
+            let (mut series, mut names) = (vec![], vec![]);
+            for (place, program) in programs.iter().enumerate() {
+                let Some(growth) = contest.growth(*program, figure) else { continue };
+                let points = contest.points(*program, figure);
+                let line = points.iter().map(|(x, _)| (*x, growth.at(*x))).collect();
+                let ours = if programs.len() > 1 { OURS.to_owned() } else { words(figure) };
+                let label = program.map_or(ours, str::to_owned);
+                names.push(format!("^{}", format::exponent(&growth)));
+                series.push(Series { label, place, points, line: Some(line) });
+            }
+            let values = || series.iter().flat_map(|one| &one.points).map(|point| point.1);
             let (low, high) =
                 (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
             let mut y = Axis::logarithmic(low, high);
             for (value, text) in &mut y.ticks {
                 *text = Unit::of(figure).show(*value);
             }
-            let exponent = format::exponent(&growth);
-            let line = xs.iter().map(|x| (*x, growth.at(*x))).collect();
-            let series = Series { label: words(figure), place: 0, points, line: Some(line) };
-            Some(Panel {
-                detail: format!("grows to the power of {exponent}"),
-                names: vec![format!("^{exponent}")],
-                ..Panel::new(words(figure), y, Unit::of(figure).sign(), vec![series])
-            })
+            let detail =
+                format!("grows to the power of {}", names.first()?.trim_start_matches('^'));
+            let panel = Panel::new(words(figure), y, Unit::of(figure).sign(), series);
+            Some(Panel { detail, names, ..panel })
         };
         let panels: Vec<Panel> = contest.compare.iter().filter_map(panel).collect();
         let x = Axis::of_values(&xs)?;
@@ -182,7 +193,7 @@ impl Chart {
             title: format!("How it grows with {setting}"),
             subtitle: "both scales are logarithmic · dots are medians, lines the fitted powers"
                 .into(),
-            keys: keys_of(&[]),
+            keys: if programs.len() > 1 { keys_of(&panels) } else { vec![] },
             body: Body::Lines(LineChart { x, x_name: setting.to_owned(), panels }),
         })
     }

@@ -137,6 +137,12 @@ fn growth_is_a_line_through_the_medians() {
     assert!(svg.contains(">1,000</text>") && svg.contains(">100 ms</text>"), "{svg}");
     assert_eq!(svg.matches("<circle").count(), 6, "two facts, three medians");
     assert_eq!(chart.hover().unwrap()["panels"][0]["unit"], "s");
+    let ratios = |contest: &Contest| Chart::ratios(contest)[0].svg();
+    assert!(ratios(&contest).contains("each against n 100"), "the default, wherever it stands");
+    contest.contestants[3].peer = Some("core".into());
+    let svg = Chart::growth(&contest).unwrap().svg();
+    assert!(svg.contains(">grows to the power of 1.00") && svg.contains(">core</text>"), "{svg}");
+    assert!(ratios(&contest).contains("blockmill against each of them at the same value"));
     contest.shape = "peers".into();
     assert!(Chart::growth(&contest).is_none());
 }

@@ -1,11 +1,12 @@
 //! A contest in a sentence: what a reader should know if it is the only thing that is read.
 
-use super::{blocks, median, name};
+use super::{blocks, is_peer, median, name, swept};
 use crate::comparison::{Comparison, Outcome};
 use crate::fact::{Unit, words};
 use crate::format::{self, percent_of_noise};
 use lab::contest::{AGAIN, BASELINE};
 use lab::findings::Contest;
+use lab::shape::OURS;
 
 /// What was found, and how sure that is.
 #[derive(Clone, Debug, Default)]
@@ -105,16 +106,22 @@ fn extreme(
 
 /// We beside the best peer.
 fn peers(contest: &Contest) -> (String, Option<Comparison>) {
-    let peers: Vec<usize> = (AGAIN + 1..contest.contestants.len()).collect();
-    let compared = peers.iter().filter_map(|at| Some((of(contest, BASELINE, *at)?, *at)));
-    let Some((found, at)) = compared.min_by(|a, b| a.0.gain.total_cmp(&b.0.gain)) else {
-        return (alone(contest), None);
-    };
-    let mut text = sentence(contest, &found, BASELINE, at);
+    beside(contest, BASELINE).unwrap_or_else(|| (alone(contest), None))
+}
+
+/// `ours` beside the best of the peers that are compared with it.
+fn beside(contest: &Contest, ours: usize) -> Option<(String, Option<Comparison>)> {
+    let all = contest.contestants.iter().enumerate();
+    let all = all.filter(|(_, one)| one.peer.is_some() && one.against == ours);
+    let peers: Vec<_> = all.collect();
+    let compared = peers.iter().filter_map(|(at, one)| Some((of(contest, ours, *at)?, one)));
+    let (found, one) = compared.min_by(|a, b| a.0.gain.total_cmp(&b.0.gain))?;
+    let peer = one.peer.as_deref().unwrap_or_default();
+    let mut text = found.sentence(OURS, peer, contest.figure());
     if peers.len() > 1 {
         text += &format!(", the best of {} peers", peers.len());
     }
-    (text, Some(found))
+    Some((text, Some(found)))
 }
 
 fn revisions(contest: &Contest) -> (String, Option<Comparison>) {
@@ -128,19 +135,22 @@ fn revisions(contest: &Contest) -> (String, Option<Comparison>) {
 fn sweep(contest: &Contest) -> (String, Option<Comparison>) {
     let figure = contest.figure();
     let setting = contest.shape.trim_start_matches("sweep ");
-    let points = contest.points(figure);
+    let points = contest.points(None, figure);
+    let value = |at: &usize| swept(contest, *at).and_then(|value| value.parse().ok());
+    let ours = (0..contest.contestants.len()).filter(|at| *at != AGAIN && !is_peer(contest, *at));
+    let largest =
+        ours.max_by(|a, b| value(a).unwrap_or(0.0f64).total_cmp(&value(b).unwrap_or(0.0)));
     let range = points.first().zip(points.last()).map(|(first, last)| {
         let show = |value: f64| format::number(value, 0);
         format!(", from {} to {}", show(first.0), show(last.0))
     });
-    match contest.growth(figure) {
-        Some(growth) => {
-            let what = words(figure).replacen("whole run", "The whole run", 1);
-            let exponent = format::exponent(&growth);
-            let range = range.unwrap_or_default();
-            (format!("{what} grows with {setting} to the power of {exponent}{range}"), None)
-        }
-        None => (alone(contest), None),
+    let Some(growth) = contest.growth(None, figure) else { return (alone(contest), None) };
+    let what = words(figure).replacen("whole run", "The whole run", 1);
+    let (exponent, range) = (format::exponent(&growth), range.unwrap_or_default());
+    let text = format!("{what} grows with {setting} to the power of {exponent}{range}");
+    match largest.and_then(|at| beside(contest, at)) {
+        Some((of_peers, found)) => (format!("{text}, where {of_peers}"), found),
+        None => (text, None),
     }
 }
 

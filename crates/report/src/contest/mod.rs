@@ -94,11 +94,13 @@ pub(crate) fn blocks(contest: &Contest) -> Vec<Block> {
             [block(Some("Turned back, from the default"), back)].into_iter().chain(on).collect()
         }
         _ => {
-            let mut lines = from(BASELINE);
+            let all = (0..contest.contestants.len()).filter(|at| *at != AGAIN);
+            let mut lines: Vec<Line> = all.map(|at| against(contest, at)).collect();
             let value = |line: &Line| swept(contest, line.at).and_then(|v| v.parse().ok());
             lines.sort_by(|a, b| value(a).unwrap_or(0.0f64).total_cmp(&value(b).unwrap_or(0.0)));
             if !is_same_work(contest) {
-                lines.iter_mut().for_each(|line| line.compared = None);
+                let ours = lines.iter_mut().filter(|line| !is_peer(contest, line.at));
+                ours.for_each(|line| line.compared = None);
             }
             vec![block(None, lines)]
         }
@@ -115,11 +117,14 @@ fn is_same_work(contest: &Contest) -> bool {
     (AGAIN..contest.contestants.len()).all(agrees)
 }
 
+pub(crate) fn is_peer(contest: &Contest, at: usize) -> bool {
+    contest.contestants[at].peer.is_some()
+}
+
 /// A contestant beside the one that it is compared with; of peers, us beside them.
 fn against(contest: &Contest, at: usize) -> Line {
     let other = contest.contestants[at].against;
-    let turned = contest.contestants[at].peer.is_some();
-    let compared = if turned { (other, at) } else { (at, other) };
+    let compared = if is_peer(contest, at) { (other, at) } else { (at, other) };
     Line { at, compared: (at != other).then_some(compared) }
 }
 
@@ -145,14 +150,12 @@ pub(crate) fn swept(contest: &Contest, at: usize) -> Option<&str> {
     own.or_else(|| contest.settings.get(setting)).map(String::as_str)
 }
 
-/// What a contestant is called; of a sweep by its value.
+/// What a contestant is called; of a sweep by its value, a peer by its name, too.
 pub(crate) fn name(contest: &Contest, at: usize) -> String {
-    let value = swept(contest, at).map(|value| match value.parse() {
-        Ok(number) => format::count(number),
-        Err(_) => value.to_owned(),
-    });
-    let label = || contest.contestants.get(at).map_or("", |one| &one.label).to_owned();
-    value.unwrap_or_else(label)
+    let Some(one) = contest.contestants.get(at) else { return String::new() };
+    let Some(value) = swept(contest, at) else { return one.label.clone() };
+    let value = value.parse().map_or_else(|_| value.to_owned(), format::count);
+    one.peer.as_ref().map_or(value.clone(), |peer| format!("{peer}, {value}"))
 }
 
 /// The median of a fact; 0 where the runs say so, and none where they say nothing.
@@ -167,13 +170,15 @@ fn table(contest: &Contest, lines: &[Line]) -> Table {
     let (who, compared) = heads(contest);
     let first = lines.first().map(|line| line.at).filter(|_| contest.shape == "ladder");
     let compares = lines.iter().any(|line| line.compared.is_some());
+    let grows = swept(contest, BASELINE).is_some() && !is_same_work(contest);
     let mut table = Table::new(&[&who, &words(figure)]);
     if compares {
         table.heads.push(compared.to_owned());
         table.heads.extend(first.map(|_| "against the first".to_owned()));
         table.left.push(table.heads.len());
         table.heads.push("verdict".to_owned());
-    } else if swept(contest, BASELINE).is_some() {
+    }
+    if grows {
         table.heads.push("for one".to_owned());
     }
     table.heads.extend(further.iter().map(|name| words(name)));
@@ -193,7 +198,8 @@ fn table(contest: &Contest, lines: &[Line]) -> Table {
                 row.push(show(since.filter(|_| first != line.at), times_cell));
             }
             row.push(show(found, verdict_cell));
-        } else if let Some(value) = swept(contest, line.at) {
+        }
+        if let Some(value) = swept(contest, line.at).filter(|_| grows) {
             row.push(for_one(contest, line.at, value));
         }
         row.extend(further.iter().map(|name| further_cell(contest, line, name)));
@@ -236,6 +242,9 @@ fn heads(contest: &Contest) -> (String, &'static str) {
         "peers" => ("program".into(), "we are"),
         "revisions" => ("revision".into(), "against the first"),
         shape => match shape.strip_prefix("sweep ") {
+            Some(setting) if contest.programs().len() > 1 && !is_same_work(contest) => {
+                (setting.to_owned(), "we are")
+            }
             Some(setting) => (setting.to_owned(), "against the default"),
             None => ("program".into(), "against"),
         },

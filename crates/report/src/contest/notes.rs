@@ -39,13 +39,15 @@ pub(crate) fn caution(contest: &Contest) -> Option<String> {
 }
 
 fn growth(contest: &Contest) -> Vec<String> {
-    let of = |figure: &String| {
-        let growth = contest.growth(figure)?;
-        let setting = contest.shape.trim_start_matches("sweep ");
-        let exponent = format::exponent(&growth);
-        Some(format!("{} grows as {setting} to the power of {exponent}.", words(figure)))
+    let setting = contest.shape.trim_start_matches("sweep ");
+    let of = |(program, figure): (Option<&str>, &String)| {
+        let exponent = format::exponent(&contest.growth(program, figure)?);
+        let whose = program.map_or(String::new(), |peer| format!(" of {peer}"));
+        Some(format!("{}{whose} grows as {setting} to the power of {exponent}.", words(figure)))
     };
-    contest.compare.iter().filter_map(of).collect()
+    let programs = contest.programs();
+    let all = programs.iter().flat_map(|one| contest.compare.iter().map(|figure| (*one, figure)));
+    all.filter_map(of).collect()
 }
 
 fn noise(contest: &Contest) -> String {

@@ -113,6 +113,34 @@ fn a_sweep_is_told_by_its_growth() {
 }
 
 #[test]
+fn in_a_sweep_we_are_beside_peers_at_each_value() {
+    let all = [("blockmill", 1.0), ("coins 1000", 2.0), ("core", 3.0), ("core, coins 1000", 20.0)];
+    let mut contest = sample::contest("sweep coins", &all);
+    contest.settings = [("coins".to_owned(), "10".to_owned())].into();
+    for at in [2, 4] {
+        contest.contestants[at].settings = [("coins".to_owned(), "1000".to_owned())].into();
+    }
+    for (at, against) in [(3, BASELINE), (4, 2)] {
+        contest.contestants[at].peer = Some("core".into());
+        contest.contestants[at].against = against;
+    }
+    for run in &mut contest.runs {
+        run.record.result.tip_number = [10, 10, 1000, 10, 1000][run.contestant];
+    }
+    let text = contest_markdown(&contest);
+    let expected = "The whole run grows with coins to the power of 0.15, from 10 to 1,000, where \
+                    blockmill is 10.0 times as fast as core. 95 % interval ";
+    assert!(text.starts_with(expected), "{text}");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows[0].starts_with("| coins | whole run | we are | verdict | for one | "), "{text}");
+    assert!(rows[2].starts_with("| **10** | 1.00 s | - | - | 100 ms |"), "{text}");
+    assert!(rows[3].starts_with("| core, 10 | 3.00 s | 3.00 times as fast ("), "{text}");
+    assert!(rows[4].starts_with("| 1,000 | 2.00 s | - | - | 2.00 ms |"), "{text}");
+    assert!(rows[5].starts_with("| core, 1,000 | 20.0 s | 10.0 times as fast ("), "{text}");
+    assert!(text.contains("- whole run of core grows as coins to the power of 0.41"), "{text}");
+}
+
+#[test]
 fn what_a_run_does_not_tell_leaves_no_column_and_zero_is_told() {
     let mut contest = sample::contest("alone", &[("blockmill", 1.0)]);
     contest.compare = vec!["time_ns".into(), "allocations".into()];

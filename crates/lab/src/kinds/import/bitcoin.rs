@@ -10,7 +10,7 @@ use ::bitcoin::option_table::Setting;
 use ::bitcoin::params::Params;
 use ::bitcoin::types::BlockHash;
 use ::bitcoin::{Level, record};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use archive::blkdat::{self, BlockFiles, BlockLocation, BlockWriter, BodyReader, Network};
 use archive::blkdat::{FRAME, WriterOptions, XorKey};
 use generate::bitcoin::{MOST_PADDING, Order, Recipe, generate};
@@ -200,6 +200,11 @@ fn chain(inputs: u64, more: u64) -> Recipe {
 fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let threads = available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let made = generate(recipe, out, threads, |_| {})?;
+    if let Some(coins) = recipe.coins {
+        let Recipe { inputs, .. } = recipe;
+        let enough = coins - coins / 100;
+        ensure!(made.coins >= enough, "{inputs} inputs make {} coins and not {coins}", made.coins);
+    }
     Ok(Some(BlockHash(made.tip).to_string()))
 }
 
