@@ -168,6 +168,17 @@ fn every_rule_is_obeyed_and_every_kind_is_spent() {
 }
 
 #[test]
+fn as_many_coins_are_made_as_asked_for_with_few_inputs_too() {
+    let dir = tempfile::tempdir().unwrap();
+    for (inputs, coins, is_enough) in [(500, 40_000, true), (500, 600_000, false)] {
+        let recipe = Recipe { inputs, block_inputs: 7_000, coins: Some(coins), ..SMALL };
+        let made = make(&recipe, &dir.path().join(coins.to_string()), 2);
+        assert_eq!(made.inputs, inputs);
+        assert_eq!(!made.falls_short_of(coins), is_enough, "{} coins", made.coins);
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_bytes_with_any_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
     let bytes = |name: &str, seed, threads| {

@@ -62,7 +62,7 @@ pub fn run(args: &GenerateBitcoin, json: bool) -> Result<Answer> {
         grouped(written.height.into())
     );
     println!("best block {tip}: {transactions} transactions, {inputs} inputs before it");
-    if let Some(asked) = args.coins.filter(|asked| written.coins < *asked) {
+    if let Some(asked) = args.coins.filter(|asked| written.falls_short_of(*asked)) {
         println!(
             "--coins {asked}: {} at most were unspent at once; more --inputs make more",
             grouped(written.coins)

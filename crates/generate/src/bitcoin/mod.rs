@@ -102,6 +102,14 @@ pub struct Summary {
     pub bytes: u64,
 }
 
+impl Summary {
+    /// Are there fewer coins than were asked for, by more than blocks make and spend?
+    #[must_use]
+    pub fn falls_short_of(&self, coins: u64) -> bool {
+        self.coins < coins - coins / 100
+    }
+}
+
 /// Writes the chain of `recipe` into the folder `out` and signs it with so many threads, which
 /// change nothing. `progress` gets what was made so far.
 pub fn generate(

@@ -1,3 +1,5 @@
+//! Who takes part in each shape, and who is compared with whom.
+
 use super::*;
 
 const TEXT: &str = r#"

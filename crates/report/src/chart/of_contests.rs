@@ -175,15 +175,14 @@ impl Chart {
                 names.push(format!("^{}", format::exponent(&growth)));
                 series.push(Series { label, place, points, line: Some(line) });
             }
-            let values = || series.iter().flat_map(|one| &one.points).map(|point| point.1);
+            let detail = names.first()?.replacen('^', "grows to the power of ", 1);
+            let values = || series.iter().flat_map(|one: &Series| &one.points).map(|point| point.1);
             let (low, high) =
                 (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
             let mut y = Axis::logarithmic(low, high);
             for (value, text) in &mut y.ticks {
                 *text = Unit::of(figure).show(*value);
             }
-            let detail =
-                format!("grows to the power of {}", names.first()?.trim_start_matches('^'));
             let panel = Panel::new(words(figure), y, Unit::of(figure).sign(), series);
             Some(Panel { detail, names, ..panel })
         };

@@ -202,8 +202,8 @@ fn generated(recipe: &Recipe, out: &Path) -> Result<Option<String>> {
     let made = generate(recipe, out, threads, |_| {})?;
     if let Some(coins) = recipe.coins {
         let Recipe { inputs, .. } = recipe;
-        let enough = coins - coins / 100;
-        ensure!(made.coins >= enough, "{inputs} inputs make {} coins and not {coins}", made.coins);
+        let found = made.coins;
+        ensure!(!made.falls_short_of(coins), "{inputs} inputs make {found} coins and not {coins}");
     }
     Ok(Some(BlockHash(made.tip).to_string()))
 }
