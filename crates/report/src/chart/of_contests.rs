@@ -170,9 +170,15 @@ impl Chart {
                 let Some(growth) = contest.growth(*program, figure) else { continue };
                 let points = contest.points(*program, figure);
                 let line = points.iter().map(|(x, _)| (*x, growth.at(*x))).collect();
-                let ours = if programs.len() > 1 { OURS.to_owned() } else { words(figure) };
-                let label = program.map_or(ours, str::to_owned);
-                names.push(format!("^{}", format::exponent(&growth)));
+                let exponent = format::exponent(&growth);
+                let (label, name) = match programs.len() {
+                    0 | 1 => (words(figure), format!("^{exponent}")),
+                    _ => {
+                        let label = program.unwrap_or(OURS).to_owned();
+                        (label.clone(), format!("{label} ^{exponent}"))
+                    }
+                };
+                names.push(name);
                 series.push(Series { label, place, points, line: Some(line) });
             }
             let detail = names.first()?.replacen('^', "grows to the power of ", 1);

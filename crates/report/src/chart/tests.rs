@@ -139,12 +139,25 @@ fn growth_is_a_line_through_the_medians() {
     assert_eq!(chart.hover().unwrap()["panels"][0]["unit"], "s");
     let ratios = |contest: &Contest| Chart::ratios(contest)[0].svg();
     assert!(ratios(&contest).contains("each against n 100"), "the default, wherever it stands");
-    contest.contestants[3].peer = Some("core".into());
-    let svg = Chart::growth(&contest).unwrap().svg();
-    assert!(svg.contains(">grows to the power of 1.00") && svg.contains(">core</text>"), "{svg}");
-    assert!(ratios(&contest).contains("blockmill against each of them at the same value"));
     contest.shape = "peers".into();
     assert!(Chart::growth(&contest).is_none());
+}
+
+#[test]
+fn the_growth_of_peers_is_drawn_beside_ours() {
+    let all = [("x", 1.0), ("1000", 10.0), ("core", 2.0), ("core, 1000", 200.0)];
+    let mut contest = sample::contest("sweep n", &all);
+    for (at, value) in [(0, "100"), (1, "100"), (2, "1000"), (3, "100"), (4, "1000")] {
+        contest.contestants[at].settings = [("n".to_owned(), value.to_owned())].into();
+    }
+    contest.contestants[3..].iter_mut().for_each(|one| one.peer = Some("core".into()));
+    contest.contestants[4].against = 2;
+    let svg = Chart::growth(&contest).unwrap().svg();
+    assert!(svg.contains(">blockmill grows to the power of 1.00</text>"), "{svg}");
+    assert!(svg.contains(">core ^2.00</text>"), "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 8, "two facts, two programs, two medians");
+    let ratios = Chart::ratios(&contest)[0].svg();
+    assert!(ratios.contains("blockmill against each of them at the same value"), "{ratios}");
 }
 
 #[test]
