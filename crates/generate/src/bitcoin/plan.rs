@@ -80,7 +80,7 @@ pub struct Limits {
 impl Limits {
     /// In how many a coin is split at least, so that half of the inputs make all coins.
     fn least_split(&self) -> u64 {
-        (2 * self.coins).div_ceil(self.inputs.max(1)).clamp(USUAL_SPLIT, SPLIT)
+        self.coins.saturating_mul(2).div_ceil(self.inputs.max(1)).clamp(USUAL_SPLIT, SPLIT)
     }
 }
 
