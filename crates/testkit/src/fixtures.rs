@@ -25,6 +25,15 @@ pub fn fixture(name: impl AsRef<Path>) -> PathBuf {
     path
 }
 
+/// A file or folder of the cases, inputs that an earlier program answered wrongly:
+/// `05-overlapping-ethereum-exports/dup.rlp`.
+#[track_caller]
+pub fn case(name: impl AsRef<Path>) -> PathBuf {
+    let path = path_of("cases").join(name);
+    assert!(path.exists(), "the cases lack {}", path.display());
+    path
+}
+
 /// The bytes of a file of the real chain data; of a `.zst` file what is packed in it. The last ones
 /// read are kept, so that the tests of a program unpack a file once.
 #[track_caller]

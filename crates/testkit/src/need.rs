@@ -20,12 +20,19 @@ pub struct Need {
 }
 
 /// All of them.
-pub const NEEDS: [Need; 9] = [
+pub const NEEDS: [Need; 10] = [
     Need {
         name: "fixtures",
         variable: "BLOCKMILL_FIXTURES",
         what: "real chain data",
         how: "set it to the folder of fixtures, which has `ethereum` and `bitcoin` in it",
+        is_built: false,
+    },
+    Need {
+        name: "cases",
+        variable: "BLOCKMILL_CASES",
+        what: "the inputs that earlier programs answered wrongly",
+        how: "set it to the folder of cases, next to that of fixtures",
         is_built: false,
     },
     Need {
