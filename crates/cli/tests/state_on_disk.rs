@@ -8,6 +8,7 @@ use ethereum::state::FlatStore;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use store::ChainStore;
 
 /// An import of a chain through every fork.
 fn import(store: &Path, flags: &str) -> Command {
@@ -74,6 +75,63 @@ fn a_store_goes_on_as_it_was_made_and_answers_as_others_do() {
         &mut import(&scratch.path("new"), "--with state=tree"),
         &["available: state=flat+trie|pages|memory"],
     );
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_raised_store_answers_as_one_that_was_executed_at_once() {
+    let scratch = Scratch::new("state-on-disk-raised");
+    let proof = |store: &Path| {
+        let account = format!("0x{}", "00".repeat(20));
+        succeed_json(blockmill(&format!("prove --account {account} --block 54")).arg(store))
+    };
+    let direct = scratch.path("direct");
+    succeed(&mut import(&direct, ""));
+    for (at, with) in
+        ["pages", "pages --with references=cache", "flat+trie", "memory"].into_iter().enumerate()
+    {
+        let store = scratch.path(&format!("store-{at}"));
+        succeed(&mut import(&store, "--level bodies"));
+        let raise = format!("--level execution --cache 16 --with state={with}");
+        succeed(&mut import(&store, &format!("{raise} --until 30")));
+        for _ in 0..2 {
+            succeed(&mut import(&store, &raise));
+            let checked = succeed(blockmill("check").arg(&store));
+            assert!(checked.contains("state after block 54"), "{with}: {checked}");
+            assert_eq!(proof(&store), proof(&direct), "{with}");
+        }
+    }
+}
+
+/// Earlier programs committed what is to be said of a state on disk without the state.
+#[testkit::needs(fixtures)]
+#[test]
+fn a_store_that_says_it_has_a_state_and_has_none_is_damaged() {
+    let scratch = Scratch::new("state-on-disk-lost");
+    let genesis = fixtures().join("chains/execution-apis/genesis.json");
+    for kind in ["pages", "flat+trie", "memory"] {
+        let [executed, lost, new] =
+            ["executed", "lost", "new"].map(|name| scratch.path(&format!("{kind}-{name}")));
+        succeed(&mut import(&executed, &format!("--with state={kind}")));
+        succeed(&mut import(&lost, "--level bodies"));
+        let (from, _) = ChainStore::open_read_only(&executed).expect("a store");
+        let (mut to, _) = ChainStore::open(&lost, &store::Options::default()).expect("a store");
+        let tip = from.tip().expect("a block");
+        to.commit_with(&tip, &mut [], from.state_of_parts()).expect("a commit");
+        drop(to);
+        let ended = run(blockmill("check --json").arg(&lost));
+        let found = document(&ended);
+        assert_eq!((ended.code, &found["status"]), (Some(4), &"damage".into()), "{kind}: {found}");
+        let damage = &found["result"]["damage"];
+        assert_eq!(damage.as_array().map(Vec::len), Some(1), "{damage}");
+        let advice = damage[0]["repair"].as_str().unwrap_or_default();
+        assert!(advice.contains("blockmill import DATA --data NEW"), "{advice}");
+        // what is advised works
+        let mut again = blockmill(&format!("import --seal off --with state={kind} --data"));
+        succeed(again.arg(&new).arg(&lost).arg("--chain").arg(&genesis));
+        assert_eq!(tip_of(&new), Some(54));
+        succeed(blockmill("check").arg(&new));
+    }
 }
 
 #[testkit::needs(fixtures)]

@@ -2,10 +2,13 @@
 
 use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::{Context, Result};
-use chain::Level;
+use chain::{Level, Status};
 use ethereum::check::{self, Finding};
+use ethereum::durable::{ExecutedStore, is_state_part};
+use ethereum::fault;
 use ethereum::params::ChainSpec;
-use ethereum::state::ROCKSDB_PART;
+use ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
+use pipeline::Cancel;
 use std::path::Path;
 use store::{ChainStore, Damage, Error};
 
@@ -31,18 +34,29 @@ pub fn check<'a>(
     let watch = watch(store.bytes_to_check().saturating_mul(2));
     damage.extend(store.check(threads, &|bytes| watch.read(bytes))?);
     let blocks = check::check(&store, threads, &|bytes| watch.read(bytes))?;
-    watch.finish();
     describe(&store, &mut checked);
     checked.stopped = blocks.stopped;
-    let whole = match damage.iter().any(|damage| damage.is_besides) {
+    // a damaged part is told once
+    let is_whole = damage.iter().all(|damage| damage.mends_itself) && blocks.findings.is_empty();
+    let state = match is_whole && !checked.stopped {
+        true => check_state(data, &store, &mut checked, watch.cancel())?,
+        false => None,
+    };
+    watch.finish();
+    let is_besides = state.is_some() || damage.iter().any(|damage| damage.is_besides);
+    let whole = match is_besides {
         // going back would not repair it
         true => None,
         false => last_whole(&store, &damage, &blocks.findings),
     };
     let only_state = blocks.findings.is_empty()
-        && damage.iter().any(|damage| damage.is_besides)
+        && is_besides
         && damage.iter().all(|damage| damage.is_besides || damage.mends_itself);
     tell(&mut checked, &damage, &blocks.findings, whole, only_state);
+    if let Some(error) = state {
+        checked.damage.insert(0, state_part(&error));
+        checked.repair = Some(STATE.into());
+    }
     if !repair || checked.damage.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
@@ -62,6 +76,44 @@ pub fn check<'a>(
         None => "done: the damaged parts were rebuilt".into(),
     });
     Ok((checked, true))
+}
+
+/// Holds the state besides the blocks to the root in the header of its block; what is wrong with
+/// it, if anything.
+fn check_state(
+    data: &Path,
+    store: &ChainStore,
+    checked: &mut Checked,
+    cancel: &Cancel,
+) -> Result<Option<fault::Error>> {
+    let is_executed = store.tip().is_some_and(|tip| tip.level == Level::Execution as u8);
+    let parts = store.parts_besides();
+    let has_state = is_executed || parts.iter().any(|part| is_state_part(part));
+    if !has_state || parts.contains(&ROCKSDB_PART) && !HAS_ROCKSDB {
+        return Ok(None);
+    }
+    let damage_of = |error: fault::Error| match error.status() {
+        Status::Damage => Ok(Some(error)),
+        _ => Err(error),
+    };
+    let executed = match ExecutedStore::open_read_only(data) {
+        Ok(executed) => executed,
+        Err(error) => return Ok(damage_of(error)?),
+    };
+    match executed.facts() {
+        Some(facts) => checked.holds.push(format!("state after block {}", facts.block)),
+        None if is_executed => {
+            checked.holds.push("no state: the next import executes the blocks again".into());
+        }
+        None => {}
+    }
+    match executed.check_state(cancel) {
+        Ok(is_whole) => {
+            checked.stopped |= !is_whole;
+            Ok(None)
+        }
+        Err(error) => Ok(damage_of(error)?),
+    }
 }
 
 /// What repairs a store of which nothing is left.
@@ -144,6 +196,17 @@ fn tell(
     // what does not repair itself is what somebody has to know
     checked.damage.sort_by_key(|part| part.mends_itself);
     checked.repair = checked.damage.first().map(|part| part.repair.clone());
+}
+
+fn state_part(error: &fault::Error) -> DamagedPart {
+    match error {
+        fault::Error::Store(error) => part(error, STATE),
+        fault::Error::State(error) => part(error.store(), STATE),
+        error => {
+            let (what, repair) = (error.to_string(), STATE.to_string());
+            DamagedPart { what, repair, ..DamagedPart::default() }
+        }
+    }
 }
 
 fn part(error: &Error, repair: &str) -> DamagedPart {

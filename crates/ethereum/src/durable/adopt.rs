@@ -69,6 +69,7 @@ impl ExecutedStore {
         let facts = Facts { kind, ..Facts::of_table(tip.number, tip.hash) };
         let tip = Tip { level: Level::Execution as u8, ..tip };
         let state = facts.encode();
+        self.parts.stage()?;
         self.parts.commit_all(&mut self.blocks, &tip, &state)?;
         Ok(found)
     }

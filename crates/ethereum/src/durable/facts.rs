@@ -25,7 +25,8 @@ pub struct Facts {
     pub block: u64,
     /// Its hash.
     pub hash: Hash,
-    /// Table, pages or flat tables hold the state after this block; none where they are empty.
+    /// Table, pages or flat tables hold the state after this block. None while a state on disk is
+    /// in no commit: then no commit may name these facts.
     pub checkpoint: Option<u64>,
     /// The first block in each log, where there is one.
     pub first: [u64; 2],
@@ -36,9 +37,11 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of the state that a chain begins with, which is in the table.
+    /// Of the state that a chain begins with: it is in the table, or it will be in the first commit
+    /// of a state on disk.
     pub(crate) fn of_genesis(kind: StateKind, hash: Hash) -> Self {
-        Self { kind, ..Self::of_table(0, hash) }
+        let checkpoint = (kind == StateKind::Memory).then_some(0);
+        Self { kind, checkpoint, ..Self::of_table(0, hash) }
     }
 
     /// Of the state behind a block that is in the table, before there is a log.

@@ -31,6 +31,7 @@ pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
 pub use on_disk::HEALED_APART;
+pub use parts::is_state_part;
 pub(crate) use recover::{execute_stored, unready, unusable};
 pub use unwind::Unwound;
 
@@ -130,6 +131,13 @@ impl ExecutedStore {
             })?),
         };
         if let Some(facts) = &facts
+            && facts.kind != parts.kind
+        {
+            let (expected, found) = (facts.kind.name(), parts.kind.name());
+            let expected = format!("the parts of a state of the kind {expected}");
+            return Err(damaged_facts(dir, &expected, format!("those of the kind {found}")));
+        }
+        if let Some(facts) = &facts
             && facts.start > parts.logs[facts.active].len()
         {
             let found = format!("{} bytes", parts.logs[facts.active].len());
@@ -149,6 +157,20 @@ impl ExecutedStore {
     #[must_use]
     pub fn facts(&self) -> Option<&Facts> {
         self.facts.as_ref()
+    }
+
+    /// The facts that a commit may name: none without a state, and none while the state on disk
+    /// that the chain begins with is in no commit.
+    fn named_facts(&self) -> Option<&Facts> {
+        let is_kept = |facts: &&Facts| self.disk().is_none() || facts.checkpoint.is_some();
+        self.facts.as_ref().filter(is_kept)
+    }
+
+    /// Is it time to write a state on disk that is the one after the last block of the log?
+    fn wants_checkpoint(&self) -> bool {
+        let (Some(facts), Some(disk)) = (&self.facts, self.disk()) else { return false };
+        let since = facts.checkpoint.map(|number| facts.block - number);
+        since.is_none_or(|blocks| blocks >= self.limits.depth) || disk.read().wants_commit()
     }
 
     /// Appends the record of the next block. It counts after the next commit.
@@ -188,11 +210,15 @@ impl ExecutedStore {
 
     /// Commits what was appended to blocks and log. Durable where a checkpoint is due. `is_settled`
     /// says that a state on disk is the one behind the last block, and that it is time to write it.
+    /// Until that was so once, commits have blocks only.
     ///
     /// # Errors
     /// Those of the store.
     pub(crate) fn commit(&mut self, tip: &Tip, is_settled: bool) -> Result<(), Error> {
-        let Some(facts) = &mut self.facts else { return Ok(self.blocks.commit(tip)?) };
+        if !is_settled && self.named_facts().is_none() {
+            return Ok(self.blocks.commit(tip)?);
+        }
+        let Some(facts) = &self.facts else { return Ok(self.blocks.commit(tip)?) };
         let grown = self.parts.logs[facts.active].len() - facts.start;
         // a log that is long enough to go back goes no further than twice that
         let blocks = facts.block - facts.checkpoint.unwrap_or(0);
@@ -207,23 +233,28 @@ impl ExecutedStore {
             let state = facts.encode();
             return self.parts.commit(&mut self.blocks, tip, &state, false);
         }
+        // until all of it is committed the facts stay as they are: who goes on after an error must
+        // not name a state that is not on disk
+        let mut now = *facts;
         if let StatePart::Table(table) = &mut self.parts.state {
             flat::checkpoint(table, &self.parts.logs[facts.active], facts)?;
         }
+        self.parts.stage()?;
         let (end, other) = (self.parts.logs[facts.active].len(), 1 - facts.active);
-        facts.checkpoint = Some(facts.block);
+        now.checkpoint = Some(facts.block);
         match facts.is_long(&self.limits) {
-            false => facts.start = end,
+            false => now.start = end,
             true => {
                 if !self.parts.logs[other].is_empty() {
                     self.parts.logs[other].cut(0)?;
                 }
-                (facts.active, facts.start) = (other, 0);
-                facts.first[other] = facts.block + 1;
+                (now.active, now.start) = (other, 0);
+                now.first[other] = facts.block + 1;
             }
         }
-        let state = facts.encode();
-        self.parts.commit_all(&mut self.blocks, tip, &state)
+        self.parts.commit_all(&mut self.blocks, tip, &now.encode())?;
+        self.facts = Some(now);
+        Ok(())
     }
 
     /// Makes everything committed survive a power loss.
@@ -232,7 +263,7 @@ impl ExecutedStore {
     /// Those of the store.
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
         let Some(tip) = self.blocks.tip() else { return Ok(self.blocks.sync()?) };
-        let Some(facts) = &self.facts else { return Ok(self.blocks.sync()?) };
+        let Some(facts) = self.named_facts() else { return Ok(self.blocks.sync()?) };
         let state = facts.encode();
         self.parts.commit(&mut self.blocks, &tip, &state, true)
     }

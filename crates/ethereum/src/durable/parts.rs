@@ -11,6 +11,12 @@ use store::{ChainStore, CommitPart, Compression, Opening, Segment, Table, TableO
 const LOGS: [&str; 2] = ["state-log-0", "state-log-1"];
 const TABLE: &str = "state";
 
+/// Is `name` that of a part of a store that has the state or its log?
+#[must_use]
+pub fn is_state_part(name: &str) -> bool {
+    name == TABLE || LOGS.contains(&name) || DiskState::is_part(name)
+}
+
 /// See the module's text.
 pub(crate) struct Parts {
     /// Where the state is.
@@ -98,6 +104,14 @@ impl Parts {
         }
     }
 
+    /// Writes most of what changed of a state on disk ahead of the commit that names it.
+    pub fn stage(&self) -> Result<(), Error> {
+        match self.disk() {
+            Some(disk) => disk.stage().map_err(of_state),
+            None => Ok(()),
+        }
+    }
+
     /// Commits everything, durably.
     pub fn commit_all(
         &mut self,
@@ -105,9 +119,6 @@ impl Parts {
         tip: &Tip,
         state: &[u8],
     ) -> Result<(), Error> {
-        if let Some(disk) = self.disk() {
-            disk.stage().map_err(of_state)?;
-        }
         self.with(true, |parts| blocks.commit_with(tip, parts, state))
     }
 

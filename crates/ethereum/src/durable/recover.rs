@@ -23,7 +23,9 @@ const ANCESTORS: u64 = 256;
 impl ExecutedStore {
     /// The state behind the last stored block, or the one that the chain begins with, and its
     /// tries; `tries` are without accounts. None when asked to stop. Blocks that were stored
-    /// without a log are executed again, and their changes logged where `values` says so.
+    /// without a log are executed again, and their changes logged where `values` says so. In a
+    /// store that has blocks, the state that the chain begins with is committed before they are
+    /// executed: every later commit and recovery starts from it.
     ///
     /// # Errors
     /// Damage; a state root that is not that of the stored block; stored blocks that do not
@@ -43,6 +45,9 @@ impl ExecutedStore {
                         flat::put_all_in_table(table, &replay.state)?;
                     }
                     self.facts = Some(Facts::of_genesis(self.parts.kind, spec.genesis.hash));
+                    if let Some(tip) = self.blocks.tip() {
+                        self.commit(&tip, true)?;
+                    }
                 }
                 replay
             }
@@ -54,8 +59,6 @@ impl ExecutedStore {
             }
         };
         let Some(tip) = self.blocks.tip() else { return Ok(Some(replay)) };
-        // it may have been a store of blocks alone
-        let tip = Tip { level: Level::Execution as u8, ..tip };
         // without a log what is executed here is executed again the next time
         let behind = self.facts.map_or(0, |facts| facts.block);
         for number in behind + 1..=tip.number {
@@ -64,13 +67,20 @@ impl ExecutedStore {
             }
             let (hash, done) = execute_stored(spec, &self.blocks, number, &mut replay)?;
             self.log_steps(number, hash, &done, values)?;
-            let is_due = number == tip.number || number.is_multiple_of(COMMIT_EVERY);
-            let is_full = self.disk().is_some_and(|disk| disk.read().wants_commit());
-            if (is_due || is_full) && values != LogValues::None {
+            let is_full = self.wants_checkpoint();
+            if (number.is_multiple_of(COMMIT_EVERY) || is_full) && values != LogValues::None {
                 self.commit(&tip, is_full)?;
             }
         }
-        Ok((!cancel.is_cancelled()).then_some(replay))
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        // it may have been a store of blocks alone until here
+        let executed = Tip { level: Level::Execution as u8, ..tip };
+        if values != LogValues::None && (behind < tip.number || executed != tip) {
+            self.commit(&executed, self.wants_checkpoint())?;
+        }
+        Ok(Some(replay))
     }
 
     /// Logs what a block changed, step by step.
@@ -96,16 +106,32 @@ impl ExecutedStore {
         tries: Tries,
         cancel: &Cancel,
     ) -> Result<Option<(State, Tries)>, Error> {
-        let Some(mut facts) = self.facts else { return Ok(None) };
+        let Some(facts) = self.facts else { return Ok(None) };
         // blocks may have been given up in a repair
         if let Some(tip) = self.blocks.tip()
             && tip.number < facts.block
+            && self.unwind(tip.number, cancel)?.is_none_or(|unwound| unwound.to > tip.number)
         {
-            let Some(unwound) = self.unwind(tip.number, cancel)? else { return Ok(None) };
-            debug_assert_eq!(unwound.to, tip.number);
-            let Some(now) = self.facts else { return Ok(None) };
-            facts = now;
+            return Ok(None);
         }
+        self.logged_state(tries, cancel)
+    }
+
+    /// Is the state of the last commit the one that the header of its block names? False when asked
+    /// to stop. Nothing is written; a store without a state has nothing to check.
+    ///
+    /// # Errors
+    /// [`Error::StoredState`] and [`Error::StoredBlock`] where it is another one; damage.
+    pub fn check_state(&self, cancel: &Cancel) -> Result<bool, Error> {
+        match self.facts {
+            None => Ok(true),
+            Some(_) => Ok(self.logged_state(Tries::pointers(), cancel)?.is_some()),
+        }
+    }
+
+    /// The same of a store whose blocks reach as far as its log. Nothing is written.
+    fn logged_state(&self, tries: Tries, cancel: &Cancel) -> Result<Option<(State, Tries)>, Error> {
+        let Some(facts) = self.facts else { return Ok(None) };
         let found = self.blocks.hash_of(facts.block)?;
         if found != Some(facts.hash) {
             let (number, expected) = (facts.block, facts.hash);

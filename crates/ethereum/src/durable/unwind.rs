@@ -62,9 +62,10 @@ impl ExecutedStore {
         let Some(new) = tip_at(&self.blocks, to)? else {
             return Err(Error::StoredBlock { number: to, expected: [0; 32], found: None });
         };
-        let Some(facts) = self.facts else {
+        let Some(facts) = self.named_facts().copied() else {
             // a state is made by executing the blocks that are left
             self.blocks.truncate_after(&new)?;
+            self.facts = None;
             return Ok(Some(Unwound { from: last, to, with_state: false }));
         };
         if to >= facts.block {

@@ -82,7 +82,6 @@ impl Keeping {
     pub fn resume(&mut self, sink: &Sink) {
         if let (Self::Store { since, .. }, Sink::Executed(store)) = (self, sink)
             && let Some(facts) = store.facts()
-            && !store.blocks().state_of_parts().is_empty()
         {
             *since = facts.checkpoint.map(|number| facts.block - number);
         }

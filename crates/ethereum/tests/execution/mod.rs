@@ -5,6 +5,7 @@ pub mod durable;
 mod healing;
 pub mod imports;
 mod proofs;
+mod raising;
 mod refused;
 mod snapshots;
 mod witnesses;

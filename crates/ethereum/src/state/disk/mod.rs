@@ -100,6 +100,12 @@ impl DiskState {
         Ok(Some(Self { design, codes, dir, memory_bytes: memory }))
     }
 
+    /// Is `name` that of a part of a store that has a state on disk?
+    #[must_use]
+    pub fn is_part(name: &str) -> bool {
+        [PAGES, CODES].contains(&name) || super::flat_trie::is_part(name)
+    }
+
     /// Bytes for what the execution keeps in memory: a quarter; changes before they are written get
     /// as much, and caches the rest.
     #[must_use]

@@ -11,6 +11,7 @@ mod kept;
 mod update;
 
 pub use heal::Healed;
+pub(super) use kept::is_part;
 pub use kept::{FlatOptions, FlatStore, HAS_ROCKSDB, ROCKSDB_PART, RocksDbOptions};
 
 use self::ahead::Ahead;

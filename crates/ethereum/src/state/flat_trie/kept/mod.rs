@@ -24,6 +24,11 @@ const ACCOUNTS: &str = "flat-accounts";
 const SLOTS: &str = "flat-slots";
 const NODES: &str = "trie-nodes";
 
+/// Is `name` that of a part of a store that has values or nodes?
+pub(in crate::state) fn is_part(name: &str) -> bool {
+    [ACCOUNTS, SLOTS, NODES, ROCKSDB_PART].contains(&name)
+}
+
 /// Where values and nodes are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlatStore {
