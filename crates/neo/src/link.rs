@@ -5,11 +5,14 @@ use crate::error::{Rule, Violation};
 use crate::execute::block::Executed;
 use crate::execute::engine::Execution;
 use crate::fault::Cause;
-use crate::header::rules::{self, Parent};
+use crate::header::{
+    machine::HeaderMachine,
+    rules::{self, Parent},
+};
 use crate::params::Protocol;
 use crate::tasks::Left;
 use crate::types::{Block, UInt256};
-use crate::witness::Checked;
+use crate::witness::{Checked, Verdict};
 
 /// The chain so far.
 pub(crate) struct Link<'a> {
@@ -17,6 +20,8 @@ pub(crate) struct Link<'a> {
     genesis: UInt256,
     /// The last block; none before the first.
     pub tip: Option<Parent>,
+    /// Runs witnesses of headers; none until a header needs it.
+    machine: Option<Box<HeaderMachine>>,
 }
 
 /// Blocks that were verified: only the link makes them.
@@ -72,7 +77,7 @@ impl Batch {
 
 impl<'a> Link<'a> {
     pub fn new(protocol: &'a Protocol, genesis: UInt256, tip: Option<Parent>) -> Self {
-        Self { protocol, genesis, tip }
+        Self { protocol, genesis, tip, machine: None }
     }
 
     /// Verifies the headers of a batch one after the other. The first fault ends it.
@@ -99,11 +104,22 @@ impl<'a> Link<'a> {
     }
 
     /// The rules between the last block and this one.
-    fn verify(&self, block: &Block, checked: &Checked) -> Result<(), Violation> {
-        match &self.tip {
-            None => self.first(block),
-            Some(parent) => rules::verify(self.protocol, parent, &block.header, checked),
+    fn verify(&mut self, block: &Block, checked: &Checked) -> Result<(), Violation> {
+        let Some(parent) = self.tip else { return self.first(block) };
+        let mut checked = *checked;
+        if checked.verdict == Verdict::Machine && checked.script_hash == parent.next_consensus {
+            checked.verdict = self.run(&parent, block);
         }
+        rules::verify(self.protocol, &parent, &block.header, &checked)
+    }
+
+    /// Runs the witness of a header.
+    fn run(&mut self, parent: &Parent, block: &Block) -> Verdict {
+        if self.machine.is_none() {
+            self.machine = HeaderMachine::new(self.protocol).ok().map(Box::new);
+        }
+        let machine = self.machine.as_mut();
+        machine.map_or(Verdict::Invalid, |machine| machine.verdict(parent, block))
     }
 
     /// The first block of the chain.

@@ -1,8 +1,8 @@
 //! Blocks of neo-go, taken apart: hashes, merkle roots, signers, witnesses.
 
 use crate::dumps::{Dump, blocks};
-use blockmill_neo::types::{Block, Error};
-use crypto::ManySha256;
+use blockmill_neo::types::{Block, Error, SingleTransaction, write};
+use crypto::{ManySha256, sha256};
 
 #[testkit::needs(fixtures)]
 #[test]
@@ -71,4 +71,120 @@ fn a_block_that_is_cut_anywhere_is_refused_where_it_ends() {
     let length = whole.raw.len() as u32;
     let error = Error::Trailing { expected: length, found: length + 1 };
     assert_eq!(block.decode(false, &hasher), Err(error));
+}
+
+/// The block with the lengths of scripts and the number of transactions in longer forms.
+fn with_long_lengths(block: &Block) -> Vec<u8> {
+    let header = &block.header;
+    let witness = header.witness;
+    let mut lengths = vec![witness.invocation, witness.verification];
+    lengths.extend(block.transactions.parts().iter().map(|parts| parts.script));
+    // those of more than a byte are long already
+    lengths.retain(|span| span.len() < 0xfd);
+    let mut places: Vec<usize> = lengths.iter().map(|span| span.start as usize - 1).collect();
+    places.push(header.signed.end as usize);
+    places.push(block.header_length());
+    places.sort_unstable();
+    let mut raw = block.raw.clone();
+    for (number, place) in places.into_iter().enumerate().rev() {
+        let length = raw[place];
+        let form: &[u8] = match number % 3 {
+            0 => &[0xfd, length, 0],
+            1 => &[0xfe, length, 0, 0, 0],
+            _ => &[0xff, length, 0, 0, 0, 0, 0, 0, 0],
+        };
+        raw.splice(place..=place, form.iter().copied());
+    }
+    raw
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn lengths_in_longer_forms_are_read_and_written_in_the_shortest() {
+    let hasher = ManySha256::detect();
+    let mut seen = 0;
+    for block in blocks(Dump::CHAIN50) {
+        let raw = with_long_lengths(&block);
+        assert!(raw.len() >= block.raw.len() + 8, "{}", block.header.index);
+        let mut read = Block { raw: raw.clone(), ..Block::default() };
+        read.decode(false, &hasher).unwrap();
+        assert_eq!(read.raw, block.raw);
+        assert_eq!(read.hash, block.hash);
+        assert_eq!(read.transactions.hashes(), block.transactions.hashes());
+        read.parse_header(&raw, false).unwrap();
+        assert_eq!(read.raw, block.raw[..block.header_length()]);
+        seen += block.transactions.len();
+        // what is wrong stays wrong
+        read.raw = raw[..raw.len() - 1].to_vec();
+        assert!(read.decode(false, &hasher).is_err());
+        assert!(read.transactions.is_empty());
+    }
+    assert_eq!(seen, Dump::CHAIN50.transactions);
+}
+
+/// A transaction with one signer and one witness.
+fn transaction(scopes: &[u8], script_length: &[u8], script: &[u8]) -> Vec<u8> {
+    let mut raw = vec![0; 25];
+    raw.push(1);
+    raw.extend_from_slice(&[7; 20]);
+    raw.extend_from_slice(scopes);
+    raw.push(0);
+    raw.extend_from_slice(script_length);
+    raw.extend_from_slice(script);
+    raw.extend_from_slice(&[1, 0, 0]);
+    raw
+}
+
+#[test]
+fn a_script_of_65_535_bytes_has_the_hash_of_its_form() {
+    let script = [0x21; 65_535];
+    let neo_go = transaction(&[0], &[0xfe, 0xff, 0xff, 0, 0], &script);
+    let c_sharp = transaction(&[0], &[0xfd, 0xff, 0xff], &script);
+    for raw in [neo_go, c_sharp] {
+        let signed = &raw[..raw.len() - 3];
+        let read = SingleTransaction::decode(raw.clone()).unwrap();
+        assert_eq!(read.get().hash().0, sha256(signed));
+        assert_eq!(read.get().script().len(), 65_535);
+    }
+}
+
+/// A block of one transaction, without a valid witness.
+fn block_of(transaction: &[u8]) -> Vec<u8> {
+    let mut raw = vec![0; 4 + 32 + 32 + 8 + 8 + 4 + 1 + 20];
+    raw.extend_from_slice(&[1, 0, 0]);
+    write::number(&mut raw, 1);
+    raw.extend_from_slice(transaction);
+    raw
+}
+
+#[test]
+fn keys_and_booleans_in_other_forms_are_read_and_written_as_neo_go_writes_them() {
+    // the generator of P-256
+    let x = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296";
+    let y = "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5";
+    let long = testkit::hex::decode(format!("04{x}{y}"));
+    let short = testkit::hex::decode(format!("03{x}"));
+    let groups = |key: &[u8]| [&[0x20, 1], key].concat();
+    let rule = |condition: &[u8]| [&[0x40, 1, 1], condition].concat();
+    let group = |key: &[u8]| rule(&[&[0x19], key].concat());
+    for (given, written) in [
+        (groups(&long), groups(&short)),
+        (group(&long), group(&short)),
+        (rule(&[0, 7]), rule(&[0, 1])),
+        (rule(&[1, 0, 0xff]), rule(&[1, 0, 1])),
+    ] {
+        let [given, written] = [given, written].map(|scopes| transaction(&scopes, &[1], &[0x21]));
+        let mut block = Block { raw: block_of(&given), ..Block::default() };
+        block.decode(false, &ManySha256::detect()).unwrap();
+        assert_eq!(block.raw, block_of(&written));
+        let hash = sha256(&written[..written.len() - 3]);
+        assert_eq!(block.transactions.hashes()[0].0, hash);
+    }
+    // no point, and no action
+    let mut bad = long;
+    bad[64] ^= 1;
+    for scopes in [groups(&bad), [0x40, 1, 2, 0, 1].to_vec()] {
+        let raw = block_of(&transaction(&scopes, &[1], &[0x21]));
+        assert!(Block { raw, ..Block::default() }.decode(false, &ManySha256::detect()).is_err());
+    }
 }

@@ -10,7 +10,7 @@ use blockmill_neo::fault::{Cause, Error};
 use blockmill_neo::import::{Options, Run, import};
 use blockmill_neo::option_table::Setting;
 use blockmill_neo::params::Protocol;
-use blockmill_neo::types::UInt256;
+use blockmill_neo::types::{Block, UInt256, write};
 use chain::Status;
 use std::path::{Path, PathBuf};
 use store::ChainStore;
@@ -100,6 +100,70 @@ fn a_store_goes_on_where_it_ended_and_holds_what_was_verified() {
     let headers = Options { level: Level::Headers, ..options(dump) };
     let (_, outcome) = run(&path, &headers, &mut sink);
     assert!(matches!(outcome, Err(Error::OtherChain { .. })));
+}
+
+/// A block with another invocation script in the witness of its header.
+fn with_invocation(block: &Block, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let witness = block.witness();
+    let mut raw = block.signed_bytes().to_vec();
+    raw.push(1);
+    write::string(&mut raw, &change(witness.invocation));
+    write::string(&mut raw, witness.verification);
+    raw.extend_from_slice(&block.raw[block.header_length()..]);
+    raw
+}
+
+/// The pushes of signatures by another instruction, with a length of two bytes.
+fn pushed_by_pushdata2(invocation: &[u8]) -> Vec<u8> {
+    let (pushes, []) = invocation.as_chunks::<66>() else { panic!("no pushes of signatures") };
+    pushes.iter().flat_map(|push| [&[0x0d, 64, 0], &push[2..]].concat()).collect()
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn witnesses_of_headers_in_other_forms_are_run_by_the_machine() {
+    const NOP: u8 = 0x21;
+    const PUSH1: u8 = 0x11;
+    let (dump, folder) = (Dump::CHAIN50, tempfile::tempdir().unwrap());
+    let blocks = dumps::blocks(dump);
+    let changed = |change: &dyn Fn(u32, &[u8]) -> Vec<u8>| {
+        let block = |block: &Block| match block.header.index {
+            0 => block.raw.clone(),
+            height => with_invocation(block, |invocation| change(height, invocation)),
+        };
+        blocks.iter().map(block).collect::<Vec<_>>()
+    };
+    for level in [Level::Headers, Level::Bodies] {
+        let options = Options { level, ..options(dump) };
+        let after_nop = changed(&|_, invocation| [&[NOP], invocation].concat());
+        let longer = changed(&|_, invocation| pushed_by_pushdata2(invocation));
+        for records in [after_nop, longer] {
+            assert_ne!(records[50], blocks[50].raw);
+            let (run, outcome) = verify(&write(folder.path(), &records), &options);
+            outcome.unwrap();
+            assert_eq!(run.blocks, 51);
+        }
+        // a signature less, an item too many, a wrong signature
+        let wrong = |height: u32, invocation: &[u8]| match height {
+            30 => [&[NOP], &invocation[66..]].concat(),
+            _ => invocation.to_vec(),
+        };
+        let more = |height: u32, invocation: &[u8]| match height {
+            31 => [&[PUSH1], invocation].concat(),
+            _ => invocation.to_vec(),
+        };
+        let forged = |height: u32, invocation: &[u8]| {
+            let mut other = [&[NOP], invocation].concat();
+            other[40] ^= u8::from(height == 32);
+            other
+        };
+        for (records, height) in
+            [(changed(&wrong), 30), (changed(&more), 31), (changed(&forged), 32)]
+        {
+            let found = broken(folder.path(), &options, &records);
+            assert_eq!(found, (height, Rule::BlockWitness, u64::from(height)));
+        }
+    }
 }
 
 /// The rule that stops a changed chain, and the height.

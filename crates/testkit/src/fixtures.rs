@@ -34,6 +34,15 @@ pub fn case(name: impl AsRef<Path>) -> PathBuf {
     path
 }
 
+/// The bytes of a file of the cases; of a `.zst` file what is packed in it.
+#[track_caller]
+pub fn read_case(name: impl AsRef<Path>) -> Vec<u8> {
+    let path = case(name);
+    let packed = path.extension().is_some_and(|ending| ending == "zst");
+    let bytes = if packed { unpacked(&path) } else { fs::read(&path) };
+    bytes.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 /// The bytes of a file of the real chain data; of a `.zst` file what is packed in it. The last ones
 /// read are kept, so that the tests of a program unpack a file once.
 #[track_caller]

@@ -23,7 +23,7 @@ mod random;
 mod rounds;
 
 pub use disk::disk_bytes;
-pub use fixtures::{case, fixture, fixtures, read, tar_files, unpack};
+pub use fixtures::{case, fixture, fixtures, read, read_case, tar_files, unpack};
 pub use need::{NEEDS, Need, REQUIRE};
 pub use needs::needs;
 pub use place::{must_run, path_of};

@@ -21,7 +21,7 @@ use crate::{
 use pool::Pool;
 
 /// What verification may cost at most, in units of 10^-8 GAS (`defaultMaxVerificationGas`).
-const MAX_VERIFICATION_GAS: u64 = 1_5000_0000;
+pub(crate) const MAX_VERIFICATION_GAS: u64 = 1_5000_0000;
 
 /// What a block's transactions are judged by.
 pub struct Judge<'a> {
@@ -97,7 +97,7 @@ impl Judge<'_> {
                 }
                 Verdict::Machine => {
                     let ground = (self.chain, self.before);
-                    let signed = (transaction, account, witness);
+                    let signed = (Some(transaction), account, witness);
                     let vm = &mut *self.vm;
                     let limit = (limit, &mut between);
                     let outcome = self.executor.satisfies(vm, ground, self.state, signed, limit);

@@ -110,7 +110,8 @@ impl Executor {
 
     /// Runs the scripts of a witness of `account` over the state after `before`, the last block,
     /// for at most `gas` in units of 10^-8; changes nothing. Returns the gas that it took.
-    /// `between` goes from one witness of the transaction to the next.
+    /// `between` goes from one witness of the transaction to the next. Without a transaction the
+    /// witness signs `before`'s hash.
     ///
     /// # Errors
     ///
@@ -120,12 +121,12 @@ impl Executor {
         vm: &mut Vm,
         (chain, before): (&Chain, &Block),
         state: &mut State,
-        (transaction, account, witness): (Transaction<'_>, UInt160, Witness<'_>),
+        (transaction, account, witness): (Option<Transaction<'_>>, UInt160, Witness<'_>),
         (gas, between): (u64, &mut Between),
     ) -> Result<u64, NotSatisfied> {
         let shared = Shared { chain, state, contracts: &mut self.contracts, block: before };
         let trigger = Trigger::Verification;
-        let mut engine = Engine::new(vm, shared, trigger, Some(transaction), Some(gas));
+        let mut engine = Engine::new(vm, shared, trigger, transaction, Some(gas));
         // the block before is stored by now
         engine.persisted = true;
         engine.satisfy(account, witness, between)

@@ -1,10 +1,12 @@
 //! Deployed contracts: their code with its frame (NEF) and their manifest.
 
+mod document;
 mod encode;
 mod json;
 mod manifest;
 mod nef;
 mod parse;
+mod scan;
 mod script;
 mod state;
 
@@ -37,6 +39,9 @@ pub enum Error {
         /// The rule.
         rule: &'static str,
     },
+    /// No JSON, in the words of Go's `encoding/json`.
+    #[error("{0}")]
+    Syntax(String),
     /// No JSON.
     #[error("JSON at byte {at}: expected {expected}")]
     Json {

@@ -30,7 +30,7 @@ pub enum Interop {
     Point(Box<Point>),
 }
 
-/// Whether two objects are the same; points are, where they have the same place.
+/// Whether two objects are the same; points are if they have the same form and place.
 #[must_use]
 pub fn equal(a: &Rc<Interop>, b: &Rc<Interop>) -> bool {
     match (&**a, &**b) {

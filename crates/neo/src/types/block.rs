@@ -47,41 +47,58 @@ impl Block {
     pub fn parse_header(&mut self, bytes: &[u8], state_root: bool) -> Result<(), Error> {
         self.transactions.clear();
         let mut reader = Reader::new(bytes);
-        self.header = Header::read(&mut reader, state_root)?;
         self.raw.clear();
-        self.raw.extend_from_slice(&bytes[..reader.position() as usize]);
+        match Header::read(&mut reader, state_root) {
+            Ok(header) => {
+                self.header = header;
+                self.raw.extend_from_slice(&bytes[..reader.position() as usize]);
+            }
+            Err(error) => {
+                let mut lenient = Reader::lenient(bytes);
+                Header::read(&mut lenient, state_root).map_err(|_| error)?;
+                self.raw = lenient.rewritten(bytes);
+                self.header = Header::read(&mut Reader::new(&self.raw), state_root)?;
+            }
+        }
         Ok(())
     }
 
     /// Takes apart what stands in `raw`; hashes nothing: `hash` stays as it was, and the
-    /// transactions cannot be asked for.
+    /// transactions cannot be asked for. Lengths, keys and booleans in longer or other forms, which
+    /// neo-go reads and never writes, are rewritten in `raw` before.
     ///
     /// # Errors
     /// As [`Block::decode`].
     pub fn parse(&mut self, state_root: bool) -> Result<(), Error> {
         self.transactions.clear();
-        let result = self.parse_all(state_root);
+        if self.raw.len() > MAX_BLOCK_BYTES {
+            return Err(Error::TooLong { expected: MAX_BLOCK_BYTES, found: self.raw.len() });
+        }
+        let mut raw = std::mem::take(&mut self.raw);
+        let mut result = self.read(&mut Reader::new(&raw), state_root);
+        if result.is_err() {
+            let mut lenient = Reader::lenient(&raw);
+            if self.read(&mut lenient, state_root).is_ok() {
+                raw = lenient.rewritten(&raw);
+                result = self.read(&mut Reader::new(&raw), state_root);
+            }
+        }
+        self.raw = raw;
         if result.is_err() {
             self.transactions.clear();
         }
         result
     }
 
-    fn parse_all(&mut self, state_root: bool) -> Result<(), Error> {
-        if self.raw.len() > MAX_BLOCK_BYTES {
-            return Err(Error::TooLong { expected: MAX_BLOCK_BYTES, found: self.raw.len() });
-        }
-        let mut reader = Reader::new(&self.raw);
-        self.header = Header::read(&mut reader, state_root)?;
+    /// Takes in header and transactions of the block that `reader` reads.
+    fn read(&mut self, reader: &mut Reader<'_>, state_root: bool) -> Result<(), Error> {
+        self.transactions.clear();
+        self.header = Header::read(reader, state_root)?;
         let count = reader.count("transactions", MAX_TRANSACTIONS)?;
         for _ in 0..count {
-            self.transactions.read(&mut reader)?;
+            self.transactions.read(reader)?;
         }
-        if !reader.is_empty() {
-            let (expected, found) = (reader.position(), self.raw.len() as u32);
-            return Err(Error::Trailing { expected, found });
-        }
-        Ok(())
+        reader.end()
     }
 
     /// Bytes of the header, its witness included.

@@ -4,13 +4,16 @@
 //! They are checked when a transaction is decoded, and read from its bytes again where a rule is
 //! asked.
 
-use super::{Error, Reader, Span, UInt160};
+use super::{Error, Reader, Span, UInt160, point};
 use crypto::is_p256_key;
 
 /// Conditions inside conditions inside conditions: no deeper.
 pub const MAX_NESTING: u8 = 3;
 /// The most conditions beside each other, rules, contracts or groups of a signer.
 pub const MAX_ITEMS: u64 = 16;
+
+/// The first byte of a key in the long form: x and y follow.
+const UNCOMPRESSED: u8 = 4;
 
 /// A public key as it stands in the encoding: 0x02 (even y) or 0x03 (odd y), then x.
 pub type PublicKey = [u8; 33];
@@ -152,18 +155,41 @@ fn boolean(reader: &mut Reader<'_>, what: &'static str) -> Result<bool, Error> {
     }
 }
 
+/// A boolean condition: any byte but 0 is true, and is written as 1 (`io.BinReader.ReadBool`).
+fn truth(reader: &mut Reader<'_>) -> Result<bool, Error> {
+    let at = reader.position();
+    match reader.byte()? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ if reader.rewrite(at, || vec![1]) => Ok(true),
+        other => {
+            let (what, expected) = ("boolean condition", "0 or 1");
+            Err(Error::Field { at, what, expected, found: other.into() })
+        }
+    }
+}
+
 fn hash(reader: &mut Reader<'_>) -> Result<UInt160, Error> {
     reader.array().copied().map(UInt160)
 }
 
 /// Reads a public key, which must be a point of P-256 (`keys.PublicKey.DecodeBinary`). The long
-/// form is refused: Neo decodes it, but never writes it.
+/// form is written compressed.
 pub(super) fn public_key<'a>(
     reader: &mut Reader<'a>,
     points: Points,
 ) -> Result<&'a PublicKey, Error> {
     let at = reader.position();
     let key = reader.array()?;
+    if key[0] == UNCOMPRESSED {
+        let rest: &[u8; 32] = reader.array()?;
+        let compressed = point::compressed(&[&key[..], rest].concat());
+        if let Some(compressed) = compressed
+            && reader.rewrite(at, || compressed.to_vec())
+        {
+            return Ok(key);
+        }
+    }
     if points == Points::Unknown && !is_p256_key(key) {
         let expected = "a compressed point of P-256";
         return Err(Error::Field { at, what: "public key", expected, found: key[0].into() });
@@ -180,7 +206,7 @@ fn read<'a>(reader: &mut Reader<'a>, depth: u8, points: Points) -> Result<Condit
         return Err(Error::TooMany { at, what: "nested witness conditions", expected, found });
     }
     Ok(match reader.byte()? {
-        0x00 => Condition::Boolean(boolean(reader, "boolean condition")?),
+        0x00 => Condition::Boolean(truth(reader)?),
         0x01 => Condition::Not(Box::new(read(reader, depth - 1, points)?)),
         0x02 => Condition::And(several(reader, depth, points)?),
         0x03 => Condition::Or(several(reader, depth, points)?),

@@ -13,8 +13,7 @@ pub enum Error {
         /// Bytes left.
         found: u32,
     },
-    /// A count or length that has a shorter encoding. Neo itself would read it, but hashes what is
-    /// decoded and so never writes it.
+    /// A count or length that has a shorter encoding.
     #[error(
         "byte {at}: number encoded too long: expected at least {expected} in this form, \
          found {found}"

@@ -1,9 +1,8 @@
 //! Blocks and transactions taken apart, where they stand in their bytes.
 //!
 //! Nothing is copied out of a block but fields of fixed length. What is refused here is what
-//! neo-go refuses to decode, and two things that it decodes into what it would never write: numbers
-//! that have a shorter form and public keys in the long form. Hashes are made of what stands there,
-//! so a dump with such would have other hashes here than there.
+//! neo-go refuses to decode. Lengths with a shorter form, public keys in the long form and booleans
+//! other than 0 and 1 are rewritten before, as neo-go hashes and stores what it would write.
 
 mod address;
 mod attribute;
@@ -12,6 +11,7 @@ mod condition;
 mod error;
 mod hash;
 mod header;
+pub mod point;
 mod reader;
 mod signer;
 mod span;

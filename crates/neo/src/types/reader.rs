@@ -1,6 +1,6 @@
 //! The bytes that are not read yet, and Neo's variable-length numbers.
 
-use super::{Error, Span};
+use super::{Error, Span, write};
 
 /// The bytes of an object that are not read yet. It knows where it stands.
 #[derive(Clone, Debug)]
@@ -8,18 +8,50 @@ pub struct Reader<'a> {
     rest: &'a [u8],
     /// Bytes of the whole object, or where this stretch of it ends.
     end: usize,
+    /// Parts in another form than the one that is hashed and stored, with that form; none: such a
+    /// part is an error.
+    rewrites: Option<Vec<(Span, Vec<u8>)>>,
 }
 
 impl<'a> Reader<'a> {
     /// Reads `raw` from its beginning. Offsets fit in 32 bits, so `raw` has less than 4 GiB.
     #[must_use]
     pub fn new(raw: &'a [u8]) -> Self {
-        Self { rest: raw, end: raw.len() }
+        Self { rest: raw, end: raw.len(), rewrites: None }
+    }
+
+    /// Reads `raw`, and notes parts in another form than Neo writes instead of refusing them.
+    pub(super) fn lenient(raw: &'a [u8]) -> Self {
+        Self { rewrites: Some(Vec::new()), ..Self::new(raw) }
+    }
+
+    /// The bytes of `raw` that are read, each noted part in the form that Neo writes.
+    pub(super) fn rewritten(&self, raw: &[u8]) -> Vec<u8> {
+        let (mut bytes, mut at) = (Vec::new(), 0);
+        for (span, form) in self.rewrites.iter().flatten() {
+            bytes.extend_from_slice(&raw[at..span.start as usize]);
+            bytes.extend_from_slice(form);
+            at = span.end as usize;
+        }
+        bytes.extend_from_slice(&raw[at..self.position() as usize]);
+        bytes
+    }
+
+    /// Notes that what was read from `start` on has another form; false where that is an error.
+    pub(super) fn rewrite(&mut self, start: u32, form: impl FnOnce() -> Vec<u8>) -> bool {
+        let end = self.position();
+        match &mut self.rewrites {
+            Some(rewrites) => {
+                rewrites.push((Span { start, end }, form()));
+                true
+            }
+            None => false,
+        }
     }
 
     /// Reads the bytes of `span` in `raw`; offsets count from the beginning of `raw`.
     pub(super) fn of(raw: &'a [u8], span: Span) -> Self {
-        Self { rest: span.of(raw), end: span.end as usize }
+        Self { rest: span.of(raw), end: span.end as usize, rewrites: None }
     }
 
     /// The offset of the next byte.
@@ -32,6 +64,15 @@ impl<'a> Reader<'a> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
+    }
+
+    /// Nothing follows.
+    ///
+    /// # Errors
+    /// Returns [`Error::Trailing`] if bytes are left.
+    pub(super) fn end(&self) -> Result<(), Error> {
+        let (expected, found) = (self.position(), self.end as u32);
+        if self.is_empty() { Ok(()) } else { Err(Error::Trailing { expected, found }) }
     }
 
     #[cold]
@@ -97,11 +138,12 @@ impl<'a> Reader<'a> {
         let at = self.position();
         let (expected, found) = match self.byte()? {
             0xfd => (0xfd, u64::from(self.u16()?)),
-            0xfe => (0x1_0000, u64::from(self.u32()?)),
-            0xff => (0x1_0000_0000, self.u64()?),
+            // neo-go writes the largest number of a form in the next one
+            0xfe => (0xffff, u64::from(self.u32()?)),
+            0xff => (0xffff_ffff, self.u64()?),
             small => (0, u64::from(small)),
         };
-        if found < expected {
+        if found < expected && !self.rewrite(at, || shortest(found)) {
             return Err(Error::NotCanonical { at, expected, found });
         }
         Ok(found)
@@ -147,6 +189,12 @@ impl<'a> Reader<'a> {
     }
 }
 
+fn shortest(number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write::number(&mut bytes, number);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,8 +220,15 @@ mod tests {
     fn a_number_with_a_shorter_form_is_refused() {
         let error = Reader::new(&[0xfd, 0xfc, 0]).number();
         assert_eq!(error, Err(Error::NotCanonical { at: 0, expected: 0xfd, found: 0xfc }));
-        let error = Reader::new(&[0xfe, 0xff, 0xff, 0, 0]).number();
-        assert_eq!(error, Err(Error::NotCanonical { at: 0, expected: 0x1_0000, found: 0xffff }));
+        let error = Reader::new(&[0xfe, 0xfe, 0xff, 0, 0]).number();
+        assert_eq!(error, Err(Error::NotCanonical { at: 0, expected: 0xffff, found: 0xfffe }));
+    }
+
+    #[test]
+    fn the_largest_number_of_two_bytes_is_read_as_neo_go_and_as_csharp_write_it() {
+        for bytes in [&[0xfe, 0xff, 0xff, 0, 0][..], &[0xfd, 0xff, 0xff]] {
+            assert_eq!(Reader::new(bytes).number(), Ok(0xffff));
+        }
     }
 
     #[test]

@@ -319,10 +319,7 @@ impl SingleTransaction {
         let mut reader = Reader::new(&raw);
         let mut lists = Transactions::default();
         lists.read(&mut reader)?;
-        if !reader.is_empty() {
-            let (expected, found) = (reader.position(), raw.len() as u32);
-            return Err(Error::Trailing { expected, found });
-        }
+        reader.end()?;
         lists.hashes.push(UInt256(sha256(lists.list[0].signed.of(&raw))));
         Ok(Self { raw, lists })
     }

@@ -5,21 +5,22 @@
 pub fn number_length(number: u64) -> usize {
     match number {
         0..0xfd => 1,
-        0xfd..0x1_0000 => 3,
-        0x1_0000..0x1_0000_0000 => 5,
+        0xfd..0xffff => 3,
+        0xffff..0xffff_ffff => 5,
         _ => 9,
     }
 }
 
-/// A number of variable length.
+/// A number of variable length, as neo-go writes it (`io.PutVarUint`): the largest number of a form
+/// has the next longer one. The C# node writes 65,535 in 3 bytes.
 pub fn number(into: &mut Vec<u8>, number: u64) {
     match number {
         0..0xfd => into.push(number as u8),
-        0xfd..0x1_0000 => {
+        0xfd..0xffff => {
             into.push(0xfd);
             into.extend_from_slice(&(number as u16).to_le_bytes());
         }
-        0x1_0000..0x1_0000_0000 => {
+        0xffff..0xffff_ffff => {
             into.push(0xfe);
             into.extend_from_slice(&(number as u32).to_le_bytes());
         }

@@ -2,7 +2,10 @@
 #![allow(dead_code)]
 
 pub mod oracle;
+mod run;
 pub mod shown;
+
+pub use run::Run;
 
 use blockmill_neo::types::Block;
 use crypto::ManySha256;
@@ -49,7 +52,11 @@ impl Dump {
 
 /// The encoded blocks of a whole dump.
 pub fn records(dump: Dump) -> Vec<Vec<u8>> {
-    let bytes = testkit::read(dump.file);
+    split(&testkit::read(dump.file))
+}
+
+/// The encoded blocks in the bytes of a whole dump.
+pub fn split(bytes: &[u8]) -> Vec<Vec<u8>> {
     let (count, mut rest) = bytes.split_first_chunk().unwrap();
     let mut records = Vec::new();
     while let Some((length, more)) = rest.split_first_chunk() {
@@ -63,11 +70,16 @@ pub fn records(dump: Dump) -> Vec<Vec<u8>> {
 
 /// The blocks of a whole dump, decoded.
 pub fn blocks(dump: Dump) -> Vec<Block> {
+    decoded(records(dump), dump.state_root)
+}
+
+/// Decodes blocks. `state_root`: their headers have state roots.
+pub fn decoded(records: Vec<Vec<u8>>, state_root: bool) -> Vec<Block> {
     let hasher = ManySha256::detect();
     let decoded = |raw| {
         let mut block = Block { raw, ..Block::default() };
-        block.decode(dump.state_root, &hasher).unwrap();
+        block.decode(state_root, &hasher).unwrap();
         block
     };
-    records(dump).into_iter().map(decoded).collect()
+    records.into_iter().map(decoded).collect()
 }

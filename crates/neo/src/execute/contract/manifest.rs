@@ -58,7 +58,12 @@ impl ParamType {
     /// By the names that manifests may use (`smartcontract.ParseParamType`).
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name.to_lowercase().as_str() {
+        let lower = |char| match char {
+            'İ' => 'i',
+            '\u{212a}' => 'k',
+            char => char.to_ascii_lowercase(),
+        };
+        Some(match name.chars().map(lower).collect::<String>().as_str() {
             "signature" => Self::Signature,
             "bool" | "boolean" => Self::Boolean,
             "int" | "integer" => Self::Integer,
@@ -293,7 +298,7 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
     Ok(())
 }
 
-fn repeated<T: Ord>(list: &[T]) -> bool {
+pub(super) fn repeated<T: Ord>(list: &[T]) -> bool {
     let mut sorted: Vec<&T> = list.iter().collect();
     sorted.sort();
     sorted.windows(2).any(|pair| pair[0] == pair[1])

@@ -161,6 +161,13 @@ pub(super) fn check_multisig(engine: &mut Engine<'_>) -> Result<(), Fault> {
     {
         return Err(Fault::Length { expected: 64, found: other.len() });
     }
+    // neo-go begins at both ends
+    if let [first, .., last] = &public_keys[..]
+        && signatures.len() > 1
+    {
+        keys::public_key(first)?;
+        keys::public_key(last)?;
+    }
     let digest = digest(engine);
     let mut found = 0;
     for (index, key) in public_keys.iter().enumerate() {

@@ -65,25 +65,37 @@ pub(super) fn as_read_only(engine: &mut Engine<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn get_from(engine: &mut Engine<'_>, contract: i32, key: &[u8]) {
+/// Refuses a key that is too long to be there, in neo-go's words: its keys have a buffer of 69
+/// bytes with prefix and contract. The C# node finds nothing under such a key.
+fn check_key(key: &[u8]) -> Result<(), Fault> {
+    if key.len() > MAX_STORAGE_KEY {
+        let (end, capacity) = (5 + key.len(), 5 + MAX_STORAGE_KEY);
+        return Err(Fault::Message(format!(
+            "runtime error: slice bounds out of range [:{end}] with capacity {capacity}"
+        )));
+    }
+    Ok(())
+}
+
+fn get_from(engine: &mut Engine<'_>, contract: i32, key: &[u8]) -> Result<(), Fault> {
+    check_key(key)?;
     let value = engine.state.get(contract, key);
     engine.vm.push(value.map_or(Item::Null, |value| Item::bytes(&value)));
+    Ok(())
 }
 
 /// `System.Storage.Get`.
 pub(super) fn get(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let (contract, _) = pop_context(engine)?;
     let key = engine.vm.pop()?.to_bytes()?;
-    get_from(engine, contract, &key);
-    Ok(())
+    get_from(engine, contract, &key)
 }
 
 /// `System.Storage.Local.Get`.
 pub(super) fn local_get(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let key = engine.vm.pop()?.to_bytes()?;
     let contract = running(engine)?;
-    get_from(engine, contract, &key);
-    Ok(())
+    get_from(engine, contract, &key)
 }
 
 fn put_to(
@@ -139,6 +151,7 @@ pub(super) fn delete(engine: &mut Engine<'_>) -> Result<(), Fault> {
     if read_only {
         return Err(Fault::Rule("storage.Context is read only"));
     }
+    check_key(&key)?;
     engine.state.delete(contract, &key);
     Ok(())
 }
@@ -147,6 +160,7 @@ pub(super) fn delete(engine: &mut Engine<'_>) -> Result<(), Fault> {
 pub(super) fn local_delete(engine: &mut Engine<'_>) -> Result<(), Fault> {
     let key = engine.vm.pop()?.to_bytes()?;
     let contract = running(engine)?;
+    check_key(&key)?;
     engine.state.delete(contract, &key);
     Ok(())
 }
@@ -183,6 +197,7 @@ fn find_in(
     {
         return Err(Fault::Rule("invalid Find options"));
     }
+    check_key(prefix)?;
     let direction = match has(options::BACKWARDS) {
         true => Direction::Backwards,
         false => Direction::Forwards,

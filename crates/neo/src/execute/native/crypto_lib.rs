@@ -1,5 +1,6 @@
 //! CryptoLib: hashes and signatures.
 
+use ed25519_dalek::{Signature, Verifier, VerifyingKey};
 use ripemd::{Digest, Ripemd160};
 
 use super::{Definition, Method, no_state, nothing, points_arithmetic as points};
@@ -152,15 +153,22 @@ fn verify_ed25519(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
             return if strict { Err(fault) } else { Ok(Some(Item::Bool(false))) };
         }
     }
-    let key = aws_lc_rs::signature::UnparsedPublicKey::new(&aws_lc_rs::signature::ED25519, &key);
-    Ok(Some(Item::Bool(key.verify(&message, &signature).is_ok())))
+    Ok(Some(Item::Bool(signed_by_ed25519(&key, &message, &signature))))
+}
+
+/// Whether an Ed25519 key signed a message, as Go's `crypto/ed25519` and the C# node's library see
+/// it: keys in other than the shortest form count, and so do those of small order.
+fn signed_by_ed25519(key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    let key = key.try_into().ok().and_then(|key| VerifyingKey::from_bytes(key).ok());
+    let signature = Signature::from_slice(signature).ok();
+    key.zip(signature).is_some_and(|(key, signature)| key.verify(message, &signature).is_ok())
 }
 
 /// The compressed key that signed a digest; null where there is none.
 fn recover_key(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let digest = arguments[0].to_bytes()?;
-    let signature = arguments[1].to_bytes()?;
     let Ok(digest) = <[u8; 32]>::try_from(digest) else { return Ok(Some(Item::Null)) };
+    let signature = arguments[1].to_bytes()?;
     Ok(Some(key_of(&digest, &signature).map_or(Item::Null, |key| Item::bytes(&key))))
 }
 

@@ -6,7 +6,7 @@ use ark_bls12_381::{Bls12_381, Fq, Fq2, Fq6, Fq12, Fr, G1Affine, G2Affine};
 use ark_ec::{AffineRepr, CurveGroup, PrimeGroup, pairing::Pairing};
 use ark_ff::{AdditiveGroup, BigInteger, Field, PrimeField};
 
-use super::points::Point;
+use super::points::{Form, Point};
 use crate::execute::{
     engine::Engine,
     interop::Interop,
@@ -48,8 +48,8 @@ pub(super) fn serialize(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 /// A point as it is written: compressed, or all its elements.
 fn encode(point: &Point) -> Vec<u8> {
     match point {
-        Point::G1(point) => g1_bytes(&point.into_affine()).to_vec(),
-        Point::G2(point) => g2_bytes(&point.into_affine()).to_vec(),
+        Point::G1(point, _) => g1_bytes(&point.into_affine()).to_vec(),
+        Point::G2(point, _) => g2_bytes(&point.into_affine()).to_vec(),
         Point::Gt(value) => elements(value).iter().flat_map(bytes_of).collect(),
     }
 }
@@ -137,8 +137,8 @@ pub(super) fn deserialize(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 /// Reads what [`encode`] writes.
 fn decode(bytes: &[u8]) -> Result<Point, Fault> {
     match bytes.len() {
-        G1 => g1(bytes).map(|point| Point::G1(point.into_group())),
-        G2 => g2(bytes).map(|point| Point::G2(point.into_group())),
+        G1 => g1(bytes).map(|point| Point::G1(point.into_group(), Form::Affine)),
+        G2 => g2(bytes).map(|point| Point::G2(point.into_group(), Form::Affine)),
         GT => target(bytes).map(Point::Gt),
         _ => Err(Fault::Rule("invalid bls12381 point length")),
     }
@@ -177,12 +177,15 @@ fn target(bytes: &[u8]) -> Result<Fq12, Fault> {
     Ok(Fq12::new(low, Fq6::new(pair(6), pair(8), pair(10))))
 }
 
-/// `bls12381Equal`.
+/// `bls12381Equal`: points of different forms have no answer.
 pub(super) fn equal(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let (a, b) = (take(&arguments[0])?, take(&arguments[1])?);
     let (a, b) = (point(&a)?, point(&b)?);
-    if std::mem::discriminant(a) != std::mem::discriminant(b) {
-        return Err(Fault::Rule("bls12381 points of different types"));
+    if a.type_name() != b.type_name() {
+        let (x, y) = (a.type_name(), b.type_name());
+        return Err(Fault::Message(format!(
+            "equal: unexpected y bls12381 point type: *bls12381.{x} vs {x} (found {y})"
+        )));
     }
     Ok(Some(Item::Bool(a == b)))
 }
@@ -191,8 +194,8 @@ pub(super) fn equal(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 pub(super) fn add(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let (a, b) = (take(&arguments[0])?, take(&arguments[1])?);
     give(match (point(&a)?, point(&b)?) {
-        (Point::G1(a), Point::G1(b)) => Point::G1(*a + b),
-        (Point::G2(a), Point::G2(b)) => Point::G2(*a + b),
+        (Point::G1(a, _), Point::G1(b, _)) => Point::G1(*a + b, Form::Jacobian),
+        (Point::G2(a, _), Point::G2(b, _)) => Point::G2(*a + b, Form::Jacobian),
         (Point::Gt(a), Point::Gt(b)) => Point::Gt(*a * b),
         _ => return Err(Fault::Rule("bls12381 points of different types")),
     })
@@ -211,8 +214,8 @@ pub(super) fn multiply(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     }
     let factor = factor.into_bigint();
     give(match point(&interop)? {
-        Point::G1(point) => Point::G1(point.mul_bigint(factor)),
-        Point::G2(point) => Point::G2(point.mul_bigint(factor)),
+        Point::G1(point, _) => Point::G1(point.mul_bigint(factor), Form::Jacobian),
+        Point::G2(point, _) => Point::G2(point.mul_bigint(factor), Form::Jacobian),
         Point::Gt(value) => Point::Gt(value.pow(factor)),
     })
 }
@@ -221,7 +224,7 @@ pub(super) fn multiply(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 pub(super) fn pair(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let (a, b) = (take(&arguments[0])?, take(&arguments[1])?);
     match (point(&a)?, point(&b)?) {
-        (Point::G1(a), Point::G2(b)) => give(Point::Gt(Bls12_381::pairing(a, b).0)),
+        (Point::G1(a, _), Point::G2(b, _)) => give(Point::Gt(Bls12_381::pairing(a, b).0)),
         _ => Err(Fault::Rule("bls12381 pairing of other points than G1 and G2")),
     }
 }
@@ -244,14 +247,14 @@ mod tests {
 
     #[test]
     fn generators_have_their_published_bytes() {
-        let bytes = encode(&Point::G1(G1Projective::generator()));
+        let bytes = encode(&Point::G1(G1Projective::generator(), Form::Affine));
         let expected = "97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac58\
                         6c55e83ff97a1aeffb3af00adb22c6bb";
         assert_eq!(testkit::hex::encode(&bytes), expected);
-        assert_eq!(decode(&bytes), Ok(Point::G1(G1Projective::generator())));
-        let bytes = encode(&Point::G2(G2Projective::generator()));
+        assert_eq!(decode(&bytes), Ok(Point::G1(G1Projective::generator(), Form::Affine)));
+        let bytes = encode(&Point::G2(G2Projective::generator(), Form::Affine));
         assert_eq!(testkit::hex::encode(&bytes[..4]), "93e02b60");
-        assert_eq!(decode(&bytes), Ok(Point::G2(G2Projective::generator())));
+        assert_eq!(decode(&bytes), Ok(Point::G2(G2Projective::generator(), Form::Affine)));
         for bad in [[0x81; 48], [0; 48], [0xff; 48]] {
             assert!(decode(&bad).is_err());
         }

@@ -59,43 +59,85 @@ pub(super) fn hex_decode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     Ok(Some(Item::bytes(&bytes.ok_or(Fault::Rule("hexDecode: invalid hex string"))?)))
 }
 
+/// Digits that are converted at once when bytes are written, and the bytes that are taken in.
+const WRITTEN: (u32, usize) = (5, 4);
+/// Digits that are taken in at once when they are read: 58^10 is below 2^59.
+const READ: usize = 10;
+
 fn encode58(bytes: &[u8]) -> String {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-    let mut digits: Vec<u8> = Vec::new();
-    for byte in &bytes[zeros..] {
-        let mut carry = u32::from(*byte);
-        for digit in &mut digits {
-            carry += u32::from(*digit) << 8;
-            *digit = (carry % 58) as u8;
-            carry /= 58;
+    let base = 58_u64.pow(WRITTEN.0);
+    // the least first, each of five digits
+    let mut limbs: Vec<u64> = Vec::with_capacity(bytes.len() / 3 + 1);
+    for chunk in bytes[zeros..].chunks(WRITTEN.1) {
+        let bits = 8 * chunk.len();
+        let mut carry = chunk.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        for limb in &mut limbs {
+            carry += *limb << bits;
+            *limb = carry % base;
+            carry /= base;
         }
         while carry > 0 {
-            digits.push((carry % 58) as u8);
-            carry /= 58;
+            limbs.push(carry % base);
+            carry /= base;
         }
     }
-    let ones = std::iter::repeat_n('1', zeros);
-    ones.chain(digits.iter().rev().map(|digit| BASE58[usize::from(*digit)].into())).collect()
+    let mut digits: Vec<u8> = Vec::with_capacity(5 * limbs.len() + zeros);
+    for mut limb in limbs {
+        for _ in 0..WRITTEN.0 {
+            digits.push(BASE58[(limb % 58) as usize]);
+            limb /= 58;
+        }
+    }
+    while digits.last() == Some(&BASE58[0]) {
+        digits.pop();
+    }
+    digits.extend(std::iter::repeat_n(BASE58[0], zeros));
+    digits.into_iter().rev().map(char::from).collect()
 }
 
+/// What each byte is as a digit; 58 and more: none.
+static DIGITS: [u8; 256] = {
+    let mut digits = [u8::MAX; 256];
+    let mut digit = 0;
+    while digit < BASE58.len() {
+        digits[BASE58[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
+};
+
+/// The bytes of a text; none for the empty one, as of the Go library (`mr-tron/base58`).
 fn decode58(text: &str) -> Option<Vec<u8>> {
-    let zeros = text.bytes().take_while(|byte| *byte == b'1').count();
-    let mut bytes: Vec<u8> = Vec::new();
-    for digit in text.bytes().skip(zeros) {
-        let mut carry = BASE58.iter().position(|known| *known == digit)? as u32;
-        for byte in &mut bytes {
-            carry += u32::from(*byte) * 58;
-            *byte = carry as u8;
-            carry >>= 8;
+    let zeros = text.bytes().take_while(|byte| *byte == BASE58[0]).count();
+    // the least first
+    let mut limbs: Vec<u64> = Vec::with_capacity(text.len() / READ + 1);
+    for chunk in text.as_bytes()[zeros..].chunks(READ) {
+        let (mut carry, mut factor) = (0_u128, 1_u64);
+        for byte in chunk {
+            let digit = DIGITS[usize::from(*byte)];
+            if digit >= 58 {
+                return None;
+            }
+            carry = carry * 58 + u128::from(digit);
+            factor *= 58;
         }
-        while carry > 0 {
-            bytes.push(carry as u8);
-            carry >>= 8;
+        for limb in &mut limbs {
+            carry += u128::from(*limb) * u128::from(factor);
+            *limb = carry as u64;
+            carry >>= 64;
         }
+        if carry > 0 {
+            limbs.push(carry as u64);
+        }
+    }
+    let mut bytes: Vec<u8> = limbs.iter().flat_map(|limb| limb.to_le_bytes()).collect();
+    while bytes.last() == Some(&0) {
+        bytes.pop();
     }
     bytes.extend(std::iter::repeat_n(0, zeros));
     bytes.reverse();
-    Some(bytes)
+    (!text.is_empty()).then_some(bytes)
 }
 
 pub(super) fn base58_encode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
@@ -116,7 +158,9 @@ pub(super) fn check_encode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 
 pub(super) fn check_decode(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let bytes = decode58(&limited_text(&arguments[0])?).ok_or(Fault::Rule("no base 58"))?;
-    let end = bytes.len().checked_sub(CHECKSUM).ok_or(Fault::Rule("missing checksum"))?;
+    // neo-go wants a byte before the checksum, the C# node does not
+    let end = bytes.len().checked_sub(CHECKSUM).filter(|end| *end > 0);
+    let end = end.ok_or(Fault::Rule("invalid base-58 check string: missing checksum"))?;
     let (bytes, sum) = bytes.split_at(end);
     if sha256d(bytes)[..CHECKSUM] != *sum {
         return Err(Fault::Rule("invalid checksum"));
@@ -163,4 +207,40 @@ pub(super) fn split(engine: &mut Engine<'_>, arguments: &[Item]) -> Answer {
 pub(super) fn length(_: &mut Engine<'_>, arguments: &[Item]) -> Answer {
     let count = limited_text(&arguments[0])?.chars().count();
     Ok(Some(Item::Int(count as i64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::Random;
+
+    /// Byte by byte, and digit by digit.
+    fn naive(bytes: &[u8]) -> String {
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        let mut number = num_bigint::BigUint::from_bytes_be(bytes);
+        let mut digits = vec![];
+        while number.bits() > 0 {
+            digits.push(BASE58[usize::try_from(&number % 58_u32).unwrap()]);
+            number /= 58_u32;
+        }
+        digits.extend(std::iter::repeat_n(b'1', zeros));
+        digits.into_iter().rev().map(char::from).collect()
+    }
+
+    #[test]
+    fn base_58_of_any_length_is_written_and_read_as_digit_by_digit() {
+        let mut random = Random::new(58);
+        for length in (0..80).chain([255, 256, 700, 1_024]) {
+            for zeros in [0, 1, 5] {
+                let mut bytes = vec![0; zeros];
+                bytes.extend((0..length).map(|_| random.below(256) as u8));
+                let text = naive(&bytes);
+                assert_eq!(encode58(&bytes), text);
+                assert_eq!(decode58(&text), Some(bytes).filter(|bytes| !bytes.is_empty()));
+            }
+        }
+        for bad in ["", "0", "1l", "2\u{e9}", "22222222222I"] {
+            assert_eq!(decode58(bad), None, "{bad}");
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use hashbrown::HashMap;
 
+use crate::types::write;
+
 use super::{Entries, Fault, Heap, Integer, Item, Key, MAX_SIZE, Ref, Type, integer::MAX_BYTES};
 
 /// The most items in a serialized item.
@@ -141,19 +143,9 @@ fn write_plain(out: &mut Vec<u8>, item: &Item, any: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A length in 1, 3, 5 or 9 bytes.
+/// A length in 1, 3, 5 or 9 bytes, as neo-go writes it ([`write::number`]).
 pub fn write_size(out: &mut Vec<u8>, len: usize) {
-    match len {
-        0..=0xfc => out.push(len as u8),
-        0xfd..=0xffff => {
-            out.push(0xfd);
-            out.extend_from_slice(&(len as u16).to_le_bytes());
-        }
-        _ => {
-            out.push(0xfe);
-            out.extend_from_slice(&(len as u32).to_le_bytes());
-        }
-    }
+    write::number(out, len as u64);
 }
 
 /// An array, a struct or a map being read.

@@ -16,7 +16,7 @@ use crate::{
     },
     params::Hardfork,
     state::{Direction, State, StorageKey, Value},
-    types::PublicKey,
+    types::{PublicKey, point},
 };
 
 const CANDIDATE: u8 = 33;
@@ -224,7 +224,7 @@ pub(super) fn unregister(
 
 /// Sorts candidates for an election: most votes first, then by their points.
 pub(super) fn sort(list: &mut [(PublicKey, BigInt)]) {
-    list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| keys::compare(&a.0, &b.0)));
+    list.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| point::compare(&a.0, &b.0)));
 }
 
 /// Whether votes count.

@@ -1,6 +1,7 @@
 //! Numbers: 64 bits where they fit, big integers where not.
 
 use num_bigint::{BigInt, Sign};
+use ruint::aliases::U256;
 
 use super::super::{Fault, Item, Vm, integer::Integer, opcode::*};
 
@@ -109,7 +110,7 @@ impl Vm {
             if modulus < BigInt::from(2) {
                 return Err(Fault::Rule("invalid modulus"));
             }
-            let inverse = base.modinv(&modulus);
+            let inverse = inverse(&base, &modulus);
             return Item::integer(inverse.ok_or(Fault::Rule("base has no inverse"))?);
         }
         if exponent.signum() < 0 {
@@ -158,6 +159,15 @@ impl Vm {
             _ => a >= b,
         }))
     }
+}
+
+/// The inverse of a number of at most 256 bits.
+fn inverse(base: &BigInt, modulus: &BigInt) -> Option<BigInt> {
+    let limbs =
+        |number: &BigInt| U256::checked_from_limbs_slice(&number.magnitude().to_u64_digits());
+    let modulus = limbs(modulus)?;
+    let inverse = limbs(base)?.reduce_mod(modulus).inv_mod(modulus)?;
+    Some(BigInt::from_bytes_le(Sign::Plus, &inverse.to_le_bytes::<32>()))
 }
 
 fn two_numbers(op: u8, a: &Integer, b: &Integer) -> Result<Item, Fault> {

@@ -1,5 +1,7 @@
 //! Buffers and parts of byte strings.
 
+use std::rc::Rc;
+
 use super::super::{Fault, Item, MAX_SIZE, Vm, opcode::*};
 
 impl Vm {
@@ -54,15 +56,24 @@ impl Vm {
         let len = self.pop_size("size")?;
         let from = self.pop_size("source index")?;
         let source = self.pop()?;
-        let bytes = source
-            .with_bytes(|bytes| bytes.get(from..from + len).map(<[u8]>::to_vec))?
-            .ok_or(Fault::Range("source"))?;
+        if source.with_bytes(|bytes| from + len > bytes.len())? {
+            return Err(Fault::Range("source"));
+        }
         let to = self.pop_size("destination index")?;
         let item = self.pop()?;
         let Item::Buffer(buffer) = &item else { return Err(Fault::ItemType(item.kind())) };
-        let mut buffer = buffer.borrow_mut();
-        let place = buffer.get_mut(to..to + len).ok_or(Fault::Range("destination"))?;
-        place.copy_from_slice(&bytes);
+        let mut target = buffer.borrow_mut();
+        if to + len > target.len() {
+            return Err(Fault::Range("destination"));
+        }
+        match &source {
+            Item::Buffer(same) if Rc::ptr_eq(same, buffer) => {
+                target.copy_within(from..from + len, to);
+            }
+            source => source.with_bytes(|bytes| {
+                target[to..to + len].copy_from_slice(&bytes[from..from + len]);
+            })?,
+        }
         Ok(())
     }
 }

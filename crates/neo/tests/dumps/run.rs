@@ -1,0 +1,85 @@
+//! A chain executed block by block in memory, from the genesis block on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use blockmill_neo::execute::{
+    block::{Executed, Executor, machine},
+    engine::{Chain, Execution},
+    native::Natives,
+    past::{Ended, Past, PastTransaction},
+    vm::Vm,
+};
+use blockmill_neo::params::Protocol;
+use blockmill_neo::state::{Base, State, StateTrie};
+use blockmill_neo::types::{Block, SingleTransaction, UInt256};
+use crypto::ManySha256;
+
+/// A chain, its state and its state trie after the last executed block.
+pub struct Run {
+    chain: Chain,
+    known: Arc<Mutex<Known>>,
+    executor: Executor,
+    vm: Vm,
+    state: State,
+    trie: StateTrie,
+}
+
+impl Run {
+    pub fn new(protocol: Protocol) -> Self {
+        let known = Arc::new(Mutex::new(Known::default()));
+        Self {
+            chain: Chain { protocol, natives: Natives::default(), past: past(&known) },
+            known,
+            executor: Executor::default(),
+            vm: machine(),
+            state: State::new(Base::default()),
+            trie: StateTrie::new(ManySha256::detect()).unwrap(),
+        }
+    }
+
+    /// Executes the next block. Returns its executions and changes, and the state root after it.
+    pub fn execute(&mut self, block: Block) -> (Executed, UInt256) {
+        let (chain, state) = (&self.chain, &mut self.state);
+        let executed = self.executor.execute(&mut self.vm, chain, state, &block);
+        let executed = executed.unwrap_or_else(|error| panic!("{}: {error}", block.header.index));
+        let root = self.trie.apply(&executed.changes).unwrap();
+        self.known.lock().unwrap().add(block, &executed.executions);
+        (executed, root)
+    }
+}
+
+/// Blocks that were executed.
+#[derive(Default)]
+struct Known {
+    hashes: Vec<UInt256>,
+    blocks: HashMap<UInt256, Arc<Block>>,
+    transactions: HashMap<UInt256, PastTransaction>,
+}
+
+impl Known {
+    fn add(&mut self, block: Block, executions: &[Execution]) {
+        self.hashes.push(block.hash);
+        for (transaction, execution) in block.transactions().zip(&executions[1..]) {
+            let single = SingleTransaction::decode(transaction.bytes().to_vec()).unwrap();
+            let ended = if execution.fault.is_none() { Ended::Halt } else { Ended::Fault };
+            let height = block.header.index;
+            let transaction = Arc::new(single);
+            let hash = transaction.get().hash();
+            self.transactions.insert(hash, PastTransaction { transaction, height, ended });
+        }
+        self.blocks.insert(block.hash, Arc::new(block));
+    }
+}
+
+fn past(known: &Arc<Mutex<Known>>) -> Past {
+    let [a, b, c, d] = [(); 4].map(|()| Arc::clone(known));
+    let height = move |hash| Some(d.lock().unwrap().transactions.get(&hash)?.height);
+    Past {
+        hash: Box::new(move |height| a.lock().unwrap().hashes.get(height as usize).copied()),
+        block: Box::new(move |hash| b.lock().unwrap().blocks.get(&hash).cloned()),
+        transaction: Box::new(move |hash| c.lock().unwrap().transactions.get(&hash).cloned()),
+        height: Box::new(height),
+        conflict: Box::new(|_| None),
+    }
+}
