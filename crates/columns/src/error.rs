@@ -1,25 +1,11 @@
 //! What can stop an export.
 
-use crate::rows::Overflow;
 use chain::Status;
 use pipeline::NotMade;
 
 /// Why tables cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A number that its column has no room for.
-    #[error("{} of {table}: block {block}{}: expected {}, found {}",
-        overflow.column, of_row(*row), overflow.expected, overflow.found)]
-    Overflow {
-        /// The table.
-        table: &'static str,
-        /// The block's number or height.
-        block: u64,
-        /// Which of its rows in the table, from 0; none where a block is a row.
-        row: Option<u64>,
-        /// Column and number.
-        overflow: Overflow,
-    },
     /// Blocks that do not have what a table consists of.
     #[error("--tables {table}: expected blocks with {expected}, found block {block} without")]
     Lacks {
@@ -75,16 +61,12 @@ pub(crate) fn not_made(error: Error) -> NotMade {
     NotMade { status: error.status(), message: error.to_string() }
 }
 
-fn of_row(row: Option<u64>) -> String {
-    row.map(|row| format!(", row {row}")).unwrap_or_default()
-}
-
 impl Error {
     /// What the error says of the blocks, the question or this machine.
     #[must_use]
     pub fn status(&self) -> Status {
         match self {
-            Self::Overflow { .. } | Self::Lacks { .. } | Self::Table { .. } => Status::Usage,
+            Self::Lacks { .. } | Self::Table { .. } => Status::Usage,
             Self::Column { .. } | Self::Arrow(_) => Status::Damage,
             Self::Parquet(parquet::errors::ParquetError::External(error)) => {
                 let io = error.downcast_ref::<std::io::Error>();

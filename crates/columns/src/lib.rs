@@ -27,5 +27,5 @@ pub use error::Error;
 pub use export::{Encoder, Export, Facts, Verdict, tables_named};
 pub use manifest::{FileEntry, Manifest, NAME as MANIFEST, remove as remove_manifest};
 pub use read::{Cells, TableReader};
-pub use rows::{Batches, Overflow, Rows};
+pub use rows::{Batches, Rows};
 pub use unit::{Unit, is_ours};

@@ -1,11 +1,12 @@
 //! Tables read again: the values of their columns, in whichever form they were written.
 
 use crate::error::Error;
-use crate::schema::{Form, Kind, Names, Table};
+use crate::schema::{Form, Kind, LARGE, Names, Table};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Schema};
+use ethereum::U256;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -74,10 +75,13 @@ fn form_of(table: &Table, found: &Schema) -> Option<Form> {
     let mut forms = forms.flat_map(|names| [false, true].map(|hex| Form { hex, names }));
     forms.find(|form| {
         let expected = table.schema(*form);
+        let is_before = table.columns.last().is_some_and(|column| column.name == LARGE.name);
+        // files of earlier versions do not have the last column
+        let count = expected.fields().len() - usize::from(is_before);
         let same = |(a, b): (&arrow_schema::FieldRef, &arrow_schema::FieldRef)| {
             a.name() == b.name() && a.data_type() == b.data_type()
         };
-        expected.fields().len() == found.fields().len()
+        (count..=expected.fields().len()).contains(&found.fields().len())
             && expected.fields().iter().zip(found.fields()).all(same)
     })
 }
@@ -107,8 +111,28 @@ impl Cells {
     fn column(&self, name: &str, row: usize) -> Result<Option<&dyn Array>, Error> {
         let at = self.table.columns.iter().position(|column| column.name == name);
         let at = at.ok_or_else(|| self.wrong(row, "a column of the table", name))?;
-        let column = self.batch.column(at);
-        Ok((!column.is_null(row)).then_some(&**column))
+        let column = self.batch.columns().get(at);
+        Ok(column.filter(|column| !column.is_null(row)).map(|column| &**column))
+    }
+
+    /// The number that a column has no room for, where the row has one.
+    fn large(&self, name: &str, row: usize) -> Result<Option<U256>, Error> {
+        if !self.table.columns.iter().any(|column| column.name == LARGE.name) {
+            return Ok(None);
+        }
+        let Some(cells) = self.structs(LARGE.name, row)? else { return Ok(None) };
+        let cryo = self.table.columns.iter().find(|column| column.name == name);
+        let names = [Some(name), cryo.map(|column| column.cryo)];
+        for at in 0..cells.rows() {
+            let column = cells.column("column", at)?;
+            let column = column.and_then(|column| column.as_string_opt::<i32>());
+            if names.contains(&column.map(|column| column.value(at))) {
+                let bytes = cells.bytes("number", at)?;
+                let number = U256::try_from_be_slice(&bytes);
+                return number.map(Some).ok_or_else(|| self.wrong(row, name, "more than 256 bits"));
+            }
+        }
+        Ok(None)
     }
 
     /// A byte string, or none.
@@ -195,18 +219,39 @@ impl Cells {
         }
     }
 
-    /// A whole number, or the microseconds of a moment; none where there is no value.
+    /// A whole number; none where there is no value.
     ///
     /// # Errors
-    /// When the column has neither.
+    /// Returns an error if the column has other values, or the number has more than 64 bits.
     pub fn maybe_int(&self, name: &str, row: usize) -> Result<Option<u64>, Error> {
-        let Some(column) = self.column(name, row)? else { return Ok(None) };
+        let Some(number) = self.maybe_micros(name, row)? else { return Ok(None) };
+        let number = u64::try_from(number);
+        number.map(Some).map_err(|_| self.wrong(row, name, "more than 64 bits"))
+    }
+
+    /// A whole number, or the microseconds of a moment; none where there is no value.
+    fn maybe_micros(&self, name: &str, row: usize) -> Result<Option<u128>, Error> {
+        let Some(column) = self.column(name, row)? else {
+            let Some(number) = self.large(name, row)? else { return Ok(None) };
+            let number = u128::try_from(number);
+            return number.map(Some).map_err(|_| self.wrong(row, name, "more than 128 bits"));
+        };
         let value = match column.data_type() {
             DataType::Int64 => column.as_primitive::<Int64Type>().value(row),
             DataType::Timestamp(..) => column.as_primitive::<TimestampMicrosecondType>().value(row),
             _ => return Err(self.wrong(row, name, "another type")),
         };
-        u64::try_from(value).map(Some).map_err(|_| self.wrong(row, name, "less than 0"))
+        u128::try_from(value).map(Some).map_err(|_| self.wrong(row, name, "less than 0"))
+    }
+
+    /// A moment in units of so many microseconds.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, or it has more than 64 bits.
+    pub fn time(&self, name: &str, row: usize, unit: u128) -> Result<u64, Error> {
+        let micros = self.maybe_micros(name, row)?;
+        let micros = micros.ok_or_else(|| self.wrong(row, name, "no value"))?;
+        u64::try_from(micros / unit).map_err(|_| self.wrong(row, name, "more than 64 bits"))
     }
 
     /// A whole number with its sign.
@@ -241,18 +286,18 @@ impl Cells {
     ///
     /// # Errors
     /// When the column has none.
-    pub fn maybe_wei(&self, name: &str, row: usize) -> Result<Option<u128>, Error> {
-        let Some(column) = self.column(name, row)? else { return Ok(None) };
+    pub fn maybe_wei(&self, name: &str, row: usize) -> Result<Option<U256>, Error> {
+        let Some(column) = self.column(name, row)? else { return self.large(name, row) };
         let values = column.as_primitive_opt::<Decimal128Type>();
         let value = values.and_then(|values| u128::try_from(values.value(row)).ok());
-        value.map(Some).ok_or_else(|| self.wrong(row, name, "no number"))
+        value.map(U256::from).map(Some).ok_or_else(|| self.wrong(row, name, "no number"))
     }
 
     /// A number of many digits.
     ///
     /// # Errors
     /// When there is none.
-    pub fn wei(&self, name: &str, row: usize) -> Result<u128, Error> {
+    pub fn wei(&self, name: &str, row: usize) -> Result<U256, Error> {
         self.maybe_wei(name, row)?.ok_or_else(|| self.wrong(row, name, "no value"))
     }
 }

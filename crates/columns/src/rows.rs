@@ -3,10 +3,10 @@
 mod values;
 
 use crate::error::Error;
-use crate::schema::{DIGITS, Form, Table};
+use crate::schema::{DIGITS, Form, LARGE, Table};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, SchemaRef};
-use std::fmt::Display;
+use ethereum::U256;
 use values::Values;
 
 /// Bytes of a batch after which the next one begins; what a column of one can hold is far above.
@@ -20,23 +20,19 @@ pub(crate) fn fits(number: i128) -> bool {
     number.unsigned_abs() < LIMIT.unsigned_abs()
 }
 
-/// A number that a column has no room for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overflow {
-    /// The column.
-    pub column: &'static str,
-    /// What it can hold.
-    pub expected: String,
-    /// What it should.
-    pub found: String,
-}
+/// A number that its column has no room for: the name of the column, and the number without
+/// leading zeros, most significant byte first.
+type Large = (&'static str, Vec<u8>);
 
 /// Rows of one table. The values of a row are added column by column, in the order of the table.
 pub struct Rows {
     table: &'static Table,
     schema: SchemaRef,
     columns: Vec<Values>,
+    form: Form,
     at: usize,
+    /// Of the row at hand.
+    large: Vec<Large>,
     digits: String,
     bytes: usize,
     rows: usize,
@@ -54,7 +50,9 @@ impl Rows {
             table,
             schema,
             columns,
+            form,
             at: 0,
+            large: vec![],
             digits: String::new(),
             bytes: 0,
             rows: 0,
@@ -91,24 +89,21 @@ impl Rows {
         self.bytes += values.list(list, digits);
     }
 
-    /// A list of structures: `each` adds the values of one, column by column.
-    ///
-    /// # Errors
-    /// Those of `each`.
+    /// A list of structures: `each` adds the values of one, column by column. Their numbers must
+    /// fit into their columns.
     pub fn structs<T>(
         &mut self,
         list: impl Iterator<Item = T>,
-        mut each: impl FnMut(&mut Self, T) -> Result<(), Overflow>,
-    ) -> Result<(), Overflow> {
+        mut each: impl FnMut(&mut Self, T),
+    ) {
         let bytes = match self.next(4) {
-            (Values::Structs(structs), _) => structs.add(list, &mut each)?,
+            (Values::Structs(structs), _) => structs.add(list, &mut each),
             (other, _) => {
                 other.none();
                 0
             }
         };
         self.bytes += bytes;
-        Ok(())
     }
 
     /// A word.
@@ -127,85 +122,60 @@ impl Rows {
         }
     }
 
-    /// A whole number.
-    ///
-    /// # Errors
-    /// When the column has no room for it.
-    pub fn int(&mut self, value: impl TryInto<i64> + Display + Copy) -> Result<(), Overflow> {
-        let Ok(number) = value.try_into() else { return Err(self.overflow("below 2^63", value)) };
+    /// A whole number. One of 2^63 or more is null, and goes into [`LARGE`].
+    pub fn int(&mut self, value: impl Into<i128>) {
+        let value = value.into();
+        let Ok(number) = i64::try_from(value) else { return self.large(&value.to_be_bytes()) };
         match self.next(8) {
             (Values::Int(values), _) => values.append_value(number),
             (other, _) => other.none(),
         }
-        Ok(())
     }
 
-    /// A whole number, or none.
-    ///
-    /// # Errors
-    /// When the column has no room for it.
-    pub fn maybe_int(&mut self, value: Option<u64>) -> Result<(), Overflow> {
+    /// A whole number as [`Rows::int`] takes it, or none.
+    pub fn maybe_int(&mut self, value: Option<u64>) {
         match value {
             Some(value) => self.int(value),
-            None => {
-                self.none();
-                Ok(())
-            }
+            None => self.none(),
         }
     }
 
-    /// A whole number of many digits.
-    ///
-    /// # Errors
-    /// When it has too many.
-    pub fn wei(&mut self, value: impl TryInto<i128> + Display + Copy) -> Result<(), Overflow> {
-        let number = value.try_into().ok().filter(|number| fits(*number));
-        let Some(number) = number else { return Err(self.overflow("at most 38 digits", value)) };
+    /// A whole number of many digits. One of more than [`DIGITS`] is null, and goes into [`LARGE`].
+    pub fn wei(&mut self, value: U256) {
+        match value.try_into() {
+            Ok(number) if fits(number) => self.decimal(number),
+            _ => self.large(&value.to_be_bytes::<32>()),
+        }
+    }
+
+    /// A number as [`Rows::wei`] takes it, or none.
+    pub fn maybe_wei(&mut self, value: Option<U256>) {
+        match value {
+            Some(value) => self.wei(value),
+            None => self.none(),
+        }
+    }
+
+    /// A number with a sign, of at most [`DIGITS`] digits.
+    pub fn decimal(&mut self, number: i128) {
         match self.next(16) {
             (Values::Wei(values), _) => values.append_value(number),
             (other, _) => other.none(),
         }
-        Ok(())
     }
 
-    /// The same, or none.
-    ///
-    /// # Errors
-    /// When it has too many.
-    pub fn maybe_wei(
-        &mut self,
-        value: Option<impl TryInto<i128> + Display + Copy>,
-    ) -> Result<(), Overflow> {
-        match value {
-            Some(value) => self.wei(value),
-            None => {
-                self.none();
-                Ok(())
-            }
-        }
-    }
-
-    /// A moment, in microseconds since 1970.
-    ///
-    /// # Errors
-    /// When that is too many.
-    pub fn micros(&mut self, micros: u128) -> Result<(), Overflow> {
-        let Ok(number) = i64::try_from(micros) else {
-            return Err(self.overflow("below 2^63 microseconds", micros));
-        };
+    /// A moment, in microseconds since 1970. One of 2^63 or more is null, and goes into [`LARGE`].
+    pub fn micros(&mut self, micros: u128) {
+        let Ok(number) = i64::try_from(micros) else { return self.large(&micros.to_be_bytes()) };
         match self.next(8) {
             (Values::Time(values), _) => values.append_value(number),
             (other, _) => other.none(),
         }
-        Ok(())
     }
 
-    /// A moment, in seconds since 1970.
-    ///
-    /// # Errors
-    /// When that is too many.
-    pub fn seconds(&mut self, seconds: u64) -> Result<(), Overflow> {
-        self.micros(u128::from(seconds) * 1_000_000)
+    /// A moment as [`Rows::micros`] takes it, in seconds since 1970.
+    pub fn seconds(&mut self, seconds: u64) {
+        self.micros(u128::from(seconds) * 1_000_000);
     }
 
     /// No value.
@@ -213,16 +183,32 @@ impl Rows {
         self.next(1).0.none();
     }
 
-    /// The next column cannot hold `found`.
+    /// Leaves the next column empty, which cannot hold the number of these bytes.
     #[cold]
-    fn overflow(&self, expected: &str, found: impl Display) -> Overflow {
-        let column = self.table.columns[self.at].name;
-        Overflow { column, expected: expected.into(), found: found.to_string() }
+    fn large(&mut self, bytes: &[u8]) {
+        let column = self.form.name_of(&self.table.columns[self.at]);
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        self.large.push((column, bytes[zeros..].to_vec()));
+        self.none();
     }
 
-    /// The row is complete.
+    /// The row is complete, but for [`LARGE`] where the table has it.
     pub fn end(&mut self) {
-        debug_assert_eq!(self.at, self.columns.len(), "{}", self.table.name);
+        if self.table.columns.last().is_some_and(|column| column.name == LARGE.name) {
+            match std::mem::take(&mut self.large) {
+                none if none.is_empty() => self.none(),
+                large => self.structs(large.iter(), |rows, (column, number)| {
+                    rows.text(column);
+                    rows.bytes(number);
+                }),
+            }
+        }
+        debug_assert_eq!(
+            (self.at, self.large.len()),
+            (self.columns.len(), 0),
+            "{}",
+            self.table.name
+        );
         self.at = 0;
         self.rows += 1;
         if self.bytes >= BATCH {

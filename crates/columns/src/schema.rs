@@ -171,6 +171,26 @@ impl Form {
     }
 }
 
+/// The numbers of a row that their columns have no room for: the last column of a table in which
+/// that can happen.
+pub const LARGE: Column = Column::new(
+    "large_numbers",
+    Kind::Structs(&LARGE_NUMBER),
+    "Numbers that their columns have no room for, which are null there",
+)
+.or_none();
+
+/// See [`LARGE`].
+static LARGE_NUMBER: Table = Table {
+    name: "large_numbers",
+    about: "A number that its column has no room for.",
+    sorted: &[],
+    columns: &[
+        Column::new("column", Kind::Text, "The name of the column"),
+        Column::new("number", Kind::Bytes, "The number in the unit of the column, big endian"),
+    ],
+};
+
 /// The name of what a list holds.
 pub const ELEMENT: &str = "element";
 

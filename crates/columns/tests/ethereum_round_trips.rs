@@ -15,6 +15,7 @@ use rlp::ethereum::{Block, Body, Header};
 use rlp::{Decode, Encode};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 /// Headers, and transactions with the numbers of their blocks.
 type Objects = (Vec<Vec<u8>>, Vec<(u64, Vec<u8>)>);
@@ -198,6 +199,47 @@ fn whole_blocks_come_back_with_ommers_and_withdrawals() {
     for form in forms() {
         assert!(assert_blocks_come_back(&chain, form) > 40);
     }
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn numbers_that_no_column_holds_are_null_and_come_back_exactly() {
+    let mut large = BTreeMap::new();
+    for case in std::fs::read_dir(testkit::case("08-export-number-overflow")).unwrap() {
+        let chain = case.unwrap().path().join("chain.rlp");
+        if !chain.is_file() {
+            continue;
+        }
+        for form in forms() {
+            assert!(
+                assert_blocks_come_back(slice::from_ref(&chain), form) > 0,
+                "{}",
+                chain.display()
+            );
+        }
+        for level in [Level::Bodies, Level::Execution] {
+            let tables = ["blocks", "transactions", "balance_diffs", "nonce_diffs", "receipts"];
+            let tables = if level == Level::Bodies { &tables[..2] } else { &tables };
+            let folder =
+                export(slice::from_ref(&chain), &Asked { level, tables, ..Asked::default() });
+            let folder = folder.unwrap_or_else(|error| panic!("{}: {error}", chain.display()));
+            for table in tables {
+                let of = tables::ALL.into_iter().find(|of| of.name == *table).unwrap();
+                for file in files_of(folder.path(), table) {
+                    for cells in TableReader::open(&file, of).unwrap() {
+                        let cells = cells.unwrap();
+                        for row in 0..cells.rows() {
+                            let numbers = cells.structs("large_numbers", row).unwrap();
+                            let count = numbers.map_or(0, |numbers| numbers.rows());
+                            *large.entry(*table).or_insert(0) += count;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(large.len(), 5);
+    assert!(large.values().all(|count| *count > 0), "{large:?}");
 }
 
 #[testkit::needs(fixtures)]

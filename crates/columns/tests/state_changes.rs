@@ -45,7 +45,8 @@ fn changes(folder: &Path) -> BTreeMap<u64, Vec<(Address, Change)>> {
         });
     };
     add(&tables::BALANCE_DIFFS, &|cells, row| {
-        let [from, to] = ["from_value", "to_value"].map(|name| cells.maybe_wei(name, row).unwrap());
+        let [from, to] = ["from_value", "to_value"]
+            .map(|name| cells.maybe_wei(name, row).unwrap().map(|wei| wei.to::<u128>()));
         Change::Balance(from, to)
     });
     add(&tables::NONCE_DIFFS, &|cells, row| {

@@ -73,7 +73,7 @@ fn pieces(
     for blocks in blocks.chunk_by(|a, b| unit(a) == unit(b)) {
         let (first, last) = (&blocks[0], &blocks[blocks.len() - 1]);
         let mut tables = rows();
-        blocks.iter().try_for_each(|block| tables.add(block))?;
+        blocks.iter().for_each(|block| tables.add(block));
         let range = (first.height.into(), last.height.into());
         pieces.push(Piece { unit: unit(first), range, tables: tables.finish()? });
     }

@@ -56,7 +56,7 @@ fn header(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
     bytes.extend(low(cells.signed("version", row)?));
     bytes.extend(shown(cells.fixed("previous_block_hash", row)?));
     bytes.extend(shown(cells.fixed("merkle_root", row)?));
-    bytes.extend(low((cells.int("timestamp", row)? / 1_000_000) as i64));
+    bytes.extend(low(cells.time("timestamp", row, 1_000_000)? as i64));
     bytes.extend(low(cells.signed("bits", row)?));
     bytes.extend(low(cells.signed("nonce", row)?));
     Ok(bytes)

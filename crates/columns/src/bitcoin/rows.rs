@@ -1,7 +1,7 @@
 //! Verified blocks of Bitcoin as rows.
 
 use crate::error::Error;
-use crate::rows::{Batches, Overflow, Rows};
+use crate::rows::{Batches, Rows};
 use crate::schema::{Form, Table};
 use bitcoin::types::{Block, Coin, Transaction};
 use bitcoin::verified::VerifiedBlock;
@@ -39,7 +39,7 @@ impl Tables {
     }
 
     /// Adds a block.
-    pub fn add(&mut self, of: &VerifiedBlock<'_>) -> Result<(), Error> {
+    pub fn add(&mut self, of: &VerifiedBlock<'_>) {
         let block = of.block;
         let spent = of.spent();
         let mut spent = spent.as_deref();
@@ -53,25 +53,19 @@ impl Tables {
             parts.push(Part { of, index, transaction, id, spent: own });
         }
         for (table, rows) in &mut self.rows {
-            let number = u64::from(of.height);
-            let error =
-                |row, overflow| Error::Overflow { table: table.name, block: number, row, overflow };
             if table.name == "blocks" {
-                add_block(rows, of).map_err(|overflow| error(None, overflow))?;
+                add_block(rows, of);
                 rows.end();
                 continue;
             }
             for part in &parts {
-                let added = match table.name {
+                match table.name {
                     "transactions" => add_transaction(rows, part),
                     "inputs" => add_inputs(rows, part),
                     _ => add_outputs(rows, part),
-                };
-                let row = Some(part.index as u64);
-                added.map_err(|overflow| error(row, overflow))?;
+                }
             }
         }
-        Ok(())
     }
 
     /// The rows of each table.
@@ -87,66 +81,65 @@ fn split<'a>(coins: &mut Option<&'a [Coin<'a>]>, count: usize) -> Option<&'a [Co
     Some(own)
 }
 
-fn add_block(rows: &mut Rows, of: &VerifiedBlock<'_>) -> Result<(), Overflow> {
+fn add_block(rows: &mut Rows, of: &VerifiedBlock<'_>) {
     let block = of.block;
     let before = block.raw.get(4..36).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default();
     let coinbase = block.inputs.first().map_or(&[][..], |input| input.script.of(&block.raw));
     rows.bytes(&shown(block.hash.0));
-    rows.int(block.raw.len() as u64)?;
-    rows.int(block.stripped_size() as u64)?;
-    rows.int(block.weight() as u64)?;
-    rows.int(of.height)?;
+    rows.int(block.raw.len() as u64);
+    rows.int(block.stripped_size() as u64);
+    rows.int(block.weight() as u64);
+    rows.int(of.height);
     rows.bytes(&shown(before));
-    rows.int(number(block, 0) as i32)?;
+    rows.int(number(block, 0) as i32);
     rows.bytes(&shown(block.stated_merkle_root()));
-    rows.seconds(block.time().into())?;
-    rows.int(number(block, 76))?;
-    rows.int(number(block, 72))?;
+    rows.seconds(block.time().into());
+    rows.int(number(block, 76));
+    rows.int(number(block, 72));
     rows.bytes(coinbase);
-    rows.int(block.transactions.len() as u64)
+    rows.int(block.transactions.len() as u64);
 }
 
-fn add_transaction(rows: &mut Rows, part: &Part<'_>) -> Result<(), Overflow> {
+fn add_transaction(rows: &mut Rows, part: &Part<'_>) {
     let Part { of, index, transaction, id, spent } = part;
     let block = of.block;
     let out = block.value_out(transaction).to_sat();
     let spent = spent.map(|coins| coins.iter().map(|coin| coin.value.to_sat()).sum::<u64>());
     rows.bytes(id);
-    rows.int(transaction.span.len() as u64)?;
-    rows.int(transaction.weight().div_ceil(4) as u64)?;
-    rows.int(transaction.version)?;
-    rows.int(transaction.lock_time)?;
-    rows.int(of.height)?;
+    rows.int(transaction.span.len() as u64);
+    rows.int(transaction.weight().div_ceil(4) as u64);
+    rows.int(transaction.version);
+    rows.int(transaction.lock_time);
+    rows.int(of.height);
     rows.bytes(&shown(block.hash.0));
-    rows.seconds(block.time().into())?;
+    rows.seconds(block.time().into());
     rows.bool(*index == 0);
-    rows.int(*index as u64)?;
-    rows.int(transaction.inputs.len() as u64)?;
-    rows.int(transaction.outputs.len() as u64)?;
-    rows.maybe_int(spent)?;
-    rows.int(out)?;
-    rows.maybe_int(spent.map(|spent| spent.saturating_sub(out)))?;
+    rows.int(*index as u64);
+    rows.int(transaction.inputs.len() as u64);
+    rows.int(transaction.outputs.len() as u64);
+    rows.maybe_int(spent);
+    rows.int(out);
+    rows.maybe_int(spent.map(|spent| spent.saturating_sub(out)));
     rows.bool(transaction.has_witness);
     rows.end();
-    Ok(())
 }
 
 /// The columns that inputs and outputs begin with.
-fn begin(rows: &mut Rows, part: &Part<'_>) -> Result<(), Overflow> {
+fn begin(rows: &mut Rows, part: &Part<'_>) {
     rows.bytes(&part.id);
-    rows.int(part.index as u64)?;
+    rows.int(part.index as u64);
     rows.bytes(&shown(part.of.block.hash.0));
-    rows.int(part.of.height)?;
-    rows.seconds(part.of.block.time().into())
+    rows.int(part.of.height);
+    rows.seconds(part.of.block.time().into());
 }
 
-fn add_inputs(rows: &mut Rows, part: &Part<'_>) -> Result<(), Overflow> {
+fn add_inputs(rows: &mut Rows, part: &Part<'_>) {
     let block = part.of.block;
     for (at, input) in block.inputs_of(part.transaction).iter().enumerate() {
         let outpoint = block.outpoint(input);
         let coin = part.spent.and_then(|coins| coins.get(at));
-        begin(rows, part)?;
-        rows.int(at as u64)?;
+        begin(rows, part);
+        rows.int(at as u64);
         match part.index {
             0 => {
                 rows.none();
@@ -154,27 +147,25 @@ fn add_inputs(rows: &mut Rows, part: &Part<'_>) -> Result<(), Overflow> {
             }
             _ => {
                 rows.bytes(&shown(outpoint.txid.0));
-                rows.int(outpoint.vout)?;
+                rows.int(outpoint.vout);
             }
         }
         rows.bytes(input.script.of(&block.raw));
-        rows.int(input.sequence)?;
+        rows.int(input.sequence);
         rows.list(block.witness(input));
-        rows.maybe_int(coin.map(|coin| coin.value.to_sat()))?;
+        rows.maybe_int(coin.map(|coin| coin.value.to_sat()));
         rows.maybe_bytes(coin.map(|coin| coin.script));
         rows.end();
     }
-    Ok(())
 }
 
-fn add_outputs(rows: &mut Rows, part: &Part<'_>) -> Result<(), Overflow> {
+fn add_outputs(rows: &mut Rows, part: &Part<'_>) {
     let block = part.of.block;
     for (at, output) in block.outputs_of(part.transaction).iter().enumerate() {
-        begin(rows, part)?;
-        rows.int(at as u64)?;
+        begin(rows, part);
+        rows.int(at as u64);
         rows.bytes(output.script.of(&block.raw));
-        rows.int(output.value)?;
+        rows.int(output.value);
         rows.end();
     }
-    Ok(())
 }

@@ -1,8 +1,8 @@
 //! What blocks changed in the state, as rows.
 
-use super::rows::{Block, at};
+use super::rows::Block;
 use crate::error::Error;
-use crate::rows::{Overflow, Rows};
+use crate::rows::Rows;
 use crate::schema::Table;
 use ethereum::Hash;
 use ethereum::durable::{AccountRecord, BlockChanges};
@@ -20,13 +20,14 @@ pub(super) fn add_changes(
     block: &Block<'_>,
     changes: &BlockChanges,
 ) -> Result<(), Error> {
-    let mut adding = Adding { table, rows, block, row: 0 };
+    let mut adding = Adding { table, rows, block };
     match table.name {
-        "balance_diffs" => changes.accounts.iter().try_for_each(|account| adding.balance(account)),
-        "nonce_diffs" => changes.accounts.iter().try_for_each(|account| adding.nonce(account)),
+        "balance_diffs" => changes.accounts.iter().for_each(|account| adding.balance(account)),
+        "nonce_diffs" => changes.accounts.iter().for_each(|account| adding.nonce(account)),
         "code_diffs" => adding.codes(changes),
-        _ => changes.accounts.iter().try_for_each(|account| adding.slots(account)),
+        _ => return changes.accounts.iter().try_for_each(|account| adding.slots(account)),
     }
+    Ok(())
 }
 
 /// Rows of one block and table.
@@ -34,54 +35,42 @@ struct Adding<'a, 'b> {
     table: &'static Table,
     rows: &'a mut Rows,
     block: &'a Block<'b>,
-    row: u64,
 }
 
 impl Adding<'_, '_> {
     /// A row: what every table begins with, then `rest`.
-    fn row(
-        &mut self,
-        account: &AccountRecord,
-        rest: impl FnOnce(&mut Rows) -> Result<(), Overflow>,
-    ) -> Result<(), Error> {
-        let Self { table, rows, block, row } = self;
-        let add = || {
-            rows.int(block.number)?;
-            rows.bytes(block.hash);
-            rows.seconds(block.header.timestamp)?;
-            rows.bytes(&account.address);
-            rest(rows)
-        };
-        add().map_err(at(table, block.number, Some(*row)))?;
+    fn row(&mut self, account: &AccountRecord, rest: impl FnOnce(&mut Rows)) {
+        let Self { rows, block, .. } = self;
+        rows.int(block.number);
+        rows.bytes(block.hash);
+        rows.seconds(block.header.timestamp);
+        rows.bytes(&account.address);
+        rest(rows);
         rows.end();
-        *row += 1;
-        Ok(())
     }
 
     /// None stands for an account that is not there, so that one with nothing can be told from it.
-    fn balance(&mut self, account: &AccountRecord) -> Result<(), Error> {
+    fn balance(&mut self, account: &AccountRecord) {
         let [from, to] = [account.before, account.after].map(|state| state.map(|a| a.balance));
-        if from == to {
-            return Ok(());
+        if from != to {
+            self.row(account, |rows| {
+                rows.maybe_wei(from);
+                rows.maybe_wei(to);
+            });
         }
-        self.row(account, |rows| {
-            rows.maybe_wei(from)?;
-            rows.maybe_wei(to)
-        })
     }
 
-    fn nonce(&mut self, account: &AccountRecord) -> Result<(), Error> {
+    fn nonce(&mut self, account: &AccountRecord) {
         let [from, to] = states(account).map(|state| state.nonce);
-        if from == to {
-            return Ok(());
+        if from != to {
+            self.row(account, |rows| {
+                rows.int(from);
+                rows.int(to);
+            });
         }
-        self.row(account, |rows| {
-            rows.int(from)?;
-            rows.int(to)
-        })
     }
 
-    fn codes(&mut self, changes: &BlockChanges) -> Result<(), Error> {
+    fn codes(&mut self, changes: &BlockChanges) {
         let by_hash = |code: &'_ Vec<u8>| crypto::keccak256(code);
         let new: HashMap<Hash, &Vec<u8>> =
             changes.codes.iter().map(|code| (by_hash(code), code)).collect();
@@ -92,11 +81,9 @@ impl Adding<'_, '_> {
                     rows.bytes(&from);
                     rows.bytes(&to);
                     rows.maybe_bytes(new.get(&to).map(|code| &code[..]));
-                    Ok(())
-                })?;
+                });
             }
         }
-        Ok(())
     }
 
     fn slots(&mut self, account: &AccountRecord) -> Result<(), Error> {
@@ -107,10 +94,7 @@ impl Adding<'_, '_> {
         }
         for slot in &account.slots {
             let words = [slot.slot, slot.before, slot.after].map(|word| word.to_be_bytes::<32>());
-            self.row(account, |rows| {
-                words.iter().for_each(|word| rows.bytes(word));
-                Ok(())
-            })?;
+            self.row(account, |rows| words.iter().for_each(|word| rows.bytes(word)));
         }
         Ok(())
     }

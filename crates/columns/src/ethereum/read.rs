@@ -32,7 +32,7 @@ pub fn headers(
 }
 
 pub(super) fn header(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
-    let seconds = cells.int("timestamp", row)? / 1_000_000;
+    let seconds = cells.time("timestamp", row, 1_000_000)?;
     let nonce = cells.fixed("nonce", row)?;
     let [parent_hash, ommers_hash, state_root, transactions_root, receipts_root, mix_hash] = [
         cells.fixed("parent_hash", row)?,
@@ -55,7 +55,7 @@ pub(super) fn header(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
         transactions_root: &transactions_root,
         receipts_root: &receipts_root,
         logs_bloom: &logs_bloom,
-        difficulty: U256::from(cells.wei("difficulty", row)?),
+        difficulty: cells.wei("difficulty", row)?,
         number: cells.int("number", row)?,
         gas_limit: cells.int("gas_limit", row)?,
         gas_used: cells.int("gas_used", row)?,
@@ -63,7 +63,7 @@ pub(super) fn header(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
         extra_data: &cells.bytes("extra_data", row)?,
         mix_hash: &mix_hash,
         nonce: &nonce,
-        base_fee: cells.maybe_wei("base_fee_per_gas", row)?.map(U256::from),
+        base_fee: cells.maybe_wei("base_fee_per_gas", row)?,
         withdrawals_root: withdrawals_root.as_ref(),
         blob_gas_used: cells.maybe_int("blob_gas_used", row)?,
         excess_blob_gas: cells.maybe_int("excess_blob_gas", row)?,
@@ -129,7 +129,7 @@ pub(super) fn transaction(cells: &Cells, row: usize) -> Result<Vec<u8>, Error> {
     let is_dynamic = kind >= TransactionType::DynamicFee;
     let max_fee = if is_dynamic { "max_fee_per_gas" } else { "gas_price" };
     let word = |name| Ok::<_, Error>(U256::from_be_bytes(cells.fixed::<32>(name, row)?));
-    let wei = |name| Ok::<_, Error>(U256::from(cells.maybe_wei(name, row)?.unwrap_or_default()));
+    let wei = |name| Ok::<_, Error>(cells.maybe_wei(name, row)?.unwrap_or_default());
     let to = cells.maybe_fixed("to_address", row)?;
     let hashes = hashes(cells, "blob_versioned_hashes", row)?;
     let accesses = accesses(cells.structs("access_list", row)?)?;

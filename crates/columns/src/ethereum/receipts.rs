@@ -1,9 +1,7 @@
 //! Receipts and logs as rows.
 
-use super::rows::{Block, at, gas_price};
-use crate::error::Error;
-use crate::rows::{Overflow, Rows};
-use crate::schema::Table;
+use super::rows::{Block, gas_price};
+use crate::rows::Rows;
 use archive::ReceiptEncoding;
 use ethereum::Address;
 use ethereum::body::BodyView;
@@ -46,24 +44,18 @@ impl<'a> ReceiptView<'a> {
 
 /// Adds the receipts of a block.
 pub(super) fn add_receipts(
-    table: &'static Table,
     rows: &mut Rows,
     block: &Block<'_>,
     body: &BodyView<'_>,
     receipts: &[ReceiptView<'_>],
-) -> Result<(), Error> {
+) {
     let mut before = 0;
     for (index, (tx, receipt)) in body.transactions().zip(receipts).enumerate() {
         let sender = block.signers.get(index);
-        add_receipt(rows, block, index, (&tx, sender, receipt), before).map_err(at(
-            table,
-            block.number,
-            Some(index as u64),
-        ))?;
+        add_receipt(rows, block, index, (&tx, sender, receipt), before);
         rows.end();
         before = receipt.cumulative_gas;
     }
-    Ok(())
 }
 
 fn add_receipt(
@@ -72,14 +64,14 @@ fn add_receipt(
     index: usize,
     (tx, sender, receipt): (&Transaction<'_>, Option<&Address>, &ReceiptView<'_>),
     gas_before: u64,
-) -> Result<(), Overflow> {
+) {
     rows.bytes(&block.hashes[index]);
-    rows.int(index as u64)?;
+    rows.int(index as u64);
     rows.bytes(block.hash);
-    rows.int(block.number)?;
-    rows.seconds(block.header.timestamp)?;
-    rows.int(receipt.cumulative_gas)?;
-    rows.int(receipt.cumulative_gas.saturating_sub(gas_before))?;
+    rows.int(block.number);
+    rows.seconds(block.header.timestamp);
+    rows.int(receipt.cumulative_gas);
+    rows.int(receipt.cumulative_gas.saturating_sub(gas_before));
     match (tx.to, sender) {
         (None, Some(sender)) => rows.bytes(&created_by(sender, tx.nonce)),
         _ => rows.none(),
@@ -92,9 +84,9 @@ fn add_receipt(
         Outcome::Success => Some(1),
         Outcome::Failure => Some(0),
         Outcome::Root(_) => None,
-    })?;
-    rows.wei(gas_price(&block.header, tx))?;
-    rows.int(receipt.logs.len() as u64)
+    });
+    rows.wei(gas_price(&block.header, tx));
+    rows.int(receipt.logs.len() as u64);
 }
 
 /// The address of the contract that a transaction creates (Yellow Paper, section 7).
@@ -111,40 +103,24 @@ fn created_by(sender: &Address, nonce: u64) -> Address {
 }
 
 /// Adds the logs of a block.
-pub(super) fn add_logs(
-    table: &'static Table,
-    rows: &mut Rows,
-    block: &Block<'_>,
-    receipts: &[ReceiptView<'_>],
-) -> Result<(), Error> {
+pub(super) fn add_logs(rows: &mut Rows, block: &Block<'_>, receipts: &[ReceiptView<'_>]) {
     let logs = receipts.iter().enumerate();
     let logs = logs.flat_map(|(index, receipt)| receipt.logs.iter().map(move |log| (index, log)));
     for (log_index, (index, log)) in logs.enumerate() {
-        add_log(rows, block, (index, log_index), log).map_err(at(
-            table,
-            block.number,
-            Some(log_index as u64),
-        ))?;
+        add_log(rows, block, (index, log_index), log);
         rows.end();
     }
-    Ok(())
 }
 
-fn add_log(
-    rows: &mut Rows,
-    block: &Block<'_>,
-    (index, log_index): (usize, usize),
-    log: &Log<'_>,
-) -> Result<(), Overflow> {
-    rows.int(log_index as u64)?;
+fn add_log(rows: &mut Rows, block: &Block<'_>, (index, log_index): (usize, usize), log: &Log<'_>) {
+    rows.int(log_index as u64);
     rows.bytes(&block.hashes[index]);
-    rows.int(index as u64)?;
+    rows.int(index as u64);
     rows.bytes(block.hash);
-    rows.int(block.number)?;
-    rows.seconds(block.header.timestamp)?;
+    rows.int(block.number);
+    rows.seconds(block.header.timestamp);
     rows.bytes(log.address);
     let mut topics = log.topics.iter();
     (0..4).for_each(|_| rows.maybe_bytes(topics.next().map(|topic| &topic[..])));
     rows.bytes(log.data);
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::changes::{self, add_changes};
 use super::receipts::{ReceiptView, add_logs, add_receipts};
 use crate::error::Error;
-use crate::rows::{Batches, Overflow, Rows};
+use crate::rows::{Batches, Rows};
 use crate::schema::{Form, Table};
 use crypto::ManyKeccak;
 use ethereum::body::BodyView;
@@ -32,15 +32,6 @@ pub(super) struct Block<'a> {
 pub(crate) struct Tables {
     rows: Vec<(&'static Table, Rows)>,
     hasher: ManyKeccak,
-}
-
-/// A fault of a row: of a block, or of one of its rows.
-pub(super) fn at(
-    table: &'static Table,
-    block: u64,
-    row: Option<u64>,
-) -> impl Fn(Overflow) -> Error {
-    move |overflow| Error::Overflow { table: table.name, block, row, overflow }
 }
 
 impl Tables {
@@ -106,7 +97,7 @@ impl Tables {
         for (table, rows) in &mut self.rows {
             match table.name {
                 "blocks" => {
-                    add_header(rows, block, size).map_err(at(table, block.number, None))?;
+                    add_header(rows, block, size);
                     rows.end();
                 }
                 "ommers" => add_ommers(table, rows, block)?,
@@ -135,8 +126,8 @@ impl Tables {
         let receipts = ReceiptView::list(&list, encoding).ok_or_else(broken)?;
         for (table, rows) in &mut self.rows {
             match table.name {
-                "receipts" => add_receipts(table, rows, block, &body, &receipts)?,
-                "logs" => add_logs(table, rows, block, &receipts)?,
+                "receipts" => add_receipts(rows, block, &body, &receipts),
+                "logs" => add_logs(rows, block, &receipts),
                 _ => {}
             }
         }
@@ -172,9 +163,9 @@ pub(super) fn undecodable(block: u64, part: &str) -> Error {
     Error::Column { file: format!("block {block}"), expected, found: "another".into() }
 }
 
-fn add_header(rows: &mut Rows, block: &Block<'_>, size: Option<u64>) -> Result<(), Overflow> {
+fn add_header(rows: &mut Rows, block: &Block<'_>, size: Option<u64>) {
     let header = &block.header;
-    rows.int(header.number)?;
+    rows.int(header.number);
     rows.bytes(block.hash);
     rows.bytes(header.parent_hash);
     rows.bytes(header.nonce);
@@ -184,23 +175,23 @@ fn add_header(rows: &mut Rows, block: &Block<'_>, size: Option<u64>) -> Result<(
     rows.bytes(header.state_root);
     rows.bytes(header.receipts_root);
     rows.bytes(header.beneficiary);
-    rows.wei(header.difficulty)?;
-    rows.maybe_wei(block.total_difficulty)?;
-    rows.maybe_int(size)?;
+    rows.wei(header.difficulty);
+    rows.maybe_wei(block.total_difficulty);
+    rows.maybe_int(size);
     rows.bytes(header.extra_data);
-    rows.int(header.gas_limit)?;
-    rows.int(header.gas_used)?;
-    rows.seconds(header.timestamp)?;
-    rows.maybe_int(block.body.map(|body| body.transaction_count() as u64))?;
-    rows.maybe_wei(header.base_fee)?;
+    rows.int(header.gas_limit);
+    rows.int(header.gas_used);
+    rows.seconds(header.timestamp);
+    rows.maybe_int(block.body.map(|body| body.transaction_count() as u64));
+    rows.maybe_wei(header.base_fee);
     rows.maybe_bytes(header.withdrawals_root.map(|root| &root[..]));
-    rows.maybe_int(header.blob_gas_used)?;
-    rows.maybe_int(header.excess_blob_gas)?;
+    rows.maybe_int(header.blob_gas_used);
+    rows.maybe_int(header.excess_blob_gas);
     rows.bytes(header.mix_hash);
     rows.maybe_bytes(header.parent_beacon_root.map(|root| &root[..]));
     rows.maybe_bytes(header.requests_hash.map(|hash| &hash[..]));
     rows.maybe_bytes(header.block_access_list_hash.map(|hash| &hash[..]));
-    rows.maybe_int(header.slot_number)
+    rows.maybe_int(header.slot_number);
 }
 
 /// Bytes of a block in one list, which has what the list of its body has.
@@ -236,40 +227,31 @@ fn add_transactions(
         return Err(lacks("senders"));
     }
     for (index, tx) in body.transactions().enumerate() {
-        add_transaction(rows, block, index, &tx).map_err(at(
-            table,
-            block.number,
-            Some(index as u64),
-        ))?;
+        add_transaction(rows, block, index, &tx);
         rows.end();
     }
     Ok(())
 }
 
-fn add_transaction(
-    rows: &mut Rows,
-    block: &Block<'_>,
-    index: usize,
-    tx: &Transaction<'_>,
-) -> Result<(), Overflow> {
+fn add_transaction(rows: &mut Rows, block: &Block<'_>, index: usize, tx: &Transaction<'_>) {
     use TransactionType::{AccessList, Blob, DynamicFee, Legacy, SetCode};
     let (is_dynamic, is_blob) = (tx.kind >= DynamicFee, tx.kind == Blob);
     rows.bytes(&block.hashes[index]);
-    rows.int(tx.nonce)?;
+    rows.int(tx.nonce);
     rows.bytes(block.hash);
-    rows.int(block.number)?;
-    rows.int(index as u64)?;
+    rows.int(block.number);
+    rows.int(index as u64);
     rows.bytes(&block.signers[index]);
     rows.maybe_bytes(tx.to.map(|to| &to[..]));
-    rows.wei(tx.value)?;
-    rows.int(tx.gas_limit)?;
-    rows.wei(gas_price(&block.header, tx))?;
+    rows.wei(tx.value);
+    rows.int(tx.gas_limit);
+    rows.wei(gas_price(&block.header, tx));
     rows.bytes(tx.input);
-    rows.seconds(block.header.timestamp)?;
-    rows.maybe_wei(is_dynamic.then_some(tx.max_fee))?;
-    rows.maybe_wei(is_dynamic.then_some(tx.max_priority_fee))?;
-    rows.int(tx.kind as u8)?;
-    rows.maybe_wei(is_blob.then_some(tx.max_blob_fee))?;
+    rows.seconds(block.header.timestamp);
+    rows.maybe_wei(is_dynamic.then_some(tx.max_fee));
+    rows.maybe_wei(is_dynamic.then_some(tx.max_priority_fee));
+    rows.int(tx.kind as u8);
+    rows.maybe_wei(is_blob.then_some(tx.max_blob_fee));
     match is_blob {
         true => {
             let hashes: Vec<Hash> = tx.blob_hashes.iter().collect();
@@ -278,62 +260,55 @@ fn add_transaction(
         false => rows.none(),
     }
     match tx.kind {
-        Legacy => rows.maybe_int(chain_of(tx.v))?,
-        _ => rows.int(tx.chain_id)?,
+        Legacy => rows.maybe_int(chain_of(tx.v)),
+        _ => rows.int(tx.chain_id),
     }
-    rows.wei(tx.v)?;
+    rows.wei(tx.v);
     rows.bytes(&tx.r.to_be_bytes::<32>());
     rows.bytes(&tx.s.to_be_bytes::<32>());
     match tx.kind >= AccessList {
-        true => rows.structs(tx.access_list.iter(), add_access)?,
+        true => rows.structs(tx.access_list.iter(), add_access),
         false => rows.none(),
     }
     match tx.kind == SetCode {
-        true => rows.structs(tx.authorizations.iter(), add_authorization)?,
+        true => rows.structs(tx.authorizations.iter(), add_authorization),
         false => rows.none(),
     }
-    Ok(())
 }
 
-fn add_access(rows: &mut Rows, entry: AccessListEntry<'_>) -> Result<(), Overflow> {
+fn add_access(rows: &mut Rows, entry: AccessListEntry<'_>) {
     rows.bytes(entry.address);
     let keys: Vec<Hash> = entry.storage_keys.iter().collect();
     rows.list(keys.iter().map(|key| &key[..]));
-    Ok(())
 }
 
-fn add_authorization(rows: &mut Rows, signed: Authorization<'_>) -> Result<(), Overflow> {
+fn add_authorization(rows: &mut Rows, signed: Authorization<'_>) {
     rows.bytes(&signed.chain_id.to_be_bytes::<32>());
     rows.bytes(signed.address);
-    rows.wei(signed.nonce)?;
-    rows.int(signed.y_parity)?;
+    rows.wei(U256::from(signed.nonce));
+    rows.int(signed.y_parity);
     rows.bytes(&signed.r.to_be_bytes::<32>());
     rows.bytes(&signed.s.to_be_bytes::<32>());
-    Ok(())
 }
 
 fn add_ommers(table: &'static Table, rows: &mut Rows, block: &Block<'_>) -> Result<(), Error> {
     let lacks = || Error::Lacks { table: table.name, expected: "bodies", block: block.number };
     let body = block.body.as_ref().ok_or_else(lacks)?;
     for (row, ommer) in body.ommers().enumerate() {
-        let mut add = || {
-            rows.int(block.number)?;
-            rows.bytes(block.hash);
-            rows.seconds(block.header.timestamp)?;
-            rows.int(row as u64)?;
-            rows.bytes(&ommer.hash());
-            rows.int(ommer.number)?;
-            rows.bytes(ommer.parent_hash);
-            rows.bytes(ommer.beneficiary);
-            rows.wei(ommer.difficulty)?;
-            rows.seconds(ommer.timestamp)?;
-            rows.int(ommer.gas_limit)?;
-            rows.int(ommer.gas_used)?;
-            rows.bytes(ommer.extra_data);
-            rows.bytes(ommer.raw);
-            Ok(())
-        };
-        add().map_err(at(table, block.number, Some(row as u64)))?;
+        rows.int(block.number);
+        rows.bytes(block.hash);
+        rows.seconds(block.header.timestamp);
+        rows.int(row as u64);
+        rows.bytes(&ommer.hash());
+        rows.int(ommer.number);
+        rows.bytes(ommer.parent_hash);
+        rows.bytes(ommer.beneficiary);
+        rows.wei(ommer.difficulty);
+        rows.seconds(ommer.timestamp);
+        rows.int(ommer.gas_limit);
+        rows.int(ommer.gas_used);
+        rows.bytes(ommer.extra_data);
+        rows.bytes(ommer.raw);
         rows.end();
     }
     Ok(())
@@ -342,17 +317,14 @@ fn add_ommers(table: &'static Table, rows: &mut Rows, block: &Block<'_>) -> Resu
 fn add_withdrawals(table: &'static Table, rows: &mut Rows, block: &Block<'_>) -> Result<(), Error> {
     let lacks = || Error::Lacks { table: table.name, expected: "bodies", block: block.number };
     let body = block.body.as_ref().ok_or_else(lacks)?;
-    for (row, withdrawal) in body.withdrawals().into_iter().flatten().enumerate() {
-        let mut add = || {
-            rows.int(block.number)?;
-            rows.bytes(block.hash);
-            rows.seconds(block.header.timestamp)?;
-            rows.int(withdrawal.index)?;
-            rows.int(withdrawal.validator)?;
-            rows.bytes(withdrawal.address);
-            rows.int(withdrawal.amount)
-        };
-        add().map_err(at(table, block.number, Some(row as u64)))?;
+    for withdrawal in body.withdrawals().into_iter().flatten() {
+        rows.int(block.number);
+        rows.bytes(block.hash);
+        rows.seconds(block.header.timestamp);
+        rows.int(withdrawal.index);
+        rows.int(withdrawal.validator);
+        rows.bytes(withdrawal.address);
+        rows.int(withdrawal.amount);
         rows.end();
     }
     Ok(())

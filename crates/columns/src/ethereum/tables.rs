@@ -1,15 +1,17 @@
 //! The tables of Ethereum: names of ethereum-etl, and of cryo.
 
-use crate::schema::{Column, Kind, Table};
+use crate::schema::{Column, Kind, LARGE, Table};
 
 const HASH: Kind = Kind::Fixed(32);
 const ADDRESS: Kind = Kind::Fixed(20);
 const WORD: Kind = Kind::Fixed(32);
 
-const BLOCK_NUMBER: Column = Column::new("block_number", Kind::Int, "Height of the block");
+const BLOCK_NUMBER: Column =
+    Column::new("block_number", Kind::Int, "Height of the block").or_none();
 const BLOCK_HASH: Column = Column::new("block_hash", HASH, "Hash of the block's header");
-const BLOCK_TIME: Column =
-    Column::new("block_timestamp", Kind::Time, "When the block says it was").cryo("timestamp");
+const BLOCK_TIME: Column = Column::new("block_timestamp", Kind::Time, "When the block says it was")
+    .cryo("timestamp")
+    .or_none();
 const TRANSACTION_INDEX: Column =
     Column::new("transaction_index", Kind::Int, "Place of the transaction in the block, from 0");
 const TRANSACTION_HASH: Column =
@@ -35,7 +37,7 @@ pub static BLOCKS: Table = Table {
     about: "A row is a block. `transaction_count` and `size` need level `bodies`.",
     sorted: &["number"],
     columns: &[
-        Column::new("number", Kind::Int, "Height").cryo("block_number"),
+        Column::new("number", Kind::Int, "Height").cryo("block_number").or_none(),
         Column::new("hash", HASH, "Keccak-256 of the header")
             .cryo("block_hash")
             .searched()
@@ -48,14 +50,15 @@ pub static BLOCKS: Table = Table {
         Column::new("state_root", HASH, "Root of the state after the block").random(),
         Column::new("receipts_root", HASH, "Root of the receipts trie").random(),
         Column::new("miner", ADDRESS, "Who gets the fees").cryo("author").searched(),
-        Column::new("difficulty", Kind::Wei, "Proof-of-work difficulty; 0 after the merge"),
+        Column::new("difficulty", Kind::Wei, "Proof-of-work difficulty; 0 after the merge")
+            .or_none(),
         Column::new("total_difficulty", Kind::Wei, "Sum up to this block, where it is known")
             .or_none(),
         Column::new("size", Kind::Int, "Bytes of the encoded block").or_none(),
         Column::new("extra_data", Kind::Bytes, "At most 32 free bytes"),
-        Column::new("gas_limit", Kind::Int, "Most gas that the block may use"),
-        Column::new("gas_used", Kind::Int, "Gas that it used"),
-        Column::new("timestamp", Kind::Time, "When the block says it was"),
+        Column::new("gas_limit", Kind::Int, "Most gas that the block may use").or_none(),
+        Column::new("gas_used", Kind::Int, "Gas that it used").or_none(),
+        Column::new("timestamp", Kind::Time, "When the block says it was").or_none(),
         Column::new("transaction_count", Kind::Int, "How many transactions").or_none(),
         Column::new("base_fee_per_gas", Kind::Wei, "Wei, from London on").or_none(),
         Column::new("withdrawals_root", HASH, "Root of the withdrawals trie, from Shanghai on")
@@ -69,6 +72,7 @@ pub static BLOCKS: Table = Table {
             .or_none(),
         Column::new("slot_number", Kind::Int, "Slot of the beacon chain, from Amsterdam on")
             .or_none(),
+        LARGE,
     ],
 };
 
@@ -85,15 +89,18 @@ pub static OMMERS: Table = Table {
         BLOCK_TIME,
         Column::new("ommer_index", Kind::Int, "Place of the ommer in the block, from 0"),
         Column::new("hash", HASH, "Keccak-256 of the ommer").searched().random(),
-        Column::new("number", Kind::Int, "Height of the ommer"),
+        Column::new("number", Kind::Int, "Height of the ommer").or_none(),
         Column::new("parent_hash", HASH, "Hash of the block before it").random(),
         Column::new("miner", ADDRESS, "Who gets the reward").cryo("author").searched(),
-        Column::new("difficulty", Kind::Wei, "Proof-of-work difficulty"),
-        Column::new("timestamp", Kind::Time, "When the ommer says it was").cryo("ommer_timestamp"),
-        Column::new("gas_limit", Kind::Int, "Most gas that it could use"),
-        Column::new("gas_used", Kind::Int, "Gas that it used"),
+        Column::new("difficulty", Kind::Wei, "Proof-of-work difficulty").or_none(),
+        Column::new("timestamp", Kind::Time, "When the ommer says it was")
+            .cryo("ommer_timestamp")
+            .or_none(),
+        Column::new("gas_limit", Kind::Int, "Most gas that it could use").or_none(),
+        Column::new("gas_used", Kind::Int, "Gas that it used").or_none(),
         Column::new("extra_data", Kind::Bytes, "At most 32 free bytes"),
         Column::new("header", Kind::Bytes, "The whole header in RLP"),
+        LARGE,
     ],
 };
 
@@ -109,7 +116,7 @@ pub static TRANSACTIONS: Table = Table {
             .cryo("transaction_hash")
             .searched()
             .random(),
-        Column::new("nonce", Kind::Int, "Transactions that the sender sent before"),
+        Column::new("nonce", Kind::Int, "Transactions that the sender sent before").or_none(),
         BLOCK_HASH,
         BLOCK_NUMBER,
         TRANSACTION_INDEX,
@@ -117,9 +124,9 @@ pub static TRANSACTIONS: Table = Table {
         Column::new("to_address", ADDRESS, "Receiver; none for a new contract")
             .or_none()
             .searched(),
-        Column::new("value", Kind::Wei, "Wei that are moved"),
-        Column::new("gas", Kind::Int, "Most gas that it may use").cryo("gas_limit"),
-        Column::new("gas_price", Kind::Wei, "Wei for each unit of gas"),
+        Column::new("value", Kind::Wei, "Wei that are moved").or_none(),
+        Column::new("gas", Kind::Int, "Most gas that it may use").cryo("gas_limit").or_none(),
+        Column::new("gas_price", Kind::Wei, "Wei for each unit of gas").or_none(),
         Column::new("input", Kind::Bytes, "What the receiver is called with"),
         BLOCK_TIME,
         Column::new("max_fee_per_gas", Kind::Wei, "From type 2 on").or_none(),
@@ -128,12 +135,14 @@ pub static TRANSACTIONS: Table = Table {
         Column::new("max_fee_per_blob_gas", Kind::Wei, "Type 3").or_none(),
         Column::new("blob_versioned_hashes", Kind::Fixeds(32), "Type 3").or_none(),
         Column::new("chain_id", Kind::Int, "What is signed for; none for any chain").or_none(),
-        Column::new("v", Kind::Wei, "Parity of the signature, in legacy ones with the chain"),
+        Column::new("v", Kind::Wei, "Parity of the signature, in legacy ones with the chain")
+            .or_none(),
         Column::new("r", WORD, "First half of the signature").random(),
         Column::new("s", WORD, "Second half of the signature").random(),
         Column::new("access_list", Kind::Structs(&ACCESS), "From type 1 on (EIP-2930)").or_none(),
         Column::new("authorization_list", Kind::Structs(&AUTHORIZATION), "Type 4 (EIP-7702)")
             .or_none(),
+        LARGE,
     ],
 };
 
@@ -176,16 +185,18 @@ pub static RECEIPTS: Table = Table {
         BLOCK_HASH,
         BLOCK_NUMBER,
         BLOCK_TIME,
-        Column::new("cumulative_gas_used", Kind::Int, "Gas up to and with this transaction"),
-        Column::new("gas_used", Kind::Int, "Gas that it used"),
+        Column::new("cumulative_gas_used", Kind::Int, "Gas up to and with this transaction")
+            .or_none(),
+        Column::new("gas_used", Kind::Int, "Gas that it used").or_none(),
         Column::new("contract_address", ADDRESS, "The contract that it created")
             .or_none()
             .searched(),
         Column::new("root", HASH, "State root after it, before Byzantium").or_none(),
         Column::new("status", Kind::Int, "1 for success, 0 for failure, from Byzantium on")
             .or_none(),
-        Column::new("effective_gas_price", Kind::Wei, "Wei that a unit of gas cost"),
+        Column::new("effective_gas_price", Kind::Wei, "Wei that a unit of gas cost").or_none(),
         Column::new("logs_count", Kind::Int, "How many logs"),
+        LARGE,
     ],
 };
 
@@ -207,6 +218,7 @@ pub static LOGS: Table = Table {
         Column::new("topic2", WORD, "Third word to search for").or_none(),
         Column::new("topic3", WORD, "Fourth word to search for").or_none(),
         Column::new("data", Kind::Bytes, "Free bytes"),
+        LARGE,
     ],
 };
 
@@ -219,10 +231,13 @@ pub static WITHDRAWALS: Table = Table {
         BLOCK_NUMBER,
         BLOCK_HASH,
         BLOCK_TIME,
-        Column::new("index", Kind::Int, "Running number over all blocks").cryo("withdrawal_index"),
-        Column::new("validator_index", Kind::Int, "Validator on the beacon chain"),
+        Column::new("index", Kind::Int, "Running number over all blocks")
+            .cryo("withdrawal_index")
+            .or_none(),
+        Column::new("validator_index", Kind::Int, "Validator on the beacon chain").or_none(),
         Column::new("address", ADDRESS, "Receiver").searched(),
-        Column::new("amount", Kind::Int, "Gwei"),
+        Column::new("amount", Kind::Int, "Gwei").or_none(),
+        LARGE,
     ],
 };
 
@@ -244,6 +259,7 @@ pub static BALANCE_DIFFS: Table = Table {
             .or_none(),
         Column::new("to_value", Kind::Wei, "Wei after it; none: it is not there any more")
             .or_none(),
+        LARGE,
     ],
 };
 
@@ -258,8 +274,9 @@ pub static NONCE_DIFFS: Table = Table {
         BLOCK_HASH,
         BLOCK_TIME,
         CHANGED,
-        Column::new("from_value", Kind::Int, "Before the block"),
-        Column::new("to_value", Kind::Int, "After it"),
+        Column::new("from_value", Kind::Int, "Before the block").or_none(),
+        Column::new("to_value", Kind::Int, "After it").or_none(),
+        LARGE,
     ],
 };
 
@@ -277,6 +294,7 @@ pub static CODE_DIFFS: Table = Table {
         Column::new("from_code_hash", HASH, "Keccak-256 of the code before the block"),
         Column::new("to_code_hash", HASH, "Keccak-256 of the code after it").searched(),
         Column::new("to_code", Kind::Bytes, "That code, where no account had it before").or_none(),
+        LARGE,
     ],
 };
 
@@ -294,5 +312,6 @@ pub static STORAGE_DIFFS: Table = Table {
         Column::new("slot", WORD, "Which"),
         Column::new("from_value", WORD, "Before the block; 0 is nothing"),
         Column::new("to_value", WORD, "After it"),
+        LARGE,
     ],
 };

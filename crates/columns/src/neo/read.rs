@@ -53,7 +53,7 @@ fn header(cells: &Cells, row: usize) -> Result<Header, Error> {
         version: small("version")?,
         previous: UInt256(shown(cells.fixed("parent_hash", row)?)),
         merkle_root: UInt256(shown(cells.fixed("merkle_root", row)?)),
-        timestamp: cells.int("timestamp", row)? / 1000,
+        timestamp: cells.time("timestamp", row, 1000)?,
         nonce: u64::from_be_bytes(cells.fixed("nonce", row)?),
         index: small("number")?,
         primary: small("primary_index")? as u8,

@@ -1,7 +1,7 @@
 //! Verified blocks of Neo as rows.
 
 use crate::error::Error;
-use crate::rows::{Batches, Overflow, Rows};
+use crate::rows::{Batches, Rows};
 use crate::schema::{Form, Table};
 use neo::execute::engine::{Execution, Notification};
 use neo::execute::vm::{Heap, json, serialize};
@@ -39,7 +39,7 @@ impl Tables {
             let executions = blocks.executions(at);
             for (table, rows) in &mut self.rows {
                 let number = u64::from(block.header.index);
-                let added = match (table.name, executions) {
+                match (table.name, executions) {
                     ("blocks", _) => add_block(rows, block),
                     ("transactions", executions) => add_transactions(rows, block, executions),
                     ("notifications", Some(executions)) => {
@@ -50,11 +50,7 @@ impl Tables {
                         let (table, expected) = (table.name, "executions");
                         return Err(Error::Lacks { table, expected, block: number });
                     }
-                };
-                added.map_err(|(row, overflow)| {
-                    let row = (table.name != "blocks").then_some(row);
-                    Error::Overflow { table: table.name, block: number, row, overflow }
-                })?;
+                }
             }
         }
         Ok(())
@@ -66,51 +62,38 @@ impl Tables {
     }
 }
 
-/// A number that does not fit, and the row of the block.
-type Misfit = (u64, Overflow);
-
-fn add_block(rows: &mut Rows, block: &Block) -> Result<(), Misfit> {
-    let mut add = || -> Result<(), Overflow> {
-        let (header, witness) = (&block.header, block.witness());
-        rows.int(header.index)?;
-        rows.bytes(&shown(block.hash.0));
-        rows.bytes(&shown(header.previous.0));
-        rows.int(header.version)?;
-        rows.bytes(&shown(header.merkle_root.0));
-        rows.micros(u128::from(header.timestamp) * 1000)?;
-        rows.bytes(&header.nonce.to_be_bytes());
-        rows.int(header.primary)?;
-        rows.bytes(&shown(header.next_consensus.0));
-        let root = header.previous_state_root.map(|root| shown(root.0));
-        rows.maybe_bytes(root.as_ref().map(|root| &root[..]));
-        rows.bytes(witness.invocation);
-        rows.bytes(witness.verification);
-        rows.int(block.raw.len() as u64)?;
-        rows.int(block.transactions.len() as u64)?;
-        rows.end();
-        Ok(())
-    };
-    add().map_err(|overflow| (0, overflow))
+fn add_block(rows: &mut Rows, block: &Block) {
+    let (header, witness) = (&block.header, block.witness());
+    rows.int(header.index);
+    rows.bytes(&shown(block.hash.0));
+    rows.bytes(&shown(header.previous.0));
+    rows.int(header.version);
+    rows.bytes(&shown(header.merkle_root.0));
+    rows.micros(u128::from(header.timestamp) * 1000);
+    rows.bytes(&header.nonce.to_be_bytes());
+    rows.int(header.primary);
+    rows.bytes(&shown(header.next_consensus.0));
+    let root = header.previous_state_root.map(|root| shown(root.0));
+    rows.maybe_bytes(root.as_ref().map(|root| &root[..]));
+    rows.bytes(witness.invocation);
+    rows.bytes(witness.verification);
+    rows.int(block.raw.len() as u64);
+    rows.int(block.transactions.len() as u64);
+    rows.end();
 }
 
 /// The columns of the block that all other tables have.
-fn begin(rows: &mut Rows, block: &Block) -> Result<(), Overflow> {
-    rows.int(block.header.index)?;
+fn begin(rows: &mut Rows, block: &Block) {
+    rows.int(block.header.index);
     rows.bytes(&shown(block.hash.0));
-    rows.micros(u128::from(block.header.timestamp) * 1000)
+    rows.micros(u128::from(block.header.timestamp) * 1000);
 }
 
-fn add_transactions(
-    rows: &mut Rows,
-    block: &Block,
-    executions: Option<&[Execution]>,
-) -> Result<(), Misfit> {
+fn add_transactions(rows: &mut Rows, block: &Block, executions: Option<&[Execution]>) {
     for (index, transaction) in block.transactions().enumerate() {
         let execution = executions.and_then(|all| all.get(index + 1));
-        add_transaction(rows, block, (index as u64, transaction), execution)
-            .map_err(|overflow| (index as u64, overflow))?;
+        add_transaction(rows, block, (index as u64, transaction), execution);
     }
-    Ok(())
 }
 
 fn add_transaction(
@@ -118,23 +101,23 @@ fn add_transaction(
     block: &Block,
     (index, transaction): (u64, Transaction<'_>),
     execution: Option<&Execution>,
-) -> Result<(), Overflow> {
+) {
     let (fields, sender) = (transaction.fields(), transaction.sender());
     rows.bytes(&shown(transaction.hash().0));
-    begin(rows, block)?;
-    rows.int(index)?;
-    rows.int(fields.nonce)?;
+    begin(rows, block);
+    rows.int(index);
+    rows.int(fields.nonce);
     rows.bytes(&shown(sender.0));
     rows.text(&sender.address().to_string());
-    rows.int(fields.system_fee)?;
-    rows.int(fields.network_fee)?;
-    rows.int(fields.valid_until_block)?;
+    rows.int(fields.system_fee);
+    rows.int(fields.network_fee);
+    rows.int(fields.valid_until_block);
     rows.bytes(transaction.script());
     rows.bytes(transaction.bytes());
     match execution {
         Some(execution) => {
             rows.text(vm_state(execution));
-            rows.int(execution.gas)?;
+            rows.int(execution.gas);
         }
         None => (0..2).for_each(|_| rows.none()),
     }
@@ -143,7 +126,6 @@ fn add_transaction(
         None => rows.none(),
     }
     rows.end();
-    Ok(())
 }
 
 /// A notification, and where it stands.
@@ -161,32 +143,31 @@ fn add_events(
     rows: &mut Rows,
     block: &Block,
     executions: &[Execution],
-    add: fn(&mut Rows, &Block, &Told<'_>) -> Result<(), Overflow>,
-) -> Result<(), Misfit> {
+    add: fn(&mut Rows, &Block, &Told<'_>),
+) {
     let mut number = 0;
     for (index, execution) in executions.iter().enumerate() {
         let of = index.checked_sub(1).filter(|of| *of < block.transactions.len());
         let transaction = of.map(|of| shown(block.transaction(of).hash().0));
         for event in &execution.notifications {
             let told = Told { execution, index: index as u64, transaction, number, event };
-            add(rows, block, &told).map_err(|overflow| (number, overflow))?;
+            add(rows, block, &told);
             number += 1;
         }
     }
-    Ok(())
 }
 
 /// The columns of the execution that notifications and transfers have.
-fn begin_event(rows: &mut Rows, block: &Block, told: &Told<'_>) -> Result<(), Overflow> {
-    begin(rows, block)?;
-    rows.int(told.index)?;
+fn begin_event(rows: &mut Rows, block: &Block, told: &Told<'_>) {
+    begin(rows, block);
+    rows.int(told.index);
     rows.maybe_bytes(told.transaction.as_ref().map(|hash| &hash[..]));
-    rows.int(told.number)
+    rows.int(told.number);
 }
 
-fn add_notification(rows: &mut Rows, block: &Block, told: &Told<'_>) -> Result<(), Overflow> {
+fn add_notification(rows: &mut Rows, block: &Block, told: &Told<'_>) {
     let Told { execution, event, .. } = told;
-    begin_event(rows, block, told)?;
+    begin_event(rows, block, told);
     rows.text(execution.trigger.name());
     rows.text(vm_state(execution));
     rows.bytes(&shown(event.contract.0));
@@ -199,26 +180,25 @@ fn add_notification(rows: &mut Rows, block: &Block, told: &Told<'_>) -> Result<(
     }
     rows.bytes(&event.state);
     rows.end();
-    Ok(())
 }
 
-fn add_transfer(rows: &mut Rows, block: &Block, told: &Told<'_>) -> Result<(), Overflow> {
+fn add_transfer(rows: &mut Rows, block: &Block, told: &Told<'_>) {
     let Told { execution, event, .. } = told;
     let Notification { contract, name, state } = event;
     let movement = transfer_of(&Event { contract: *contract, name, state });
-    let Some(movement) = movement.filter(|_| execution.fault.is_none()) else { return Ok(()) };
+    let Some(movement) = movement.filter(|_| execution.fault.is_none()) else { return };
     let Movement { from, to, amount, standard } = movement;
     let account = |account: UInt160| (account != UInt160::ZERO).then(|| shown(account.0));
-    begin_event(rows, block, told)?;
+    begin_event(rows, block, told);
     rows.bytes(&shown(contract.0));
     rows.int(match standard {
         Standard::Nep17 => 17,
         Standard::Nep11(_) => 11,
-    })?;
+    });
     rows.maybe_bytes(account(from).as_ref().map(|account| &account[..]));
     rows.maybe_bytes(account(to).as_ref().map(|account| &account[..]));
     match number(&amount) {
-        Some(amount) => rows.wei(amount)?,
+        Some(amount) => rows.decimal(amount),
         None => rows.none(),
     }
     rows.bytes(&amount);
@@ -227,7 +207,6 @@ fn add_transfer(rows: &mut Rows, block: &Block, told: &Told<'_>) -> Result<(), O
         Standard::Nep11(token) => rows.bytes(token),
     }
     rows.end();
-    Ok(())
 }
 
 /// The number that these bytes are, where the column has room for it.

@@ -1,15 +1,16 @@
 //! The tables of Neo. Hashes and accounts stand in the order in which users know them, last byte
 //! first; an address is a text of its own.
 
-use crate::schema::{Column, Kind, Table};
+use crate::schema::{Column, Kind, LARGE, Table};
 
 const HASH: Kind = Kind::Fixed(32);
 const ACCOUNT: Kind = Kind::Fixed(20);
 
 const BLOCK_HASH: Column = Column::new("block_hash", HASH, "Hash of the block");
 const BLOCK_NUMBER: Column = Column::new("block_number", Kind::Int, "Height of the block");
-const BLOCK_TIME: Column =
-    Column::new("block_timestamp", Kind::Time, "When the block says it was").cryo("timestamp");
+const BLOCK_TIME: Column = Column::new("block_timestamp", Kind::Time, "When the block says it was")
+    .cryo("timestamp")
+    .or_none();
 const TRANSACTION_HASH: Column =
     Column::new("transaction_hash", HASH, "Hash of the transaction; none before and after these")
         .or_none()
@@ -38,7 +39,7 @@ pub static BLOCKS: Table = Table {
         Column::new("parent_hash", HASH, "Hash of the block before").random(),
         Column::new("version", Kind::Int, "0"),
         Column::new("merkle_root", HASH, "Root over the hashes of the transactions").random(),
-        Column::new("timestamp", Kind::Time, "When the block says it was"),
+        Column::new("timestamp", Kind::Time, "When the block says it was").or_none(),
         Column::new("nonce", Kind::Fixed(8), "A random number of the primary, as it is written"),
         Column::new("primary_index", Kind::Int, "Which of the nodes proposed the block"),
         Column::new("next_consensus", ACCOUNT, "The account of those who sign the next block"),
@@ -52,6 +53,7 @@ pub static BLOCKS: Table = Table {
         Column::new("verification", Kind::Bytes, "Second half of the witness"),
         Column::new("size", Kind::Int, "Bytes"),
         Column::new("transaction_count", Kind::Int, "How many transactions"),
+        LARGE,
     ],
 };
 
@@ -81,6 +83,7 @@ pub static TRANSACTIONS: Table = Table {
         Column::new("vm_state", Kind::Text, "HALT or FAULT").or_none(),
         Column::new("gas_consumed", Kind::Int, "10^-8 GAS that the execution took").or_none(),
         Column::new("exception", Kind::Text, "Why it failed").or_none(),
+        LARGE,
     ],
 };
 
@@ -102,6 +105,7 @@ pub static NOTIFICATIONS: Table = Table {
         Column::new("event_name", Kind::Text, "Its name"),
         Column::new("state", Kind::Text, "What it carries, as JSON with types").or_none(),
         Column::new("state_item", Kind::Bytes, "The same as a serialized stack item"),
+        LARGE,
     ],
 };
 
@@ -129,5 +133,6 @@ pub static TRANSFERS: Table = Table {
         Column::new("amount", Kind::Wei, "How much, where it has at most 38 digits").or_none(),
         Column::new("amount_bytes", Kind::Bytes, "How much, in little endian with a sign"),
         Column::new("token_id", Kind::Bytes, "Which token of NEP-11").or_none(),
+        LARGE,
     ],
 };

@@ -1,6 +1,6 @@
 //! The values of one column on their way into it.
 
-use super::{Overflow, Rows};
+use super::Rows;
 use crate::schema::{Column, ELEMENT, Form, Kind, Table, UTC};
 use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Decimal128Builder, FixedSizeBinaryBuilder, Int64Builder,
@@ -153,16 +153,16 @@ impl Structs {
     pub fn add<T>(
         &mut self,
         list: impl Iterator<Item = T>,
-        each: &mut impl FnMut(&mut Rows, T) -> Result<(), Overflow>,
-    ) -> Result<usize, Overflow> {
+        each: &mut impl FnMut(&mut Rows, T),
+    ) -> usize {
         let (mut count, before) = (0, self.rows.bytes);
         for one in list {
-            each(&mut self.rows, one)?;
+            each(&mut self.rows, one);
             self.rows.at = 0;
             count += 1;
         }
         self.end(count, true);
-        Ok(self.rows.bytes - before)
+        self.rows.bytes - before
     }
 
     fn end(&mut self, count: usize, is_list: bool) {
