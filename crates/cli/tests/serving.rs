@@ -82,6 +82,25 @@ fn a_running_import_is_shown_and_a_finished_one_from_its_record() {
     assert!(ask(&serving.address, "/").contains("200,000"));
 }
 
+/// A run with few descriptors, whose server idle clients try to fill.
+#[cfg(target_os = "linux")]
+#[test]
+fn idle_connections_do_not_end_an_import() {
+    let scratch = Scratch::new("serving-idle");
+    let import = import(&scratch);
+    let mut command = Command::new("sh");
+    command.arg("-c").arg("ulimit -n 160; exec \"$0\" \"$@\"").arg(import.get_program());
+    command.args(import.get_args());
+    let mut running = Serving::start(&mut command);
+    let address = running.address.parse().expect("an address");
+    // the queue of the system may be full: those that come later would only wait
+    let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(20)).ok();
+    let idle: Vec<_> = (0..300).filter_map(connect).collect();
+    assert!(idle.len() > 100, "{}", idle.len());
+    assert!(running.child.wait().expect("an end").success());
+    drop(idle);
+}
+
 #[testkit::needs(prometheus)]
 #[test]
 fn prometheus_scrapes_a_run() {

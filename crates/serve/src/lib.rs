@@ -1,11 +1,13 @@
 //! A run to look at while it goes on: a page that renews itself, and metrics for Prometheus.
 //!
 //! Whoever runs gives a [`Live`] window into the run and starts a [`Server`]. It only reads, on a
-//! thread of its own, answers at most 32 requests at a time, reads no bodies, and is
-//! gone when it is dropped.
+//! thread of its own, has at most 32 connections at a time, none of which lasts, reads no
+//! bodies, answers no other web site, and is gone when it is dropped.
 
+mod connections;
 mod eta;
 mod execution;
+mod guard;
 mod metrics;
 mod page;
 mod status;
@@ -22,14 +24,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tower::limit::GlobalConcurrencyLimitLayer;
 
+use connections::Bounded;
 pub use execution::{Execution, Recent, Times};
 pub use status::Status;
 use status::Watcher;
 
-/// Requests that are answered at the same time; others wait.
-const CONNECTIONS: usize = 32;
 /// How often the server takes note of how far the run has come.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -101,7 +101,7 @@ impl Server {
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
             };
-            let answer = axum::serve(listener, routes(shown)).into_future();
+            let answer = axum::serve(Bounded::new(listener), routes(shown)).into_future();
             tokio::select! {
                 () = look => {}
                 _ = answer => {}
@@ -155,7 +155,7 @@ fn routes(shown: Shown) -> Router {
         .route("/", get(async move || Html(page())))
         .route("/status.json", get(async move || axum::Json(json())))
         .route("/metrics", get(async move || answer_metrics(&metrics())))
-        .layer(GlobalConcurrencyLimitLayer::new(CONNECTIONS))
+        .layer(axum::middleware::from_fn(guard::guard))
 }
 
 fn answer_metrics(status: &Status) -> impl IntoResponse + use<> {

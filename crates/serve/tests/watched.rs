@@ -103,6 +103,56 @@ fn nobody_listens_where_somebody_else_does() {
     assert!(format!("{error:#}").starts_with("cannot listen at 127.0.0.1:"), "{error:#}");
 }
 
+#[test]
+fn a_page_of_another_site_gets_no_answer_and_every_answer_bounds_the_browser() {
+    let (server, _live) = watched();
+    let of = |host: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let request =
+            format!("GET /status.json HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.to_lowercase()
+    };
+    for (host, status) in [("evil.example:9333", "403"), ("127.0.0.1:9333", "200")] {
+        let answer = of(host);
+        assert!(answer.starts_with(&format!("http/1.1 {status} ")), "{host}: {answer}");
+        assert!(answer.contains("\r\ncontent-security-policy: default-src 'none';"), "{answer}");
+        assert!(answer.contains("\r\nx-content-type-options: nosniff\r\n"), "{answer}");
+        assert_eq!(answer.contains("\"label\""), status == "200", "{answer}");
+    }
+}
+
+/// Descriptors of this process.
+#[cfg(target_os = "linux")]
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn idle_connections_are_bounded_in_number_and_time() {
+    let (server, _live) = watched();
+    let before = descriptors();
+    let idle: Vec<_> = (0..200).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(500));
+    // other tests of this process have some, too
+    let taken = descriptors() - before - idle.len();
+    assert!(taken < 100, "{taken} descriptors of the server");
+    drop(idle);
+    // half a request is not kept either
+    let mut slow: Vec<_> = (0..40).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut slow {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost:").unwrap();
+    }
+    let start = std::time::Instant::now();
+    let answer = ask(server.address(), "GET /status.json");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}
+
 /// Names of metrics in a query of Prometheus: words that no label, function or number is.
 fn metrics_in(query: &str) -> Vec<String> {
     let outside = |text: &str| {
