@@ -93,6 +93,9 @@ pub struct Definition {
     /// What the user said otherwise, as `name=value`.
     #[serde(skip)]
     pub assignments: Vec<String>,
+    /// Has a setting another value than in the file, apart from those that only the user can give?
+    #[serde(skip)]
+    is_changed: bool,
 }
 
 /// A line of a ladder.
@@ -196,8 +199,11 @@ impl Definition {
             .split_once('=')
             .with_context(|| format!("expected name=value, found {assignment}"))?;
         if let Some(values) = self.matrix.get_mut(name) {
-            *values = value.split(',').map(str::to_owned).collect();
+            let given: Vec<_> = value.split(',').map(str::to_owned).collect();
+            self.is_changed |= *values != given;
+            *values = given;
         } else if let Some(known) = self.settings.get_mut(name) {
+            self.is_changed |= *known != value && !self.asks.iter().any(|asked| asked == name);
             value.clone_into(known);
         } else {
             let names: Vec<&str> =
@@ -207,6 +213,25 @@ impl Definition {
         self.answer.clear();
         self.assignments.push(assignment.to_owned());
         Ok(())
+    }
+
+    /// What is measured, in a sentence or two. The text of the file is about the settings of the
+    /// file, and is left out where they were changed.
+    #[must_use]
+    pub fn about(&self) -> String {
+        match self.is_changed {
+            false => self.about.clone(),
+            true => {
+                let changed = self.assignments.join(", ");
+                format!("Other settings than those of the definition {}: {changed}.", self.name)
+            }
+        }
+    }
+
+    /// What others have published, where this measures what the file says.
+    #[must_use]
+    pub fn reference(&self) -> Option<Reference> {
+        self.reference.clone().filter(|_| !self.is_changed)
     }
 
     /// The settings that the user has yet to give.

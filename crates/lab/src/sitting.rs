@@ -260,7 +260,7 @@ impl One<'_> {
         let mut contest = Contest {
             definition: definition.name.clone(),
             title: definition.title.clone(),
-            about: definition.about.clone(),
+            about: definition.about(),
             shape: self.shape.to_string(),
             case: self.case.to_owned(),
             settings: self.settings.clone(),
@@ -269,7 +269,7 @@ impl One<'_> {
             runs: vec![],
             left_out,
             command: command(definition, self.shape),
-            reference: definition.reference.clone(),
+            reference: definition.reference(),
         };
         tell(&format!("{}:", contest.name()));
         let data = plan.scratch.folder().join("data");

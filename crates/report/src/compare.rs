@@ -56,8 +56,7 @@ const PERCENTILES: [(&str, Pick); 4] =
 pub(crate) fn table(records: &[RunRecord]) -> Table {
     let mut table = Table::new(&[""]);
     table.heads.extend(names(records));
-    let first = records.first();
-    push(&mut table, "whole run", records.iter().map(|r| whole(r, first)).collect());
+    push(&mut table, "whole run", records.iter().map(whole).collect());
     let lines = |table: &mut Table, lines: &[(&str, Show)]| {
         for (name, show) in lines {
             push(table, name, records.iter().map(|r| show(r).map(Cell::from)).collect());
@@ -83,13 +82,9 @@ pub(crate) fn table(records: &[RunRecord]) -> Table {
     table
 }
 
-/// The time of a whole run, and how many times as fast it was as the first one.
-fn whole(record: &RunRecord, first: Option<&RunRecord>) -> Option<Cell> {
-    let cell = Cell::from(time(record.wall_s())?).marked(Mark::Strong);
-    let first = first.filter(|first| !std::ptr::eq(*first, record));
-    let small =
-        first.map(|first| format!("{} as fast", format::ratio(first.wall_s() / record.wall_s())));
-    Some(Cell { small, ..cell })
+/// The time of a whole run. No ratio: one run of each does not say which program is faster.
+fn whole(record: &RunRecord) -> Option<Cell> {
+    Some(Cell::from(time(record.wall_s())?).marked(Mark::Strong))
 }
 
 fn push(table: &mut Table, name: &str, values: Vec<Option<Cell>>) {
@@ -154,10 +149,11 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_run_is_compared_with_the_first() {
+    fn single_runs_have_their_times_and_no_ratio() {
         let text = compare_markdown(&[sample::full("import", 3.0), sample::full("import", 1.5)]);
         assert!(text.contains("| import 1 | import 2 |"), "{text}");
-        assert!(text.contains("| whole run | **3.00 s** | **1.50 s** (2.00x as fast) |"), "{text}");
+        assert!(text.contains("| whole run | **3.00 s** | **1.50 s** |"), "{text}");
+        assert!(!text.contains("as fast"), "{text}");
         assert!(text.contains("- One run of each"), "{text}");
     }
 

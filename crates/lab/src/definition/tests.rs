@@ -50,6 +50,22 @@ fn what_is_set_must_be_there_and_takes_the_answer_away() {
 }
 
 #[test]
+fn the_text_of_the_file_is_not_said_of_other_settings() {
+    let mut headers = Definition::parse("headers", HEADERS).unwrap();
+    headers.set("headers=1000").unwrap();
+    let text = "What the rules of headers cost.";
+    assert_eq!((&*headers.about(), headers.reference().is_some()), (text, true), "the same value");
+    headers.set("headers=7").unwrap();
+    let changed = "Other settings than those of the definition headers: headers=1000, headers=7.";
+    assert_eq!((&*headers.about(), headers.reference()), (changed, None));
+    // what only the user can give is no change
+    let asks = HEADERS.replace("[settings]", "asks = [\"paths\"]\n[settings]\npaths = \"\"");
+    let mut given = Definition::parse("headers", &asks).unwrap();
+    given.set("paths=/x").unwrap();
+    assert_eq!(given.about(), text);
+}
+
+#[test]
 fn those_of_the_program_are_sound_and_a_folder_adds_to_them() {
     let folder = tempfile::tempdir().unwrap();
     let built_in = Definition::all(folder.path()).unwrap();

@@ -6,7 +6,7 @@ use pipeline::record::{BLOCKS_PER_S, MGAS_PER_S, PEAK_RSS_BYTES, RunRecord, rate
 
 use super::{cards, figures, list};
 use crate::chart::Chart;
-use crate::runs::{cautions, drawn, shell};
+use crate::runs::{Drawn, cautions, drawn, shell};
 use crate::table::Table;
 use crate::{block_files, compare, executed, format, summary};
 use crate::{functions as function_table, slowest, stages as stage_table};
@@ -72,33 +72,37 @@ fn verdict(records: &[RunRecord]) -> Markup {
     let failed = records.len() - records.iter().filter(well).count();
     let text = match (records, failed) {
         ([one], _) => summary::verdict(one).1,
-        (many, 0) => fastest_of(many),
+        (many, 0) => times_of(many),
         (many, failed) => format!("{failed} of {} runs failed.", many.len()),
     };
     let class = if failed > 0 { "verdict bad" } else { "verdict good" };
     html! { p class=(class) { (text) } }
 }
 
-/// The fastest run beside the slowest, in a sentence.
-fn fastest_of(records: &[RunRecord]) -> String {
+/// The shortest and the longest run, in a sentence. It calls none the faster one: two equal runs
+/// differ, too, and one run of each does not say by how much.
+fn times_of(records: &[RunRecord]) -> String {
     let mut all = drawn(records);
     all.sort_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
-    let [fastest, .., slowest] = &all[..] else { return String::new() };
-    let times = format::times(slowest.record.wall_s() / fastest.record.wall_s());
-    format!("{} was {times} times as fast as {}, in one run of each.", fastest.name, slowest.name)
+    let [shortest, .., longest] = &all[..] else { return String::new() };
+    let took =
+        |run: &Drawn<'_>| format!("{} took {}", run.name, format::duration(run.record.wall_s()));
+    format!(
+        "{}, {}. One run of each does not say which is faster: measure that with bench.",
+        took(shortest),
+        took(longest)
+    )
 }
 
-/// The fastest run, and what sets it off.
+/// The figures of the shortest run.
 fn figures_of(records: &[RunRecord]) -> Vec<(&str, String)> {
     let drawn = drawn(records);
-    let fastest = drawn.iter().min_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
-    let Some(fastest) = fastest else { return Vec::new() };
-    let record = fastest.record;
+    let shortest = drawn.iter().min_by(|a, b| a.record.wall_s().total_cmp(&b.record.wall_s()));
+    let Some(shortest) = shortest else { return Vec::new() };
+    let record = shortest.record;
     let mut cards = Vec::new();
-    if let [first, _, ..] = &drawn[..] {
-        cards.push(("fastest", fastest.name.clone()));
-        let gain = first.record.wall_s() / record.wall_s();
-        cards.push(("against the first", format::ratio(gain)));
+    if drawn.len() > 1 {
+        cards.push(("shortest run", shortest.name.clone()));
     }
     cards.push(("blocks a second", format::rate(record.facts.of(BLOCKS_PER_S))));
     if executed::blocks(record).is_some() {
