@@ -45,7 +45,7 @@ pub(crate) fn copied(files: usize, bytes: Option<u64>) -> String {
 /// All bytes of a file, unpacked when it is compressed.
 ///
 /// # Errors
-/// When it cannot be read or unpacked, or has more than `most` bytes.
+/// Returns an error if it cannot be read or unpacked. More than `most` bytes are invalid data.
 pub fn read_whole(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
     let mut input = Input::open(path)?;
     let (mut bytes, mut piece) = (vec![], vec![0; 1 << 16]);
@@ -55,7 +55,11 @@ pub fn read_whole(path: &Path, most: usize) -> Result<Vec<u8>, Error> {
             return Ok(bytes);
         }
         if bytes.len() + count > most {
-            let too_long = io::Error::other(format!("it has more than {most} bytes"));
+            let text = match input.is_compressed() {
+                true => format!("it has more than {most} bytes when it is unpacked"),
+                false => format!("it has more than {most} bytes"),
+            };
+            let too_long = io::Error::new(io::ErrorKind::InvalidData, text);
             return Err(Error::io("cannot read", path)(too_long));
         }
         bytes.extend_from_slice(&piece[..count]);

@@ -30,8 +30,8 @@ pub struct Test {
 
 #[derive(Args, Clone, Debug)]
 pub struct Witness {
-    /// Files with a block and the state that it needs, as JSON, also compressed (gzip, zstd); or,
-    /// with --block, the folder of a store
+    /// Files with a block and the state that it needs (docs/formats/witness.md), also compressed;
+    /// or, with --block, the folder of a store
     #[arg(required = true, value_name = "FILE|DATA")]
     pub files: Vec<PathBuf>,
     /// Make the witness of this block of the store

@@ -9,40 +9,93 @@ use anyhow::{Context, Result, bail};
 use archive::output::{OutputFile, Shape};
 use chain::{FaultReport, Hex, Status, grouped};
 use ethereum::execute::ExecutionError;
-use ethereum::execute::witness::{Stateless, Witness, WitnessError};
+use ethereum::execute::witness::{Document, Stateless, Witness, WitnessError};
 use ethereum::params::ChainSpec;
 use pipeline::Cancel;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Most bytes of a file, unpacked: a hundred times those of a large block.
-const MOST_BYTES: usize = 2 << 30;
+/// Most bytes of a file, unpacked: some ten times those of the largest blocks.
+const MOST_BYTES: usize = 512 << 20;
+/// Bytes of a compressed file that may be unpacked, whatever it has, ...
+const UNPACKED: usize = 64 << 20;
+/// ... and for each of its bytes: hexadecimal digits of hashes give less than 3.
+const UNPACKED_FOR_A_BYTE: usize = 32;
+
+/// A block of its own file.
+struct Block {
+    file: PathBuf,
+    raw: Vec<u8>,
+    is_used: bool,
+}
 
 /// `blockmill witness`.
 pub fn run(args: &args::Witness, json: bool, cancel: &Cancel) -> Result<Answer> {
     if let (Some(block), Some(out)) = (args.block, &args.out) {
         return make(args, block, out, json, cancel);
     }
-    let mut results = vec![];
+    let (mut results, mut blocks, mut bare) = (vec![], vec![], vec![]);
     for file in &args.files {
-        let bytes = archive::read_whole(file, MOST_BYTES)?;
-        let text = String::from_utf8(bytes)
-            .with_context(|| format!("{}: expected JSON", file.display()))?;
-        let done = match Witness::read(&text) {
-            Ok(witness) => {
-                let spec = spec(args, &witness)?;
-                witness.execute(&spec)
+        match Document::read(&read(file)?) {
+            Ok(Document::Whole(witness)) => match execute(args, file, &witness)? {
+                Ok(done) => add(file, &done, json, &mut results),
+                Err(error) => return failed(file, &error, results),
+            },
+            Ok(Document::Bare(parts)) => bare.push((file, parts)),
+            Ok(Document::Block(raw)) => {
+                blocks.push(Block { file: file.clone(), raw, is_used: false });
             }
-            Err(error) => Err(error),
-        };
-        match done {
-            Ok(done) if json => results.push(document(file, &done)),
-            Ok(done) => print(file, &done),
             Err(error) => return failed(file, &error, results),
         }
     }
+    let only = bare.len() == 1 && blocks.len() == 1;
+    for (file, parts) in bare {
+        let block = blocks.iter_mut().find(|block| only || parts.is_of(&block.raw));
+        let Some(block) = block else {
+            bail!(
+                "{}: a witness without its block. Name the file of the block, too: its RLP, or the \
+                 answer of debug_getRawBlock",
+                file.display()
+            );
+        };
+        block.is_used = true;
+        let witness = Witness::of(block.raw.clone(), parts);
+        match execute(args, file, &witness)? {
+            Ok(done) => add(file, &done, json, &mut results),
+            Err(error) => return failed(file, &error, results),
+        }
+    }
+    if let Some(block) = blocks.iter().find(|block| !block.is_used) {
+        bail!("{}: a block without a witness; no other file is about it", block.file.display());
+    }
     Answer::ok().with(results)
+}
+
+/// The bytes of a file. What is compressed may not be unpacked to more than files of this kind are:
+/// some kilobytes could give gigabytes.
+fn read(file: &Path) -> Result<Vec<u8>> {
+    // a pipe has no length
+    let length = std::fs::metadata(file).map_or(0, |found| found.len());
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let most = length.saturating_mul(UNPACKED_FOR_A_BYTE).saturating_add(UNPACKED);
+    Ok(archive::read_whole(file, most.min(MOST_BYTES))?)
+}
+
+fn execute(
+    args: &args::Witness,
+    file: &Path,
+    witness: &Witness,
+) -> Result<Result<Stateless, WitnessError>> {
+    let spec = spec(args, witness).with_context(|| file.display().to_string())?;
+    Ok(witness.execute(&spec))
+}
+
+fn add(file: &Path, done: &Stateless, json: bool, results: &mut Vec<Value>) {
+    match json {
+        true => results.push(document(file, done)),
+        false => print(file, done),
+    }
 }
 
 /// Makes the witness of a stored block, and executes it as any other.
@@ -91,20 +144,25 @@ fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
     if let Some(chain) = &args.chain {
         return network::named(chain, None);
     }
+    let Some(chain_id) = witness.chain_id else {
+        bail!("the file does not say which chain this is: name it with --chain");
+    };
     let mut known = ChainSpec::NETWORKS.iter().filter_map(|name| ChainSpec::by_name(name));
-    match known.find(|spec| spec.chain_id == witness.chain_id) {
+    match known.find(|spec| spec.chain_id == chain_id) {
         Some(spec) => Ok(spec),
-        None => bail!("chain {}: name it with --chain genesis.json", witness.chain_id),
+        None => bail!("chain {chain_id}: name it with --chain genesis.json"),
     }
 }
 
 fn failed(file: &Path, error: &WitnessError, results: Vec<Value>) -> Result<Answer> {
     let (status, rule) = match error {
-        WitnessError::Json(_) | WitnessError::Field { .. } => (Status::Unknown, None),
+        WitnessError::Stated { .. } => (Status::Damage, None),
+        WitnessError::MissingParent { .. } => (Status::Incomplete, None),
         WitnessError::Execution(ExecutionError::Rule(violation)) => {
             (Status::Fault, Some(violation.rule.name().to_owned()))
         }
         WitnessError::Execution(ExecutionError::State(_)) => (Status::Incomplete, None),
+        _ => (Status::Unknown, None),
     };
     let message = format!("{}: {error}", file.display());
     let error = FaultReport { file: Some(file.into()), rule, ..FaultReport::new(message) };

@@ -1,9 +1,14 @@
 //! A stateless witness: one block with all of the state that it needs, and nothing else. It is
 //! read, executed, and made from a whole state.
 //!
-//! The file is JSON: `{chainId, number, hash, block, witness: {state, codes, keys, headers}}`, with
-//! the block in RLP, trie nodes and codes as bytes, and the headers of ancestors that contracts ask
-//! for, the parent among them. Keys are not needed.
+//! The file that this program writes is JSON: `{chainId, number, hash, block, witness: {state,
+//! codes, keys, headers}}`, with the block in RLP, trie nodes and codes as bytes, and the headers
+//! of ancestors that contracts ask for, the parent among them. [`Document`] has the other shapes.
+
+mod document;
+mod header;
+
+pub use document::{Document, Parts};
 
 use super::{ExecutionError, PreparedBlock, Replay};
 use crate::Hash;
@@ -20,20 +25,29 @@ use serde_json::{Value, json};
 /// A block and its state.
 #[derive(Debug)]
 pub struct Witness {
-    /// The number that transactions of its chain sign.
-    pub chain_id: u64,
+    /// The number that transactions of its chain sign, where the file has it.
+    pub chain_id: Option<u64>,
+    stated: Stated,
     block: Vec<u8>,
-    nodes: Vec<Vec<u8>>,
-    codes: Vec<Vec<u8>>,
-    headers: Vec<Vec<u8>>,
+    parts: Parts,
+}
+
+/// What a file says of its block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stated {
+    number: Option<u64>,
+    hash: Option<Hash>,
 }
 
 /// Why a witness is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WitnessError {
-    /// No JSON.
-    #[error("not JSON: {0}")]
+    /// No JSON, or other values than those of a witness.
+    #[error("not a witness: {0}")]
     Json(#[from] serde_json::Error),
+    /// Another shape than the known ones.
+    #[error("not a witness of a known shape: {0}")]
+    Shape(String),
     /// A field is not what it should be.
     #[error("{field}: expected {expected}")]
     Field {
@@ -41,6 +55,22 @@ pub enum WitnessError {
         field: &'static str,
         /// What it should hold.
         expected: &'static str,
+    },
+    /// The block has another number or hash than the file says.
+    #[error("the file says {field} {stated}, its block has {found}")]
+    Stated {
+        /// `number` or `hash`.
+        field: &'static str,
+        /// What the file says.
+        stated: String,
+        /// What the block has.
+        found: String,
+    },
+    /// The witness lacks the header of the block's parent, without which nothing is known.
+    #[error("the witness lacks the header of the parent block, {}", Hex(hash))]
+    MissingParent {
+        /// Its hash.
+        hash: Hash,
     },
     /// The block is not what its header says, or the witness lacks something.
     #[error(transparent)]
@@ -67,22 +97,22 @@ pub struct Stateless {
 }
 
 impl Witness {
-    /// Reads the text of a file.
+    /// Reads the text of a file that holds a block and its witness.
     ///
     /// # Errors
-    /// No JSON, or a field that is not what it should be.
+    /// Returns an error if the text has another shape.
     pub fn read(text: &str) -> Result<Self, WitnessError> {
-        let file: Value = serde_json::from_str(text)?;
-        let wrong = |field, expected| WitnessError::Field { field, expected };
-        let chain_id = file["chainId"].as_u64().ok_or_else(|| wrong("chainId", "a number"))?;
-        let block = bytes(&file["block"]).ok_or_else(|| wrong("block", "bytes"))?;
-        let list = |field: &'static str| {
-            let items = file["witness"][field].as_array();
-            let items = items.map(|items| items.iter().map(bytes).collect::<Option<Vec<_>>>());
-            items.flatten().ok_or_else(|| wrong(field, "a list of bytes"))
-        };
-        let (nodes, codes, headers) = (list("state")?, list("codes")?, list("headers")?);
-        Ok(Self { chain_id, block, nodes, codes, headers })
+        match Document::read(text.as_bytes())? {
+            Document::Whole(witness) => Ok(witness),
+            Document::Bare(_) => Err(WitnessError::Shape("a witness without its block".into())),
+            Document::Block(_) => Err(WitnessError::Shape("a block without its witness".into())),
+        }
+    }
+
+    /// A witness from two files.
+    #[must_use]
+    pub fn of(block: Vec<u8>, parts: Parts) -> Self {
+        Self { chain_id: None, stated: Stated::default(), block, parts }
     }
 
     /// Makes the witness of a block from the state before it ([`NodeSet::of_state`]), by executing
@@ -101,7 +131,7 @@ impl Witness {
         let malformed = |error| WitnessError::from(malformed("a block", error));
         let number = HeaderView::decode(header).map_err(malformed)?.number;
         let items = rlp::Reader::new(body).list().map_err(malformed)?.rest();
-        let block = Parts { header, items }.encode();
+        let block = Joined { header, items }.encode();
         let oldest = number
             .checked_sub(1)
             .ok_or(WitnessError::Field { field: "block", expected: "one with a parent" })?;
@@ -119,13 +149,12 @@ impl Witness {
             }
         }
         let (nodes, codes) = before.asked();
-        Ok(Self {
-            chain_id: spec.chain_id,
-            block,
+        let parts = Parts {
             nodes: nodes.iter().map(|node| node.to_vec()).collect(),
             codes: codes.iter().map(|code| code.bytes().to_vec()).collect(),
             headers,
-        })
+        };
+        Ok(Self { chain_id: Some(spec.chain_id), ..Self::of(block, parts) })
     }
 
     /// The text of a file; `done` is what executing it gives.
@@ -140,10 +169,10 @@ impl Witness {
             "hash": Hex(&done.hash).to_string(),
             "block": Hex(&self.block).to_string(),
             "witness": {
-                "state": list(&self.nodes),
-                "codes": list(&self.codes),
+                "state": list(&self.parts.nodes),
+                "codes": list(&self.parts.codes),
                 "keys": [],
-                "headers": list(&self.headers),
+                "headers": list(&self.parts.headers),
             },
         })
     }
@@ -151,27 +180,58 @@ impl Witness {
     /// Trie nodes, codes and headers that it has.
     #[must_use]
     pub fn counts(&self) -> [usize; 3] {
-        [self.nodes.len(), self.codes.len(), self.headers.len()]
+        let Parts { nodes, codes, headers } = &self.parts;
+        [nodes.len(), codes.len(), headers.len()]
     }
 
     /// Verifies and executes the block: every rule of its header, body and transactions, receipts
-    /// root and state root.
+    /// root and state root; then what the file says of it.
     ///
     /// # Errors
-    /// The rule that is broken; the node, code or hash that the witness lacks.
+    /// The rule that is broken; the header, node, code or hash that the witness lacks.
     pub fn execute(&self, spec: &ChainSpec) -> Result<Stateless, WitnessError> {
-        let nodes: NodeSet = self.nodes.iter().cloned().collect();
-        execute(spec, &self.block, &self.headers, &nodes, self.codes.iter().cloned())
+        let Parts { nodes, codes, headers } = &self.parts;
+        let nodes: NodeSet = nodes.iter().cloned().collect();
+        let done = execute(spec, &self.block, headers, &nodes, codes.iter().cloned())?;
+        self.stated.verify(&done)?;
+        Ok(done)
+    }
+}
+
+impl Parts {
+    /// Is there the header of this block's parent?
+    #[must_use]
+    pub fn is_of(&self, block: &[u8]) -> bool {
+        let parent = BodyView::decode_block(block).ok().and_then(|(header, _)| {
+            HeaderView::decode(header).ok().map(|header| *header.parent_hash)
+        });
+        let mut headers = self.headers.iter();
+        parent.is_some_and(|parent| headers.any(|header| crypto::keccak256(header) == parent))
+    }
+}
+
+impl Stated {
+    /// The block is the one that the file says.
+    fn verify(&self, done: &Stateless) -> Result<(), WitnessError> {
+        if let Some(number) = self.number.filter(|number| *number != done.number) {
+            let (stated, found) = (number.to_string(), done.number.to_string());
+            return Err(WitnessError::Stated { field: "number", stated, found });
+        }
+        if let Some(hash) = self.hash.filter(|hash| *hash != done.hash) {
+            let (stated, found) = (Hex(&hash).to_string(), Hex(&done.hash).to_string());
+            return Err(WitnessError::Stated { field: "hash", stated, found });
+        }
+        Ok(())
     }
 }
 
 /// A block, put together from its header and the items of its body.
-struct Parts<'a> {
+struct Joined<'a> {
     header: &'a [u8],
     items: &'a [u8],
 }
 
-impl Encode for Parts<'_> {
+impl Encode for Joined<'_> {
     const LISTS: usize = 1;
 
     fn write<W: Write>(&self, out: &mut W) {
@@ -214,8 +274,7 @@ fn execute(
     ancestors.sort_by_key(|ancestor| ancestor.number);
     let parent = ancestors.iter().rev().find(|known| known.hash() == *header.parent_hash);
     let Some(parent) = parent else {
-        let found = format!("{} other headers", ancestors.len());
-        return Err(Violation::new(Rule::ParentHash, Hex(header.parent_hash), found).into());
+        return Err(WitnessError::MissingParent { hash: *header.parent_hash });
     };
     let arithmetic = DifficultyArithmetic::U256;
     verify_header(spec, arithmetic, parent, header.parent_hash, &header)?;
@@ -251,14 +310,4 @@ fn verify_line(ancestors: &[HeaderView<'_>], parent: &Hash, state: &mut State) {
         line.push((before, next));
     }
     line.into_iter().rev().for_each(|(number, hash)| state.ancestors.push(number, hash));
-}
-
-/// Bytes in hexadecimal digits.
-fn bytes(value: &Value) -> Option<Vec<u8>> {
-    let digits = value.as_str()?.strip_prefix("0x")?.as_bytes();
-    if digits.len() % 2 == 1 {
-        return None;
-    }
-    let digit = |digit: u8| char::from(digit).to_digit(16);
-    digits.chunks(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
 }

@@ -1,0 +1,377 @@
+//! The shapes in which clients and provers write witnesses and blocks.
+//!
+//! | shape | who writes it |
+//! |---|---|
+//! | `{chainId, number, hash, block, witness: {state, codes, keys, headers}}` | this program |
+//! | `{state, codes, keys, headers}`, or an RPC answer with it | `debug_executionWitness` |
+//! | RLP of `[headers, codes, state, ...]` | go-ethereum (`stateless.ExtWitness`) |
+//! | a block in RLP, its digits, or an RPC answer with them | `debug_getRawBlock` |
+//!
+//! State and codes are lists of bytes, or maps with bytes as values (older reth); headers are bytes
+//! or objects (go-ethereum). Keys are not needed. Memory is bounded by the length of a file:
+//! nothing but bytes is kept of it.
+
+use super::header::JsonHeader;
+use super::{Stated, Witness, WitnessError};
+use crate::Hash;
+use rlp::Reader;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// Names of unknown fields that an error lists.
+const NAMED: usize = 6;
+
+/// Shapes that are recognised and not read: a field that only they have, and what they are.
+const OTHERS: [(&str, &str); 6] = [
+    ("full_blocks", "a cached input of zeth"),
+    ("storageTrace", "a trace of a Scroll block"),
+    ("blocks", "a proof input with several blocks, such as that of ethrex-replay or keth"),
+    ("transactionsRoot", "a block as eth_getBlockByNumber gives it: use debug_getRawBlock"),
+    ("engineNewPayloads", "a test of the engine API"),
+    ("alloc", "a genesis.json"),
+];
+
+/// Implements `Deserialize` with a visitor of the given methods.
+macro_rules! visited {
+    ($of:ty, $expected:literal, $($methods:tt)*) => {
+        impl<'de> Deserialize<'de> for $of {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                struct Each;
+                impl<'de> Visitor<'de> for Each {
+                    type Value = $of;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+
+                    $($methods)*
+                }
+                from.deserialize_any(Each)
+            }
+        }
+    };
+}
+
+/// What a file holds.
+#[derive(Debug)]
+pub enum Document {
+    /// A block and its witness.
+    Whole(Witness),
+    /// A witness whose block is in another file.
+    Bare(Parts),
+    /// An encoded block.
+    Block(Vec<u8>),
+}
+
+/// What a witness holds besides its block.
+#[derive(Debug, Default)]
+pub struct Parts {
+    pub(super) nodes: Vec<Vec<u8>>,
+    pub(super) codes: Vec<Vec<u8>>,
+    pub(super) headers: Vec<Vec<u8>>,
+}
+
+impl Document {
+    /// Reads the bytes of a file.
+    ///
+    /// # Errors
+    /// Returns an error that names the shape or the field if this is none of the shapes above.
+    pub fn read(bytes: &[u8]) -> Result<Self, WitnessError> {
+        let first = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
+        match first.map(|at| (at, bytes[at])) {
+            Some((_, b'{')) => match serde_json::from_slice(bytes) {
+                Ok(object) => of_object(object),
+                Err(error) => Err(of_another_shape(bytes).unwrap_or(error.into())),
+            },
+            Some((_, b'"')) => of_rlp(&serde_json::from_slice::<Bytes>(bytes)?.0),
+            Some((at, b'0')) => {
+                let digits = bytes[at..].trim_ascii_end();
+                let raw = std::str::from_utf8(digits).ok().and_then(decode);
+                of_rlp(&raw.ok_or(WitnessError::Shape("neither JSON nor RLP".into()))?)
+            }
+            Some(_) => of_rlp(bytes),
+            None => Err(WitnessError::Shape("an empty file".into())),
+        }
+    }
+}
+
+/// The error for an object whose fields show what it is, though their values are not those that are
+/// expected of fields of these names.
+fn of_another_shape(bytes: &[u8]) -> Option<WitnessError> {
+    let Names(names) = serde_json::from_slice(bytes).ok()?;
+    let other = OTHERS.iter().find(|(field, _)| names.iter().any(|name| name == field));
+    other.map(|(_, what)| WitnessError::Shape((*what).to_owned()))
+}
+
+/// A block, or a witness as go-ethereum encodes it: lists, the first of which is a header, or the
+/// list of headers.
+fn of_rlp(bytes: &[u8]) -> Result<Document, WitnessError> {
+    let shape = |error: rlp::Error| WitnessError::Shape(format!("neither JSON nor RLP: {error}"));
+    let mut outer = Reader::new(bytes);
+    let mut items = outer.list().map_err(shape)?;
+    outer.finish().map_err(shape)?;
+    let first = items.clone().item().map_err(shape)?;
+    let of_header = first.reader().item().is_ok_and(|item| !item.is_list);
+    if first.is_list && of_header {
+        return Ok(Document::Block(bytes.to_vec()));
+    }
+    let mut list = |whole: bool| -> Result<Vec<Vec<u8>>, rlp::Error> {
+        let (mut items, mut all) = (items.list()?, vec![]);
+        while !items.is_empty() {
+            let item = items.item()?;
+            all.push(if whole { item.raw } else { item.payload }.to_vec());
+        }
+        Ok(all)
+    };
+    let headers = list(true).map_err(shape)?;
+    let (codes, nodes) = (list(false).map_err(shape)?, list(false).map_err(shape)?);
+    Ok(Document::Bare(Parts { nodes, codes, headers }))
+}
+
+fn of_object(object: Object) -> Result<Document, WitnessError> {
+    let Object { chain_id, number, hash, block, witness, result, bare, others } = object;
+    let wrong = |field, expected| WitnessError::Field { field, expected };
+    if let Some(result) = result {
+        return match result {
+            Answer::Raw(raw) => of_rlp(&raw),
+            Answer::Object(object) => of_object(*object),
+        };
+    }
+    match (block, witness) {
+        (Some(block), Some(witness)) => {
+            let parts = witness.parts()?;
+            let stated = Stated { number, hash };
+            Ok(Document::Whole(Witness { chain_id, stated, block: block.0, parts }))
+        }
+        (None, None) if bare.state.is_some() => bare.parts().map(Document::Bare),
+        (Some(block), None) => Ok(Document::Block(block.0)),
+        (None, Some(_)) if others.is_empty() => Err(wrong("block", "the bytes of the block")),
+        _ => {
+            let other = OTHERS.iter().find(|(field, _)| others.iter().any(|name| name == field));
+            let fields = || format!("a JSON object with the fields {}", others.join(", "));
+            Err(WitnessError::Shape(other.map_or_else(fields, |(_, what)| (*what).to_owned())))
+        }
+    }
+}
+
+/// The fields of an object that are known, and the names of others.
+#[derive(Default)]
+struct Object {
+    chain_id: Option<u64>,
+    number: Option<u64>,
+    hash: Option<Hash>,
+    block: Option<Bytes>,
+    witness: Option<Lists>,
+    result: Option<Answer>,
+    /// The lists of a witness that stand in the object itself.
+    bare: Lists,
+    others: Vec<String>,
+}
+
+/// The lists of a witness, as far as they are there.
+#[derive(Default)]
+struct Lists {
+    state: Option<Vec<Vec<u8>>>,
+    codes: Option<Vec<Vec<u8>>>,
+    headers: Option<Vec<Vec<u8>>>,
+    others: Vec<String>,
+}
+
+impl Lists {
+    /// Some shapes leave out lists that are empty, or the headers.
+    fn parts(self) -> Result<Parts, WitnessError> {
+        let Self { state, codes, headers, others } = self;
+        let Some(nodes) = state else {
+            let fields = others.join(", ");
+            let found = format!("a witness without state, with the fields {fields}");
+            return Err(WitnessError::Shape(found));
+        };
+        let (codes, headers) = (codes.unwrap_or_default(), headers.unwrap_or_default());
+        Ok(Parts { nodes, codes, headers })
+    }
+
+    /// Takes the value of a field of a witness; false for another field.
+    fn take<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
+        match name {
+            "state" => self.state = map.next_value::<Option<Items>>()?.map(|items| items.0),
+            "codes" => self.codes = map.next_value::<Option<Items>>()?.map(|items| items.0),
+            "headers" => self.headers = map.next_value::<Option<Headers>>()?.map(|items| items.0),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Reads over a field, and keeps its name for an error.
+fn pass<'de, A: MapAccess<'de>>(
+    name: String,
+    others: &mut Vec<String>,
+    map: &mut A,
+) -> Result<(), A::Error> {
+    map.next_value::<IgnoredAny>()?;
+    if others.len() < NAMED || OTHERS.iter().any(|(other, _)| *other == name) {
+        others.push(name);
+    }
+    Ok(())
+}
+
+/// The names of an object's fields that tell other shapes.
+struct Names(Vec<String>);
+
+visited! { Names, "an object",
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+        let mut names = vec![];
+        while let Some(name) = map.next_key::<String>()? {
+            pass(name, &mut names, &mut map)?;
+        }
+        Ok(Names(names))
+    }
+}
+
+/// The result of an RPC call.
+enum Answer {
+    Raw(Vec<u8>),
+    Object(Box<Object>),
+}
+
+visited! { Object, "an object",
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object, A::Error> {
+        let mut object = Object::default();
+        while let Some(name) = map.next_key::<String>()? {
+            match &*name {
+                "chainId" => object.chain_id = map.next_value::<Option<Number>>()?.map(|n| n.0),
+                "number" => object.number = map.next_value::<Option<Number>>()?.map(|n| n.0),
+                "hash" => object.hash = map.next_value::<Option<Fixed<32>>>()?.map(|h| h.0),
+                "block" => object.block = map.next_value()?,
+                "witness" => object.witness = map.next_value()?,
+                "result" => object.result = map.next_value()?,
+                _ if object.bare.take(&name, &mut map)? => {}
+                _ => pass(name, &mut object.others, &mut map)?,
+            }
+        }
+        Ok(object)
+    }
+}
+
+visited! { Lists, "the object of a witness",
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Lists, A::Error> {
+        let mut lists = Lists::default();
+        while let Some(name) = map.next_key::<String>()? {
+            if !lists.take(&name, &mut map)? {
+                pass(name, &mut lists.others, &mut map)?;
+            }
+        }
+        Ok(lists)
+    }
+}
+
+visited! { Answer, "an object or bytes",
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Answer, A::Error> {
+        let map = serde::de::value::MapAccessDeserializer::new(map);
+        Object::deserialize(map).map(|object| Answer::Object(Box::new(object)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Answer, E> {
+        decode(text).map(Answer::Raw).ok_or_else(|| E::custom("expected 0x and digits"))
+    }
+}
+
+/// A list of bytes, or a map with bytes as values.
+struct Items(Vec<Vec<u8>>);
+
+visited! { Items, "a list of bytes, or a map with bytes as values",
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Items, A::Error> {
+        let mut items = vec![];
+        while let Some(Bytes(item)) = list.next_element()? {
+            items.push(item);
+        }
+        Ok(Items(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Items, A::Error> {
+        let mut items = vec![];
+        while let Some((IgnoredAny, Bytes(item))) = map.next_entry()? {
+            items.push(item);
+        }
+        Ok(Items(items))
+    }
+}
+
+/// Encoded headers.
+struct Headers(Vec<Vec<u8>>);
+
+visited! { Headers, "a list of headers",
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Headers, A::Error> {
+        let mut headers = vec![];
+        while let Some(Header(header)) = list.next_element()? {
+            headers.push(header);
+        }
+        Ok(Headers(headers))
+    }
+}
+
+/// A header: its encoding, or an object.
+struct Header(Vec<u8>);
+
+visited! { Header, "a header as bytes or as an object",
+    fn visit_str<E: Error>(self, text: &str) -> Result<Header, E> {
+        decode(text).map(Header).ok_or_else(|| E::custom("expected 0x and digits"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Header, A::Error> {
+        let map = serde::de::value::MapAccessDeserializer::new(map);
+        let header = JsonHeader::deserialize(map)?;
+        header.encode().map(Header).map_err(A::Error::custom)
+    }
+}
+
+/// Bytes as 0x and hexadecimal digits.
+#[derive(Debug, Default)]
+pub(super) struct Bytes(pub Vec<u8>);
+
+visited! { Bytes, "bytes as 0x and hexadecimal digits",
+    fn visit_str<E: Error>(self, text: &str) -> Result<Bytes, E> {
+        decode(text).map(Bytes).ok_or_else(|| E::custom("expected 0x and hexadecimal digits"))
+    }
+}
+
+/// Bytes of a known number.
+#[derive(Debug)]
+pub(super) struct Fixed<const N: usize>(pub [u8; N]);
+
+impl<'de, const N: usize> Deserialize<'de> for Fixed<N> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bytes = Bytes::deserialize(from)?.0;
+        let fixed = bytes.try_into();
+        fixed.map(Fixed).map_err(|_| D::Error::custom(format!("expected {N} bytes")))
+    }
+}
+
+/// A number below 2^64, as a number or as text with 0x.
+#[derive(Debug)]
+pub(super) struct Number(pub u64);
+
+visited! { Number, "a number below 2^64",
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Number, E> {
+        Ok(Number(number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Number, E> {
+        let number = match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => text.parse(),
+        };
+        number.map(Number).map_err(|_| E::custom("expected a number below 2^64"))
+    }
+}
+
+/// The bytes after `0x`.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("0x")?.as_bytes();
+    if digits.len() % 2 == 1 {
+        return None;
+    }
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    digits.chunks(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
+}
