@@ -10,6 +10,7 @@
 //! Its flags are put before those of the command line, so the command line wins.
 
 use crate::args::Cli;
+use crate::documents;
 use anyhow::{Context, Result, bail};
 use clap::{Command, CommandFactory};
 use std::ffi::OsString;
@@ -22,8 +23,7 @@ const DEFAULT: &str = "blockmill.toml";
 /// The command line with the flags of the config file in it.
 pub fn with_config(args: Vec<OsString>) -> Result<Vec<OsString>> {
     let Some(path) = config_path(&args) else { return Ok(args) };
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read the config file {}", path.display()))?;
+    let text = documents::read_text(&path).context("--config")?;
     let table: Table =
         text.parse().with_context(|| format!("{}: not valid TOML", path.display()))?;
     let shown = || path.display().to_string();

@@ -14,6 +14,7 @@ mod config;
 mod convert;
 mod data_folder;
 mod demo;
+mod documents;
 mod ethereum;
 mod export;
 mod generate;

@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::Report;
-use crate::outputs;
+use crate::{documents, outputs};
 use anyhow::{Context, Result, ensure};
 use lab::sitting::Sitting;
 use pipeline::disk::replace_file;
@@ -123,7 +123,7 @@ fn read(files: &[PathBuf]) -> Result<Records> {
     let mut records = Records::default();
     for file in files {
         let what = || format!("cannot read {}", file.display());
-        let text = fs::read(file).with_context(what)?;
+        let text = documents::read(file)?;
         let fields: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
         if fields.get("contests").is_some() {
             records.benches.push(Sitting::read(file).with_context(what)?);
@@ -137,10 +137,13 @@ fn read(files: &[PathBuf]) -> Result<Records> {
 fn records_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut files: Vec<_> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .collect();
+    let mut files = vec![];
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
     files.sort();
     Ok(files)
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::Serve;
+use crate::documents;
 use anyhow::{Context, Result};
 use chain::Status;
 use pipeline::Cancel;
@@ -15,6 +16,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// `blockmill serve`.
 pub fn run(args: &Serve, cancel: &Cancel) -> Result<Answer> {
+    documents::check(&args.record)?;
     let record = RunRecord::read(&args.record)
         .with_context(|| format!("cannot read {}", args.record.display()))?;
     let page = report::html(&[], std::slice::from_ref(&record));

@@ -254,7 +254,7 @@ fn the_public_tests_are_run_and_counted() {
 
     fs::write(&path, "{\"a\": 1}").expect("a file");
     let ended = run(blockmill("test").arg(&path));
-    assert_eq!(ended.code, Some(Status::Usage.exit_code().into()), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(Status::Unknown.exit_code().into()), "{}", ended.stderr);
 }
 
 #[testkit::needs(fixtures)]

@@ -17,6 +17,7 @@ mod disk_full;
 mod execution;
 mod exports;
 mod foreign_and_compressed_input;
+mod foreign_tests;
 mod inspect_blocks;
 mod kill_during_import;
 mod kill_during_raise;

@@ -1,15 +1,18 @@
-//! The public tests of the execution layer (github.com/ethereum/tests): BlockchainTests and
-//! GeneralStateTests, as a judge of this program beside the other clients.
+//! The public tests of the execution layer (github.com/ethereum/tests and those of the Python
+//! specification): BlockchainTests and GeneralStateTests, run as other clients run them.
 
 mod blockchain;
 mod json;
 mod networks;
 mod state;
+mod unsigned;
 
 use crate::Hash;
 use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
-/// What a case came to.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// As expected.
@@ -24,7 +27,7 @@ pub enum Verdict {
     /// Not run.
     Skipped {
         /// Why.
-        reason: &'static str,
+        reason: String,
     },
 }
 
@@ -33,15 +36,23 @@ pub enum Verdict {
 pub struct Case {
     /// The test's name, and in a state test the indexes of data, gas and value.
     pub name: String,
-    /// The network whose rules it is under.
+    /// The network that sets the rules; empty where the test names none.
     pub network: String,
-    /// What it came to.
+    /// The result.
     pub verdict: Verdict,
-    /// The state root at its end, where it came so far.
+    /// The state root after the case, where it was reached.
     pub state_root: Option<Hash>,
 }
 
-/// Why a file is not run.
+impl Case {
+    /// A case that is not run.
+    fn skipped(name: &str, network: &str, reason: &impl ToString) -> Self {
+        let verdict = Verdict::Skipped { reason: reason.to_string() };
+        Self { name: name.into(), network: network.into(), verdict, state_root: None }
+    }
+}
+
+/// Why a file or one of its tests is not run.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// No JSON.
@@ -55,27 +66,66 @@ pub enum SuiteError {
         /// What it should hold.
         expected: &'static str,
     },
-    /// Neither kind of test.
+    /// No test names this network.
+    #[error("unknown network {name}")]
+    Network {
+        /// Its name.
+        name: String,
+    },
+    /// Execution has no rules for this fork.
+    #[error("{fork} is not executed by this version")]
+    NotExecuted {
+        /// Its name.
+        fork: String,
+    },
+    /// A test of a kind that is not supported.
+    #[error("{0}")]
+    Kind(&'static str),
+    /// No test at all.
     #[error("expected BlockchainTests or GeneralStateTests, found neither blocks nor a post state")]
     Unknown,
 }
 
-/// Runs all cases of one file, whose kind shows in its fields.
+/// Kinds of tests that are recognised and not run: a field that only this kind has, and the reason.
+const NOT_SUPPORTED: [(&str, &str); 2] = [
+    ("engineNewPayloads", "tests of the engine API (blockchain_test_engine) are not supported"),
+    ("result", "transaction tests are not supported"),
+];
+
+/// Runs all cases of one file, whose kind shows in its fields. A test that cannot be run is a case
+/// that was skipped.
 ///
 /// # Errors
-/// When the text is none of a test.
+/// Returns an error if the text is not JSON, or holds no test of any kind.
 pub fn run(text: &str) -> Result<Vec<Case>, SuiteError> {
-    let file: Value = serde_json::from_str(text)?;
-    let tests = file.as_object().ok_or_else(|| json::wrong("file", "an object of tests"))?;
-    let mut cases = vec![];
-    for (name, test) in tests {
-        if test.get("blocks").is_some() {
-            cases.push(blockchain::run(name, test)?);
-        } else if test.get("post").is_some() {
-            cases.extend(state::run(name, test)?);
-        } else {
-            return Err(SuiteError::Unknown);
+    // one test at a time: a file may have hundreds of megabytes, and values take many times that
+    let file: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+    let (mut cases, mut is_test) = (vec![], false);
+    for (name, test) in file {
+        let test: Value = serde_json::from_str(test.get())?;
+        let network = test["network"].as_str().unwrap_or_default().to_owned();
+        match one(&name, &test) {
+            Ok(of_test) => {
+                is_test = true;
+                cases.extend(of_test);
+            }
+            Err(error) => {
+                is_test |= !matches!(error, SuiteError::Unknown);
+                cases.push(Case::skipped(&name, &network, &error));
+            }
         }
     }
-    Ok(cases)
+    if is_test { Ok(cases) } else { Err(SuiteError::Unknown) }
+}
+
+/// The cases of one test.
+fn one(name: &str, test: &Value) -> Result<Vec<Case>, SuiteError> {
+    if test.get("blocks").is_some() {
+        return Ok(vec![blockchain::run(name, test)?]);
+    }
+    if test.get("post").is_some() {
+        return state::run(name, test);
+    }
+    let other = NOT_SUPPORTED.iter().find(|(field, _)| test.get(field).is_some());
+    Err(other.map_or(SuiteError::Unknown, |(_, reason)| SuiteError::Kind(reason)))
 }

@@ -159,7 +159,7 @@ pub(super) fn run(name: &str, test: &Value) -> Result<Case, SuiteError> {
 fn verdict(network: &str, test: &Value, end: &mut Option<Hash>) -> Result<Verdict, SuiteError> {
     let header = &test["genesisBlockHeader"];
     if network == "Prague" && header["requestsHash"].is_null() {
-        let reason = "precompiles of EIP-2537 as a draft had them, under headers of Cancun";
+        let reason = "precompiles of EIP-2537 as a draft had them, under headers of Cancun".into();
         return Ok(Verdict::Skipped { reason });
     }
     let spec = networks::spec(network, header, &test["pre"])?;

@@ -34,13 +34,26 @@ pub(super) fn address(object: &Value, field: &str) -> Result<Address, SuiteError
     fixed(object, field)
 }
 
-/// A number of up to 256 bits in hexadecimal digits.
+/// A number of up to 256 bits: hexadecimal digits after 0x, decimal ones otherwise, with quotes or
+/// without, as go-ethereum reads them.
 pub(super) fn number(object: &Value, field: &str) -> Result<U256, SuiteError> {
-    let digits = text(object, field)?.trim_start_matches("0x");
-    if digits.is_empty() {
-        return Ok(U256::ZERO);
+    number_of(&object[field]).ok_or_else(|| wrong(field, "a number of 256 bits"))
+}
+
+/// The same, or none where the field is missing or null.
+pub(super) fn maybe_number(object: &Value, field: &str) -> Result<Option<U256>, SuiteError> {
+    if object[field].is_null() { Ok(None) } else { number(object, field).map(Some) }
+}
+
+/// A number as [`number`] reads it.
+pub(super) fn number_of(value: &Value) -> Option<U256> {
+    let Some(text) = value.as_str() else { return value.as_u64().map(U256::from) };
+    match text.strip_prefix("0x") {
+        Some("") => Some(U256::ZERO),
+        Some(digits) => U256::from_str_radix(digits, 16).ok(),
+        None if text.is_empty() => Some(U256::ZERO),
+        None => U256::from_str_radix(text, 10).ok(),
     }
-    U256::from_str_radix(digits, 16).map_err(|_| wrong(field, "a number of 256 bits"))
 }
 
 /// A number of up to 64 bits.
@@ -48,7 +61,8 @@ pub(super) fn small(object: &Value, field: &str) -> Result<u64, SuiteError> {
     number(object, field)?.try_into().map_err(|_| wrong(field, "a number of 64 bits"))
 }
 
-fn decode(text: &str) -> Option<Vec<u8>> {
+/// The bytes of a text of hexadecimal digits, with or without 0x.
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("0x").unwrap_or(text).as_bytes();
     if digits.len() % 2 == 1 {
         return None;

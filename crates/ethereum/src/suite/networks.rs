@@ -1,42 +1,63 @@
 //! The networks that the public tests name, as chains.
 
 use super::SuiteError;
-use super::json::wrong;
 use crate::params::ChainSpec;
 use serde_json::{Map, Value, json};
 
-/// Forks in order: the name in the tests, and the switches of a genesis.json that it sets.
-const FORKS: [(&str, &[&str]); 16] = [
-    ("Frontier", &[]),
-    ("Homestead", &["homesteadBlock"]),
-    ("EIP150", &["eip150Block"]),
-    ("EIP158", &["eip155Block", "eip158Block"]),
-    ("Byzantium", &["byzantiumBlock"]),
-    ("Constantinople", &["constantinopleBlock"]),
-    ("ConstantinopleFix", &["petersburgBlock"]),
-    ("Istanbul", &["istanbulBlock"]),
-    ("Berlin", &["muirGlacierBlock", "berlinBlock"]),
-    ("London", &["londonBlock"]),
-    ("ArrowGlacier", &["arrowGlacierBlock"]),
-    ("Paris", &["mergeNetsplitBlock"]),
-    ("Shanghai", &["shanghaiTime"]),
-    ("Cancun", &["cancunTime"]),
-    ("Prague", &["pragueTime"]),
-    ("Osaka", &["osakaTime"]),
+/// Forks in order: the name in the tests, its other names, and the switches of a genesis.json that
+/// it sets.
+const FORKS: [(&str, &[&str], &[&str]); 22] = [
+    ("Frontier", &[], &[]),
+    ("Homestead", &[], &["homesteadBlock"]),
+    ("EIP150", &["TangerineWhistle"], &["eip150Block"]),
+    ("EIP158", &["SpuriousDragon"], &["eip155Block", "eip158Block"]),
+    ("Byzantium", &[], &["byzantiumBlock"]),
+    ("Constantinople", &[], &["constantinopleBlock"]),
+    ("ConstantinopleFix", &["Petersburg"], &["petersburgBlock"]),
+    ("Istanbul", &[], &["istanbulBlock"]),
+    ("MuirGlacier", &[], &["muirGlacierBlock"]),
+    ("Berlin", &[], &["berlinBlock"]),
+    ("London", &[], &["londonBlock"]),
+    ("ArrowGlacier", &[], &["arrowGlacierBlock"]),
+    ("GrayGlacier", &[], &["grayGlacierBlock"]),
+    ("Paris", &["Merge"], &["mergeNetsplitBlock"]),
+    ("Shanghai", &[], &["shanghaiTime"]),
+    ("Cancun", &[], &["cancunTime"]),
+    ("Prague", &[], &["pragueTime"]),
+    ("Osaka", &[], &["osakaTime"]),
+    ("BPO1", &[], &["bpo1Time"]),
+    ("BPO2", &[], &["bpo2Time"]),
+    ("BPO3", &[], &["bpo3Time"]),
+    ("BPO4", &[], &["bpo4Time"]),
 ];
+/// Forks that the tests name and that are not executed yet.
+const NOT_EXECUTED: [&str; 1] = ["Amsterdam"];
+/// Target, maximum and update fraction of the blob-parameter forks (EIP-7892), as go-ethereum's
+/// runner has them (`params/config.go`): the first two are mainnet's.
+const BLOBS: [(&str, [u64; 3]); 4] = [
+    ("bpo1", [10, 15, 8_346_193]),
+    ("bpo2", [14, 21, 11_684_671]),
+    ("bpo3", [21, 32, 20_609_697]),
+    ("bpo4", [14, 21, 13_739_630]),
+];
+/// The deposit contract of mainnet, which the runners of all clients use (EIP-6110).
+const DEPOSIT_CONTRACT: &str = "0x00000000219ab540356cbb839cbe05303d7705fa";
 /// Where Petersburg is set when a test is about Constantinople without it.
 const NEVER: u64 = 1 << 40;
 
 fn position(fork: &str) -> Result<usize, SuiteError> {
-    let name = if fork == "Merge" { "Paris" } else { fork };
-    let found = FORKS.iter().position(|(known, _)| *known == name);
-    found.ok_or_else(|| wrong("network", "a network of the tests"))
+    let is_one =
+        |(name, others, _): &(&str, &[&str], &[&str])| *name == fork || others.contains(&fork);
+    FORKS.iter().position(is_one).ok_or_else(|| match NOT_EXECUTED.contains(&fork) {
+        true => SuiteError::NotExecuted { fork: fork.into() },
+        false => SuiteError::Network { name: fork.into() },
+    })
 }
 
 /// Sets every switch up to `fork` to 0, except those of the last one, which begin at `at`.
 fn set(config: &mut Map<String, Value>, fork: &str, at: u64) -> Result<(), SuiteError> {
     let last = position(fork)?;
-    for (i, (_, switches)) in FORKS.iter().enumerate().take(last + 1) {
+    for (i, (_, _, switches)) in FORKS.iter().enumerate().take(last + 1) {
         for switch in *switches {
             config.insert((*switch).into(), json!(if i == last { at } else { 0 }));
         }
@@ -51,7 +72,15 @@ fn set(config: &mut Map<String, Value>, fork: &str, at: u64) -> Result<(), Suite
 }
 
 fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
-    let mut config = Map::from_iter([("chainId".into(), json!(1))]);
+    let blobs = BLOBS.map(|(fork, [target, max, fraction])| {
+        let numbers = json!({ "target": target, "max": max, "baseFeeUpdateFraction": fraction });
+        (fork.to_owned(), numbers)
+    });
+    let mut config = Map::from_iter([
+        ("chainId".into(), json!(1)),
+        ("depositContractAddress".into(), json!(DEPOSIT_CONTRACT)),
+        ("blobSchedule".into(), Value::Object(blobs.into_iter().collect())),
+    ]);
     match network.split_once("To") {
         None => set(&mut config, network, 0)?,
         Some((before, "DaoAt5")) => {
@@ -64,16 +93,17 @@ fn config(network: &str) -> Result<Map<String, Value>, SuiteError> {
             config.insert("terminalTotalDifficulty".into(), json!(0xc0000));
         }
         Some((before, after)) => {
-            set(&mut config, before, 0)?;
-            let (fork, at) = match after.split_once("AtTime15k") {
-                Some((fork, _)) => (fork, 15_000),
-                None => (after.trim_end_matches("At5"), 5),
+            let (fork, at) = match (after.split_once("AtTime15k"), after.strip_suffix("At5")) {
+                (Some((fork, "")), _) => (fork, 15_000),
+                (_, Some(fork)) => (fork, 5),
+                _ => return Err(SuiteError::Network { name: network.into() }),
             };
+            set(&mut config, before, 0)?;
             let last = position(fork)?;
             set(&mut config, fork, at)?;
             // of two forks at once, both begin here
             let between = FORKS.get(position(before)? + 1..last).unwrap_or_default();
-            for (_, switches) in between {
+            for (_, _, switches) in between {
                 for switch in *switches {
                     config.insert((*switch).into(), json!(at));
                 }
@@ -112,4 +142,60 @@ pub(super) fn spec(
         field: format!("genesis of {network}: {error}"),
         expected: "a chain",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Fork;
+
+    fn of(network: &str) -> Result<ChainSpec, SuiteError> {
+        let header = json!({ "difficulty": "0x20000", "gasLimit": "0x5000" });
+        spec(network, &header, &json!({}))
+    }
+
+    #[test]
+    fn every_name_of_a_fork_has_its_rules() {
+        for (names, fork) in [
+            (["EIP150", "TangerineWhistle"], Fork::TangerineWhistle),
+            (["EIP158", "SpuriousDragon"], Fork::SpuriousDragon),
+            (["ConstantinopleFix", "Petersburg"], Fork::Petersburg),
+            (["Paris", "Merge"], Fork::Paris),
+            (["Constantinople"; 2], Fork::Constantinople),
+            (["MuirGlacier"; 2], Fork::MuirGlacier),
+            (["GrayGlacier"; 2], Fork::GrayGlacier),
+            (["Osaka", "BPO1"], Fork::Osaka),
+        ] {
+            for name in names {
+                assert_eq!(of(name).unwrap().fork_at(0, 0), fork, "{name}");
+            }
+        }
+        let blobs = |network, time| of(network).unwrap().rules_at(0, time).blobs.unwrap().max;
+        let of_forks = ["Cancun", "Osaka", "BPO1", "BPO2", "BPO3", "BPO4"].map(|n| blobs(n, 0));
+        assert_eq!(of_forks, [6, 9, 15, 21, 32, 21]);
+        let transition = "OsakaToBPO1AtTime15k";
+        assert_eq!((blobs(transition, 14_999), blobs(transition, 15_000)), (9, 15));
+        let glacier = of("ArrowGlacierToParisAtDiffC0000").unwrap();
+        assert_eq!(glacier.fork_at(0, 0), Fork::ArrowGlacier);
+    }
+
+    #[test]
+    fn deposits_go_to_the_contract_of_mainnet() {
+        let mainnet = ChainSpec::by_name("mainnet").unwrap().deposit_contract;
+        assert_eq!(of("Prague").unwrap().deposit_contract, mainnet);
+    }
+
+    #[test]
+    fn networks_that_are_not_run_say_why() {
+        for (name, words) in [
+            ("Amsterdam", "Amsterdam is not executed"),
+            ("BPO2ToAmsterdamAtTime15k", "Amsterdam is not executed"),
+            ("Atlantis", "unknown network Atlantis"),
+            ("BerlinToLondonAtTime15kAt5", "unknown network"),
+            ("BerlinToLondon", "unknown network BerlinToLondon"),
+        ] {
+            let error = of(name).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
 }

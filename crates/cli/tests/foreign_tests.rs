@@ -1,0 +1,236 @@
+//! Tests and witnesses of other producers, in the shapes in which they write them: what is not
+//! understood is counted and named, and ends nothing else.
+
+use crate::program::{Ended, Scratch, blockmill, document, run, succeed_json};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON")
+}
+
+fn test(path: &Path) -> (Value, Ended) {
+    let ended = run(blockmill("test --json").arg(path));
+    (document(&ended), ended)
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn state_tests_without_signed_bytes_run_from_their_fields() {
+    let folder = testkit::case("03-state-test-without-txbytes");
+    for (name, passed) in [("add11", 7), ("with-txbytes/statetest1", 1)] {
+        let (found, _) = test(&folder.join(format!("{name}.json")));
+        let counts = ["passed", "failed", "skipped"].map(|name| found["result"][name].as_u64());
+        assert_eq!(counts, [Some(passed), Some(0), Some(0)], "{name}: {found}");
+        assert_eq!((&found["status"], &found["exit_code"]), (&"ok".into(), &0.into()));
+    }
+    // these two state only zeros, as a fuzzer writes them: the root is that of go-ethereum v1.17.10
+    for (name, root) in [
+        ("statetest", "0xad1024c87b5548e77c937aa50f72b6cb620d278f4dd79bae7f78f71ff75af458"),
+        ("statetest1", "0xa2b3391f7a85bf1ad08dc541a1b99da3c591c156351391f26ec88c557ff12134"),
+    ] {
+        let (found, _) = test(&folder.join(format!("{name}.json")));
+        let case = &found["result"]["cases"][0];
+        assert_eq!((&case["stateRoot"], &case["pass"]), (&root.into(), &false.into()), "{name}");
+        assert_eq!(found["exit_code"], 1);
+    }
+    // another value gives another root, so that the fields count
+    let scratch = Scratch::new("foreign-state-test");
+    let (path, mut changed) = (scratch.path("a.json"), read_json(&folder.join("add11.json")));
+    changed["add11"]["transaction"]["value"] = serde_json::json!(["0x0186a1"]);
+    fs::write(&path, changed.to_string()).expect("a file");
+    let (found, _) = test(&path);
+    assert_eq!((&found["result"]["failed"], &found["exit_code"]), (&7.into(), &1.into()));
+    // the key and the account of the test say the same
+    changed["add11"]["transaction"]["value"] = serde_json::json!(["0x0186a0"]);
+    changed["add11"]["transaction"].as_object_mut().expect("fields").remove("sender");
+    fs::write(&path, changed.to_string()).expect("a file");
+    assert_eq!(test(&path).0["result"]["passed"], 7);
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn what_a_run_does_not_understand_is_counted_and_the_rest_runs() {
+    let folder = testkit::case("04-test-folder-aborts");
+    let (found, _) = test(&folder.join("S1"));
+    let result = &found["result"];
+    assert_eq!((&result["skipped"], &result["failed"]), (&1.into(), &0.into()), "{found}");
+    assert!(result["passed"].as_u64() > Some(20), "{found}");
+    assert_eq!((&found["status"], &found["exit_code"]), (&"incomplete".into(), &3.into()));
+    let skipped = result["cases"].as_array().expect("cases").iter();
+    let skipped: Vec<_> = skipped.filter(|case| case["pass"].is_null()).collect();
+    assert!(skipped[0]["error"].as_str().expect("a reason").contains("engine"), "{skipped:?}");
+    let text = run(blockmill("test").arg(folder.join("S1"))).stdout;
+    assert!(text.contains("skip  x (Prague): tests of the engine API"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("all ") && line.contains("1 not run")));
+
+    for network in fs::read_dir(folder.join("networks")).expect("networks") {
+        let path = network.expect("a network").path();
+        let (found, _) = test(&path);
+        let is_run = !path.to_string_lossy().contains("Amsterdam");
+        let counts = ["passed", "skipped"].map(|name| found["result"][name].as_u64());
+        let expected = if is_run { [Some(1), Some(0)] } else { [Some(0), Some(1)] };
+        assert_eq!(counts, expected, "{}: {found}", path.display());
+        assert_eq!(found["exit_code"], if is_run { 0 } else { 3 }, "{}", path.display());
+    }
+}
+
+#[test]
+fn files_without_a_test_are_not_a_success() {
+    let scratch = Scratch::new("foreign-no-tests");
+    let folder = scratch.path("tests");
+    fs::create_dir_all(folder.join("below")).expect("a folder");
+    std::os::unix::fs::symlink(&folder, folder.join("below/loop")).expect("a link");
+    for (name, text) in [("a", "{}"), ("b", "[1]"), ("c", "{\"x\": {\"config\": {}}}"), ("d", "{")]
+    {
+        fs::write(folder.join(format!("{name}.json")), text).expect("a file");
+        let (found, _) = test(&folder.join(format!("{name}.json")));
+        assert_eq!((&found["status"], &found["exit_code"]), (&"unknown".into(), &6.into()));
+    }
+    let (found, _) = test(&folder);
+    assert_eq!((&found["result"]["unread_files"], &found["exit_code"]), (&4.into(), &6.into()));
+    // what cannot be reached is named
+    std::os::unix::fs::symlink("nowhere", folder.join("below/e.json")).expect("a link");
+    let ended = run(blockmill("test").arg(&folder));
+    assert!(ended.stdout.contains("e.json: cannot read"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("5 not run") && ended.code != Some(0), "{}", ended.stdout);
+}
+
+/// A command that may have a gigabyte of memory.
+fn bounded(words: &str, path: &Path) -> Command {
+    let program = blockmill("");
+    let mut command = Command::new("sh");
+    let line = format!("ulimit -v 1500000; exec \"$0\" {words} \"$1\"");
+    command.arg("-c").arg(line).arg(program.get_program()).arg(path);
+    command.stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+}
+
+#[test]
+fn devices_and_pipes_are_no_files_to_read_as_a_whole() {
+    let scratch = Scratch::new("foreign-devices");
+    let pipe = scratch.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    for path in [PathBuf::from("/dev/zero"), pipe] {
+        for words in ["test", "report", "serve", "verify x --config"] {
+            let ended = run(&mut bounded(words, &path));
+            assert_eq!(ended.code, Some(if words == "test" { 6 } else { 2 }), "{words}: {ended:?}");
+            let text = ended.stdout + &ended.stderr;
+            assert!(text.contains("expected a regular file, found a device"), "{words}: {text}");
+        }
+    }
+    let ended = run(&mut bounded("witness", Path::new("/dev/zero")));
+    assert!(ended.code.is_some_and(|code| code > 1), "{ended:?}");
+}
+
+#[test]
+fn what_unpacks_to_far_more_than_a_witness_is_refused_soon() {
+    let scratch = Scratch::new("foreign-bomb");
+    let path = scratch.path("bomb.json.zst");
+    let mut text = zstd::Encoder::new(fs::File::create(&path).expect("a file"), 1).expect("zstd");
+    let piece = vec![b' '; 1 << 20];
+    for _ in 0..1500 {
+        std::io::Write::write_all(&mut text, &piece).expect("bytes");
+    }
+    text.finish().expect("a file");
+    let ended = run(&mut bounded("witness", &path));
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(ended.stderr.contains("bytes when it is unpacked"), "{}", ended.stderr);
+}
+
+fn witness(words: &str, files: &[&Path]) -> Ended {
+    run(blockmill(&format!("witness {words}")).args(files))
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn witnesses_are_read_as_clients_write_them() {
+    let folder = testkit::case("06-witness-shapes");
+    let file = |name: &str| folder.join(name);
+    for (name, code, words) in [
+        ("own.json", 0, ""),
+        ("hexchain.json", 0, ""),
+        ("maps.json", 0, ""),
+        ("gethheaders.json", 0, ""),
+        ("missingnode.json", 3, "lacks the trie node"),
+        ("noheaders.json", 3, "lacks the header of the parent block"),
+        ("rpc.json", 2, "a witness without its block"),
+        ("result.json", 2, "a witness without its block"),
+    ] {
+        let ended = witness("", &[&file(name)]);
+        assert_eq!(ended.code, Some(code), "{name}: {ended:?}");
+        assert!(ended.stderr.contains(words), "{name}: {}", ended.stderr);
+    }
+
+    // the block in a second file: digits, an answer of debug_getRawBlock, or bytes
+    let scratch = Scratch::new("foreign-witness");
+    let block = read_json(&file("own.json"))["block"].as_str().expect("a block").to_owned();
+    let answer = serde_json::json!({ "jsonrpc": "2.0", "id": 1, "result": block }).to_string();
+    for (name, bytes) in [
+        ("digits", format!("{block}\n").into_bytes()),
+        ("answer", answer.into_bytes()),
+        ("rlp", testkit::hex::decode(&block)),
+    ] {
+        let path = scratch.path(name);
+        fs::write(&path, bytes).expect("a file");
+        for name in ["rpc.json", "result.json"] {
+            for files in [[&file(name), &path], [&path, &file(name)]] {
+                let found = succeed_json(blockmill("witness --chain mainnet").args(files));
+                assert_eq!(found[0]["block"], 46_147, "{found}");
+            }
+        }
+        let ended = witness("", &[&path, &file("rpc.json")]);
+        assert!(ended.stderr.contains("name it with --chain"), "{ended:?}");
+        let ended = witness("--chain mainnet", &[&path]);
+        assert!(ended.stderr.contains("a block without a witness"), "{ended:?}");
+    }
+    let files = [file("1192c3_witness.rlp"), file("1192c3_block.rlp")];
+    // this one lacks the account that the transaction calls
+    let ended = witness("--chain hoodi", &[&files[0], &files[1]]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("lacks the trie node 0x7e224bab"), "{}", ended.stderr);
+    // a witness of another block
+    let ended = witness("--chain mainnet", &[&file("rpc.json"), &file("1192c3_block.rlp")]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+}
+
+#[testkit::needs(cases)]
+#[test]
+fn a_witness_that_says_another_hash_or_number_than_its_block_is_refused() {
+    let scratch = Scratch::new("foreign-witness-stated");
+    let path = scratch.path("changed.json");
+    let own = read_json(&testkit::case("06-witness-shapes/own.json"));
+    let hash = own["hash"].as_str().expect("a hash").replace("0x4e", "0x4f");
+    for (field, value) in [("number", Value::from(46_148)), ("hash", Value::from(hash))] {
+        let mut changed = own.clone();
+        changed[field] = value;
+        fs::write(&path, changed.to_string()).expect("a file");
+        let ended = witness("", &[&path]);
+        assert_eq!(ended.code, Some(4), "{ended:?}");
+        assert!(ended.stderr.contains(&format!("the file says {field} ")), "{}", ended.stderr);
+    }
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn shapes_that_are_not_read_are_named() {
+    let folder = testkit::fixture("ethereum/witness-native");
+    for (name, words) in [
+        ("ethrex-560048-1041734.json.zst", "ethrex-replay or keth"),
+        ("keth-1-21688509.json.zst", "ethrex-replay or keth"),
+        ("zeth-1-1150000.json.gz", "zeth"),
+        ("sbv-1-1.json.zst", "Scroll"),
+        ("sbv-17000-2965788-block.json.zst", "eth_getBlockByNumber"),
+        ("ethrex-560048-1145479.bin.zst", "neither JSON nor RLP"),
+    ] {
+        let ended = witness("", &[&folder.join(name)]);
+        assert_eq!(ended.code, Some(6), "{name}: {ended:?}");
+        assert!(ended.stderr.contains(words), "{name}: {}", ended.stderr);
+    }
+    let lists = folder.join("test_block_witness-ddf5.json.zst");
+    let ended = witness("", &[&lists]);
+    assert!(ended.stderr.contains("a witness without its block"), "{ended:?}");
+}
