@@ -25,6 +25,7 @@ type options struct {
 	goOn   bool   // begin behind the last block of a database that is there
 	latest bool   // keep only the state after the last block
 	list   string // write all entries of the database to a file
+	script string // run this script instead, in hexadecimal digits
 }
 
 // line is what a run prints: the part of a run record that it alone knows.
@@ -47,6 +48,13 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
+	}
+	if o.script != "" {
+		if err := script(o.config, o.script); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	line, err := restore(o)
 	if err == nil {
@@ -74,9 +82,12 @@ func parse() (options, error) {
 	flag.BoolVar(&o.goOn, "go-on", false, "go on from the database in -dir")
 	flag.BoolVar(&o.latest, "keep-latest", false, "keep only the state after the last block")
 	flag.StringVar(&o.list, "entries", "", "write all entries of the database to this file: key and value in digits")
+	flag.StringVar(&o.script, "script", "", "run this script, in hexadecimal digits, and print nanoseconds")
 	flag.Parse()
 	o.verify = verify == "full"
 	switch {
+	case o.script != "" && o.config != "":
+		return o, nil
 	case o.dump == "" || o.config == "" || o.dir == "":
 		return o, errors.New("-dump, -config and -dir are needed")
 	case verify != "full" && verify != "none":

@@ -2,6 +2,7 @@
 
 use crate::dumps;
 use crate::dumps::Dump;
+use crate::witnesses::with_malformed_key;
 use blockmill_neo::error::Rule;
 use blockmill_neo::execute::{
     admit::Judge,
@@ -147,6 +148,27 @@ fn witnesses_of_any_form_are_run() {
     assert_eq!(one(Draft { account: Some(gas), ..nobody.clone() }), wrong);
     let oracle = "0xfe924b7cfe89ddd271abaf7210a80a7e11178758".parse().unwrap();
     assert_eq!(one(Draft { account: Some(oracle), ..nobody }), wrong, "no answer");
+}
+
+#[testkit::needs(fixtures)]
+#[test]
+fn a_malformed_key_fails_where_neo_go_tries_it() {
+    let text = testkit::read(Dump::CHAIN50.config);
+    let magic = Protocol::from_yaml(std::str::from_utf8(&text).unwrap()).unwrap().magic;
+    let with = |bad: Option<usize>, signers: [usize; 2]| {
+        // the account is that of the script, and the hash covers it
+        let (_, verification) = with_malformed_key(UInt256::ZERO, magic, bad, signers);
+        let mut draft = Draft { verification, ..Draft::default() };
+        (draft.invocation, _) = with_malformed_key(draft.hash(), magic, bad, signers);
+        one(draft)
+    };
+    assert_eq!(with(None, [0, 2]), RIGHT);
+    assert_eq!(with(None, [2, 0]), Some(Rule::Witness));
+    // a key between those that sign is not tried, the first and the last one are
+    assert_eq!(with(Some(1), [0, 3]), RIGHT);
+    assert_eq!(with(Some(1), [2, 3]), Some(Rule::Witness));
+    assert_eq!(with(Some(3), [0, 1]), Some(Rule::Witness));
+    assert_eq!(with(Some(0), [2, 3]), Some(Rule::Witness));
 }
 
 #[testkit::needs(fixtures)]

@@ -121,6 +121,42 @@ fn every_way_to_verify_gives_the_verdict_of_one_signature_after_the_other() {
     }
 }
 
+/// The verification script of keys of which two sign, one of them no point, and the signatures.
+pub fn with_malformed_key(
+    hash: UInt256,
+    magic: u32,
+    bad: Option<usize>,
+    signers_at: [usize; 2],
+) -> (Vec<u8>, Vec<u8>) {
+    let signers = signers(&mut Random::new(36), 4);
+    let mut keys: Vec<PublicKey> = signers.iter().map(|(key, _)| *key).collect();
+    let mut verification = multisig_script(2, &keys);
+    if let Some(bad) = bad {
+        // no square has this x
+        keys[bad] = [0xff; 33];
+        keys[bad][0] = 2;
+        let place = 1 + 35 * bad + 2;
+        verification[place..place + 33].copy_from_slice(&keys[bad]);
+    }
+    let signatures = signers_at.map(|at| sign(&signers[at].1, magic, hash));
+    (signatures.concat(), verification)
+}
+
+#[test]
+fn several_keys_with_a_malformed_one_are_left_to_the_machine() {
+    let tables = KeyTables::new(0);
+    let (signatures, hasher) = (Signatures::detect(), ManySha256::detect());
+    let verifier = Verifier { magic: MAGIC, signatures, tables: &tables, hasher };
+    let hash = UInt256([7; 32]);
+    for bad in [None, Some(0), Some(1), Some(3)] {
+        let (invocation, verification) = with_malformed_key(hash, MAGIC, bad, [0, 2]);
+        let witness = Witness { invocation: &invocation, verification: &verification };
+        let checked = verifier.verify(&[Signed { hash, witness }]);
+        assert_eq!(matches!(checked[0].verdict, Verdict::Valid { .. }), bad.is_none());
+        assert_eq!(checked[0].verdict == Verdict::Machine, bad.is_some());
+    }
+}
+
 #[test]
 fn a_contract_has_no_script_and_needs_the_machine() {
     let tables = KeyTables::new(0);

@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod iterator;
 pub mod keys;
+pub mod multisig;
 pub mod murmur;
 pub mod runtime;
 pub mod storage;

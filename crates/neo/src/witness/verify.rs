@@ -3,7 +3,7 @@
 
 use super::standard::Standard;
 use crate::types::{UInt160, UInt256, Witness};
-use crypto::{EcdsaCheck, Key, KeyTables, ManySha256, Signatures};
+use crypto::{EcdsaCheck, Key, KeyTables, ManySha256, Signatures, is_p256_key};
 use hashbrown::HashMap;
 
 /// A push of a signature: two bytes, then r and s.
@@ -143,10 +143,18 @@ impl Verifier<'_> {
     fn open<'a>(&self, signed: &[Signed<'a>], checked: &mut [Checked]) -> Vec<Open<'a>> {
         let mut open = Vec::with_capacity(signed.len());
         let mut messages = Vec::with_capacity(signed.len());
+        // with a key that is none it depends on which ones are tried: the machine knows
+        let mut known: HashMap<&[u8], bool> = HashMap::new();
+        let mut has_keys = |script: &'a [u8], standard: &Standard<'_>| {
+            let mut keys = standard.keys();
+            let checked = || keys.all(|key| is_p256_key(key));
+            !standard.is_multisig || *known.entry(script).or_insert_with(checked)
+        };
         for (index, each) in signed.iter().enumerate() {
-            let Some(standard) = Standard::of(each.witness.verification) else { continue };
+            let script = each.witness.verification;
+            let Some(standard) = Standard::of(script) else { continue };
             let Some(signatures) = pushed_signatures(each.witness.invocation) else { continue };
-            if signatures.len() != standard.signatures {
+            if signatures.len() != standard.signatures || !has_keys(script, &standard) {
                 continue;
             }
             checked[index].verdict = Verdict::Valid { units: cost(&standard) };

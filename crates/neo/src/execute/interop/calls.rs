@@ -2,6 +2,7 @@
 
 use super::{
     keys::{self, multisig_account, signed_digest},
+    multisig,
     syscalls::SIGNATURE_PRICE,
 };
 use crate::{
@@ -161,23 +162,13 @@ pub(super) fn check_multisig(engine: &mut Engine<'_>) -> Result<(), Fault> {
     {
         return Err(Fault::Length { expected: 64, found: other.len() });
     }
-    // neo-go begins at both ends
-    if let [first, .., last] = &public_keys[..]
-        && signatures.len() > 1
-    {
-        keys::public_key(first)?;
-        keys::public_key(last)?;
-    }
     let digest = digest(engine);
-    let mut found = 0;
-    for (index, key) in public_keys.iter().enumerate() {
-        let left = signatures.len() - found;
-        if left == 0 || public_keys.len() - index < left {
-            break;
-        }
-        let key = keys::public_key(key)?;
-        found += usize::from(keys::verify(&key, digest, &signatures[found]));
-    }
-    engine.vm.push(Item::Bool(found == signatures.len()));
+    let valid = multisig::check(
+        public_keys.len(),
+        signatures.len(),
+        |key| keys::public_key(&public_keys[key]),
+        |key, signature| keys::verify(key, digest, &signatures[signature]),
+    )?;
+    engine.vm.push(Item::Bool(valid));
     Ok(())
 }

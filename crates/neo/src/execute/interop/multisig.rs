@@ -1,0 +1,105 @@
+//! Several signatures by several keys (`vm.CheckMultisigPar`).
+
+use std::collections::VecDeque;
+
+/// Whether each of the signatures is by a key, both in their order. `decode` reads a key by its
+/// number, `signed` says whether it made a signature.
+///
+/// Keys are tried from both ends. neo-go does so on several threads; here each result comes in the
+/// order in which it was asked for, so that it is certain which keys are read.
+///
+/// # Errors
+///
+/// Returns the error of a key that is tried and cannot be read.
+pub fn check<K, E>(
+    keys: usize,
+    signatures: usize,
+    decode: impl Fn(usize) -> Result<K, E>,
+    signed: impl Fn(&K, usize) -> bool,
+) -> Result<bool, E> {
+    if signatures == 1 {
+        for key in 0..keys {
+            if signed(&decode(key)?, 0) {
+                return Ok(true);
+            }
+        }
+        return Ok(false);
+    }
+    let (mut first_key, mut last_key) = (0, keys.saturating_sub(1));
+    let (mut first, mut last) = (0, signatures.saturating_sub(1));
+    let mut tried = VecDeque::from([(decode(first_key)?, first), (decode(last_key)?, last)]);
+    let mut valid = true;
+    while let Some((key, signature)) = tried.pop_front() {
+        let forward = signature != last;
+        let found = signed(&key, signature);
+        if first_key + 1 == last_key {
+            valid = found && first + 1 == last;
+            if valid && !tried.is_empty() {
+                continue;
+            }
+            break;
+        }
+        if found {
+            if first + 1 == last {
+                continue;
+            }
+            if forward { first += 1 } else { last -= 1 }
+        }
+        if forward {
+            first_key += 1
+        } else {
+            last_key -= 1
+        }
+        let next = if forward { (first_key, first) } else { (last_key, last) };
+        tried.push_back((decode(next.0)?, next.1));
+    }
+    Ok(valid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One key after the other, as the C# node does.
+    fn in_order(keys: usize, makers: &[Option<usize>]) -> bool {
+        let mut next = 0;
+        (0..keys).for_each(|key| next += usize::from(makers.get(next) == Some(&Some(key))));
+        next == makers.len()
+    }
+
+    #[test]
+    fn both_ends_have_the_answer_of_one_key_after_the_other() {
+        let mut counts = [0; 2];
+        for keys in 1..=5 {
+            for signatures in 1..=keys {
+                // who made each signature: a key, or nobody
+                for number in 0..(keys + 1).pow(signatures as u32) {
+                    let maker = |at: usize| {
+                        let maker = number / (keys + 1).pow(at as u32) % (keys + 1);
+                        maker.checked_sub(1)
+                    };
+                    let makers: Vec<_> = (0..signatures).map(maker).collect();
+                    let signed = |key: &usize, signature: usize| makers[signature] == Some(*key);
+                    let found = check(keys, signatures, Ok::<_, ()>, signed).unwrap();
+                    assert_eq!(found, in_order(keys, &makers), "{keys} {makers:?}");
+                    counts[usize::from(found)] += 1;
+                }
+            }
+        }
+        assert!(counts[0] > 1_000 && counts[1] == 57, "{counts:?}");
+    }
+
+    #[test]
+    fn keys_that_are_not_tried_may_be_anything() {
+        let check = |bad: usize, makers: [usize; 2]| {
+            let decode = |key| if key == bad { Err("bad") } else { Ok(key) };
+            check(4, 2, decode, |key, signature| makers[signature] == *key)
+        };
+        assert_eq!(check(1, [0, 3]), Ok(true));
+        assert_eq!(check(1, [2, 3]), Err("bad"));
+        assert_eq!(check(2, [0, 1]), Err("bad"));
+        // both ends are tried always
+        assert_eq!(check(3, [0, 1]), Err("bad"));
+        assert_eq!(check(0, [2, 3]), Err("bad"));
+    }
+}
