@@ -147,7 +147,7 @@ impl Verifier<'_> {
         let mut known: HashMap<&[u8], bool> = HashMap::new();
         let mut has_keys = |script: &'a [u8], standard: &Standard<'_>| {
             let mut keys = standard.keys();
-            let checked = || keys.all(|key| is_p256_key(key));
+            let checked = || keys.all(is_p256_key);
             !standard.is_multisig || *known.entry(script).or_insert_with(checked)
         };
         for (index, each) in signed.iter().enumerate() {

@@ -44,6 +44,16 @@ impl Json {
     }
 }
 
+/// The text of bytes, each byte that is not UTF-8 replaced as Go does: Rust replaces several at once.
+fn replaced(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    text
+}
+
 impl Parser<'_> {
     fn expected(&self, expected: &'static str) -> Error {
         Error::Json { at: self.at, expected }
@@ -168,7 +178,7 @@ impl Parser<'_> {
             let byte = self.peek().ok_or(self.expected("a quote"))?;
             self.at += 1;
             match byte {
-                b'"' => return Ok(String::from_utf8_lossy(&bytes).into_owned()),
+                b'"' => return Ok(replaced(&bytes)),
                 0..=0x1f => return Err(self.expected("no control character")),
                 b'\\' => self.escape(&mut bytes)?,
                 byte => bytes.push(byte),
@@ -218,5 +228,23 @@ impl Parser<'_> {
             self.at = before;
         }
         Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_that_is_not_utf_8_is_replaced() {
+        let text = |bytes: &[u8]| Json::parse(&[b"\"", bytes, b"\""].concat());
+        // two bytes of a character of three, of four, and what begins none
+        for (bytes, replaced) in [
+            (&b"a\xe2\x82b"[..], "a\u{fffd}\u{fffd}b"),
+            (b"\xf0\x9f\x98", "\u{fffd}\u{fffd}\u{fffd}"),
+            (b"\xff\xc3\xa9", "\u{fffd}\u{e9}"),
+        ] {
+            assert_eq!(text(bytes), Ok(Json::Text(replaced.into())));
+        }
     }
 }

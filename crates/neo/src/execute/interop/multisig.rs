@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn both_ends_have_the_answer_of_one_key_after_the_other() {
         let mut counts = [0; 2];
-        for keys in 1..=5 {
+        for keys in 1..=5_usize {
             for signatures in 1..=keys {
                 // who made each signature: a key, or nobody
                 for number in 0..(keys + 1).pow(signatures as u32) {
