@@ -26,10 +26,20 @@ fn open(folder: &Path) -> Result<ChainStore, Error> {
     Ok(ChainStore::open_read_only(folder)?.0)
 }
 
-/// Numbers of the first and of the last block; none in an empty store.
+/// Numbers of the first and of the last block; none in an empty store. A first block that an import
+/// added is left out, as in the archive that the store was imported from.
 pub(crate) fn block_range(folder: &Path) -> Result<Option<(u64, u64)>, Error> {
     let store = open(folder)?;
-    Ok(store.first().zip(store.tip()).map(|(first, tip)| (first, tip.number)))
+    let Some(tip) = store.tip() else { return Ok(None) };
+    Ok(first_of(&store)?.map(|first| (first, tip.number)))
+}
+
+/// The first block that counts as one of the archive.
+fn first_of(store: &ChainStore) -> Result<Option<u64>, Error> {
+    let Some(first) = store.first() else { return Ok(None) };
+    let has_more = store.tip().is_some_and(|tip| tip.number > first);
+    let added = has_more && store.is_first_added()?;
+    Ok(Some(first + u64::from(added)))
 }
 
 /// What a store keeps, and of which chain it is.
@@ -42,6 +52,7 @@ pub(crate) fn kept(folder: &Path) -> Result<Kept, Error> {
         bodies: store.body(first)?.is_some(),
         receipts: store.receipts(first)?.is_some(),
         chain: Some(tip.chain),
+        total: Some(tip.total_difficulty).filter(|total| *total != [0; 32]),
     })
 }
 
@@ -104,7 +115,7 @@ impl Reader {
     pub fn new(folder: &Path, want: Want, range: RangeInclusive<u64>) -> Result<Self, Error> {
         let store = open(folder)?;
         let after = store.tip().map_or(0, |tip| tip.number + 1);
-        let first = store.first().unwrap_or(after);
+        let first = first_of(&store)?.unwrap_or(after);
         let next = (*range.start()).clamp(first, after);
         let end = range.end().saturating_add(1).clamp(next, after);
         Ok(Self { store, want, next, end })

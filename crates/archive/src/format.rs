@@ -57,6 +57,8 @@ pub(crate) struct Kept {
     pub receipts: bool,
     /// Hash of the genesis block, where it is stated.
     pub chain: Option<[u8; 32]>,
+    /// Total difficulty of the last block, big-endian, where it is stated without being read.
+    pub total: Option<[u8; 32]>,
 }
 
 /// How a file or a folder is told to be of a format.
@@ -134,7 +136,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         endings: &[".era1"],
         network: era1::network_of,
         range: |file| Ok(first_and_last(era1::block_range(file)?)),
-        kept: |_| Ok(Kept { bodies: true, receipts: true, chain: None }),
+        kept: |_| Ok(Kept { bodies: true, receipts: true, ..Kept::default() }),
         jumps: true,
         open: |files, want, range| Ok(Box::new(era1::Reader::new(files, want, range)?)),
         inspect: era1::inspect,
@@ -194,7 +196,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         endings: &[],
         network: |_| None,
         range: |tables| Ok(first_and_last(freezer::block_range(tables)?)),
-        kept: |_| Ok(Kept { bodies: true, receipts: true, chain: None }),
+        kept: |_| Ok(Kept { bodies: true, receipts: true, ..Kept::default() }),
         jumps: false,
         open: |files, want, range| Ok(Box::new(freezer::Reader::new(only(&files), want, range)?)),
         inspect: freezer::inspect,

@@ -101,6 +101,12 @@ impl Archive {
         self.kept.chain
     }
 
+    /// The total difficulty of the last block, big-endian, where the archive is a store that knows
+    /// it.
+    pub fn last_total_difficulty(&self) -> Option<[u8; 32]> {
+        self.kept.total
+    }
+
     /// How many blocks the files state that begin with block `number` or a later one; none where
     /// one of them does not say.
     pub fn blocks_from(&self, number: u64) -> Option<u64> {

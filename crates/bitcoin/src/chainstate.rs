@@ -3,7 +3,7 @@
 //! Both are parts of one store, whose manifest carries that block: a commit is one rename.
 
 use crate::BlockHash;
-use crate::data_folder::refuse_foreign;
+use crate::data_folder::expect_own;
 use crate::fault::Error;
 use crate::options::Options;
 use crate::run::Tip;
@@ -124,7 +124,7 @@ impl Chainstate {
     pub fn open(data: &Path, options: &Options) -> Result<Self, Error> {
         let genesis = options.params.genesis_hash;
         // before anything is created, cut or removed
-        refuse_foreign(data, &options.params)?;
+        expect_own(data, &options.params)?;
         let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
         let Opened { store, coins, undo, state } = Opened::open(data, &options.disk, memory)?;
         let tip = state.map_or(Tip { height: 0, hash: genesis }, |state| state.tip);

@@ -5,13 +5,18 @@ use crate::chainstate::{CHAINSTATE, COINS, State, UNDO};
 use crate::fault::Error;
 use crate::index::INDEX_MAGIC;
 use crate::params::Params;
+use chain::Digits;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use store::{ChainStore, Store};
 
 /// Name of the block index in the folder of a store.
 pub(crate) const INDEX: &str = "index";
+/// Name of the file with the challenge of a signet of somebody's.
+const CHALLENGE: &str = "signet";
+/// What it begins with, as `--chain` has it.
+const SIGNET: &str = "signet:";
 /// Files that a store of Ethereum has, in this format or an older one, and ours has not.
 const OF_ETHEREUM: [&str; 2] = ["checkpoint", "hashes.00000"];
 
@@ -28,7 +33,7 @@ pub fn holds_bitcoin(folder: &Path) -> bool {
 ///
 /// # Errors
 /// [`Error::OtherChain`] names both chains; [`Error::Damaged`] says what stands in the way.
-pub(crate) fn refuse_foreign(folder: &Path, params: &Params) -> Result<(), Error> {
+pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
     let other = |expected: String| {
         let found = format!("Bitcoin {}", params.name);
         Err(Error::OtherChain { expected, found })
@@ -45,10 +50,13 @@ pub(crate) fn refuse_foreign(folder: &Path, params: &Params) -> Result<(), Error
             let advice = "remove it if nothing else needs it: the block files are scanned again";
             return Err(Error::Damaged(format!("{}: {what}; {advice}", index.display())));
         }
-        let stored =
-            Params::all().into_iter().find(|network| head.get(8..12) == Some(&network.magic));
-        if let Some(stored) = stored.filter(|stored| stored.magic != params.magic) {
-            return other(format!("Bitcoin {}", stored.name));
+        let magic = head.get(8..12).filter(|magic| *magic != params.magic);
+        if let Some(magic) = magic.filter(|_| head.starts_with(&INDEX_MAGIC)) {
+            let stored = Params::all().into_iter().find(|network| network.magic == magic);
+            return other(stored.map_or_else(
+                || format!("a signet of its own, magic {}", Digits(magic)),
+                |stored| format!("Bitcoin {}", stored.name),
+            ));
         }
     }
     match stored_state(folder)? {
@@ -73,6 +81,62 @@ fn name_of(genesis: &BlockHash) -> String {
     let params = Params::by_genesis(genesis);
     let unknown = || format!("the chain that begins with {genesis}");
     params.map_or_else(unknown, |params| format!("Bitcoin {}", params.name))
+}
+
+/// Keeps the challenge of a signet that is not built in: its blocks say its hash only.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn keep_challenge(folder: &Path, params: &Params) -> io::Result<()> {
+    let Some(challenge) = &params.signet_challenge else { return Ok(()) };
+    if Params::by_magic(params.magic).is_some() {
+        return Ok(());
+    }
+    let text = format!("{SIGNET}{}\n", Digits(challenge));
+    let path = folder.join(CHALLENGE);
+    if fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let temporary = path.with_extension("new");
+    let mut file = File::create(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&temporary, &path)
+}
+
+/// The signet that a store keeps the challenge of; none of a network that is built in.
+///
+/// # Errors
+/// [`Error::Damaged`] where the file is no challenge, or that of another signet than the blocks;
+/// the file cannot be read.
+pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
+    let path = folder.join(CHALLENGE);
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => {
+            return Err(store::Error::Io { action: "read", path, source }.into());
+        }
+    };
+    let challenge = str::from_utf8(&text).ok().and_then(|text| {
+        let digits = text.strip_suffix('\n')?.strip_prefix(SIGNET)?.as_bytes();
+        let (pairs, []) = digits.as_chunks::<2>() else { return None };
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        let byte = |[high, low]: &[u8; 2]| Some((digit(*high)? << 4 | digit(*low)?) as u8);
+        pairs.iter().map(byte).collect::<Option<Vec<u8>>>()
+    });
+    let advice = "import again with --chain signet:CHALLENGE: that writes it";
+    let damaged = |what: &str| Error::Damaged(format!("{}: {what}; {advice}", path.display()));
+    let challenge = challenge.ok_or_else(|| damaged("expected signet: and digits"))?;
+    let params = Params::signet_with(challenge);
+    let head = first_bytes(&folder.join(INDEX)).unwrap_or_default();
+    match head.get(8..12) {
+        Some(magic) if head.starts_with(&INDEX_MAGIC) && magic != params.magic => {
+            Err(damaged("expected the challenge of the stored blocks, found another"))
+        }
+        _ => Ok(Some(params)),
+    }
 }
 
 /// Up to twelve bytes of a file, padded with zeros; none of a file that cannot be read, empty for

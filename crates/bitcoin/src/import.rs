@@ -55,7 +55,7 @@ fn passes(
     run: &mut Run,
     start: Instant,
 ) -> Result<(), Error> {
-    data_folder::refuse_foreign(data, &options.params)?;
+    data_folder::expect_own(data, &options.params)?;
     // files from the middle of a chain are no store to go on from
     let kept = Some(data).filter(|_| options.from.is_none());
     let mut index = pass1::index(files, options, kept, run)?;

@@ -162,6 +162,9 @@ fn status_of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Status> 
     if let Some(error) = cause.downcast_ref::<ethereum::convert::ConvertError>() {
         return Some(error.status());
     }
+    if let Some(error) = cause.downcast_ref::<ethereum::params::KeptError>() {
+        return Some(error.status());
+    }
     if let Some(error) = cause.downcast_ref::<bitcoin::Error>() {
         return Some(error.status());
     }

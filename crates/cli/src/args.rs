@@ -249,7 +249,7 @@ pub struct Inspect {
     /// Store of executed Neo blocks: what an account has, and its transfers
     #[arg(long, value_name = "ADDRESS|HASH")]
     pub account: Option<String>,
-    /// --account: the network whose rules contracts are asked by [default: detected, else mainnet]
+    /// --account: the network whose rules contracts are asked by [default: that of the store]
     #[arg(long, value_name = "NAME|FILE", requires = "account")]
     pub chain: Option<String>,
 }

@@ -21,6 +21,7 @@ const PRINTED: usize = 20;
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DamagedPart {
     /// The file.
+    #[serde(serialize_with = "chain::path::serialize_option")]
     pub file: Option<PathBuf>,
     /// Its first damaged byte.
     pub offset: Option<u64>,
@@ -44,6 +45,7 @@ pub struct Checked {
     /// The chain or network, where it is a known one.
     pub chain: Option<String>,
     /// The folder.
+    #[serde(serialize_with = "chain::path::serialize")]
     pub data: PathBuf,
     /// The first block.
     pub first: Option<u64>,

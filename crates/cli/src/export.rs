@@ -38,6 +38,12 @@ pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     }
     stop::leaves(kept(&args.to));
     stop::writes(&args.to, 0);
+    if !asked.force.force {
+        stop::then(
+            "make room and give the same command again with --force, which replaces the files that \
+             are complete",
+        );
+    }
     let run = Run::new(asked, "export", asked.record.clone(), json, cancel)?;
     any(&Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) }, run)
 }

@@ -30,10 +30,15 @@ struct Left {
     patience: Duration,
     /// Where it writes, and about how many bytes are still to come.
     writes: Option<(PathBuf, u64)>,
+    /// What resumes or repeats it once there is room.
+    again: &'static str,
 }
 
+/// What most commands do a second time.
+const AGAIN: &str = "make room and give the same command again";
+
 static LEFT: Mutex<Left> =
-    Mutex::new(Left { words: String::new(), patience: PATIENCE, writes: None });
+    Mutex::new(Left { words: String::new(), patience: PATIENCE, writes: None, again: AGAIN });
 static CANCEL: OnceLock<Cancel> = OnceLock::new();
 
 /// The request to stop of this process: set by the first signal.
@@ -55,6 +60,11 @@ pub fn leaves_after_commit(words: impl Into<String>) {
 /// Says where the command writes, and about how many bytes are still to come there.
 pub fn writes(place: &Path, bytes: u64) {
     left().writes = Some((place.to_path_buf(), bytes));
+}
+
+/// Says what to do when there was no room and there is some again.
+pub fn then(again: &'static str) {
+    left().again = again;
 }
 
 /// So many of those bytes are still to come.
@@ -106,11 +116,12 @@ pub fn without_room(mut answer: Answer) -> Answer {
     }
     if let Some((place, bytes)) = left.writes.as_ref().filter(|_| tells_full(&error.message)) {
         let free = free_bytes(place).map_or_else(|| "an unknown number of bytes".into(), counted);
-        let (place, bytes) = (place.display(), counted(*bytes));
-        error.hint = Some(format!(
-            "{free} can still be written to {place}, and about {bytes} are to come; make room \
-             and give the same command again"
-        ));
+        let come = match bytes {
+            0 => String::new(),
+            bytes => format!(", and about {} are to come", counted(*bytes)),
+        };
+        let (place, again) = (place.display(), left.again);
+        error.hint = Some(format!("{free} can still be written to {place}{come}; {again}"));
     }
     answer
 }

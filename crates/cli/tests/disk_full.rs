@@ -283,6 +283,37 @@ fn ethereum_conversions_begin_again_when_there_is_room() {
 }
 
 #[test]
+fn an_export_begins_again_with_force_as_its_advice_says() {
+    let scratch = Scratch::new("full-export");
+    let chain = ethereum(&scratch);
+    let parts = scratch.path("parts");
+    fs::create_dir(&parts).expect("a folder");
+    for (from, until) in [(0, 999), (1000, 1999), (2000, 3000)] {
+        let out = parts.join(format!("{from}.rlp"));
+        let words = format!("convert --to rlp --from {from} --until {until} --out");
+        succeed(blockmill(&words).arg(out).arg(&chain));
+    }
+    let mut disk = Disk::new(&scratch.path("disk"));
+    let (to, parts) = (disk.folder().join("out"), parts.display().to_string());
+    let to = to.display();
+    let line = format!("export {parts} --seal off --level headers --tables blocks --to {to}");
+    disk.resize(LARGE);
+    let before = disk.used();
+    assert_eq!(disk.blockmill(&line).code, Some(GOOD));
+    let needed = disk.used() - before;
+    disk.clear();
+    // room for some of the files
+    disk.resize((needed / 3 * 2).next_multiple_of(4096));
+    let ended = disk.blockmill(&line);
+    assert_eq!(ended.code, Some(TROUBLE), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the same command again with --force"), "{}", ended.stderr);
+    assert!(disk.script(&format!("ls {to}")).contains(".parquet"), "no file is complete");
+    disk.resize(LARGE);
+    let again = disk.blockmill(&format!("{line} --force"));
+    assert_eq!(again.code, Some(GOOD), "{}", again.stderr);
+}
+
+#[test]
 fn bitcoin_conversions_begin_again_when_there_is_room() {
     let scratch = Scratch::new("full-bitcoin-convert");
     let blocks = bitcoin(&scratch);

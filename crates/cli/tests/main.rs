@@ -19,6 +19,7 @@ mod exports;
 mod foreign_and_compressed_input;
 mod foreign_tests;
 mod inspect_blocks;
+mod kept_chain;
 mod kill_during_import;
 mod kill_during_raise;
 mod kill_during_reindex;

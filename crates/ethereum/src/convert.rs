@@ -60,7 +60,7 @@ pub fn convert(
     let network = conversion.spec.map_or(String::new(), |spec| spec.name.clone());
     let options = WriteOptions { gzip: conversion.gzip, network, replace: conversion.replace };
     let mut writer = ArchiveWriter::create(conversion.format, out, &options)?;
-    let mut state = State::new(archive, *conversion);
+    let mut state = State::new(archive, *conversion)?;
     let blocks = conversion.format != Format::HeaderStream;
     let want = Want { bodies: blocks, receipts: state.needs_receipts() };
     let mut reader = archive.reader(
@@ -91,6 +91,24 @@ pub fn convert(
     }
 }
 
+/// The total difficulty before block `first`, with which a store begins that knows that of its last
+/// block; none where it does not.
+fn total_before(archive: &Archive, first: u64) -> Result<Option<U256>, ConvertError> {
+    let Some(last) = archive.last_total_difficulty() else { return Ok(None) };
+    let mut reader = archive.reader(Want::default(), ChunkLimit::default(), first..=u64::MAX)?;
+    let (mut packed, mut chunk, mut sum) = (Packed::new(), Chunk::new(), U256::ZERO);
+    let mut number = first;
+    while reader.read(&mut packed)? {
+        packed.unpack(&mut chunk)?;
+        for (i, header) in chunk.headers.iter().enumerate() {
+            let header = HeaderView::decode(header)
+                .map_err(|error| fault(&chunk, Part::Header, i, number, Cause::Header(error)))?;
+            (sum, number) = (sum.saturating_add(header.difficulty), header.number + 1);
+        }
+    }
+    Ok(U256::from_be_bytes(last).checked_sub(sum))
+}
+
 /// What is carried from chunk to chunk.
 struct State<'a> {
     conversion: Conversion<'a>,
@@ -105,7 +123,7 @@ struct State<'a> {
 }
 
 impl<'a> State<'a> {
-    fn new(archive: &Archive, conversion: Conversion<'a>) -> Self {
+    fn new(archive: &Archive, conversion: Conversion<'a>) -> Result<Self, ConvertError> {
         let first = archive.range().map_or(0, |(first, _)| first);
         let from = conversion.from.unwrap_or(0).max(first);
         let states_totals = archive.format() == Format::Era1;
@@ -114,9 +132,10 @@ impl<'a> State<'a> {
         let read_from = if sums { 0 } else { conversion.from.unwrap_or(0) };
         let wants_genesis = matches!(conversion.format, Format::Era1 | Format::Freezer);
         let starts_at_one = from == 1 && first == 1 && wants_genesis;
-        let (total, next, last) = (None, None, None);
+        let total = if sums && first > 1 { total_before(archive, first)? } else { None };
+        let (next, last) = (None, None);
         let (first, access_lists) = (None, 0);
-        Self { conversion, read_from, starts_at_one, total, first, next, last, access_lists }
+        Ok(Self { conversion, read_from, starts_at_one, total, first, next, last, access_lists })
     }
 
     fn needs_receipts(&self) -> bool {

@@ -5,11 +5,13 @@
 
 mod config;
 pub mod genesis;
+mod kept;
 mod networks;
 mod schedule;
 
 pub use config::Config;
 pub(crate) use config::SWITCHES;
+pub use kept::{KEPT_FILES, KeptError, Reached, expect_same_rules, keep_in, kept_in};
 pub use schedule::Rules;
 
 use crate::error::SpecError;

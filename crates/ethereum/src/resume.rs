@@ -80,6 +80,9 @@ pub(crate) fn begin(
         let lacks = format!("the state before block {first}, or an archive from genesis on");
         return Err(Error::Execution { lacks });
     }
+    if let Some(store) = sink.store_mut() {
+        store.set_first_added(first == 1)?;
+    }
     if first == 1 {
         let behind = Beginning::behind_genesis(options)?;
         (beginning.tip, beginning.window) = (behind.tip, behind.window);

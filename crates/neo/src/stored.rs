@@ -10,6 +10,7 @@ use crate::fault::Error;
 use crate::history::{self, HISTORY};
 use crate::ledger::{self, Facts, Position, ROOTS, STORAGE, TABLE_MEMORY, TRANSACTIONS};
 use crate::logs::{self, TRANSFERS, Transfer, TransferError, UPDATES, application};
+use crate::params::Protocol;
 use crate::state::{Base, State, StateTrie, StorageKey};
 use crate::types::{Block, Header, Reader, UInt160, UInt256};
 use chain::Level;
@@ -73,6 +74,22 @@ impl Stored {
         let root = facts.root;
         let tables = Tables { storage, transactions, transfers, updates, roots, history, root };
         Ok(Self { store, tables: Some(tables), state_root })
+    }
+
+    /// The network that the blocks were verified by; none of a store without blocks.
+    ///
+    /// # Errors
+    /// The store does not say it: damage.
+    pub fn protocol(&self) -> Result<Option<Protocol>, Error> {
+        let Some(facts) = Facts::of(&self.store)? else { return Ok(None) };
+        let protocol = facts.configuration.protocol();
+        protocol.map(Some).ok_or_else(|| Error::StoredFacts("a setting is missing".into()))
+    }
+
+    /// Have blocks been removed?
+    #[must_use]
+    pub fn has_removed(&self) -> bool {
+        self.store.first_whole() > self.store.first()
     }
 
     /// The last block, and how deep blocks were verified.

@@ -93,7 +93,7 @@ enum Others<'a, 'p> {
 pub fn is_own_file(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_index = |index: &str| SegmentedFile::number_of(name, index).is_some();
-    [LOCK, manifest::NAME, manifest::TEMPORARY].contains(&name)
+    [LOCK, manifest::NAME, manifest::TEMPORARY, crate::chain_added::FIRST_ADDED].contains(&name)
         || LIGHT.contains(&name)
         || SEGMENTS.into_iter().any(|segment| Segment::is_own_file(name, segment))
         || hash_index::FILES.into_iter().any(is_index)

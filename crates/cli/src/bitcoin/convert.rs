@@ -22,7 +22,7 @@ type Write = fn(&Convert, &BlockFiles, &Options, bool) -> Result<Answer>;
 /// `blockmill convert --to core|blk`.
 pub fn run(args: &Convert, write: Write, json: bool, cancel: Cancel) -> Result<Answer> {
     ensure!(args.from.is_none(), "--from: Bitcoin chains are written from the genesis block on");
-    let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
+    let (files, params) = network::open(&args.paths, args.chain.as_deref(), &args.stores)?;
     let mut options = Options {
         threads: host::cores(),
         memory: cache(args.cache)?,

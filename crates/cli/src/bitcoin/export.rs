@@ -17,7 +17,7 @@ use serde_json::json;
 /// `blockmill export` of block files.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
-    let mut job = Job::prepare(asked.verification, run.cancel.clone())?;
+    let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
     job.expect_set_of_coins()?;
     // the files say their level before the first block is there
     job.default_level = false;
@@ -50,7 +50,7 @@ pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
 pub fn of_unit(asked: &Asked<'_>, after: Option<&Documents<'_>>, cancel: Cancel) -> Result<Answer> {
     let after =
         after.context("expected the table of this unit, as a join of all headers makes it")?;
-    let Job { files, mut options, .. } = Job::prepare(asked.verification, cancel)?;
+    let Job { files, mut options, .. } = Job::prepare(asked.verification, None, cancel)?;
     let [file] = files.files() else { bail!("expected one block file as a unit") };
     options.level = unit::level(asked.verification, &options)?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&options), options.threads)?;

@@ -11,6 +11,7 @@ use crate::stop;
 use anyhow::{Context, Result, ensure};
 use archive::Family;
 use archive::blkdat::BlockFiles;
+use bitcoin::data_folder::{expect_own, keep_challenge};
 use bitcoin::import::{Options, Run as Ended, import as engine};
 use bitcoin::option_table::Setting;
 use bitcoin::{BlockHash, Error, Level, inspect, record};
@@ -24,8 +25,11 @@ use store::disk::ScratchDisk;
 /// `blockmill import` of block files.
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Bitcoin)?;
-    let job = Job::prepare(&args.verification, run.cancel.clone())?;
+    let job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
     job.expect_set_of_coins()?;
+    expect_own(&args.data, &job.options.params)?;
+    keep_challenge(&args.data, &job.options.params)
+        .with_context(|| format!("cannot write into {}", args.data.display()))?;
     stop::leaves_after_commit(stop::of_store(&args.data));
     job.run(&args.data, true, run)
 }
@@ -33,7 +37,7 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
 /// `blockmill verify` of block files. The coins need room on disk when memory is short: a folder
 /// that is gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
-    let mut job = Job::prepare(args, run.cancel.clone())?;
+    let mut job = Job::prepare(args, None, run.cancel.clone())?;
     if job.options.setting.plan().sum {
         job.options.unspent = Some(unspent(&job.files, &args.stores)?);
     }
@@ -57,9 +61,11 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
+    /// `data` is the store that blocks go into, where they are kept.
+    pub fn prepare(args: &Verification, data: Option<&PathBuf>, cancel: Cancel) -> Result<Self> {
         let setting = Setting::default().with(&args.with)?;
-        let (files, params) = network::open(&args.paths, args.chain.as_deref())?;
+        let stores = args.stores.iter().chain(data);
+        let (files, params) = network::open(&args.paths, args.chain.as_deref(), stores)?;
         let mut options = Options {
             level: args.level.unwrap_or(Level::Execution),
             setting,

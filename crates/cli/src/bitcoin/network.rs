@@ -3,11 +3,17 @@
 use crate::args::bytes_of;
 use anyhow::{Context, Result, bail};
 use archive::blkdat::{self, BlockFiles, Network};
+use bitcoin::data_folder::kept_signet;
 use bitcoin::params::Params;
 use std::path::PathBuf;
 
-/// Opens block files and finds out their network, unless the user says it.
-pub fn open(paths: &[PathBuf], chain: Option<&str>) -> Result<(BlockFiles, Params)> {
+/// Opens block files and finds out their network, unless the user says it, or one of `stores` keeps
+/// it: a signet of somebody's.
+pub fn open<'p>(
+    paths: &[PathBuf],
+    chain: Option<&str>,
+    stores: impl IntoIterator<Item = &'p PathBuf>,
+) -> Result<(BlockFiles, Params)> {
     let named = chain.map(named).transpose()?;
     let network = named.as_ref().map(network_of);
     if let Some(network) = network {
@@ -15,13 +21,16 @@ pub fn open(paths: &[PathBuf], chain: Option<&str>) -> Result<(BlockFiles, Param
     }
     let files = blkdat::open(paths, network)?;
     let found = || files.network().and_then(|network| Params::by_magic(network.magic()));
-    match named.or_else(found) {
-        Some(params) => Ok((files, params)),
-        None => bail!(
-            "cannot tell the network of these blocks: name it with --chain; available: {}",
-            names()
-        ),
+    if let Some(params) = named.or_else(found) {
+        return Ok((files, params));
     }
+    let magic = files.network().map(|network| network.magic());
+    for store in stores {
+        if let Some(params) = kept_signet(store)?.filter(|params| Some(params.magic) == magic) {
+            return Ok((files, params));
+        }
+    }
+    bail!("cannot tell the network of these blocks: name it with --chain; available: {}", names())
 }
 
 /// Says so when the files are clearly those of another network than the user thinks. The name is

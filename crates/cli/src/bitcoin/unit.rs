@@ -40,10 +40,10 @@ pub fn verify(
         let mut paths = vec![whose.to_path_buf()];
         let stores = sources::replaced(&mut paths)?;
         let Job { options, .. } =
-            Job::prepare(&Verification { paths, stores, ..asked.clone() }, cancel)?;
+            Job::prepare(&Verification { paths, stores, ..asked.clone() }, None, cancel)?;
         return verify_coins(folder, after, &options, json);
     }
-    let Job { files, mut options, .. } = Job::prepare(asked, cancel)?;
+    let Job { files, mut options, .. } = Job::prepare(asked, None, cancel)?;
     let Some(after) = after else {
         options.level = level(asked, &options)?;
         let document = Document::Headers(headers(&files, &options)?);
@@ -213,7 +213,7 @@ pub fn join(
         chain: asked.chain.clone().or_else(|| given.units.first().map(|it| it.chain.clone())),
         ..asked.clone()
     };
-    let Job { files, mut options, .. } = Job::prepare(&asked, cancel)?;
+    let Job { files, mut options, .. } = Job::prepare(&asked, None, cancel)?;
     options.level = level(&asked, &options)?;
     options.by_itself = true;
     expect_all_units(&files, &own)?;

@@ -6,7 +6,7 @@ use chain::{Level, Status};
 use ethereum::check::{self, Finding};
 use ethereum::durable::{ExecutedStore, is_state_part};
 use ethereum::fault;
-use ethereum::params::ChainSpec;
+use ethereum::params::{ChainSpec, KeptError, kept_in};
 use ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
 use pipeline::Cancel;
 use std::path::Path;
@@ -15,6 +15,36 @@ use store::{ChainStore, Damage, Error};
 /// Checks the store in `data`, and repairs it on request; the second value says whether that was
 /// done and nothing is damaged any more.
 pub fn check<'a>(
+    data: &Path,
+    threads: usize,
+    repair: bool,
+    watch: impl Fn(u64) -> Watch<'a>,
+) -> Result<(Checked, bool)> {
+    let (mut checked, repaired) = check_blocks(data, threads, repair, watch)?;
+    match kept_in(data) {
+        Ok(_) => Ok((checked, repaired)),
+        Err(KeptError::Damaged { path, expected, found }) => {
+            if repaired {
+                // what was repaired is not damaged any more
+                checked.damage.clear();
+            }
+            checked.damage.push(DamagedPart {
+                file: Some(path),
+                what: format!(
+                    "the chain's genesis.json: expected SHA-256 {expected}, found {found}"
+                ),
+                repair: CHAIN.into(),
+                ..DamagedPart::default()
+            });
+            checked.repair = checked.damage.first().map(|part| part.repair.clone());
+            Ok((checked, false))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same but for the chain's genesis.json.
+fn check_blocks<'a>(
     data: &Path,
     threads: usize,
     repair: bool,
@@ -116,6 +146,8 @@ fn check_state(
     }
 }
 
+/// What repairs the genesis.json that a store keeps.
+const CHAIN: &str = "import again with --chain genesis.json: that writes it";
 /// What repairs a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
 /// What repairs a store of which only the state is damaged.

@@ -22,7 +22,7 @@ pub fn run(
     let archive = Archive::open(&args.paths)?;
     let detected = network::detect(args.chain.as_deref(), &archive, &args.paths, None);
     let spec = match (detected, args.chain.is_some() || args.to.names_network) {
-        (Ok(spec), _) => Some(spec),
+        (Ok(found), _) => Some(found.spec),
         // only some files carry the network's name
         (Err(_), false) => None,
         (Err(error), true) => return Err(error),

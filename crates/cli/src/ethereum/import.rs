@@ -12,12 +12,13 @@ use anyhow::{Context, Result, bail, ensure};
 use archive::{Archive, ChunkLimit, Family};
 use chain::grouped;
 use ethereum::commit::Sink;
-use ethereum::durable::{ExecutedStore, Limits};
+use ethereum::durable::{ExecutedStore, Limits, kept_options};
 use ethereum::error::Rule;
 use ethereum::ethash::Caches;
 use ethereum::fault::{Cause, Error};
 use ethereum::import::{Options, Run as Done, import as engine};
 use ethereum::option_table::{OF_BENCHMARKS, Setting};
+use ethereum::params::keep_in;
 use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::state::StateKind;
 use ethereum::{Hash, Level, record};
@@ -43,8 +44,9 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
         "--data {}: a store cannot be imported into itself",
         args.data.display()
     );
-    let setting = setting(&asked.with)?;
-    // nor for what is no archive
+    // a setting that cannot be leaves no store
+    setting(&asked.with)?;
+    // nor does what is no archive
     Archive::open(&asked.paths)?;
     let (store, recovery) = ChainStore::open(&args.data, &store::Options::default())
         .with_context(|| format!("cannot open the store {}", args.data.display()))?;
@@ -56,7 +58,9 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     if is_of_headers && asked.level > Some(Level::Headers) {
         return raise::run(args, store, quiet, run.cancel);
     }
+    let setting = setting_for(&asked.with, &store)?;
     let job = Job::prepare(asked, setting, Some(&store), IMPORT_SEAL, run.cancel.clone())?;
+    job.keep_chain(&store)?;
     if job.options.level < Level::Execution {
         return job.run(Sink::Segments(Box::new(store)), run);
     }
@@ -113,10 +117,21 @@ pub(super) fn setting(settings: &[String]) -> Result<Setting> {
     Ok(Setting::default().with(settings)?)
 }
 
+/// The same for an import into a store, which keeps its state where it is. What contradicts that is
+/// refused when blocks are executed.
+pub(super) fn setting_for(settings: &[String], store: &ChainStore) -> Result<Setting> {
+    let name = |setting: &str| setting.split('=').next().map(str::to_owned);
+    let is_asked = |kept: &String| settings.iter().any(|asked| name(asked) == name(kept));
+    let kept = kept_options(store).into_iter().filter(|kept| !is_asked(kept));
+    setting(&kept.chain(settings.iter().cloned()).collect::<Vec<_>>())
+}
+
 /// An archive and what to do with it.
 pub(super) struct Job {
     pub archive: Archive,
     pub options: Options,
+    /// The genesis.json of the chain; none of a built-in network.
+    genesis: Option<PathBuf>,
     /// Why blocks are not executed, where the user did not say how deep to verify.
     shallow: Option<String>,
 }
@@ -131,7 +146,7 @@ impl Job {
     ) -> Result<Self> {
         let archive = Archive::open(&args.paths)?;
         ensure!(args.assume_valid.is_none(), "--assume-valid is for Bitcoin; see --trust");
-        let spec = network::detect(args.chain.as_deref(), &archive, &args.paths, store)?;
+        let found = network::detect(args.chain.as_deref(), &archive, &args.paths, store)?;
         let tip = store.and_then(ChainStore::tip);
         let (level, shallow) = level_of(args, &archive, tip.as_ref());
         let seal = args.seal.as_deref().unwrap_or(seal);
@@ -141,7 +156,7 @@ impl Job {
         // one more works while another waits for pages of the state, or for who changes it
         let most = || host::cores() + usize::from(is_on_disk);
         let options = Options {
-            spec: Arc::new(spec),
+            spec: Arc::new(found.spec),
             level,
             seal: SealPolicy { mode, seed: args.seal_seed.unwrap_or_else(host::random_seed) },
             setting,
@@ -155,7 +170,16 @@ impl Job {
             now: Some(args.now.unwrap_or_else(host::unix_seconds)),
             cancel,
         };
-        Ok(Self { archive, options, shallow })
+        Ok(Self { archive, options, genesis: found.file, shallow })
+    }
+
+    /// Has a store keep the chain's genesis.json, unless it is of another chain.
+    fn keep_chain(&self, store: &ChainStore) -> Result<()> {
+        let Some(genesis) = &self.genesis else { return Ok(()) };
+        match store.tip() {
+            Some(tip) if tip.chain != self.options.spec.genesis.hash => Ok(()),
+            _ => Ok(keep_in(store.dir(), genesis)?),
+        }
     }
 
     fn run(self, mut sink: Sink, run: Run) -> Result<Answer> {
@@ -187,7 +211,7 @@ impl Job {
         note: Option<String>,
         run: Run,
     ) -> Result<Answer> {
-        let Self { archive, options, shallow } = self;
+        let Self { archive, options, shallow, .. } = self;
         let mut record =
             record::of(ended, outcome, &archive, &options, program::this(), &run.label);
         record.notes.extend(shallow);

@@ -2,36 +2,73 @@
 
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Packed, Want};
-use ethereum::params::ChainSpec;
+use ethereum::header::HeaderView;
+use ethereum::params::{ChainSpec, KeptError, Reached, expect_same_rules, kept_in};
 use std::path::{Path, PathBuf};
 use store::ChainStore;
 
-/// Finds the chain: what the user says, else block 0, else a genesis.json beside the archive,
-/// else the archive's name, else what the store holds.
+/// A chain, and where its rules were read.
+pub struct Found {
+    pub spec: ChainSpec,
+    /// The genesis.json; none of a built-in network.
+    pub file: Option<PathBuf>,
+}
+
+impl From<ChainSpec> for Found {
+    fn from(spec: ChainSpec) -> Self {
+        Self { spec, file: None }
+    }
+}
+
+/// Finds the chain: what the user says, else block 0, else the genesis.json that a store among the
+/// paths keeps or that lies beside the archive, else the archive's name, else what the store keeps.
+///
+/// # Errors
+/// No chain is found; a genesis.json cannot be used, or differs from the one that the store keeps.
 pub fn detect(
     chain: Option<&str>,
     archive: &Archive,
     paths: &[PathBuf],
     store: Option<&ChainStore>,
-) -> Result<ChainSpec> {
+) -> Result<Found> {
+    let found = find(chain, archive, paths, store)?;
+    if let Some(store) = store {
+        expect_rules_of(store, chain, &found)?;
+    }
+    for path in paths.iter().filter(|path| archive::is_block_store(path)) {
+        expect_rules_of(&ChainStore::open_read_only(path)?.0, chain, &found)?;
+    }
+    Ok(found)
+}
+
+fn find(
+    chain: Option<&str>,
+    archive: &Archive,
+    paths: &[PathBuf],
+    store: Option<&ChainStore>,
+) -> Result<Found> {
     if let Some(chain) = chain {
         return named(chain, store);
     }
     if let Some(spec) = by_first_block(archive)? {
-        return Ok(spec);
+        return Ok(spec.into());
+    }
+    for path in paths.iter().filter(|path| archive::is_block_store(path)) {
+        if let Some(file) = kept_in(path)? {
+            return from_file(&file, Some(&ChainStore::open_read_only(path)?.0));
+        }
     }
     if let Some(file) = paths.iter().find_map(|path| genesis_beside(path)) {
         return from_file(&file, store);
     }
     if let Some(spec) = archive.genesis().and_then(|hash| ChainSpec::by_genesis_hash(&hash)) {
-        return Ok(spec);
+        return Ok(spec.into());
     }
     if let Some(spec) = archive.network_hint().and_then(ChainSpec::by_name) {
-        return Ok(spec);
+        return Ok(spec.into());
     }
-    let stored = store.and_then(ChainStore::tip);
-    if let Some(spec) = stored.and_then(|tip| ChainSpec::by_genesis_hash(&tip.chain)) {
-        return Ok(spec);
+    if let Some(found) = store.map(of_store).transpose()?.flatten() {
+        return Ok(found);
     }
     bail!(
         "cannot tell which chain this archive is of: it does not begin with the genesis block of \
@@ -40,10 +77,45 @@ pub fn detect(
     )
 }
 
+/// The chain of a store: the genesis.json that it keeps, or the built-in network that begins with
+/// the same block; none where it has neither.
+///
+/// # Errors
+/// What it keeps is damaged.
+pub fn of_store(store: &ChainStore) -> Result<Option<Found>> {
+    if let Some(file) = kept_in(store.dir())? {
+        return from_file(&file, Some(store)).map(Some);
+    }
+    let spec = store.tip().and_then(|tip| ChainSpec::by_genesis_hash(&tip.chain));
+    Ok(spec.map(Found::from))
+}
+
+/// Refuses a genesis.json with other rules than the one that the store keeps for its blocks.
+pub fn expect_rules_of(store: &ChainStore, chain: Option<&str>, found: &Found) -> Result<()> {
+    let (Some(tip), Some(file)) = (store.tip(), &found.file) else { return Ok(()) };
+    if tip.chain != found.spec.genesis.hash {
+        // the import says which chain was expected
+        return Ok(());
+    }
+    let kept = match kept_in(store.dir()) {
+        Ok(Some(kept)) => kept,
+        // the import writes it again
+        Ok(None) | Err(KeptError::Damaged { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let header = store.header(tip.number)?.unwrap_or_default();
+    let header = HeaderView::decode(&header).context("the last header of the store")?;
+    let reached = Reached { number: tip.number, time: header.timestamp };
+    expect_same_rules(&kept, file, reached).with_context(|| {
+        let named = if chain.is_some() { "--chain " } else { "" };
+        format!("{named}{}", file.display())
+    })
+}
+
 /// A built-in network, or a genesis.json, which is perhaps that of a store.
-pub fn named(chain: &str, store: Option<&ChainStore>) -> Result<ChainSpec> {
+pub fn named(chain: &str, store: Option<&ChainStore>) -> Result<Found> {
     match ChainSpec::by_name(chain) {
-        Some(spec) => Ok(spec),
+        Some(spec) => Ok(spec.into()),
         None if Path::new(chain).is_file() => from_file(Path::new(chain), store),
         None => bail!(
             "--chain {chain}: expected {} or the path of a genesis.json, found neither",
@@ -52,15 +124,17 @@ pub fn named(chain: &str, store: Option<&ChainStore>) -> Result<ChainSpec> {
     }
 }
 
-fn from_file(path: &Path, store: Option<&ChainStore>) -> Result<ChainSpec> {
+fn from_file(path: &Path, store: Option<&ChainStore>) -> Result<Found> {
+    let file = Some(path.to_path_buf());
     // who has verified the first block need not read the accounts, which may be millions
     let stored = store.and_then(|store| store.header(0).ok().flatten());
     if let Some(spec) = stored.and_then(|header| ChainSpec::behind_genesis(path, &header)) {
-        return Ok(spec);
+        return Ok(Found { spec, file });
     }
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    ChainSpec::from_genesis_json(&text).with_context(|| format!("{}", path.display()))
+    let spec = ChainSpec::from_genesis_json(&text);
+    Ok(Found { spec: spec.with_context(|| format!("{}", path.display()))?, file })
 }
 
 /// The network whose genesis block stands first in the archive.

@@ -6,11 +6,13 @@
 //! store of headers is as it was. Afterwards its files go, and no others: run records and whatever
 //! else lay there are taken over. A kill in between is made up for by the next import.
 
+use super::network;
 use crate::answer::Answer;
 use crate::args::Import;
 use crate::import::{RECORDS, default_record, run_import};
 use anyhow::{Context, Result, bail};
 use ethereum::Level;
+use ethereum::params::{KEPT_FILES, keep_in};
 use pipeline::Cancel;
 use std::ffi::OsString;
 use std::fs;
@@ -41,6 +43,7 @@ pub fn run(args: &Import, store: ChainStore, json: bool, cancel: Cancel) -> Resu
     }
     let mut inner = args.clone();
     inner.data.clone_from(&folder);
+    inner.verification.chain = chain_for(args, &store, &folder)?;
     inner.verification.record.get_or_insert_with(|| default_record(&data));
     let mut answer = run_import(&inner, json, cancel)?;
     let hash_of_tip = |folder: &Path| -> Result<Option<Tip>> {
@@ -123,7 +126,7 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
         let (path, to) = (old.join(&name), data.join(&name));
         if name == REPLACED {
             continue;
-        } else if store::is_own_file(&name) {
+        } else if store::is_own_file(&name) || (is_of_chain(&name) && exists(&to)) {
             own.push(path);
         } else if !exists(&to) {
             move_to(&path, &to)?;
@@ -147,6 +150,26 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
         eprintln!("{note}");
     }
     Ok(Some(note))
+}
+
+/// Is `name` that of a file in which a store keeps its chain?
+fn is_of_chain(name: &OsString) -> bool {
+    KEPT_FILES.iter().any(|file| name == file)
+}
+
+/// The chain to name for the import into `folder`, which is that of `store`: a genesis.json that
+/// the store keeps is kept there, too.
+fn chain_for(args: &Import, store: &ChainStore, folder: &Path) -> Result<Option<String>> {
+    if let Some(chain) = &args.verification.chain {
+        let found = network::named(chain, Some(store))?;
+        network::expect_rules_of(store, Some(chain), &found)?;
+        return Ok(Some(chain.clone()));
+    }
+    let Some(found) = network::of_store(store)? else { return Ok(None) };
+    let Some(file) = found.file else { return Ok(Some(found.spec.name)) };
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    keep_in(folder, &file)?;
+    Ok(None)
 }
 
 /// Moves run records, but for those whose names are there.

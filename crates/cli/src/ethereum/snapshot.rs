@@ -1,6 +1,7 @@
 //! `convert --to snapshot`: the state of a store in one file; and `check` of such a file.
 
-use super::import::{limits, setting};
+use super::import::{limits, setting_for};
+use super::network;
 use super::state::Source;
 use crate::answer::Answer;
 use crate::args::{Check, Convert, Import};
@@ -16,12 +17,12 @@ use ethereum::fault::Error;
 use ethereum::header::HeaderView;
 use ethereum::params::ChainSpec;
 use ethereum::snapshot::{Counts, Head, SnapshotError, head_of, verify, write};
-use ethereum::state::StateKind;
 use pipeline::Cancel;
 use report::counted;
 use serde_json::json;
 use std::fs;
 use std::path::Path;
+use store::ChainStore;
 
 /// `blockmill convert DATA --to snapshot`.
 pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
@@ -48,7 +49,7 @@ pub fn convert(args: &Convert, json: bool, cancel: &Cancel) -> Result<Answer> {
         hash: crypto::keccak256(&encoded),
         state_root: *header.state_root,
     };
-    let Some(state) = source.state_behind(number, cancel)? else {
+    let Some(state) = source.state_behind(number, &spec, cancel)? else {
         return Ok(Answer::of(Status::Interrupted));
     };
     expect_room(args, 0).with_context(|| format!("cannot write {out}"))?;
@@ -96,7 +97,14 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
         data.display()
     );
     let threads = asked.threads.unwrap_or_else(host::cores);
-    let limits = limits(args, &setting(&asked.with)?, threads);
+    let (blocks, _) = ChainStore::open_read_only(data)?;
+    let setting = setting_for(&asked.with, &blocks)?;
+    match head_of(path) {
+        Ok(head) => expect_chain(&blocks, &head)?,
+        Err(error) => return refused(error),
+    }
+    drop(blocks);
+    let limits = limits(args, &setting, threads);
     let (store, _) = ExecutedStore::open(data, &store::Options::default(), limits)
         .with_context(|| format!("cannot open the store {}", data.display()))?;
     let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -125,10 +133,19 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     println!("store          {}, state={kind}", data.display());
     println!("state          behind block {}: {}", grouped(head.number), amounts(&counts));
     println!("state root     {}, as the block's header has it", Hex(&head.state_root));
-    let memory = StateKind::Memory.name();
-    let with = if kind == memory { String::new() } else { format!(" --with state={kind}") };
-    println!("`blockmill import{with}` of the blocks behind it goes on from there");
+    println!("`blockmill import` of the blocks after it continues from there");
     Ok(Answer::ok())
+}
+
+/// Refuses a snapshot of a chain with another number than that of the store.
+fn expect_chain(store: &ChainStore, head: &Head) -> Result<()> {
+    let Some(found) = network::of_store(store)? else { return Ok(()) };
+    let (expected, found) = (found.spec.chain_id, head.chain_id);
+    ensure!(
+        expected == found || store.tip().is_none_or(|tip| tip.chain != head.genesis),
+        "expected a snapshot of chain {expected}, as the store has it, found one of chain {found}"
+    );
+    Ok(())
 }
 
 /// The answer where a snapshot is not read to its end.

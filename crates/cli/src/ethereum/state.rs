@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use chain::Hex;
 use ethereum::durable::ExecutedStore;
 use ethereum::params::ChainSpec;
-use ethereum::state::{NodeSet, State};
+use ethereum::state::{NodeSet, State, StateKind};
 use pipeline::Cancel;
 use std::path::Path;
 
@@ -37,9 +37,27 @@ impl Source {
         Ok(self.store.nodes_behind(number, cancel)?)
     }
 
-    /// The state behind a block; none when asked to stop.
-    pub fn state_behind(&self, number: u64, cancel: &Cancel) -> Result<Option<State>> {
-        Ok(self.store.state_behind(number, cancel)?)
+    /// The state after a block with its addresses and slots; none when asked to stop. A state on
+    /// disk has only their hashes: there the stored blocks are executed again.
+    pub fn state_behind(
+        &self,
+        number: u64,
+        spec: &ChainSpec,
+        cancel: &Cancel,
+    ) -> Result<Option<State>> {
+        let kind = self.store.kind();
+        if kind == StateKind::Memory {
+            return Ok(self.store.state_behind(number, cancel)?);
+        }
+        let (name, first) = (kind.name(), self.store.blocks().first().unwrap_or(0));
+        ensure!(
+            first == 0,
+            "--to snapshot: state={name} keeps hashes of addresses, and addresses follow from \
+             executing all blocks again: expected a store that begins with block 0, found block \
+             {first} first; import its blocks and the snapshot that it began with into a new \
+             folder with state=memory"
+        );
+        Ok(self.store.state_by_execution(spec, number, cancel)?)
     }
 
     /// A stored header, in RLP.
@@ -58,22 +76,24 @@ impl Source {
 
     /// The chain that was named, or the one of the store.
     pub fn spec(&self, chain: Option<&str>) -> Result<ChainSpec> {
-        let tip = self.store.blocks().tip().context("expected a block in the store, found none")?;
+        let blocks = self.store.blocks();
+        let tip = blocks.tip().context("expected a block in the store, found none")?;
         let Some(chain) = chain else {
-            let spec = ChainSpec::by_genesis_hash(&tip.chain);
-            return spec.with_context(|| {
+            let found = network::of_store(blocks)?.with_context(|| {
                 let genesis = Hex(&tip.chain);
                 format!("the chain with genesis block {genesis}: name it with --chain genesis.json")
-            });
+            })?;
+            return Ok(found.spec);
         };
-        let spec = network::named(chain, Some(self.store.blocks()))?;
-        let (expected, found) = (&tip.chain, &spec.genesis.hash);
+        let found = network::named(chain, Some(blocks))?;
+        let (expected, hash) = (&tip.chain, &found.spec.genesis.hash);
         ensure!(
-            expected == found,
+            expected == hash,
             "--chain {chain}: expected genesis block {}, as the store has it, found {}",
             Hex(expected),
-            Hex(found)
+            Hex(hash)
         );
-        Ok(spec)
+        network::expect_rules_of(blocks, Some(chain), &found)?;
+        Ok(found.spec)
     }
 }

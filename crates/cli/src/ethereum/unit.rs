@@ -119,7 +119,7 @@ fn answer(boundary: &Boundary) -> Answer {
 fn options(asked: &Verification, units: &[Boundary], cancel: Cancel) -> Result<Options> {
     let first = &units.first().context("expected boundaries to join, found none")?.asked;
     let spec = match &asked.chain {
-        Some(chain) => network::named(chain, None)?,
+        Some(chain) => network::named(chain, None)?.spec,
         None => ChainSpec::by_genesis_hash(&first.genesis.0).with_context(|| {
             format!("--chain: expected the genesis.json of {}, which is not built in", first.chain)
         })?,

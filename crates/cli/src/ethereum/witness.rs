@@ -142,7 +142,7 @@ fn make(
 /// The chain that was named, or the network with the witness' number.
 fn spec(args: &args::Witness, witness: &Witness) -> Result<ChainSpec> {
     if let Some(chain) = &args.chain {
-        return network::named(chain, None);
+        return Ok(network::named(chain, None)?.spec);
     }
     let Some(chain_id) = witness.chain_id else {
         bail!("the file does not say which chain this is: name it with --chain");

@@ -14,7 +14,7 @@ use pipeline::NotMade;
 /// `blockmill export` of dumps.
 pub fn run(asked: &Asked<'_>, run: Run) -> Result<Answer> {
     let json = run.is_quiet();
-    let mut job = Job::prepare(asked.verification, run.cancel.clone())?;
+    let mut job = Job::prepare(asked.verification, None, run.cancel.clone())?;
     let writing = export::Job::new(asked, &tables::ALL, facts(&job.options)?, job.options.threads)?;
     job.options.take = Some(take(writing.export.clone(), &writing.tables));
     let (mut sink, folder) = job.keeping_nothing()?;

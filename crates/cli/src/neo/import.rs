@@ -16,6 +16,7 @@ use neo::fault::Cause;
 use neo::import::{MEMORY, Options, Run as Ended, import as engine};
 use neo::ledger::Ledger;
 use neo::option_table::Setting;
+use neo::stored::Stored;
 use neo::{Error, Level, record};
 use pipeline::Cancel;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,7 @@ use tempfile::TempDir;
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     data_folder::expect(&args.data, Family::Neo)?;
     // nor is a store created for what is no dump
-    let job = Job::prepare(&args.verification, run.cancel.clone())?;
+    let job = Job::prepare(&args.verification, Some(&args.data), run.cancel.clone())?;
     let sink = match args.history {
         true if job.options.level < Level::Execution => bail!("--history: blocks are not executed"),
         true => Ledger::open_with_history(&args.data, &store::Options::default())
@@ -38,6 +39,27 @@ pub fn import(args: &Import, run: Run) -> Result<Answer> {
     };
     let sink = sink.with_context(|| format!("cannot open the store {}", args.data.display()))?;
     job.run(sink, run)
+}
+
+/// The store in a folder, for reading; none where there is none yet.
+fn stored(data: &Path) -> Result<Option<Stored>> {
+    match Stored::open(data) {
+        Ok(store) => Ok(Some(store)),
+        Err(Error::Store(store::Error::NoStore { .. })) => Ok(None),
+        Err(error) => {
+            Err(error).with_context(|| format!("cannot open the store {}", data.display()))
+        }
+    }
+}
+
+/// The options that were asked for. A store that has removed blocks continues to do so.
+fn setting(asked: &[String], store: Option<&Stored>) -> Result<Setting> {
+    const BLOCKS: &str = "blocks=";
+    let is_said = asked.iter().any(|option| option.starts_with(BLOCKS));
+    let removes = store.is_some_and(Stored::has_removed) && !is_said;
+    let kept = removes.then(|| format!("{BLOCKS}traceable"));
+    let all: Vec<String> = kept.into_iter().chain(asked.iter().cloned()).collect();
+    Ok(Setting::default().with(&all)?)
 }
 
 /// A store that keeps what it needs to go back as far as it is asked to.
@@ -58,7 +80,7 @@ fn sink(folder: &Path, level: Level, args: &Import) -> Result<Sink, Error> {
 /// `blockmill verify` of dumps. The state needs room on disk when memory is short: a folder that is
 /// gone afterwards.
 pub fn verify(args: &Verification, run: Run) -> Result<Answer> {
-    let mut job = Job::prepare(args, run.cancel.clone())?;
+    let mut job = Job::prepare(args, None, run.cancel.clone())?;
     let (sink, folder) = job.keeping_nothing()?;
     let answer = job.run(sink, run);
     remove(folder)?;
@@ -77,8 +99,10 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub fn prepare(args: &Verification, cancel: Cancel) -> Result<Self> {
-        let setting = Setting::default().with(&args.with)?;
+    /// `data` is the store that blocks go into, where they are kept.
+    pub fn prepare(args: &Verification, data: Option<&Path>, cancel: Cancel) -> Result<Self> {
+        let store = data.map(stored).transpose()?.flatten();
+        let setting = setting(&args.with, store.as_ref())?;
         let dumps = acc::open(&args.paths)?;
         // the state begins with the first block, which follows from the configuration
         let first = dumps.range().map_or(0, |(first, _)| first);
@@ -86,7 +110,8 @@ impl Job {
         let level = args.level.unwrap_or(deepest);
         ensure!(args.trust.is_empty(), "--trust is for Ethereum");
         ensure!(args.from.is_none(), "--from: Neo chains are verified from their first block on");
-        let defaults = Options::new(network::detect(args.chain.as_deref(), &dumps)?);
+        let defaults =
+            Options::new(network::detect(args.chain.as_deref(), &dumps, store.as_ref())?);
         let batch = ChunkLimit { blocks: args.chunk.min(defaults.batch.blocks), ..defaults.batch };
         let options = Options {
             level,

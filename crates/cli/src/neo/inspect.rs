@@ -28,7 +28,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
 /// Looks at every block, and into it where that is asked for and the network is known: whether
 /// there are state roots in headers no byte tells.
 fn look(dumps: &Dumps, deep: bool) -> (Inspection, Option<u64>) {
-    let protocol = network::detect(None, dumps).ok();
+    let protocol = network::detect(None, dumps, None).ok();
     let decode = protocol.as_ref().filter(|_| deep);
     let (mut block, mut transactions) = (Block::default(), 0);
     let mut inspection = acc::inspect(dumps, |batch| match decode {

@@ -9,7 +9,6 @@ use neo::execute::encode::integer_of;
 use neo::execute::engine::Execution;
 use neo::execute::vm::{Heap, json, serialize};
 use neo::logs::{Standard, Transfer};
-use neo::params::Protocol;
 use neo::stored::{Balance, Stored};
 use neo::types::{Address, Block, UInt160, UInt256};
 use serde_json::{Value, json};
@@ -146,11 +145,7 @@ fn account_of(stored: &Stored, text: &str, chain: Option<&str>) -> Result<Value>
     };
     let protocol = match chain {
         Some(chain) => network::named(chain)?,
-        None => {
-            let genesis = stored.tip().map(|tip| UInt256(tip.chain));
-            let found = genesis.and_then(network::by_genesis);
-            found.or_else(|| Protocol::by_name("mainnet")).context("no network")?
-        }
+        None => stored.protocol()?.context("expected a store with blocks, found none")?,
     };
     let balances = stored.balances(account, &protocol)?;
     let mut transfers = vec![];

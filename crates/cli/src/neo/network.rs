@@ -5,12 +5,13 @@ use archive::ChunkLimit;
 use archive::acc::{Batch, Dumps, Reader};
 use crypto::ManySha256;
 use neo::params::Protocol;
+use neo::stored::Stored;
 use neo::types::{Block, UInt256, hash_blocks};
 use std::path::{Path, PathBuf};
 
 /// Finds the network: what the user says, else a configuration beside the first dump, else the
-/// built-in network that begins with the first block.
-pub fn detect(chain: Option<&str>, dumps: &Dumps) -> Result<Protocol> {
+/// built-in network that begins with the first block, else the one that `store` keeps.
+pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&Stored>) -> Result<Protocol> {
     if let Some(chain) = chain {
         return named(chain);
     }
@@ -18,6 +19,9 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps) -> Result<Protocol> {
         return from_file(&file);
     }
     if let Some(protocol) = by_first_block(dumps) {
+        return Ok(protocol);
+    }
+    if let Some(protocol) = store.map(Stored::protocol).transpose()?.flatten() {
         return Ok(protocol);
     }
     bail!(

@@ -88,7 +88,12 @@ impl ExecutedStore {
             let level = Level::stored(tip.level).map_or("unknown", Level::name);
             return Err(other("a store of level bodies", level));
         }
-        if (tip.chain, tip.number, tip.hash) != (head.genesis, head.number, head.hash) {
+        if tip.chain != head.genesis {
+            let expected =
+                format!("a snapshot of the chain with genesis block {}", Hex(&tip.chain));
+            return Err(other(&expected, &format!("one of {}", Hex(&head.genesis))));
+        }
+        if (tip.number, tip.hash) != (head.number, head.hash) {
             let expected = format!("a store that ends with {expected}, as the snapshot has it");
             return Err(other(&expected, &block(tip.number, &tip.hash)));
         }

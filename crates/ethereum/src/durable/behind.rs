@@ -1,10 +1,12 @@
 //! The state behind a block that is not the last one, for who asks for parts of it.
 
-use super::recover::unusable;
+use super::recover::{execute_stored, unready, unusable};
 use super::{ExecutedStore, Facts};
 use crate::Hash;
+use crate::execute::Replay;
 use crate::fault::Error;
-use crate::state::{NodeSet, State};
+use crate::params::ChainSpec;
+use crate::state::{NodeSet, State, Tries};
 use pipeline::Cancel;
 
 impl ExecutedStore {
@@ -19,6 +21,39 @@ impl ExecutedStore {
         let Some(mut state) = self.flat_state(cancel)? else { return Ok(None) };
         let back = self.walk_back(facts, number, &mut state, cancel)?;
         Ok(back.map(|_| state))
+    }
+
+    /// The flat state after block `number`, with addresses and slots, of a store that keeps its
+    /// state on disk by their hashes: the stored blocks are executed again in memory, from the
+    /// genesis block on. None when asked to stop.
+    ///
+    /// # Errors
+    /// [`Error::Unwind`] where the store does not begin with the genesis block or ends before that
+    /// block; stored blocks that do not execute.
+    pub fn state_by_execution(
+        &self,
+        spec: &ChainSpec,
+        number: u64,
+        cancel: &Cancel,
+    ) -> Result<Option<State>, Error> {
+        let (first, last) = (self.blocks.first(), self.blocks.tip().map(|tip| tip.number));
+        if first != Some(0) || last < Some(number) {
+            let expected = format!("the blocks 0 to {number} in the store");
+            let found = match (first, last) {
+                (Some(first), Some(last)) => format!("blocks {first} to {last}"),
+                _ => "none".into(),
+            };
+            return Err(Error::Unwind { expected, found });
+        }
+        let mut replay =
+            Replay::from_genesis(spec, Tries::pointers()).map_err(|error| unready(0, &error))?;
+        for block in 1..=number {
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+            execute_stored(spec, &self.blocks, block, &mut replay)?;
+        }
+        Ok(Some(replay.state))
     }
 
     /// Whether the log leads back to the state behind block `number`.

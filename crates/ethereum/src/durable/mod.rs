@@ -31,7 +31,7 @@ pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
 pub(crate) use block_changes::{Input, put_account, put_number, put_word};
 pub use facts::Facts;
 pub use on_disk::HEALED_APART;
-pub use parts::is_state_part;
+pub use parts::{is_state_part, kept_options};
 pub(crate) use recover::{execute_stored, unready, unusable};
 pub use unwind::Unwound;
 

@@ -3,7 +3,7 @@
 use super::Limits;
 use super::on_disk::of_state;
 use crate::fault::Error;
-use crate::state::{DiskState, SharedState, StateKind};
+use crate::state::{DiskState, FlatStore, SharedState, StateKind};
 use std::path::Path;
 use store::{ChainStore, CommitPart, Compression, Opening, Segment, Table, TableOptions, Tip};
 
@@ -33,12 +33,24 @@ pub(crate) enum StatePart {
     Disk(SharedState),
 }
 
+/// Where a store keeps its state, as options of an import: `state`, and of flat values and nodes
+/// `flat-store`. Empty where it has no state.
+#[must_use]
+pub fn kept_options(store: &ChainStore) -> Vec<String> {
+    let parts = store.parts_besides();
+    let has = |name: &str| parts.contains(&name);
+    let on_disk = StateKind::of_parts(has);
+    let Some(kind) = on_disk.or(has(TABLE).then_some(StateKind::Memory)) else { return vec![] };
+    let flat = FlatStore::of_parts(has).map(|flat| format!("flat-store={}", flat.name()));
+    [format!("state={}", kind.name())].into_iter().chain(flat).collect()
+}
+
 impl Parts {
     /// Opens or creates them.
     pub fn open(opening: &mut Opening, dir: &Path, limits: &Limits) -> store::Result<Self> {
         let there = match opening.has(TABLE) {
             true => Some(StateKind::Memory),
-            false => StateKind::of_parts(opening),
+            false => StateKind::of_parts(|name| opening.has(name)),
         };
         let kind = there.unwrap_or(limits.state);
         let state = match DiskState::open(opening, dir, kind, &limits.disk)? {

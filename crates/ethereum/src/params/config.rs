@@ -120,6 +120,12 @@ impl Config {
         self.switches().find(|(switch, _)| switch.key == key).map(|(_, at)| at)
     }
 
+    /// The blob numbers that begin with a switch.
+    pub(super) fn blobs_of(&self, switch: &Switch) -> Option<BlobParams> {
+        let index = SWITCHES.iter().position(|other| other.key == switch.key);
+        index.and_then(|index| self.blobs[index])
+    }
+
     /// Sets the forks that are left out and that a later one implies, as each fork has all rules
     /// of those before it: to where the later one begins. Forks by time imply those by number
     /// where the chain is under proof of stake from its first block on.

@@ -14,6 +14,7 @@ mod write;
 pub use read::{Verified, head_of, read, verify, verify_from};
 pub use write::{Written, write};
 
+use crate::params::ChainSpec;
 use crate::state::Account;
 use crate::{Address, Hash, U256};
 use chain::Hex;
@@ -58,6 +59,23 @@ impl Head {
         let sum = crc32fast::hash(&bytes[..HEAD - 4]);
         bytes[HEAD - 4..].copy_from_slice(&sum.to_le_bytes());
         bytes
+    }
+
+    /// A field at its offset that contradicts another one: what it should be, and what it is.
+    fn contradiction(&self) -> Option<(u64, String, String)> {
+        if let Some(spec) = ChainSpec::by_genesis_hash(&self.genesis)
+            && spec.chain_id != self.chain_id
+        {
+            let expected =
+                format!("chain {}, as {} has this genesis block", spec.chain_id, spec.name);
+            return Some((8, expected, format!("chain {}", self.chain_id)));
+        }
+        let is_genesis = self.number == 0 && self.hash != self.genesis;
+        is_genesis.then(|| {
+            let expected =
+                format!("the hash of the genesis block {} for block 0", Hex(&self.genesis));
+            (56, expected, Hex(&self.hash).to_string())
+        })
     }
 
     /// None where the sum is another one.

@@ -138,6 +138,9 @@ impl<'p, R: Read> Source<'p, R> {
         let Some(head) = Head::decode(&bytes) else {
             return Err(source.damaged(0, "a head with its sum", "another sum"));
         };
+        if let Some((offset, expected, found)) = head.contradiction() {
+            return Err(source.damaged(offset, expected, found));
+        }
         source.head = head;
         source.next = Some(source.frame_head()?);
         Ok(source)

@@ -89,6 +89,11 @@ impl Configuration {
         }
     }
 
+    /// The values of a setting, each from a height on.
+    pub(super) fn values(&self, name: &str) -> &[(u32, String)] {
+        self.0.get(name).map_or(&[], Vec::as_slice)
+    }
+
     /// The value that a setting has from the first block on.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let values = self.0.get(name)?;

@@ -6,6 +6,7 @@
 mod configuration;
 mod genesis;
 mod hardfork;
+mod kept;
 mod values;
 mod yaml;
 
@@ -89,6 +90,10 @@ const TESTNET: &str = include_str!("../../networks/testnet.yml");
 impl Protocol {
     /// The names that [`Protocol::by_name`] knows.
     pub const NETWORKS: [&'static str; 2] = ["mainnet", "testnet"];
+    /// neo-go's default of [`Protocol::max_block_size`].
+    pub(crate) const MAX_BLOCK_SIZE: u32 = 262_144;
+    /// neo-go's default of [`Protocol::max_transactions_per_block`].
+    pub(crate) const MAX_TRANSACTIONS_PER_BLOCK: u16 = 512;
 
     /// A built-in network by its name.
     #[must_use]

@@ -3,8 +3,9 @@
 
 use super::{AccountsError, Alloc, GenesisAccount, from_json, state_root};
 use crate::Hash;
+use crate::error::SpecError;
 use crate::header::HeaderView;
-use crate::params::ChainSpec;
+use crate::params::{ChainSpec, Config};
 use chain::Hex;
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,6 +30,15 @@ pub(in crate::params) fn behind(path: &Path, header: &[u8]) -> Option<ChainSpec>
     let alloc = Alloc::InFile { path: path.into(), state_root };
     let spec = ChainSpec::new("custom", &config, &fields, alloc).ok()?;
     (spec.genesis.raw == header).then_some(spec)
+}
+
+/// The configuration in a file; of one that cannot be read without its accounts, with them.
+pub(in crate::params) fn config_of(path: &Path) -> io::Result<Result<Config, SpecError>> {
+    let text = match without_accounts(File::open(path)?)? {
+        Some(text) => text,
+        None => std::fs::read_to_string(path)?,
+    };
+    Ok(from_json(&text).map(|(config, ..)| config))
 }
 
 /// The accounts in a file, which must have this state root.

@@ -2,7 +2,7 @@
 
 use super::{CODES, PAGES};
 use crate::state::{FlatStore, RocksDbOptions};
-use store::{Opening, ReadAhead};
+use store::ReadAhead;
 
 /// Where the state is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,12 +31,13 @@ impl StateKind {
     }
 
     /// What the last commit of a store keeps of a state on disk; none where there is no such part.
+    /// `has` says whether it has a part of a name.
     #[must_use]
-    pub fn of_parts(opening: &Opening) -> Option<Self> {
-        if opening.has(PAGES) {
+    pub fn of_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
+        if has(PAGES) {
             return Some(Self::Pages);
         }
-        opening.has(CODES).then_some(Self::FlatTrie)
+        has(CODES).then_some(Self::FlatTrie)
     }
 }
 

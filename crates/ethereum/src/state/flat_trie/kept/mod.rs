@@ -57,11 +57,12 @@ impl FlatStore {
         }
     }
 
-    /// What the last commit of a store has; none where there are no such parts.
-    fn of_parts(opening: &Opening) -> Option<Self> {
+    /// What the last commit of a store has; none where there are no such parts. `has` says whether
+    /// it has a part of a name.
+    pub(crate) fn of_parts(has: impl Fn(&str) -> bool) -> Option<Self> {
         match () {
-            () if opening.has(ROCKSDB_PART) => Some(Self::RocksDb),
-            () => opening.has(ACCOUNTS).then_some(Self::Tables),
+            () if has(ROCKSDB_PART) => Some(Self::RocksDb),
+            () => has(ACCOUNTS).then_some(Self::Tables),
         }
     }
 }
@@ -113,7 +114,8 @@ pub(super) type Opened = ([Kept; 3], Option<Commits>);
 
 /// Opens them among the parts of a store in `dir`, or creates empty ones.
 pub(super) fn open(opening: &mut Opening, dir: &Path, options: &FlatOptions) -> Result<Opened> {
-    if FlatStore::of_parts(opening).unwrap_or(options.store) == FlatStore::RocksDb {
+    if FlatStore::of_parts(|name| opening.has(name)).unwrap_or(options.store) == FlatStore::RocksDb
+    {
         let (families, commits) = Commits::open(opening, dir, options)?;
         return Ok((families.map(Kept::Family), Some(commits)));
     }

@@ -1,0 +1,272 @@
+//! The genesis.json of a chain that is not built in, as a store keeps it: `docs/formats/store.md`.
+
+use super::config::{Config, SWITCHES};
+use super::genesis::known;
+use crate::error::SpecError;
+use chain::{Hex, Status};
+use crypto::Sha256;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The genesis.json, byte for byte.
+const FILE: &str = "chain.json";
+/// Its SHA-256, as `sha256sum` writes it.
+const SUM: &str = "chain.json.sha256";
+/// Names of both.
+pub const KEPT_FILES: [&str; 2] = [FILE, SUM];
+/// Bytes that are read at a time.
+const READ: usize = 1 << 16;
+
+/// The kept genesis.json of a store is damaged, or does not allow what was asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeptError {
+    /// It cannot be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+    /// It is not what was written.
+    #[error("{}: expected a file with SHA-256 {expected}, found {found}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The sum beside it.
+        expected: String,
+        /// The sum of its bytes.
+        found: String,
+    },
+    /// It is no genesis.json that can be used.
+    #[error("{}: {error}", path.display())]
+    Spec {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: SpecError,
+    },
+    /// Another genesis.json differs in what the stored blocks depend on.
+    #[error("{name}: expected {expected}, as the store keeps it, found {found}")]
+    Other {
+        /// The setting.
+        name: String,
+        /// What the store keeps.
+        expected: String,
+        /// What the other file has.
+        found: String,
+    },
+}
+
+impl KeptError {
+    /// The kind of end that this error is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Io { error, .. } => Status::of_io(error),
+            Self::Damaged { .. } => Status::Damage,
+            Self::Spec { .. } | Self::Other { .. } => Status::Usage,
+        }
+    }
+}
+
+/// The genesis.json that the store in `folder` keeps; none where it keeps none, as of a built-in
+/// network.
+///
+/// # Errors
+/// [`KeptError::Damaged`] where its sum is another one; [`KeptError::Io`].
+pub fn kept_in(folder: &Path) -> Result<Option<PathBuf>, KeptError> {
+    let (path, sum) = (folder.join(FILE), folder.join(SUM));
+    let expected = match fs::read(&sum) {
+        Ok(bytes) => bytes,
+        // without a sum it was not written to its end
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(KeptError::Io { path: sum, error }),
+    };
+    let found = match sum_of(&path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "no file".into(),
+        Err(error) => return Err(KeptError::Io { path, error }),
+    };
+    if expected == line(&found) {
+        return Ok(Some(path));
+    }
+    let expected = String::from_utf8_lossy(&expected);
+    let expected = expected.split_whitespace().next().unwrap_or_default().to_owned();
+    Err(KeptError::Damaged { path, expected, found })
+}
+
+/// Keeps a copy of the genesis.json `from` in the store in `folder`. Durable when it returns; a
+/// kill on the way leaves no copy, or the one of before.
+///
+/// # Errors
+/// [`KeptError::Io`].
+pub fn keep_in(folder: &Path, from: &Path) -> Result<(), KeptError> {
+    let (path, sum) = (folder.join(FILE), folder.join(SUM));
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error| KeptError::Io { path, error }
+    };
+    let found = sum_of(from).map_err(failed(from))?;
+    if matches!(kept_in(folder), Ok(Some(_)))
+        && fs::read(&sum).is_ok_and(|there| there == line(&found))
+    {
+        return Ok(());
+    }
+    match fs::remove_file(&sum) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&sum)(error)),
+        _ => {}
+    }
+    let mut input = File::open(from).map_err(failed(from))?;
+    write(&path, &mut input).map_err(failed(&path))?;
+    write(&sum, &mut &line(&found)[..]).map_err(failed(&sum))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))
+}
+
+/// Writes a file under another name, and renames it when it is on the disk.
+fn write(path: &Path, input: &mut impl Read) -> io::Result<()> {
+    let temporary = path.with_extension("new");
+    let mut file = File::create(&temporary)?;
+    io::copy(input, &mut file)?;
+    file.flush()?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)
+}
+
+/// The line of a sum.
+fn line(sum: &str) -> Vec<u8> {
+    format!("{sum}  {FILE}\n").into_bytes()
+}
+
+/// The digits of a file's SHA-256.
+fn sum_of(path: &Path) -> io::Result<String> {
+    let (mut file, mut sum) = (File::open(path)?, Sha256::new());
+    let mut bytes = vec![0; READ];
+    loop {
+        match file.read(&mut bytes) {
+            Ok(0) => {
+                return Ok(Hex(&sum.finalize()).to_string().trim_start_matches("0x").to_owned());
+            }
+            Ok(read) => sum.update(&bytes[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// How far a store has come: what begins later may still be set in another way.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached {
+    /// Number of the last block.
+    pub number: u64,
+    /// Its time, in seconds.
+    pub time: u64,
+}
+
+/// Holds another genesis.json of the same first block to the one that a store keeps: forks that
+/// begin after the last block may be set in another way, and nothing else.
+///
+/// # Errors
+/// [`KeptError::Other`] names the first difference; [`KeptError::Spec`] where one is no
+/// genesis.json.
+pub fn expect_same_rules(kept: &Path, other: &Path, reached: Reached) -> Result<(), KeptError> {
+    let read = |path: &Path| {
+        let failed = |error| KeptError::Spec { path: path.into(), error };
+        let io = |error| KeptError::Io { path: path.into(), error };
+        known::config_of(path).map_err(io)?.map_err(failed)
+    };
+    let (kept, other) = (read(kept)?, read(other)?);
+    for ((name, expected), (_, found)) in
+        kept.held_at(reached).into_iter().zip(other.held_at(reached))
+    {
+        if expected != found {
+            return Err(KeptError::Other { name, expected, found });
+        }
+    }
+    Ok(())
+}
+
+impl Config {
+    /// The settings by name, as far as blocks up to `reached` depend on them.
+    fn held_at(&self, reached: Reached) -> Vec<(String, String)> {
+        const LATER: &str = "none so far";
+        let mut all = vec![("chainId".to_owned(), self.chain_id.to_string())];
+        let is_held = |key: &str, at: u64| match key.ends_with("Time") {
+            true => at <= reached.time,
+            false => at <= reached.number,
+        };
+        for switch in &SWITCHES {
+            let at = self.get(switch.key).filter(|at| is_held(switch.key, *at));
+            all.push((switch.key.into(), at.map_or(LATER.into(), |at| at.to_string())));
+            let blobs = self.blobs_of(switch).filter(|_| at.is_some());
+            let name = format!("blobSchedule of {}", switch.key);
+            all.push((name, blobs.map_or(LATER.into(), |blobs| format!("{blobs:?}"))));
+        }
+        let is_set = |key| self.get(key).is_some_and(|at| is_held(key, at));
+        let dao = self.dao_fork_support && is_set("daoForkBlock");
+        all.push(("daoForkSupport".into(), dao.to_string()));
+        let deposits = Some(Hex(&self.deposit_contract)).filter(|_| is_set("pragueTime"));
+        let deposits = deposits.map_or(LATER.into(), |address| address.to_string());
+        all.push(("depositContractAddress".into(), deposits));
+        let total = self.terminal_total_difficulty;
+        all.push(("terminalTotalDifficulty".into(), format!("{total:?}")));
+        let delays = self.bomb_delays.iter().flatten();
+        let delays: Vec<_> = delays.filter(|(block, _)| *block <= reached.number).collect();
+        all.push(("difficultyBombDelays".into(), format!("{delays:?}")));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_file_is_held_to_its_sum() {
+        let folder = tempfile::tempdir().unwrap();
+        let from = folder.path().join("genesis.json");
+        fs::write(&from, "{}").unwrap();
+        let store = folder.path().join("store");
+        fs::create_dir(&store).unwrap();
+        assert_eq!(kept_in(&store).unwrap(), None);
+        for text in ["{}", "{\"a\": 1}"] {
+            fs::write(&from, text).unwrap();
+            keep_in(&store, &from).unwrap();
+            let kept = kept_in(&store).unwrap().unwrap();
+            assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+            assert_eq!(fs::read_dir(&store).unwrap().count(), 2);
+        }
+        fs::write(store.join(FILE), "{\"a\": 2}").unwrap();
+        assert!(matches!(kept_in(&store), Err(KeptError::Damaged { .. })));
+        fs::remove_file(store.join(FILE)).unwrap();
+        assert!(matches!(kept_in(&store), Err(KeptError::Damaged { .. })));
+        // an import that names the chain writes it again
+        keep_in(&store, &from).unwrap();
+        assert!(kept_in(&store).unwrap().is_some());
+    }
+
+    #[test]
+    fn only_what_begins_later_may_differ() {
+        let config = |switches: &[(&str, u64)]| {
+            let mut config = Config::frontier(7);
+            switches.iter().for_each(|(key, at)| assert!(config.set(key, *at), "{key}"));
+            config
+        };
+        let reached = Reached { number: 10, time: 100 };
+        let kept = config(&[("homesteadBlock", 3), ("shanghaiTime", 50)]).held_at(reached);
+        let later = [("homesteadBlock", 3), ("shanghaiTime", 50), ("cancunTime", 101)];
+        assert_eq!(config(&later).held_at(reached), kept);
+        for other in [
+            config(&[("homesteadBlock", 4), ("shanghaiTime", 50)]),
+            config(&[("homesteadBlock", 3), ("shanghaiTime", 50), ("cancunTime", 100)]),
+            config(&[("homesteadBlock", 3)]),
+            Config { chain_id: 8, ..config(&[("homesteadBlock", 3), ("shanghaiTime", 50)]) },
+        ] {
+            assert_ne!(other.held_at(reached), kept, "{other:?}");
+        }
+    }
+}
