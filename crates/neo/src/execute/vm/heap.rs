@@ -241,6 +241,14 @@ impl Heap {
         }
     }
 
+    /// Counts one more reference to each of some items.
+    pub fn add_all(&mut self, items: &[Item]) {
+        self.count += items.len();
+        for place in items.iter().filter_map(Item::place) {
+            self.add_place(place);
+        }
+    }
+
     fn add_place(&mut self, place: Ref) {
         if !self.first_reference(place) {
             return;
@@ -248,13 +256,10 @@ impl Heap {
         let mut work = std::mem::take(&mut self.work);
         work.push(place);
         while let Some(place) = work.pop() {
-            self.count += self.children(place);
-            for index in 0..self.len(place) {
-                let Some(child) = self.child(place, index) else { continue };
-                if self.first_reference(child) {
-                    work.push(child);
-                }
-            }
+            let start = work.len();
+            let plain = self.gather(place, &mut work);
+            self.count += plain + work.len() - start;
+            self.keep(&mut work, start, Self::first_reference);
         }
         self.work = work;
     }
@@ -275,14 +280,10 @@ impl Heap {
         let mut work = std::mem::take(&mut self.work);
         work.push(place);
         while let Some(place) = work.pop() {
-            let plain = self.plain_children(place);
+            let start = work.len();
+            let plain = self.gather(place, &mut work);
             self.count_less(plain);
-            for index in 0..self.len(place) {
-                let Some(child) = self.child(place, index) else { continue };
-                if self.last_reference(child) {
-                    work.push(child);
-                }
-            }
+            self.keep(&mut work, start, Self::last_reference);
         }
         self.work = work;
     }
@@ -309,20 +310,35 @@ impl Heap {
         last
     }
 
-    /// How many items count for what a place holds: a map has keys too.
-    fn children(&self, place: Ref) -> usize {
-        match &self.slot(place).content {
-            Content::List(items) => items.len(),
-            Content::Map(entries) => entries.len() * 2,
+    /// Appends the arrays, structs and maps that a place holds. Returns how many items count for
+    /// the others: a map has keys too.
+    fn gather(&self, place: Ref, children: &mut Vec<Ref>) -> usize {
+        let start = children.len();
+        let all = match &self.slot(place).content {
+            Content::List(items) => {
+                children.extend(items.iter().filter_map(Item::place));
+                items.len()
+            }
+            Content::Map(entries) => {
+                children.extend(entries.values().filter_map(Item::place));
+                entries.len() * 2
+            }
             Content::Free => 0,
-        }
+        };
+        all - (children.len() - start)
     }
 
-    /// As [`Heap::children`], without arrays, structs and maps.
-    fn plain_children(&self, place: Ref) -> usize {
-        let compounds =
-            (0..self.len(place)).filter(|index| self.child(place, *index).is_some()).count();
-        self.children(place) - compounds
+    /// Keeps the places from `start` on for which `wanted` is true, in their order.
+    fn keep(&mut self, places: &mut Vec<Ref>, start: usize, wanted: fn(&mut Self, Ref) -> bool) {
+        let mut kept = start;
+        for index in start..places.len() {
+            let place = places[index];
+            if wanted(self, place) {
+                places[kept] = place;
+                kept += 1;
+            }
+        }
+        places.truncate(kept);
     }
 
     fn child(&self, place: Ref, index: usize) -> Option<Ref> {

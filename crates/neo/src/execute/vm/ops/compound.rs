@@ -156,26 +156,29 @@ impl Vm {
 
     fn values(&mut self) -> Result<(), Fault> {
         let (item, place, shared) = self.take_compound()?;
-        let parts = if matches!(item, Item::Map(_)) {
-            let parts: Vec<Item> = self.heap.map(place)?.values().cloned().collect();
+        let mut values = if matches!(item, Item::Map(_)) {
+            let values: Vec<Item> = self.heap.map(place)?.values().cloned().collect();
             if !shared {
                 // the keys are gone
-                self.heap.count_less(parts.len());
+                self.heap.count_less(values.len());
             }
-            parts
+            values
         } else {
             self.heap.list(place).to_vec()
         };
-        let mut values = Vec::with_capacity(parts.len());
-        for part in &parts {
-            let value = copy::value_of(&mut self.heap, part)?;
-            if shared {
-                self.heap.add(&value);
-            } else if matches!(part, Item::Struct(_)) {
-                self.heap.remove(part);
-                self.heap.add(&value);
+        for value in &mut values {
+            if !matches!(value, Item::Struct(_)) {
+                continue;
             }
-            values.push(value);
+            let copy = copy::value_of(&mut self.heap, value)?;
+            if !shared {
+                self.heap.remove(value);
+                self.heap.add(&copy);
+            }
+            *value = copy;
+        }
+        if shared {
+            self.heap.add_all(&values);
         }
         // the array counts as the compound did that is gone from the stack
         let item = self.heap.new_array(values);
