@@ -80,8 +80,8 @@ fn mixed_blocks_are_executed_as_by_neo_go() {
     assert_eq!(execute(Dump::MIXED), Dump::MIXED.transactions);
 }
 
-/// What neo-go wrote of an execution: how it ended, its gas and its stack. `record` is the raw value
-/// of its database, in which the hash of the transaction stands before them.
+/// What neo-go wrote of an execution: how it ended, its gas and its stack. `record` is the raw
+/// value of its database, where they follow the hash of the transaction.
 fn ended(record: &[u8], execution: &Execution) -> (u8, u64, Vec<u8>) {
     let hash = execution.container.0;
     let at = record.windows(32).rposition(|window| window == hash).unwrap() + 33;

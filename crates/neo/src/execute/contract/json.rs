@@ -44,7 +44,8 @@ impl Json {
     }
 }
 
-/// The text of bytes, each byte that is not UTF-8 replaced as Go does: Rust replaces several at once.
+/// The text of bytes. Each byte that is not UTF-8 is replaced, as in Go; Rust replaces several
+/// at once.
 fn replaced(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
