@@ -18,8 +18,11 @@ use crate::open::ReadBlocks;
 use crate::{Chunk, ChunkLimit, Column, Error, FileReport, ReceiptEncoding, Want};
 
 /// Does the folder hold a store of blocks, as its manifest says?
-pub fn is_store(folder: &Path) -> bool {
-    ChainStore::is_in(folder)
+///
+/// # Errors
+/// When the system does not say it.
+pub fn is_store(folder: &Path) -> Result<bool, Error> {
+    Ok(ChainStore::is_in(folder)?)
 }
 
 fn open(folder: &Path) -> Result<ChainStore, Error> {

@@ -2,11 +2,14 @@
 
 use std::cmp::Ordering;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use system::files::{self, FileKind};
+
 use crate::format::{ARCHIVES, Recognise};
-use crate::input::{Compression, Input, is_pipe};
-use crate::{Error, Format, foreign};
+use crate::input::{Compression, Input};
+use crate::{Error, Format, LeftOut, STDIN, foreign, listing};
 
 /// Bytes of a file that tell its format.
 const HEAD: usize = 16;
@@ -19,10 +22,10 @@ pub(crate) struct Found {
     pub format: Format,
 }
 
-/// Finds the archives in `paths`, all in natural order. Fails at the first path that holds none;
-/// files in a folder that are no archives and do not claim to be any are passed over.
-pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
-    let mut found = vec![];
+/// Finds the archives in `paths`, all in natural order, and the files in folders that are none and
+/// do not claim to be any. Fails at the first path that holds none.
+pub(crate) fn find(paths: &[PathBuf]) -> Result<(Vec<Found>, LeftOut), Error> {
+    let (mut found, mut left_out) = (vec![], LeftOut::default());
     for path in paths {
         if !is_folder(path)? {
             let format = format_of_file(path).map_err(|error| foreign::name(path, error))?;
@@ -35,7 +38,10 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
             match format {
                 Ok(format) => found.push(Found { path, format }),
                 Err(Error::UnknownFormat { .. } | Error::Foreign { .. })
-                    if !claims_to_be_archive(&path) => {}
+                    if !claims_to_be_archive(&path) =>
+                {
+                    left_out.add(path)?;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -45,58 +51,59 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, Error> {
         }
     }
     found.sort_by(|a, b| natural_order(&a.path, &b.path));
-    Ok(found)
+    left_out.forget_sources_of(found.iter().map(|found| &*found.path));
+    Ok((found, left_out))
 }
 
-/// Whether the path is a folder, and not a file or a pipe. A device could wait for ever, or never
-/// end.
+/// Whether a path that was named is a folder, and not a file or a pipe.
+///
+/// # Errors
+/// [`Error::Io`] when it is not there or cannot be opened, [`Error::Special`] for anything else: a
+/// device could wait for ever, or never end.
 pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
-    use std::os::unix::fs::FileTypeExt;
-    if is_pipe(path) {
+    if path == Path::new(STDIN) {
         return Ok(false);
     }
-    let kind = fs::metadata(path).map_err(Error::io("cannot open", path))?.file_type();
-    if kind.is_dir() || kind.is_file() {
-        return Ok(kind.is_dir());
+    match files::kind(path).map_err(Error::io("cannot open", path))? {
+        FileKind::Folder => Ok(true),
+        FileKind::File | FileKind::Pipe => Ok(false),
+        FileKind::Absent => {
+            let error = fs::metadata(path).err();
+            Err(Error::io("cannot open", path)(error.unwrap_or(ErrorKind::NotFound.into())))
+        }
+        found => Err(Error::Special { path: path.to_path_buf(), found: found.to_string() }),
     }
-    let found = if kind.is_socket() { "a socket" } else { "a device" };
-    Err(Error::Special { path: path.to_path_buf(), found })
 }
 
 /// What a folder may stand for: an archive that is a folder, else each of its files. In natural
 /// order.
 pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    if let Some((archive, _)) = archive_of(folder) {
-        return Ok(vec![archive]);
+    match archive_of(folder)? {
+        Some((archive, _)) => Ok(vec![archive]),
+        None => listing::files_of(folder, |_| true),
     }
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
-        let path = entry.map_err(Error::io("cannot list", folder))?.path();
-        let hidden = path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
-        if path.is_file() && !hidden {
-            files.push(path);
-        }
-    }
-    files.sort_by(|a, b| natural_order(a, b));
-    Ok(files)
 }
 
 /// The folder with the archive that `folder` stands for, and its format.
-fn archive_of(folder: &Path) -> Option<(PathBuf, Format)> {
-    ARCHIVES.iter().find_map(|row| match row.recognise {
-        Recognise::Folder(find) => Some((find(folder)?, row.format)),
-        Recognise::File(_) => None,
-    })
+fn archive_of(folder: &Path) -> Result<Option<(PathBuf, Format)>, Error> {
+    for row in &ARCHIVES {
+        if let Recognise::Folder(find) = row.recognise
+            && let Some(archive) = find(folder)?
+        {
+            return Ok(Some((archive, row.format)));
+        }
+    }
+    Ok(None)
 }
 
 /// The format of a file, or of a folder that is one archive.
 pub(crate) fn format_of(path: &Path) -> Result<Format, Error> {
-    if !path.is_dir() {
+    if !listing::is_folder(path)? {
         return format_of_file(path);
     }
     let unknown =
         || Error::UnknownFormat { path: path.to_path_buf(), found: foreign::what_is_in(path) };
-    archive_of(path).map(|(_, format)| format).ok_or_else(unknown)
+    archive_of(path)?.map(|(_, format)| format).ok_or_else(unknown)
 }
 
 /// The format of one file, by its first bytes.

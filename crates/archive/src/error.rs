@@ -173,7 +173,7 @@ pub enum Error {
         /// The path.
         path: PathBuf,
         /// What it is.
-        found: &'static str,
+        found: String,
     },
     /// A writer lacks what its format demands, or was given blocks that do not fit.
     Unwritable {

@@ -1,8 +1,8 @@
 //! Whose blocks archives hold.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::{acc, blkdat};
+use crate::{Error, acc, blkdat};
 
 /// Chains that have formats, stores and rules in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,14 +15,24 @@ pub enum Family {
     Neo,
 }
 
+/// What tells a family, the surest first.
+const LOOKS: [(fn(&Path) -> Result<bool, Error>, Family); 2] =
+    [(acc::looks_like, Family::Neo), (blkdat::looks_like, Family::Bitcoin)];
+
 impl Family {
     /// Whose blocks are in archives, as far as that is plain at once.
-    pub fn of(paths: &[PathBuf]) -> Self {
+    ///
+    /// # Errors
+    /// When a path or a file in it cannot be opened.
+    pub fn of(paths: &[PathBuf]) -> Result<Self, Error> {
         // a dump is told by some twenty bytes, a block file by four
-        match () {
-            () if paths.iter().any(|path| acc::looks_like(path)) => Self::Neo,
-            () if paths.iter().any(|path| blkdat::looks_like(path)) => Self::Bitcoin,
-            () => Self::Ethereum,
+        for (looks_like, family) in LOOKS {
+            for path in paths {
+                if looks_like(path)? {
+                    return Ok(family);
+                }
+            }
         }
+        Ok(Self::Ethereum)
     }
 }

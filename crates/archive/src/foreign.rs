@@ -4,8 +4,11 @@
 use std::fs;
 use std::path::Path;
 
+use system::files;
+
 use crate::Error;
 use crate::detect::claims_to_be_archive;
+use crate::left_out;
 
 /// Names that are looked at in a folder: it may hold thousands.
 const MOST_NAMES: usize = 10_000;
@@ -26,9 +29,15 @@ const ERIGON: Kind = Kind { what: "a snapshot file of Erigon", instead: EXPORT }
 const ROCKSDB: Kind =
     Kind { what: "a RocksDB database, as Nethermind and Besu have", instead: EXPORT };
 const PEBBLE: Kind = Kind {
-    what: "a Pebble or LevelDB database, as geth's chaindata is",
-    instead: "give the `ancient` folder in it, which is not there or holds no blocks; or have \
-              the node export its blocks, as era1 files or as RLP, and give those",
+    what: "a Pebble or LevelDB database, as geth's chaindata is, without an ancient folder that \
+           holds blocks",
+    instead: "give the ancient folder (geth --datadir.ancient) where it is elsewhere, or have the \
+              node export its blocks, as era1 files or as RLP, and give those",
+};
+const CORE: Kind = Kind {
+    what: "a data folder of Bitcoin Core without block files",
+    instead: "its blk*.dat files are elsewhere (-blocksdir) or were removed (-prune): give the \
+              folder that has them",
 };
 const LEVELDB: Kind = Kind {
     what: "a LevelDB database, as an old geth's chaindata and Bitcoin Core's chainstate are",
@@ -45,7 +54,9 @@ const EXECUTION_ERA: Kind = Kind {
 
 /// What a path is by its name, or by the names in it, as an error that says so.
 pub(crate) fn recognise(path: &Path) -> Option<Error> {
-    let kind = if path.is_dir() { of_folder(path) } else { of_name(path) }?;
+    // what cannot be opened has its error already
+    let is_folder = files::is_folder(path).unwrap_or(false);
+    let kind = if is_folder { of_folder(path) } else { of_name(path) }?;
     Some(refusal(path, kind))
 }
 
@@ -65,15 +76,35 @@ pub(crate) fn recognise_e2store(path: &Path, next: Option<[u8; 2]>) -> Option<Er
 
 /// The error, or what the path is instead of an archive.
 pub(crate) fn name(path: &Path, error: Error) -> Error {
-    match error {
-        Error::UnknownFormat { .. } => recognise(path).unwrap_or(error),
-        error => error,
+    if !matches!(error, Error::UnknownFormat { .. }) {
+        return error;
     }
+    if let Some(foreign) = recognise(path) {
+        return foreign;
+    }
+    // what cannot be opened has its error already
+    match left_out::packed(path) {
+        Ok(Some(found)) => Error::UnknownFormat { path: path.to_path_buf(), found },
+        _ => error,
+    }
+}
+
+/// What a file of another program is, and what to give instead.
+pub(crate) fn what_it_is(path: &Path) -> Option<String> {
+    of_name(path).map(|Kind { what, instead }| format!("{what}: {instead}"))
 }
 
 /// A folder without archives, in words.
 pub(crate) fn what_is_in(folder: &Path) -> String {
-    match names(folder).len() {
+    let names = names(folder);
+    let packed = |name: &String| {
+        let found = left_out::packed(&folder.join(name)).ok().flatten()?;
+        Some(format!("a folder with {name} in it, {found}"))
+    };
+    if let Some(found) = names.iter().find_map(packed) {
+        return found;
+    }
+    match names.len() {
         0 => "an empty folder".into(),
         1 => "a folder with one entry, which is no archive".into(),
         count => format!("a folder with {count} entries, none of which is an archive"),
@@ -128,7 +159,19 @@ const INSIDE: [&str; 9] = [
 ];
 
 fn of_folder(folder: &Path) -> Option<Kind> {
+    if is_of_core(folder) {
+        return Some(CORE);
+    }
     of_files(folder).or_else(|| INSIDE.iter().find_map(|name| of_files(&folder.join(name))))
+}
+
+/// Is this a datadir of Bitcoin Core, its `blocks` folder, or that of a network in it?
+fn is_of_core(folder: &Path) -> bool {
+    let has = |path: &str| of_database(&folder.join(path)).is_some();
+    let is_datadir = has("blocks/index") || has("chainstate");
+    let is_undo = |name: &String| name.starts_with("rev") && name.ends_with(".dat");
+    let is_blocks = has("index") && names(folder).iter().any(is_undo);
+    is_datadir || is_blocks
 }
 
 fn of_files(folder: &Path) -> Option<Kind> {

@@ -66,7 +66,7 @@ pub(crate) enum Recognise {
     /// By the first bytes of a file. Fails for a file that is something else for sure.
     File(fn(&Path, &[u8]) -> Result<bool, Error>),
     /// The folder in which the archive lies that another folder stands for. It is an archive alone.
-    Folder(fn(&Path) -> Option<PathBuf>),
+    Folder(fn(&Path) -> Result<Option<PathBuf>, Error>),
 }
 
 /// First and, where it is cheap to tell, last block.
@@ -94,7 +94,7 @@ pub(crate) struct Row {
     pub jumps: bool,
     pub open: Open,
     pub inspect: fn(&Path, bool, &mut FileReport),
-    pub survey: fn(&Path, Want, &mut Survey),
+    pub survey: fn(&Path, Want, &mut Survey) -> Result<(), Error>,
     /// None where only an import makes one.
     pub create: Option<Create>,
 }
@@ -140,7 +140,10 @@ pub(crate) static ARCHIVES: [Row; 5] = [
         jumps: true,
         open: |files, want, range| Ok(Box::new(era1::Reader::new(files, want, range)?)),
         inspect: era1::inspect,
-        survey: |file, _, survey| survey.notes.extend(era1::notes(file)),
+        survey: |file, _, survey| {
+            survey.notes.extend(era1::notes(file));
+            Ok(())
+        },
         create: Some(|path, options| {
             Ok(Box::new(era1::Writer::create(path, &options.network, options.replace)?))
         }),
@@ -162,7 +165,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
             }],
         },
         recognise: Recognise::Folder(|folder| {
-            block_store::is_store(folder).then(|| folder.to_path_buf())
+            Ok(block_store::is_store(folder)?.then(|| folder.to_path_buf()))
         }),
         endings: &[],
         network: |_| None,
@@ -173,7 +176,10 @@ pub(crate) static ARCHIVES: [Row; 5] = [
             Ok(Box::new(block_store::Reader::new(only(&files), want, range)?))
         },
         inspect: block_store::inspect,
-        survey: |folder, _, survey| survey.notes.extend(block_store::notes(folder)),
+        survey: |folder, _, survey| {
+            survey.notes.extend(block_store::notes(folder));
+            Ok(())
+        },
         create: None,
     },
     Row {
@@ -238,7 +244,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
             Ok(Box::new(stream::Reader::new(format, files, want, range)))
         },
         inspect: |file, deep, report| stream::inspect(Format::RlpExport, file, deep, report),
-        survey: |_, _, _| {},
+        survey: |_, _, _| Ok(()),
         create: Some(|path, options| {
             Ok(Box::new(rlp_export::RlpExportWriter::create(path, options.gzip)?))
         }),
@@ -269,7 +275,7 @@ pub(crate) static ARCHIVES: [Row; 5] = [
             Ok(Box::new(stream::Reader::new(format, files, want, range)))
         },
         inspect: |file, deep, report| stream::inspect(Format::HeaderStream, file, deep, report),
-        survey: |_, _, _| {},
+        survey: |_, _, _| Ok(()),
         create: Some(|path, options| {
             Ok(Box::new(headers::HeaderStreamWriter::create(path, options.gzip)?))
         }),

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use chain::ShortfallKind;
+use chain::{ShortfallKind, Status};
 use serde::Serialize;
 
 use crate::detect::{
     candidates, claims_to_be_archive, format_of, format_of_file, is_folder, natural_order,
 };
 use crate::open::disk_bytes;
-use crate::{Error, Format, Location, foreign};
+use crate::{Error, Format, LeftOut, Location, foreign};
 
 /// Faults that are listed of one file: a file of noise has one at every block.
 const MAX_DAMAGE: usize = 100;
@@ -21,12 +21,26 @@ pub struct Inspection {
     pub files: Vec<FileReport>,
     /// Block numbers that are missing between consecutive files, or that come twice.
     pub gaps: Vec<Gap>,
+    /// Files of the folders that are not read and may hold blocks.
+    #[serde(rename = "unread")]
+    pub left_out: LeftOut,
 }
 
 impl Inspection {
-    /// True when there is no damage and no gap.
+    /// True when there is no damage and no gap, and no file is left that may hold blocks.
     pub fn is_sound(&self) -> bool {
-        self.gaps.is_empty() && self.files.iter().all(|f| f.damage.is_empty())
+        self.status() == Status::Ok
+    }
+
+    /// Files that cannot be opened count before damage, and damage before what is missing.
+    pub fn status(&self) -> Status {
+        let damage = || self.files.iter().flat_map(|file| &file.damage);
+        match () {
+            () if damage().any(|damage| damage.status == Status::Trouble) => Status::Trouble,
+            () if damage().next().is_some() => Status::Damage,
+            () if !self.gaps.is_empty() || !self.left_out.unread().is_empty() => Status::Incomplete,
+            () => Status::Ok,
+        }
     }
 }
 
@@ -71,7 +85,8 @@ impl FileReport {
             self.damage.push(damage);
         } else if self.damage.len() == MAX_DAMAGE {
             let text = format!("more than {MAX_DAMAGE} faults; the others are not listed");
-            self.damage.push(Damage { location: None, kind: ShortfallKind::DamagedRecord, text });
+            let kind = ShortfallKind::DamagedRecord;
+            self.damage.push(Damage { location: None, kind, status: Status::Damage, text });
         }
     }
 }
@@ -104,6 +119,9 @@ pub struct Damage {
     pub location: Option<Location>,
     /// What a verifier calls it that counts what is missing.
     pub kind: ShortfallKind,
+    /// Damage, or trouble of this machine.
+    #[serde(skip)]
+    pub status: Status,
     /// The location, what was expected and what was found, in one line.
     pub text: String,
 }
@@ -111,7 +129,7 @@ pub struct Damage {
 impl From<&Error> for Damage {
     fn from(error: &Error) -> Self {
         let (location, kind) = (error.location().cloned(), error.shortfall_kind());
-        Self { location, kind, text: error.to_string() }
+        Self { location, kind, status: error.status(), text: error.to_string() }
     }
 }
 
@@ -148,12 +166,20 @@ pub fn inspect(paths: &[PathBuf], deep: bool) -> Result<Inspection, Error> {
     }
     files.sort_by(|a, b| natural_order(&a.1, &b.1));
     files.dedup_by(|a, b| a.1 == b.1);
+    let mut left_out = LeftOut::default();
+    for (_, path) in files.iter().filter(|(meant, _)| !meant) {
+        if let Err(Error::UnknownFormat { .. } | Error::Foreign { .. }) = format_of(path) {
+            left_out.add(path.clone())?;
+        }
+    }
     let files: Vec<_> = files.iter().map(|(meant, path)| inspect_one(path, *meant, deep)).collect();
+    let read = files.iter().filter(|file| file.format.is_some());
+    left_out.forget_sources_of(read.map(|file| &*file.path));
     if files.iter().all(|file| file.format.is_none() && !claims_to_be_archive(&file.path)) {
         return Err(nothing_in(paths));
     }
     let gaps = gaps(&files);
-    Ok(Inspection { files, gaps })
+    Ok(Inspection { files, gaps, left_out })
 }
 
 /// Where files do not join those before them.
@@ -163,12 +189,13 @@ pub(crate) fn gaps(files: &[FileReport]) -> Vec<Gap> {
 
 /// What was found instead of an archive, or the system's answer.
 fn nothing_in(paths: &[PathBuf]) -> Error {
-    let of_path = |path: &PathBuf| match path.is_dir() {
-        true => {
+    let of_path = |path: &PathBuf| match is_folder(path) {
+        Err(error) => Some(error),
+        Ok(true) => {
             let found = foreign::what_is_in(path);
             Some(foreign::name(path, Error::UnknownFormat { path: path.clone(), found }))
         }
-        false => format_of_file(path).err().map(|error| foreign::name(path, error)),
+        Ok(false) => format_of_file(path).err().map(|error| foreign::name(path, error)),
     };
     let path = || paths.first().cloned().unwrap_or_default();
     let nothing = || Error::UnknownFormat { path: path(), found: "no files".into() };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::detect::{self, Found};
 use crate::format::{Kept, Range, Recognise};
-use crate::{ChunkLimit, Error, Format, Location, Packed, Want, input};
+use crate::{ChunkLimit, Error, Format, LeftOut, Location, Packed, Want, freezer, input};
 
 /// An archive: an ancient folder, or one or more files of another format in the order of their
 /// blocks.
@@ -21,6 +21,8 @@ pub struct Archive {
     ranges: Vec<Range>,
     /// What there is of each block.
     kept: Kept,
+    /// Files of the folders in which there is no archive.
+    left_out: LeftOut,
 }
 
 impl Archive {
@@ -31,7 +33,7 @@ impl Archive {
     /// names counting as numbers. Fails when the paths hold no archive, archives of different
     /// formats or networks, or more than one ancient folder.
     pub fn open(paths: &[PathBuf]) -> Result<Self, Error> {
-        let found = detect::find(paths)?;
+        let (found, left_out) = detect::find(paths)?;
         let Some(first) = found.first() else {
             let path = paths.first().cloned().unwrap_or_default();
             return Err(Error::UnknownFormat { path, found: "no files".into() });
@@ -61,7 +63,10 @@ impl Archive {
         let range = first.map(|first| (first, last));
         let kept = files.first().map(|file| (format.row().kept)(file)).transpose()?;
         let kept = kept.unwrap_or_default();
-        Ok(Self { format, files, network, range, ranges, kept })
+        if let (Format::Freezer, None, [tables]) = (format, range, &files[..]) {
+            return Err(freezer::without_blocks(tables));
+        }
+        Ok(Self { format, files, network, range, ranges, kept, left_out })
     }
 
     /// The format of every file.
@@ -72,6 +77,11 @@ impl Archive {
     /// The files in reading order, or the one ancient folder.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
+    }
+
+    /// Files of the folders that are not read.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// Bytes on disk; what cannot be read counts as 0.

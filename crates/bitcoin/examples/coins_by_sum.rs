@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let files = open(&[path], None)?;
     let network = files.network().ok_or("which network?")?;
     let params = Params::by_magic(network.magic()).ok_or("which network?")?;
-    let unspent = datadir_of(&files);
+    let unspent = datadir_of(&files)?;
     println!("{} bytes of blocks, {threads} threads", files.bytes());
     for pair in 0..pairs {
         let mut settings = ["fetched", "sum"];

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::disk::Disk;
 use store::{LogFile, Store, StoreOptions, Table, TableOptions, TableReader};
+use system::files;
 
 /// Name of the folder of coins and undo data in that of the store.
 pub(crate) const CHAINSTATE: &str = "coins";
@@ -60,7 +61,10 @@ impl Opened {
     /// When it is open elsewhere, cannot be read, or is damaged.
     pub fn open(data: &Path, disk: &Arc<dyn Disk>, memory: usize) -> Result<Self, Error> {
         let options = StoreOptions { disk: disk.clone(), ..StoreOptions::default() };
-        let mut opening = Store::open(&data.join(CHAINSTATE), &options)?;
+        let folder = data.join(CHAINSTATE);
+        // a chainstate that is kept elsewhere may be that of another program
+        files::expect_no_link(&folder).map_err(Error::system("open", &folder))?;
+        let mut opening = Store::open(&folder, &options)?;
         let coins = opening.table(COINS, &TableOptions::read_once(memory))?;
         let undo = opening.log(UNDO, UNDO_FILE)?;
         let (store, state) = opening.finish()?;
@@ -217,7 +221,8 @@ impl Commit {
 /// # Errors
 /// When the store cannot be read, is damaged or of another chain.
 pub fn committed(data: &Path, options: &Options) -> Result<Option<Tip>, Error> {
-    if !data.join(CHAINSTATE).is_dir() {
+    let folder = data.join(CHAINSTATE);
+    if !files::is_folder(&folder).map_err(Error::system("open", &folder))? {
         return Ok(None);
     }
     let options = Options { memory: CHECK_MEMORY, ..options.clone() };

@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use store::{ChainStore, Store};
+use system::files;
 
 /// Name of the block index in the folder of a store.
 pub(crate) const INDEX: &str = "index";
@@ -21,11 +22,16 @@ const SIGNET: &str = "signet:";
 const OF_ETHEREUM: [&str; 2] = ["checkpoint", "hashes.00000"];
 
 /// Has this folder anything that an import of Bitcoin blocks makes?
-#[must_use]
-pub fn holds_bitcoin(folder: &Path) -> bool {
-    let begins = |bytes: &[u8]| bytes.starts_with(&INDEX_MAGIC);
-    folder.join(CHAINSTATE).is_dir()
-        || first_bytes(&folder.join(INDEX)).is_some_and(|bytes| begins(&bytes))
+///
+/// # Errors
+/// When the system does not say it.
+pub fn holds_bitcoin(folder: &Path) -> Result<bool, Error> {
+    let chainstate = folder.join(CHAINSTATE);
+    if files::is_folder(&chainstate).map_err(Error::system("open", &chainstate))? {
+        return Ok(true);
+    }
+    let index = first_bytes(&folder.join(INDEX))?;
+    Ok(index.is_some_and(|bytes| bytes.starts_with(&INDEX_MAGIC)))
 }
 
 /// Refuses a folder in which an import of this network would mix chains or write over what is not
@@ -38,12 +44,17 @@ pub fn expect_own(folder: &Path, params: &Params) -> Result<(), Error> {
         let found = format!("Bitcoin {}", params.name);
         Err(Error::OtherChain { expected, found })
     };
-    let has = |name: &&str| folder.join(name).is_file();
-    if OF_ETHEREUM.iter().any(has) || ChainStore::is_in(folder) {
+    for name in OF_ETHEREUM {
+        let path = folder.join(name);
+        if files::is_file(&path).map_err(Error::system("open", &path))? {
+            return other("an Ethereum chain".into());
+        }
+    }
+    if ChainStore::is_in(folder)? {
         return other("an Ethereum chain".into());
     }
     let index = folder.join(INDEX);
-    if let Some(head) = first_bytes(&index) {
+    if let Some(head) = first_bytes(&index)? {
         if !head.is_empty() && !head.starts_with(&INDEX_MAGIC) {
             let (expected, found) = (INDEX_MAGIC.escape_ascii(), head[..8].escape_ascii());
             let what = format!("expected a file that begins with {expected}, found {found}");
@@ -99,6 +110,7 @@ pub fn keep_challenge(folder: &Path, params: &Params) -> io::Result<()> {
     }
     fs::create_dir_all(folder)?;
     let temporary = path.with_extension("new");
+    files::expect_no_link(&temporary)?;
     let mut file = File::create(&temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
@@ -112,13 +124,8 @@ pub fn keep_challenge(folder: &Path, params: &Params) -> io::Result<()> {
 /// the file cannot be read.
 pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
     let path = folder.join(CHALLENGE);
-    let text = match fs::read(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            return Err(store::Error::Io { action: "read", path, source }.into());
-        }
-    };
+    let text = files::if_there(&path, fs::read(&path)).map_err(Error::system("read", &path))?;
+    let Some(text) = text else { return Ok(None) };
     let challenge = str::from_utf8(&text).ok().and_then(|text| {
         let digits = text.strip_suffix('\n')?.strip_prefix(SIGNET)?.as_bytes();
         let (pairs, []) = digits.as_chunks::<2>() else { return None };
@@ -130,7 +137,7 @@ pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
     let damaged = |what: &str| Error::Damaged(format!("{}: {what}; {advice}", path.display()));
     let challenge = challenge.ok_or_else(|| damaged("expected signet: and digits"))?;
     let params = Params::signet_with(challenge);
-    let head = first_bytes(&folder.join(INDEX)).unwrap_or_default();
+    let head = first_bytes(&folder.join(INDEX))?.unwrap_or_default();
     match head.get(8..12) {
         Some(magic) if head.starts_with(&INDEX_MAGIC) && magic != params.magic => {
             Err(damaged("expected the challenge of the stored blocks, found another"))
@@ -139,16 +146,17 @@ pub fn kept_signet(folder: &Path) -> Result<Option<Params>, Error> {
     }
 }
 
-/// Up to twelve bytes of a file, padded with zeros; none of a file that cannot be read, empty for
-/// one that is too short to say anything.
-fn first_bytes(path: &Path) -> Option<Vec<u8>> {
-    if !fs::metadata(path).ok()?.is_file() {
-        return None;
+/// Up to twelve bytes of a file; none where there is no file, empty for one that is too short to
+/// say anything.
+fn first_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    if !files::is_file(path).map_err(Error::system("open", path))? {
+        return Ok(None);
     }
     let mut head = vec![];
-    File::open(path).ok()?.take(12).read_to_end(&mut head).ok()?;
+    let file = File::open(path).map_err(Error::system("open", path))?;
+    file.take(12).read_to_end(&mut head).map_err(Error::system("read", path))?;
     if head.len() < 8 {
         head.clear();
     }
-    Some(head)
+    Ok(Some(head))
 }

@@ -6,6 +6,7 @@ use crate::fault::Error;
 use crate::index::{self, DAMAGED_LENGTH, FileStamp, Loaded};
 use crate::params::Params;
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// What the index of a store says of its files.
 #[derive(Debug)]
@@ -56,7 +57,8 @@ impl Sources {
                 Loaded::Index(saved) => {
                     let params = Params::by_magic(magic);
                     let records = saved.found.len() as u64;
-                    let files = saved.files.into_iter().map(Source::of).collect();
+                    let files: Result<_, _> = saved.files.into_iter().map(Source::of).collect();
+                    let files = files?;
                     return Ok(Some(Self { params, records, files }));
                 }
             }
@@ -82,14 +84,15 @@ impl Sources {
 }
 
 impl Source {
-    fn of(stamp: FileStamp) -> Self {
+    fn of(stamp: FileStamp) -> Result<Self, Error> {
         let now = FileStamp::of(&stamp.path, stamp.xor_key);
+        let now = files::if_there(&stamp.path, now).map_err(Error::system("open", &stamp.path))?;
         let length = (stamp.length != DAMAGED_LENGTH).then_some(stamp.length);
         let state = match now {
-            Err(_) => SourceState::Gone,
-            Ok(now) if now == stamp || length.is_none() => SourceState::Same,
-            Ok(_) => SourceState::Changed,
+            None => SourceState::Gone,
+            Some(now) if now == stamp || length.is_none() => SourceState::Same,
+            Some(_) => SourceState::Changed,
         };
-        Self { path: stamp.path, length, state }
+        Ok(Self { path: stamp.path, length, state })
     }
 }

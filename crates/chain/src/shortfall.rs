@@ -36,6 +36,8 @@ pub enum ShortfallKind {
     Cut,
     /// A record, or what should be one, cannot be used.
     DamagedRecord,
+    /// A file was not read that may hold blocks.
+    Unread,
 }
 
 impl Shortfall {

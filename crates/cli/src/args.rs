@@ -280,9 +280,10 @@ pub struct Convert {
     /// Blocks may be missing: succeed if all that are there are written
     #[arg(long)]
     pub partial: bool,
-    /// --to core: the store of an import, which is brought up to date first
-    #[arg(long, default_value = "blockmill-data", value_name = "DIR")]
-    pub data: PathBuf,
+    /// --to core: the store of an import, which is brought up to date first and kept [default: one
+    /// in the folder for temporary files, which is removed]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// --to core: take the scripts of this block and of those before it as valid
     #[arg(long, value_name = "HASH")]
     pub assume_valid: Option<String>,

@@ -2,10 +2,11 @@
 
 use crate::answer::Answer;
 use crate::args::Check;
+use crate::paths::is_file;
 use crate::progress::Display;
 use crate::{bitcoin, data_folder, ethereum, host, neo, stop};
 use ::ethereum::snapshot::is_snapshot;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use archive::Family;
 use chain::{FaultReport, Status};
 use pipeline::Cancel;
@@ -74,8 +75,10 @@ pub fn run(args: &Check, json: bool, cancel: Cancel) -> Result<Answer> {
     let threads = args.threads.map_or_else(host::cores, |threads| threads as usize);
     let watch = |total| Watch::new(total, json, &cancel);
     let data = &args.data;
-    let (checked, repaired) = match data_folder::family_of(data) {
-        None if is_snapshot(data) => (ethereum::snapshot::check(args, threads, watch)?, false),
+    let (checked, repaired) = match data_folder::family_of(data)? {
+        None if is_snapshot(data).with_context(|| format!("cannot read {}", data.display()))? => {
+            (ethereum::snapshot::check(args, threads, watch)?, false)
+        }
         None => return Ok(unknown(args)),
         Some(Family::Ethereum) => ethereum::check::check(data, threads, args.repair, watch)?,
         Some(Family::Bitcoin) => (bitcoin::check::check(data, watch)?, false),
@@ -101,11 +104,7 @@ fn answer(checked: &Checked, repaired: bool) -> Answer {
         return Answer { notes: checked.repair.clone().into_iter().collect(), ..Answer::ok() };
     }
     let error = FaultReport {
-        message: format!(
-            "the {} is damaged: {}",
-            if checked.data.is_file() { "snapshot" } else { "store" },
-            sentence(first)
-        ),
+        message: format!("the {} is damaged: {}", noun(checked), sentence(first)),
         block: first.first_block,
         file: first.file.clone(),
         offset: first.offset,
@@ -113,6 +112,11 @@ fn answer(checked: &Checked, repaired: bool) -> Answer {
         ..FaultReport::default()
     };
     Answer { error: Some(error), ..Answer::of(Status::Damage) }
+}
+
+/// What was checked, for a message only.
+fn noun(checked: &Checked) -> &'static str {
+    if is_file(&checked.data).unwrap_or(false) { "snapshot" } else { "store" }
 }
 
 /// A damaged part in one line.
@@ -135,7 +139,7 @@ fn sentence(part: &DamagedPart) -> String {
 }
 
 fn print(checked: &Checked) {
-    let what = if checked.data.is_file() { "snapshot" } else { "store" };
+    let what = noun(checked);
     println!("{what:14} {}", checked.data.display());
     for line in &checked.holds {
         println!("               {line}");

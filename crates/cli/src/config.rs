@@ -11,10 +11,11 @@
 
 use crate::args::Cli;
 use crate::documents;
+use crate::paths::is_there;
 use anyhow::{Context, Result, bail};
 use clap::{Command, CommandFactory};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use toml::{Table, Value};
 
 /// Read when `--config` is not given.
@@ -22,7 +23,7 @@ const DEFAULT: &str = "blockmill.toml";
 
 /// The command line with the flags of the config file in it.
 pub fn with_config(args: Vec<OsString>) -> Result<Vec<OsString>> {
-    let Some(path) = config_path(&args) else { return Ok(args) };
+    let Some(path) = config_path(&args)? else { return Ok(args) };
     let text = documents::read_text(&path).context("--config")?;
     let table: Table =
         text.parse().with_context(|| format!("{}: not valid TOML", path.display()))?;
@@ -54,16 +55,17 @@ fn check(command: &Command, table: &Table, section: &str) -> Result<()> {
     Ok(())
 }
 
-fn config_path(args: &[OsString]) -> Option<PathBuf> {
+fn config_path(args: &[OsString]) -> Result<Option<PathBuf>> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.to_str() {
-            Some("--config") => return args.next().map(PathBuf::from),
-            Some(arg) if arg.starts_with("--config=") => return Some(arg[9..].into()),
+            Some("--config") => return Ok(args.next().map(PathBuf::from)),
+            Some(arg) if arg.starts_with("--config=") => return Ok(Some(arg[9..].into())),
             _ => {}
         }
     }
-    Some(PathBuf::from(DEFAULT)).filter(|path| Path::new(path).exists())
+    let default = PathBuf::from(DEFAULT);
+    Ok(is_there(&default)?.then_some(default))
 }
 
 /// Puts the flags of `table` for the command that `args` name behind the command's words.

@@ -15,7 +15,8 @@ use std::io;
 
 /// `blockmill convert`.
 pub fn run(args: &Convert, json: bool, cancel: Cancel) -> Result<Answer> {
-    let claim = outputs::claim(&args.out, &args.paths, args.to.shape(), args.outputs.replace)?;
+    let inputs = [&args.paths[..], &args.stores].concat();
+    let claim = outputs::claim(&args.out, &inputs, args.to.shape(), args.outputs.replace)?;
     let answer = match args.to.output {
         Output::Blocks(format, gzip) => ethereum::convert::run(args, (format, gzip), json, cancel),
         Output::BlockFiles => bitcoin::convert::run(args, block_files, json, cancel),

@@ -1,5 +1,6 @@
 //! Which chain the store in a folder is of, found without changing anything.
 
+use crate::paths::is_file;
 use anyhow::{Result, bail, ensure};
 use archive::Family;
 use std::path::Path;
@@ -11,15 +12,22 @@ const OF_ETHEREUM: [&str; 4] =
 
 /// Whose store is in a folder, by the names of the files and by what its last commit says; none
 /// when it is no store.
-pub fn family_of(folder: &Path) -> Option<Family> {
-    let has = |name: &&str| folder.join(name).is_file();
-    if neo::commit::holds_neo(folder) {
-        return Some(Family::Neo);
+///
+/// # Errors
+/// When the system does not say it.
+pub fn family_of(folder: &Path) -> Result<Option<Family>> {
+    if neo::commit::holds_neo(folder)? {
+        return Ok(Some(Family::Neo));
     }
-    if OF_ETHEREUM.iter().any(has) || ChainStore::is_in(folder) {
-        return Some(Family::Ethereum);
+    for name in OF_ETHEREUM {
+        if is_file(&folder.join(name))? {
+            return Ok(Some(Family::Ethereum));
+        }
     }
-    bitcoin::data_folder::holds_bitcoin(folder).then_some(Family::Bitcoin)
+    if ChainStore::is_in(folder)? {
+        return Ok(Some(Family::Ethereum));
+    }
+    Ok(bitcoin::data_folder::holds_bitcoin(folder)?.then_some(Family::Bitcoin))
 }
 
 /// A store in which no block is committed, and nothing beside blocks: whoever comes next may have
@@ -32,7 +40,7 @@ fn is_new(folder: &Path) -> bool {
 /// Refuses to put blocks beside the store of another family, before anything is written.
 pub fn expect(folder: &Path, family: Family) -> Result<()> {
     let name = folder.display();
-    let found = family_of(folder).filter(|_| !is_new(folder));
+    let found = family_of(folder)?.filter(|_| !is_new(folder));
     match (family, found) {
         (Family::Ethereum, Some(other @ (Family::Bitcoin | Family::Neo))) => {
             let expected = format!("more of the {} chain in {name}", name_of(other));
@@ -43,7 +51,7 @@ pub fn expect(folder: &Path, family: Family) -> Result<()> {
             bail!("--data {name}: expected a folder for a Bitcoin chain, found a store of Neo")
         }
         (Family::Bitcoin, _) => ensure!(
-            !archive::is_block_store(folder),
+            !archive::is_block_store(folder)?,
             "--data {name}: expected a folder for a Bitcoin chain, found a store of Ethereum"
         ),
         (Family::Neo, Some(other @ (Family::Bitcoin | Family::Ethereum))) => {

@@ -16,6 +16,7 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::iter;
 use std::path::Path;
+use system::files;
 
 /// The file that marks a folder as that of a demo.
 const MARK: &str = ".blockmill-demo";
@@ -81,8 +82,7 @@ pub fn run(args: &Demo, json: bool) -> Result<Answer> {
 
 /// Removes what an earlier demo created.
 fn remove(path: &Path) -> Result<()> {
-    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match removed {
+    match files::remove(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other.with_context(|| format!("cannot remove {}", path.display())),
     }

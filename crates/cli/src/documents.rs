@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
+use system::files::FileKind;
 
 /// Most bytes of such a file; the largest files of tests have some hundred megabytes.
 const MOST_BYTES: u64 = 1 << 30;
@@ -41,8 +42,8 @@ pub fn read_text(path: &Path) -> Result<String> {
 pub fn check(path: &Path) -> Result<()> {
     let failed = || format!("cannot read {}", path.display());
     let found = std::fs::metadata(path).with_context(failed)?;
-    if !found.is_file() {
-        let kind = if found.is_dir() { "a folder" } else { "a device or a pipe" };
+    let kind = FileKind::of(found.file_type());
+    if kind != FileKind::File {
         let text = format!("expected a regular file, found {kind}");
         return Err(Error::new(ErrorKind::InvalidInput, text)).with_context(failed);
     }

@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::args::{Export, ExportNames, Read, Rows, Verification};
 use crate::import::{Run, family};
 use crate::unit::{self, Documents};
-use crate::{bitcoin, ethereum, neo, outputs, stop};
+use crate::{bitcoin, ethereum, neo, outputs, paths, stop};
 use anyhow::{Context, Result, bail, ensure};
 use archive::Family;
 use archive::output::{Shape, keep_apart};
@@ -24,8 +24,9 @@ use std::sync::mpsc::SyncSender;
 pub fn run(args: &Export, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
-    outputs::claim(&args.to, &asked.paths, Shape::FilesIn, asked.force)?.done()?;
-    let is_there = args.to.join(MANIFEST).exists();
+    let inputs = [&asked.paths[..], &asked.stores].concat();
+    outputs::claim(&args.to, &inputs, Shape::FilesIn, asked.force)?.done()?;
+    let is_there = paths::is_there(&args.to.join(MANIFEST))?;
     ensure!(
         asked.force.force || !is_there,
         "{}: expected a folder without {MANIFEST}, or --force, found an export",
@@ -57,7 +58,7 @@ pub fn read(args: &Read, reader: SyncSender<RecordBatch>, cancel: Cancel) -> Res
 }
 
 fn any(asked: &Asked<'_>, run: Run) -> Result<Answer> {
-    match family(asked.verification) {
+    match family(asked.verification)? {
         Family::Ethereum => ethereum::export::run(asked, run),
         Family::Bitcoin => bitcoin::export::run(asked, run),
         Family::Neo => neo::export::run(asked, run),
@@ -101,10 +102,10 @@ pub fn of_unit(args: &Export, after: Option<&Documents<'_>>, cancel: Cancel) -> 
     let asked = &args.verification;
     unit::expect_no_record(asked, "--unit")?;
     // other units may be written into the same folder at the same time
-    keep_apart(&args.to, &asked.paths, Shape::FilesIn)?;
+    keep_apart(&args.to, &[&asked.paths[..], &asked.stores].concat(), Shape::FilesIn)?;
     create(&args.to)?;
     let asked = Asked { verification: asked, rows: &args.rows, to: To::Folder(&args.to) };
-    match family(asked.verification) {
+    match family(asked.verification)? {
         Family::Ethereum => {
             let after = after.map(Documents::one).transpose()?;
             ethereum::export::of_unit(&asked, after.as_ref(), cancel)

@@ -8,6 +8,7 @@ use crate::{bitcoin, ethereum, host, neo, outputs, stop, unit};
 use ::ethereum::snapshot::is_snapshot;
 use anyhow::{Context, Result, ensure};
 use archive::Family;
+use archive::output::keep_store_apart;
 use chain::Status;
 use chain::grouped;
 use pipeline::Cancel;
@@ -17,6 +18,7 @@ use serve::{About, Server};
 use std::fs::metadata;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use system::files::expect_no_link;
 
 /// A run of any chain: its name, and what becomes of its record.
 pub struct Run {
@@ -35,6 +37,7 @@ pub struct Run {
 pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
     let asked = &args.verification;
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
+    keep_store_apart(&args.data, &asked.paths)?;
     stop::leaves(stop::of_store(&args.data));
     stop::writes(&args.data, 0);
     // before a store is created for nothing
@@ -42,13 +45,13 @@ pub fn run_import(args: &Import, json: bool, cancel: Cancel) -> Result<Answer> {
         metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
     }
     if let [path] = &asked.paths[..]
-        && is_snapshot(path)
+        && is_snapshot(path).with_context(|| format!("cannot read {}", path.display()))?
     {
         return ethereum::snapshot::import(args, path, json, &cancel);
     }
     let record_to = asked.record.clone().unwrap_or_else(|| default_record(&args.data));
     let run = Run::new(asked, "import", Some(record_to), json, cancel)?;
-    match family(asked) {
+    match family(asked)? {
         Family::Ethereum => ethereum::import::import(args, run),
         Family::Bitcoin => bitcoin::import::import(args, run),
         Family::Neo => neo::import::import(args, run),
@@ -64,7 +67,7 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
     outputs::record(asked.record.as_deref(), &asked.paths, asked.force)?;
     ensure!(asked.record.is_some() || !asked.profile, "--profile: say --record FILE, too");
     let run = Run::new(asked, "verify", asked.record.clone(), json, cancel)?;
-    match family(asked) {
+    match family(asked)? {
         Family::Ethereum => ethereum::import::verify(asked, run),
         Family::Bitcoin => bitcoin::import::verify(asked, run),
         Family::Neo => neo::import::verify(asked, run),
@@ -72,9 +75,12 @@ pub fn run_verify(args: &Verify, json: bool, cancel: Cancel) -> Result<Answer> {
 }
 
 /// Whose chain is meant: the name of the network says it, or what the files hold.
-pub fn family(args: &Verification) -> Family {
+///
+/// # Errors
+/// When a path or a file in it cannot be opened.
+pub fn family(args: &Verification) -> Result<Family> {
     let is_named = args.chain.as_deref().is_some_and(bitcoin::network::is_named);
-    if is_named { Family::Bitcoin } else { Family::of(&args.paths) }
+    if is_named { Ok(Family::Bitcoin) } else { Ok(Family::of(&args.paths)?) }
 }
 
 /// Where an import's record is written unless the user says it.
@@ -173,6 +179,10 @@ impl Run {
     fn save(&self, record: &RunRecord) -> Result<()> {
         let Some(path) = &self.record_to else { return Ok(()) };
         if let Some(folder) = path.parent() {
+            // a folder in a store is the store's own
+            if folder.ends_with(RECORDS) {
+                expect_no_link(folder)?;
+            }
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot create {}", folder.display()))?;
         }

@@ -4,33 +4,40 @@ use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::{bitcoin, data_folder, ethereum, neo};
 use ::ethereum::snapshot::is_snapshot;
-use anyhow::{Result, ensure};
-use archive::Family;
-use std::path::PathBuf;
+use anyhow::{Context, Result, ensure};
+use archive::{Family, LeftOut};
 
 /// `blockmill inspect`.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
-    // a store of Ethereum is an archive, too
-    let is_of = |path: &&PathBuf, family| data_folder::family_of(path) == Some(family);
-    let is_store = |path: &&PathBuf| is_of(path, Family::Bitcoin) || is_of(path, Family::Neo);
-    if let Some(store) = args.paths.iter().find(is_store) {
+    for store in &args.paths {
+        // a store of Ethereum is an archive, too
+        let Some(family @ (Family::Bitcoin | Family::Neo)) = data_folder::family_of(store)? else {
+            continue;
+        };
         let name = store.display();
         ensure!(args.paths.len() == 1, "{name} is a store: inspect it alone, found other paths");
-        return match is_of(&store, Family::Neo) {
-            true => neo::look::of_store(store, args, json),
-            false => bitcoin::coins::run(store, json),
+        return match family {
+            Family::Neo => neo::look::of_store(store, args, json),
+            _ => bitcoin::coins::run(store, json),
         };
     }
     let asks = args.block.is_some() || args.transaction.is_some() || args.account.is_some();
     ensure!(!asks, "--block, --transaction and --account are for the store of a Neo import");
     if let [path] = &args.paths[..]
-        && is_snapshot(path)
+        && is_snapshot(path).with_context(|| format!("cannot read {}", path.display()))?
     {
         return ethereum::snapshot::inspect(path, args.deep, json);
     }
-    match Family::of(&args.paths) {
+    match Family::of(&args.paths)? {
         Family::Ethereum => ethereum::inspect::run(args, json),
         Family::Bitcoin => bitcoin::inspect::run(args, json),
         Family::Neo => neo::inspect::run(args, json),
     }
+}
+
+/// Names the files of a folder that were not read.
+pub fn print_left_out(left_out: &LeftOut) {
+    let (unread, notes) = left_out.judge(false);
+    unread.iter().for_each(|shortfall| println!("missing: {shortfall}"));
+    notes.iter().for_each(|note| println!("note: {note}"));
 }

@@ -26,6 +26,7 @@ mod log;
 mod manual;
 mod neo;
 mod outputs;
+mod paths;
 mod profile;
 mod progress;
 mod report;

@@ -7,6 +7,7 @@ use clap::CommandFactory;
 use clap_mangen::Man;
 use std::fs;
 use std::path::Path;
+use system::files;
 
 /// How each of our pages begins, after a few lines of macros.
 const TITLE: &[u8] = b".TH blockmill";
@@ -20,7 +21,11 @@ pub fn run(folder: &Path, force: Force) -> Result<Answer> {
     for page in &pages {
         let path = folder.join(page.get_filename());
         let is_ours = |text: Vec<u8>| text.windows(TITLE.len()).any(|part| part == TITLE);
-        let may_go = !path.exists() || force.force || fs::read(&path).is_ok_and(is_ours);
+        let found = files::if_there(&path, fs::read(&path));
+        let may_go = force.force
+            || found
+                .with_context(|| format!("cannot read {}", path.display()))?
+                .is_none_or(is_ours);
         let path = path.display();
         ensure!(may_go, "{path}: expected one of our pages, or --force, found another file");
     }

@@ -1,6 +1,7 @@
 //! What commands write, and what they may replace.
 
 use crate::args::{Force, Outputs};
+use crate::paths::{is_folder, is_there, list};
 use crate::stop;
 use anyhow::{Context, Result, ensure};
 use archive::output::{Claim, Shape, keep_apart, remove_leftovers};
@@ -27,7 +28,7 @@ pub fn claim(out: &Path, inputs: &[PathBuf], shape: Shape, force: Force) -> Resu
 pub fn record(path: Option<&Path>, inputs: &[PathBuf], force: Force) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     keep_apart(path, inputs, Shape::FilesIn)?;
-    let is_free = force.force || !path.exists();
+    let is_free = force.force || !is_there(path)?;
     let path = path.display();
     ensure!(is_free, "{path}: expected a new file, or --force, found a file of that name");
     Ok(())
@@ -43,15 +44,15 @@ pub fn results(folder: &Path) -> Result<()> {
 
 /// A folder of our own, with its mark in it.
 pub fn mark(folder: &Path, mark: &str) -> Result<()> {
-    let is_ours = |folder: &Path| folder.join(mark).exists();
-    let is_free = match fs::read_dir(folder) {
-        // others of our own may be in it
-        Ok(mut entries) => entries.all(|entry| entry.is_ok_and(|entry| is_ours(&entry.path()))),
-        Err(_) => !folder.exists(),
-    };
+    let is_ours = |folder: &Path| is_there(&folder.join(mark));
+    let mut is_free = is_folder(folder)? || !is_there(folder)?;
+    // others of our own may be in it
+    for entry in if is_free { list(folder)? } else { vec![] } {
+        is_free &= is_ours(&entry)?;
+    }
     let name = folder.display();
     ensure!(
-        is_free || is_ours(folder),
+        is_free || is_ours(folder)?,
         "{name}: expected a new folder or one of ours, found a folder with other files"
     );
     fs::create_dir_all(folder).with_context(|| format!("cannot create {name}"))?;

@@ -2,8 +2,10 @@
 
 use crate::answer::Answer;
 use crate::args::Report;
+use crate::paths::{is_folder, list};
 use crate::{documents, outputs};
 use anyhow::{Context, Result, ensure};
+use archive::output::{Shape, keep_apart};
 use lab::sitting::Sitting;
 use pipeline::disk::replace_file;
 use pipeline::record::RunRecord;
@@ -23,6 +25,7 @@ pub struct Records {
 
 /// `blockmill report`.
 pub fn run(args: &Report, json: bool) -> Result<Answer> {
+    keep_apart(&args.out, &args.records, Shape::FilesIn)?;
     let records = read(&record_files(&args.records)?)?;
     outputs::record(args.markdown.as_deref(), &args.records, args.force)?;
     outputs::results(&args.out)?;
@@ -38,8 +41,7 @@ fn write_page(benches: &[Sitting], page: &Path) -> Result<Vec<PathBuf>> {
     let folder = page.with_extension("");
     ensure!(folder != page, "--markdown {}: expected a name such as page.md", page.display());
     outputs::results(&folder)?;
-    for entry in fs::read_dir(&folder)? {
-        let path = entry?.path();
+    for path in list(&folder)? {
         if path.extension().is_some_and(|extension| extension == "svg") {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
@@ -108,7 +110,7 @@ fn markdown(records: &Records) -> String {
 fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = vec![];
     for path in paths {
-        if path.is_dir() {
+        if is_folder(path)? {
             files.extend(records_in(path)?);
         } else {
             files.push(path.clone());
@@ -135,15 +137,8 @@ fn read(files: &[PathBuf]) -> Result<Records> {
 }
 
 fn records_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut files = vec![];
-    for entry in entries {
-        let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            files.push(path);
-        }
-    }
+    let mut files = list(folder)?;
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     Ok(files)
 }

@@ -44,10 +44,10 @@ pub fn verify(
 ) -> Result<Answer> {
     let asked = &args.verification;
     expect_no_record(asked, "--unit")?;
-    if bitcoin::unit::is_of_coins(&asked.paths) {
+    if bitcoin::unit::is_of_coins(&asked.paths)? {
         return bitcoin::unit::verify(asked, after, json, cancel);
     }
-    match family(asked) {
+    match family(asked)? {
         Family::Ethereum => {
             let after = after.map(Documents::one).transpose()?;
             ethereum::unit::verify(asked, after.as_ref(), json, cancel)

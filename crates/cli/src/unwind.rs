@@ -23,7 +23,7 @@ pub struct Unwound {
 pub fn run(args: &Unwind, json: bool, cancel: &Cancel) -> Result<Answer> {
     stop::leaves("blocks and state are together: those of before, or of a block on the way");
     let data = &args.data;
-    let done = match data_folder::family_of(data) {
+    let done = match data_folder::family_of(data)? {
         Some(Family::Ethereum) => ethereum::unwind::unwind(data, args.to, cancel)?,
         Some(Family::Neo) => neo::unwind::unwind(data, args.to, cancel)?,
         found => {

@@ -204,3 +204,125 @@ impl Sources {
         assert!(self.path("a").exists() && !self.path("a.blockmill.old").exists());
     }
 }
+
+/// A store is a folder of its own: an import writes there, and a later repair removes files.
+#[test]
+fn an_import_never_writes_into_its_input() {
+    let sources = Sources::new("outputs-imports");
+    sources.good("generate neo --blocks 5 --txs 2 --out @neo");
+    fs::create_dir_all(sources.path("dd/blocks")).expect("a folder");
+    fs::copy(sources.path("blocks/blk00000.dat"), sources.path("dd/blocks/blk00000.dat"))
+        .expect("a file");
+    fs::create_dir(sources.path("rlp")).expect("a folder");
+    fs::copy(sources.path("chain.rlp"), sources.path("rlp/chain.rlp")).expect("a file");
+    for (link, target) in [("linked-dd", "dd"), ("linked-neo", "neo"), ("linked-rlp", "rlp")] {
+        std::os::unix::fs::symlink(target, sources.path(link)).expect("a link");
+    }
+    for (input, flags, own, file) in [
+        ("dd", "--level headers", ["dd", "dd/chainstate", "dd/blocks"], "dd/blocks/blk00000.dat"),
+        ("neo", "--level headers", ["neo", "neo/a", "neo/a/b"], "neo/chain.acc"),
+        ("rlp", "--seal off --level bodies", ["rlp", "rlp/a", "rlp/a/b"], "rlp/chain.rlp"),
+    ] {
+        let other = ["{}/../{}", "./{}/new/folder"].map(|form| form.replace("{}", input));
+        let linked = [format!("linked-{input}"), format!("linked-{input}/new")];
+        let all = own.map(str::to_owned).into_iter().chain(other).chain(linked);
+        for data in all {
+            sources.refused(&format!("import {flags} @{input} --data @{data}"));
+        }
+        sources.refused(&format!("import {flags} @linked-{input} --data @{input}/store"));
+        // one file of it, or a folder in it
+        sources.refused(&format!("import {flags} @{file} --data @{input}"));
+        sources.refused(&format!("export {flags} --tables blocks @{input} --to @{input}/tables"));
+        sources.refused(&format!("export {flags} --tables blocks @linked-{input} --to @{input}"));
+        let ended =
+            run(blockmill(&format!("import {flags} . --data store"))
+                .current_dir(sources.path(input)));
+        assert_eq!(ended.code, Some(USAGE), "{input}: {ended:?}");
+        sources.good(&format!("import {flags} @{input} --data @store-of-{input}"));
+    }
+    sources.refused("convert --to core @dd --data @dd --out @core");
+    sources.refused("convert --to core @dd/blocks --data @dd --out @core");
+    sources.refused("convert --to core @dd --data @store-of-dd --out @store-of-dd/core");
+    fs::create_dir(sources.path("records")).expect("a folder");
+    fs::rename(sources.path("record.json"), sources.path("records/record.json")).expect("a file");
+    sources.refused("report @records --out @records");
+    sources.refused("report @records --out @records/page");
+}
+
+/// What is planted in a store in place of one of its files is not what an import writes to.
+#[test]
+fn a_store_never_writes_through_a_link() {
+    let sources = Sources::new("outputs-links");
+    sources.good("generate neo --blocks 5 --txs 2 --out @neo");
+    fs::write(sources.path("precious"), "precious").expect("a file");
+    fs::create_dir(sources.path("folder")).expect("a folder");
+    for (name, line) in [
+        ("ethereum", "import --seal off --level bodies @chain.rlp"),
+        ("executed", "import @neo/chain.acc"),
+        ("bitcoin", "import @blocks"),
+    ] {
+        sources.good(&format!("{line} --data @{name}"));
+        let names: Vec<PathBuf> = files(&sources.path(name)).into_keys().collect();
+        assert!(names.len() > 4, "{names:?}");
+        for path in names.iter().filter(|path| !path.ends_with("manifest")) {
+            let place = path.strip_prefix(sources.path(name)).expect("a path in it").to_owned();
+            if place.starts_with("records") {
+                continue;
+            }
+            let planted = sources.path("planted").join(&place);
+            fs::create_dir_all(planted.parent().expect("a folder")).expect("a folder");
+            std::os::unix::fs::symlink(sources.path("precious"), &planted).expect("a link");
+            let ended = sources.run(&format!("{line} --data @planted"));
+            let precious = fs::read(sources.path("precious")).expect("a file");
+            assert_eq!(precious, b"precious", "{name}: {}: {ended:?}", place.display());
+            fs::remove_dir_all(sources.path("planted")).expect("a folder");
+        }
+        // nor through a link in place of one of its folders
+        for place in ["chainstate", "records"] {
+            if !sources.path(name).join(place).is_dir() {
+                continue;
+            }
+            fs::create_dir(sources.path("planted")).expect("a folder");
+            let planted = sources.path("planted").join(place);
+            std::os::unix::fs::symlink(sources.path("folder"), planted).expect("a link");
+            sources.run(&format!("{line} --data @planted"));
+            assert!(files(&sources.path("folder")).is_empty(), "{name}: {place}");
+            fs::remove_dir_all(sources.path("planted")).expect("a folder");
+        }
+    }
+}
+
+/// Without `--data` the store of a conversion is temporary.
+#[test]
+fn a_conversion_leaves_only_its_output() {
+    let sources = Sources::new("outputs-temporary");
+    for name in ["here", "temporary"] {
+        fs::create_dir(sources.path(name)).expect("a folder");
+    }
+    let convert = |from: &str, out: &str| {
+        let mut command = blockmill("convert --to core");
+        command.current_dir(sources.path("here")).env("TMPDIR", sources.path("temporary"));
+        run(command.arg(sources.path(from)).arg("--out").arg(sources.path(out)))
+    };
+    let nothing_is_left = |what: &str| {
+        for name in ["here", "temporary"] {
+            let left = fs::read_dir(sources.path(name)).expect("a folder").count();
+            assert_eq!(left, 0, "{what}: {name}");
+        }
+    };
+    assert_eq!(convert("blocks", "core").code, Some(0));
+    nothing_is_left("success");
+    // another chain, for which the store of the first one would be in the way
+    sources.good("generate bitcoin --blocks 30 --inputs 0 --seed 9 --out @others");
+    assert_eq!(convert("others", "other-core").code, Some(0));
+    nothing_is_left("another chain");
+    let path = sources.path("others/blk00000.dat");
+    let mut bytes = fs::read(&path).expect("a file");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).expect("a file");
+    assert_ne!(convert("others", "bad-core").code, Some(0));
+    nothing_is_left("a fault");
+    assert_ne!(convert("chain.rlp", "none").code, Some(0));
+    nothing_is_left("no block files");
+}

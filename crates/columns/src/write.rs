@@ -9,6 +9,7 @@ use archive::output::OutputFile;
 use parquet::file::metadata::KeyValue;
 use parquet::file::writer::SerializedFileWriter;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -120,8 +121,11 @@ fn close(
     // this writes the footer
     let output = file.into_inner()?;
     let error = |error| Error::Source { file: path.display().to_string(), error };
-    if replace && path.is_file() {
-        fs::remove_file(&path).map_err(error)?;
+    if replace
+        && let Err(e) = fs::remove_file(&path)
+        && e.kind() != ErrorKind::NotFound
+    {
+        return Err(error(e));
     }
     output.finish(&path)?;
     let bytes = fs::metadata(&path).map_err(error)?.len();

@@ -44,7 +44,11 @@ pub(crate) fn import_behind(
     mut progress: impl FnMut(&Progress) + Send,
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
-    let mut run = Run::of(archive.survey(wanted(archive, options.level)));
+    let survey = archive.survey(wanted(archive, options.level), options.until.is_some());
+    let mut run = match survey {
+        Ok(survey) => Run::of(survey),
+        Err(error) => return (Run::default(), Err(error.into())),
+    };
     run.started_unix = pipeline::record::unix_time();
     let mut outcome = match beginning.map_or_else(|| resume::begin(archive, options, sink), Ok) {
         Ok(known) => stages(known, archive, options, sink, &mut progress, &mut run, start),

@@ -1,15 +1,15 @@
 //! Drops files from the page cache, so that a run must read them from disk.
 
 use anyhow::{Context, Result};
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
+use system::files;
 
 /// Drops a file, or every file in and below a folder.
 pub fn evict(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        let entries =
-            fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
-        return entries.into_iter().try_for_each(|entry| evict(&entry?.path()));
+    let unreadable = || format!("cannot read {}", path.display());
+    if files::is_folder(path).with_context(unreadable)? {
+        return files::list(path).with_context(unreadable)?.iter().try_for_each(|path| evict(path));
     }
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     // pages that are not written yet stay
@@ -20,6 +20,7 @@ pub fn evict(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn files_and_folders_are_dropped_and_stay_as_they_are() -> Result<()> {

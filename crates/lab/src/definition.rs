@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use system::files;
 use toml::Value;
 
 /// The definitions of this repository: their names and texts.
@@ -137,12 +138,10 @@ impl Definition {
     /// When one of them is not as described.
     pub fn all(folder: &Path) -> Result<Vec<Self>> {
         let mut all = vec![];
-        if let Ok(entries) = fs::read_dir(folder) {
-            for entry in entries {
-                let path = entry?.path();
-                if path.extension().is_some_and(|extension| extension == "toml") {
-                    all.push(Self::read(&path)?);
-                }
+        let inside = files::list(folder);
+        for path in inside.with_context(|| format!("cannot list {}", folder.display()))? {
+            if path.extension().is_some_and(|extension| extension == "toml") {
+                all.push(Self::read(&path)?);
             }
         }
         for (name, text) in BUILT_IN {

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use system::files;
 
 /// Builds the program of `revision` of the repository in `repository`, below `folder`; a revision
 /// that was built before is not built again.
@@ -23,7 +24,7 @@ pub fn build(repository: &Path, revision: &str, folder: &Path) -> Result<PathBuf
         .with_context(|| format!("no revision {revision} in {}", repository.display()))?;
     let home = folder.join("revisions");
     let (source, program) = (home.join(format!("{hash}-source")), home.join(&hash));
-    if program.is_file() {
+    if files::is_file(&program)? {
         return Ok(program);
     }
     fs::create_dir_all(&home).with_context(|| format!("cannot create {}", home.display()))?;

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// A folder that no other benchmark uses at the same time: their stores would be mixed up, and
 /// neither would measure anything.
@@ -49,8 +50,7 @@ impl Scratch {
 
 /// Removes a file or a folder, which may not be there.
 pub(crate) fn remove(path: &Path) -> Result<()> {
-    let gone = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    match gone {
+    match files::remove(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", path.display()))
         }

@@ -22,15 +22,22 @@ pub enum Sink {
     Ledger(Box<Ledger>),
 }
 
-/// Does a folder hold a store of Neo blocks? One that cannot be opened is none; one that has no
-/// block yet is told by its tables.
-#[must_use]
-pub fn holds_neo(folder: &Path) -> bool {
-    let is_ours = |store: &ChainStore| {
-        store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS)
-    };
-    ChainStore::is_in(folder)
-        && ChainStore::open_read_only(folder).is_ok_and(|(store, _)| is_ours(&store))
+/// Does a folder hold a store of Neo blocks? A damaged one is none; one that has no block yet is
+/// recognised by its tables.
+///
+/// # Errors
+/// When the system does not let it be read.
+pub fn holds_neo(folder: &Path) -> Result<bool, store::Error> {
+    if !ChainStore::is_in(folder)? {
+        return Ok(false);
+    }
+    match ChainStore::open_read_only(folder) {
+        Ok((store, _)) => {
+            Ok(store.state_of_parts().starts_with(MARK) || store.parts_besides().contains(&ROOTS))
+        }
+        Err(error @ store::Error::Io { .. }) => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 /// What stays the same for all commits of one run.

@@ -35,6 +35,9 @@ pub fn import(
 ) -> (Run, Result<(), Error>) {
     let start = Instant::now();
     let mut run = Run { started_unix: pipeline::record::unix_time(), ..Run::default() };
+    let (unread, notes) = dumps.left_out().judge(options.until.is_some());
+    run.shortfalls.extend(unread);
+    run.left_out = notes;
     let outcome = stages(dumps, options, sink, &mut progress, &mut run, start);
     let outcome = run.judge(options.partial, outcome);
     let sync = Instant::now();

@@ -98,7 +98,7 @@ fn result(run: &Run, outcome: &Result<(), Error>) -> Outcome {
 
 /// What a reader should know besides the figures.
 fn notes(run: &Run, options: &Options) -> Vec<String> {
-    let mut notes = vec![];
+    let mut notes = run.left_out.clone();
     if let Some(height) = run.resumed {
         notes.push(format!("resumed after height {}", grouped(height.into())));
     }

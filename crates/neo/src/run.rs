@@ -43,6 +43,8 @@ pub struct Run {
     pub first_tolerated: Vec<(u32, Violation)>,
     /// What the dumps lack.
     pub shortfalls: Vec<Shortfall>,
+    /// What a user should know of files that were not read.
+    pub left_out: Vec<String>,
     /// The last block that the store holds, as it was read back after the run.
     pub committed: Option<u64>,
     /// True when the run was asked to stop.

@@ -83,7 +83,7 @@ fn a_store_goes_on_where_it_ended_and_holds_what_was_verified() {
         assert_eq!(run.resumed.map(u64::from), before);
         assert_eq!(run.blocks, u64::from(last) + 1 - before.map_or(0, |before| before + 1));
     }
-    assert!(blockmill_neo::commit::holds_neo(&data));
+    assert!(blockmill_neo::commit::holds_neo(&data).unwrap());
     let (store, _) = ChainStore::open_read_only(&data).unwrap();
     for block in &blocks {
         let number = u64::from(block.header.index);

@@ -3,12 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use system::files;
 
 /// Bytes that may still be written where `path` is or will be; none where the system does not
 /// tell.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let absolute = std::path::absolute(path).ok()?;
-    let there = absolute.ancestors().find(|folder| folder.exists())?;
+    // where the system does not say what is there, it does not say its room either
+    let there = absolute.ancestors().find(|folder| files::is_there(folder).unwrap_or(true))?;
     free_at(there)
 }
 
@@ -79,6 +81,7 @@ pub fn replace_file(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let beside = path.with_file_name(name);
+    files::expect_no_link(&beside)?;
     let written = File::create(&beside)
         .and_then(|mut file| {
             file.write_all(text)?;

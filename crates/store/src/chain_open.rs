@@ -3,11 +3,13 @@
 
 use std::path::Path;
 
+use system::files;
+
 use crate::{
     chain_store::{ChainStore, Options, SEGMENTS},
     column::Column,
     disk::RealDisk,
-    error::{Error, Result, hex, mismatch},
+    error::{Error, Result, hex, io_error, mismatch},
     hash_index::HashIndex,
     manifest::{self, Manifest, OLD_NAME, PartKind},
     opening::{Opening, Purpose},
@@ -33,16 +35,27 @@ pub struct Recovery {
 impl ChainStore {
     /// Does `dir` hold a chain store, of this format or an older one? One whose parts are others is
     /// another store.
-    #[must_use]
-    pub fn is_in(dir: &Path) -> bool {
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the system does not say it.
+    pub fn is_in(dir: &Path) -> Result<bool> {
         match Manifest::read(&RealDisk, dir) {
-            Ok(None) => false,
+            Ok(None) => Ok(false),
             // a new one has no part yet
             Ok(Some(found)) => {
-                found.parts.is_empty() || found.part(PartKind::Segment, SEGMENTS[6]).is_some()
+                Ok(found.parts.is_empty() || found.part(PartKind::Segment, SEGMENTS[6]).is_some())
             }
-            // one that cannot be read is told by what stands beside it
-            Err(_) => ["hashes.00000", OLD_NAME].iter().any(|name| dir.join(name).is_file()),
+            Err(error @ Error::Io { .. }) => Err(error),
+            // a damaged one is recognised by the files next to it
+            Err(_) => {
+                for name in ["hashes.00000", OLD_NAME] {
+                    let path = dir.join(name);
+                    if files::is_file(&path).map_err(io_error("open", &path))? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
         }
     }
 

@@ -146,7 +146,7 @@ fn a_store_gets_parts_when_they_are_asked_for_and_keeps_those_that_are_not() {
     extend(&mut blocks, FIRST + 29).unwrap();
     blocks.truncate_after(&tip(FIRST + 24)).unwrap();
     drop(blocks);
-    assert!(ChainStore::is_in(dir.path()));
+    assert!(ChainStore::is_in(dir.path()).unwrap());
     let reader = Chain::open_read_only(dir.path()).unwrap();
     assert_eq!(found(&reader), (Some(FIRST + 24), FIRST + 10));
     assert_whole(&reader);

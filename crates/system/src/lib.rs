@@ -5,6 +5,7 @@
 //! | module | Linux | elsewhere |
 //! |---|---|---|
 //! | [`abort`] | an abort without memory is told | it ends the process |
+//! | [`files`] | what a path leads to | without pipes and sockets |
 //! | [`holes`] | `SEEK_DATA`, `FALLOC_FL_PUNCH_HOLE` | files have no holes |
 //! | [`memory`] | huge pages by `madvise` | pages as the system gives them |
 //! | [`memory::prefetch`] | x86-64 and aarch64, on any system | no hint |
@@ -16,6 +17,7 @@
 //! | [`links`] | blocks of the disk shared, or hard links | hard links |
 
 pub mod abort;
+pub mod files;
 pub mod folders;
 pub mod holes;
 pub mod links;

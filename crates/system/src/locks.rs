@@ -1,5 +1,6 @@
 //! Files that say that a process is at work.
 
+use crate::files;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
@@ -8,8 +9,9 @@ use std::path::Path;
 /// stays open. None when another has locked it.
 ///
 /// # Errors
-/// When the file cannot be created, or the file system knows no locks.
+/// When the file cannot be created or is a link, or the file system knows no locks.
 pub fn exclusive(path: &Path) -> io::Result<Option<File>> {
+    files::expect_no_link(path)?;
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),

@@ -10,7 +10,7 @@ use crate::{ChunkLimit, FileReport};
 pub fn inspect(dumps: &Dumps, mut each: impl FnMut(&Batch) -> Vec<Damage>) -> Inspection {
     let files: Vec<FileReport> = dumps.files().iter().map(|dump| one(dump, &mut each)).collect();
     let gaps = crate::inspect::gaps(&files);
-    Inspection { files, gaps }
+    Inspection { files, gaps, left_out: dumps.left_out().clone() }
 }
 
 fn one(dump: &Dump, each: &mut impl FnMut(&Batch) -> Vec<Damage>) -> FileReport {

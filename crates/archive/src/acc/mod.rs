@@ -15,6 +15,7 @@ mod write;
 
 pub use head::Head;
 pub use inspect::inspect;
+pub(crate) use open::is_named_so;
 pub use open::{Dump, Dumps, looks_like, open};
 pub use read::{Batch, Reader};
 pub use write::DumpWriter;

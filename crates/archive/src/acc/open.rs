@@ -1,14 +1,13 @@
 //! Finds the dumps that some paths stand for.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Head;
 use super::head::BYTES;
 use crate::detect::{is_folder, natural_order};
-use crate::input::{Compression, Input, is_pipe};
+use crate::input::{Compression, Input};
 use crate::open::disk_bytes;
-use crate::{Error, Location, foreign};
+use crate::{Error, LeftOut, Location, foreign, listing};
 
 /// How names usually end: what is named so and has another content is damaged.
 const ENDING: &str = ".acc";
@@ -30,18 +29,25 @@ pub struct Dump {
 #[derive(Clone, Debug, Default)]
 pub struct Dumps {
     files: Vec<Dump>,
+    left_out: LeftOut,
 }
 
 impl Dumps {
     /// One dump alone.
     pub(super) fn of(dump: &Dump) -> Self {
-        Self { files: vec![dump.clone()] }
+        Self { files: vec![dump.clone()], ..Self::default() }
     }
 
     /// The dumps in order.
     #[must_use]
     pub fn files(&self) -> &[Dump] {
         &self.files
+    }
+
+    /// Files of the folders that are not read.
+    #[must_use]
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// Bytes on disk; what cannot be read counts as 0.
@@ -84,34 +90,37 @@ fn no_dump(path: &Path, bytes: &[u8], unpacked: bool) -> Error {
     Error::BadMagic { location, expected, found: bytes[..8].to_vec() }
 }
 
-fn is_named_so(path: &Path) -> bool {
+pub(crate) fn is_named_so(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let packed = Compression::ENDINGS.iter().find_map(|e| name.strip_suffix(e.as_bytes()));
     packed.unwrap_or(name).ends_with(ENDING.as_bytes())
 }
 
-/// The files of a folder, hidden ones left out, in natural order.
-fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
-        let path = entry.map_err(Error::io("cannot list", folder))?.path();
-        let hidden = path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
-        if !hidden && path.is_file() {
-            files.push(path);
+/// Does a path hold dumps, or files that are named like some? Looks at the first bytes of a few.
+///
+/// # Errors
+/// When a folder or a file in it cannot be opened.
+pub fn looks_like(path: &Path) -> Result<bool, Error> {
+    if !is_folder(path)? {
+        return is_dump(path);
+    }
+    for file in listing::files_of(path, |_| true)?.iter().take(FEW) {
+        if is_dump(file)? {
+            return Ok(true);
         }
     }
-    files.sort_by(|a, b| natural_order(a, b));
-    Ok(files)
+    Ok(false)
 }
 
-/// Does a path hold dumps, or files that are named like some? Looks at the first bytes of a few.
-pub fn looks_like(path: &Path) -> bool {
-    if path.is_dir() {
-        return list(path).is_ok_and(|files| files.iter().take(FEW).any(|file| looks_like(file)));
+/// Is a file a dump, or named like one? What is wrong in it shows when it is read.
+fn is_dump(path: &Path) -> Result<bool, Error> {
+    if is_named_so(path) {
+        return Ok(true);
     }
-    // a device could wait for ever, or never end
-    let is_file = path.is_file() || is_pipe(path);
-    is_file && (is_named_so(path) || matches!(probe(path), Ok(Some(_))))
+    match probe(path) {
+        Err(error @ Error::Io { .. }) => Err(error),
+        found => Ok(matches!(found, Ok(Some(_)))),
+    }
 }
 
 /// Opens the dumps in `paths`. A folder stands for those in it.
@@ -119,7 +128,7 @@ pub fn looks_like(path: &Path) -> bool {
 /// # Errors
 /// When a path cannot be read or holds no dump, and when a file that is named like one is none.
 pub fn open(paths: &[PathBuf]) -> Result<Dumps, Error> {
-    let mut files = vec![];
+    let (mut files, mut left_out) = (vec![], LeftOut::default());
     for path in paths {
         if !is_folder(path)? {
             let found = "no block dump".into();
@@ -128,8 +137,11 @@ pub fn open(paths: &[PathBuf]) -> Result<Dumps, Error> {
             continue;
         }
         let before = files.len();
-        for file in list(path)? {
-            files.extend(probe(&file)?);
+        for file in listing::files_of(path, |_| true)? {
+            match probe(&file)? {
+                Some(dump) => files.push(dump),
+                None => left_out.add(file)?,
+            }
         }
         if files.len() == before {
             let found = foreign::what_is_in(path);
@@ -141,5 +153,6 @@ pub fn open(paths: &[PathBuf]) -> Result<Dumps, Error> {
             .cmp(&(b.head.first, b.head.last()))
             .then_with(|| natural_order(&a.path, &b.path))
     });
-    Ok(Dumps { files })
+    left_out.forget_sources_of(files.iter().map(|dump| &*dump.path));
+    Ok(Dumps { files, left_out })
 }

@@ -23,6 +23,7 @@ mod xor;
 pub use body::{BlockLocation, BodyReader};
 pub use damage::{Damage, DamageKind, FileReport};
 pub use network::Network;
+pub(crate) use open::is_named;
 pub use open::{BlockFile, BlockFiles, looks_like, open};
 pub use probe::Shape;
 pub use scan::{Record, Scanner, Stop};

@@ -1,6 +1,6 @@
 //! Finds the block files that some paths stand for.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::network::Network;
 use super::probe::{Probe, Shape, probe};
 use super::xor::{XOR_FILE, XorKey};
-use crate::detect::{is_folder, natural_order};
-use crate::input::{Compression, Seekable, copied, is_pipe};
-use crate::{Error, Location, foreign};
+use crate::detect::is_folder;
+use crate::input::{Compression, Seekable, copied};
+use crate::listing::files_of;
+use crate::{Error, LeftOut, Location, foreign, listing};
 
 /// Files of a folder that [`looks_like`] looks into: it may hold thousands of something else.
 const FEW: usize = 16;
@@ -80,7 +81,7 @@ pub struct BlockFiles {
     files: Vec<BlockFile>,
     network: Option<Network>,
     folders: Vec<PathBuf>,
-    passed_over: Vec<PathBuf>,
+    left_out: LeftOut,
 }
 
 impl BlockFiles {
@@ -104,9 +105,9 @@ impl BlockFiles {
         &self.folders
     }
 
-    /// Files of a folder that were left out because no blocks were found in them.
-    pub fn passed_over(&self) -> &[PathBuf] {
-        &self.passed_over
+    /// Files of the folders that are not read.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
     }
 
     /// Is the file among these in which Bitcoin Core begins, `blk00000.dat`?
@@ -195,10 +196,10 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
         } else {
             let before = files.files.len();
             let key = XorKey::of_folder(path)?;
-            for path in list(path, is_visible)? {
+            for path in files_of(path, is_no_key)? {
                 match probe(&path, key, network)? {
                     Some(found) => files.add(path, key, found)?,
-                    None => files.passed_over.push(path),
+                    None => files.left_out.add(path)?,
                 }
             }
             if files.files.len() == before {
@@ -206,25 +207,41 @@ pub fn open(paths: &[PathBuf], network: Option<Network>) -> Result<BlockFiles, E
             }
         }
     }
+    files.left_out.forget_sources_of(files.files.iter().map(|file| &*file.path));
     Ok(files)
 }
 
 /// Does a path hold Bitcoin blocks? Looks at names, which tell it of damaged files, too, and at the
 /// first MiB of a few files.
-pub fn looks_like(path: &Path) -> bool {
-    if !path.is_dir() {
-        // a device could wait for ever, or never end
-        if !path.is_file() && !is_pipe(path) {
-            return false;
-        }
-        let key = XorKey::of_folder(path.parent().unwrap_or(Path::new(""))).unwrap_or_default();
-        return is_named(path) || matches!(probe(path, key, None), Ok(Some(_)));
+///
+/// # Errors
+/// When a folder or a file in it cannot be opened.
+pub fn looks_like(path: &Path) -> Result<bool, Error> {
+    if !is_folder(path)? {
+        return is_of_blocks(path);
     }
     match folder_of_network(path, None) {
-        Ok(Some(_)) | Err(Error::Mixed { .. }) => true,
-        _ => {
-            list(path, is_visible).is_ok_and(|files| files.iter().take(FEW).any(|f| looks_like(f)))
+        Ok(Some(_)) | Err(Error::Mixed { .. }) => return Ok(true),
+        Err(error @ Error::Io { .. }) => return Err(error),
+        _ => {}
+    }
+    for file in files_of(path, is_no_key)?.iter().take(FEW) {
+        if is_of_blocks(file)? {
+            return Ok(true);
         }
+    }
+    Ok(false)
+}
+
+/// Has a file blocks, or the name of a file with some? What is wrong in it shows when it is read.
+fn is_of_blocks(path: &Path) -> Result<bool, Error> {
+    if is_named(path) {
+        return Ok(true);
+    }
+    let key = XorKey::of_folder(path.parent().unwrap_or(Path::new("")));
+    match key.and_then(|key| probe(path, key, None)) {
+        Err(error @ Error::Io { .. }) => Err(error),
+        found => Ok(matches!(found, Ok(Some(_)))),
     }
 }
 
@@ -235,7 +252,10 @@ fn add_folder(
     network: Option<Network>,
 ) -> Result<(), Error> {
     let key = XorKey::of_folder(folder)?;
-    let paths = list(folder, is_block_file)?;
+    let paths = files_of(folder, is_block_file)?;
+    for path in files_of(folder, |name| !is_block_file(name))? {
+        files.left_out.add(path)?;
+    }
     let mut found = None;
     for path in &paths {
         let records = |found: &Probe| matches!(found.shape, Shape::Records { .. });
@@ -261,9 +281,7 @@ fn records_of(network: Network) -> Probe {
 
 /// The folder with `blk*.dat` files that `path` stands for, if it does.
 fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<PathBuf>, Error> {
-    let has_files =
-        |folder: &Path| list(folder, is_block_file).is_ok_and(|files| !files.is_empty());
-    if has_files(path) {
+    if has_block_files(path)? {
         return Ok(Some(path.to_path_buf()));
     }
     let all = Network::NAMED.into_iter();
@@ -272,14 +290,21 @@ fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<Pat
         all.filter(|known| network.is_none_or(|network| network.folder() == known.folder()))
     {
         let base = known.folder().map_or_else(|| path.to_path_buf(), |name| path.join(name));
-        folders.extend(Some(base.join("blocks")).filter(|folder| has_files(folder)));
+        let blocks = base.join("blocks");
+        if listing::is_folder(&blocks)? && has_block_files(&blocks)? {
+            folders.push(blocks);
+        }
     }
     // with the network's name, the folder of that network itself, or a copy of it
-    if let Some(network) = network.filter(|_| folders.is_empty()) {
-        let blocks = path.join("blocks");
+    let blocks = path.join("blocks");
+    if let Some(network) = network.filter(|_| folders.is_empty())
+        && listing::is_folder(&blocks)?
+        && has_block_files(&blocks)?
+    {
         let is_own = network.folder().is_some_and(|name| path.ends_with(name));
-        let holds = |folder: &PathBuf| has_files(folder) && (is_own || is_of(folder, network));
-        folders.extend(Some(blocks).filter(holds));
+        if is_own || is_of(&blocks, network)? {
+            folders.push(blocks);
+        }
     }
     match (folders.len(), folders.first()) {
         (1, Some(folder)) => Ok(Some(folder.clone())),
@@ -293,17 +318,23 @@ fn folder_of_network(path: &Path, network: Option<Network>) -> Result<Option<Pat
     }
 }
 
-/// Do the first block files in a folder say that they are of this network?
-fn is_of(folder: &Path, network: Network) -> bool {
-    let key = XorKey::of_folder(folder).unwrap_or_default();
-    let files = list(folder, is_block_file).unwrap_or_default();
-    let mut told = files.iter().take(FEW).filter_map(|path| probe(path, key, None).ok()?);
-    told.any(|found| found.network == Some(network))
+fn has_block_files(folder: &Path) -> Result<bool, Error> {
+    Ok(!files_of(folder, is_block_file)?.is_empty())
 }
 
-/// No hidden file, and not the key.
-fn is_visible(name: &[u8]) -> bool {
-    !name.starts_with(b".") && name != XOR_FILE.as_bytes()
+/// Do the first block files in a folder say that they are of this network?
+fn is_of(folder: &Path, network: Network) -> Result<bool, Error> {
+    let key = XorKey::of_folder(folder)?;
+    for path in files_of(folder, is_block_file)?.iter().take(FEW) {
+        if probe(path, key, None)?.is_some_and(|found| found.network == Some(network)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn is_no_key(name: &[u8]) -> bool {
+    name != XOR_FILE.as_bytes()
 }
 
 /// `blk`, digits, `.dat`; compressed ones too.
@@ -312,7 +343,7 @@ fn is_block_file(name: &[u8]) -> bool {
 }
 
 /// Has the file the name of a block file?
-fn is_named(path: &Path) -> bool {
+pub(crate) fn is_named(path: &Path) -> bool {
     path.file_name().is_some_and(|name| is_block_file(name.as_encoded_bytes()))
 }
 
@@ -325,20 +356,6 @@ fn digits(name: &[u8]) -> Option<&[u8]> {
 /// The number in the name of a block file.
 fn number(path: &Path) -> Option<u64> {
     std::str::from_utf8(digits(path.file_name()?.as_encoded_bytes())?).ok()?.parse().ok()
-}
-
-/// The files in a folder whose name is wanted, in natural order.
-fn list(folder: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>, Error> {
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).map_err(Error::io("cannot list", folder))? {
-        let entry = entry.map_err(Error::io("cannot list", folder))?;
-        let path = entry.path();
-        if wanted(entry.file_name().as_encoded_bytes()) && path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort_by(|a, b| natural_order(a, b));
-    Ok(files)
 }
 
 fn no_blocks(path: &Path) -> Error {

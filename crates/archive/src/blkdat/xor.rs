@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io;
 use std::path::Path;
+
+use system::files;
 
 use crate::{Error, Location};
 
@@ -48,10 +49,9 @@ impl XorKey {
     /// The key in `folder`; none where there is no file of that name.
     pub fn of_folder(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(XOR_FILE);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(source) => return Err(Error::Io { path, action: "cannot read", source }),
+        let bytes = files::if_there(&path, fs::read(&path));
+        let Some(bytes) = bytes.map_err(Error::io("cannot read", &path))? else {
+            return Ok(Self::default());
         };
         bytes.as_slice().try_into().map(Self).map_err(|_| Error::BadRecord {
             location: Location::new(path, 0),

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
+
+use system::files;
 
 use super::index::{ENTRY, Entry};
 use super::table::{ACCESS_LISTS, BODIES, DIFFICULTIES, HASHES, HEADERS, RECEIPTS, Spec, Table};
 use crate::deep::{check_blocks, compare_hashes};
+use crate::listing::has_file;
 use crate::{Error, FileReport, Location, TableReport};
 
 const TABLES: [Spec; 6] = [HEADERS, HASHES, BODIES, RECEIPTS, DIFFICULTIES, ACCESS_LISTS];
@@ -121,14 +123,15 @@ fn check_data_file(
     report: &mut FileReport,
 ) -> u64 {
     let path = table.data_path(number);
-    let size = match fs::metadata(&path) {
-        Ok(metadata) => metadata.len(),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            report.damaged(&table.missing_file(number));
-            return 0;
-        }
+    let size = || fs::metadata(&path).map_err(Error::io("cannot open", &path));
+    let found = has_file(&path).and_then(|has_file| match has_file {
+        true => Ok(size()?.len()),
+        false => Err(table.missing_file(number)),
+    });
+    let size = match found {
+        Ok(size) => size,
         Err(error) => {
-            report.damaged(&Error::io("cannot open", &path)(error));
+            report.damaged(&error);
             return 0;
         }
     };
@@ -184,9 +187,13 @@ const NEVER_LEFT_OUT: [Spec; 4] = [HEADERS, HASHES, BODIES, RECEIPTS];
 /// [`look_at_other_files`].
 fn missing_table(folder: &Path, spec: Spec, report: &mut FileReport) {
     // those of geth 1.9 have no metadata, and total difficulties
-    let old = || !folder.join(HEADERS.meta_name()).exists();
+    let meta = folder.join(HEADERS.meta_name());
+    let is_old = match files::is_there(&meta) {
+        Ok(is_there) => !is_there,
+        Err(error) => return report.damaged(&Error::io("cannot open", &meta)(error)),
+    };
     let needed = NEVER_LEFT_OUT.iter().any(|table| table.name == spec.name)
-        || spec.name == DIFFICULTIES.name && old();
+        || spec.name == DIFFICULTIES.name && is_old;
     if needed {
         report.damaged(&Error::Missing {
             location: Location::new(folder.join(spec.index_name()), 0),
@@ -199,8 +206,11 @@ fn missing_table(folder: &Path, spec: Spec, report: &mut FileReport) {
 
 /// Files that belong to no index entry, and tables that nobody here knows.
 fn look_at_other_files(folder: &Path, tables: &mut [Table], report: &mut FileReport) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let entries = match files::list(folder) {
+        Ok(entries) => entries,
+        Err(error) => return report.damaged(&Error::io("cannot list", folder)(error)),
+    };
+    let names = entries.iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned));
     let mut names: Vec<_> = names.collect();
     names.sort();
     let mut unknown = vec![];

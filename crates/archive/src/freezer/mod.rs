@@ -11,23 +11,52 @@ mod table;
 mod tests;
 mod write;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Error, FileReport, Survey, TableReport, Want};
+use chain::Status;
+
+use crate::listing::is_file;
+use crate::{Error, FileReport, Location, Survey, TableReport, Want};
 
 pub(crate) use inspect::inspect;
 pub(crate) use read::Reader;
 pub use write::{Layout, MAX_FILE, Writer};
 
-/// The folder with the tables: `folder` itself (geth 1.9), its `chain` folder (newer ones), or
-/// the same below `ancient`. None when there is no table of headers in any of them.
-pub(crate) fn tables_folder(folder: &Path) -> Option<PathBuf> {
-    let levels = ["", "chain", "ancient/chain", "ancient"];
-    let folders = levels.iter().map(|level| match *level {
-        "" => folder.to_path_buf(),
-        level => folder.join(level),
-    });
-    folders.into_iter().find(|f| f.join(table::HEADERS.index_name()).is_file())
+/// The folder with the tables: `folder` itself (geth 1.9), its `chain` folder (newer ones), or the
+/// same below `ancient`, in a `chaindata` folder or in a data folder of geth. None when there is no
+/// table of headers in any of them.
+pub(crate) fn tables_folder(folder: &Path) -> Result<Option<PathBuf>, Error> {
+    let above =
+        ["ancient", "chaindata/ancient", "geth/chaindata/ancient"].map(|at| folder.join(at));
+    let levels = above.iter().flat_map(|ancient| [ancient.join("chain"), ancient.clone()]);
+    for tables in [folder.to_path_buf(), folder.join("chain")].into_iter().chain(levels) {
+        if is_file(&tables.join(table::HEADERS.index_name()))? {
+            return Ok(Some(tables));
+        }
+    }
+    Ok(None)
+}
+
+/// The error of a folder whose tables are all empty.
+pub(crate) fn without_blocks(tables: &Path) -> Error {
+    Error::Missing {
+        location: Location::new(tables.join(table::HEADERS.index_name()), 0),
+        what: "ancient folder",
+        expected: "blocks".into(),
+        found: "empty tables: geth moves blocks here when they are 90,000 deep, and all of its \
+                blocks are still in its database; have it export them with `geth export`"
+            .into(),
+    }
+}
+
+/// A note where a folder is in a database of geth, which has the blocks after it.
+fn newer_blocks(tables: &Path) -> Result<Option<String>, Error> {
+    let ancient = tables.ancestors().find(|above| above.ends_with("ancient"));
+    let Some(database) = ancient.and_then(Path::parent) else { return Ok(None) };
+    let text = "the newest blocks, which geth has not moved to this folder, are in its database";
+    let note = || format!("not read: {text} {}", database.display());
+    Ok(is_file(&database.join("CURRENT"))?.then(note))
 }
 
 /// Is a file of a folder, by its path there, of a table? geth 1.17 keeps them in `chain`.
@@ -46,12 +75,20 @@ pub(crate) fn block_range(tables: &Path) -> Result<Option<(u64, u64)>, Error> {
 
 /// Compares every index with the data files and the tables with each other, just as [`inspect()`]
 /// does, so that both have the same verdict. Tables that are not wanted are named as not checked.
-pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) {
+///
+/// # Errors
+/// When a file of it cannot be opened or read.
+pub(crate) fn survey(folder: &Path, want: Want, survey: &mut Survey) -> Result<(), Error> {
     let mut report = FileReport::default();
     inspect(folder, false, &mut report);
+    if let Some(trouble) = report.damage.iter().find(|damage| damage.status == Status::Trouble) {
+        return Err(Error::io("cannot read", folder)(io::Error::other(trouble.text.clone())));
+    }
     survey.shortfalls.extend(report.damage.iter().map(Into::into));
     survey.notes.extend(report.notes);
     survey.notes.extend(unread(&report.tables, want));
+    survey.notes.extend(newer_blocks(folder)?);
+    Ok(())
 }
 
 /// Tables whose items are not looked at.

@@ -1,13 +1,14 @@
 //! One table of a freezer, open for reading.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::index::{ENTRY, Entry};
 use super::meta::Meta;
+use crate::listing::has_file;
 use crate::{Error, Location, MAX_BODY, MAX_HEADER, MAX_RECEIPTS};
 
 /// What all tables of one name have in common.
@@ -270,16 +271,15 @@ impl DataFile {
 
 /// An open file and its size; none when there is no such file.
 fn open_if_there(path: &Path) -> Result<Option<(File, u64)>, Error> {
+    if !has_file(path)? {
+        return Ok(None);
+    }
     let open = |path| -> io::Result<(File, u64)> {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
         Ok((file, size))
     };
-    match open(path) {
-        Ok(opened) => Ok(Some(opened)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("cannot open", path)(error)),
-    }
+    open(path).map(Some).map_err(Error::io("cannot open", path))
 }
 
 /// The metadata of a table; a file without content says as little as none.

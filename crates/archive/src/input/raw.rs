@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
+use system::files::FileKind;
+
 use nix::poll::{PollFd, PollFlags, poll};
 
 /// The path that stands for standard input.
@@ -53,7 +55,8 @@ impl std::error::Error for Stopped {}
 /// True for standard input and for pipes with a name: they can be read only once, in order.
 pub(super) fn is_pipe(path: &Path) -> bool {
     path == Path::new(STDIN)
-        || std::fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+        || std::fs::metadata(path)
+            .is_ok_and(|found| FileKind::of(found.file_type()) == FileKind::Pipe)
 }
 
 /// A source of bytes in order, and how much of it was read.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// Tables that do not overlap, sorted.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ struct Table {
 impl Table {
     fn open(folder: &Path, number: u64) -> Result<Self, Error> {
         let mut path = folder.join(table_name(number));
-        if !path.exists() {
+        if !files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
             // the name until LevelDB 1.13
             path.set_extension("sst");
         }

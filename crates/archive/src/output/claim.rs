@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use system::files::{self, FileKind};
+
 use super::identity::{resolved, same};
 use super::{SET_ASIDE, UNFINISHED, expect_free, named};
-use crate::Error;
+use crate::{Error, listing};
 
 /// What is going to be written.
 #[derive(Clone, Copy, Debug)]
@@ -38,22 +40,23 @@ impl Claim {
         let aside = named(out, SET_ASIDE);
         restore(out, &aside)?;
         let mut claim = Self { out: out.to_path_buf(), aside: None };
-        let is_folder = !matches!(shape, Shape::File);
-        match (expect_free(out, is_folder), shape) {
-            (Ok(()), _) => {}
-            (Err(_), Shape::FilesIn) if out.is_dir() => {}
-            (Err(error), _) if !replace => return Err(with_hint(error)),
-            (Err(error), Shape::File | Shape::FilesIn) if out.is_dir() || is_folder => {
-                return Err(error);
-            }
-            (Err(error), _) => {
-                if let Shape::Folder(made_here) = shape {
-                    only_ours(out, made_here, error)?;
-                }
-                fs::rename(out, &aside).map_err(Error::io("cannot set aside", out))?;
-                claim.aside = Some(aside);
-            }
+        let wants_folder = !matches!(shape, Shape::File);
+        let Err(error) = expect_free(out, wants_folder) else { return Ok(claim) };
+        if let Error::Io { .. } = error {
+            return Err(error);
         }
+        if matches!(shape, Shape::FilesIn) && listing::is_folder(out)? {
+            return Ok(claim);
+        }
+        match shape {
+            _ if !replace => return Err(with_hint(error)),
+            Shape::FilesIn => return Err(error),
+            Shape::File if listing::is_folder(out)? => return Err(error),
+            Shape::File => {}
+            Shape::Folder(made_here) => only_ours(out, made_here, error)?,
+        }
+        fs::rename(out, &aside).map_err(Error::io("cannot set aside", out))?;
+        claim.aside = Some(aside);
         Ok(claim)
     }
 
@@ -63,9 +66,7 @@ impl Claim {
     /// When the system refuses to remove that.
     pub fn done(mut self) -> Result<(), Error> {
         let Some(aside) = self.aside.take() else { return Ok(()) };
-        let is_folder = aside.symlink_metadata().is_ok_and(|found| found.is_dir());
-        let removed = if is_folder { fs::remove_dir_all(&aside) } else { fs::remove_file(&aside) };
-        removed.map_err(Error::io("cannot remove", &aside))
+        files::remove(&aside).map_err(Error::io("cannot remove", &aside))
     }
 }
 
@@ -80,12 +81,14 @@ impl Drop for Claim {
 
 /// What an unfinished run had set aside comes back; when that run had come to its end, it goes.
 fn restore(out: &Path, aside: &Path) -> Result<(), Error> {
-    let Ok(found) = aside.symlink_metadata() else { return Ok(()) };
-    if out.symlink_metadata().is_err() {
-        return fs::rename(aside, out).map_err(Error::io("cannot put back", aside));
+    let kind = |path| files::kind_of_name(path).map_err(Error::io("cannot open", path));
+    match (kind(aside)?, kind(out)?) {
+        (FileKind::Absent, _) => Ok(()),
+        (_, FileKind::Absent) => {
+            fs::rename(aside, out).map_err(Error::io("cannot put back", aside))
+        }
+        _ => files::remove(aside).map_err(Error::io("cannot remove", aside)),
     }
-    let removed = if found.is_dir() { fs::remove_dir_all(aside) } else { fs::remove_file(aside) };
-    removed.map_err(Error::io("cannot remove", aside))
 }
 
 /// Fails when writing `out` could touch an input, by whatever name.
@@ -103,16 +106,16 @@ fn keep_apart_from(out: &Path, input: &Path, shape: Shape) -> Result<(), Error> 
         found,
     };
     let name = input.display();
-    let (to, from) = (resolved(out), resolved(input));
+    let (to, from) = (resolved(out)?, resolved(input)?);
     if to == from || same(out, input) {
         return Err(unwritable(format!("the input {name}")));
     }
     for ending in [UNFINISHED, SET_ASIDE] {
-        if resolved(&named(out, ending)) == from {
+        if resolved(&named(out, ending))? == from {
             return Err(unwritable(format!("the input {name} in the way of {ending} files")));
         }
     }
-    if from.is_dir() && to.starts_with(&from) {
+    if to.starts_with(&from) && listing::is_folder(&from)? {
         return Err(unwritable(format!("a path inside the input {name}")));
     }
     if matches!(shape, Shape::Folder(_)) && from.starts_with(&to) {
@@ -123,14 +126,14 @@ fn keep_apart_from(out: &Path, input: &Path, shape: Shape) -> Result<(), Error> 
 
 /// Fails when a folder holds a file that is not of the kind that `made_here` knows.
 fn only_ours(folder: &Path, made_here: fn(&Path) -> bool, error: Error) -> Result<(), Error> {
-    if !folder.is_dir() || folder.is_symlink() {
+    let kind = |path: &Path| files::kind_of_name(path).map_err(Error::io("cannot open", path));
+    if kind(folder)? != FileKind::Folder {
         return Err(error);
     }
     let mut folders = vec![folder.to_path_buf()];
     while let Some(at) = folders.pop() {
-        for entry in fs::read_dir(&at).map_err(Error::io("cannot list", &at))? {
-            let path = entry.map_err(Error::io("cannot list", &at))?.path();
-            if path.is_dir() && !path.is_symlink() {
+        for path in files::list(&at).map_err(Error::io("cannot list", &at))? {
+            if kind(&path)? == FileKind::Folder {
                 folders.push(path);
             } else if !path.strip_prefix(folder).is_ok_and(made_here) {
                 return Err(Error::Unwritable {
@@ -151,6 +154,15 @@ fn with_hint(error: Error) -> Error {
         }
         other => other,
     }
+}
+
+/// Fails when a store in `data` could lie in an input, be one or hold one, by whatever name: an
+/// import, and what repairs it later, write and remove files there.
+///
+/// # Errors
+/// Then, and when the system does not say where the paths lead.
+pub fn keep_store_apart(data: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+    keep_apart(data, inputs, Shape::Folder(|_| false))
 }
 
 /// Has a file the name `stem` + digits + `ending`?

@@ -1,12 +1,15 @@
 //! Folders that appear whole or not at all.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use system::files;
 
 use super::identity::device;
 use super::{UNFINISHED, expect_free, forget, lock, named, note, remove, remove_leftover};
-use crate::Error;
 use crate::output::sync_folder_of;
+use crate::{Error, listing};
 
 /// A folder under construction: filled beside its destination under a temporary name, renamed by
 /// [`OutputFolder::finish`], removed when dropped before that. Its files are for the caller to
@@ -46,9 +49,7 @@ impl OutputFolder {
                 found: "the top of a file system: name a folder in it".into(),
             });
         }
-        let missing = above.ancestors().take_while(|folder| !folder.exists());
-        let missing = missing.filter(|folder| !folder.as_os_str().is_empty());
-        let made_above = missing.map(Path::to_path_buf).collect();
+        let made_above = missing(above).map_err(Error::io("cannot open", above))?;
         fs::create_dir_all(above).map_err(Error::io("cannot create", above))?;
         remove_leftover(&temporary)?;
         fs::create_dir(&temporary).map_err(Error::io("cannot create", &temporary))?;
@@ -77,7 +78,7 @@ impl OutputFolder {
         sync_folder_of(&self.temporary.join("any"))?;
         expect_free(&self.target, true)?;
         // not every system replaces an empty folder
-        if self.target.exists() {
+        if listing::is_folder(&self.target)? {
             let removed = fs::remove_dir(&self.target);
             removed.map_err(Error::io("cannot replace", &self.target))?;
         }
@@ -87,6 +88,18 @@ impl OutputFolder {
         forget(&self.temporary);
         sync_folder_of(&self.target)
     }
+}
+
+/// The folder, and those above it, that are not there.
+fn missing(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut missing = vec![];
+    for folder in folder.ancestors() {
+        if files::is_there(folder)? {
+            break;
+        }
+        missing.push(folder.to_path_buf());
+    }
+    Ok(missing)
 }
 
 impl Drop for OutputFolder {

@@ -1,7 +1,10 @@
 //! Which file a path leads to, as far as the system tells.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+use system::files;
 
 use crate::Error;
 
@@ -38,23 +41,30 @@ pub fn device(_: &Path) -> Option<u64> {
     None
 }
 
-/// The path without links, as far as it exists; the rest stays as it is.
-pub fn resolved(path: &Path) -> PathBuf {
-    let mut rest = vec![];
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut there = absolute.as_path();
-    loop {
-        if let Ok(found) = there.canonicalize() {
-            return rest.iter().rev().fold(found, |path, name| path.join(name));
+/// The path without links, as far as it exists; the rest stays as it is, but for `..` in it, which
+/// takes a name away.
+///
+/// # Errors
+/// When the system does not say where a link on the way leads.
+pub fn resolved(path: &Path) -> Result<PathBuf, Error> {
+    let mut found = std::env::current_dir().map_err(Error::io("cannot resolve", path))?;
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = found.pop(),
+            part => found.push(part),
         }
-        match (there.parent(), there.file_name()) {
-            (Some(above), Some(name)) => {
-                rest.push(name);
-                there = above;
+        match found.canonicalize() {
+            Ok(resolved) => found = resolved,
+            // not there, or open and without a name, as the pipes in /dev/fd
+            Err(error) => {
+                files::kind(&found).map_err(Error::io("cannot resolve", path))?;
+                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+                    return Err(Error::io("cannot resolve", path)(error));
+                }
             }
-            _ => return absolute,
         }
     }
+    Ok(found)
 }
 
 /// Makes a new name in the folder of `path` durable.

@@ -10,20 +10,22 @@ mod file;
 mod folder;
 mod identity;
 
-pub use claim::{Claim, Shape, is_numbered, keep_apart};
+pub use claim::{Claim, Shape, is_numbered, keep_apart, keep_store_apart};
 pub use file::OutputFile;
 pub use folder::OutputFolder;
 pub(crate) use identity::sync_folder_of;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::Error;
+use system::files::{self, FileKind};
+
+use crate::{Error, listing};
 
 /// How the names of outputs end that are not complete.
 pub const UNFINISHED: &str = ".blockmill.part";
@@ -58,10 +60,11 @@ pub fn remove_unfinished() {
 /// When a living process is writing there.
 pub fn remove_leftovers(out: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = vec![named(out, UNFINISHED)];
-    for entry in fs::read_dir(out).into_iter().flatten().flatten() {
-        if entry.file_name().as_encoded_bytes().ends_with(UNFINISHED.as_bytes()) {
-            found.push(entry.path());
-        }
+    if listing::is_folder(out)? {
+        let inside = files::list(out).map_err(Error::io("cannot list", out))?;
+        let is_unfinished =
+            |path: &PathBuf| path.as_os_str().as_encoded_bytes().ends_with(UNFINISHED.as_bytes());
+        found.extend(inside.into_iter().filter(is_unfinished));
     }
     let mut removed = vec![];
     for path in found {
@@ -74,21 +77,22 @@ pub fn remove_leftovers(out: &Path) -> Result<Vec<PathBuf>, Error> {
 
 /// Removes what a dead process left at `path`; was there anything?
 fn remove_leftover(path: &Path) -> Result<bool, Error> {
-    let Ok(found) = fs::symlink_metadata(path) else { return Ok(false) };
+    let found = files::kind_of_name(path).map_err(Error::io("cannot open", path))?;
     let expected = |expected: &str| Error::Unwritable {
         path: path.to_path_buf(),
         expected: expected.into(),
         found: "something else".into(),
     };
-    if !found.is_file() && !found.is_dir() {
-        return Err(expected("a file or a folder that blockmill created"));
+    match found {
+        FileKind::Absent => return Ok(false),
+        FileKind::File | FileKind::Folder => {}
+        _ => return Err(expected("a file or a folder that blockmill created")),
     }
     if let Ok(file) = File::open(path) {
         // dropped, and so unlocked, when nothing of that name is left
         lock(&file, path)?;
     }
-    let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    removed.map_err(Error::io("cannot remove", path))?;
+    files::remove(path).map_err(Error::io("cannot remove", path))?;
     Ok(true)
 }
 
@@ -131,23 +135,23 @@ fn forget(path: &Path) {
 /// Removes a file or a folder. Nothing can be done about one that stays, and its name tells what
 /// it is.
 fn remove(path: &Path) {
-    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    let _ = files::remove(path);
 }
 
 /// Fails when there is something at `path`; an empty folder counts as nothing when a folder is to
 /// be written.
 fn expect_free(path: &Path, folder: bool) -> Result<(), Error> {
-    let found = match fs::symlink_metadata(path) {
-        Err(_) => return Ok(()),
-        Ok(found) if found.is_dir() && folder => {
-            let mut entries = fs::read_dir(path).map_err(Error::io("cannot list", path))?;
-            if entries.next().is_none() {
+    let found = match files::kind_of_name(path).map_err(Error::io("cannot open", path))? {
+        FileKind::Absent => return Ok(()),
+        FileKind::Folder if folder => {
+            if files::list(path).map_err(Error::io("cannot list", path))?.is_empty() {
                 return Ok(());
             }
             "a folder with files in it"
         }
-        Ok(found) if found.is_dir() => "a folder of that name",
-        Ok(_) => "a file of that name",
+        FileKind::Folder => "a folder of that name",
+        FileKind::Link => "a link of that name",
+        _ => "a file of that name",
     };
     let expected = if folder { "a new or empty folder" } else { "a new file" };
     Err(Error::Unwritable {

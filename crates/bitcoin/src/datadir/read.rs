@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// Before each record: magic and size.
 const FRAME_BYTES: u64 = 8;
@@ -42,7 +43,7 @@ impl Datadir {
         let path = blocks.join("xor.dat");
         let mut key = XorKey::default();
         // datadirs from before Core 28 have none
-        if path.exists() {
+        if files::is_there(&path).map_err(Error::io(&path, "cannot open"))? {
             let bytes = read_file(&path)?;
             key = XorKey(*take(&mut &bytes[..], "the XOR key").map_err(Error::at(&path, 0))?);
         }

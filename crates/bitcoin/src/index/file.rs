@@ -12,6 +12,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::{ffi::OsStrExt, fs::MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use system::files;
 
 /// What an index file begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"BMINDEX1";
@@ -131,6 +132,7 @@ pub fn save(
     found: &[Found],
 ) -> Result<(), FileError> {
     let temporary = path.with_extension("tmp");
+    files::expect_no_link(&temporary).map_err(error("create", &temporary))?;
     let file = File::create(&temporary).map_err(error("create", &temporary))?;
     let mut out = Summed { inner: &file, sum: Sum::new() };
     write_all(&mut out, magic, files, found).map_err(error("write", &temporary))?;
@@ -185,11 +187,8 @@ fn write_all(
 
 /// Reads the index file at `path`, if it is there and of the network with this magic.
 pub fn load(path: &Path, magic: [u8; 4]) -> Result<Loaded, FileError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Loaded::Nothing),
-        Err(source) => return Err(error("open", path)(source)),
-    };
+    let opened = files::if_there(path, File::open(path)).map_err(error("open", path))?;
+    let Some(file) = opened else { return Ok(Loaded::Nothing) };
     let length = file.metadata().map_err(error("read", path))?.len();
     let input = Summed { inner: file, sum: Sum::new() };
     match (Reading { input, length }).all(magic) {

@@ -36,15 +36,14 @@ pub(crate) fn judge(files: &BlockFiles, options: &Options, index: &Index, run: &
     lacks.extend(unconnected(files, index));
     lacks.extend(missing_files(files));
     lacks.extend(damaged(files, index, run));
+    let (unread, notes) = files.left_out().judge(reaches_until(options, index));
+    lacks.extend(unread);
+    run.damage.extend(notes);
     if reaches_until(options, index) {
         // all that was asked for is there
         run.damage.extend(lacks.iter().map(ToString::to_string));
     } else {
         run.shortfalls.append(&mut lacks);
-    }
-    if let [first, ..] = files.passed_over() {
-        let (count, first) = (files.passed_over().len(), first.display());
-        run.damage.push(format!("files without blocks, left out: {count}, the first {first}"));
     }
 }
 

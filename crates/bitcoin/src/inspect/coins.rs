@@ -9,6 +9,7 @@ use crate::run::Tip;
 use archive::blkdat::BlockFiles;
 use std::path::{Path, PathBuf};
 use store::StoreOptions;
+use system::files;
 
 /// Memory for reading all coins of a store once, in bytes.
 const MEMORY: usize = 16 << 20;
@@ -27,8 +28,12 @@ pub struct Stored {
 }
 
 /// Is this the folder of a store that holds coins?
-pub fn is_store(folder: &Path) -> bool {
-    folder.join(CHAINSTATE).join("manifest").is_file()
+///
+/// # Errors
+/// When the system does not say it.
+pub fn is_store(folder: &Path) -> Result<bool, Error> {
+    let manifest = folder.join(CHAINSTATE).join("manifest");
+    files::is_file(&manifest).map_err(Error::system("open", &manifest))
 }
 
 /// Reads the coins of a store; `None` when nothing was ever committed to it. Nobody else may have
@@ -60,24 +65,37 @@ pub struct CoreState {
 }
 
 /// Has this folder a block index and coins of Bitcoin Core?
-pub fn is_datadir(folder: &Path) -> bool {
-    folder.join("blocks/index").is_dir() && folder.join("chainstate").is_dir()
+///
+/// # Errors
+/// When the system does not say it.
+pub fn is_datadir(folder: &Path) -> Result<bool, Error> {
+    let is_folder = |path: PathBuf| files::is_folder(&path).map_err(Error::system("open", &path));
+    Ok(is_folder(folder.join("blocks/index"))? && is_folder(folder.join("chainstate"))?)
 }
 
 /// The datadir or store whose unspent coins are in `folder`.
-pub fn whose_coins(folder: &Path) -> Option<&Path> {
-    let whose = folder.parent()?;
+///
+/// # Errors
+/// As [`is_datadir`].
+pub fn whose_coins(folder: &Path) -> Result<Option<&Path>, Error> {
+    let Some(whose) = folder.parent() else { return Ok(None) };
     // that of a name alone
     let whose = if whose.as_os_str().is_empty() { Path::new(".") } else { whose };
     let is_of = |name: &str| folder.file_name().is_some_and(|found| found == name);
-    let is_core = is_of("chainstate") && is_datadir(whose);
-    (is_core || is_of(CHAINSTATE) && is_store(whose)).then_some(whose)
+    let is_core = is_of("chainstate") && is_datadir(whose)?;
+    Ok((is_core || is_of(CHAINSTATE) && is_store(whose)?).then_some(whose))
 }
 
 /// The datadir of Bitcoin Core that these block files stand in.
-pub fn datadir_of(files: &BlockFiles) -> Option<PathBuf> {
-    let folder = files.files().first()?.path().parent()?.parent()?;
-    is_datadir(folder).then(|| folder.to_path_buf())
+///
+/// # Errors
+/// As [`is_datadir`].
+pub fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>, Error> {
+    let above = |path: &Path| Some(path.parent()?.parent()?.to_path_buf());
+    let Some(folder) = files.files().first().and_then(|file| above(file.path())) else {
+        return Ok(None);
+    };
+    Ok(is_datadir(&folder)?.then_some(folder))
 }
 
 /// Reads a datadir's index and coins. Bitcoin Core must not be running on it.

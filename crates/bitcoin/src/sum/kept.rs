@@ -28,10 +28,10 @@ pub(crate) enum Kept {
 impl Kept {
     /// Opens a datadir or a store; nobody else may have it open.
     pub fn open(folder: &Path, options: &Options) -> Result<Self, Error> {
-        if is_datadir(folder) {
+        if is_datadir(folder)? {
             return Ok(Self::Core(Datadir::open(folder)?));
         }
-        if !is_store(folder) {
+        if !is_store(folder)? {
             let found = folder.display();
             let what = format!("{found}: expected a datadir or a store with coins, found neither");
             return Err(Error::Damaged(what));

@@ -43,7 +43,7 @@ pub fn add_coins(
 }
 
 fn open(folder: &Path, options: &Options) -> Result<Kept, Error> {
-    match whose_coins(folder) {
+    match whose_coins(folder)? {
         Some(whose) => Kept::open(whose, options),
         None => Err(Error::NoCoins(folder.to_path_buf())),
     }

@@ -6,9 +6,10 @@ use crate::fault::Error;
 use archive::blkdat::BlockFiles;
 use chain::Digits;
 use crypto::Sha256;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// Bytes that are hashed at once.
 const STEP: usize = 1 << 20;
@@ -30,16 +31,15 @@ pub(super) fn of_files<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<Vec<
 
 /// All files of a folder and of those in it, in the order of their paths.
 pub(super) fn of_folder(folder: &Path) -> Result<Vec<Source>, Error> {
-    let (mut folders, mut files): (_, Vec<PathBuf>) = (vec![folder.to_path_buf()], vec![]);
+    let (mut folders, mut found): (_, Vec<PathBuf>) = (vec![folder.to_path_buf()], vec![]);
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).map_err(Error::system("list", &folder))?;
-        for entry in entries {
-            let path = entry.map_err(Error::system("list", &folder))?.path();
-            if path.is_dir() { &mut folders } else { &mut files }.push(path);
+        for path in files::list(&folder).map_err(Error::system("list", &folder))? {
+            let is_folder = files::is_folder(&path).map_err(Error::system("open", &path))?;
+            if is_folder { &mut folders } else { &mut found }.push(path);
         }
     }
-    files.sort();
-    of_files(files.iter().map(PathBuf::as_path))
+    found.sort();
+    of_files(found.iter().map(PathBuf::as_path))
 }
 
 fn of(path: &Path, mut file: File) -> Result<Source, Error> {

@@ -75,7 +75,7 @@ fn find_undo(
     records: &mut [Record],
 ) -> Result<Vec<Source>, Error> {
     let first = || files.files().first().map(|file| file.path().to_path_buf());
-    let folder = datadir_of(files).ok_or_else(|| Error::NoUndo(first().unwrap_or_default()))?;
+    let folder = datadir_of(files)?.ok_or_else(|| Error::NoUndo(first().unwrap_or_default()))?;
     let datadir = Datadir::open(&folder)?;
     let (mut undo_files, mut numbers): (Vec<PathBuf>, _) = (vec![], HashMap::new());
     for (record, found) in records.iter_mut().zip(found) {

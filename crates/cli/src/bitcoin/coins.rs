@@ -10,11 +10,12 @@ use chain::{Reversed, Shortfall, ShortfallKind, counted, grouped};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+use system::files::FileKind;
 
 /// Looks at the store of a Bitcoin import.
 pub fn run(folder: &Path, json: bool) -> Result<Answer> {
     let in_store = || format!("store {}", folder.display());
-    let stored = is_store(folder).then(|| stored(folder)).transpose().with_context(in_store)?;
+    let stored = is_store(folder)?.then(|| stored(folder)).transpose().with_context(in_store)?;
     let coins = stored.flatten().map(|stored| Coins {
         what: "store",
         folder,
@@ -152,7 +153,9 @@ fn bitcoins(satoshis: u128) -> String {
 fn bytes_below(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(data) if data.is_dir() => bytes_below(&entry.path()),
+        Ok(data) if FileKind::of(data.file_type()) == FileKind::Folder => {
+            bytes_below(&entry.path())
+        }
         Ok(data) => data.len(),
         Err(_) => 0,
     };

@@ -7,14 +7,18 @@ use crate::args::Convert;
 use crate::convert::{expect_room, print_notes, status, written};
 use crate::host;
 use crate::stop;
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use archive::blkdat::{BlockFiles, WriterOptions, XorKey};
+use archive::output::{keep_apart, keep_store_apart, will_go};
 use bitcoin::Error;
 use bitcoin::datadir::SharedFiles;
 use bitcoin::export;
 use bitcoin::import::Options;
 use chain::{Shortfall, Status, counted, grouped};
 use pipeline::Cancel;
+use std::path::Path;
+use std::sync::Arc;
+use store::disk::ScratchDisk;
 
 /// Writes the chain of some files; without printing when the last is true.
 type Write = fn(&Convert, &BlockFiles, &Options, bool) -> Result<Answer>;
@@ -41,29 +45,61 @@ pub fn run(args: &Convert, write: Write, json: bool, cancel: Cancel) -> Result<A
     Ok(answer)
 }
 
-/// Brings the store up to date, then writes it out for Bitcoin Core.
+/// Brings the store up to date, then writes it out for Bitcoin Core. Without a store of the user's
+/// there is one for as long as the conversion takes.
 pub fn datadir(
     args: &Convert,
     files: &BlockFiles,
     options: &Options,
     json: bool,
 ) -> Result<Answer> {
-    let (out, data, total) = (args.out.display(), args.data.display(), files.bytes());
-    stop::leaves_after_commit(format!(
-        "nothing was written to {out}; what was committed to {data} stays, and a second run goes on"
-    ));
-    let (run, outcome) = bring_up_to_date(files, options, &args.data, json);
+    let out = args.out.display();
+    if let Some(data) = &args.data {
+        if !args.stores.contains(data) {
+            keep_store_apart(data, &args.paths)?;
+        }
+        keep_apart(&args.out, std::slice::from_ref(data), args.to.shape())?;
+        let kept = data.display();
+        stop::leaves_after_commit(format!(
+            "nothing was written to {out}; what was committed to {kept} stays, and a second run \
+             resumes after it"
+        ));
+        return from_store(args, files, options, data, json);
+    }
+    stop::leaves(format!("nothing was written to {out}"));
+    let folder = tempfile::Builder::new().prefix("blockmill-convert-").tempdir();
+    let folder = folder.context("cannot create a folder for coins")?;
+    will_go(folder.path());
+    let options = Options { disk: Arc::new(ScratchDisk), ..options.clone() };
+    let mut answer = from_store(args, files, &options, folder.path(), json)?;
+    // nothing of the store is left
+    answer.kept = None;
+    folder.close().context("cannot remove the folder of the coins")?;
+    Ok(answer)
+}
+
+fn from_store(
+    args: &Convert,
+    files: &BlockFiles,
+    options: &Options,
+    data: &Path,
+    json: bool,
+) -> Result<Answer> {
+    let (out, total) = (args.out.display(), files.bytes());
+    let (run, outcome) = bring_up_to_date(files, options, data, json);
     let answer = match outcome {
         // a bad block ends the chain, which is good up to there
-        Err(error @ Error::Fault(_)) => failure(&error, &args.data, options),
-        Err(error) => return Ok(failure(&error, &args.data, options)),
+        Err(error @ Error::Fault(_)) => failure(&error, data, options),
+        Err(error) => return Ok(failure(&error, data, options)),
         Ok(()) if run.stopped => return Ok(Answer::of(Status::Interrupted)),
         Ok(()) => answer(options, run.shortfalls, run.damage),
     };
-    stop::leaves(format!("nothing was written to {out}; the store is up to date"));
+    if args.data.is_some() {
+        stop::leaves(format!("nothing was written to {out}; the store is up to date"));
+    }
     stop::writes(&args.out, total);
     let room = |needed| room(args, needed);
-    let written = export::to_core(files, options, &args.data, &args.out, !args.copy, |_| {}, room)?;
+    let written = export::to_core(files, options, data, &args.out, !args.copy, |_| {}, room)?;
     let Some(written) = written else { return Ok(Answer::of(Status::Interrupted)) };
     if json {
         return answer.with(serde_json::json!({

@@ -148,7 +148,10 @@ impl Job {
 /// Where undo data and unspent coins of these files are: in a store that was given, or in the
 /// datadir that the files stand in.
 fn unspent(files: &BlockFiles, stores: &[PathBuf]) -> Result<PathBuf> {
-    let found = stores.first().cloned().or_else(|| inspect::datadir_of(files));
+    let found = match stores.first() {
+        Some(store) => Some(store.clone()),
+        None => inspect::datadir_of(files)?,
+    };
     let what = "--with coins=sum: expected a datadir of Bitcoin Core or a store, with undo data \
                 and unspent coins, found block files alone";
     found.context(what)

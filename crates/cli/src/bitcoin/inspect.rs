@@ -4,6 +4,7 @@ use super::coins;
 use crate::answer::Answer;
 use crate::args::Inspect;
 use crate::host;
+use crate::inspect::print_left_out;
 use anyhow::Result;
 use archive::blkdat::{self, BlockFile, BlockFiles, FileReport, XorKey};
 use bitcoin::index::{Branch, Found, Gap, Refused, Why};
@@ -23,8 +24,12 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let files = blkdat::open(&args.paths, None)?;
     let inspection = inspect(&files, host::cores(), args.deep, Some(host::unix_seconds()))?;
     let view = View { files: &files, inspection: &inspection };
-    let datadir = datadir_of(&files);
-    let answer = Answer::of(status(&inspection));
+    let datadir = datadir_of(&files)?;
+    let is_unread = !files.left_out().unread().is_empty();
+    let answer = Answer::of(match status(&inspection) {
+        Status::Ok if is_unread => Status::Incomplete,
+        status => status,
+    });
     if json {
         let mut document = view.json();
         if let Some(folder) = &datadir {
@@ -36,6 +41,7 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     if let Some(folder) = &datadir {
         coins::of_datadir(folder)?.print();
     }
+    print_left_out(files.left_out());
     view.print_verdict(args.deep);
     Ok(answer)
 }
@@ -53,11 +59,14 @@ fn status(inspection: &Inspection) -> Status {
 }
 
 /// The datadir in whose `blocks` folder all the files are.
-fn datadir_of(files: &BlockFiles) -> Option<PathBuf> {
-    let folder = files.files().first()?.path().parent()?;
-    let all = files.files().iter().all(|file| file.path().parent() == Some(folder));
-    let datadir = folder.parent().filter(|_| all && folder.ends_with("blocks"))?;
-    bitcoin::inspect::is_datadir(datadir).then(|| datadir.to_path_buf())
+fn datadir_of(files: &BlockFiles) -> Result<Option<PathBuf>> {
+    let folder = files.files().first().and_then(|file| file.path().parent());
+    let all = files.files().iter().all(|file| file.path().parent() == folder);
+    let Some(folder) = folder.filter(|folder| all && folder.ends_with("blocks")) else {
+        return Ok(None);
+    };
+    let Some(datadir) = folder.parent() else { return Ok(None) };
+    Ok(bitcoin::inspect::is_datadir(datadir)?.then(|| datadir.to_path_buf()))
 }
 
 /// Files and what was found in them.
@@ -225,7 +234,8 @@ impl View<'_> {
             "gaps": summary.gaps.iter().map(|gap| self.json_gap(gap)).collect::<Vec<_>>(),
             "refused": tree.refused().iter().map(|r| self.json_refused(r)).collect::<Vec<_>>(),
             "bodies": self.inspection.bodies.as_ref().map(json_bodies),
-            "sound": self.inspection.is_sound(),
+            "unread": self.files.left_out(),
+            "sound": self.inspection.is_sound() && self.files.left_out().unread().is_empty(),
         })
     }
 

@@ -36,7 +36,12 @@ pub fn open<'p>(
 /// Says so when the files are clearly those of another network than the user thinks. The name is
 /// needed where nothing in the files tells it, or where a datadir has several.
 fn refuse_others(paths: &[PathBuf], expected: Network) -> Result<()> {
-    let Ok(files) = blkdat::open(paths, None) else { return Ok(()) };
+    let files = match blkdat::open(paths, None) {
+        Ok(files) => files,
+        Err(error @ archive::Error::Io { .. }) => return Err(error.into()),
+        // the name of the network may be what lacks
+        Err(_) => return Ok(()),
+    };
     match (files.network(), files.files().first()) {
         (Some(found), Some(file)) if found != expected => {
             let file = file.path().display();

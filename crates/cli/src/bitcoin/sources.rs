@@ -28,10 +28,14 @@ pub fn resolve(command: &mut Command) -> Result<()> {
         Command::Convert(args) => {
             args.stores = replaced(&mut args.paths)?;
             // the store that is handed over is the one that was given
-            if let ([store], Output::CoreDatadir) = (args.stores.as_slice(), args.to.output)
-                && data_folder::family_of(&args.data).is_none()
-            {
-                args.data.clone_from(store);
+            if let ([store], Output::CoreDatadir) = (args.stores.as_slice(), args.to.output) {
+                let is_none = match &args.data {
+                    Some(data) => data_folder::family_of(data)?.is_none(),
+                    None => true,
+                };
+                if is_none {
+                    args.data = Some(store.clone());
+                }
             }
         }
         _ => {}
@@ -44,7 +48,7 @@ pub fn replaced(paths: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let mut stores = vec![];
     let mut all = vec![];
     for path in paths.drain(..) {
-        if data_folder::family_of(&path) == Some(Family::Bitcoin) {
+        if data_folder::family_of(&path)? == Some(Family::Bitcoin) {
             all.extend(block_files(&path)?);
             stores.push(path);
         } else {

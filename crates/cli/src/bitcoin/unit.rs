@@ -22,8 +22,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Are these the unspent coins of a datadir or a store?
-pub fn is_of_coins(paths: &[PathBuf]) -> bool {
-    matches!(paths, [path] if whose_coins(path).is_some())
+pub fn is_of_coins(paths: &[PathBuf]) -> Result<bool> {
+    let [path] = paths else { return Ok(false) };
+    Ok(whose_coins(path)?.is_some())
 }
 
 /// The headers of a unit; with `--after`, its bodies by the table that a join made. Of unspent
@@ -35,7 +36,7 @@ pub fn verify(
     cancel: Cancel,
 ) -> Result<Answer> {
     if let [folder] = &asked.paths[..]
-        && let Some(whose) = whose_coins(folder)
+        && let Some(whose) = whose_coins(folder)?
     {
         let mut paths = vec![whose.to_path_buf()];
         let stores = sources::replaced(&mut paths)?;

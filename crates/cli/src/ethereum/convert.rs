@@ -44,7 +44,7 @@ pub fn run(
         Files::InFolder(_) => format!("the {format}s in {out} are complete; there is nothing else"),
         Files::One | Files::Folder(_) => format!("nothing was written to {out}"),
     });
-    let survey = archive.survey(Want { bodies: true, receipts: true });
+    let survey = archive.survey(Want { bodies: true, receipts: true }, args.until.is_some())?;
     let done = convert::convert(&archive, &conversion, &args.out)?;
     let mut answer = answer(survey.shortfalls, args.partial);
     answer.notes.extend(left_out(done.access_lists, "no format that is written"));

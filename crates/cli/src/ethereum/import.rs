@@ -23,7 +23,6 @@ use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::state::StateKind;
 use ethereum::{Hash, Level, record};
 use pipeline::Cancel;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::{ChainStore, Recovery, Tip};
 
@@ -38,12 +37,6 @@ pub(super) const CACHES: usize = 2;
 pub fn import(args: &Import, run: Run) -> Result<Answer> {
     let (asked, quiet) = (&args.verification, run.is_quiet());
     data_folder::expect(&args.data, Family::Ethereum)?;
-    let is_data = |path: &PathBuf| same_folder(path, &args.data);
-    ensure!(
-        !asked.paths.iter().any(is_data),
-        "--data {}: a store cannot be imported into itself",
-        args.data.display()
-    );
     // a setting that cannot be leaves no store
     setting(&asked.with)?;
     // nor does what is no archive
@@ -77,12 +70,6 @@ pub(super) fn limits(args: &Import, setting: &Setting, threads: usize) -> Limits
     let memory = usize::try_from(args.verification.cache << 20).unwrap_or(usize::MAX);
     let (state, disk) = (plan.state, plan.disk(memory, threads));
     Limits { depth: args.unwind_depth, state, disk, ..Limits::default() }
-}
-
-/// Do two paths lead to one folder that is there?
-fn same_folder(a: &Path, b: &Path) -> bool {
-    let (a, b) = (std::fs::canonicalize(a), std::fs::canonicalize(b));
-    a.is_ok_and(|a| b.is_ok_and(|b| a == b))
 }
 
 /// Says what opening the store had to repair.

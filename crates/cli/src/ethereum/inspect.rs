@@ -3,16 +3,16 @@
 use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
+use crate::inspect::print_left_out;
 use anyhow::Result;
 use archive::{Archive, FileReport, Format, Inspection, TableReport};
-use chain::Status;
 use chain::grouped;
 
 /// Looks at archives of any formats; their stores are some, too.
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let mut inspection = archive::inspect(&args.paths, args.deep)?;
-    inspection.files.iter_mut().for_each(name_chain);
-    let answer = Answer::of(status(&inspection));
+    inspection.files.iter_mut().try_for_each(name_chain)?;
+    let answer = Answer::of(inspection.status());
     if json {
         return answer.with(inspection);
     }
@@ -20,20 +20,11 @@ pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Damage counts before gaps.
-fn status(inspection: &Inspection) -> Status {
-    match inspection.files.iter().any(|file| !file.damage.is_empty()) {
-        true => Status::Damage,
-        false if !inspection.gaps.is_empty() => Status::Incomplete,
-        false => Status::Ok,
-    }
-}
-
 /// Names the chain by its first block, which proves more than the file's name, or by a
 /// genesis.json beside the file.
-fn name_chain(file: &mut FileReport) {
+fn name_chain(file: &mut FileReport) -> Result<()> {
     let paths = std::slice::from_ref(&file.path);
-    let Ok(archive) = Archive::open(paths) else { return };
+    let Ok(archive) = Archive::open(paths) else { return Ok(()) };
     // damage is reported in its place; here it only means that the first block names no chain
     match network::by_first_block(&archive) {
         Ok(Some(spec)) => file.network = Some(spec.name),
@@ -41,10 +32,11 @@ fn name_chain(file: &mut FileReport) {
             file.notes.push("only the file's name says which network this is".into());
         }
         _ => {
-            let beside = network::genesis_beside(&file.path);
+            let beside = network::genesis_beside(&file.path)?;
             file.network = beside.map(|genesis| format!("the chain of {}", genesis.display()));
         }
     }
+    Ok(())
 }
 
 fn print(inspection: &Inspection, deep: bool) {
@@ -55,6 +47,7 @@ fn print(inspection: &Inspection, deep: bool) {
         println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
         println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
     }
+    print_left_out(&inspection.left_out);
     let damaged = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
     let depth = if deep { "every record decoded" } else { "structure only; --deep decodes all" };
     match (damaged, inspection.gaps.len()) {

@@ -1,5 +1,6 @@
 //! Which Ethereum chain an archive is of.
 
+use crate::paths::{is_file, is_folder};
 use anyhow::{Context, Result, bail};
 use archive::{Archive, ChunkLimit, Packed, Want};
 use ethereum::header::HeaderView;
@@ -35,8 +36,10 @@ pub fn detect(
     if let Some(store) = store {
         expect_rules_of(store, chain, &found)?;
     }
-    for path in paths.iter().filter(|path| archive::is_block_store(path)) {
-        expect_rules_of(&ChainStore::open_read_only(path)?.0, chain, &found)?;
+    for path in paths {
+        if archive::is_block_store(path)? {
+            expect_rules_of(&ChainStore::open_read_only(path)?.0, chain, &found)?;
+        }
     }
     Ok(found)
 }
@@ -53,13 +56,17 @@ fn find(
     if let Some(spec) = by_first_block(archive)? {
         return Ok(spec.into());
     }
-    for path in paths.iter().filter(|path| archive::is_block_store(path)) {
-        if let Some(file) = kept_in(path)? {
+    for path in paths {
+        if archive::is_block_store(path)?
+            && let Some(file) = kept_in(path)?
+        {
             return from_file(&file, Some(&ChainStore::open_read_only(path)?.0));
         }
     }
-    if let Some(file) = paths.iter().find_map(|path| genesis_beside(path)) {
-        return from_file(&file, store);
+    for path in paths {
+        if let Some(file) = genesis_beside(path)? {
+            return from_file(&file, store);
+        }
     }
     if let Some(spec) = archive.genesis().and_then(|hash| ChainSpec::by_genesis_hash(&hash)) {
         return Ok(spec.into());
@@ -116,7 +123,7 @@ pub fn expect_rules_of(store: &ChainStore, chain: Option<&str>, found: &Found) -
 pub fn named(chain: &str, store: Option<&ChainStore>) -> Result<Found> {
     match ChainSpec::by_name(chain) {
         Some(spec) => Ok(spec.into()),
-        None if Path::new(chain).is_file() => from_file(Path::new(chain), store),
+        None if is_file(Path::new(chain))? => from_file(Path::new(chain), store),
         None => bail!(
             "--chain {chain}: expected {} or the path of a genesis.json, found neither",
             ChainSpec::NETWORKS.join(", ")
@@ -154,7 +161,8 @@ pub fn by_first_block(archive: &Archive) -> Result<Option<ChainSpec>> {
 }
 
 /// A genesis.json in the same folder.
-pub fn genesis_beside(path: &Path) -> Option<PathBuf> {
-    let folder = if path.is_dir() { path } else { path.parent()? };
-    Some(folder.join("genesis.json")).filter(|file| file.is_file())
+pub fn genesis_beside(path: &Path) -> Result<Option<PathBuf>> {
+    let folder = if is_folder(path)? { Some(path) } else { path.parent() };
+    let Some(file) = folder.map(|folder| folder.join("genesis.json")) else { return Ok(None) };
+    Ok(is_file(&file)?.then_some(file))
 }

@@ -10,6 +10,7 @@ use super::network;
 use crate::answer::Answer;
 use crate::args::Import;
 use crate::import::{RECORDS, default_record, run_import};
+use crate::paths::{is_file, is_folder};
 use anyhow::{Context, Result, bail};
 use ethereum::Level;
 use ethereum::params::{KEPT_FILES, keep_in};
@@ -18,6 +19,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use store::{ChainStore, Tip};
+use system::files::{self, FileKind};
 
 /// What the manifest of a store is called whose place was taken: its files may go.
 const REPLACED: &str = "manifest.replaced";
@@ -101,12 +103,14 @@ pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
     let was_replaced = match ChainStore::open_read_only(&folder) {
         Ok((old, _)) => same_chain(&old)?,
         // the kill came between the last file and its folder
-        Err(_) if names(&folder).is_ok_and(|names| names.is_empty()) => {
+        Err(error @ store::Error::Io { .. }) => return Err(error.into()),
+        Err(_) if !is_folder(&folder)? => false,
+        Err(_) if names(&folder)?.is_empty() => {
             fs::remove_dir(&folder)
                 .with_context(|| format!("cannot remove {}", folder.display()))?;
             false
         }
-        Err(_) => folder.join(REPLACED).is_file(),
+        Err(_) => is_file(&folder.join(REPLACED))?,
     };
     if was_replaced {
         take_over(&folder, &data, json)?;
@@ -118,7 +122,7 @@ pub fn finish(data: &Path, store: &ChainStore, json: bool) -> Result<()> {
 /// where something stays, as `data` has something of its name.
 fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
     let manifest = old.join(store::MANIFEST);
-    if manifest.is_file() {
+    if is_file(&manifest)? {
         move_to(&manifest, &old.join(REPLACED))?;
     }
     let mut own = vec![];
@@ -128,9 +132,9 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
             continue;
         } else if store::is_own_file(&name) || (is_of_chain(&name) && exists(&to)) {
             own.push(path);
-        } else if !exists(&to) {
+        } else if !exists(&to)? {
             move_to(&path, &to)?;
-        } else if name == RECORDS && path.is_dir() {
+        } else if name == RECORDS && is_folder(&path)? {
             take_records(&path, &to)?;
         }
     }
@@ -175,7 +179,7 @@ fn chain_for(args: &Import, store: &ChainStore, folder: &Path) -> Result<Option<
 /// Moves run records, but for those whose names are there.
 fn take_records(from: &Path, to: &Path) -> Result<()> {
     for name in names(from)? {
-        if !exists(&to.join(&name)) {
+        if !exists(&to.join(&name))? {
             move_to(&from.join(&name), &to.join(&name))?;
         }
     }
@@ -185,8 +189,9 @@ fn take_records(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
+fn exists(path: &Path) -> Result<bool> {
+    let kind = files::kind_of_name(path);
+    Ok(kind.with_context(|| format!("cannot open {}", path.display()))? != FileKind::Absent)
 }
 
 fn move_to(from: &Path, to: &Path) -> Result<()> {

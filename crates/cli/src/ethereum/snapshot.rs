@@ -92,7 +92,7 @@ pub fn import(args: &Import, path: &Path, json: bool, cancel: &Cancel) -> Result
     );
     data_folder::expect(data, Family::Ethereum)?;
     ensure!(
-        archive::is_block_store(data),
+        archive::is_block_store(data)?,
         "--data {}: expected a store of blocks that ends with the snapshot's, found none",
         data.display()
     );

@@ -13,6 +13,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use system::files::{self, FileKind};
 
 /// How many cases of a network passed, failed, were not run.
 type Counts = BTreeMap<String, [u64; 3]>;
@@ -137,7 +138,7 @@ fn find(path: &Path, seen: &mut HashSet<(u64, u64)>, files: &mut Vec<Found>) {
         files.push((path.to_path_buf(), found));
     };
     match fs::metadata(path) {
-        Ok(found) if found.is_dir() => {
+        Ok(found) if FileKind::of(found.file_type()) == FileKind::Folder => {
             if !seen.insert((found.dev(), found.ino())) {
                 return;
             }
@@ -155,7 +156,7 @@ fn find(path: &Path, seen: &mut HashSet<(u64, u64)>, files: &mut Vec<Found>) {
     for entry in entries {
         let is_json = entry.extension().is_some_and(|ending| ending == "json");
         // what cannot be reached may be a folder
-        if is_json || !fs::metadata(&entry).is_ok_and(|found| !found.is_dir()) {
+        if is_json || files::kind(&entry).map_or(true, |kind| kind == FileKind::Folder) {
             find(&entry, seen, files);
         }
     }

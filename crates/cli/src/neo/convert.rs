@@ -5,7 +5,7 @@ use crate::args::Convert;
 use crate::convert::{expect_room, status, written};
 use crate::data_folder;
 use crate::stop;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use archive::acc::{self, Batch, DumpWriter, Dumps, Head, Reader};
 use archive::{ChunkLimit, Family};
 use chain::{FaultReport, Shortfall, Status};
@@ -47,7 +47,7 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     room.with_context(|| format!("cannot write {out}"))?;
 
     let head = |last: u32| Head { first, count: last - first + 1, incremental };
-    let mut shortfalls = vec![];
+    let (mut shortfalls, notes) = source.left_out(args.until.is_some());
     let mut copied = source.copy(args, head(last), gzip, &cancel)?;
     if let Copied::Lacks(missing, shortfall) = copied {
         shortfalls.push(shortfall);
@@ -63,16 +63,21 @@ pub fn run(args: &Convert, gzip: bool, json: bool, cancel: Cancel) -> Result<Ans
     if let Copied::Stopped = copied {
         return Ok(Answer::of(Status::Interrupted));
     }
-    let answer = Answer { shortfalls, ..Answer::ok() };
+    let answer = Answer { shortfalls, notes, ..Answer::ok() };
     let answer = Answer { status: status(&answer.shortfalls, args.partial), ..answer };
-    written(args, answer, (first.into(), last.into()), "heights, not the chain", json)
+    let answer =
+        written(args, answer, (first.into(), last.into()), "heights, not the chain", json)?;
+    if !json {
+        answer.shortfalls.iter().for_each(|shortfall| println!("missing: {shortfall}"));
+    }
+    Ok(answer)
 }
 
 impl Source {
     fn open(args: &Convert) -> Result<Self> {
-        let is_store = |path| data_folder::family_of(path) == Some(Family::Neo);
+        let is_store = |path| Ok::<_, Error>(data_folder::family_of(path)? == Some(Family::Neo));
         match &args.paths[..] {
-            [path] if is_store(path) => {
+            [path] if is_store(path)? => {
                 Ok(Self::Store(Box::new(ChainStore::open_read_only(path)?.0)))
             }
             paths => Ok(Self::Dumps(acc::open(paths)?)),
@@ -96,6 +101,14 @@ impl Source {
         let left = store.first_whole().unwrap_or(0);
         let body = store.body(first.into());
         body.map(drop).with_context(|| format!("--from {left} converts the blocks that are left"))
+    }
+
+    /// What files that are not read mean for the conversion.
+    fn left_out(&self, all: bool) -> (Vec<Shortfall>, Vec<String>) {
+        match self {
+            Self::Dumps(dumps) => dumps.left_out().judge(all),
+            Self::Store(_) => (vec![], vec![]),
+        }
     }
 
     /// Bytes that will be written, about.

@@ -59,7 +59,7 @@ fn source(args: &Convert) -> Result<&Path> {
          block; `blockmill unwind` goes back"
     );
     let name = data.display();
-    match data_folder::family_of(data) {
+    match data_folder::family_of(data)? {
         Some(Family::Neo) => Ok(data),
         Some(other) => {
             let found = name_of(other);

@@ -194,6 +194,12 @@ fn hint(error: &Error) -> Option<&'static str> {
             Cause::Rule(violation) if violation.rule == Rule::Genesis => {
                 Some("these are dumps of another network: see --chain")
             }
+            Cause::Rule(violation) if violation.rule == Rule::BlockWitness && fault.block <= 1 => {
+                Some(
+                    "every signature covers the number of the network: compare Magic in the \
+                     configuration with the network's",
+                )
+            }
             Cause::Decode(_) if fault.block <= 1 => {
                 Some("where the network has state roots in headers its configuration must say so")
             }

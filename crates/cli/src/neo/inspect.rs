@@ -3,6 +3,7 @@
 use super::network;
 use crate::answer::Answer;
 use crate::args::Inspect;
+use crate::inspect::print_left_out;
 use anyhow::Result;
 use archive::acc::{self, Batch, Dumps};
 use archive::{Damage, FileReport, Inspection};
@@ -14,7 +15,7 @@ use serde_json::Value;
 pub fn run(args: &Inspect, json: bool) -> Result<Answer> {
     let dumps = acc::open(&args.paths)?;
     let (inspection, transactions) = look(&dumps, args.deep);
-    let answer = Answer::of(status(&inspection));
+    let answer = Answer::of(inspection.status());
     if json {
         let mut document = serde_json::to_value(&inspection)?;
         document["format"] = "acc".into();
@@ -65,16 +66,8 @@ fn damage(
         text: format!("{location}: block encoding: {error}"),
         location: Some(location),
         kind: ShortfallKind::DamagedRecord,
+        status: Status::Damage,
     })
-}
-
-/// Damage counts before gaps.
-fn status(inspection: &Inspection) -> Status {
-    match inspection.files.iter().any(|file| !file.damage.is_empty()) {
-        true => Status::Damage,
-        false if !inspection.gaps.is_empty() => Status::Incomplete,
-        false => Status::Ok,
-    }
 }
 
 fn print(inspection: &Inspection, transactions: Option<u64>) {
@@ -83,6 +76,7 @@ fn print(inspection: &Inspection, transactions: Option<u64>) {
         println!("gap: {} should begin with block {}, ", gap.after.display(), gap.expected);
         println!("     as {} ends before it, but begins with {}", gap.before.display(), gap.found);
     }
+    print_left_out(&inspection.left_out);
     let damaged = inspection.files.iter().filter(|file| !file.damage.is_empty()).count();
     let depth = match transactions {
         Some(count) => format!("every block decoded, {} transactions", grouped(count)),

@@ -1,6 +1,7 @@
 //! Which Neo network dumps are of.
 
-use anyhow::{Context, Result, bail};
+use crate::paths::is_file;
+use anyhow::{Context, Result, bail, ensure};
 use archive::ChunkLimit;
 use archive::acc::{Batch, Dumps, Reader};
 use crypto::ManySha256;
@@ -15,7 +16,7 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&Stored>) -> Res
     if let Some(chain) = chain {
         return named(chain);
     }
-    if let Some(file) = configuration_beside(dumps) {
+    if let Some(file) = configuration_beside(dumps)? {
         return from_file(&file);
     }
     if let Some(protocol) = by_first_block(dumps) {
@@ -36,7 +37,7 @@ pub fn detect(chain: Option<&str>, dumps: &Dumps, store: Option<&Stored>) -> Res
 pub fn named(chain: &str) -> Result<Protocol> {
     match Protocol::by_name(chain) {
         Some(protocol) => Ok(protocol),
-        None if Path::new(chain).is_file() => from_file(Path::new(chain)),
+        None if is_file(Path::new(chain))? => from_file(Path::new(chain)),
         None => bail!(
             "--chain {chain}: expected {} or the path of a configuration of neo-go, found neither",
             Protocol::NETWORKS.join(", ")
@@ -47,15 +48,24 @@ pub fn named(chain: &str) -> Result<Protocol> {
 fn from_file(path: &Path) -> Result<Protocol> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Protocol::from_yaml(&text).with_context(|| format!("{}", path.display()))
+    let name = path.display();
+    // what neo-go refuses by the name of a field
+    ensure!(
+        !(text.contains("\"ProtocolConfiguration\"") && text.contains("\"Network\"")),
+        "{name}: expected a configuration of neo-go (protocol.yml), found one of the C# node \
+         (config.json): write a protocol.yml with its Network as Magic, its StandbyCommittee and \
+         ValidatorsCount, and its Hardforks without HF_"
+    );
+    Protocol::from_yaml(&text).with_context(|| format!("{name}"))
 }
 
 /// `x.yml` beside `x.acc` or `x.acc.gz`.
-fn configuration_beside(dumps: &Dumps) -> Option<PathBuf> {
-    let path = &dumps.files().first()?.path;
-    let name = path.file_name()?.to_str()?;
-    let (stem, _) = name.split_once(".acc")?;
-    Some(path.with_file_name(format!("{stem}.yml"))).filter(|file| file.is_file())
+fn configuration_beside(dumps: &Dumps) -> Result<Option<PathBuf>> {
+    let Some(path) = dumps.files().first().map(|dump| &dump.path) else { return Ok(None) };
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some((stem, _)) = name.and_then(|name| name.split_once(".acc")) else { return Ok(None) };
+    let file = path.with_file_name(format!("{stem}.yml"));
+    Ok(is_file(&file)?.then_some(file))
 }
 
 /// The built-in network whose first block stands first. They have no state roots in headers.

@@ -13,7 +13,7 @@ const TEST_FILE_LINES: usize = 600;
 const FUNCTION_LINES: usize = 70;
 
 /// Files that choose by platform, and why they are not under `arch/`.
-const PLATFORM_FILES: [(&str, &str); 14] = [
+const PLATFORM_FILES: [(&str, &str); 15] = [
     ("crates/archive/src/output/identity.rs", "what tells files apart, and syncs folders"),
     ("crates/cli/src/profile.rs", "only on Linux can a run be sampled"),
     ("crates/crypto/src/ethash_mix.rs", "one loop, compiled for each register width"),
@@ -22,6 +22,7 @@ const PLATFORM_FILES: [(&str, &str); 14] = [
     ("crates/pipeline/src/usage.rs", "what each system tells about a process"),
     ("crates/program/src/heap.rs", "the allocator, which only a build can choose"),
     ("crates/system/src/abort.rs", "a signal of Unix, and a C library that sends it"),
+    ("crates/system/src/files.rs", "only Unix tells pipes and sockets from devices"),
     ("crates/system/src/holes.rs", "only Linux tells of them"),
     ("crates/system/src/folders.rs", "only Linux exchanges two names in one step"),
     ("crates/system/src/links.rs", "only Linux shares blocks of files"),
@@ -44,6 +45,15 @@ const PANICKING_FILES: [(&str, &str); 3] = [
     ("crates/crypto/src/arch/x86_64/avx2.rs", "64 bytes have two halves of 32"),
     ("crates/crypto/src/rows.rs", "a table of a wrong size is a fault of the caller"),
     ("crates/rlp/src/window.rs", "an `Encode` that writes more than it measured is a fault of it"),
+];
+
+/// Files that list folders and may miss some of what is there, and why nothing depends on that.
+const FORGIVING_LISTS: [(&str, &str); 5] = [
+    ("crates/archive/src/foreign.rs", "words for an error that there is already"),
+    ("crates/archive/src/open.rs", "bytes on disk, of which some are shown"),
+    ("crates/bitcoin/src/check.rs", "bytes to be read, for the display of how far it is"),
+    ("crates/cli/src/bitcoin/coins.rs", "bytes on disk, of which some are shown"),
+    ("crates/ethereum/src/header/ethash/disk.rs", "what is not removed only takes space"),
 ];
 
 /// How the names of our environment variables begin.
@@ -219,6 +229,29 @@ fn input_cannot_panic_and_nothing_is_left_to_do() {
         found.map(|call| (*call).to_string())
     });
     expect_none(faults, &[]);
+}
+
+/// The methods of paths answer "no" to an error of the system; `system::files` returns it.
+#[test]
+fn an_error_of_the_system_is_never_read_as_not_there() {
+    let asks = [".is_file()", ".is_dir()", ".is_symlink()", ".exists()", ".try_exists()"];
+    let faults = faults_by_line(|source, at| {
+        let product = source.path.starts_with("crates/")
+            && !source.path.starts_with("crates/testkit/")
+            && source.path.contains("/src/");
+        let found = asks.iter().find(|ask| source.code[at].contains(**ask));
+        let found = found.filter(|_| product && !source.for_tests[at]);
+        found.map(|ask| format!("{ask}: ask `system::files`"))
+    });
+    let files = [("crates/system/src/files.rs", "asks the system, and keeps its errors")];
+    expect_none(faults, &files);
+    let lists = faults_by_line(|source, at| {
+        let code = &source.code[at];
+        let lists = code.contains("read_dir(")
+            && (code.contains(".flatten()") || code.contains("let Ok(") || code.contains(".ok()"));
+        (lists && !source.for_tests[at] && source.path.contains("/src/")).then(|| code.clone())
+    });
+    expect_none(lists, &FORGIVING_LISTS);
 }
 
 #[test]

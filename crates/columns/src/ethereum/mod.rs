@@ -113,7 +113,7 @@ impl RowMaker {
     fn unit(&self, blocks: &Verified<'_>, at: usize) -> Unit {
         let location = self.by_file.then(|| blocks.location(Part::Header, at)).flatten();
         match location {
-            Some(location) if location.file.is_file() => {
+            Some(location) if !archive::is_pipe(&location.file) => {
                 Unit::File(Path::new(&location.file).into())
             }
             _ => Unit::span_of(blocks.number(at)),

@@ -22,6 +22,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"BMFLAT01";
@@ -234,11 +235,17 @@ pub enum Entry<'a> {
     Slot(&'a Address, U256, U256),
 }
 
-/// Whether a file begins as a snapshot does.
-pub fn is_snapshot(path: &Path) -> bool {
-    let mut first = [0; MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == MAGIC
+/// Whether a path leads to a file that begins as a snapshot does.
+///
+/// # Errors
+/// When it cannot be opened or read.
+pub fn is_snapshot(path: &Path) -> std::io::Result<bool> {
+    if !files::is_file(path)? {
+        return Ok(false);
+    }
+    let mut first = vec![];
+    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut first)?;
+    Ok(first == MAGIC)
 }
 
 impl SnapshotError {

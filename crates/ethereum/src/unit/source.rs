@@ -7,20 +7,20 @@ use crypto::Sha256;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use system::files;
 
 /// Bytes that are read at once.
 const STEP: usize = 1 << 20;
 
 /// The files of `archive`, or its folder.
 pub(super) fn sources(archive: &Archive) -> io::Result<Vec<Source>> {
-    let files = archive.files();
-    if let [folder] = files
-        && folder.is_dir()
+    if let [folder] = archive.files()
+        && files::is_folder(folder)?
     {
         let bytes = archive.disk_bytes();
         return Ok(vec![Source { path: folder.clone(), bytes, sha256: None }]);
     }
-    files.iter().map(|file| of_file(file)).collect()
+    archive.files().iter().map(|file| of_file(file)).collect()
 }
 
 fn of_file(path: &Path) -> io::Result<Source> {

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// Data that is there.
 pub(super) struct Made {
@@ -37,7 +38,7 @@ pub(super) fn made(
     let noted = fs::read(&note).ok().and_then(|text| serde_json::from_slice(&text).ok());
     if let Some(Note { of: found, tip }) = noted
         && found == of
-        && path.exists()
+        && files::is_there(&path).with_context(|| format!("cannot open {}", path.display()))?
     {
         return Ok(Made { path, tip });
     }

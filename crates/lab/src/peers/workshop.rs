@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use system::files;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
@@ -67,7 +68,7 @@ impl Workshop {
         let values = Settings::from([("target".to_owned(), utf8(&target)?)]);
         self.build(&engines::fill(&engine.build, &values)?)?;
         let program = target.join(&engine.program);
-        ensure!(program.is_file(), "the build left no {}", program.display());
+        ensure!(files::is_file(&program)?, "the build left no {}", program.display());
         Ok(program)
     }
 

@@ -9,12 +9,19 @@ use std::{
     sync::Arc,
 };
 
+use system::files;
+
 use super::{Disk, DiskFile, Lock, Open};
 
-/// Opens a file of the system.
+/// Opens a file of the system. Nothing is written through a link: what it leads to is no file of
+/// the store.
 pub(super) fn open(path: &Path, how: Open) -> io::Result<File> {
+    if how == Open::Read {
+        return surely(path, File::open(path));
+    }
+    files::expect_no_link(path)?;
     let mut options = OpenOptions::new();
-    options.read(true).write(how != Open::Read);
+    options.read(true).write(true);
     match how {
         Open::Read | Open::Write => {}
         Open::Create => _ = options.create(true).truncate(false),
@@ -22,6 +29,11 @@ pub(super) fn open(path: &Path, how: Open) -> io::Result<File> {
         Open::Empty => _ = options.create(true).truncate(true),
     }
     options.open(path)
+}
+
+/// The `result`; where it says that nothing is at `path`, that is sure.
+fn surely<T>(path: &Path, result: io::Result<T>) -> io::Result<T> {
+    files::if_there(path, result)?.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// The system's disk.
@@ -38,11 +50,11 @@ impl Disk for RealDisk {
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>> {
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+        surely(folder, fs::read_dir(folder))?.map(|entry| Ok(entry?.file_name())).collect()
     }
 
     fn file_bytes(&self, path: &Path) -> io::Result<u64> {
-        Ok(fs::metadata(path)?.len())
+        Ok(surely(path, fs::metadata(path))?.len())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use system::files;
+
 use super::{
     Salt, Table,
     cursor::{ALL, Merged, RunCursor, Source},
@@ -139,10 +141,8 @@ impl TableSurvey {
 /// Holds off writers, without creating a file.
 pub(crate) fn shared_lock(dir: &Path) -> Result<Option<File>> {
     let path = dir.join("lock");
-    let file = match File::open(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        file => file.map_err(io_error("open", &path))?,
-    };
+    let opened = files::if_there(&path, File::open(&path)).map_err(io_error("open", &path))?;
+    let Some(file) = opened else { return Ok(None) };
     match file.try_lock_shared() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(Error::Locked { path }),
@@ -153,12 +153,12 @@ pub(crate) fn shared_lock(dir: &Path) -> Result<Option<File>> {
 /// The manifest; without one there must be no run of the table.
 fn manifest_of(dir: &Path, table: &str) -> Result<Option<Manifest>> {
     let manifest = Manifest::read(&RealDisk, dir)?;
-    if manifest.is_some() || !dir.is_dir() {
+    if manifest.is_some() {
         return Ok(manifest);
     }
-    for entry in std::fs::read_dir(dir).map_err(io_error("list", dir))? {
-        let name = entry.map_err(io_error("list", dir))?.file_name();
-        if name.to_str().is_some_and(|name| super::number_of(name, table).is_some()) {
+    for path in files::list(dir).map_err(io_error("list", dir))? {
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(|name| super::number_of(name, table).is_some()) {
             return Err(without_manifest(dir));
         }
     }

@@ -16,6 +16,7 @@ use pipeline::record::{RunRecord, TIME_NS};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
+use system::files::{self, FileKind};
 use workload::{Engine, LEAST_KEYS, Measured, Operation};
 
 /// The setting that says which of our stores is measured: `table` (the default), `pages` or
@@ -127,11 +128,11 @@ fn in_state(folder: &Path, settings: &state::Settings, work: workload::Job) -> D
 
 fn bytes_in(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
-    let entries = fs::read_dir(folder);
-    for entry in entries.with_context(|| format!("cannot list {}", folder.display()))? {
-        let entry = entry?;
-        let file = entry.metadata()?;
-        bytes += if file.is_dir() { bytes_in(&entry.path())? } else { file.len() };
+    let paths = files::list(folder);
+    for path in paths.with_context(|| format!("cannot list {}", folder.display()))? {
+        let found = fs::symlink_metadata(&path)?;
+        let is_folder = FileKind::of(found.file_type()) == FileKind::Folder;
+        bytes += if is_folder { bytes_in(&path)? } else { found.len() };
     }
     Ok(bytes)
 }

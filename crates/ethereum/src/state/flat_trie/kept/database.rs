@@ -13,6 +13,7 @@ use rocksdb::{
 use std::io;
 use std::path::{Path, PathBuf};
 use store::{Error, Result};
+use system::files;
 
 /// Whether the program was built with RocksDB.
 pub const HAS_ROCKSDB: bool = true;
@@ -50,14 +51,20 @@ impl Database {
             all.map(|family| ColumnFamilyDescriptor::new(name(family), options.clone()))
         };
         // what is not there would be made, also for reading only
-        if purpose != Purpose::Create && !dir.join(CURRENT).is_file() {
+        let current = dir.join(CURRENT);
+        let is_there = files::is_file(&current).map_err(|source| Error::Io {
+            action: "open",
+            path: current.clone(),
+            source,
+        })?;
+        if purpose != Purpose::Create && !is_there {
             return Err(damaged(dir, format!("no file {CURRENT}")));
         }
         let db = match purpose {
             Purpose::Read => DB::open_cf_descriptors_read_only(&options, dir, families(), false),
             Purpose::Write => DB::open_cf_descriptors(&options, dir, families()),
             Purpose::Create => {
-                if dir.join(CURRENT).is_file() {
+                if is_there {
                     DB::destroy(&options, dir).map_err(failed)?;
                 }
                 let mut options = options.clone();

@@ -1,0 +1,72 @@
+//! What is in a folder of archives: its files in natural order. Content decides what a file holds,
+//! so an entry that cannot be opened may be any of them, and is never passed over.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use system::files::{self, FileKind};
+
+use crate::detect::natural_order;
+use crate::left_out::is_harmless;
+use crate::{Error, acc, blkdat, detect};
+
+/// The files of a folder whose names are wanted, hidden ones left out, in natural order.
+///
+/// # Errors
+/// [`Error::Io`] when the folder cannot be listed; when the system does not say what an entry is,
+/// as of a link that leads nowhere; when an entry with the name of an archive is no file.
+pub(crate) fn files_of(
+    folder: &Path,
+    wanted: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<PathBuf>, Error> {
+    let mut found = vec![];
+    for path in files::list(folder).map_err(Error::io("cannot list", folder))? {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        if name.starts_with(b".") || !wanted(name) {
+            continue;
+        }
+        let kind = match files::kind(&path) {
+            // no block is missing for it
+            Err(_) if is_harmless(&path) && !claims_blocks(&path) => continue,
+            kind => kind.map_err(Error::io("cannot open", &path))?,
+        };
+        match kind {
+            FileKind::File => found.push(path),
+            // removed since the folder was listed
+            FileKind::Absent => {}
+            kind if claims_blocks(&path) => return Err(no_file(&path, kind)),
+            _ => {}
+        }
+    }
+    found.sort_by(|a, b| natural_order(a, b));
+    Ok(found)
+}
+
+/// Does the path lead to a folder? An entry that the system does not resolve is an error.
+pub(crate) fn is_folder(path: &Path) -> Result<bool, Error> {
+    files::is_folder(path).map_err(Error::io("cannot open", path))
+}
+
+/// Does the path lead to a file?
+pub(crate) fn is_file(path: &Path) -> Result<bool, Error> {
+    files::is_file(path).map_err(Error::io("cannot open", path))
+}
+
+/// Is there a file? Anything else of that name is an error.
+pub(crate) fn has_file(path: &Path) -> Result<bool, Error> {
+    match files::kind(path).map_err(Error::io("cannot open", path))? {
+        FileKind::Absent => Ok(false),
+        FileKind::File => Ok(true),
+        kind => Err(no_file(path, kind)),
+    }
+}
+
+/// Has the path the name of a block file, a dump or another archive?
+fn claims_blocks(path: &Path) -> bool {
+    blkdat::is_named(path) || acc::is_named_so(path) || detect::claims_to_be_archive(path)
+}
+
+fn no_file(path: &Path, kind: FileKind) -> Error {
+    let found = io::Error::other(format!("expected a file, found {kind}"));
+    Error::io("cannot read", path)(found)
+}

@@ -1,0 +1,29 @@
+//! What paths lead to, with their names in the errors.
+
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use system::files;
+
+/// Does the path lead to a regular file?
+pub fn is_file(path: &Path) -> Result<bool> {
+    files::is_file(path).with_context(|| cannot_open(path))
+}
+
+/// Does the path lead to a folder?
+pub fn is_folder(path: &Path) -> Result<bool> {
+    files::is_folder(path).with_context(|| cannot_open(path))
+}
+
+/// Does the path lead to anything?
+pub fn is_there(path: &Path) -> Result<bool> {
+    files::is_there(path).with_context(|| cannot_open(path))
+}
+
+/// Paths of what is in a folder; nothing where there is no folder.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    files::list(folder).with_context(|| format!("cannot list {}", folder.display()))
+}
+
+fn cannot_open(path: &Path) -> String {
+    format!("cannot open {}", path.display())
+}
