@@ -15,8 +15,11 @@ pub enum Family {
     Neo,
 }
 
+/// Does a path hold blocks of a family?
+type LooksLike = fn(&Path) -> Result<bool, Error>;
+
 /// What tells a family, the surest first.
-const LOOKS: [(fn(&Path) -> Result<bool, Error>, Family); 2] =
+const LOOKS: [(LooksLike, Family); 2] =
     [(acc::looks_like, Family::Neo), (blkdat::looks_like, Family::Bitcoin)];
 
 impl Family {
