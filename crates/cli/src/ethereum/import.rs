@@ -23,6 +23,7 @@ use ethereum::seal::{SealMode, SealPolicy};
 use ethereum::state::StateKind;
 use ethereum::{Hash, Level, record};
 use pipeline::Cancel;
+use std::path::PathBuf;
 use std::sync::Arc;
 use store::{ChainStore, Recovery, Tip};
 

@@ -130,7 +130,7 @@ fn take_over(old: &Path, data: &Path, json: bool) -> Result<Option<String>> {
         let (path, to) = (old.join(&name), data.join(&name));
         if name == REPLACED {
             continue;
-        } else if store::is_own_file(&name) || (is_of_chain(&name) && exists(&to)) {
+        } else if store::is_own_file(&name) || (is_of_chain(&name) && exists(&to)?) {
             own.push(path);
         } else if !exists(&to)? {
             move_to(&path, &to)?;

@@ -8,6 +8,7 @@ use crypto::Sha256;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use system::files;
 
 /// The genesis.json, byte for byte.
 const FILE: &str = "chain.json";
@@ -81,15 +82,13 @@ impl KeptError {
 /// [`KeptError::Damaged`] where its sum is another one; [`KeptError::Io`].
 pub fn kept_in(folder: &Path) -> Result<Option<PathBuf>, KeptError> {
     let (path, sum) = (folder.join(FILE), folder.join(SUM));
-    let expected = match fs::read(&sum) {
-        Ok(bytes) => bytes,
+    let expected = files::if_there(&sum, fs::read(&sum));
+    let Some(expected) = expected.map_err(|error| KeptError::Io { path: sum, error })? else {
         // without a sum it was not written to its end
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(KeptError::Io { path: sum, error }),
+        return Ok(None);
     };
-    let found = match sum_of(&path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => "no file".into(),
+    let found = match files::if_there(&path, sum_of(&path)) {
+        Ok(found) => found.unwrap_or_else(|| "no file".into()),
         Err(error) => return Err(KeptError::Io { path, error }),
     };
     if expected == line(&found) {
@@ -130,6 +129,7 @@ pub fn keep_in(folder: &Path, from: &Path) -> Result<(), KeptError> {
 /// Writes a file under another name, and renames it when it is on the disk.
 fn write(path: &Path, input: &mut impl Read) -> io::Result<()> {
     let temporary = path.with_extension("new");
+    files::expect_no_link(&temporary)?;
     let mut file = File::create(&temporary)?;
     io::copy(input, &mut file)?;
     file.flush()?;
