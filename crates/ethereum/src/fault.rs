@@ -238,6 +238,14 @@ pub enum Error {
         /// That of the state.
         found: Hash,
     },
+    /// The state is that of a block that the store has not any more, and the log does not lead back
+    /// to its last one.
+    StateAhead {
+        /// The block of the state.
+        state: u64,
+        /// The last block of the store.
+        blocks: u64,
+    },
     /// The store cannot go back so far.
     Unwind {
         /// Where it can go back to, or what it lacks.
@@ -289,6 +297,10 @@ impl fmt::Display for Error {
                 write!(f, "the state after block {number} of the store is damaged: ")?;
                 write!(f, "expected root {}, found {}", Hex(expected), Hex(found))
             }
+            Self::StateAhead { state, blocks } => {
+                write!(f, "the state of the store is that of block {state}, its blocks end with ")?;
+                write!(f, "block {blocks}, and the log of the state does not lead back to it")
+            }
             Self::Unwind { expected, found } => {
                 write!(f, "block to go back to: expected {expected}, found {found}")
             }
@@ -331,7 +343,9 @@ impl Error {
             | Self::Execution { .. }
             | Self::Setting { .. }
             | Self::Unwind { .. } => Status::Usage,
-            Self::StoredBlock { .. } | Self::StoredState { .. } => Status::Damage,
+            Self::StoredBlock { .. } | Self::StoredState { .. } | Self::StateAhead { .. } => {
+                Status::Damage
+            }
             Self::Incomplete(_) => Status::Incomplete,
             Self::Empty => Status::Unknown,
             Self::TrustedMissing(_) => Status::Fault,

@@ -18,14 +18,15 @@ use crate::{
     chain_open::{self, Recovery},
     chain_store::{ChainStore, Options, SEGMENTS},
     error::{Error, Result},
+    folder::Folder,
     log_file::LogFile,
     manifest::{PartFacts, PartKind},
-    opening::Purpose,
-    pages::Pages,
+    opening::{self, Opening, Purpose},
+    pages::{self, Pages},
     segment::Segment,
     store::Store,
     summed::SummedFile,
-    table::{Table, shared_lock},
+    table::{Table, number_of, shared_lock},
     tip::Tip,
 };
 
@@ -45,6 +46,8 @@ pub struct Damage {
     pub mends_itself: bool,
     /// It is of a part besides the blocks: giving up blocks does not put it right.
     pub is_besides: bool,
+    /// The name of that part.
+    pub part: Option<String>,
     /// The segmented file and the first byte in it.
     place: Option<(usize, u64)>,
 }
@@ -57,7 +60,7 @@ impl Damage {
 
     fn of(error: Error, bytes: u64, place: Option<(usize, u64)>) -> Damage {
         let is_besides = place.is_none_or(|(file, _)| file >= SEGMENTS.len());
-        Damage { error, bytes, blocks: None, mends_itself: false, is_besides, place }
+        Damage { error, bytes, blocks: None, mends_itself: false, is_besides, part: None, place }
     }
 }
 
@@ -163,8 +166,18 @@ impl ChainStore {
         let (mut damage, outcome) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         outcome?;
         damage.sort_by_key(|(task, damage)| (*task, damage.place));
-        let damage = join(damage.into_iter().map(|(_, damage)| damage));
-        Ok(damage.into_iter().map(|damage| self.with_blocks(damage)).collect())
+        let named = damage.into_iter().map(|(task, mut damage)| {
+            damage.part = match (&tasks[task], damage.place) {
+                (Task::Part(part), _) => Some(part.name.clone()),
+                (_, Some((file, _))) => {
+                    let besides = file.checked_sub(SEGMENTS.len());
+                    besides.and_then(|at| segments.get(at)).map(|segment| segment.name().into())
+                }
+                _ => None,
+            };
+            damage
+        });
+        Ok(join(named).into_iter().map(|damage| self.with_blocks(damage)).collect())
     }
 
     fn tasks(&self, files: &[&SummedFile]) -> Vec<Task> {
@@ -258,17 +271,41 @@ impl ChainStore {
     }
 
     /// Gives up the blocks after `tip`, of which [`ChainStore::last_whole`] said that it and all
-    /// before are whole, and opens the store for writing once, which builds a damaged index again.
+    /// before are whole, and the parts besides the blocks of which `gives_up` says so: both in one
+    /// commit, in which the other parts have no state where any was given up. Then it opens the
+    /// store for writing once, which builds a damaged index again.
     ///
     /// # Errors
     /// [`Error::Locked`] when it is open elsewhere; those of reading and writing.
-    pub fn repair(dir: &Path, tip: Option<&Tip>) -> Result<()> {
+    pub fn repair(dir: &Path, tip: Option<&Tip>, gives_up: impl Fn(&str) -> bool) -> Result<()> {
         if let Some(tip) = tip {
-            let (mut store, _) = open(dir, Purpose::Repair)?;
-            store.truncate_after(tip)?;
+            let forget = |opening: &mut Opening| Ok(opening.forget(&gives_up));
+            let options = Options::default();
+            let ((mut store, _), away) = chain_open::open(dir, &options, Purpose::Repair, forget)?;
+            match away.is_empty() {
+                true => store.truncate_after(tip)?,
+                false => store.truncate_after_with(tip, &mut [], &[])?,
+            }
+            remove_files(&store.hashes.folder, &away)?;
         }
         ChainStore::open(dir, &Options::default())?.0.sync()
     }
+}
+
+/// Removes the files of parts that no commit names any more.
+fn remove_files(folder: &Folder, away: &[PartFacts]) -> Result<()> {
+    for name in opening::names(&*folder.disk, &folder.dir)? {
+        let is_of = |part: &PartFacts| match part.kind {
+            PartKind::Table => number_of(&name, &part.name).is_some(),
+            PartKind::Log => LogFile::is_own_file(&name, &part.name),
+            PartKind::Pages => pages::number_of_file(&name, &part.name).is_some(),
+            PartKind::Segment => Segment::is_own_file(&name, &part.name),
+        };
+        if away.iter().any(is_of) {
+            folder.remove(&folder.dir.join(&name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Opens the blocks of a store, whatever else it has.

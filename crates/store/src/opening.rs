@@ -186,6 +186,17 @@ impl Opening {
         parts.any(|part| part.name == name)
     }
 
+    /// Takes parts out of the commit that counts, which the next one does not name then; what it
+    /// said of them.
+    pub(crate) fn forget(&mut self, is_away: impl Fn(&str) -> bool) -> Vec<PartFacts> {
+        self.segments.retain(|segment| !is_away(segment.name()));
+        let Some(manifest) = &mut self.manifest else { return vec![] };
+        let parts = std::mem::take(&mut manifest.parts);
+        let (away, kept) = parts.into_iter().partition(|part| is_away(&part.name));
+        manifest.parts = kept;
+        away
+    }
+
     /// Is it opened to be read, so that nothing may be changed?
     #[must_use]
     pub fn is_read_only(&self) -> bool {
@@ -257,7 +268,12 @@ impl Opening {
 
     /// Takes in a part, whose name no other part has. Without a manifest there must be no file of
     /// it: that is written before any of them.
-    fn add(&mut self, kind: PartKind, name: &str, is_own: impl Fn(&str) -> bool) -> Result<()> {
+    pub(crate) fn add(
+        &mut self,
+        kind: PartKind,
+        name: &str,
+        is_own: impl Fn(&str) -> bool,
+    ) -> Result<()> {
         if self.manifest.is_none() && self.names.iter().any(|name| is_own(name)) {
             return Err(without_manifest(&self.folder.dir));
         }

@@ -9,7 +9,7 @@ pub struct Check {
     #[arg(value_name = "DATA")]
     pub data: PathBuf,
     /// Rebuild a damaged hash index; cut a store of Ethereum blocks back to the last block before
-    /// any other damage
+    /// any other damage, and give up a state that is damaged or cannot go back so far
     #[arg(long)]
     pub repair: bool,
     /// Threads that read [default: one for each core]

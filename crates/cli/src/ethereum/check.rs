@@ -4,7 +4,7 @@ use crate::check::{Checked, DamagedPart, Watch};
 use anyhow::{Context, Result};
 use chain::{Level, Status};
 use ethereum::check::{self, Finding};
-use ethereum::durable::{ExecutedStore, is_state_part};
+use ethereum::durable::{self, ExecutedStore, Facts, StateAfter, is_state_part};
 use ethereum::fault;
 use ethereum::params::{ChainSpec, KeptError, kept_in};
 use ethereum::state::{HAS_ROCKSDB, ROCKSDB_PART};
@@ -73,39 +73,95 @@ fn check_blocks<'a>(
         false => None,
     };
     watch.finish();
-    let is_besides = state.is_some() || damage.iter().any(|damage| damage.is_besides);
-    let whole = match is_besides {
-        // going back would not repair it
-        true => None,
-        false => last_whole(&store, &damage, &blocks.findings),
-    };
-    let only_state = blocks.findings.is_empty()
-        && is_besides
-        && damage.iter().all(|damage| damage.is_besides || damage.mends_itself);
-    tell(&mut checked, &damage, &blocks.findings, whole, only_state);
-    if let Some(error) = state {
-        checked.damage.insert(0, state_part(&error));
-        checked.repair = Some(STATE.into());
-    }
+    let plan = Plan::of(&store, &damage, &blocks.findings, state.is_some());
+    tell(&mut checked, &damage, &blocks.findings, state.as_ref(), plan.as_ref());
     if !repair || checked.damage.is_empty() || checked.stopped {
         return Ok((checked, false));
     }
-    let mends_itself = checked.damage.iter().all(|part| part.mends_itself);
-    let tip = match whole.filter(|_| !mends_itself) {
-        Some(number) => check::tip_at(&store, number)?,
-        None if mends_itself => None,
-        None => return Ok((checked, false)),
-    };
+    if checked.damage.iter().all(|part| part.mends_itself) {
+        drop(store);
+        ChainStore::repair(data, None, |_| false).context("--repair")?;
+        checked.repair = Some("done: the damaged parts were rebuilt".into());
+        return Ok((checked, true));
+    }
+    let Some(plan) = plan else { return Ok((checked, false)) };
+    let Some(tip) = check::tip_at(&store, plan.last)? else { return Ok((checked, false)) };
     drop(store);
-    ChainStore::repair(data, tip.as_ref()).context("--repair")?;
-    checked.went_back_to = tip.map(|tip| tip.number);
-    checked.repair = Some(match checked.went_back_to {
-        Some(number) => {
-            format!("done: the store ends with block {number} now; import the rest again")
-        }
-        None => "done: the damaged parts were rebuilt".into(),
-    });
+    let after =
+        durable::repair(data, &tip, plan.keeps_state, watch.cancel()).context("--repair")?;
+    checked.went_back_to = plan.goes_back.then_some(plan.last);
+    checked.repair = Some(plan.done(after));
     Ok((checked, true))
+}
+
+/// What `--repair` does.
+struct Plan {
+    /// The last block then.
+    last: u64,
+    /// There are blocks after it.
+    goes_back: bool,
+    /// The state goes back with the blocks; otherwise it is given up, and made again from them.
+    keeps_state: bool,
+}
+
+impl Plan {
+    /// None where nothing in place repairs the store.
+    fn of(
+        store: &ChainStore,
+        damage: &[Damage],
+        findings: &[Finding],
+        is_other_state: bool,
+    ) -> Option<Self> {
+        let (first, tip) = (store.first()?, store.tip()?);
+        let is_of_blocks = |damage: &Damage| !damage.is_besides && !damage.mends_itself;
+        let goes_back = !findings.is_empty() || damage.iter().any(is_of_blocks);
+        let last = if goes_back { last_whole(store, damage, findings)? } else { tip.number };
+        let mut parts = damage.iter().filter(|damage| damage.is_besides && !damage.mends_itself);
+        let is_whole = parts.clone().next().is_none() && !is_other_state;
+        let keeps_state = is_whole && Facts::of(store).is_none_or(|facts| facts.reaches(last));
+        let is_of_state = |damage: &Damage| damage.part.as_deref().is_some_and(is_state_part);
+        let is_made_again =
+            first == 0 && tip.level >= Level::Bodies as u8 && parts.all(is_of_state);
+        let goes_back = last < tip.number;
+        (keeps_state || is_made_again).then_some(Self { last, goes_back, keeps_state })
+    }
+
+    /// What it will do, and what to do then.
+    fn advice(&self) -> String {
+        let Self { last, .. } = self;
+        match (self.goes_back, self.keeps_state) {
+            (_, true) => format!(
+                "`blockmill check DATA --repair` goes back to block {last}, and importing the \
+                 archive again goes on from there; or import it into a new folder"
+            ),
+            (true, false) => format!(
+                "`blockmill check DATA --repair` goes back to block {last} and gives up the state, \
+                 and importing the archive again executes the blocks of the store and goes on \
+                 from there; or import it into a new folder"
+            ),
+            (false, false) => "the blocks are whole: `blockmill check DATA --repair` gives up the \
+                state, and importing the archive again executes the blocks of the store; or \
+                `blockmill import DATA --data NEW` imports them into a new folder"
+                .into(),
+        }
+    }
+
+    /// What was done, and what to do now.
+    fn done(&self, after: StateAfter) -> String {
+        let last = self.last;
+        match (self.goes_back, after) {
+            (_, StateAfter::Kept) => {
+                format!("done: the store ends with block {last} now; import the rest again")
+            }
+            (true, StateAfter::GivenUp) => format!(
+                "done: the store ends with block {last} now, without its state; import the archive \
+                 again, which executes these blocks first"
+            ),
+            (false, StateAfter::GivenUp) => "done: the state was given up; import the archive \
+                again, which executes the blocks of the store"
+                .into(),
+        }
+    }
 }
 
 /// Holds the state besides the blocks to the root in the header of its block; what is wrong with
@@ -150,9 +206,6 @@ fn check_state(
 const CHAIN: &str = "import again with --chain genesis.json: that writes it";
 /// What repairs a store of which nothing is left.
 const ANEW: &str = "import the archive again into a new folder";
-/// What repairs a store of which only the state is damaged.
-const STATE: &str = "the blocks are whole: `blockmill import DATA --data NEW` imports them into a \
-                     new folder, and makes the state again";
 /// What repairs what follows from something else.
 const ITSELF: &str = "the next import, or `blockmill check DATA --repair`, rebuilds it";
 
@@ -188,23 +241,16 @@ fn describe(store: &ChainStore, checked: &mut Checked) {
     (checked.chain, checked.first, checked.tip) = (Some(name), Some(first), Some(tip.number));
 }
 
-/// Tells what is damaged, and what to do: go back to block `whole`, or begin again; from the blocks
-/// of this store where the state beside them is all that is damaged.
+/// Tells what is damaged, and what to do.
 fn tell(
     checked: &mut Checked,
     damage: &[Damage],
     findings: &[Finding],
-    whole: Option<u64>,
-    only_state: bool,
+    state: Option<&fault::Error>,
+    plan: Option<&Plan>,
 ) {
-    let back = match whole {
-        None if only_state => STATE.to_string(),
-        Some(number) => format!(
-            "`blockmill check DATA --repair` goes back to block {number}, and importing the \
-             archive again goes on from there; or import it into a new folder"
-        ),
-        None => ANEW.to_string(),
-    };
+    let back = plan.map_or_else(|| ANEW.to_string(), Plan::advice);
+    checked.damage.extend(state.map(|error| state_part(error, &back)));
     for damage in damage {
         let repair = if damage.mends_itself { ITSELF } else { &back };
         let mut part = part(&damage.error, repair);
@@ -230,12 +276,13 @@ fn tell(
     checked.repair = checked.damage.first().map(|part| part.repair.clone());
 }
 
-fn state_part(error: &fault::Error) -> DamagedPart {
+/// A state that is not the one after its block.
+fn state_part(error: &fault::Error, repair: &str) -> DamagedPart {
     match error {
-        fault::Error::Store(error) => part(error, STATE),
-        fault::Error::State(error) => part(error.store(), STATE),
+        fault::Error::Store(error) => part(error, repair),
+        fault::Error::State(error) => part(error.store(), repair),
         error => {
-            let (what, repair) = (error.to_string(), STATE.to_string());
+            let (what, repair) = (error.to_string(), repair.to_owned());
             DamagedPart { what, repair, ..DamagedPart::default() }
         }
     }

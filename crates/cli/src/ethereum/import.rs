@@ -223,8 +223,11 @@ pub(super) fn hint(error: &Error) -> Option<&'static str> {
         let other = "use another --data folder for it";
         return Some(if expected.ends_with("headers") { raise } else { other });
     }
-    if matches!(error, Error::StoredState { .. }) {
-        return Some("`blockmill import DATA --data NEW` executes the blocks of the store again");
+    if matches!(error, Error::StoredState { .. } | Error::StateAhead { .. }) {
+        return Some(
+            "`blockmill check DATA --repair` gives up the state, and the next import executes the \
+             blocks of the store again",
+        );
     }
     let of_store = match error {
         Error::Store(error) => Some(error),

@@ -9,6 +9,7 @@ mod bitcoin_store;
 mod check;
 mod ethereum_store;
 mod folders;
+mod repairs;
 
 use program::{Random, copy};
 use std::collections::{BTreeMap, BTreeSet};

@@ -25,6 +25,7 @@ mod log;
 mod on_disk;
 mod parts;
 mod recover;
+mod repair;
 mod unwind;
 
 pub use block_changes::{AccountRecord, BlockChanges, Malformed, SlotRecord};
@@ -33,6 +34,7 @@ pub use facts::Facts;
 pub use on_disk::HEALED_APART;
 pub use parts::{is_state_part, kept_options};
 pub(crate) use recover::{execute_stored, unready, unusable};
+pub use repair::{StateAfter, repair};
 pub use unwind::Unwound;
 
 use crate::Hash;

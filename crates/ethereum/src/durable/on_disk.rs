@@ -15,7 +15,7 @@ const TOGETHER: usize = 1 << 14;
 
 impl ExecutedStore {
     /// Brings the state on disk to the last block of the log, and holds it to the root in that
-    /// block's header; false when asked to stop.
+    /// block's header, where the store has it; false when asked to stop.
     pub(super) fn redo_on_disk(&self, disk: &SharedState, cancel: &Cancel) -> Result<bool, Error> {
         let Some(facts) = self.facts else { return Ok(true) };
         let (mut at, mut next) = (facts.start, facts.checkpoint.map_or(0, |number| number + 1));
@@ -52,7 +52,11 @@ impl ExecutedStore {
             let expected = format!("records up to block {}", facts.block);
             return Err(log::damaged(log, at, &expected, format!("{next} as the next")));
         }
-        self.hold_to_root(disk, facts.block)?;
+        // after a repair the header of that block may be gone: whoever goes back from it has the
+        // root of a stored block to compare
+        if self.ahead_of().is_none() {
+            self.hold_to_root(disk, facts.block)?;
+        }
         Ok(true)
     }
 
@@ -93,7 +97,9 @@ impl ExecutedStore {
                 let went = facts.block < from;
                 return Ok(went.then_some(Unwound { from, to: facts.block, with_state: true }));
             };
-            self.hold_to_root(disk, now.block)?;
+            if self.blocks.tip().is_some_and(|tip| now.block <= tip.number) {
+                self.hold_to_root(disk, now.block)?;
+            }
             self.give_up_on_disk(now)?;
         }
         Ok(Some(Unwound { from, to, with_state: true }))
@@ -159,12 +165,14 @@ impl ExecutedStore {
         Ok(Some(now))
     }
 
-    /// Makes a block the last one whose state is on disk now.
+    /// Makes a block the last one whose state is on disk now. Of a block that a repair gave up
+    /// nobody has the hash: it is 0 until the state is that of a stored block.
     fn give_up_on_disk(&mut self, mut now: Facts) -> Result<(), Error> {
-        let Some(tip) = tip_at(&self.blocks, now.block)? else {
-            return Err(Error::StoredBlock { number: now.block, expected: [0; 32], found: None });
+        let number = self.ahead_of().map_or(now.block, |blocks| blocks.min(now.block));
+        let Some(tip) = tip_at(&self.blocks, number)? else {
+            return Err(Error::StoredBlock { number, expected: [0; 32], found: None });
         };
-        now.hash = tip.hash;
+        now.hash = if number == now.block { tip.hash } else { [0; 32] };
         let before = self.facts.map_or(now.active, |facts| facts.active);
         if now.active != before {
             self.parts.logs[before].cut(0)?;

@@ -108,24 +108,39 @@ impl ExecutedStore {
     ) -> Result<Option<(State, Tries)>, Error> {
         let Some(facts) = self.facts else { return Ok(None) };
         // blocks may have been given up in a repair
-        if let Some(tip) = self.blocks.tip()
-            && tip.number < facts.block
-            && self.unwind(tip.number, cancel)?.is_none_or(|unwound| unwound.to > tip.number)
-        {
-            return Ok(None);
+        if let Some(blocks) = self.ahead_of() {
+            let unwound = self.unwind(blocks, cancel).map_err(|error| match error {
+                Error::Unwind { .. } => Error::StateAhead { state: facts.block, blocks },
+                error => error,
+            })?;
+            if unwound.is_none_or(|unwound| unwound.to > blocks) {
+                return Ok(None);
+            }
         }
         self.logged_state(tries, cancel)
     }
 
-    /// Is the state of the last commit the one that the header of its block names? False when asked
-    /// to stop. Nothing is written; a store without a state has nothing to check.
+    /// The last block of the store where the state is that of a later one.
+    pub(super) fn ahead_of(&self) -> Option<u64> {
+        let (facts, tip) = (self.facts?, self.blocks.tip()?);
+        (tip.number < facts.block).then_some(tip.number)
+    }
+
+    /// Is the state of the last commit the one that the header of its block names, or does the log
+    /// lead from it back to the last block? False when asked to stop. Nothing is written; a store
+    /// without a state has nothing to check.
     ///
     /// # Errors
-    /// [`Error::StoredState`] and [`Error::StoredBlock`] where it is another one; damage.
+    /// [`Error::StoredState`], [`Error::StoredBlock`] and [`Error::StateAhead`] where it is another
+    /// one; damage.
     pub fn check_state(&self, cancel: &Cancel) -> Result<bool, Error> {
-        match self.facts {
-            None => Ok(true),
-            Some(_) => Ok(self.logged_state(Tries::pointers(), cancel)?.is_some()),
+        let Some(facts) = self.facts else { return Ok(true) };
+        let Some(blocks) = self.ahead_of() else {
+            return Ok(self.logged_state(Tries::pointers(), cancel)?.is_some());
+        };
+        match self.nodes_behind(blocks, cancel) {
+            Err(Error::Unwind { .. }) => Err(Error::StateAhead { state: facts.block, blocks }),
+            nodes => Ok(nodes?.is_some()),
         }
     }
 

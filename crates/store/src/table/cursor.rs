@@ -15,7 +15,7 @@ use super::{
     run::Run,
     sorted::Sorted,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Bytes that are read from a run at once when all of it is read.
 pub(crate) const PIECE: usize = 1 << 16;
@@ -46,6 +46,8 @@ pub(crate) struct RunCursor {
     page: PageAt,
     at: usize,
     key: KeyBytes,
+    /// Damaged pages count as if they were not there.
+    skips: bool,
 }
 
 /// Where the page in work is.
@@ -88,7 +90,13 @@ impl RunCursor {
             page: PageAt::Nowhere,
             at: HEADER,
             key: KeyBytes::default(),
+            skips: false,
         }
+    }
+
+    /// From the first key on, without what is in damaged pages.
+    pub fn skipping_damage(run: Arc<Run>) -> RunCursor {
+        RunCursor { skips: true, ..RunCursor::new(run) }
     }
 
     /// From the page on that holds the start of `range` if any does, to that which holds its end,
@@ -112,6 +120,18 @@ impl RunCursor {
 
     /// Moves on to the next page; false at the end.
     fn next_page(&mut self) -> Result<bool> {
+        loop {
+            match self.load_page() {
+                Err(Error::Damaged { .. }) if self.skips => {
+                    (self.next, self.page) = (self.next + 1, PageAt::Nowhere);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// The same; on an error the page in work is the one before.
+    fn load_page(&mut self) -> Result<bool> {
         let number = self.next;
         if number >= self.end {
             return Ok(false);

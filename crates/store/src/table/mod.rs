@@ -31,6 +31,7 @@ mod run_index;
 mod run_writer;
 mod runs;
 mod salt;
+mod salvage;
 mod scan;
 mod sorted;
 #[allow(clippy::module_inception, reason = "the table itself")]

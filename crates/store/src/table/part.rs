@@ -1,9 +1,11 @@
 //! A table as a part of a commit.
 
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 
 use super::{
     Compression, Table, TableOptions,
+    cursor::ALL,
     memtable::Memtable,
     merge::{self, Merge},
     run::{Run, RunFacts, path_of},
@@ -115,15 +117,28 @@ impl Table {
                 manifest::damaged(&folder.dir, format!("facts of table {name}"), found)
             })?,
         };
+        Table::with_facts(folder, name, &facts, options, |facts| {
+            Ok(Some(Run::open(&*folder.disk, &folder.dir, name, *facts)?))
+        })
+    }
+
+    /// The table of these facts, of which `open` opens the runs.
+    pub(super) fn with_facts(
+        folder: &Arc<Folder>,
+        name: &str,
+        facts: &TableFacts,
+        options: &TableOptions,
+        open: impl Fn(&RunFacts) -> Result<Option<Run>>,
+    ) -> Result<Table> {
+        let (prefix_bytes, counted) = (options.prefix_bytes, options.counted);
         let asked = (prefix_bytes, counted);
         if (facts.prefix_bytes, facts.counted) != asked {
             let found = format!("{asked:?}");
             let expected = format!("{:?}", (facts.prefix_bytes, facts.counted));
             return Err(mismatch("prefix_bytes and counted of a table", expected, found));
         }
-        let open =
-            |facts: &RunFacts| Ok(Arc::new(Run::open(&*folder.disk, &folder.dir, name, *facts)?));
         let runs = facts.runs.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let runs = runs.into_iter().flatten().map(Arc::new).collect();
         let compression = options.compression;
         let shape = Shape { table: name.into(), compression, prefix_bytes, counted };
         let (salt, cache) = (folder.salt, options.cache.clone());
@@ -140,6 +155,7 @@ impl Table {
             memory_bytes: options.memory_bytes,
             pending: None,
             is_ahead: false,
+            replaced: vec![],
         })
     }
 
@@ -174,7 +190,7 @@ impl Table {
     }
 
     /// These runs as the newest.
-    fn runs_of(&self, runs: Vec<Arc<Run>>, flushed: bool) -> Arc<Runs> {
+    pub(super) fn runs_of(&self, runs: Vec<Arc<Run>>, flushed: bool) -> Arc<Runs> {
         Arc::new(Runs {
             generation: self.runs.generation + u64::from(flushed),
             runs,
@@ -187,7 +203,8 @@ impl Table {
     /// Writes all changes out as one run, and says what there will be.
     pub(crate) fn prepare(&mut self) -> Result<Vec<u8>> {
         let mut runs = self.runs.runs.clone();
-        let away = self.take_in_merge(&mut runs)?;
+        let mut away = self.take_in_merge(&mut runs)?;
+        away.extend(&self.replaced);
         let flushed = self.changes.entries() > 0;
         if flushed {
             runs.insert(0, Arc::new(self.flush()?));
@@ -207,8 +224,15 @@ impl Table {
         self.runs = self.runs_of(runs, flushed);
         self.is_ahead = false;
         self.reader.publish(Arc::clone(&self.runs));
+        let replaced = std::mem::take(&mut self.replaced);
         for number in away {
-            self.folder.remove(&path_of(&self.folder.dir, &self.shape.table, number))?;
+            let path = path_of(&self.folder.dir, &self.shape.table, number);
+            match self.folder.remove(&path) {
+                // what was replaced may have been lost as a whole
+                Err(Error::Io { source, .. })
+                    if source.kind() == ErrorKind::NotFound && replaced.contains(&number) => {}
+                removed => removed?,
+            }
         }
         self.start_merge()?;
         if flushed {
@@ -222,7 +246,7 @@ impl Table {
         let entries = self.changes.entries() as u64;
         let number = self.folder.take_number();
         let mut writer = RunWriter::create(&self.folder, &self.shape, number, entries)?;
-        let mut sorted = self.changes.sorted(super::cursor::ALL);
+        let mut sorted = self.changes.sorted(ALL);
         for at in 0.. {
             if at == entries / 2 && self.folder.is_due(CrashPoint::HalfRun) {
                 return Err(Error::Crash(CrashPoint::HalfRun));

@@ -79,6 +79,8 @@ pub struct Table {
     pub(crate) pending: Option<Pending>,
     /// The newest run is one that no commit names yet.
     pub(crate) is_ahead: bool,
+    /// Numbers of damaged runs, and of others with them, that the next commit does not name.
+    pub(crate) replaced: Vec<u64>,
 }
 
 impl Table {

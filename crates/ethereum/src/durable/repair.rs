@@ -1,0 +1,71 @@
+//! What becomes of the state when blocks of its store are given up, or when it is damaged itself.
+
+use super::{ExecutedStore, Facts, Limits, is_state_part};
+use crate::fault::Error;
+use chain::Status;
+use pipeline::Cancel;
+use std::path::Path;
+use store::{ChainStore, Options, Tip};
+
+/// The state after a repair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateAfter {
+    /// There was none, or it is the one after the last block, or after an earlier one.
+    Kept,
+    /// It was removed: the next import executes the blocks of the store again.
+    GivenUp,
+}
+
+impl Facts {
+    /// What the last commit of a store says of the state; none where there is none.
+    #[must_use]
+    pub fn of(store: &ChainStore) -> Option<Self> {
+        Self::decode(store.state_of_parts())
+    }
+
+    /// Has the log, or had it once, the blocks that lead back to block `to`?
+    #[must_use]
+    pub fn reaches(&self, to: u64) -> bool {
+        let [active, other] = [self.first[self.active], self.first[1 - self.active]];
+        // a log that was never begun, or was given up, says 0 or a later block
+        let first = if (1..active).contains(&other) { other } else { active };
+        to >= self.block || to + 1 >= first
+    }
+}
+
+/// Makes `tip` the last block of the store in `dir`. All blocks up to it are whole. The state goes
+/// back with them where `keeps_state` says so and the log leads there; otherwise it is given up,
+/// with its log.
+///
+/// # Errors
+/// [`store::Error::Locked`] when the store is open elsewhere; those of reading and writing.
+pub fn repair(
+    dir: &Path,
+    tip: &Tip,
+    keeps_state: bool,
+    cancel: &Cancel,
+) -> Result<StateAfter, Error> {
+    if keeps_state {
+        ChainStore::repair(dir, Some(tip), |_| false)?;
+        match follow(dir, tip.number, cancel) {
+            Err(error) if matches!(error, Error::Unwind { .. }) => {}
+            Err(error) if error.status() == Status::Damage => {}
+            done => return done.map(|()| StateAfter::Kept),
+        }
+    }
+    ChainStore::repair(dir, Some(tip), is_state_part)?;
+    Ok(StateAfter::GivenUp)
+}
+
+/// Takes the state back to block `to`, the last one of the store. What a stop leaves the next
+/// import takes back.
+fn follow(dir: &Path, to: u64, cancel: &Cancel) -> Result<(), Error> {
+    let (store, _) = ChainStore::open_read_only(dir)?;
+    if Facts::of(&store).is_none_or(|facts| facts.block <= to) {
+        return Ok(());
+    }
+    drop(store);
+    let (mut store, _) = ExecutedStore::open(dir, &Options::default(), Limits::default())?;
+    store.unwind(to, cancel)?;
+    Ok(())
+}
